@@ -1,0 +1,39 @@
+# Sabot: `make demo` and `make test` need Python 3.11 with venv, and nothing else of ours.
+
+PYTHON ?= python3.11
+BIN := .venv/bin
+READY := .venv/ready
+TYPINGS := build/typings
+
+.PHONY: demo test lint typecheck bench clean
+
+demo: $(READY)
+	$(BIN)/sabot demo
+
+test: $(READY)
+	$(BIN)/pytest -n auto
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+typecheck: $(READY) $(TYPINGS)
+	$(BIN)/mypy
+	$(BIN)/basedpyright --project firmware/pyrightconfig.json
+
+bench: $(READY)
+	$(BIN)/python -m hil_tests.bench
+
+# The same tools as on the shoe, from PyPI, at pinned versions.
+$(READY): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+$(TYPINGS): pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade --target $@ \
+		micropython-rp2-rpi_pico-stubs==1.28.0.post4
+	touch $@
+
+clean:
+	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache

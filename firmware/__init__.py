@@ -1,0 +1,3 @@
+"""The firmware of the shoe, for MicroPython. See README.md for what lies where."""
+
+VERSION = "0.1.0"

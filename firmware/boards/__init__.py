@@ -1,0 +1,25 @@
+"""The boards that the firmware runs on: one module each, all with the methods of `Board`.
+
+A board owns its pins and ports. What the firmware asks of it:
+
+- `NAME`, `ROOT` (the folder above firmware/), `storage` (a folder to keep documents in),
+  `unit` (the unit's id), `reset_cause` (place in `words.RESET_CAUSES`)
+- `ticks_ms()`: milliseconds since the start, never wrapping
+- `await activity()`: returns when there may be samples or input
+- `read_samples(buf)`: bytes of sensor samples put into `buf`, as firmware/reader.py reads them
+- `take_input()`: the next change of a button or a switch, as in firmware/inputs.py
+- `set_lock(released)`, `set_lamps(lit)`, `show(text)`, `buzz(ms)`
+- `await read_link()`: some bytes from the host; `write_link(view)`: how many it could take
+- `halt(error)`: after an error that nothing can mend; never returns
+"""
+
+import sys
+
+
+def this_board():
+    """The board that this interpreter runs on, ready to use."""
+    if sys.platform == "rp2":
+        from firmware.boards.pico import Board
+    else:
+        from firmware.boards.sim import Board
+    return Board()

@@ -1,0 +1,109 @@
+"""The simulated board: the parts of the shoe at the other end of two file descriptors.
+
+Standard input and output are the link to the host (a pseudo-terminal's device side). The
+*bench*, a socket, plays the sensor head, the buttons and switches and is told of every
+output, in the messages of protocol/bench.py. Arguments: the bench's descriptor, the folder
+that stands for the board's own flash, the unit's id, the reset cause's number.
+"""
+
+import asyncio
+import sys
+import time
+
+from firmware import inputs
+from protocol import bench, cbor, frame
+
+_LINK_READ = 512
+_BENCH_READ = 2048
+_SHAPES = {shape.number: shape for shape in bench.FROM_BENCH}
+
+
+class Board:
+    NAME = "sim"
+    ROOT = "."
+
+    def __init__(self) -> None:
+        descriptor, self.storage, self.unit, cause = sys.argv[1:5]
+        self.reset_cause = int(cause)
+        self._start_ms = time.ticks_ms()
+        self._link = open(0, "r+b")
+        self._link_input = asyncio.StreamReader(self._link)
+        self._bench = open(int(descriptor), "r+b")
+        self._bench_input = asyncio.StreamReader(self._bench)
+        self._bench_frames = frame.FrameReader()
+        self._bench_messages: "list[list[object]]" = []
+        self._taken = 0
+        self._idle_told = -1
+        self._samples = b""
+        self._input = inputs.NONE
+        self._payload = bytearray(frame.MAX_PAYLOAD + frame.CRC_SIZE)
+        self._out = bytearray(frame.MAX_FRAME)
+        self._view = memoryview(self._out)
+
+    def ticks_ms(self) -> int:
+        return time.ticks_ms() - self._start_ms  # 62 bits here: no wrap to mind
+
+    async def activity(self) -> None:
+        """One message of the bench at a time, so that its order is kept."""
+        while not self._bench_messages:
+            if self._idle_told != self._taken:
+                self._idle_told = self._taken
+                self._tell(bench.IDLE, self._taken)
+            data = await self._bench_input.read(_BENCH_READ)
+            if not data:
+                raise SystemExit  # the bench is gone: so is the power
+            for payload in self._bench_frames.feed(data):
+                message = cbor.decode(payload, 0, len(payload))
+                shape = _SHAPES[message[0]]
+                shape.check(message[1:])
+                self._bench_messages.append(message)
+        self._taken += 1
+        message = self._bench_messages.pop(0)
+        number = message[0]
+        if number == bench.SAMPLES.number:
+            self._samples = message[1]
+        elif number == bench.PRESS.number:
+            self._input = inputs.pressed(message[1])
+        else:
+            self._input = inputs.switched(message[1], message[2])
+
+    def read_samples(self, buf: bytearray) -> int:
+        size = min(len(buf), len(self._samples))
+        buf[:size] = self._samples[:size]
+        self._samples = self._samples[size:]
+        return size
+
+    def take_input(self) -> int:
+        change = self._input
+        self._input = inputs.NONE
+        return change
+
+    def set_lock(self, released: bool) -> None:
+        self._tell(bench.LOCK, released)
+
+    def set_lamps(self, lit: int) -> None:
+        self._tell(bench.LAMPS, lit)
+
+    def show(self, text: str) -> None:
+        self._tell(bench.DISPLAY, text)
+
+    def buzz(self, ms: int) -> None:
+        self._tell(bench.BUZZER, ms)
+
+    def halt(self, error: Exception) -> None:
+        sys.print_exception(error, sys.stderr)
+        raise SystemExit(1)
+
+    async def read_link(self) -> bytes:
+        return await self._link_input.read(_LINK_READ)
+
+    def write_link(self, view: memoryview) -> int:
+        return self._link.write(view) or 0
+
+    def _tell(self, shape, value: object) -> None:
+        message = [shape.number, value]
+        size = cbor.encode_array(self._payload, 0, message, len(message))
+        size = frame.write_frame(self._payload, size, self._out, 0)
+        at = 0
+        while at < size:  # the bench reads at once; it is no part of the shoe that may be slow
+            at += self._bench.write(self._view[at:size]) or 0

@@ -1,0 +1,85 @@
+"""The host's commands: each acts on the shoe and answers with a `reply` or a report."""
+
+import gc
+
+from protocol import events, games, messages, words
+
+_DONE = words.OUTCOMES.index("done")
+_REFUSED = words.OUTCOMES.index("refused")
+
+_IDENTIFY_MS = 1500
+_OLDEST_CLOCK_MS = 1735689600000  # 2025-01-01: before this project, no clock was right
+
+
+def run(shoe, shape, values: "list[object]") -> "list[object]":
+    """Carry out the command `shape` with its `values` on a `firmware.shoe.Shoe`.
+
+    Returns the message that answers it.
+    """
+    if shape is messages.STATUS:
+        return _status(shoe, values[0])
+    outcome, detail = _HANDLERS[shape.number](shoe, values)
+    return [messages.REPLY.number, values[0], outcome, detail]
+
+
+def _set_clock(shoe, values):
+    if values[1] < _OLDEST_CLOCK_MS:
+        return _REFUSED, "that time is past: set the host's clock"
+    shoe.recorder.set_clock(values[1], shoe.dealing.shoe, shoe.dealing.round)
+    return _DONE, ""
+
+
+def _identify(shoe, values):
+    shoe.board.buzz(_IDENTIFY_MS)
+    shoe.recorder.record(events.IDENTIFIED, shoe.dealing.shoe, shoe.dealing.round, ())
+    return _DONE, ""
+
+
+def _read_events(shoe, values):
+    if shoe.recorder.outbox.seek(values[1]):
+        return _DONE, ""
+    return _REFUSED, "event %d is not held" % values[1]
+
+
+def _load_game(shoe, values):
+    if not shoe.dealing.can_change_game():
+        return _REFUSED, "a shoe of cards is in play: load a game between shoes"
+    try:
+        game = games.Game(values[1])
+    except games.GameError as error:
+        return _REFUSED, str(error)
+    shoe.store.save("game", game.document)
+    shoe.dealing.game = game
+    shoe.recorder.record(
+        events.GAME_LOADED, shoe.dealing.shoe, shoe.dealing.round, (game.name, game.sha256)
+    )
+    return _DONE, ""
+
+
+_HANDLERS = {
+    messages.SET_CLOCK.number: _set_clock,
+    messages.IDENTIFY.number: _identify,
+    messages.READ_EVENTS.number: _read_events,
+    messages.LOAD_GAME.number: _load_game,
+}
+
+
+def _status(shoe, command_id: int) -> "list[object]":
+    dealing = shoe.dealing
+    gc.collect()
+    return [
+        messages.STATUS_REPORT.number,
+        command_id,
+        shoe.board.ticks_ms(),
+        shoe.recorder.unix_ms(),
+        dealing.phase,
+        dealing.error,
+        dealing.lock_released(),
+        dealing.shoe,
+        dealing.round,
+        dealing.cards,
+        gc.mem_alloc(),  # type: ignore[attr-defined]
+        gc.mem_free(),  # type: ignore[attr-defined]
+        shoe.recorder.outbox.unacked(),
+        shoe.link.dropped,
+    ]

@@ -1,0 +1,164 @@
+"""The shoe's end of the link: bytes in, bytes out, no port and no clock of its own.
+
+Until a host has said `hello` nothing is sent. Then events go out in order, up to WINDOW ahead
+of what is acknowledged; with no progress they are sent again. A host that falls silent is
+taken for gone, and nothing is sent until the next `hello`.
+"""
+
+from protocol import VERSION, cbor, frame, messages, schema, words
+
+WINDOW = 48
+"""Events that may be on their way without being acknowledged."""
+RESEND_MS = 250
+REWIND_PAUSE_MS = 15
+"""A repeated `ack` asks for what is missing; how often it is heard."""
+
+_BUFFER_SIZE = 2048
+_DAMAGED = words.PROBLEMS.index("damaged")
+_OVERSIZE = words.PROBLEMS.index("oversize")
+_NOT_A_MESSAGE = words.PROBLEMS.index("not_a_message")
+_MAX_ANSWERS = 4
+_SHAPES = {shape.number: shape for shape in messages.TO_DEVICE}
+
+
+class Link:
+    """`outbox` holds the events; `device` answers for the rest of the shoe (see shoe.py)."""
+
+    def __init__(self, outbox, device) -> None:
+        self.attached = False
+        """Whether a host has said `hello` and is still heard."""
+        self.out = bytearray(_BUFFER_SIZE)
+        """What `fill` has made ready."""
+        self.dropped = 0
+        """Frames from the host that were no message, since the start."""
+        self._outbox = outbox
+        self._device = device
+        self._reader = frame.FrameReader()
+        self._payload = bytearray(frame.MAX_PAYLOAD + frame.CRC_SIZE)
+        self._view = memoryview(self._payload)
+        self._answers: "list[list[object]]" = []
+        self._seen = [0, 0, 0]
+        self._heard_ms = 0
+        self._progress_ms = 0
+        self._heartbeat_ms = 0
+        self._command_id = -1
+        self._command_answer: "list[object] | None" = None
+
+    def feed(self, data: bytes, now_ms: int) -> None:
+        """Take bytes that came from the host at `now_ms`."""
+        for payload in self._reader.feed(data):
+            self._take(payload, now_ms)
+        self._report(_DAMAGED, self._reader.damaged)
+        self._report(_OVERSIZE, self._reader.oversize)
+        self.dropped = sum(self._seen)
+
+    def fill(self, now_ms: int) -> int:
+        """Make ready what is to be sent at `now_ms`; return how many bytes of `out` it takes."""
+        if self.attached and now_ms - self._heard_ms > messages.SILENCE_MS:
+            self.attached = False
+        size = 0
+        while self._answers:
+            size = self._write(self._answers.pop(0), size)
+        if not self.attached:
+            return size
+        if now_ms - self._heartbeat_ms >= messages.HEARTBEAT_MS:
+            self._heartbeat_ms = now_ms
+            size = self._write(self._device.heartbeat(now_ms), size)
+        return self._write_events(now_ms, size)
+
+    def _write_events(self, now_ms: int, size: int) -> int:
+        outbox = self._outbox
+        if now_ms - self._progress_ms >= RESEND_MS:
+            self._rewind(now_ms)
+        while len(self.out) - size >= frame.MAX_FRAME:
+            if outbox.cursor_number > outbox.acked + WINDOW:
+                break
+            record = outbox.take()
+            if record is None:
+                break
+            size = self._write_event(record, size)
+        return size
+
+    def _write_event(self, record: memoryview, at: int) -> int:
+        payload = self._payload
+        size = len(record)
+        # The same bytes as encode_array(payload, 0, [EVENT.number, record], 2), without its
+        # loop over the record.
+        payload[0] = 0x82
+        payload[1] = 0x18
+        payload[2] = messages.EVENT.number
+        if size < 24:
+            payload[3] = 0x40 | size
+            begin = 4
+        else:
+            payload[3] = 0x58
+            payload[4] = size
+            begin = 5
+        self._view[begin : begin + size] = record
+        return frame.write_frame(payload, begin + size, self.out, at)
+
+    def _write(self, message: "list[object]", at: int) -> int:
+        size = cbor.encode_array(self._payload, 0, message, len(message))
+        return frame.write_frame(self._payload, size, self.out, at)
+
+    def _rewind(self, now_ms: int) -> None:
+        self._progress_ms = now_ms
+        self._outbox.rewind()
+
+    def _report(self, problem: int, count: int) -> None:
+        if count != self._seen[problem]:
+            self._seen[problem] = count
+            if self.attached:
+                self._answer([messages.PROBLEM.number, problem, count])
+
+    def _answer(self, message: "list[object]") -> None:
+        # A flood is answered in part: what a host needs, it asks for again.
+        if len(self._answers) < _MAX_ANSWERS:
+            self._answers.append(message)
+
+    def _take(self, payload: bytes, now_ms: int) -> None:
+        try:
+            message = cbor.decode(payload, 0, len(payload))
+            shape = _SHAPES[message[0]]
+            values = message[1:]
+            shape.check(values)
+        except (cbor.CborError, schema.SchemaError, KeyError, TypeError, IndexError):
+            self._report(_NOT_A_MESSAGE, self._seen[_NOT_A_MESSAGE] + 1)
+            return
+        if shape is messages.HELLO:
+            self._hello(values[0], values[1], now_ms)
+        elif self.attached:
+            self._heard_ms = now_ms
+            if shape is messages.ACK:
+                self._ack(values[0], now_ms)
+            else:
+                self._command(shape, values)
+
+    def _hello(self, protocol: int, session: int, now_ms: int) -> None:
+        self._answers = []
+        if protocol != VERSION:
+            self._answer([messages.WRONG_VERSION.number, VERSION, protocol])
+            return
+        self.attached = True
+        self._heard_ms = self._heartbeat_ms = now_ms
+        self._command_id = -1
+        self._rewind(now_ms)
+        self._answer(self._device.welcome(session))
+
+    def _ack(self, number: int, now_ms: int) -> None:
+        outbox = self._outbox
+        before = outbox.acked
+        if not outbox.acknowledge(number):
+            self._report(_NOT_A_MESSAGE, self._seen[_NOT_A_MESSAGE] + 1)
+        elif outbox.acked > before:
+            self._progress_ms = now_ms
+            self._device.acknowledged()
+        elif now_ms - self._progress_ms >= REWIND_PAUSE_MS and outbox.unacked():
+            self._rewind(now_ms)
+
+    def _command(self, shape, values: "list[object]") -> None:
+        # The host repeats a command until it is answered: done once, answered each time.
+        if values[0] != self._command_id:
+            self._command_id = values[0]
+            self._command_answer = self._device.command(shape, values)
+        self._answer(self._command_answer)

@@ -1,0 +1,86 @@
+"""Makes events: gives each its number, boot and time, and puts it into the outbox.
+
+Numbers go on over restarts. A file write for each event would wear the board's flash out, so
+numbers are reserved ahead, and the counters are saved between rounds. What was reserved and
+may never have been given is told by a `gap` event after the restart.
+"""
+
+from firmware.outbox import Outbox
+from protocol import cbor, events, words
+
+_NAME = "counters"
+_RESERVED_AHEAD = 64
+_CAUGHT_UP = 16
+"""Events not acknowledged with which a loss can be recorded without losing more for it."""
+
+_HEADER_SIZE = len(events.HEADER)
+
+
+class Recorder:
+    """Numbers and encodes the events of one unit. `ticks_ms` tells milliseconds since boot."""
+
+    def __init__(self, store, capacity: int, ticks_ms) -> None:
+        saved = store.load(_NAME)
+        self._store = store
+        self._ticks_ms = ticks_ms
+        self._unix_base_ms: "int | None" = None
+        boot, number, reserved, self.shoe, self.shoe_open = saved or (0, 1, 1, 0, False)
+        self.boot = boot + 1
+        self.outbox = Outbox(capacity, reserved)
+        if reserved > number:
+            self.outbox.lost_first = number
+            self.outbox.lost_last = reserved - 1
+        self._gap_reason = words.GAP_REASONS.index("restart")
+        self._reserved = reserved
+        self._items: "list[object]" = [None] * 16
+        self._buf = bytearray(events.MAX_SIZE)
+        self._view = memoryview(self._buf)
+        self.save(self.shoe, self.shoe_open)
+
+    def save(self, shoe: int, shoe_open: bool) -> None:
+        """Keep the counters. Takes as long as the file system does: between rounds only."""
+        self.shoe = shoe
+        self.shoe_open = shoe_open
+        number = self.outbox.next_number
+        self._reserved = number + _RESERVED_AHEAD
+        self._store.save(_NAME, [self.boot, number, self._reserved, shoe, shoe_open])
+
+    def record(self, shape, shoe: int, round_: int, values: tuple) -> None:
+        """Append the event `shape` with its own `values`, now."""
+        if self.outbox.next_number + 1 >= self._reserved:  # a gap event may come behind it
+            self.save(self.shoe, self.shoe_open)
+        items = self._items
+        t_ms = self._ticks_ms()
+        items[0] = shape.number
+        items[1] = self.outbox.next_number
+        items[2] = self.boot
+        items[3] = t_ms
+        items[4] = None if self._unix_base_ms is None else self._unix_base_ms + t_ms
+        items[5] = shoe
+        items[6] = round_
+        count = _HEADER_SIZE
+        for value in values:
+            items[count] = value
+            count += 1
+        self.outbox.put(self._view, cbor.encode_array(self._buf, 0, items, count))
+        self.record_loss()
+
+    def record_loss(self) -> None:
+        """Record what the outbox gave up, once the host has caught up with the rest."""
+        outbox = self.outbox
+        if outbox.lost_first and outbox.unacked() <= _CAUGHT_UP:
+            lost = (outbox.lost_first, outbox.lost_last, self._gap_reason)
+            outbox.forget_lost()
+            self._gap_reason = words.GAP_REASONS.index("queue_full")
+            self.record(events.GAP, 0, 0, lost)
+
+    def set_clock(self, unix_ms: int, shoe: int, round_: int) -> None:
+        """From now on events carry the time of day: it is `unix_ms` (UTC) now."""
+        t_ms = self._ticks_ms()
+        before = None if self._unix_base_ms is None else self._unix_base_ms + t_ms
+        self._unix_base_ms = unix_ms - t_ms
+        self.record(events.CLOCK_SET, shoe, round_, (before,))
+
+    def unix_ms(self) -> "int | None":
+        """The time of day, None where no host has set the clock since the start."""
+        return None if self._unix_base_ms is None else self._unix_base_ms + self._ticks_ms()

@@ -1,0 +1,32 @@
+"""Runs the test functions of one module under MicroPython (or CPython), without pytest.
+
+    micropython -m firmware.tests.run protocol.tests.test_cbor
+
+Prints a line for each failure and `N passed, M failed`; exits 1 where one failed.
+"""
+
+import sys
+
+
+def main() -> None:
+    name = sys.argv[1]
+    module = __import__(name, None, None, ("*",))
+    passed = failed = 0
+    for test in sorted(dir(module)):
+        if not test.startswith("test_"):
+            continue
+        try:
+            getattr(module, test)()
+            passed += 1
+        except Exception as error:
+            failed += 1
+            print("FAILED %s.%s" % (name, test))
+            if hasattr(sys, "print_exception"):
+                sys.print_exception(error)
+            else:
+                raise
+    print("%d passed, %d failed" % (passed, failed))
+    sys.exit(1 if failed or not passed else 0)
+
+
+main()

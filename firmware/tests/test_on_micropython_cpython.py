@@ -1,0 +1,36 @@
+"""The portable tests of firmware/ and protocol/ again, under real MicroPython.
+
+A test module is portable unless its name ends in `_cpython`; portable ones import nothing
+that MicroPython lacks, so pytest runs them as they are and this module runs them there.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sabot.sim.process import HEAP_BYTES
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+def _portable() -> list[str]:
+    found = [*_ROOT.glob("protocol/tests/test_*.py"), *_ROOT.glob("firmware/tests/test_*.py")]
+    names = [".".join(path.relative_to(_ROOT).with_suffix("").parts) for path in found]
+    return sorted(name for name in names if not name.endswith("_cpython"))
+
+
+@pytest.mark.parametrize("module", _portable())
+def test_passes_under_micropython_with_the_heap_of_the_board(module: str) -> None:
+    command = [sys.executable, "-m", "micropython_unix", "-X", f"heapsize={HEAP_BYTES}"]
+    run = subprocess.run(
+        [*command, "-m", "firmware.tests.run", module],
+        cwd=_ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert " 0 failed" in run.stdout and not run.stdout.startswith("0 passed")

@@ -1,0 +1,32 @@
+"""The `sabot` command: thin over the library, a module for each group of commands."""
+
+import sys
+
+import typer
+
+from sabot.cli import check, log, show, sim
+from sabot.errors import INTERRUPTED, SabotError
+from sabot.view import problems
+
+app = typer.Typer(
+    name="sabot",
+    help="Log, verify and show what Sabot dealing shoes record; simulate a shoe.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    epilog="Exit codes: 0 done, 1 findings, 2 wrong usage, 3 and above an error: see README.md.",
+)
+
+for command in (sim.demo, sim.sim, log.ports, log.log, show.rounds, show.events, check.verify):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line; an error is one line and its documented exit code."""
+    try:
+        app()
+    except SabotError as error:
+        problems.print(f"sabot: {error}", markup=False)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,126 @@
+"""`sabot ports` and `sabot log`: find shoes, and log them."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from signal import SIGTERM, default_int_handler, signal
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from sabot.cli import options
+from sabot.client import Client
+from sabot.errors import INTERRUPTED, SabotError
+from sabot.logger import Logger, Watcher
+from sabot.ports import Port, PortInfo, attached
+from sabot.rounds import Round
+from sabot.store import Store
+from sabot.view import console, problems, round_line
+
+_PROBE_S = 1.0
+_WAIT_S = 0.2
+
+
+def ports(as_json: options.Json = False) -> None:
+    """List the shoes that are attached, by USB serial number; simulated ones too."""
+    found = [_probe(info) for info in attached()]
+    if as_json:
+        for each in found:
+            print(json.dumps(each))
+        return
+    if not found:
+        problems.print("No shoe is attached. Plug one in, or start one with: sabot sim")
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("serial", "port", "what", "unit", "firmware", "game", "state"):
+        table.add_column(name)
+    for each in found:
+        table.add_row(*(str(value or "-") for value in each.values()))
+    console.print(table)
+
+
+def log(
+    port: Annotated[
+        list[str],
+        typer.Argument(
+            help="A port's path, a unit's id, or a pyserial URL such as socket://host:4001."
+        ),
+    ],
+    db: options.Db = options.DEFAULT_DB,
+    once: Annotated[
+        bool, typer.Option("--once", help="End after one finished shoe of cards.")
+    ] = False,
+) -> None:
+    """Log one or many shoes: every event is stored, then acknowledged. Ctrl-C ends it."""
+    watcher = Watcher(attached=_say_attached, lost=_say_lost, round_ended=_say_round)
+    with Store(db, create=True) as store:
+        logger = Logger(store, list(dict.fromkeys(port)), watcher, once=once)
+        interrupted = False
+        with ctrl_c_and_term():
+            try:
+                logger.start()
+                while not logger.wait(_WAIT_S):
+                    pass
+            except KeyboardInterrupt:
+                interrupted = True
+        logger.stop()
+        logger.wait()
+    failures = list(logger.failures.values())
+    for failure in failures[1:]:
+        problems.print(f"sabot: {failure}", markup=False)
+    if failures:
+        raise failures[0]
+    if interrupted and once:
+        raise typer.Exit(INTERRUPTED)
+
+
+@contextmanager
+def ctrl_c_and_term() -> Iterator[None]:
+    """Within, both SIGINT and SIGTERM raise KeyboardInterrupt."""
+    before = signal(SIGTERM, default_int_handler)
+    try:
+        yield
+    finally:
+        signal(SIGTERM, before)
+
+
+def _probe(info: PortInfo) -> dict[str, Any]:
+    each: dict[str, Any] = {"serial": info.serial, "port": info.port, "what": info.what}
+    try:
+        with Port(info.port) as opened:
+            welcome = Client(opened, _PROBE_S).welcome
+    except SabotError as error:
+        state = type(error).__name__
+        return each | {"unit": None, "firmware": None, "game": None, "state": _STATES[state]}
+    return each | {
+        "unit": welcome["unit"],
+        "firmware": welcome["firmware"],
+        "game": welcome["game"],
+        "state": "ready",
+    }
+
+
+_STATES = {
+    "PortNotFound": "gone",
+    "PortBusy": "in use",
+    "NoShoe": "no answer",
+    "WrongVersion": "other protocol version",
+}
+
+
+def _say_attached(port: str, client: Client) -> None:
+    welcome = client.welcome
+    problems.print(
+        f"{port}: {welcome['unit']} attached, firmware {welcome['firmware']}, "
+        f"game {welcome['game']}, boot {welcome['boot']}",
+        markup=False,
+    )
+
+
+def _say_lost(port: str, error: SabotError) -> None:
+    problems.print(f"{error}; trying again", markup=False)
+
+
+def _say_round(ended: Round) -> None:
+    console.print(round_line(ended))

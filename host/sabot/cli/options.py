@@ -1,0 +1,40 @@
+"""Options that several commands share."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sabot.view import Output
+
+DEFAULT_DB = Path("sabot.sqlite")
+
+Db = Annotated[Path, typer.Option("--db", help="The log database.")]
+Unit = Annotated[str | None, typer.Option(help="Only this unit.")]
+Shoe = Annotated[int | None, typer.Option(help="Only this shoe of cards.", min=0)]
+Round = Annotated[int | None, typer.Option(help="Only this round of a shoe.", min=0)]
+From = Annotated[
+    str | None,
+    typer.Option("--from", help="From this time on, as 2026-11-21T20:15 (local, or with zone)."),
+]
+To = Annotated[str | None, typer.Option("--to", help="Before this time.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Comma-separated values.")]
+
+
+def output_of(as_json: bool, as_csv: bool) -> Output:
+    """How to print. Both at once is wrong usage."""
+    if as_json and as_csv:
+        raise typer.BadParameter("--json and --csv exclude each other")
+    return Output.JSON if as_json else Output.CSV if as_csv else Output.TABLE
+
+
+def unix_ms_of(text: str | None) -> int | None:
+    """UTC milliseconds of a time that was typed; a time without zone is local."""
+    if text is None:
+        return None
+    try:
+        return round(datetime.fromisoformat(text).timestamp() * 1000)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no time; write it as 2026-11-21T20:15") from None

@@ -1,0 +1,128 @@
+"""`sabot rounds` and `sabot events`: look at a log."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from protocol import cards
+from protocol import events as event_shapes
+from sabot.cli import options
+from sabot.rounds import Round, rounds_of, time_text
+from sabot.store import Filter, Row, Store
+from sabot.view import Output, console, local_time, print_objects, rounds_table
+
+_ROUND_KINDS = ("boot", "betting_open", "card", "result", "round_void", "shoe_ended")
+_KINDS = tuple(shape.name for shape in event_shapes.KINDS)
+
+
+def rounds(
+    db: options.Db = options.DEFAULT_DB,
+    unit: options.Unit = None,
+    shoe: options.Shoe = None,
+    round_: Annotated[
+        int | None, typer.Option("--round", help="Only this round of a shoe.", min=0)
+    ] = None,
+    from_: options.From = None,
+    to: options.To = None,
+    as_json: options.Json = False,
+    as_csv: options.Csv = False,
+) -> None:
+    """List the rounds in a log."""
+    how = options.output_of(as_json, as_csv)
+    begin, end = options.unix_ms_of(from_), options.unix_ms_of(to)
+    with Store(db) as store:
+        found = (
+            ended
+            for ended in _all_rounds(store, unit, shoe)
+            if (round_ is None or ended.round == round_) and _within(ended, begin, end)
+        )
+        if how is Output.TABLE:
+            console.print(rounds_table(list(found)))
+        else:
+            print_objects((ended.as_json() for ended in found), how)
+
+
+def events(
+    db: options.Db = options.DEFAULT_DB,
+    unit: options.Unit = None,
+    shoe: options.Shoe = None,
+    round_: Annotated[
+        int | None, typer.Option("--round", help="Only this round of a shoe.", min=0)
+    ] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="Only this kind of event; may be repeated.")
+    ] = None,
+    from_: options.From = None,
+    to: options.To = None,
+    as_json: options.Json = False,
+    as_csv: options.Csv = False,
+) -> None:
+    """List the events in a log."""
+    how = options.output_of(as_json, as_csv)
+    for name in kind or ():
+        if name not in _KINDS:
+            raise typer.BadParameter(f"no event is of kind {name!r}; kinds: {', '.join(_KINDS)}")
+    begin, end = options.unix_ms_of(from_), options.unix_ms_of(to)
+    wanted = Filter(unit, shoe, round_, kind or None, begin, end)
+    with Store(db) as store:
+        if how is Output.TABLE:
+            console.print(_events_table(store.rows(wanted)))
+        else:
+            print_objects((_event_json(row) for row in store.rows(wanted)), how)
+
+
+def _all_rounds(store: Store, unit: str | None, shoe: int | None) -> Iterator[Round]:
+    # The kinds that rounds are made of are few of all events: the others stay on the disk.
+    rows = store.rows(Filter(unit=unit, shoe=shoe, kinds=_ROUND_KINDS))
+    for each, group in itertools.groupby(rows, key=lambda row: row.unit):
+        yield from rounds_of(each, (row.event() for row in group))
+
+
+def _within(ended: Round, begin: int | None, end: int | None) -> bool:
+    if begin is None and end is None:
+        return True
+    at = ended.started_unix_ms
+    return at is not None and (begin is None or at >= begin) and (end is None or at < end)
+
+
+def _fields(row: Row) -> dict[str, Any]:
+    shape = row.event().shape
+    named = dict(row.event().fields)
+    for name, kind in shape.fields:
+        value = named[name]
+        if value is None:
+            continue
+        if kind.startswith("card"):
+            named[name] = cards.name_of(value)
+        elif kind == "bytes":
+            named[name] = value.hex()
+    return named
+
+
+def _event_json(row: Row) -> dict[str, Any]:
+    event = row.event()
+    return {
+        "unit": row.unit,
+        "event": event.number,
+        "kind": event.kind,
+        "boot": event.boot,
+        "t_ms": event.t_ms,
+        "time": time_text(event.unix_ms),
+        "shoe": event.shoe,
+        "round": event.round,
+        "fields": _fields(row),
+    }
+
+
+def _events_table(rows: Iterator[Row]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("unit", "event", "time", "shoe", "round", "kind", "what"):
+        table.add_column(name, justify="right" if name in ("event", "shoe", "round") else "left")
+    for row in rows:
+        what = ", ".join(f"{name} {value}" for name, value in _fields(row).items())
+        numbers = [str(row.shoe), str(row.round)]
+        table.add_row(row.unit, str(row.number), local_time(row.unix_ms), *numbers, row.kind, what)
+    return table

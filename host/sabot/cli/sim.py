@@ -1,0 +1,108 @@
+"""`sabot sim` and `sabot demo`: a simulated shoe alone, and one with everything around it."""
+
+import secrets
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from protocol import games
+from sabot.cli import options
+from sabot.cli.log import ctrl_c_and_term
+from sabot.demo import run_demo
+from sabot.sim import deck as decks
+from sabot.sim.dealer import Dealer
+from sabot.sim.process import SimulatedShoe
+from sabot.view import problems
+
+_DEMO_DB = Path("sabot-demo.sqlite")
+_DEMO_PACE = 0.005
+_POLL_S = 0.2
+
+Game = Annotated[
+    str, typer.Option(help=f"One of: {', '.join(str(game['name']) for game in games.KNOWN)}.")
+]
+Deck = Annotated[
+    Path | None,
+    typer.Option("--deck", help="The cards in drawing order, one a line, CUT for the cut card."),
+]
+Short = Annotated[bool, typer.Option("--short", help="Allow a deck file of less than 8 decks.")]
+Seed = Annotated[int | None, typer.Option(help="Shuffle so; the same seed, the same cards.")]
+Set = Annotated[int, typer.Option("--set", help="Card set, 0 to 12.", min=0, max=12)]
+Name = Annotated[str | None, typer.Option("--unit", help="The unit's id.")]
+
+
+def sim(
+    game: Game = games.MINI_NAME,
+    deck: Deck = None,
+    short: Short = False,
+    seed: Seed = None,
+    pace: Annotated[
+        float, typer.Option(help="1: a dealer's speed, 0: as fast as it goes.", min=0)
+    ] = 1.0,
+    card_set: Set = 0,
+    unit: Name = None,
+    state: Annotated[
+        Path | None,
+        typer.Option("--state", help="Folder for the unit's memory: the same unit next time."),
+    ] = None,
+) -> None:
+    """Start a simulated shoe, print its port, deal once a host has attached. Ctrl-C ends it."""
+    cards = deck_of(deck, short, seed)
+    with ctrl_c_and_term(), shoe_of(game, card_set, unit, state) as shoe:
+        try:
+            shoe.power_on()
+            print(shoe.port, flush=True)
+            problems.print(
+                f"Simulated shoe {shoe.unit}; it deals once a host attaches: sabot log {shoe.unit}",
+                markup=False,
+            )
+            _attend(Dealer(shoe.bench, cards, card_set=card_set, pace=pace))
+        except KeyboardInterrupt:
+            pass
+
+
+def demo(
+    game: Game = games.MINI_NAME,
+    deck: Deck = None,
+    short: Short = False,
+    seed: Seed = None,
+    pace: Annotated[
+        float, typer.Option(help="1: a dealer's speed, 0: as fast as it goes.", min=0)
+    ] = _DEMO_PACE,
+    card_set: Set = 0,
+    unit: Name = None,
+    db: options.Db = _DEMO_DB,
+) -> None:
+    """Deal one whole shoe on a simulated shoe: log it, show it, verify the log."""
+    cards = deck_of(deck, short, seed)
+    with ctrl_c_and_term(), shoe_of(game, card_set, unit, None) as shoe:
+        code = run_demo(shoe, cards, card_set=card_set, pace=pace, db=db)
+    raise typer.Exit(code)
+
+
+def deck_of(path: Path | None, short: bool, seed: int | None) -> list[int]:
+    """The cards to deal: from the file, else shuffled."""
+    return decks.shuffled(seed) if path is None else decks.read(path, short=short)
+
+
+def shoe_of(game: str, card_set: int, unit: str | None, state: Path | None) -> SimulatedShoe:
+    """A simulated shoe without power. Wrong usage where no such game is known."""
+    try:
+        games.document_of(game)
+    except games.GameError as error:
+        raise typer.BadParameter(f"{error}; there is: {games.MINI_NAME}") from None
+    name = unit or f"SIM-{secrets.token_hex(3).upper()}"
+    return SimulatedShoe(name, card_set=card_set, game=game, state=state)
+
+
+def _attend(dealer: Dealer) -> None:
+    """Stay while the dealer deals, and after: a host may still be reading."""
+    dealer.start()
+    try:
+        while dealer.failure is None:
+            time.sleep(_POLL_S)
+        raise dealer.failure
+    finally:
+        dealer.stop()

@@ -1,0 +1,121 @@
+"""A host attached to one shoe through an open port: a session with a clock and patience."""
+
+import random
+import time
+
+from protocol import messages
+from protocol.schema import Shape
+from sabot import wire
+from sabot.errors import CommandRefused, NoShoe
+from sabot.ports import Port
+from sabot.session import Received, Session
+
+ATTACH_TIMEOUT_S = 5.0
+_HELLO_EVERY_S = 0.1
+_COMMAND_EVERY_S = 0.3
+_COMMAND_TIMEOUT_S = 10.0
+_QUIET_S = 0.02
+_SILENCE_S = messages.SILENCE_MS / 1000
+_KEEPALIVE_S = messages.HEARTBEAT_MS / 1000
+
+
+class Client:
+    """Attaches on construction. Raises NoShoe where nobody answers, WrongVersion, NoShoe."""
+
+    def __init__(self, port: Port, timeout_s: float = ATTACH_TIMEOUT_S) -> None:
+        self.port = port
+        self._session = Session(random.getrandbits(32))
+        self._next_id = 1
+        self._said_s = 0.0
+        self._kept = Received()
+        self.welcome = self._attach(timeout_s)
+
+    @property
+    def unit(self) -> str:
+        """The id of the unit at the port."""
+        return str(self.welcome["unit"])
+
+    def begin(self, expect: int) -> None:
+        """Ask for events from number `expect` on; those before it are durable."""
+        self._session.begin(expect)
+        self._flush()
+
+    def receive(self, timeout_s: float) -> Received:
+        """What came within `timeout_s`, nothing included.
+
+        Raises NoShoe where the port broke or the shoe fell silent.
+        """
+        if self._kept.records:
+            kept, self._kept = self._kept, Received()
+            return kept
+        if time.monotonic() - self._said_s >= _KEEPALIVE_S:
+            self._said_s = time.monotonic()
+            self._session.say_here()
+        return self._exchange(timeout_s)
+
+    def acknowledge(self) -> None:
+        """Every event received so far is durable."""
+        self._session.acknowledge()
+        self._said_s = time.monotonic()
+        self._flush()
+
+    def command(
+        self,
+        shape: Shape,
+        *values: object,
+    ) -> wire.Message:
+        """Have a command carried out; its answer. Events that come meanwhile are kept for
+        `receive`.
+
+        Raises CommandRefused with the shoe's reason, or where no answer comes.
+        """
+        command_id = self._next_id
+        self._next_id += 1
+        deadline = time.monotonic() + _COMMAND_TIMEOUT_S
+        sent_s = 0.0
+        while time.monotonic() < deadline:
+            if time.monotonic() - sent_s >= _COMMAND_EVERY_S:
+                sent_s = time.monotonic()
+                self._session.command(shape, command_id, *values)
+                self._flush()
+            received = self._exchange(_QUIET_S)
+            self._kept.records += received.records
+            for answer in received.answers:
+                if answer["id"] == command_id:
+                    return self._checked(shape, answer)
+        raise CommandRefused(f"{self.unit}: no answer to {shape.name}; is the shoe still attached?")
+
+    def _checked(self, shape: Shape, answer: wire.Message) -> wire.Message:
+        if answer.shape is messages.REPLY and answer["outcome"]:
+            raise CommandRefused(f"{self.unit} refused {shape.name}: {answer['detail']}")
+        return answer
+
+    def _attach(self, timeout_s: float) -> wire.Message:
+        deadline = time.monotonic() + timeout_s
+        asked_s = 0.0
+        while time.monotonic() < deadline:
+            if time.monotonic() - asked_s >= _HELLO_EVERY_S:
+                asked_s = time.monotonic()
+                self._session.hello()
+                self._flush()
+            data = self.port.read(_QUIET_S)
+            if data:
+                welcome = self._session.feed(data, time.monotonic()).welcome
+                if welcome is not None:
+                    return welcome
+        raise NoShoe(f"{self.port.name}: no shoe answers there; is it powered, is it a Sabot shoe?")
+
+    def _exchange(self, timeout_s: float) -> Received:
+        data = self.port.read(timeout_s)
+        now_s = time.monotonic()
+        received = self._session.feed(data, now_s)
+        if self._session.heard_s is not None and now_s - self._session.heard_s > _SILENCE_S:
+            raise NoShoe(f"{self.port.name}: {self.unit} has fallen silent")
+        self._session.ask_for_missing(now_s)
+        self._flush()
+        return received
+
+    def _flush(self) -> None:
+        out, self._session.out = self._session.out, bytearray()
+        if out:
+            self.port.write(out)

@@ -1,0 +1,79 @@
+"""What can go wrong, by whose fault it is. Each error ends a command with its own exit code."""
+
+FINDINGS = 1
+"""Exit code where a check found something."""
+
+INTERRUPTED = 130
+"""Exit code where Ctrl-C ended what was to end by itself."""
+
+
+class SabotError(Exception):
+    """One line: what happened, to which unit, port or file, what to do next."""
+
+    exit_code = 1
+
+
+class PortNotFound(SabotError):
+    """No such port, unit or address."""
+
+    exit_code = 3
+
+
+class PortBusy(SabotError):
+    """Another program has the port."""
+
+    exit_code = 4
+
+
+class NoShoe(SabotError):
+    """Something is at the port, or was, and it does not answer as a shoe."""
+
+    exit_code = 5
+
+
+class WrongVersion(SabotError):
+    """Shoe and host speak different versions of the protocol."""
+
+    exit_code = 6
+
+
+class SameUnit(SabotError):
+    """Two shoes say that they are the same unit."""
+
+    exit_code = 7
+
+
+class DatabaseUnusable(SabotError):
+    """Not a Sabot database, a newer one, damaged, or not writable."""
+
+    exit_code = 8
+
+
+class DiskFull(SabotError):
+    """The database could not grow. What was not stored is still on the shoe."""
+
+    exit_code = 9
+
+
+class HistoryDiffers(SabotError):
+    """The shoe and the database tell different things under the same event numbers."""
+
+    exit_code = 10
+
+
+class BadDeck(SabotError):
+    """A deck file that cannot be dealt."""
+
+    exit_code = 11
+
+
+class SimulatorFailed(SabotError):
+    """The simulated shoe did not start, or stopped by itself."""
+
+    exit_code = 12
+
+
+class CommandRefused(SabotError):
+    """The shoe refused a command, or did not answer it."""
+
+    exit_code = 13

@@ -1,0 +1,160 @@
+"""The log's main job: attach to shoes, store what they record, acknowledge it, for ever."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from protocol import messages
+from sabot.client import Client
+from sabot.errors import CommandRefused, NoShoe, PortBusy, PortNotFound, SabotError, SameUnit
+from sabot.errors import HistoryDiffers as _HistoryDiffers
+from sabot.ports import Port
+from sabot.rounds import Round, Rounds
+from sabot.session import Record
+from sabot.store import Filter, Store
+
+_RECEIVE_S = 0.25
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 5.0
+_RETRIED = (PortNotFound, PortBusy, NoShoe)
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """Who is told what happens. Called from the shoes' own threads, one call at a time."""
+
+    attached: Callable[[str, Client], None] = lambda port, client: None
+    lost: Callable[[str, SabotError], None] = lambda port, error: None
+    stored: Callable[[str, Sequence[Record]], None] = lambda unit, records: None
+    round_ended: Callable[[Round], None] = lambda ended: None
+
+
+class Logger:
+    """Logs the shoes at `ports` into `store` until `stop` is called.
+
+    With `once` each shoe is left after one finished shoe of cards. An error that waiting
+    cannot mend (disk full, one id twice, other history, wrong version) ends that shoe's log
+    and is kept in `failures`, by port.
+    """
+
+    def __init__(
+        self, store: Store, ports: Sequence[str], watcher: Watcher, *, once: bool = False
+    ) -> None:
+        self.failures: dict[str, SabotError] = {}
+        self._store = store
+        self._ports = ports
+        self._watcher = watcher
+        self._once = once
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._port_of: dict[str, str] = {}
+        self._rounds: dict[str, Rounds] = {}
+        self._threads = [
+            threading.Thread(target=self._log, args=(port,), daemon=True) for port in ports
+        ]
+
+    def start(self) -> None:
+        """Begin with every port."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End after what is under way has been stored; `wait` returns then."""
+        self._stop.set()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait until every shoe's log has ended; false where it has not within `timeout_s`."""
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        for thread in self._threads:
+            thread.join(None if deadline is None else max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _log(self, port: str) -> None:
+        pause_s, attached_once = _FIRST_PAUSE_S, False
+        while not self._stop.is_set():
+            try:
+                with Port(port) as opened:
+                    client = Client(opened)
+                    attached_once, pause_s = True, _FIRST_PAUSE_S
+                    self._log_attached(port, client)
+                return
+            except _RETRIED as error:
+                # At the first try a wrong name must be told; later a cable is just unplugged.
+                if not attached_once and len(self._ports) == 1:
+                    self.failures[port] = error
+                    return
+                with self._lock:
+                    self._watcher.lost(port, error)
+                self._stop.wait(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            except SabotError as error:
+                self.failures[port] = error
+                with self._lock:
+                    self._watcher.lost(port, error)
+                return
+            finally:
+                self._release(port)
+
+    def _log_attached(self, port: str, client: Client) -> None:
+        unit = client.unit
+        self._claim(port, unit)
+        last = self._store.last_number(unit)
+        if last > client.welcome["last_held"]:
+            raise _HistoryDiffers(
+                f"{port}: {unit} has recorded {client.welcome['last_held']} events, "
+                f"{self._store.path} has {last} of it: its memory was replaced; log it to "
+                "another database and keep both"
+            )
+        client.begin(last + 1)
+        try:
+            client.command(messages.SET_CLOCK, time.time_ns() // 1_000_000)
+        except CommandRefused as error:
+            raise NoShoe(str(error)) from None  # the line is bad: try again
+        with self._lock:
+            self._watcher.attached(port, client)
+        while not self._stop.is_set():
+            records = client.receive(_RECEIVE_S).records
+            if records:
+                self._store.append(unit, records)
+                client.acknowledge()
+                if self._tell(unit, records) and self._once:
+                    return
+
+    def _tell(self, unit: str, records: Sequence[Record]) -> bool:
+        """Tell the watcher; whether a shoe of cards has ended among `records`."""
+        shoe_ended = False
+        with self._lock:
+            self._watcher.stored(unit, records)
+            rounds = self._rounds.get(unit)
+            if rounds is None:
+                rounds = self._rounds[unit] = self._rounds_so_far(unit, records[0])
+            for record in records:
+                ended = rounds.add(record.event)
+                if ended is not None:
+                    self._watcher.round_ended(ended)
+                shoe_ended = shoe_ended or record.event.kind == "shoe_ended"
+        return shoe_ended
+
+    def _rounds_so_far(self, unit: str, first: Record) -> Rounds:
+        """The fold as it stood before `first`: the log may have begun within a round."""
+        rounds = Rounds(unit)
+        event = first.event
+        for row in self._store.rows(Filter(unit=unit, shoe=event.shoe, round=event.round)):
+            if row.number < event.number:
+                rounds.add(row.event())
+        return rounds
+
+    def _claim(self, port: str, unit: str) -> None:
+        with self._lock:
+            other = self._port_of.setdefault(unit, port)
+        if other != port:
+            raise SameUnit(
+                f"{port}: the shoe there says that it is {unit}, and so does the one at {other}; "
+                "detach one of them and provision it with its own id"
+            )
+
+    def _release(self, port: str) -> None:
+        with self._lock:
+            for unit in [unit for unit, held in self._port_of.items() if held == port]:
+                del self._port_of[unit]

@@ -1,0 +1,78 @@
+"""Baccarat's rules once more, written from the rule documents and not from the firmware.
+
+The verifier recomputes every round with these; they share nothing with firmware/rules.py.
+Written from the Maryland standard rules, Mini Baccarat, and held against the table of
+"mini-baccarat-pairs" in the tests.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_POINTS = dict(zip("A23456789TJQK", (1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0), strict=True))
+
+# One row for each total of the Banker, one letter for each point of the Player's third card:
+# D draws, S stands.
+_BANKER_ROWS = {
+    3: "DDDDDDDDSD",
+    4: "SSDDDDDDSS",
+    5: "SSSSDDDDSS",
+    6: "SSSSSSDDSS",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the cards of a round amount to by the rules."""
+
+    player_total: int
+    banker_total: int
+    winner: str
+    natural: bool
+    wrong: str | None
+    """Why these cards cannot be a whole round; None where they are one."""
+
+
+def total(hand: Sequence[str]) -> int:
+    """Total 0-9 of cards such as "7H"."""
+    return sum(_POINTS[card[0]] for card in hand) % 10
+
+
+def burn_count(card: str) -> int:
+    """How many cards are burned after `card` was the first of the shoe."""
+    return 10 if card[0] in "TJQK" else _POINTS[card[0]]
+
+
+def judge(player: Sequence[str], banker: Sequence[str]) -> Verdict:
+    """Judge a round from its cards, in the order in which each hand got them."""
+    player_total, banker_total = total(player), total(banker)
+    first_player, first_banker = total(player[:2]), total(banker[:2])
+    if player_total == banker_total:
+        winner = "tie"
+    else:
+        winner = "player" if player_total > banker_total else "banker"
+    natural = max(first_player, first_banker) >= 8
+    return Verdict(player_total, banker_total, winner, natural, _wrong(player, banker, natural))
+
+
+def _wrong(player: Sequence[str], banker: Sequence[str], natural: bool) -> str | None:
+    for name, hand in (("Player", player), ("Banker", banker)):
+        if not 2 <= len(hand) <= 3:
+            return f"{name} has {len(hand)} cards"
+    player_drew, banker_drew = len(player) == 3, len(banker) == 3
+    third = "third card was not due", "third card is missing"
+    player_due = not natural and total(player[:2]) <= 5
+    if player_drew != player_due:
+        return f"Player's {third[player_due]}"
+    banker_due = not natural and _banker_draws(total(banker[:2]), player)
+    if banker_drew != banker_due:
+        return f"Banker's {third[banker_due]}"
+    return None
+
+
+def _banker_draws(banker_total: int, player: Sequence[str]) -> bool:
+    if len(player) == 2:
+        return banker_total <= 5
+    if banker_total <= 2:
+        return True
+    row = _BANKER_ROWS.get(banker_total)
+    return row is not None and row[_POINTS[player[2][0]]] == "D"

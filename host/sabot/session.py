@@ -1,0 +1,165 @@
+"""The host's end of the link: bytes in, bytes out, no port and no clock of its own.
+
+Events reach the caller in order and once each, however the line damages, drops or repeats
+frames: what comes too early is kept until its turn, what came before is dropped. Nothing is
+acknowledged until the caller says that it is durable.
+"""
+
+from dataclasses import dataclass, field
+
+from protocol import VERSION, messages
+from protocol.frame import FrameReader
+from protocol.schema import Shape
+from sabot import wire
+from sabot.errors import WrongVersion
+
+_EARLY_LIMIT = 256
+_ASK_PAUSE_S = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An event with the bytes in which the shoe wrote it: those are kept and verified."""
+
+    event: wire.Event
+    data: bytes
+
+
+@dataclass(slots=True)
+class Received:
+    """What some bytes from the shoe amounted to."""
+
+    welcome: wire.Message | None = None
+    records: list[Record] = field(default_factory=list)
+    heartbeat: wire.Message | None = None
+    answers: list[wire.Message] = field(default_factory=list)
+    """Replies and reports to commands."""
+
+
+class Session:
+    """One attachment to one shoe: `hello`, then `begin`. Times are seconds of any steady
+    clock, passed in.
+    """
+
+    def __init__(self, session: int) -> None:
+        self.attached = False
+        self.heard_s: float | None = None
+        """When the last good message came."""
+        self._expect: int | None = None
+        self._durable = 0
+        self._session = session
+        self._frames = FrameReader()
+        self._early: dict[int, Record] = {}
+        self._skip_to = 1
+        self._asked_s = 0.0
+        self._missing = False
+        self._seen_bad = 0
+        self.out = bytearray()
+        """What is to be sent; the caller empties it."""
+
+    def hello(self) -> None:
+        """Ask for the link."""
+        self._send(messages.HELLO, VERSION, self._session)
+
+    def begin(self, expect: int) -> None:
+        """The first event wanted is number `expect`; everything before it is durable."""
+        self._expect = expect
+        self._durable = expect - 1
+        self._early.clear()
+        self.say_here()
+
+    def acknowledge(self) -> None:
+        """Every event handed out so far is durable."""
+        if self._expect is not None:
+            self._durable = self._expect - 1
+            self.say_here()
+
+    def say_here(self) -> None:
+        """Repeat the last acknowledgement: the shoe knows then that somebody listens."""
+        if self._expect is not None:
+            self._send(messages.ACK, self._durable)
+
+    def command(self, shape: Shape, command_id: int, *values: object) -> None:
+        """Send a command; its answer comes with the same `command_id`."""
+        self._send(shape, command_id, *values)
+
+    def feed(self, data: bytes, now_s: float) -> Received:
+        """Take bytes that came from the shoe at `now_s`.
+
+        Raises WrongVersion where the shoe speaks another version of the protocol.
+        """
+        received = Received()
+        for payload in self._frames.feed(data):
+            try:
+                message = wire.parse_message(payload)
+            except wire.WireError:
+                self._missing = True
+                continue
+            self.heard_s = now_s
+            self._take(message, received)
+        bad = self._frames.damaged + self._frames.oversize
+        if bad != self._seen_bad:
+            self._seen_bad = bad
+            self._missing = True
+        return received
+
+    def ask_for_missing(self, now_s: float) -> None:
+        """Where something was damaged or left out, ask for it."""
+        if self.attached and self._missing and now_s - self._asked_s >= _ASK_PAUSE_S:
+            self._missing = False
+            self._asked_s = now_s
+            self.say_here()
+
+    def _take(self, message: wire.Message, received: Received) -> None:
+        shape = message.shape
+        if shape is messages.WRONG_VERSION:
+            raise WrongVersion(
+                f"the shoe speaks protocol version {message['protocol']}, this host version "
+                f"{VERSION}: update the older of the two"
+            )
+        if shape is messages.WELCOME:
+            if message["session"] == self._session and not self.attached:
+                self.attached = True
+                self._skip_to = message["first_held"]
+                received.welcome = message
+        elif not self.attached:
+            return
+        elif shape is messages.EVENT:
+            self._event(message["record"], received)
+        elif shape is messages.HEARTBEAT:
+            received.heartbeat = message
+            self._skip_to = message["first_held"]
+            self._in_order(received)
+            if self._expect is not None and message["last_held"] >= self._expect:
+                self._missing = True
+        elif shape in (messages.REPLY, messages.STATUS_REPORT):
+            received.answers.append(message)
+        elif shape is messages.PROBLEM:
+            self._missing = True  # the shoe lost a frame of ours: perhaps the acknowledgement
+
+    def _event(self, data: bytes, received: Received) -> None:
+        if self._expect is None:
+            return
+        try:
+            record = Record(wire.parse_event(data), data)
+        except wire.WireError:
+            self._missing = True
+            return
+        ahead = record.event.number - self._expect
+        if 0 <= ahead <= _EARLY_LIMIT:
+            self._early[record.event.number] = record
+            self._in_order(received)
+        if ahead:
+            self._missing = True  # something came too early, or again: an answer was lost
+
+    def _in_order(self, received: Received) -> None:
+        while self._expect is not None:
+            record = self._early.pop(self._expect, None)
+            if record is not None:
+                received.records.append(record)
+            elif self._expect >= self._skip_to:
+                return  # otherwise the shoe has given this number up: go on behind it
+            self._expect += 1
+
+    def _send(self, shape: Shape, *values: object) -> None:
+        self.out += wire.frame_of(shape, *values)

@@ -1,0 +1,1 @@
+"""A simulated shoe: the real firmware under MicroPython, and someone to deal it."""

@@ -1,0 +1,98 @@
+"""A dealer for a simulated shoe: sees the lock, lamps and display, pulls cards, presses buttons."""
+
+import threading
+from collections.abc import Sequence
+
+from sabot.errors import SabotError
+from sabot.sim.bench import Bench, Outputs
+from sabot.sim.waveform import pass_samples
+
+# A dealer's pace in seconds; common practice at a mini baccarat table of 60 to 80 rounds an hour.
+_CARD_S = 1.2
+_BETTING_S = 18.0
+_RESULT_S = 12.0
+
+_HOST_POLL_S = 0.05
+_LISTENING = ("HOST",)
+
+
+class Dealer:
+    """Deals `deck` (cards 0-53, in drawing order) on the shoe at `bench`.
+
+    `pace` multiplies a dealer's pauses: 1 is a dealer's speed, 0 no pauses at all. The dealer
+    waits while the display says that no host listens, or that the log is behind.
+    """
+
+    def __init__(self, bench: Bench, deck: Sequence[int], *, card_set: int, pace: float) -> None:
+        self.drawn = 0
+        """Cards pulled so far, the cut card counted."""
+        self._bench = bench
+        self._deck = deck
+        self._card_set = card_set
+        self._pace = pace
+        self.failure: SabotError | None = None
+        """Why the dealer that was started could not go on."""
+        self._stop = threading.Event()
+
+    def start(self) -> None:
+        """Deal in a thread of its own."""
+        threading.Thread(target=self._deal_guarded, daemon=True).start()
+
+    def stop(self) -> None:
+        """Put the hands off the shoe."""
+        self._stop.set()
+
+    def _deal_guarded(self) -> None:
+        try:
+            self.deal()
+        except SabotError as error:
+            self.failure = error
+
+    def deal(self) -> None:
+        """Load the cards and deal until the shoe of cards has ended, or `stop` is called."""
+        bench = self._bench
+        self._wait_for_host()
+        bench.switch("lid_open", True)
+        bench.switch("lid_open", False)
+        outputs = bench.settle()
+        while not self._stop.is_set() and outputs.title != "SHOE ENDED":
+            outputs = self._act(outputs)
+
+    def _act(self, outputs: Outputs) -> Outputs:
+        bench = self._bench
+        if outputs.title == "BETTING OPEN":
+            self._pause(_BETTING_S)
+            bench.press("next")
+            outputs = bench.settle()
+        elif outputs.title == "NEXT ROUND?":
+            self._pause(_RESULT_S)
+            self._wait_for_host()
+            bench.press("next")
+            return bench.settle()
+        if not outputs.lock_released:
+            return bench.wait_for(lambda seen: seen != outputs, "gone on dealing")
+        if self.drawn == len(self._deck):
+            return self._run_out()
+        self._pause(_CARD_S)
+        bench.play(pass_samples(self._deck[self.drawn], self._card_set))
+        self.drawn += 1
+        return bench.settle()
+
+    def _run_out(self) -> Outputs:
+        """No card is left though one is due: the supervisor voids the round and ends the shoe."""
+        bench = self._bench
+        bench.switch("key_on", True)
+        outputs = bench.settle()
+        while outputs.title != "SHOE ENDED":
+            bench.press("void")
+            outputs = bench.settle()
+        bench.switch("key_on", False)
+        return bench.settle()
+
+    def _wait_for_host(self) -> None:
+        while self._bench.outputs.link not in _LISTENING and not self._stop.is_set():
+            self._stop.wait(_HOST_POLL_S)
+
+    def _pause(self, seconds: float) -> None:
+        if self._pace:
+            self._stop.wait(seconds * self._pace)

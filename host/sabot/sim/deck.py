@@ -1,0 +1,72 @@
+"""The cards in a simulated shoe: shuffled, or from a deck file."""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from protocol import cards
+from sabot.errors import BadDeck
+
+DECKS = 8
+CUT_FROM_END = 14
+"""Cards behind the cut card (table facts: 14 or 16)."""
+
+_LARGEST_FILE = 100_000
+
+
+def shuffled(seed: int | None = None) -> list[int]:
+    """Eight decks in an order that `seed` fixes, the cut card in its place."""
+    deck = [card for card in range(cards.DECK_SIZE) for _ in range(DECKS)]
+    random.Random(seed).shuffle(deck)
+    deck.insert(len(deck) - CUT_FROM_END, cards.CUT_CARD)
+    return deck
+
+
+def read(path: Path, *, short: bool = False) -> list[int]:
+    """The deck file at `path`: cards in drawing order, one a line, `CUT` for the cut card.
+
+    Without `short` it must be eight whole decks. Raises BadDeck with the line that is wrong.
+    """
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise BadDeck(f"{path}: too large for a deck file")
+        lines = path.read_text(encoding="ascii").splitlines()
+    except OSError as error:
+        raise BadDeck(f"{path}: cannot be read ({error.strerror}); check the name") from None
+    except UnicodeDecodeError:
+        raise BadDeck(f"{path}: not a deck file: one card a line, such as 7H") from None
+    deck = [_card(path, n, line) for n, line in enumerate(lines, 1) if line.strip()]
+    check(deck, str(path), short=short)
+    return deck
+
+
+def check(deck: Sequence[int], name: str, *, short: bool) -> None:
+    """Raise BadDeck unless `deck` can be in a shoe of eight decks (all of it without `short`)."""
+    counts = Counter(deck)
+    if counts.pop(cards.CUT_CARD, 0) > 1:
+        raise BadDeck(f"{name}: more than one CUT; leave one")
+    for card, count in counts.items():
+        if count > DECKS:
+            raise BadDeck(
+                f"{name}: {count} copies of {cards.name_of(card)}, eight decks have {DECKS}; "
+                "take the surplus out"
+            )
+    whole = DECKS * cards.DECK_SIZE
+    if not short and counts.total() != whole:
+        raise BadDeck(
+            f"{name}: {counts.total()} cards, eight decks have {whole}; complete it, or use --short"
+        )
+    if not counts:
+        raise BadDeck(f"{name}: no cards in it")
+
+
+def _card(path: Path, number: int, line: str) -> int:
+    name = line.strip().upper()
+    try:
+        card = cards.number_of(name)
+    except ValueError:
+        card = cards.TEST_CARD
+    if card == cards.TEST_CARD:
+        raise BadDeck(f"{path}, line {number}: {name[:20]!r} is no card; write 7H, TC or CUT")
+    return card

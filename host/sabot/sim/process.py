@@ -1,0 +1,119 @@
+"""The firmware as a child process: MicroPython's unix port, a pseudo-terminal, a bench."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import tty
+import zlib
+from pathlib import Path
+
+import cbor2
+
+import firmware
+from protocol import games, words
+from sabot import runtime
+from sabot.errors import SimulatorFailed
+from sabot.sim.bench import Bench
+
+HEAP_BYTES = 400_000
+"""Heap of the simulated board. It stands for the 241,600 bytes that MicroPython leaves free
+on a Raspberry Pi Pico; firmware/README.md derives the figure."""
+
+_ROOT = Path(firmware.__file__).resolve().parent.parent
+_STOP_TIMEOUT_S = 5.0
+
+
+class SimulatedShoe:
+    """A shoe at `port` (a pseudo-terminal), its other parts at `bench`.
+
+    `state` is the folder that stands for the board's own flash: with the same folder the same
+    unit starts again. Use as a context manager, or call `close()`.
+    """
+
+    def __init__(
+        self,
+        unit: str,
+        *,
+        card_set: int = 0,
+        game: str = games.MINI_NAME,
+        state: Path | None = None,
+    ) -> None:
+        self.unit = unit
+        self._temporary = tempfile.TemporaryDirectory(prefix="sabot-") if state is None else None
+        self.state = Path(self._temporary.name) if self._temporary else Path(str(state))
+        self.state.mkdir(parents=True, exist_ok=True)
+        _save_document(self.state / "settings.cbor", {"set": card_set})
+        _save_document(self.state / "game.cbor", games.document_of(game))
+        self._link, self._port = os.openpty()
+        tty.setraw(self._port)
+        os.set_blocking(self._link, False)
+        self.port = os.ttyname(self._port)
+        self._name = runtime.publish(unit, self.port)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._errors = (self.state / "stderr.log").open("ab")
+        self.bench = Bench()
+
+    def __enter__(self) -> "SimulatedShoe":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def power_on(self, reset_cause: str = "power_on") -> None:
+        """Start the firmware and wait until it has come up. Raises SimulatorFailed."""
+        ours, theirs = socket.socketpair()
+        os.set_blocking(theirs.fileno(), False)
+        interpreter = [sys.executable, "-m", "micropython_unix", "-X", f"heapsize={HEAP_BYTES}"]
+        arguments = [str(theirs.fileno()), str(self.state), self.unit]
+        cause = str(words.RESET_CAUSES.index(reset_cause))
+        self._process = subprocess.Popen(
+            [*interpreter, "-m", "firmware.main", *arguments, cause],
+            cwd=_ROOT,
+            stdin=self._link,
+            stdout=self._link,
+            stderr=self._errors,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,  # Ctrl-C is for the host; the shoe is told when to stop
+        )
+        theirs.close()
+        self.bench.connect(ours)
+        try:
+            self.bench.settle()
+        except SimulatorFailed:
+            raise SimulatorFailed(f"simulated shoe {self.unit}: {self._last_words()}") from None
+
+    def power_off(self) -> None:
+        """Stop the firmware as a loss of power does: at once, wherever it is."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait(_STOP_TIMEOUT_S)
+            self._process = None
+        self.bench.disconnect()
+
+    def running(self) -> bool:
+        """Whether the firmware runs."""
+        return self._process is not None and self._process.poll() is None
+
+    def close(self) -> None:
+        """Power off and take everything away but a `state` folder that was given."""
+        self.power_off()
+        runtime.withdraw(self._name)
+        self._errors.close()
+        os.close(self._link)
+        os.close(self._port)
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    def _last_words(self) -> str:
+        lines = (self.state / "stderr.log").read_text(errors="replace").split("\n")
+        said = [line for line in lines if line.strip()]
+        return said[-1] if said else "the firmware did not come up"
+
+
+def _save_document(path: Path, document: object) -> None:
+    """A document as firmware/store.py reads it."""
+    body = cbor2.dumps(document, canonical=True)
+    path.write_bytes(body + zlib.crc32(body).to_bytes(4, "big"))

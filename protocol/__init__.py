@@ -1,0 +1,7 @@
+"""What is said between a shoe and its host: one definition, imported by both.
+
+Everything here runs on CPython and on MicroPython. See README.md for the bytes.
+"""
+
+VERSION = 1
+"""Version of the protocol. It changes with any change of a message or an event."""

@@ -1,0 +1,89 @@
+"""Every event that a shoe records. An event on the wire is
+`[kind, number, boot, t_ms, unix_ms, shoe, round, ...its own fields]`.
+"""
+
+from protocol.schema import Shape
+
+HEADER = (
+    ("kind", "uint"),
+    ("number", "uint"),  # from 1, the unit's first event, without gaps
+    ("boot", "uint"),  # which start of the unit, from 1
+    ("t_ms", "uint"),  # since that start
+    ("unix_ms", "uint?"),  # UTC, null until a host has set the clock
+    ("shoe", "uint"),  # shoe of cards, counted over the unit's life; 0 before the first
+    ("round", "uint"),  # round of that shoe, from 1; 0 outside of rounds
+)
+
+MAX_SIZE = 160
+"""Bytes of the largest event, encoded."""
+
+BOOT = Shape(
+    1,
+    "boot",
+    (
+        ("reset_cause", "reset_cause"),
+        ("firmware", "text"),
+        ("build", "bytes"),
+        ("board", "text"),
+        ("game", "text"),
+    ),
+)
+LID = Shape(2, "lid", (("open", "flag"),))
+KEY = Shape(3, "key", (("on", "flag"),))
+SERVICE = Shape(4, "service", (("on", "flag"),))
+BUTTON = Shape(5, "button", (("button", "button"),))
+SHOE_LOADED = Shape(6, "shoe_loaded", (("decks", "uint"), ("game", "text"), ("set", "uint")))
+BURN = Shape(7, "burn", (("count", "uint"),))
+BETTING_OPEN = Shape(8, "betting_open", ())
+BETTING_CLOSED = Shape(9, "betting_closed", (("by", "closed_by"),))
+CARD = Shape(
+    10,
+    "card",
+    (
+        ("card", "card"),
+        ("position", "position"),
+        ("speed_mm_s", "uint"),  # mean over the 14 marks
+        ("margin_permille", "uint"),  # least mark or gap, against its nominal share of the pitch
+        ("skew_um", "uint"),  # largest distance between the edges of tracks A and B
+        ("samples", "uint"),  # that the pass lasted, 50 us each
+    ),
+)
+UNREADABLE = Shape(
+    11, "unreadable", (("fault", "fault"), ("position", "position"), ("samples", "uint"))
+)
+DECISION = Shape(12, "decision", (("hand", "hand"), ("action", "action"), ("total", "uint")))
+RESULT = Shape(
+    13,
+    "result",
+    (
+        ("winner", "winner"),
+        ("player_total", "uint"),
+        ("banker_total", "uint"),
+        ("player_natural", "flag"),
+        ("banker_natural", "flag"),
+    ),
+)
+ROUND_VOID = Shape(14, "round_void", (("reason", "void_reason"),))
+LOCK = Shape(15, "lock", (("released", "flag"),))
+ERROR = Shape(16, "error", (("error", "error"), ("card", "card?"), ("fault", "fault")))
+ERROR_CLEARED = Shape(17, "error_cleared", (("error", "error"),))
+CUT_CARD = Shape(18, "cut_card", (("rounds_left", "uint"),))
+SHOE_ENDED = Shape(
+    19,
+    "shoe_ended",
+    (
+        ("reason", "end_reason"),
+        ("rounds", "uint?"),  # that got a result; null after a restart, when nobody counted
+        ("cards", "uint?"),  # drawn, burned and unreadable ones counted
+    ),
+)
+CLOCK_SET = Shape(20, "clock_set", (("before_unix_ms", "uint?"),))
+GAP = Shape(21, "gap", (("first", "uint"), ("last", "uint"), ("reason", "gap_reason")))
+GAME_LOADED = Shape(22, "game_loaded", (("game", "text"), ("sha256", "bytes")))
+IDENTIFIED = Shape(23, "identified", ())
+
+KINDS = (
+    BOOT, LID, KEY, SERVICE, BUTTON, SHOE_LOADED, BURN, BETTING_OPEN, BETTING_CLOSED, CARD,
+    UNREADABLE, DECISION, RESULT, ROUND_VOID, LOCK, ERROR, ERROR_CLEARED, CUT_CARD, SHOE_ENDED,
+    CLOCK_SET, GAP, GAME_LOADED, IDENTIFIED,
+)  # fmt: skip

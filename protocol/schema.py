@@ -1,0 +1,55 @@
+"""The form of a message or an event: an array of a number and typed fields."""
+
+from protocol import cards, words
+
+_UINT_LIMIT = 1 << 64
+
+
+class SchemaError(ValueError):
+    """Values that are not what the shape asks for."""
+
+
+class Shape:
+    """One kind of array on the wire: `[number, field, field, ...]`.
+
+    A field is (name, type). Types: `uint`, `int` (64 bits), `flag`, `text`, `bytes`, `card`
+    (0-53), or the name of one of `words.ENUMERATIONS`; a `?` behind it allows null.
+    """
+
+    def __init__(self, number: int, name: str, fields: "tuple[tuple[str, str], ...]") -> None:
+        self.number = number
+        self.name = name
+        self.fields = fields
+
+    def check(self, values: "list[object]") -> None:
+        """Raise SchemaError unless `values` (the array behind its number) fit the fields."""
+        if len(values) != len(self.fields):
+            raise SchemaError(self.name + ": " + str(len(values)) + " fields")
+        for i in range(len(values)):
+            name, kind = self.fields[i]
+            if not _fits(kind, values[i]):
+                raise SchemaError(self.name + "." + name + " is no " + kind)
+
+
+def _fits(kind: str, value: object) -> bool:
+    if kind[-1] == "?":
+        if value is None:
+            return True
+        kind = kind[:-1]
+    if kind == "text":
+        return isinstance(value, str)
+    if kind == "bytes":
+        return isinstance(value, bytes)
+    if kind == "flag":
+        return value is True or value is False
+    if type(value) is not int:
+        return False
+    if kind == "int":
+        return -(_UINT_LIMIT >> 1) <= value < _UINT_LIMIT >> 1
+    if value < 0:
+        return False
+    if kind == "uint":
+        return value < _UINT_LIMIT
+    if kind == "card":
+        return value < cards.CARD_COUNT
+    return value < len(words.ENUMERATIONS[kind])

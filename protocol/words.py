@@ -1,0 +1,69 @@
+"""The words behind the numbers on the wire: each number is the place in its tuple.
+
+A word is added at the end and never moved: old records must keep their meaning.
+"""
+
+RESET_CAUSES = ("power_on", "watchdog", "software", "reset_pin", "unknown")
+
+BUTTONS = ("next", "reveal", "void", "burn")
+"""The dealer's buttons. `next` is "next round" and "no more bets", whichever is due."""
+
+SWITCHES = ("lid_open", "key_on", "service_on")
+"""Level inputs: the lid switch, the supervisor's key, the service switch inside the lid."""
+
+LAMPS = ("player", "banker", "tie", "ready", "error")
+
+PHASES = ("no_shoe", "first_burn", "burning", "between", "betting", "dealing", "ended")
+"""Where a shoe of cards stands; see firmware/dealing.py."""
+
+POSITIONS = (
+    "burn_first", "burn",
+    "player_1", "banker_1", "player_2", "banker_2", "player_3", "banker_3",
+    "not_due",
+)  # fmt: skip
+"""What a card was drawn as. `not_due`: it came out although the lock should have held it."""
+
+HANDS = ("player", "banker")
+ACTIONS = ("draws", "stands", "natural")
+WINNERS = ("player", "banker", "tie")
+CLOSED_BY = ("button", "card")
+
+FAULTS = (
+    "none", "double_feed", "pushed_back", "reversed", "no_code", "bad_code",
+    "foreign_set", "jam", "sensor_fault",
+)  # fmt: skip
+"""Why a pass through the sensor head is not a card (card code specification)."""
+
+ERRORS = (
+    "none", "card_not_due", "unreadable", "lid_opened", "cut_card_misplaced", "test_card",
+)  # fmt: skip
+"""What stops play until the supervisor's key clears it."""
+
+VOID_REASONS = ("supervisor", "unreadable", "restart")
+END_REASONS = ("cut_card", "supervisor", "restart")
+GAP_REASONS = ("queue_full", "restart")
+
+OUTCOMES = ("done", "refused", "unknown_command", "bad_arguments")
+"""How a command ended."""
+
+PROBLEMS = ("damaged", "oversize", "not_a_message")
+"""What the device could not take from the line."""
+
+ENUMERATIONS = {
+    "reset_cause": RESET_CAUSES,
+    "button": BUTTONS,
+    "switch": SWITCHES,
+    "phase": PHASES,
+    "position": POSITIONS,
+    "hand": HANDS,
+    "action": ACTIONS,
+    "winner": WINNERS,
+    "closed_by": CLOSED_BY,
+    "fault": FAULTS,
+    "error": ERRORS,
+    "void_reason": VOID_REASONS,
+    "end_reason": END_REASONS,
+    "gap_reason": GAP_REASONS,
+    "outcome": OUTCOMES,
+    "problem": PROBLEMS,
+}
