@@ -143,7 +143,8 @@ class Link:
         self._heard_ms = self._heartbeat_ms = now_ms
         self._command_id = -1
         self._rewind(now_ms)
-        self._answer(self._device.welcome(session))
+        for message in self._device.welcome(session):
+            self._answer(message)
 
     def _ack(self, number: int, now_ms: int) -> None:
         outbox = self._outbox

@@ -50,25 +50,24 @@ class Shoe:
         """Deal, listen and talk until the power goes."""
         await asyncio.gather(self._deal(), self._listen(), self._talk(), self._tick())
 
-    def welcome(self, session: int) -> "list[object]":
-        """The message that answers a host's `hello`."""
+    def welcome(self, session: int) -> "list[list[object]]":
+        """The messages that answer a host's `hello`."""
         outbox = self.recorder.outbox
         game = self.dealing.game
         return [
-            messages.WELCOME.number,
-            PROTOCOL_VERSION,
-            session,
-            VERSION,
-            self._build,
-            self.board.unit,
-            self.board.NAME,
-            self.recorder.boot,
-            self.board.reset_cause,
-            outbox.first_held,
-            outbox.next_number - 1,
-            game.name,
-            game.sha256,
-            frame.MAX_PAYLOAD,
+            [
+                messages.WELCOME.number,
+                session,
+                PROTOCOL_VERSION,
+                self.board.unit,
+                self.recorder.boot,
+                self.board.reset_cause,
+                outbox.first_held,
+                outbox.next_number - 1,
+                frame.MAX_PAYLOAD,
+            ],
+            [messages.FIRMWARE.number, session, VERSION, self._build, self.board.NAME],
+            [messages.GAME.number, session, game.name, game.sha256],
         ]
 
     def heartbeat(self, now_ms: int) -> "list[object]":

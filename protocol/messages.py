@@ -6,7 +6,7 @@ The host speaks first, with `hello`; until then a shoe answers nothing but `hell
 from protocol.schema import Shape
 
 HELLO = Shape(1, "hello", (("protocol", "uint"), ("session", "uint")))
-"""Asks for the link. `session` is any number; `welcome` gives it back."""
+"""Asks for the link. `session` is any number; the three answers give it back."""
 
 ACK = Shape(2, "ack", (("number", "uint"),))
 """Every event up to `number` is durable. Sent again it says "I am here", and asks for more."""
@@ -17,25 +17,27 @@ STATUS = Shape(18, "status", (("id", "uint"),))
 READ_EVENTS = Shape(19, "read_events", (("id", "uint"), ("first", "uint")))
 LOAD_GAME = Shape(20, "load_game", (("id", "uint"), ("document", "bytes")))
 
+# The answer to `hello` comes in three short frames: on a bad line a long one may never arrive.
 WELCOME = Shape(
     64,
     "welcome",
     (
-        ("protocol", "uint"),
         ("session", "uint"),
-        ("firmware", "text"),
-        ("build", "bytes"),
+        ("protocol", "uint"),
         ("unit", "text"),
-        ("board", "text"),
         ("boot", "uint"),
         ("reset_cause", "reset_cause"),
         ("first_held", "uint"),  # first and last event that the shoe can still send
         ("last_held", "uint"),
-        ("game", "text"),
-        ("game_sha256", "bytes"),
         ("max_payload", "uint"),
     ),
 )
+FIRMWARE = Shape(
+    71,
+    "firmware",
+    (("session", "uint"), ("version", "text"), ("build", "bytes"), ("board", "text")),
+)
+GAME = Shape(72, "game", (("session", "uint"), ("name", "text"), ("sha256", "bytes")))
 WRONG_VERSION = Shape(65, "wrong_version", (("protocol", "uint"), ("asked", "uint")))
 EVENT = Shape(66, "event", (("record", "bytes"),))
 REPLY = Shape(67, "reply", (("id", "uint"), ("outcome", "outcome"), ("detail", "text")))
@@ -74,7 +76,17 @@ STATUS_REPORT = Shape(
 )
 
 TO_DEVICE = (HELLO, ACK, SET_CLOCK, IDENTIFY, STATUS, READ_EVENTS, LOAD_GAME)
-TO_HOST = (WELCOME, WRONG_VERSION, EVENT, REPLY, HEARTBEAT, PROBLEM, STATUS_REPORT)
+TO_HOST = (
+    WELCOME,
+    WRONG_VERSION,
+    EVENT,
+    REPLY,
+    HEARTBEAT,
+    PROBLEM,
+    STATUS_REPORT,
+    FIRMWARE,
+    GAME,
+)
 
 HEARTBEAT_MS = 1000
 """A shoe with a host sends `heartbeat`, a host repeats its `ack`, this often."""

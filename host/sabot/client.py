@@ -2,6 +2,8 @@
 
 import random
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from protocol import messages
 from protocol.schema import Shape
@@ -24,7 +26,7 @@ class Client:
 
     def __init__(self, port: Port, timeout_s: float = ATTACH_TIMEOUT_S) -> None:
         self.port = port
-        self._session = Session(random.getrandbits(32))
+        self._session = Session(random.getrandbits(16))
         self._next_id = 1
         self._said_s = 0.0
         self._kept = Received()
@@ -90,7 +92,7 @@ class Client:
             raise CommandRefused(f"{self.unit} refused {shape.name}: {answer['detail']}")
         return answer
 
-    def _attach(self, timeout_s: float) -> wire.Message:
+    def _attach(self, timeout_s: float) -> Mapping[str, Any]:
         deadline = time.monotonic() + timeout_s
         asked_s = 0.0
         while time.monotonic() < deadline:
@@ -99,10 +101,15 @@ class Client:
                 self._session.hello()
                 self._flush()
             data = self.port.read(_QUIET_S)
-            if data:
-                welcome = self._session.feed(data, time.monotonic()).welcome
-                if welcome is not None:
-                    return welcome
+            if not data:
+                continue
+            welcome = self._session.feed(data, time.monotonic()).welcome
+            if welcome is not None:
+                return welcome
+            if self._session.heard_s is not None and self._session.damaged:
+                # There is a shoe, on a bad line: more patience, and more haste.
+                deadline = max(deadline, self._session.heard_s + timeout_s)
+                asked_s = min(asked_s, time.monotonic() - _HELLO_EVERY_S + _QUIET_S)
         raise NoShoe(f"{self.port.name}: no shoe answers there; is it powered, is it a Sabot shoe?")
 
     def _exchange(self, timeout_s: float) -> Received:

@@ -5,7 +5,9 @@ frames: what comes too early is kept until its turn, what came before is dropped
 acknowledged until the caller says that it is durable.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from protocol import VERSION, messages
 from protocol.frame import FrameReader
@@ -13,6 +15,8 @@ from protocol.schema import Shape
 from sabot import wire
 from sabot.errors import WrongVersion
 
+_INTRODUCTION = (messages.WELCOME, messages.FIRMWARE, messages.GAME)
+_RENAMED = {"version": "firmware", "name": "game", "sha256": "game_sha256"}
 _EARLY_LIMIT = 256
 _ASK_PAUSE_S = 0.02
 
@@ -29,7 +33,8 @@ class Record:
 class Received:
     """What some bytes from the shoe amounted to."""
 
-    welcome: wire.Message | None = None
+    welcome: Mapping[str, Any] | None = None
+    """Once, when the shoe has answered `hello`: all that it said of itself, by field."""
     records: list[Record] = field(default_factory=list)
     heartbeat: wire.Message | None = None
     answers: list[wire.Message] = field(default_factory=list)
@@ -51,11 +56,17 @@ class Session:
         self._frames = FrameReader()
         self._early: dict[int, Record] = {}
         self._skip_to = 1
+        self._introduced: dict[str, Mapping[str, Any]] = {}
         self._asked_s = 0.0
         self._missing = False
         self._seen_bad = 0
         self.out = bytearray()
         """What is to be sent; the caller empties it."""
+
+    @property
+    def damaged(self) -> int:
+        """Frames that came and could not be read."""
+        return self._frames.damaged + self._frames.oversize
 
     def hello(self) -> None:
         """Ask for the link."""
@@ -97,9 +108,8 @@ class Session:
                 continue
             self.heard_s = now_s
             self._take(message, received)
-        bad = self._frames.damaged + self._frames.oversize
-        if bad != self._seen_bad:
-            self._seen_bad = bad
+        if self.damaged != self._seen_bad:
+            self._seen_bad = self.damaged
             self._missing = True
         return received
 
@@ -117,11 +127,8 @@ class Session:
                 f"the shoe speaks protocol version {message['protocol']}, this host version "
                 f"{VERSION}: update the older of the two"
             )
-        if shape is messages.WELCOME:
-            if message["session"] == self._session and not self.attached:
-                self.attached = True
-                self._skip_to = message["first_held"]
-                received.welcome = message
+        if shape in _INTRODUCTION:
+            self._introduce(message, received)
         elif not self.attached:
             return
         elif shape is messages.EVENT:
@@ -136,6 +143,19 @@ class Session:
             received.answers.append(message)
         elif shape is messages.PROBLEM:
             self._missing = True  # the shoe lost a frame of ours: perhaps the acknowledgement
+
+    def _introduce(self, message: wire.Message, received: Received) -> None:
+        if self.attached or message["session"] != self._session:
+            return
+        self._introduced[message.shape.name] = message.fields
+        if len(self._introduced) == len(_INTRODUCTION):
+            self.attached = True
+            received.welcome = {
+                _RENAMED.get(name, name): value
+                for fields in self._introduced.values()
+                for name, value in fields.items()
+            }
+            self._skip_to = received.welcome["first_held"]
 
     def _event(self, data: bytes, received: Received) -> None:
         if self._expect is None:

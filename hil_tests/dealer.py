@@ -1,0 +1,140 @@
+"""An independent dealer: knows baccarat by heart, plays on a bench, says what must come out.
+
+It shares no code with firmware/rules.py or host/sabot/rules.py. Draws are written as the
+stations of the table on the felt: for each total of the Banker, on which points of the
+Player's third card a card is taken (mini-baccarat, third card rule of the rule documents).
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from hil_tests.targets import Bench
+
+_FELT = {0: "0123456789", 1: "0123456789", 2: "0123456789", 3: "012345679", 4: "234567", 5: "4567"}
+_FELT |= {6: "67", 7: ""}
+
+
+def shuffled(seed: int, cut_from_end: int = 16) -> list[str]:
+    """Eight decks and a cut card, in an order of this dealer's own."""
+    cards = [rank + suit for rank in "KQJT98765432A" for suit in "SHDC"] * 8
+    random.Random(seed).shuffle(cards)
+    cards.insert(len(cards) - cut_from_end, "CUT")
+    return cards
+
+
+@dataclass
+class Hand:
+    """What one round must be in the log."""
+
+    player: list[str] = field(default_factory=list)
+    banker: list[str] = field(default_factory=list)
+
+    @property
+    def winner(self) -> str:
+        """Who has it."""
+        difference = pips(self.player) - pips(self.banker)
+        return "tie" if difference == 0 else "player" if difference > 0 else "banker"
+
+    @property
+    def natural(self) -> bool:
+        """Eight or nine with two cards, on either side."""
+        return pips(self.player[:2]) > 7 or pips(self.banker[:2]) > 7
+
+    def as_logged(self) -> tuple[object, ...]:
+        """In the order of `logged`."""
+        totals = pips(self.player), pips(self.banker)
+        return (self.player, self.banker, *totals, self.winner, self.natural)
+
+
+def logged(ended: object) -> tuple[object, ...]:
+    """A `sabot.rounds.Round` in the form of `Hand.as_logged`."""
+    names = ("player", "banker", "player_total", "banker_total", "winner", "natural")
+    return tuple(getattr(ended, name) for name in names)
+
+
+def pips(cards: list[str]) -> int:
+    """Count of a hand, tens dropped."""
+    worth = {"A": 1, "T": 0, "J": 0, "Q": 0, "K": 0}
+    return sum(worth.get(card[0]) if card[0] in worth else int(card[0]) for card in cards) % 10
+
+
+class Dealer:
+    """Deals a list of cards on a bench, and keeps what must come out of it.
+
+    `between_steps` is called before every card and every button, with a word for where the
+    dealer is.
+    """
+
+    def __init__(
+        self,
+        bench: Bench,
+        cards: list[str],
+        between_steps: Callable[[str], None] = lambda where: None,
+    ) -> None:
+        self.hands: list[Hand] = []
+        self.ended = False
+        self._bench = bench
+        self._cards: Iterator[str] = iter(cards)
+        self._between_steps = between_steps
+        self._rounds_left: int | None = None
+
+    def load(self) -> None:
+        """Put the cards in and burn."""
+        self._bench.switch("lid_open", True)
+        self._bench.switch("lid_open", False)
+        first = self._pull("first burn")
+        burn = {"A": 1}.get(first[0], 10 if first[0] in "TJQK" else 0) or int(first[0])
+        for _ in range(burn):
+            self._pull("burn")
+
+    def deal_round(self) -> Hand:
+        """Deal one round from "betting open" to the result, and press for the next."""
+        hand = Hand()
+        self._press("betting")
+        for side in (hand.player, hand.banker, hand.player, hand.banker):
+            side.append(self._pull_for(hand))
+        if not hand.natural:
+            player, banker = pips(hand.player), pips(hand.banker)
+            takes = player <= 5
+            if takes:
+                hand.player.append(self._pull_for(hand))
+            third = str(pips(hand.player[2:])) if takes else None
+            if (third is None and banker <= 5) or (third is not None and third in _FELT[banker]):
+                hand.banker.append(self._pull_for(hand))
+        shown = self._bench.outputs
+        assert not shown.lock_released, "the lock is open after the last card"
+        assert shown.lamps & {"player", "banker", "tie"} == {hand.winner}, (shown, hand)
+        self.hands.append(hand)
+        if self._rounds_left is not None:
+            self._rounds_left -= 1
+            self.ended = self._rounds_left == 0
+        if self.ended:
+            assert shown.title == "SHOE ENDED", shown
+        else:
+            self._press("result")
+        return hand
+
+    def deal_shoe(self) -> None:
+        """Deal until the cut card ends it."""
+        self.load()
+        while not self.ended:
+            self.deal_round()
+
+    def _pull_for(self, hand: Hand) -> str:
+        card = self._pull(f"card {len(hand.player) + len(hand.banker) + 1}")
+        if card == "CUT":
+            self._rounds_left = 2 if hand.player else 1
+            card = self._pull("after the cut card")
+        return card
+
+    def _pull(self, where: str) -> str:
+        self._between_steps(where)
+        assert self._bench.outputs.lock_released, f"the lock holds a card that is due ({where})"
+        card = next(self._cards)
+        self._bench.pull(card)
+        return card
+
+    def _press(self, where: str) -> None:
+        self._between_steps(where)
+        self._bench.press("next")

@@ -1,0 +1,66 @@
+"""A log that runs while a test deals, and what must hold of it afterwards."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from sabot.logger import Logger, Watcher
+from sabot.rounds import Round, rounds_of
+from sabot.store import Filter, Store
+from sabot.verify import Summary, verify
+
+from hil_tests.dealer import Hand, logged
+
+_TIMEOUT_S = 60.0
+_POLL_S = 0.02
+
+
+class Logbook:
+    """Logs the shoes at `ports` into a new database in `folder`, until `close`."""
+
+    def __init__(self, folder: Path, ports: Sequence[str], *, once: bool = False) -> None:
+        self.store = Store(folder / "log.sqlite", create=True)
+        self.attachments: list[str] = []
+        # A second port keeps a single one retried from the start, as many shoes are.
+        watcher = Watcher(attached=lambda port, client: self.attachments.append(client.unit))
+        self.logger = Logger(self.store, ports, watcher, once=once)
+        self.logger.start()
+
+    def __enter__(self) -> "Logbook":
+        self.wait(lambda: bool(self.attachments), "attached to a shoe")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the log."""
+        self.logger.stop()
+        assert self.logger.wait(_TIMEOUT_S), "the logger does not stop"
+        self.store.close()
+
+    def wait(self, done: object, what: str, timeout_s: float = _TIMEOUT_S) -> None:
+        """Wait until `done()` is true, which `what` names."""
+        deadline = time.monotonic() + timeout_s
+        while not done():  # type: ignore[operator]
+            assert not self.logger.failures, self.logger.failures
+            assert time.monotonic() < deadline, f"not {what} within {timeout_s:g} s"
+            time.sleep(_POLL_S)
+
+    def rounds(self, unit: str) -> list[Round]:
+        """The rounds of `unit` in the log."""
+        rows = self.store.rows(Filter(unit=unit))
+        return list(rounds_of(unit, (row.event() for row in rows)))
+
+    def wait_for_rounds(self, unit: str, count: int, timeout_s: float = _TIMEOUT_S) -> None:
+        """Wait until the log has so many rounds of `unit`."""
+        self.wait(lambda: len(self.rounds(unit)) >= count, f"{count} rounds in the log", timeout_s)
+
+    def check(self, unit: str, hands: Sequence[Hand]) -> None:
+        """The log holds just these hands of `unit`, and is without findings."""
+        assert [logged(ended) for ended in self.rounds(unit)] == [
+            hand.as_logged() for hand in hands
+        ]
+        numbers = [row.number for row in self.store.rows(Filter(unit=unit))]
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert list(verify(self.store, Summary())) == []
