@@ -1,7 +1,8 @@
 """The shoe's end of the link: bytes in, bytes out, no port and no clock of its own.
 
-Until a host has said `hello` nothing is sent. Then events go out in order, up to WINDOW ahead
-of what is acknowledged; with no progress they are sent again. A host that falls silent is
+Until a host has said `hello` nothing is sent. Its first `ack` says from where on it wants
+events; they go out in order, up to WINDOW ahead of what is acknowledged, and with no progress
+they are sent again. A host that falls silent is
 taken for gone, and nothing is sent until the next `hello`.
 """
 
@@ -37,6 +38,7 @@ class Link:
         self._payload = bytearray(frame.MAX_PAYLOAD + frame.CRC_SIZE)
         self._view = memoryview(self._payload)
         self._answers: "list[list[object]]" = []
+        self._wanted = False
         self._seen = [0, 0, 0]
         self._heard_ms = 0
         self._progress_ms = 0
@@ -64,7 +66,7 @@ class Link:
         if now_ms - self._heartbeat_ms >= messages.HEARTBEAT_MS:
             self._heartbeat_ms = now_ms
             size = self._write(self._device.heartbeat(now_ms), size)
-        return self._write_events(now_ms, size)
+        return self._write_events(now_ms, size) if self._wanted else size
 
     def _write_events(self, now_ms: int, size: int) -> int:
         outbox = self._outbox
@@ -140,16 +142,20 @@ class Link:
             self._answer([messages.WRONG_VERSION.number, VERSION, protocol])
             return
         self.attached = True
+        self._wanted = False
         self._heard_ms = self._heartbeat_ms = now_ms
         self._command_id = -1
-        self._rewind(now_ms)
         for message in self._device.welcome(session):
             self._answer(message)
 
     def _ack(self, number: int, now_ms: int) -> None:
         outbox = self._outbox
         before = outbox.acked
-        if not outbox.acknowledge(number):
+        if not self._wanted:
+            self._wanted = outbox.stand_at(number)
+            self._rewind(now_ms)
+            self._device.acknowledged()
+        elif not outbox.acknowledge(number):
             self._report(_NOT_A_MESSAGE, self._seen[_NOT_A_MESSAGE] + 1)
         elif outbox.acked > before:
             self._progress_ms = now_ms

@@ -54,6 +54,16 @@ class Outbox:
                 self._seek(number + 1)
         return True
 
+    def stand_at(self, number: int) -> bool:
+        """A host has come that has events up to `number`, be it less than another one had.
+
+        False where no such number was given yet.
+        """
+        if number >= self.next_number:
+            return False
+        self.acked = max(number, self.first_held - 1)
+        return True
+
     def rewind(self) -> None:
         """Let `take` begin again with the first event that is not acknowledged."""
         self._seek(max(self.acked + 1, self.first_held))

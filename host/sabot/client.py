@@ -10,11 +10,11 @@ from protocol.schema import Shape
 from sabot import wire
 from sabot.errors import CommandRefused, NoShoe
 from sabot.ports import Port
-from sabot.session import Received, Session
+from sabot.session import ASK_PAUSE_S, Received, Session
 
 ATTACH_TIMEOUT_S = 5.0
 _HELLO_EVERY_S = 0.1
-_COMMAND_EVERY_S = 0.3
+_COMMAND_EVERY_S = 0.1
 _COMMAND_TIMEOUT_S = 10.0
 _QUIET_S = 0.02
 _SILENCE_S = messages.SILENCE_MS / 1000
@@ -87,6 +87,14 @@ class Client:
                     return self._checked(shape, answer)
         raise CommandRefused(f"{self.unit}: no answer to {shape.name}; is the shoe still attached?")
 
+    def read_again(self, first: int) -> None:
+        """Have the events from number `first` on sent again: `receive` gives them.
+
+        Raises CommandRefused where the shoe does not hold that event any more.
+        """
+        self._session.read_again(first)
+        self.command(messages.READ_EVENTS, first)
+
     def _checked(self, shape: Shape, answer: wire.Message) -> wire.Message:
         if answer.shape is messages.REPLY and answer["outcome"]:
             raise CommandRefused(f"{self.unit} refused {shape.name}: {answer['detail']}")
@@ -113,7 +121,7 @@ class Client:
         raise NoShoe(f"{self.port.name}: no shoe answers there; is it powered, is it a Sabot shoe?")
 
     def _exchange(self, timeout_s: float) -> Received:
-        data = self.port.read(timeout_s)
+        data = self.port.read(min(timeout_s, ASK_PAUSE_S) if self._session.missing else timeout_s)
         now_s = time.monotonic()
         received = self._session.feed(data, now_s)
         if self._session.heard_s is not None and now_s - self._session.heard_s > _SILENCE_S:

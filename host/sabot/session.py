@@ -18,7 +18,8 @@ from sabot.errors import WrongVersion
 _INTRODUCTION = (messages.WELCOME, messages.FIRMWARE, messages.GAME)
 _RENAMED = {"version": "firmware", "name": "game", "sha256": "game_sha256"}
 _EARLY_LIMIT = 256
-_ASK_PAUSE_S = 0.02
+ASK_PAUSE_S = 0.02
+"""Least time between two requests for what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,8 @@ class Session:
         self._skip_to = 1
         self._introduced: dict[str, Mapping[str, Any]] = {}
         self._asked_s = 0.0
-        self._missing = False
+        self.missing = False
+        """Whether `ask_for_missing` has something to ask for, once its pause is over."""
         self._seen_bad = 0
         self.out = bytearray()
         """What is to be sent; the caller empties it."""
@@ -78,6 +80,11 @@ class Session:
         self._durable = expect - 1
         self._early.clear()
         self.say_here()
+
+    def read_again(self, first: int) -> None:
+        """Events from number `first` on are going to be sent again; hand them out again."""
+        self._expect = first
+        self._early.clear()
 
     def acknowledge(self) -> None:
         """Every event handed out so far is durable."""
@@ -104,19 +111,19 @@ class Session:
             try:
                 message = wire.parse_message(payload)
             except wire.WireError:
-                self._missing = True
+                self.missing = True
                 continue
             self.heard_s = now_s
             self._take(message, received)
         if self.damaged != self._seen_bad:
             self._seen_bad = self.damaged
-            self._missing = True
+            self.missing = True
         return received
 
     def ask_for_missing(self, now_s: float) -> None:
         """Where something was damaged or left out, ask for it."""
-        if self.attached and self._missing and now_s - self._asked_s >= _ASK_PAUSE_S:
-            self._missing = False
+        if self.attached and self.missing and now_s - self._asked_s >= ASK_PAUSE_S:
+            self.missing = False
             self._asked_s = now_s
             self.say_here()
 
@@ -138,11 +145,11 @@ class Session:
             self._skip_to = message["first_held"]
             self._in_order(received)
             if self._expect is not None and message["last_held"] >= self._expect:
-                self._missing = True
+                self.missing = True
         elif shape in (messages.REPLY, messages.STATUS_REPORT):
             received.answers.append(message)
         elif shape is messages.PROBLEM:
-            self._missing = True  # the shoe lost a frame of ours: perhaps the acknowledgement
+            self.missing = True  # the shoe lost a frame of ours: perhaps the acknowledgement
 
     def _introduce(self, message: wire.Message, received: Received) -> None:
         if self.attached or message["session"] != self._session:
@@ -163,14 +170,14 @@ class Session:
         try:
             record = Record(wire.parse_event(data), data)
         except wire.WireError:
-            self._missing = True
+            self.missing = True
             return
         ahead = record.event.number - self._expect
         if 0 <= ahead <= _EARLY_LIMIT:
             self._early[record.event.number] = record
             self._in_order(received)
         if ahead:
-            self._missing = True  # something came too early, or again: an answer was lost
+            self.missing = True  # something came too early, or again: an answer was lost
 
     def _in_order(self, received: Received) -> None:
         while self._expect is not None:

@@ -1,0 +1,135 @@
+import os
+import random
+import select
+import time
+from pathlib import Path
+
+import pytest
+from sabot import wire
+from sabot.errors import WrongVersion
+from sabot.session import Session
+
+from hil_tests import dealer
+from hil_tests.logbook import Logbook
+from hil_tests.targets import Target
+from protocol import VERSION, cbor, frame, messages
+
+_FLOOD_BYTES = 400_000
+
+
+def _send(target: Target, data: bytes) -> None:
+    """Write all of `data` to the port as a host does that never reads."""
+    port = os.open(target.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    try:
+        at = 0
+        deadline = time.monotonic() + 60
+        while at < len(data):
+            assert time.monotonic() < deadline, f"the shoe took {at} of {len(data)} bytes"
+            _, ready, _ = select.select([], [port], [], 1.0)
+            if ready:
+                at += os.write(port, data[at : at + 4096])
+    finally:
+        os.close(port)
+
+
+def _framed(payload: bytes) -> bytes:
+    body = bytearray(payload) + bytes(frame.CRC_SIZE)
+    out = bytearray(2 * len(body) + 8)
+    return bytes(out[: frame.write_frame(body, len(payload), out, 0)])
+
+
+def _hostile(kind: str, seed: int) -> bytes:
+    chance = random.Random(seed)
+    if kind == "garbage":
+        return chance.randbytes(_FLOOD_BYTES)
+    if kind == "oversize frames":
+        return b"\0".join([b"\x01" * 5000, b"\xff" * 100_000, b"\x42" * 600]) + b"\0"
+    if kind == "a frame without an end":
+        return b"\x55" * _FLOOD_BYTES
+    if kind == "zeros":
+        return bytes(_FLOOD_BYTES)
+    if kind == "a flood of hellos":
+        return wire.frame_of(messages.HELLO, VERSION, 1) * 5000
+    if kind == "acknowledgements of events that never were":
+        return wire.frame_of(messages.HELLO, VERSION, 1) + b"".join(
+            wire.frame_of(messages.ACK, number) for number in (10**6, 2**32, 2**64 - 1)
+        )
+    deep = bytes([0x81]) * 400 + b"\x00"
+    bodies = [deep, b"\x9b" + b"\xff" * 8, b"\xbb" + b"\x7f" * 8, b"\x5a\xff\xff\xff\xff", b"\xa0"]
+    assert kind == "good frames around bad messages"
+    hello = wire.frame_of(messages.HELLO, VERSION, 1)
+    return hello + b"".join(_framed(body) for body in bodies) * 50
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "garbage",
+        "oversize frames",
+        "a frame without an end",
+        "zeros",
+        "a flood of hellos",
+        "acknowledgements of events that never were",
+        "good frames around bad messages",
+    ],
+)
+def test_a_hostile_port_does_not_stop_the_dealing(
+    target: Target, tmp_path: Path, seed: int, kind: str
+) -> None:
+    dealing = dealer.Dealer(target.bench, dealer.shuffled(seed))
+    dealing.load()
+    dealing.deal_round()
+    _send(target, _hostile(kind, seed))
+    dealing.deal_round()
+    with Logbook(tmp_path, [target.port]) as book:
+        dealing.deal_round()
+        book.wait_for_rounds(target.unit, 3)
+        book.check(target.unit, dealing.hands)
+
+
+def test_bad_messages_are_answered_with_a_problem_once_attached(target: Target) -> None:
+    hello = wire.frame_of(messages.HELLO, VERSION, 7)
+    payload = bytearray(64)
+    size = cbor.encode_into(payload, 0, [messages.ACK.number, "not a number"])
+    port = os.open(target.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    try:
+        os.write(port, hello + _framed(bytes(payload[:size])))
+        frames = frame.FrameReader()
+        names: list[str] = []
+        deadline = time.monotonic() + 10
+        while "problem" not in names:
+            assert time.monotonic() < deadline, names
+            if select.select([port], [], [], 0.1)[0]:
+                names += [
+                    wire.parse_message(payload).shape.name
+                    for payload in frames.feed(os.read(port, 4096))
+                ]
+    finally:
+        os.close(port)
+
+
+def test_another_protocol_version_is_refused_with_both_versions_named(target: Target) -> None:
+    port = os.open(target.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    try:
+        os.write(port, wire.frame_of(messages.HELLO, VERSION + 7, 1))
+        session = Session(1)
+        deadline = time.monotonic() + 10
+        with pytest.raises(WrongVersion) as refused:
+            while time.monotonic() < deadline:
+                if select.select([port], [], [], 0.1)[0]:
+                    session.feed(os.read(port, 4096), time.monotonic())
+    finally:
+        os.close(port)
+    assert f"version {VERSION}," in str(refused.value)
+
+
+def test_nothing_is_sent_before_a_host_says_hello(target: Target) -> None:
+    dealing = dealer.Dealer(target.bench, dealer.shuffled(1))
+    dealing.load()
+    dealing.deal_round()
+    port = os.open(target.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    try:
+        os.write(port, wire.frame_of(messages.ACK, 0) + wire.frame_of(messages.STATUS, 1))
+        assert not select.select([port], [], [], 1.5)[0]
+    finally:
+        os.close(port)

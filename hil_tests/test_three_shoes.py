@@ -1,0 +1,26 @@
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from hil_tests import dealer
+from hil_tests.logbook import Logbook
+from hil_tests.targets import Target
+
+
+def test_three_shoes_at_once_are_logged_apart(
+    more_targets: Callable[[str], Target], tmp_path: Path, seed: int
+) -> None:
+    targets = [more_targets(f"HIL-{seed:08X}-{n}") for n in range(3)]
+    dealings = [
+        dealer.Dealer(target.bench, dealer.shuffled(seed + n)) for n, target in enumerate(targets)
+    ]
+    with Logbook(tmp_path, [target.port for target in targets], once=True) as book:
+        threads = [threading.Thread(target=dealing.deal_shoe) for dealing in dealings]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert all(dealing.ended for dealing in dealings)
+        book.wait(lambda: book.logger.wait(0), "through with three shoes of cards")
+        for target, dealing in zip(targets, dealings, strict=True):
+            book.check(target.unit, dealing.hands)
