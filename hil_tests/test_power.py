@@ -1,3 +1,4 @@
+import itertools
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def test_a_shoe_killed_and_started_again_goes_on_with_its_numbers_and_tells_the_
         events = [row.event() for row in book.store.rows(Filter(unit=target.unit))]
         numbers = [event.number for event in events]
         assert numbers == sorted(set(numbers))
-        holes = [(a + 1, b - 1) for a, b in zip(numbers, numbers[1:], strict=False) if b != a + 1]
+        holes = [(a + 1, b - 1) for a, b in itertools.pairwise(numbers) if b != a + 1]
         gaps = [event.fields for event in events if event.kind == "gap"]
         assert len(holes) == len(gaps) == 1
         assert gaps[0]["first"] <= holes[0][0] and gaps[0]["last"] == holes[0][1]

@@ -236,31 +236,32 @@ class _Decoder:
         return argument
 
     def _array(self, count: int, depth: int) -> "list[object]":
-        items: "list[object]" = []
-        append = items.append
+        # As in encode_array, the commonest items are read here; what is not in its shortest
+        # form fails their conditions and is refused by `item`.
+        items: "list[object]" = [None] * count
         buf = self.buf
         at = self.at
         from_bytes = int.from_bytes
-        for _ in range(count):
+        for i in range(count):
             head = buf[at]
             if head < 24:
-                append(head)
+                items[i] = head
                 at += 1
-            elif head == 24 and buf[at + 1] >= 24:
-                append(buf[at + 1])
-                at += 2
             elif head == 25 and buf[at + 1]:
-                append(buf[at + 1] << 8 | buf[at + 2])
+                items[i] = buf[at + 1] << 8 | buf[at + 2]
                 at += 3
-            elif head == 26 and buf[at + 1]:
-                append(from_bytes(buf[at + 1 : at + 5], "big"))
+            elif head == 24 and buf[at + 1] >= 24:
+                items[i] = buf[at + 1]
+                at += 2
+            elif head == 26 and (buf[at + 1] or buf[at + 2]):
+                items[i] = from_bytes(buf[at + 1 : at + 5], "big")
                 at += 5
             elif head == 27 and buf[at + 3]:
-                append(from_bytes(buf[at + 1 : at + 9], "big"))
+                items[i] = from_bytes(buf[at + 1 : at + 9], "big")
                 at += 9
             else:
                 self.at = at
-                append(self.item(depth))
+                items[i] = self.item(depth)
                 at = self.at
         self.at = at
         return items

