@@ -28,6 +28,8 @@ class Link:
     def __init__(self, outbox, device) -> None:
         self.attached = False
         """Whether a host has said `hello` and is still heard."""
+        self.listening = False
+        """Whether that host has said from where on it takes events."""
         self.out = bytearray(_BUFFER_SIZE)
         """What `fill` has made ready."""
         self.dropped = 0
@@ -38,7 +40,6 @@ class Link:
         self._payload = bytearray(frame.MAX_PAYLOAD + frame.CRC_SIZE)
         self._view = memoryview(self._payload)
         self._answers: "list[list[object]]" = []
-        self._wanted = False
         self._seen = [0, 0, 0]
         self._heard_ms = 0
         self._progress_ms = 0
@@ -57,7 +58,7 @@ class Link:
     def fill(self, now_ms: int) -> int:
         """Make ready what is to be sent at `now_ms`; return how many bytes of `out` it takes."""
         if self.attached and now_ms - self._heard_ms > messages.SILENCE_MS:
-            self.attached = False
+            self.attached = self.listening = False
         size = 0
         while self._answers:
             size = self._write(self._answers.pop(0), size)
@@ -66,7 +67,7 @@ class Link:
         if now_ms - self._heartbeat_ms >= messages.HEARTBEAT_MS:
             self._heartbeat_ms = now_ms
             size = self._write(self._device.heartbeat(now_ms), size)
-        return self._write_events(now_ms, size) if self._wanted else size
+        return self._write_events(now_ms, size) if self.listening else size
 
     def _write_events(self, now_ms: int, size: int) -> int:
         outbox = self._outbox
@@ -142,7 +143,7 @@ class Link:
             self._answer([messages.WRONG_VERSION.number, VERSION, protocol])
             return
         self.attached = True
-        self._wanted = False
+        self.listening = False
         self._heard_ms = self._heartbeat_ms = now_ms
         self._command_id = -1
         for message in self._device.welcome(session):
@@ -151,8 +152,8 @@ class Link:
     def _ack(self, number: int, now_ms: int) -> None:
         outbox = self._outbox
         before = outbox.acked
-        if not self._wanted:
-            self._wanted = outbox.stand_at(number)
+        if not self.listening:
+            self.listening = outbox.stand_at(number)
             self._rewind(now_ms)
             self._device.acknowledged()
         elif not outbox.acknowledge(number):

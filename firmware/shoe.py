@@ -182,7 +182,7 @@ class Shoe:
             self.board.show(text)
 
     def _link_words(self) -> str:
-        if not self.link.attached:
+        if not self.link.listening:
             return panel.NO_HOST
         if self.recorder.outbox.unacked() > BEHIND_EVENTS:
             return panel.LOG_BEHIND

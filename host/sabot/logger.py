@@ -106,11 +106,11 @@ class Logger:
                 f"{self._store.path} has {last} of it: its memory was replaced; log it to "
                 "another database and keep both"
             )
-        client.begin(last + 1)
-        try:
+        try:  # before the first event is asked for, so that all that follows carry the time
             client.command(messages.SET_CLOCK, time.time_ns() // 1_000_000)
         except CommandRefused as error:
             raise NoShoe(str(error)) from None  # the line is bad: try again
+        client.begin(last + 1)
         with self._lock:
             self._watcher.attached(port, client)
         while not self._stop.is_set():

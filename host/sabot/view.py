@@ -19,7 +19,10 @@ _STYLE = {"player": "bold blue", "banker": "bold red", "tie": "bold green"}
 _LETTER = {"player": "P", "banker": "B", "tie": "T"}
 _SUITS = {"C": "♣", "D": "♦", "H": "♥", "S": "♠"}
 
-console = Console(highlight=False)
+_PIPE_WIDTH = 200
+
+# Into a pipe or a file nothing is folded to the width of a screen that is not there.
+console = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 problems = Console(stderr=True, highlight=False, soft_wrap=True)
 
 

@@ -122,7 +122,7 @@ def _events_table(rows: Iterator[Row]) -> Table:
     for name in ("unit", "event", "time", "shoe", "round", "kind", "what"):
         table.add_column(name, justify="right" if name in ("event", "shoe", "round") else "left")
     for row in rows:
-        what = ", ".join(f"{name} {value}" for name, value in _fields(row).items())
+        what = " ".join(f"{name}={value}" for name, value in _fields(row).items())
         numbers = [str(row.shoe), str(row.round)]
         table.add_row(row.unit, str(row.number), local_time(row.unix_ms), *numbers, row.kind, what)
     return table
