@@ -27,10 +27,11 @@ class Recorder:
         boot, number, reserved, self.shoe, self.shoe_open = saved or (0, 1, 1, 0, False)
         self.boot = boot + 1
         self.outbox = Outbox(capacity, reserved)
+        self._gap_reason = words.GAP_REASONS.index("queue_full")
         if reserved > number:
             self.outbox.lost_first = number
             self.outbox.lost_last = reserved - 1
-        self._gap_reason = words.GAP_REASONS.index("restart")
+            self._gap_reason = words.GAP_REASONS.index("restart")
         self._reserved = reserved
         self._items: "list[object]" = [None] * 16
         self._buf = bytearray(events.MAX_SIZE)

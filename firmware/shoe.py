@@ -14,7 +14,7 @@ from protocol import VERSION as PROTOCOL_VERSION
 from protocol import events, frame, games, messages, words
 
 OUTBOX_BYTES = 24 * 1024
-"""Room for the events of about 50 rounds without a host."""
+"""Room for the events of 50 to 80 rounds without a host."""
 
 BEHIND_EVENTS = 160
 """Events waiting with a host attached from which the display says so."""

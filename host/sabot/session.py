@@ -75,9 +75,12 @@ class Session:
         self._send(messages.HELLO, VERSION, self._session)
 
     def begin(self, expect: int) -> None:
-        """The first event wanted is number `expect`; everything before it is durable."""
-        self._expect = expect
-        self._durable = expect - 1
+        """The first event wanted is number `expect`; everything before it is durable.
+
+        Where the shoe has given that one up, its oldest is the first.
+        """
+        self._expect = max(expect, self._skip_to)
+        self._durable = self._expect - 1
         self._early.clear()
         self.say_here()
 
