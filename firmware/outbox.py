@@ -57,16 +57,22 @@ class Outbox:
     def stand_at(self, number: int) -> bool:
         """A host has come that has events up to `number`, be it less than another one had.
 
-        False where no such number was given yet.
+        `take` goes on behind them. False where no such number was given yet.
         """
         if number >= self.next_number:
             return False
         self.acked = max(number, self.first_held - 1)
+        self._seek(self.acked + 1)
         return True
 
     def rewind(self) -> None:
-        """Let `take` begin again with the first event that is not acknowledged."""
-        self._seek(max(self.acked + 1, self.first_held))
+        """Let `take` begin again with the first event that is not acknowledged.
+
+        Where it stands before that, after `seek`, it stays there.
+        """
+        number = max(self.acked + 1, self.first_held)
+        if number < self.cursor_number:
+            self._seek(number)
 
     def seek(self, number: int) -> bool:
         """Let `take` begin with event `number`. False where that is not held."""

@@ -15,7 +15,7 @@ _TITLES = (
 )  # fmt: skip
 _WINNERS = ("PLAYER WINS", "BANKER WINS", "TIE HAND")
 _ERRORS = (
-    "", "CARD NOT DUE", "CANNOT READ", "LID OPENED", "CUT CARD MISPLCD", "TEST CARD",
+    "", "CARD NOT DUE", "", "LID OPENED", "CUT CARD MISPLCD", "TEST CARD",
 )  # fmt: skip
 
 NO_HOST = "NO HOST"
@@ -40,7 +40,7 @@ def text_of(state: dealing.Dealing, link: str) -> str:
     return "\n".join(
         (
             _title(state),
-            "SHOE %d ROUND %d" % (state.shoe, state.round),
+            "SHOE %d R%d" % (state.shoe, state.round),
             _hand("P", state.player),
             _hand("B", state.banker),
             _outcome(state),
@@ -74,7 +74,7 @@ def _outcome(state: dealing.Dealing) -> str:
 
 def _error(state: dealing.Dealing) -> str:
     if state.error == dealing.UNREADABLE:
-        return "READ: " + words.FAULTS[state.fault][:10].upper().replace("_", " ")
+        return words.FAULTS[state.fault].upper().replace("_", " ")
     return _ERRORS[state.error]
 
 

@@ -18,7 +18,9 @@ SAMPLE_RATE_HZ = 20000
 _SAMPLE_US = 1000000 // SAMPLE_RATE_HZ
 _PITCH_UM = 3500
 _MARK_UM = 2000
-_GAP_UM = _PITCH_UM - _MARK_UM
+# 1000 over a mark's and a gap's share of the pitch: products stay small integers on the device.
+_PERMILLE_OF_MARK = 1000 * _PITCH_UM // _MARK_UM
+_PERMILLE_OF_GAP = 1000 * _PITCH_UM // (_PITCH_UM - _MARK_UM)
 # Half a mark's width tells a mark on a track from none; near that, nobody knows.
 _SURE_ON, _SURE_OFF = 3, 1  # quarters of the mark's width
 
@@ -63,7 +65,7 @@ class Reader:
         self._now = 0  # samples since the pass began
         self._level = 0  # the nibble before
         self._since = 0  # when that nibble began
-        self._exit_seen = False
+        self._left_by_exit = False
         self._marks = 0
         self._unsure = False
         self._a_on = 0
@@ -82,6 +84,8 @@ class Reader:
         pass ended; else `passed` tells of one.
         """
         self.ended = False
+        if not self._in_pass:
+            self._now = 0  # after half a day without a card it would be a big integer
         level = self._level
         both = level << 4 | level
         while at < end:
@@ -113,7 +117,6 @@ class Reader:
         self._since = 0
         self._marks = 0
         self._unsure = False
-        self._exit_seen = level & _X != 0
         self._skew = 0
         self._a_on = self._b_on = 0
         self._a_edge = self._b_edge = -1
@@ -138,9 +141,8 @@ class Reader:
             self._b_edge = now
         if before & _MARK and not level & _MARK:
             self._mark_ends(now)
-        if level & _X:
-            self._exit_seen = True
         if not level & _COVERED:
+            self._left_by_exit = before & _COVERED == _X
             self._end()
 
     def _mark_ends(self, now: int) -> None:
@@ -170,7 +172,7 @@ class Reader:
         passed.fault = self._verdict()
 
     def _verdict(self) -> int:
-        if not self._exit_seen:
+        if not self._left_by_exit:
             return PUSHED_BACK
         if not self._marks:
             return NO_CODE
@@ -196,8 +198,8 @@ class Reader:
         least = 1000
         for i in range(last):
             pitch = begins[i + 1] - begins[i]
-            mark = (ends[i] - begins[i]) * 1000 * _PITCH_UM // (pitch * _MARK_UM)
-            gap = (begins[i + 1] - ends[i]) * 1000 * _PITCH_UM // (pitch * _GAP_UM)
+            mark = (ends[i] - begins[i]) * _PERMILLE_OF_MARK // pitch
+            gap = (begins[i + 1] - ends[i]) * _PERMILLE_OF_GAP // pitch
             least = min(least, mark, gap)
         self.passed.speed_mm_s = speed
         self.passed.margin_permille = least

@@ -1,6 +1,7 @@
 """Small documents on the board's own file system, each written whole and checked when read."""
 
 import binascii
+import errno
 import os
 
 from protocol import cbor
@@ -20,12 +21,17 @@ class Store:
         self._path = path
 
     def load(self, name: str) -> object:
-        """The document, None where none was ever saved. Raises StoreError for a damaged one."""
+        """The document, None where none was ever saved.
+
+        Raises StoreError for one that is damaged or cannot be read.
+        """
         try:
             with open(self._file(name), "rb") as file:
                 data = file.read()
-        except OSError:
-            return None
+        except OSError as error:
+            if error.errno == errno.ENOENT:
+                return None
+            raise StoreError(name + " cannot be read: " + str(error)) from None
         body = data[:-_CRC_SIZE]
         if len(data) <= _CRC_SIZE or _crc(body) != data[-_CRC_SIZE:]:
             raise StoreError(name + " is damaged")

@@ -1,8 +1,10 @@
 """The log: events of many units in a database, each in the very bytes that its shoe wrote."""
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +21,7 @@ FORMAT = "sabot-log"
 VERSION = 1
 
 _BUSY_TIMEOUT_S = 30.0
-_NEW_DATABASE_SIZE = 0
+_CANNOT_GROW = {"SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_SHMSIZE"}
 
 _metadata = sa.MetaData()
 
@@ -94,6 +96,8 @@ class Store:
                 if create:
                     self._create(connection)
                 self._check(connection)
+            if create:
+                self._write_ahead()
         except SabotError:
             self._engine.dispose()
             raise
@@ -208,6 +212,13 @@ class Store:
                 "update sabot, or name another file with --db"
             )
 
+    def _write_ahead(self) -> None:
+        """Readers and the writer do not wait for each other. Only once the file is known as ours:
+        the mode is kept in it.
+        """
+        with self._guarded(), closing(self._engine.raw_connection()) as connection:
+            connection.cursor().execute("PRAGMA journal_mode=WAL")
+
     def _guarded(self) -> "_InWords":
         return _InWords(self.path)
 
@@ -227,20 +238,23 @@ class _InWords:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if not isinstance(error, sa.exc.DBAPIError):
+        cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
+        if not isinstance(cause, sqlite3.Error):
             return
-        text = str(error.orig)
-        if "full" in text or "disk I/O" in text:
+        text = str(cause)
+        if "full" in text or getattr(cause, "sqlite_errorname", "") in _CANNOT_GROW:
             raise DiskFull(
                 f"{self._path}: the disk is full ({text}); make room, then log again: the events "
                 "are still on the shoe"
             ) from None
-        if "not a database" in text:
+        if "not a database" in text or "no such" in text:
             text = "not a Sabot log; name another file with --db"
         elif "readonly" in text or "read-only" in text:
             text = "cannot be written to; check its permissions, or name another file with --db"
         elif "unable to open" in text:
             text = "cannot be opened; does the folder exist, and may you write there?"
+        elif "disk I/O" in text:
+            text = "cannot be read (disk I/O error); is it a file, is its disk in order?"
         elif "locked" in text:
             text = "locked by another program for too long; stop that, then try again"
         raise DatabaseUnusable(f"{self._path}: {text}") from None
@@ -248,6 +262,8 @@ class _InWords:
 
 def _engine(path: Path, *, writable: bool) -> Engine:
     mode = "rwc" if writable else "ro"
+    if not writable and not os.access(path.parent, os.W_OK) and not _wal_of(path).exists():
+        mode += "&immutable=1"  # an archived log: the files that a reader needs cannot be made
     uri = f"{path.resolve().as_uri()}?mode={mode}"
 
     def connect() -> sqlite3.Connection:
@@ -260,7 +276,6 @@ def _engine(path: Path, *, writable: bool) -> Engine:
     @sa.event.listens_for(engine, "connect")
     def _durable(connection: DBAPIConnection, _: object) -> None:
         if writable:
-            connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
 
     @sa.event.listens_for(engine, "begin")
@@ -268,3 +283,7 @@ def _engine(path: Path, *, writable: bool) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writable else "BEGIN")
 
     return engine
+
+
+def _wal_of(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
