@@ -32,7 +32,7 @@ $(READY): pyproject.toml
 
 $(TYPINGS): pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade --target $@ \
-		micropython-rp2-rpi_pico-stubs==1.28.0.post4
+		micropython-rp2-rpi_pico-stubs==1.28.0.post4 micropython-stdlib-stubs==1.28.0.post6
 	touch $@
 
 clean:

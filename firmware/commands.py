@@ -64,7 +64,7 @@ _HANDLERS = {
 }
 
 
-def _status(shoe, command_id: int) -> "list[object]":
+def _status(shoe, command_id: object) -> "list[object]":
     dealing = shoe.dealing
     gc.collect()
     return [

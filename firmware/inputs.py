@@ -29,12 +29,17 @@ class Debouncer:
         self._settled = 0
         self._counts = bytearray(BUTTON_COUNT + SWITCH_COUNT)
         self._pending = 0
+        self._settling = False
 
     def look(self, levels: int) -> None:
         """Take the levels of now."""
+        if levels == self._settled and not self._settling:
+            return
+        self._settling = False
         for i in range(len(self._counts)):
             bit = 1 << i
             if (levels ^ self._settled) & bit:
+                self._settling = True
                 self._counts[i] += 1
                 if self._counts[i] >= self._steps:
                     self._counts[i] = 0

@@ -45,7 +45,7 @@ class Link:
         self._progress_ms = 0
         self._heartbeat_ms = 0
         self._command_id = -1
-        self._command_answer: "list[object] | None" = None
+        self._command_answer: "list[object]" = []
 
     def feed(self, data: bytes, now_ms: int) -> None:
         """Take bytes that came from the host at `now_ms`."""
@@ -122,6 +122,8 @@ class Link:
     def _take(self, payload: bytes, now_ms: int) -> None:
         try:
             message = cbor.decode(payload, 0, len(payload))
+            if not isinstance(message, list) or type(message[0]) is not int:
+                raise TypeError
             shape = _SHAPES[message[0]]
             values = message[1:]
             shape.check(values)

@@ -12,7 +12,7 @@ def main() -> None:
     board.set_lock(False)
     try:
         asyncio.run(Shoe(board).run())
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         board.set_lock(False)
         board.show("OUT OF SERVICE\n" + str(error))
         board.halt(error)

@@ -1,8 +1,9 @@
 """Makes events: gives each its number, boot and time, and puts it into the outbox.
 
 Numbers go on over restarts. A file write for each event would wear the board's flash out, so
-numbers are reserved ahead, and the counters are saved between rounds. What was reserved and
-may never have been given is told by a `gap` event after the restart.
+numbers are reserved ahead, and the counters are saved between rounds. Everything behind what
+the host had when they were saved is told by a `gap` event after the restart: it was in RAM
+only, or never given.
 """
 
 from firmware.outbox import Outbox
@@ -24,12 +25,13 @@ class Recorder:
         self._store = store
         self._ticks_ms = ticks_ms
         self._unix_base_ms: "int | None" = None
-        boot, number, reserved, self.shoe, self.shoe_open = saved or (0, 1, 1, 0, False)
+        boot, missing, reserved, self.shoe, self.shoe_open = saved or (0, 1, 1, 0, False)
         self.boot = boot + 1
         self.outbox = Outbox(capacity, reserved)
         self._gap_reason = words.GAP_REASONS.index("queue_full")
-        if reserved > number:
-            self.outbox.lost_first = number
+        self._gap_first = self._gap_number = 0  # the last gap event: where it begins, its number
+        if reserved > missing:
+            self.outbox.lost_first = missing
             self.outbox.lost_last = reserved - 1
             self._gap_reason = words.GAP_REASONS.index("restart")
         self._reserved = reserved
@@ -42,9 +44,8 @@ class Recorder:
         """Keep the counters. Takes as long as the file system does: between rounds only."""
         self.shoe = shoe
         self.shoe_open = shoe_open
-        number = self.outbox.next_number
-        self._reserved = number + _RESERVED_AHEAD
-        self._store.save(_NAME, [self.boot, number, self._reserved, shoe, shoe_open])
+        self._reserved = self.outbox.next_number + _RESERVED_AHEAD
+        self._store.save(_NAME, [self.boot, self._missing(), self._reserved, shoe, shoe_open])
 
     def record(self, shape, shoe: int, round_: int, values: tuple) -> None:
         """Append the event `shape` with its own `values`, now."""
@@ -70,10 +71,24 @@ class Recorder:
         """Record what the outbox gave up, once the host has caught up with the rest."""
         outbox = self.outbox
         if outbox.lost_first and outbox.unacked() <= _CAUGHT_UP:
-            lost = (outbox.lost_first, outbox.lost_last, self._gap_reason)
+            lost = (self._lost_first(), outbox.lost_last, self._gap_reason)
+            self._gap_first = self._missing()
+            self._gap_number = outbox.next_number
             outbox.forget_lost()
             self._gap_reason = words.GAP_REASONS.index("queue_full")
             self.record(events.GAP, 0, 0, lost)
+
+    def _lost_first(self) -> int:
+        """Where the next `gap` event must begin: with the last one, where that got lost too."""
+        outbox = self.outbox
+        if outbox.lost_first <= self._gap_number <= outbox.lost_last:
+            return min(outbox.lost_first, self._gap_first)
+        return outbox.lost_first
+
+    def _missing(self) -> int:
+        """The first event that a host would neither have nor know to be lost, with no power now."""
+        first = self._lost_first() or self.outbox.acked + 1
+        return min(first, self._gap_first) if self.outbox.acked < self._gap_number else first
 
     def set_clock(self, unix_ms: int, shoe: int, round_: int) -> None:
         """From now on events carry the time of day: it is `unix_ms` (UTC) now."""

@@ -31,8 +31,9 @@ class Shoe:
     def __init__(self, board) -> None:
         self.board = board
         self.store = Store(board.storage)
-        settings = self.store.load("settings") or {}
-        self.game = games.Game(self.store.load("game") or games.document_of(games.MINI_NAME))
+        settings: dict = self.store.load("settings") or {}  # type: ignore[assignment]
+        saved: bytes = self.store.load("game")  # type: ignore[assignment]
+        self.game = games.Game(saved or games.document_of(games.MINI_NAME))
         self.recorder = Recorder(self.store, OUTBOX_BYTES, board.ticks_ms)
         card_set = settings.get("set", 0)
         self.dealing = Dealing(self.game, card_set, self.recorder.shoe)
@@ -202,8 +203,8 @@ class Shoe:
             while at < size:
                 written = self.board.write_link(view[at:size])
                 at += written
-                if not written:
-                    await asyncio.sleep_ms(_FULL_LINE_PAUSE_MS)
+                # A slow line must not keep the cards waiting.
+                await asyncio.sleep_ms(0 if written else _FULL_LINE_PAUSE_MS)
             if not size:
                 await self._to_send.wait()
                 self._to_send.clear()

@@ -18,11 +18,12 @@ class CborError(ValueError):
     """The bytes are not one item of the subset, or the value cannot be sent."""
 
 
-def encode_into(buf: bytearray, at: int, value: object) -> int:
+def encode_into(buf: bytearray, at: int, value: object, depth: int = MAX_DEPTH) -> int:
     """Write `value` to `buf` from index `at`; return the index behind it.
 
-    Allocates nothing but for maps (their keys are sorted).
-    Raises CborError for a value outside the subset, IndexError where `buf` is too short.
+    Allocates nothing but for maps (their keys are sorted). `depth` is how many arrays and maps
+    may still be inside each other. Raises CborError for a value outside the subset, IndexError
+    where `buf` is too short.
     """
     if type(value) is int:
         if value < 0:
@@ -43,9 +44,9 @@ def encode_into(buf: bytearray, at: int, value: object) -> int:
     if isinstance(value, str):
         return _write_text(buf, at, value)
     if isinstance(value, (list, tuple)):
-        return encode_array(buf, at, value, len(value))
+        return encode_array(buf, at, value, len(value), depth)
     if isinstance(value, dict):
-        return _write_map(buf, at, value)
+        return _write_map(buf, at, value, depth)
     raise CborError("cannot send a " + type(value).__name__)
 
 
@@ -54,18 +55,21 @@ def encode_array(
     at: int,
     items: "list | tuple",  # type: ignore[type-arg]
     count: int,
+    depth: int = MAX_DEPTH,
 ) -> int:
     """Write the first `count` of `items` as an array; return the index behind it.
 
     The commonest items are written here without a call each: an event is an array of
     small integers, and this loop is what its encoding costs. Errors as `encode_into`.
     """
+    if not depth:
+        raise CborError("nested too deep")
     at = _write_head(buf, at, _ARRAY, count)
     kind_of, integer = type, int  # a local is found faster than a builtin
     for i in range(count):
         value = items[i]
         if kind_of(value) is not integer or value < 0:
-            at = encode_into(buf, at, value)
+            at = encode_into(buf, at, value, depth - 1)
         elif value < 24:
             buf[at] = value
             at += 1
@@ -140,7 +144,9 @@ def _write_text(buf: bytearray, at: int, text: str) -> int:
     return at
 
 
-def _write_map(buf: bytearray, at: int, value: "dict[str, object]") -> int:
+def _write_map(buf: bytearray, at: int, value: "dict[str, object]", depth: int) -> int:
+    if not depth:
+        raise CborError("nested too deep")
     keys = []
     for key in value:
         if not isinstance(key, str):
@@ -150,7 +156,7 @@ def _write_map(buf: bytearray, at: int, value: "dict[str, object]") -> int:
     at = _write_head(buf, at, _MAP, len(keys))
     for _, key in keys:
         at = _write_text(buf, at, key)
-        at = encode_into(buf, at, value[key])
+        at = encode_into(buf, at, value[key], depth - 1)
     return at
 
 

@@ -31,7 +31,7 @@ class Board:
         self._bench = open(int(descriptor), "r+b")
         self._bench_input = asyncio.StreamReader(self._bench)
         self._bench_frames = frame.FrameReader()
-        self._bench_messages: "list[list[object]]" = []
+        self._bench_messages: "list[list]" = []
         self._taken = 0
         self._idle_told = -1
         self._samples = b""
@@ -41,7 +41,7 @@ class Board:
         self._view = memoryview(self._out)
 
     def ticks_ms(self) -> int:
-        return time.ticks_ms() - self._start_ms  # 62 bits here: no wrap to mind
+        return time.ticks_diff(time.ticks_ms(), self._start_ms)  # 62 bits here: no wrap to mind
 
     async def activity(self) -> None:
         """One message of the bench at a time, so that its order is kept."""
@@ -53,7 +53,7 @@ class Board:
             if not data:
                 raise SystemExit  # the bench is gone: so is the power
             for payload in self._bench_frames.feed(data):
-                message = cbor.decode(payload, 0, len(payload))
+                message: list = cbor.decode(payload, 0, len(payload))  # type: ignore[assignment]
                 shape = _SHAPES[message[0]]
                 shape.check(message[1:])
                 self._bench_messages.append(message)
@@ -90,8 +90,8 @@ class Board:
     def buzz(self, ms: int) -> None:
         self._tell(bench.BUZZER, ms)
 
-    def halt(self, error: Exception) -> None:
-        sys.print_exception(error, sys.stderr)
+    def halt(self, error: BaseException) -> None:
+        sys.print_exception(error, sys.stderr)  # type: ignore
         raise SystemExit(1)
 
     async def read_link(self) -> bytes:

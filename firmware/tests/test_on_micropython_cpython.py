@@ -5,12 +5,10 @@ that MicroPython lacks, so pytest runs them as they are and this module runs the
 """
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-from sabot.sim.process import HEAP_BYTES
+from sabot.sim.process import interpreter
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,9 +21,8 @@ def _portable() -> list[str]:
 
 @pytest.mark.parametrize("module", _portable())
 def test_passes_under_micropython_with_the_heap_of_the_board(module: str) -> None:
-    command = [sys.executable, "-m", "micropython_unix", "-X", f"heapsize={HEAP_BYTES}"]
     run = subprocess.run(
-        [*command, "-m", "firmware.tests.run", module],
+        [*interpreter(), "-m", "firmware.tests.run", module],
         cwd=_ROOT,
         capture_output=True,
         text=True,

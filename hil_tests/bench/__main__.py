@@ -22,7 +22,7 @@ from sabot.ports import Port
 from sabot.session import Record
 from sabot.sim.dealer import Dealer
 from sabot.sim.deck import shuffled
-from sabot.sim.process import HEAP_BYTES, SimulatedShoe
+from sabot.sim.process import HEAP_BYTES, SimulatedShoe, interpreter
 from sabot.store import Store
 
 from protocol import messages
@@ -187,8 +187,7 @@ def main() -> None:
 
 
 def _micropython(what: str) -> list[str]:
-    interpreter = [sys.executable, "-m", "micropython_unix", "-X", f"heapsize={HEAP_BYTES}"]
-    return [*interpreter, "-m", "hil_tests.bench.device", what]
+    return [*interpreter(), "-m", "hil_tests.bench.device", what]
 
 
 def _device(what: str) -> dict[str, float]:

@@ -64,6 +64,11 @@ class Rounds:
             self.open = Round(self._unit, event.shoe, event.round, event.number, event.unix_ms)
         elif open_round is None:
             pass
+        elif kind in _OF_A_ROUND and (event.shoe, event.round) != (
+            open_round.shoe,
+            open_round.round,
+        ):
+            self.open = None  # events in between were lost: two rounds must not be mixed
         elif kind == "card":
             hand = _HAND_OF.get(event.fields["position"])
             if hand is not None:
@@ -105,6 +110,8 @@ def time_text(unix_ms: int | None) -> str | None:
     moment = datetime.fromtimestamp(unix_ms / 1000, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
+
+_OF_A_ROUND = ("card", "result", "round_void")
 
 _HAND_OF = {
     position: position.split("_")[0]

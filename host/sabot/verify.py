@@ -17,8 +17,8 @@ class Finding:
     Kinds: `missing` (numbers that are nowhere), `gap` (numbers that the shoe itself reports as
     lost), `damaged` (a record that cannot be read), `changed` (a record that is not what the
     table says of it), `time` (clock of the shoe running backwards), `incomplete` (a round
-    without an end), `cards` (a composition that the decks cannot give), `rules` (a draw, total,
-    winner, burn or count that differs from the recomputed one).
+    without an end), `cards` (a composition that the decks cannot give), `rules` (a draw, decision,
+    order, total, winner, burn or count that differs from the recomputed one).
     """
 
     unit: str
@@ -68,19 +68,25 @@ class _UnitCheck:
 
     def row(self, row: Row) -> Iterator[Finding]:
         self._summary.events += 1
+        if not isinstance(row.number, int):  # SQLite keeps text in a column of numbers
+            yield self._finding(self._next, "changed", f"the table numbers it {row.number!r}")
+            return
         if row.number > self._next:
             self._missing.append((self._next, row.number - 1))
+            yield from self._not_judged(row.number)
         self._next = row.number + 1
         try:
             event = row.event()
         except wire.WireError as error:
             yield self._finding(row.number, "damaged", f"record cannot be read: {error}")
+            yield from self._not_judged(row.number)
             return
         told = (event.number, event.kind, event.unix_ms, event.shoe, event.round)
         stored = (row.number, row.kind, row.unix_ms, row.shoe, row.round)
         if told != stored:
             detail = f"the record says {told}, the table says {stored}"
             yield self._finding(row.number, "changed", detail)
+            yield from self._not_judged(row.number)
             return
         yield from self._event(event)
 
@@ -97,6 +103,13 @@ class _UnitCheck:
                 detail = f"the shoe gave up events {numbers} ({reason})"
                 yield self._finding(lost[0][0], "gap", detail)
 
+    def _not_judged(self, number: int) -> Iterator[Finding]:
+        """At `number` something is not there: what it was part of cannot be judged."""
+        self._shoe.whole = False
+        if self._rounds.open is not None:
+            yield self._incomplete(number, self._rounds.open)
+            self._rounds.open = None
+
     def _event(self, event: wire.Event) -> Iterator[Finding]:
         before, self._before = self._before, event
         if before is not None:
@@ -111,16 +124,19 @@ class _UnitCheck:
             self._gaps.append((fields["first"], fields["last"], fields["reason"]))
         was_open = self._rounds.open
         ended = self._rounds.add(event)
-        if event.kind == "betting_open" and was_open is not None:
-            detail = f"round {was_open.round} of shoe {was_open.shoe} has no result"
-            yield self._finding(event.number, "incomplete", detail)
+        if was_open is not None and ended is None and self._rounds.open is not was_open:
+            yield self._incomplete(event.number, was_open)
         for kind, detail in self._shoe.event(event):
             yield self._finding(event.number, kind, detail)
         if ended is not None:
             self._summary.rounds += 1
-            for detail in _wrong_with(ended, self._shoe.decisions):
+            for detail in _wrong_with(ended, self._shoe, event):
                 where = f"shoe {ended.shoe} round {ended.round}: "
                 yield self._finding(event.number, "rules", where + detail)
+
+    def _incomplete(self, number: int, open_round: Round) -> Finding:
+        detail = f"round {open_round.round} of shoe {open_round.shoe} has no result"
+        return self._finding(number, "incomplete", detail)
 
     def _finding(self, number: int, kind: str, detail: str) -> Finding:
         return Finding(self._unit, number, kind, detail)
@@ -130,40 +146,46 @@ class _ShoeCheck:
     """What must hold over a shoe of cards."""
 
     def __init__(self) -> None:
-        self.decisions: dict[str, tuple[str, int]] = {}
-        """Decision and total by hand, in the round that is open."""
+        self.whole = False
+        """Whether all events of this shoe of cards are there, as far as known."""
+        self.decisions: list[str] = []
+        """Such as "player draws on 5", in the round that was opened last."""
+        self.positions: list[str] = []
+        """What the cards of that round's hands were drawn as, in order."""
         self._decks = 0
         self._drawn: Counter[int] = Counter()
         self._unreadable = 0
         self._results = 0
         self._round = 0
         self._burn_due: int | None = None
-        self._whole = False
+        self._burned = 0
 
     def event(self, event: wire.Event) -> Iterator[tuple[str, str]]:
         kind, fields = event.kind, event.fields
         if kind == "shoe_loaded":
             self.__init__()  # type: ignore[misc]
             self._decks = fields["decks"]
-            self._whole = True
+            self.whole = True
         elif kind == "gap" or kind == "boot":
-            self._whole = False
+            self.whole = False
         elif kind == "betting_open":
-            self.decisions = {}
+            yield from self._burnt()
+            self.decisions, self.positions = [], []
             self._round += 1
-            if self._whole and event.round != self._round:
+            if self.whole and event.round != self._round:
                 yield "rules", f"round {event.round} follows round {self._round - 1}"
             self._round = event.round
         elif kind == "card":
             yield from self._card(fields["card"], fields["position"])
         elif kind == "unreadable":
             self._unreadable += 1
+            self._burned += fields["position"] == "burn"
         elif kind == "burn":
             if self._burn_due is not None and fields["count"] != self._burn_due:
                 due = f"{self._burn_due} by the first card"
                 yield "rules", f"{fields['count']} cards to burn, {due}"
         elif kind == "decision":
-            self.decisions[fields["hand"]] = (fields["action"], fields["total"])
+            self.decisions.append(_decision(fields["hand"], fields["action"], fields["total"]))
         elif kind == "result":
             self._results += 1
         elif kind == "shoe_ended":
@@ -171,23 +193,34 @@ class _ShoeCheck:
 
     def _card(self, card: int, position: str) -> Iterator[tuple[str, str]]:
         self._drawn[card] += 1
+        self._burned += position == "burn"
+        if position.startswith(("player", "banker")):
+            self.positions.append(position)
+        if card >= cards.DECK_SIZE:
+            yield "cards", f"{cards.name_of(card)}, which is no playing card, drawn as {position}"
+            return
         if position == "burn_first":
             self._burn_due = rules.burn_count(cards.name_of(card))
-        if self._whole and self._drawn[card] > self._decks:
+        if self.whole and self._drawn[card] > self._decks:
             copies = f"copy {self._drawn[card]} of {cards.name_of(card)}"
             yield "cards", f"{copies} in a shoe of {self._decks} decks"
 
+    def _burnt(self) -> Iterator[tuple[str, str]]:
+        if self.whole and self._burn_due not in (None, self._burned):
+            yield "rules", f"{self._burned} cards burned, {self._burn_due} by the first card"
+        self._burn_due = None
+
     def _ended(self, rounds: int | None, count: int | None) -> Iterator[tuple[str, str]]:
         drawn = self._drawn.total() + self._unreadable
-        if self._whole and rounds is not None and rounds != self._results:
+        if self.whole and rounds is not None and rounds != self._results:
             yield "rules", f"shoe ended after {rounds} rounds, {self._results} are in the log"
-        if self._whole and count is not None and count != drawn:
+        if self.whole and count is not None and count != drawn:
             yield "rules", f"shoe ended after {count} cards, {drawn} are in the log"
 
 
-def _wrong_with(ended: Round, decisions: dict[str, tuple[str, int]]) -> Iterator[str]:
-    if ended.void is not None:
-        return
+def _wrong_with(ended: Round, shoe: _ShoeCheck, last: wire.Event) -> Iterator[str]:
+    if ended.void is not None or {"CUT", "TEST"} & {*ended.player, *ended.banker}:
+        return  # the latter has been found already
     verdict = rules.judge(ended.player, ended.banker)
     if verdict.wrong is not None:
         yield verdict.wrong
@@ -195,19 +228,36 @@ def _wrong_with(ended: Round, decisions: dict[str, tuple[str, int]]) -> Iterator
         ("Player's total", ended.player_total, verdict.player_total),
         ("Banker's total", ended.banker_total, verdict.banker_total),
         ("winner", ended.winner, verdict.winner),
-        ("natural", ended.natural, verdict.natural),
+        ("Player's natural", last.fields["player_natural"], _is_natural(ended.player)),
+        ("Banker's natural", last.fields["banker_natural"], _is_natural(ended.banker)),
+        ("order", ", ".join(shoe.positions), ", ".join(_positions(ended))),
+        ("decision", ", ".join(shoe.decisions), ", ".join(_decisions(ended))),
     ):
         if told != right:
             yield f"{name} is {told} in the log, {right} by the cards"
+
+
+def _is_natural(hand: list[str]) -> bool:
+    return rules.total(hand[:2]) >= 8
+
+
+def _positions(ended: Round) -> list[str]:
+    """What the cards of a round are drawn as, by the lengths of its hands."""
+    hands = (("player", ended.player), ("banker", ended.banker))
+    return [
+        f"{name}_{place}"
+        for place in range(1, max(len(ended.player), len(ended.banker)) + 1)
+        for name, hand in hands
+        if place <= len(hand)
+    ]
+
+
+def _decisions(ended: Round) -> Iterator[str]:
+    """The decisions in a round, Player's first."""
     for name, hand in (("player", ended.player), ("banker", ended.banker)):
-        if name in decisions:
-            yield from _wrong_decision(name, hand, *decisions[name])
+        action = "draws" if len(hand) == 3 else "natural" if _is_natural(hand) else "stands"
+        yield _decision(name, action, rules.total(hand[:2]))
 
 
-def _wrong_decision(name: str, hand: list[str], action: str, total: int) -> Iterator[str]:
-    first_two = rules.total(hand[:2])
-    if total != first_two:
-        yield f"{name} decided on {total}, the first two cards give {first_two}"
-    right = "draws" if len(hand) == 3 else "natural" if first_two >= 8 else "stands"
-    if action != right:
-        yield f"{name} {action} in the log, {right} by the cards"
+def _decision(hand: str, action: str, on_total: int) -> str:
+    return f"{hand} {action} on {on_total}"

@@ -66,11 +66,10 @@ class SimulatedShoe:
         """Start the firmware and wait until it has come up. Raises SimulatorFailed."""
         ours, theirs = socket.socketpair()
         os.set_blocking(theirs.fileno(), False)
-        interpreter = [sys.executable, "-m", "micropython_unix", "-X", f"heapsize={HEAP_BYTES}"]
         arguments = [str(theirs.fileno()), str(self.state), self.unit]
         cause = str(words.RESET_CAUSES.index(reset_cause))
         self._process = subprocess.Popen(
-            [*interpreter, "-m", "firmware.main", *arguments, cause],
+            [*interpreter(), "-m", "firmware.main", *arguments, cause],
             cwd=_ROOT,
             stdin=self._link,
             stdout=self._link,
@@ -111,6 +110,12 @@ class SimulatedShoe:
         lines = (self.state / "stderr.log").read_text(errors="replace").split("\n")
         said = [line for line in lines if line.strip()]
         return said[-1] if said else "the firmware did not come up"
+
+
+def interpreter() -> list[str]:
+    """The command that runs MicroPython with the simulated board's heap."""
+    program = Path(sys.executable).with_name("micropython")
+    return [str(program), "-X", f"heapsize={HEAP_BYTES}"]
 
 
 def _save_document(path: Path, document: object) -> None:

@@ -1,0 +1,260 @@
+"""The reference board: a Raspberry Pi Pico with official MicroPython v1.28, its parts on its pins.
+
+The sensor head is sampled by the hardware (sampler.py). All else is looked at in the steps of
+`activity` and never in an interrupt: no change can come in the middle of another one.
+"""
+
+import asyncio
+import os
+import select
+import sys
+import time
+
+import machine
+import micropython
+
+from firmware import inputs
+from firmware.boards.sampler import Sampler
+from firmware.boards.ssd1306 import Display
+from protocol import words
+
+HIGH, LOW = 1, 0
+
+PINS = (
+    # GPIO, part, level at which it is on
+    (0, "host_tx", HIGH),  # UART0, for a host on a serial line
+    (1, "host_rx", HIGH),
+    (2, "sensor_e", HIGH),  # the sensor head: four neighbours, E the lowest
+    (3, "sensor_a", HIGH),
+    (4, "sensor_b", HIGH),
+    (5, "sensor_x", HIGH),
+    (6, "button_next", LOW),  # contacts go to ground
+    (7, "button_reveal", LOW),
+    (8, "button_void", LOW),
+    (9, "button_burn", LOW),
+    (10, "switch_lid_open", HIGH),  # closed by the shut lid: a broken wire is an open lid
+    (11, "switch_key_on", LOW),
+    (12, "switch_service_on", LOW),
+    (13, "lamp_player", HIGH),
+    (14, "lamp_banker", HIGH),
+    (15, "buzzer", HIGH),
+    (16, "journal_miso", HIGH),  # SPI0
+    (17, "journal_select", LOW),
+    (18, "journal_clock", HIGH),
+    (19, "journal_mosi", HIGH),
+    (20, "display_sda", HIGH),  # I2C0
+    (21, "display_scl", HIGH),
+    (22, "lock", HIGH),  # on is released; from reset on the chip itself pulls the pin low
+    (26, "lamp_tie", HIGH),
+    (27, "lamp_ready", HIGH),
+    (28, "lamp_error", HIGH),
+)
+"""Every pin of the Pico; 23, 24, 25 and 29 do not leave it."""
+
+SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
+
+_PIN_OF = {part: (gpio, level) for gpio, part, level in PINS}
+
+_STEP_MS = 2
+_LOOK_MS = 5
+_SETTLED_LOOKS = 4  # contacts bounce for less than 20 ms
+_HALT_STEP_MS = 50
+
+_LINK_STEP_MS = 4
+_LINK_BYTES = 64
+"""Bytes that one turn of the link takes or gives, at about 50 us each."""
+
+_CTRL_C = 3
+_BUZZER_HZ = 2700
+_HALF_THE_TIME = 32768  # of the PWM's 65,536
+_I2C_HZ = 400000
+_I2C_TIMEOUT_US = 10000  # the longest write takes 3 ms
+
+
+class Board:
+    NAME = "pico"
+    ROOT = ""
+
+    def __init__(self) -> None:
+        self._lock = _output("lock")  # before anything that takes time or may fail
+        self._lamps = [_output("lamp_" + name) for name in words.LAMPS]
+        micropython.kbd_intr(-1)  # byte 3 is a byte like any other on the link
+        self.storage = "/state"
+        if "state" not in os.listdir("/"):
+            os.mkdir(self.storage)
+        self.unit = machine.unique_id().hex()
+        """Also the USB serial number, in the same letters."""
+        self.reset_cause = _reset_cause()
+        self._ticks_ms = time.ticks_ms()
+        self._elapsed_ms = 0
+        for sensor in SENSORS:
+            _input(sensor)
+        self._sampler = Sampler(_pin(SENSORS[0]))
+        self._sampling = False
+        self._set_up_inputs()
+        self._buzzer = machine.PWM(_pin("buzzer"), freq=_BUZZER_HZ, duty_u16=0)
+        self._buzzing = False
+        self._quiet_ms = self._ticks_ms
+        sda, scl = _pin("display_sda"), _pin("display_scl")
+        i2c = machine.I2C(0, sda=sda, scl=scl, freq=_I2C_HZ, timeout=_I2C_TIMEOUT_US)
+        self._display = Display(i2c)
+        self._stdin = sys.stdin.buffer
+        self._stdout = sys.stdout.buffer
+        self._readable = select.poll()
+        self._readable.register(sys.stdin, select.POLLIN)
+        self._writable = select.poll()
+        self._writable.register(sys.stdout, select.POLLOUT)
+        self._octet = bytearray(1)
+        self._received = bytearray(_LINK_BYTES)
+
+    def _set_up_inputs(self) -> None:
+        parts = ["button_" + name for name in words.BUTTONS]
+        parts += ["switch_" + name for name in words.SWITCHES]
+        self._inverted = 0  # bit n: the n-th input is on when it is low
+        reads = []
+        for i in range(len(parts)):
+            reads.append(_input(parts[i]).value)
+            if _PIN_OF[parts[i]][1] == LOW:
+                self._inverted |= 1 << i
+        self._reads = tuple(reversed(reads))
+        self._debouncer = inputs.Debouncer(_SETTLED_LOOKS)
+        self._looked_ms = self._ticks_ms
+        self._change = inputs.NONE
+
+    @property
+    def overruns(self) -> int:
+        """How often samples were lost because nobody read them in time."""
+        return self._sampler.overruns
+
+    def ticks_ms(self) -> int:
+        """Milliseconds since the start. MicroPython's own wrap at 2**30, after 12.4 days.
+
+        Right as long as it is asked once in 6 days; the link asks many times a second.
+        """
+        now = time.ticks_ms()
+        self._elapsed_ms += time.ticks_diff(now, self._ticks_ms)
+        self._ticks_ms = now
+        return self._elapsed_ms
+
+    async def activity(self) -> None:
+        if not self._sampling:
+            # Not before somebody reads: the shoe's own start takes longer than the ring lasts.
+            self._sampling = True
+            self._sampler.start()
+        while True:
+            await asyncio.sleep_ms(_STEP_MS)
+            self._step()
+            if self._change != inputs.NONE or self._sampler.waiting():
+                return
+
+    def _step(self) -> None:
+        now = time.ticks_ms()
+        if time.ticks_diff(now, self._looked_ms) >= _LOOK_MS:
+            self._looked_ms = now
+            self._debouncer.look(self._levels())
+            if self._change == inputs.NONE:
+                self._change = self._debouncer.take()
+        if self._buzzing and time.ticks_diff(now, self._quiet_ms) >= 0:
+            self._silence()
+        self._display.refresh()
+
+    def _levels(self) -> int:
+        levels = 0
+        for read in self._reads:
+            levels = levels << 1 | read()
+        return levels ^ self._inverted
+
+    def read_samples(self, buf: bytearray) -> int:
+        return self._sampler.read(buf)
+
+    def take_input(self) -> int:
+        change = self._change
+        self._change = self._debouncer.take()
+        return change
+
+    def set_lock(self, released: bool) -> None:
+        self._lock.value(1 if released else 0)
+
+    def set_lamps(self, lit: int) -> None:
+        for i in range(len(self._lamps)):
+            self._lamps[i].value(lit >> i & 1)
+
+    def show(self, text: str) -> None:
+        self._display.show(text)
+
+    def buzz(self, ms: int) -> None:
+        self._quiet_ms = time.ticks_add(time.ticks_ms(), ms)
+        self._buzzing = True
+        self._buzzer.duty_u16(_HALF_THE_TIME)
+
+    def _silence(self) -> None:
+        self._buzzing = False
+        self._buzzer.duty_u16(0)
+
+    def halt(self, error: BaseException) -> None:
+        """The service switch gives Ctrl-C its meaning back, for whoever opened the lid."""
+        self.set_lock(False)
+        self._silence()
+        self.set_lamps(1 << words.LAMPS.index("error"))
+        while self._display.refresh():
+            pass
+        sys.print_exception(error)
+        self._stdout.write(b"\0")  # to the host that was one damaged frame, and it is over
+        service = _pin("switch_service_on")
+        on = _PIN_OF["switch_service_on"][1]
+        while True:
+            micropython.kbd_intr(_CTRL_C if service.value() == on else -1)
+            self._display.refresh()
+            time.sleep_ms(_HALT_STEP_MS)
+
+    async def read_link(self) -> bytes:
+        await asyncio.sleep_ms(0)  # a host that never pauses must not keep the cards waiting
+        while True:
+            size = self._receive()
+            if size:
+                return bytes(memoryview(self._received)[:size])
+            await asyncio.sleep_ms(_LINK_STEP_MS)
+
+    def _receive(self) -> int:
+        """What is there, up to _LINK_BYTES. One byte at a time: more would be waited for."""
+        for size in range(_LINK_BYTES):
+            for _ in self._readable.ipoll(0):
+                break
+            else:
+                return size
+            self._stdin.readinto(self._octet)  # pyright: ignore[reportAttributeAccessIssue]
+            self._received[size] = self._octet[0]
+        return _LINK_BYTES
+
+    def write_link(self, view: memoryview) -> int:
+        """One byte at a time: "ready" means room for one, and with less room than it was given
+        MicroPython waits for the host, half a second and longer, and the shoe with it."""
+        size = min(len(view), _LINK_BYTES)
+        for at in range(size):
+            for _ in self._writable.ipoll(0):
+                break
+            else:
+                return at
+            self._octet[0] = view[at]
+            self._stdout.write(self._octet)
+        return size
+
+
+def _pin(part: str) -> machine.Pin:
+    return machine.Pin(_PIN_OF[part][0])
+
+
+def _input(part: str) -> machine.Pin:
+    """Pulled up, so that a sensor head that is not plugged in shows as covered, not as idle."""
+    return machine.Pin(_PIN_OF[part][0], machine.Pin.IN, machine.Pin.PULL_UP)
+
+
+def _output(part: str) -> machine.Pin:
+    """Off from the first instant. All outputs of PINS are on when they are high."""
+    return machine.Pin(_PIN_OF[part][0], machine.Pin.OUT, value=0)
+
+
+def _reset_cause() -> int:
+    """Place in `words.RESET_CAUSES`. To the chip `machine.reset()` is a watchdog's reset too."""
+    causes = {machine.PWRON_RESET: "power_on", machine.WDT_RESET: "watchdog"}
+    return words.RESET_CAUSES.index(causes.get(machine.reset_cause(), "unknown"))

@@ -1,0 +1,278 @@
+"""A Raspberry Pi Pico for tests: its modules, and the parts of the shoe at its pins.
+
+`new_board()` gives a Board of firmware/boards/pico.py and the `World` that it lives in. Runs
+under CPython and MicroPython. Where the real thing would wait for ever, write outside of the
+ring or not be there, the fake raises.
+"""
+
+import sys
+
+from firmware import inputs
+from firmware.tests import fake_display, fake_rp2
+
+world: "World"
+
+
+class PowerCut(Exception):
+    """Ends a `halt`, which else never returns."""
+
+
+class World:
+    """One Pico, from power-on."""
+
+    def __init__(self) -> None:
+        self.now_ms = 0
+        self.sleeps: "list[int]" = []
+        self.while_asleep = lambda: None
+        self.naps_left = -1
+        self.inputs: "dict[int, int]" = {}
+        self.outputs: "dict[int, int]" = {}
+        self.output_log: "list[tuple[int, int]]" = []
+        self.pulled_up: "set[int]" = set()
+        self.clock_hz = 125_000_000
+        self.reset_cause = 1
+        self.kbd_intr: "list[int]" = []
+        self.folders = ["firmware", "protocol"]
+        self.duty = 0
+        self.chip = fake_rp2.new_chip()
+        self.from_host = bytearray()
+        self.to_host = bytearray()
+        self.room = 256
+        self.display = fake_display.Ssd1306()
+
+    def sample(self, nibbles) -> None:
+        """One cycle of the state machine for each nibble on the four sensor pins."""
+        for nibble in nibbles:
+            self.chip.state_machine.cycle(nibble)
+
+
+class _Time:
+    PERIOD = 1 << 30
+
+    def ticks_ms(self) -> int:
+        return world.now_ms % self.PERIOD
+
+    def ticks_diff(self, a: int, b: int) -> int:
+        half = self.PERIOD // 2
+        return (a - b + half) % self.PERIOD - half
+
+    def ticks_add(self, a: int, ms: int) -> int:
+        return (a + ms) % self.PERIOD
+
+    def sleep_ms(self, ms: int) -> None:
+        if world.naps_left == 0:
+            raise PowerCut
+        world.naps_left -= 1
+        world.now_ms += ms
+
+
+class _Asyncio:
+    async def sleep_ms(self, ms: int) -> None:
+        world.sleeps.append(ms)
+        world.now_ms += ms
+        world.while_asleep()
+
+
+class _Os:
+    def listdir(self, path: str) -> "list[str]":
+        assert path == "/"
+        return world.folders
+
+    def mkdir(self, path: str) -> None:
+        assert path[0] == "/" and path[1:] not in world.folders
+        world.folders.append(path[1:])
+
+
+class _Pin:
+    IN, OUT, PULL_UP = 0, 1, 1
+
+    def __init__(self, gpio: int, mode: int = -1, pull: int = -1, value: int = -1) -> None:
+        self.gpio = gpio
+        if mode == self.OUT:
+            assert value >= 0, "an output without a first value"
+            self.value(value)
+        elif mode == self.IN and pull == self.PULL_UP:
+            world.pulled_up.add(gpio)
+
+    def value(self, level: int = -1) -> int:
+        if level >= 0:
+            world.outputs[self.gpio] = level
+            world.output_log.append((self.gpio, level))
+        return world.inputs.get(self.gpio, 1 if self.gpio in world.pulled_up else 0)
+
+
+class _Pwm:
+    def __init__(self, pin: _Pin, freq: int, duty_u16: int) -> None:
+        assert 100 <= freq <= 10_000
+        world.duty = duty_u16
+
+    def duty_u16(self, duty: int) -> None:
+        world.duty = duty
+
+
+class _I2c:
+    def __init__(self, number: int, sda: _Pin, scl: _Pin, freq: int, timeout: int) -> None:
+        # Which pins a bus may have: RP2040 data sheet, GPIO functions.
+        assert sda.gpio % 4 == 2 * number and scl.gpio % 4 == 2 * number + 1
+        assert freq <= 400_000
+
+    def writeto(self, address: int, buf) -> None:
+        if not world.display.plugged:
+            raise OSError(5)
+        assert address in (0x3C, 0x3D)
+        world.display.write(buf)
+
+
+class _Machine:
+    Pin = _Pin
+    PWM = _Pwm
+    I2C = _I2c
+    PWRON_RESET, WDT_RESET = 1, 3
+
+    def freq(self) -> int:
+        return world.clock_hz
+
+    def unique_id(self) -> bytes:
+        return bytes((0xE6, 0x61, 0x41, 0x04, 0x03, 0x0A, 0xBC, 0xDE))
+
+    def reset_cause(self) -> int:
+        return world.reset_cause
+
+
+class _Micropython:
+    def kbd_intr(self, character: int) -> None:
+        world.kbd_intr.append(character)
+
+
+class _Uctypes:
+    def addressof(self, buf) -> int:
+        return world.chip.address_of(buf)
+
+
+class _Poll:
+    def register(self, stream, events: int) -> None:
+        self._stream, self._events = stream, events
+
+    def ipoll(self, timeout: int):
+        assert timeout == 0, "the shoe would wait here"
+        if self._events == _Select.POLLIN:
+            ready = len(world.from_host) > 0
+        else:
+            ready = world.room > 0
+        return iter(((self._stream, self._events),) if ready else ())
+
+
+class _Select:
+    POLLIN, POLLOUT = 1, 4
+    poll = _Poll
+
+
+class _HostToShoe:
+    def readinto(self, buf) -> int:
+        assert len(buf) <= len(world.from_host), "the shoe would wait for the host"
+        for i in range(len(buf)):
+            buf[i] = world.from_host[i]
+        world.from_host = world.from_host[len(buf) :]
+        return len(buf)
+
+
+class _ShoeToHost:
+    def write(self, buf) -> int:
+        assert len(buf) <= world.room, "the shoe would wait for the host"
+        world.room -= len(buf)
+        world.to_host.extend(buf)
+        return len(buf)
+
+
+class _Stream:
+    def __init__(self, buffer) -> None:
+        self.buffer = buffer
+
+
+class _Sys:
+    stdin = _Stream(_HostToShoe())
+    stdout = _Stream(_ShoeToHost())
+
+    def print_exception(self, error: BaseException) -> None:
+        world.to_host.extend(repr(error).encode())
+
+
+def _real(name: str):
+    try:
+        return __import__(name)
+    except ImportError:
+        return None
+
+
+def _import_board():
+    """firmware.boards.pico with the Pico's modules in place of this interpreter's."""
+    fakes = {
+        "machine": _Machine(),
+        "rp2": fake_rp2.Rp2(),
+        "micropython": _Micropython(),
+        "uctypes": _Uctypes(),
+        "framebuf": framebuf,
+    }
+    before = {name: sys.modules.get(name) for name in fakes}
+    sys.modules.update(fakes)
+    from firmware.boards import pico, sampler
+
+    for name in before:
+        if before[name] is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before[name]
+    pico.time, pico.asyncio, pico.os = _Time(), _Asyncio(), _Os()
+    pico.select, pico.sys = _Select(), _Sys()
+    return pico, sampler
+
+
+real_micropython = _real("micropython")
+framebuf = _real("framebuf") or fake_display.Framebuf()
+world = World()
+pico, sampler = _import_board()
+_buf = bytearray(512)
+
+
+def new_world() -> World:
+    """A Pico that has just got power and has not yet run the board's file."""
+    global world
+    world = None  # its memory first: the heap is that of the board
+    world = World()
+    return world
+
+
+def new_board():
+    """A board that has just started, and its world."""
+    made = new_world()
+    board = pico.Board()
+    return board, made
+
+
+def run(coroutine):
+    """The result of a coroutine that waits for nothing but the fake clock."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value
+    raise AssertionError("it waits for something")
+
+
+def live(board, world, ms: int) -> "list[int]":
+    """The changes of inputs that come out while `ms` go by, as `firmware/shoe.py` takes them."""
+    awake(world)
+    changes = []
+    end = world.now_ms + ms
+    while world.now_ms < end:
+        run(board.activity())
+        change = board.take_input()
+        while change != inputs.NONE:
+            changes.append(change)
+            change = board.take_input()
+        board.read_samples(_buf)
+    return changes
+
+
+def awake(world) -> None:
+    """Samples go on while the shoe sleeps, so that every step of `activity` comes back."""
+    world.while_asleep = lambda: world.sample([0] * 8)

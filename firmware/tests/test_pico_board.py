@@ -1,0 +1,378 @@
+"""The Pico's board against a fake Pico: pins, inputs, outputs, link, clock."""
+
+from firmware import inputs
+from firmware.tests import fake_pico
+from firmware.tests.fake_pico import awake, live, new_board, new_world, pico, run
+from protocol import words
+
+_PIN_OF = {part: gpio for gpio, part, _ in pico.PINS}
+_LOCK = _PIN_OF["lock"]
+
+
+def _line(text: str) -> bytes:
+    """What a page of the display holds when it shows `text`."""
+    page = bytearray(128)
+    fake_pico.framebuf.FrameBuffer(page, 128, 8, fake_pico.framebuf.MONO_VLSB).text(text, 0, 0)
+    return bytes(page)
+
+
+# Pins
+
+
+def test_no_pin_and_no_part_comes_twice() -> None:
+    assert len({gpio for gpio, _, _ in pico.PINS}) == len(pico.PINS)
+    assert len({part for _, part, _ in pico.PINS}) == len(pico.PINS)
+
+
+def test_every_pin_leaves_the_pico() -> None:
+    for gpio, _, _ in pico.PINS:
+        assert 0 <= gpio <= 28 and gpio not in (23, 24, 25)
+
+
+def test_the_sensor_pins_are_neighbours_in_the_order_of_a_samples_bits() -> None:
+    pins = [_PIN_OF["sensor_" + channel] for channel in "eabx"]
+    assert pins == [pins[0], pins[0] + 1, pins[0] + 2, pins[0] + 3]
+
+
+def test_every_button_switch_and_lamp_has_its_pin() -> None:
+    parts = ["button_" + name for name in words.BUTTONS]
+    parts += ["switch_" + name for name in words.SWITCHES]
+    parts += ["lamp_" + name for name in words.LAMPS]
+    for part in parts:
+        assert part in _PIN_OF, part
+
+
+def test_outputs_are_on_when_high_as_the_board_drives_them() -> None:
+    for _, part, level in pico.PINS:
+        if part == "lock" or part.startswith("lamp_"):
+            assert level == pico.HIGH
+
+
+# Lock, lamps, buzzer
+
+
+def test_the_lock_is_driven_low_before_anything_else() -> None:
+    _, world = new_board()
+    assert world.output_log[0] == (_LOCK, 0)
+    assert (_LOCK, 1) not in world.output_log
+
+
+def test_the_lock_is_low_where_the_rest_of_the_board_fails_to_start() -> None:
+    world = new_world()
+    world.clock_hz = 125_000_001  # no exact sample rate
+    try:
+        pico.Board()
+    except ValueError:
+        assert world.outputs == dict.fromkeys(world.outputs, 0) and _LOCK in world.outputs
+        return
+    raise AssertionError("a clock that gives no exact sample rate was taken")
+
+
+def test_the_lock_pin_is_high_only_while_released() -> None:
+    board, world = new_board()
+    board.set_lock(True)
+    assert world.outputs[_LOCK] == 1
+    board.set_lock(False)
+    assert world.outputs[_LOCK] == 0
+
+
+def test_halt_closes_the_lock_for_ever_and_says_why() -> None:
+    board, world = new_board()
+    board.set_lock(True)
+    board.set_lamps(0b01111)
+    board.buzz(1000)
+    board.show("OUT OF SERVICE\nbroken")
+    world.naps_left = 0
+    try:
+        board.halt(ValueError("broken"))
+        raise AssertionError("halt came back")
+    except fake_pico.PowerCut:
+        pass
+    assert world.outputs[_LOCK] == 0 and (_LOCK, 1) not in world.output_log[-6:]
+    assert world.duty == 0
+    assert [world.outputs[_PIN_OF["lamp_" + name]] for name in words.LAMPS] == [0, 0, 0, 0, 1]
+    assert world.display.page(1) == _line("broken")
+    assert b"broken" in world.to_host and world.to_host[-1] == 0
+
+
+def test_ctrl_c_is_a_byte_like_any_other_until_a_halt_with_the_service_switch_on() -> None:
+    board, world = new_board()
+    assert world.kbd_intr == [-1]
+    for service, last in ((1, -1), (0, 3)):
+        world.inputs[_PIN_OF["switch_service_on"]] = service
+        world.naps_left = 3
+        try:
+            board.halt(ValueError("broken"))
+        except fake_pico.PowerCut:
+            assert world.kbd_intr[-1] == last
+
+
+def test_each_lamp_follows_its_bit() -> None:
+    board, world = new_board()
+    for i in range(len(words.LAMPS)):
+        board.set_lamps(1 << i)
+        for j in range(len(words.LAMPS)):
+            assert world.outputs[_PIN_OF["lamp_" + words.LAMPS[j]]] == (1 if i == j else 0)
+
+
+def test_the_buzzer_sounds_for_its_time_and_nobody_waits_for_it() -> None:
+    board, world = new_board()
+    board.buzz(400)
+    assert world.now_ms == 0 and world.duty > 0
+    live(board, world, 398)
+    assert world.duty > 0
+    live(board, world, 4)
+    assert world.duty == 0
+
+
+# Inputs
+
+
+def test_activity_comes_back_in_steps_of_2_ms_when_there_are_samples() -> None:
+    board, world = new_board()
+    slept = []
+
+    def third_time() -> None:
+        slept.append(1)
+        if len(slept) == 3:
+            world.sample([0] * 8)
+
+    world.while_asleep = third_time
+    run(board.activity())
+    assert world.sleeps == [2, 2, 2]
+
+
+def test_activity_comes_back_for_an_input_even_where_no_samples_come() -> None:
+    board, world = new_board()
+    world.inputs[_PIN_OF["switch_lid_open"]] = 0
+    world.inputs[_PIN_OF["button_void"]] = 0
+    run(board.activity())
+    assert world.now_ms < 50
+    assert board.take_input() == inputs.pressed(words.BUTTONS.index("void"))
+
+
+def test_each_button_and_switch_comes_out_as_itself_once() -> None:
+    for i in range(len(words.BUTTONS)):
+        board, world = new_board()
+        world.inputs[_PIN_OF["switch_lid_open"]] = 0
+        assert live(board, world, 100) == []
+        world.inputs[_PIN_OF["button_" + words.BUTTONS[i]]] = 0
+        assert live(board, world, 1000) == [inputs.pressed(i)]
+        world.inputs[_PIN_OF["button_" + words.BUTTONS[i]]] = 1
+        assert live(board, world, 100) == []
+    levels = {name: 0 for name in words.SWITCHES}
+    levels["lid_open"] = 1  # the lid's contact opens with the lid
+    for i in range(len(words.SWITCHES)):
+        board, world = new_board()
+        name = words.SWITCHES[i]
+        for other in words.SWITCHES:
+            world.inputs[_PIN_OF["switch_" + other]] = 1 - levels[other]
+        assert live(board, world, 100) == []
+        world.inputs[_PIN_OF["switch_" + name]] = levels[name]
+        assert live(board, world, 100) == [inputs.switched(i, True)]
+        world.inputs[_PIN_OF["switch_" + name]] = 1 - levels[name]
+        assert live(board, world, 100) == [inputs.switched(i, False)]
+
+
+def test_a_bouncing_button_is_pressed_once() -> None:
+    board, world = new_board()
+    world.inputs[_PIN_OF["switch_lid_open"]] = 0
+    pin = _PIN_OF["button_next"]
+    changes = []
+    for level in (0, 1, 0, 0, 1, 0):
+        world.inputs[pin] = level
+        changes += live(board, world, 4)
+    assert changes == []
+    assert live(board, world, 200) == [inputs.pressed(0)]
+    for level in (1, 0, 1, 1, 0, 1):
+        world.inputs[pin] = level
+        changes += live(board, world, 4)
+    assert changes == [] and live(board, world, 200) == []
+
+
+def test_cut_wires_are_an_open_lid_no_pressed_button_and_a_covered_sensor_head() -> None:
+    board, world = new_board()
+    lid = words.SWITCHES.index("lid_open")
+    assert live(board, world, 200) == [inputs.switched(lid, True)]
+    for channel in "eabx":
+        assert _PIN_OF["sensor_" + channel] in world.pulled_up
+
+
+def test_two_buttons_at_once_both_come_out() -> None:
+    board, world = new_board()
+    world.inputs[_PIN_OF["switch_lid_open"]] = 0
+    world.inputs[_PIN_OF["button_void"]] = world.inputs[_PIN_OF["button_burn"]] = 0
+    assert sorted(live(board, world, 200)) == [2, 3]
+
+
+def test_a_change_that_nobody_took_yet_is_not_overtaken_by_the_next() -> None:
+    board, world = new_board()
+    awake(world)
+    world.inputs[_PIN_OF["switch_lid_open"]] = 0
+    for button in ("reveal", "burn"):
+        world.inputs[_PIN_OF["button_" + button]] = 0
+        for _ in range(20):
+            run(board.activity())
+    assert [board.take_input(), board.take_input(), board.take_input()] == [1, 3, inputs.NONE]
+
+
+# Link
+
+
+def test_read_link_gives_what_is_there_and_waits_for_no_more() -> None:
+    board, world = new_board()
+    world.from_host.extend(b"\x01\x03\x00")
+    assert run(board.read_link()) == b"\x01\x03\x00"
+    assert world.now_ms == 0
+
+
+def test_read_link_waits_for_the_first_byte() -> None:
+    board, world = new_board()
+
+    def after_20_ms() -> None:
+        if world.now_ms >= 20:
+            world.from_host.extend(b"ab")
+
+    world.while_asleep = after_20_ms
+    assert run(board.read_link()) == b"ab"
+    assert 20 <= world.now_ms < 30
+
+
+def test_read_link_lets_others_run_even_if_the_host_never_pauses() -> None:
+    board, world = new_board()
+    sent = bytes([i & 0xFF for i in range(1000)])
+    world.from_host.extend(sent)
+    got = b""
+    turns = 0
+    while len(got) < len(sent):
+        piece = run(board.read_link())
+        assert 0 < len(piece) <= 64
+        got += piece
+        turns += 1
+    assert got == sent and len(world.sleeps) >= turns
+
+
+def test_write_link_takes_what_has_room_and_never_waits() -> None:
+    board, world = new_board()
+    data = bytes([i & 0xFF for i in range(300)])
+    view = memoryview(data)
+    world.room = 10
+    assert board.write_link(view) == 10
+    assert board.write_link(view[10:]) == 0
+    world.room = 1000
+    at = 10
+    while at < len(data):
+        written = board.write_link(view[at:])
+        assert 0 < written <= 64
+        at += written
+    assert bytes(world.to_host) == data
+
+
+# Clock, identity
+
+
+def test_the_clock_goes_on_where_the_ticks_of_micropython_wrap() -> None:
+    board, world = new_board()
+    day_ms = 24 * 3600 * 1000
+    last = 0
+    for day in range(1, 60):
+        world.now_ms = day * day_ms
+        assert board.ticks_ms() == world.now_ms > last
+        last = world.now_ms
+    assert last > 4 << 30
+
+
+def test_the_clock_begins_with_0() -> None:
+    world = new_world()
+    world.now_ms = (1 << 30) - 5
+    board = pico.Board()
+    assert board.ticks_ms() == 0
+    world.now_ms += 10
+    assert board.ticks_ms() == 10
+
+
+def test_a_buzz_ends_across_the_wrap_of_the_ticks() -> None:
+    world = new_world()
+    world.now_ms = (1 << 30) - 50
+    board = pico.Board()
+    awake(world)
+    board.buzz(100)
+    live(board, world, 96)
+    assert world.duty > 0
+    live(board, world, 8)
+    assert world.duty == 0
+
+
+def test_unit_reset_cause_and_folders_are_the_boards_own() -> None:
+    board, world = new_board()
+    assert board.unit == "e6614104030abcde"
+    assert board.NAME == "pico" and board.ROOT == ""
+    assert board.storage == "/state" and "state" in world.folders
+    for number, word in ((1, "power_on"), (3, "watchdog"), (99, "unknown")):
+        world = new_world()
+        world.reset_cause = number
+        world.folders.append("state")
+        assert words.RESET_CAUSES[pico.Board().reset_cause] == word
+
+
+# Display
+
+
+def test_text_is_drawn_line_by_line_and_cut_at_16_columns_and_8_lines() -> None:
+    board, world = new_board()
+    board.show("BETTING OPEN\n0123456789ABCDEFGH\n\n" + "\n".join("456789"))
+    live(board, world, 40)
+    assert world.display.lit
+    expected = ["BETTING OPEN", "0123456789ABCDEF", "", "4", "5", "6", "7", "8"]
+    for row in range(8):
+        assert world.display.page(row) == _line(expected[row]), row
+
+
+def test_a_new_text_replaces_all_of_the_old_one() -> None:
+    board, world = new_board()
+    board.show("\n".join(["XXXXXXXXXXXXXXXX"] * 8))
+    live(board, world, 40)
+    board.show("SHORT\nXXXXXXXXXXXXXXXX")
+    live(board, world, 40)
+    expected = ["SHORT", "XXXXXXXXXXXXXXXX", "", "", "", "", "", ""]
+    for row in range(8):
+        assert world.display.page(row) == _line(expected[row]), row
+
+
+def test_one_step_sends_at_most_one_line_so_the_cards_do_not_wait() -> None:
+    board, world = new_board()
+    awake(world)
+    board.show("A\nB\nC")
+    for row in range(3):
+        run(board.activity())
+        assert world.display.page(row) == _line("ABC"[row])
+        assert world.display.page(row + 1) == b"\xa5" * 128
+
+
+def test_a_missing_display_stops_nothing_and_is_found_when_it_comes() -> None:
+    world = new_world()
+    world.display.plugged = False
+    board = pico.Board()
+    awake(world)
+    board.show("HELLO")
+    world.inputs[_PIN_OF["switch_lid_open"]] = 0
+    world.inputs[_PIN_OF["button_next"]] = 0
+    assert live(board, world, 200) == [inputs.pressed(0)]
+    world.display.plugged = True
+    live(board, world, 3000)
+    assert world.display.lit and world.display.page(0) == _line("HELLO")
+
+
+def test_a_display_that_was_away_is_started_again_and_drawn_whole() -> None:
+    board, world = new_board()
+    board.show("ONE\nTWO")
+    live(board, world, 40)
+    world.display.plugged = False
+    board.show("ONE\nTHREE")
+    live(board, world, 40)
+    world.display.power_on()
+    world.display.plugged = True
+    live(board, world, 3000)
+    assert world.display.lit
+    assert world.display.page(0) == _line("ONE") and world.display.page(1) == _line("THREE")
+    assert world.display.page(7) == _line("")
