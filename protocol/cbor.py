@@ -13,6 +13,10 @@ _UINT, _NEGATIVE, _BYTES, _TEXT, _ARRAY, _MAP = 0, 1, 2, 3, 4, 5
 _FALSE, _TRUE, _NULL = 0xF4, 0xF5, 0xF6
 _INT_LIMIT = 1 << 64
 
+# A tuple in a call of isinstance would be a new object each time on the device.
+_OCTETS = (bytes, bytearray, memoryview)
+_SEQUENCES = (list, tuple)
+
 
 class CborError(ValueError):
     """The bytes are not one item of the subset, or the value cannot be sent."""
@@ -35,7 +39,7 @@ def encode_into(buf: bytearray, at: int, value: object, depth: int = MAX_DEPTH) 
     if value is True or value is False:
         buf[at] = _TRUE if value else _FALSE
         return at + 1
-    if isinstance(value, (bytes, bytearray, memoryview)):
+    if isinstance(value, _OCTETS):
         at = _write_head(buf, at, _BYTES, len(value))
         for octet in value:
             buf[at] = octet
@@ -43,7 +47,7 @@ def encode_into(buf: bytearray, at: int, value: object, depth: int = MAX_DEPTH) 
         return at
     if isinstance(value, str):
         return _write_text(buf, at, value)
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, _SEQUENCES):
         return encode_array(buf, at, value, len(value), depth)
     if isinstance(value, dict):
         return _write_map(buf, at, value, depth)
@@ -115,13 +119,20 @@ def _write_head(buf: bytearray, at: int, major: int, argument: int) -> int:
     return at + 9
 
 
-def _write_text(buf: bytearray, at: int, text: str) -> int:
+def _text_size(text: str) -> int:
+    """Bytes of `text` in UTF-8."""
     # A letter at a time: str.encode() would allocate on the device.
     size = 0
     for letter in text:
         code = ord(letter)
+        if 0xD800 <= code < 0xE000 or code > 0x10FFFF:
+            raise CborError("text is not UTF-8")
         size += 1 if code < 0x80 else 2 if code < 0x800 else 3 if code < 0x10000 else 4
-    at = _write_head(buf, at, _TEXT, size)
+    return size
+
+
+def _write_text(buf: bytearray, at: int, text: str) -> int:
+    at = _write_head(buf, at, _TEXT, _text_size(text))
     for letter in text:
         code = ord(letter)
         if code < 0x80:
@@ -151,7 +162,7 @@ def _write_map(buf: bytearray, at: int, value: "dict[str, object]", depth: int) 
     for key in value:
         if not isinstance(key, str):
             raise CborError("map key is not text")
-        keys.append((len(key.encode()), key))
+        keys.append((_text_size(key), key))
     keys.sort()
     at = _write_head(buf, at, _MAP, len(keys))
     for _, key in keys:
@@ -295,7 +306,7 @@ def _text(octets: bytes) -> str:
         text = octets.decode()
     except ValueError:  # UnicodeError is one, on both interpreters
         raise CborError("text is not UTF-8") from None
-    # MicroPython lets surrogates and overlong forms through: what cannot come back is refused.
-    if text.encode() != octets:
+    # MicroPython lets surrogates and overlong forms through.
+    if _text_size(text) != len(octets):
         raise CborError("text is not UTF-8")
     return text

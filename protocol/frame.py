@@ -68,6 +68,8 @@ def read_frame(frame: "bytes | bytearray") -> bytes:
             data.append(0)
     if len(data) <= CRC_SIZE:
         raise FrameError("shorter than its CRC")
+    if len(data) > MAX_PAYLOAD + CRC_SIZE:
+        raise FrameError("longer than a payload may be")
     payload = bytes(memoryview(data)[:-CRC_SIZE])
     if struct.unpack_from("<I", data, len(payload))[0] != binascii.crc32(payload):
         raise FrameError("CRC differs")

@@ -60,7 +60,7 @@ class Game:
             raise GameError("game document is no map")
         if sorted(value) != sorted(MINI):
             raise GameError("game document lacks a field or has one too many")
-        if value["version"] != DOCUMENT_VERSION:
+        if type(value["version"]) is not int or value["version"] != DOCUMENT_VERSION:
             raise GameError("game document of an unknown version")
         for field, longest in (("name", 16), ("title", 40), ("source", 120)):
             text = value[field]

@@ -5,6 +5,7 @@
 Prints a line for each failure and `N passed, M failed`; exits 1 where one failed.
 """
 
+import gc
 import sys
 
 
@@ -15,6 +16,7 @@ def main() -> None:
     for test in sorted(dir(module)):
         if not test.startswith("test_"):
             continue
+        gc.collect()
         try:
             getattr(module, test)()
             passed += 1

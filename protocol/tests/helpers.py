@@ -1,0 +1,86 @@
+"""What the tests of protocol/ share, on CPython and on MicroPython."""
+
+import gc
+import json
+import os
+import random
+import time
+
+try:
+    import micropython
+except ImportError:
+    micropython = None  # type: ignore[assignment]
+
+_VECTORS = __file__.rsplit("/", 2)[0] + "/vectors/"
+
+
+def vectors(name):
+    """The document `name`.json of protocol/vectors/."""
+    with open(_VECTORS + name + ".json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def value_of(noted):
+    """The value that a vector notes: JSON has neither byte strings nor integers of 64 bits."""
+    if isinstance(noted, list):
+        return [value_of(item) for item in noted]
+    if isinstance(noted, dict):
+        if "$bytes" in noted:
+            return bytes.fromhex(noted["$bytes"])
+        if "$int" in noted:
+            return int(noted["$int"])
+        return {key: value_of(noted[key]) for key in noted}
+    return noted
+
+
+def same(one, other):
+    """Whether two values are equal and of the same types all through: 1 is not true."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, list):
+        return len(one) == len(other) and all([same(one[i], other[i]) for i in range(len(one))])
+    if isinstance(one, dict):
+        return sorted(one) == sorted(other) and all([same(one[key], other[key]) for key in one])
+    return one == other
+
+
+def raised(error, function, *arguments):
+    """Whether `function(*arguments)` raises `error`; what else it raises goes through."""
+    try:
+        function(*arguments)
+    except error:
+        return True
+    return False
+
+
+def seed_random():
+    """Seed `random` anew and print the seed; SABOT_SEED=... in the environment repeats one."""
+    given = os.getenv("SABOT_SEED")
+    seed = int(given) if given else int(time.time() * 1000) & 0x3FFFFFFF
+    print("SABOT_SEED=%d" % seed)
+    random.seed(seed)
+
+
+def random_bytes(size):
+    return bytes([random.getrandbits(8) for _ in range(size)])
+
+
+def allocates(call):
+    """Whether `call()` allocates. Known on MicroPython only; CPython always says no."""
+    if micropython is None:
+        call()
+        return False
+    micropython.heap_lock()
+    try:
+        call()
+    except MemoryError:
+        return True
+    finally:
+        micropython.heap_unlock()
+    return False
+
+
+def memory_in_use():
+    """Bytes allocated, after collecting what is garbage. 0 on CPython, which does not tell."""
+    gc.collect()
+    return gc.mem_alloc() if hasattr(gc, "mem_alloc") else 0

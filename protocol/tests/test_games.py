@@ -1,0 +1,191 @@
+"""The document of a game: what is taken, and every way to spoil it."""
+
+import random
+
+from protocol import cbor, games
+from protocol.tests.helpers import raised, seed_random
+
+_POINTS = ("player_draws", "banker_draws_if_player_stood")
+
+
+def _document(value, size=2000):
+    buf = bytearray(size)
+    return bytes(buf[: cbor.encode_into(buf, 0, value)])
+
+
+def _mini(**changed):
+    value = dict(games.MINI)
+    value.update(changed)
+    return value
+
+
+def _without(field):
+    value = _mini()
+    del value[field]
+    return value
+
+
+def _refused(value):
+    document = value if isinstance(value, bytes) else _document(value)
+    return raised(games.GameError, games.Game, document)
+
+
+def test_mini_goes_there_and_back():
+    document = games.document_of("mini")
+    assert len(document) <= games.MAX_DOCUMENT
+    assert cbor.decode(document, 0, len(document)) == games.MINI
+    game = games.Game(document)
+    assert game.document == document and len(game.sha256) == 32
+    assert (game.name, game.title, game.decks) == ("mini", "Mini baccarat", 8)
+    assert game.rounds_after_cut == 1
+    assert list(game.player_draws) == games.MINI["player_draws"]
+    assert list(game.banker_draws_if_player_stood) == games.MINI["banker_draws_if_player_stood"]
+    assert [list(table) for table in game.banker_draws] == games.MINI["banker_draws"]
+
+
+def test_every_known_game_has_a_name_of_its_own_and_a_good_document():
+    names = [game["name"] for game in games.KNOWN]
+    assert len(set(names)) == len(names)
+    for name in names:
+        assert games.Game(games.document_of(name)).name == name
+
+
+def test_a_game_that_is_not_known_has_no_document():
+    assert raised(games.GameError, games.document_of, "maxi")
+
+
+def test_the_banker_draws_as_in_the_rules_of_the_source():
+    # "Banker Hand Rules" of the source, by Banker's total: the third cards on which it stands.
+    stands_on = {3: (8,), 4: (0, 1, 8, 9), 5: (0, 1, 2, 3, 8, 9), 6: (0, 1, 2, 3, 4, 5, 8, 9)}
+    for total in range(8):
+        stands = range(10) if total == 7 else stands_on.get(total, ())
+        expected = [point for point in range(10) if point not in stands]
+        assert games.MINI["banker_draws"][total] == expected, total
+
+
+def test_a_truncated_document_is_refused():
+    document = games.document_of("mini")
+    for size in range(len(document)):
+        assert _refused(document[:size]), size
+
+
+def test_bytes_behind_a_document_are_refused():
+    assert _refused(games.document_of("mini") + b"\x00")
+    assert _refused(games.document_of("mini") * 2)
+
+
+def test_a_document_that_is_no_map_is_refused():
+    for value in (None, 1, "mini", b"mini", [], [games.MINI], {}, {"mini": games.MINI}):
+        assert _refused(value), value
+
+
+def test_a_missing_field_is_refused():
+    for field in games.MINI:
+        assert _refused(_without(field)), field
+
+
+def test_an_extra_field_is_refused():
+    for field in ("tie_pays", "", "Version", "version "):
+        assert _refused(_mini(**{field: 1})), field
+        value = _without("decks")
+        value[field] = 8
+        assert _refused(value), field
+
+
+def test_a_document_not_in_deterministic_form_is_refused():
+    document = games.document_of("mini")
+    at = document.find(b"\x65decks\x08")
+    assert at > 0
+    assert _refused(document.replace(b"\x65decks\x08", b"\x65decks\x18\x08"))
+    assert _refused(document.replace(b"\x65decks\x08", b"\x78\x05decks\x08"))
+    assert _refused(document.replace(b"\x65decks\x08", b"\x65decks\xf9\x48\x00"))  # 8.0
+    assert _refused(document.replace(b"\x65decks\x08", b"\x65decks\xc2\x41\x08"))  # a tag
+    assert _refused(b"\xbf" + document[1:] + b"\xff")
+    name = b"\x64name\x64mini"
+    assert document[1 : 1 + len(name)] == name
+    assert _refused(document[:1] + document[1 + len(name) :] + name)  # keys out of order
+    assert _refused(b"\xaa" + name + document[1:])  # a key twice
+
+
+def test_an_unknown_version_is_refused():
+    for version in (0, 2, -1, 256, True, False, None, "1", b"\x01", [1]):
+        assert _refused(_mini(version=version)), version
+
+
+def test_texts_empty_too_long_or_no_text_are_refused():
+    for field, longest in (("name", 16), ("title", 40), ("source", 120)):
+        for text in ("", "x" * (longest + 1), None, 1, True, b"mini", ["mini"]):
+            assert _refused(_mini(**{field: text})), (field, text)
+        assert not _refused(_mini(**{field: "x" * longest})), field
+        assert not _refused(_mini(**{field: "x"})), field
+
+
+def test_decks_and_rounds_after_the_cut_card_out_of_range_are_refused():
+    for decks in (0, 9, 11, 255, -1, None, True, "8", b"\x08", [8]):
+        assert _refused(_mini(decks=decks)), decks
+    for rounds in (3, 255, -1, None, True, False, "1", []):
+        assert _refused(_mini(rounds_after_cut=rounds)), rounds
+    for decks in range(1, 9):
+        assert games.Game(_document(_mini(decks=decks))).decks == decks
+    for rounds in range(3):
+        assert games.Game(_document(_mini(rounds_after_cut=rounds))).rounds_after_cut == rounds
+
+
+_IMPOSSIBLE = (
+    [10], [0, 10], [-1], [0, 0], [1, 0], [5, 4, 3], [0, 1, 2, 2], [256], [1 << 40], [True],
+    [0, True], [None], ["1"], [b"\x01"], [[0]], [{}], list(range(11)), None, 5, "012", b"\x00",
+    {},
+)  # fmt: skip
+
+
+def test_a_table_that_is_impossible_is_refused():
+    for table in _IMPOSSIBLE:
+        for field in _POINTS:
+            assert _refused(_mini(**{field: table})), (field, table)
+        for total in range(10):
+            tables = list(games.MINI["banker_draws"])
+            tables[total] = table
+            assert _refused(_mini(banker_draws=tables)), (total, table)
+
+
+def test_banker_tables_that_are_not_ten_are_refused():
+    tables = games.MINI["banker_draws"]
+    others = (None, 10, "", {}, b"\x00" * 10, [0] * 10)
+    for value in ([], tables[:9], tables + [[]], tables * 2) + others:
+        assert _refused(_mini(banker_draws=value)), value
+
+
+def _of_size(size):
+    """A good document of that many bytes: letters of two bytes make the texts longer."""
+    for wide in range(130):
+        for plain in range(121 - wide):
+            if not wide + plain:
+                continue
+            document = _document(_mini(title="\u00fc" * 40, source="\u00fc" * wide + "x" * plain))
+            if len(document) == size:
+                return document
+    raise AssertionError(size)
+
+
+def test_a_document_of_the_largest_size_is_taken_and_one_byte_more_is_refused():
+    assert not _refused(_of_size(games.MAX_DOCUMENT))
+    assert _refused(_of_size(games.MAX_DOCUMENT + 1))
+    assert _refused(_document(_mini(source="\u6c34" * 120)))
+    assert _refused(bytes(5000))
+
+
+def test_a_damaged_document_is_refused_or_is_another_whole_game():
+    seed_random()
+    document = games.document_of("mini")
+    for _ in range(1500):
+        damaged = bytearray(document)
+        for _ in range(random.choice((1, 1, 2, 5))):
+            damaged[random.randrange(len(damaged))] = random.getrandbits(8)
+        try:
+            game = games.Game(bytes(damaged))
+        except games.GameError:
+            continue
+        value = cbor.decode(damaged, 0, len(damaged))
+        assert _document(value) == damaged
+        assert 1 <= game.decks <= 8 and len(game.banker_draws) == 10
+        assert game.player_draws == bytes(value["player_draws"])

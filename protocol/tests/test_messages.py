@@ -1,0 +1,303 @@
+"""Messages and events against the golden vectors, and the order in which they are defined."""
+
+from firmware.link import Link
+from firmware.outbox import Outbox
+from protocol import VERSION, bench, cards, cbor, events, frame, messages, schema, words
+from protocol.tests.helpers import raised, same, value_of, vectors
+
+_MESSAGES = vectors("messages")
+_EVENTS = vectors("events")
+_SHAPES = messages.TO_DEVICE + messages.TO_HOST + bench.FROM_BENCH + bench.TO_BENCH
+_UINT_MAX = (1 << 64) - 1
+
+# One value for each type, and values that are of another one.
+_FITTING = {"uint": 1, "int": -1, "flag": True, "text": "a", "bytes": b"a", "card": 1}
+_ALL = (-1, 0, 1, _UINT_MAX, _UINT_MAX + 1, 1.0, True, False, None, "", "a", b"", b"a", [], [1], {})
+
+
+def _good(document):
+    cases = []
+    for case in document["good"]:
+        fields = {name: value_of(case["fields"][name]) for name in case["fields"]}
+        cases.append((case["name"], fields, bytes.fromhex(case["hex"])))
+    return cases
+
+
+def _bad(document):
+    return [(case["why"], bytes.fromhex(case["hex"])) for case in document["bad"]]
+
+
+def _encode(value):
+    buf = bytearray(frame.MAX_PAYLOAD)
+    return bytes(buf[: cbor.encode_into(buf, 0, value)])
+
+
+def _named(shapes, name):
+    return next(shape for shape in shapes if shape.name == name)
+
+
+def _parse(data, shapes, header=()):
+    """The shape and values in `data`. Raises CborError or SchemaError, as any receiver must."""
+    value = cbor.decode(data, 0, len(data))
+    if not isinstance(value, list) or not value or type(value[0]) is not int:
+        raise schema.SchemaError("no array that begins with a number")
+    for shape in shapes:
+        if shape.number == value[0]:
+            schema.Shape(shape.number, shape.name, header + shape.fields).check(value[1:])
+            return shape, value[1:]
+    raise schema.SchemaError("unknown number")
+
+
+def _taken(document, shapes, header=()):
+    taken = []
+    for why, data in _bad(document):
+        if not raised((cbor.CborError, schema.SchemaError), _parse, data, shapes, header):
+            taken.append((why, data.hex()))
+    return taken
+
+
+def test_good_messages_go_there_and_back():
+    for name, fields, data in _good(_MESSAGES):
+        shape = _named(_SHAPES, name)
+        values = [fields[field] for field, _ in shape.fields]
+        assert len(fields) == len(values)
+        shape.check(values)
+        assert _encode([shape.number] + values) == data, name
+        parsed, came = _parse(data, _SHAPES)
+        assert parsed is shape and same(came, values), name
+
+
+def test_good_events_go_there_and_back():
+    header = events.HEADER[1:]
+    for name, fields, data in _good(_EVENTS):
+        shape = _named(events.KINDS, name)
+        values = [fields[field] for field, _ in header + shape.fields]
+        assert len(fields) == len(values)
+        assert _encode([shape.number] + values) == data, name
+        assert len(data) <= events.MAX_SIZE
+        parsed, came = _parse(data, events.KINDS, header)
+        assert parsed is shape and same(came, values), name
+
+
+def test_bad_messages_are_refused():
+    taken = _taken(_MESSAGES, _SHAPES)
+    assert not taken, taken
+
+
+def test_bad_events_are_refused():
+    taken = _taken(_EVENTS, events.KINDS, events.HEADER[1:])
+    assert not taken, taken
+
+
+def test_every_kind_has_a_good_vector_and_bad_ones():
+    for document, shapes in ((_MESSAGES, _SHAPES), (_EVENTS, events.KINDS)):
+        good = {case["name"] for case in document["good"]}
+        bad = {case.get("name") for case in document["bad"]}
+        for shape in shapes:
+            assert shape.name in good, shape.name
+            assert shape.name in bad, shape.name
+
+
+def test_the_golden_event_messages_carry_events():
+    records = [fields["record"] for name, fields, _ in _good(_MESSAGES) if name == "event"]
+    assert len(records) >= 3
+    for record in records:
+        _parse(record, events.KINDS, events.HEADER[1:])
+    assert min([len(record) for record in records]) < 24 < max([len(record) for record in records])
+
+
+def test_numbers_and_names_are_unique():
+    for shapes in (_SHAPES, events.KINDS):
+        assert len({shape.number for shape in shapes}) == len(shapes)
+        assert len({shape.name for shape in shapes}) == len(shapes)
+        for shape in shapes:
+            fields = [name for name, _ in shape.fields]
+            assert len(set(fields)) == len(fields), shape.name
+            if shapes is events.KINDS:
+                assert not set(fields) & {name for name, _ in events.HEADER}, shape.name
+
+
+def test_no_defined_message_or_event_is_left_out_of_the_lists():
+    for module, listed in ((messages, _SHAPES), (bench, _SHAPES), (events, events.KINDS)):
+        for name in dir(module):
+            value = getattr(module, name)
+            if isinstance(value, schema.Shape):
+                assert value in listed, name
+
+
+def test_numbers_say_who_speaks():
+    for shapes, low, high in (
+        (messages.TO_DEVICE, 1, 63),
+        (messages.TO_HOST, 64, 95),
+        (bench.FROM_BENCH, 96, 111),
+        (bench.TO_BENCH, 112, 127),
+    ):
+        for shape in shapes:
+            assert low <= shape.number <= high, shape.name
+    assert [shape.number for shape in events.KINDS] == list(range(1, len(events.KINDS) + 1))
+
+
+def test_enumerations_have_words_each_once():
+    for kind in words.ENUMERATIONS:
+        enumeration = words.ENUMERATIONS[kind]
+        assert isinstance(enumeration, tuple) and 2 <= len(enumeration) <= 24, kind
+        assert len(set(enumeration)) == len(enumeration), kind
+
+
+def _kinds_used():
+    return {
+        kind[:-1] if kind[-1] == "?" else kind
+        for shape in _SHAPES + events.KINDS + (schema.Shape(0, "header", events.HEADER),)
+        for _, kind in shape.fields
+    }
+
+
+def test_every_type_of_a_field_is_known_and_every_enumeration_is_used():
+    used = _kinds_used()
+    for kind in used:
+        assert kind in _FITTING or kind in words.ENUMERATIONS, kind
+    for kind in words.ENUMERATIONS:
+        assert kind in used, kind
+
+
+def _fits(kind, value):
+    return not raised(schema.SchemaError, schema.Shape(1, "one", (("field", kind),)).check, [value])
+
+
+def test_enumerations_take_the_places_of_their_words_and_nothing_else():
+    for kind in words.ENUMERATIONS:
+        count = len(words.ENUMERATIONS[kind])
+        for number in range(count):
+            assert _fits(kind, number) and _fits(kind + "?", number), (kind, number)
+        others = (None, True, False, 1.0, "", "0", b"", [])
+        for value in (count, count + 1, 255, _UINT_MAX, -1) + others:
+            assert not _fits(kind, value), (kind, value)
+            assert _fits(kind + "?", value) == (value is None), (kind, value)
+
+
+def test_types_take_their_own_values_and_nothing_else():
+    taken = {
+        "uint": (0, 1, _UINT_MAX),
+        "int": (-1, 0, 1),
+        "flag": (True, False),
+        "text": ("", "a"),
+        "bytes": (b"", b"a"),
+        "card": (0, 1),
+    }
+    for kind in taken:
+        for value in _ALL:
+            fits = any([same(value, one) for one in taken[kind]])
+            assert _fits(kind, value) == fits, (kind, value)
+            assert _fits(kind + "?", value) == (fits or value is None), (kind, value)
+
+
+def test_integers_and_cards_end_where_they_should():
+    half = 1 << 63
+    assert _fits("int", half - 1) and _fits("int", -half)
+    assert not _fits("int", half) and not _fits("int", -half - 1)
+    assert _fits("card", cards.CARD_COUNT - 1) and not _fits("card", cards.CARD_COUNT)
+
+
+def test_a_shape_counts_its_fields():
+    shape = schema.Shape(1, "two", (("one", "uint"), ("other", "flag")))
+    shape.check([1, True])
+    for values in ([], [1], [1, True, None], [1, True, 1]):
+        assert raised(schema.SchemaError, shape.check, values), values
+
+
+def _largest(kind, name):
+    """The longest value of a field that comes up: counters of 32 bits, times of 48."""
+    longest = {"firmware": "0.123.4567", "board": "pico-w", "game": "\U0001f0a1" * 16}
+    if name in longest:
+        return longest[name]
+    if name in ("build", "sha256"):
+        return bytes(32)
+    kind = kind[:-1] if kind[-1] == "?" else kind
+    if kind == "uint":
+        return (1 << 48) - 1 if name.endswith("_ms") else (1 << 32) - 1
+    return _FITTING.get(kind, 0)
+
+
+def test_no_event_that_comes_up_is_longer_than_max_size():
+    for shape in events.KINDS:
+        values = [_largest(kind, name) for name, kind in events.HEADER[1:] + shape.fields]
+        if shape is events.BOOT:
+            values[3] = None  # no host has set the clock yet
+        size = len(_encode([shape.number] + values))
+        assert size <= events.MAX_SIZE, (shape.name, size)
+
+
+# The shoe's own end of the link is held against the same vectors.
+
+
+class _Device:
+    """What a `Link` asks of the rest of the shoe."""
+
+    def __init__(self):
+        self.commands = []
+
+    def welcome(self, session):
+        return [[messages.WELCOME.number, session]]
+
+    def heartbeat(self, now_ms):
+        return [messages.HEARTBEAT.number, now_ms]
+
+    def command(self, shape, values):
+        self.commands.append((shape, values))
+        return [messages.REPLY.number, values[0], 0, ""]
+
+    def acknowledged(self):
+        pass
+
+
+def _frame_of(payload):
+    out = bytearray(frame.MAX_FRAME)
+    held = bytearray(payload) + bytearray(frame.CRC_SIZE)
+    return bytes(out[: frame.write_frame(held, len(payload), out, 0)])
+
+
+def _attached(link):
+    link.feed(_frame_of(_encode([messages.HELLO.number, VERSION, 1])), 0)
+    link.feed(_frame_of(_encode([messages.ACK.number, 0])), 0)
+    return link.attached
+
+
+def test_the_shoe_takes_good_messages_of_a_host_and_counts_all_others():
+    for name, fields, data in _good(_MESSAGES):
+        device = _Device()
+        link = Link(Outbox(100, _UINT_MAX + 1), device)  # no `ack` is of what was never sent
+        assert _attached(link)
+        link.feed(_frame_of(data), 10)
+        known = [shape for shape in messages.TO_DEVICE if shape.name == name]
+        assert link.dropped == (0 if known else 1), (name, data.hex())
+        if known and known[0] not in (messages.HELLO, messages.ACK):
+            values = [fields[field] for field, _ in known[0].fields]
+            assert len(device.commands) == 1 and device.commands[0][0] is known[0]
+            assert same(device.commands[0][1], values), name
+
+
+def test_the_shoe_drops_and_counts_every_bad_message():
+    taken = []
+    for why, data in _bad(_MESSAGES):
+        device = _Device()
+        link = Link(Outbox(100, _UINT_MAX + 1), device)
+        link.feed(_frame_of(data), 0)
+        alone = link.dropped == 1 and not link.attached
+        assert _attached(link)
+        link.feed(_frame_of(data), 10)
+        if not alone or link.dropped != 2 or device.commands:
+            taken.append((why, data.hex()))
+    assert not taken, taken
+
+
+def test_the_shoe_sends_every_event_as_a_deterministic_message():
+    wrong = []
+    for name, _, record in _good(_EVENTS):
+        outbox = Outbox(1000, 1)
+        outbox.put(memoryview(bytearray(record)), len(record))
+        link = Link(outbox, _Device())
+        assert _attached(link)
+        sent = frame.FrameReader().feed(bytes(memoryview(link.out)[: link.fill(0)]))
+        if sent[-1] != _encode([messages.EVENT.number, record]):
+            wrong.append((name, len(record), sent[-1].hex()))
+    assert not wrong, wrong

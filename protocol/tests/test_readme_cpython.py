@@ -1,0 +1,189 @@
+"""README.md against the code: its hex, its tables and its figures."""
+
+import ast
+import binascii
+import re
+from pathlib import Path
+from typing import Any
+
+import cbor2
+import pytest
+
+from firmware import link
+from protocol import VERSION, bench, cbor, events, frame, games, messages, words
+from protocol.schema import Shape
+from protocol.tests.helpers import vectors
+
+_FOLDER = Path(__file__).resolve().parents[1]
+_README = (_FOLDER / "README.md").read_text(encoding="utf-8")
+_MESSAGES = messages.TO_DEVICE + messages.TO_HOST + bench.FROM_BENCH + bench.TO_BENCH
+
+
+def _section(title: str) -> str:
+    """The text under the heading `title`, to the next heading of its level or above."""
+    level = re.search(rf"^(#+) {title}$", _README, re.M)
+    assert level is not None, title
+    rest = _README[level.end() :]
+    end = re.search(rf"^#{{1,{len(level.group(1))}}} ", rest, re.M)
+    return rest[: end.start()] if end else rest
+
+
+def _rows(text: str) -> list[list[str]]:
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def _blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", _README, re.M | re.S)
+
+
+def _hex_block(block: str) -> dict[str, str]:
+    return dict(line.split(maxsplit=1) for line in block.splitlines())
+
+
+def _value(text: str) -> Any:
+    in_python = re.sub(r"h'([0-9a-f]*)'", lambda found: repr(bytes.fromhex(found.group(1))), text)
+    return ast.literal_eval(in_python)
+
+
+@pytest.mark.parametrize("block", _blocks("hex"))
+def test_hex_of_each_layer_is_right(block: str) -> None:
+    lines = _hex_block(block)
+    assert {"value", "cbor"} <= set(lines) <= {"value", "cbor", "crc", "frame"}
+    payload = bytes.fromhex(lines["cbor"])
+    assert cbor2.dumps(_value(lines["value"]), canonical=True) == payload
+    assert cbor.decode(payload, 0, len(payload)) == _value(lines["value"])
+    if "frame" in lines:
+        crc = binascii.crc32(payload).to_bytes(4, "little")
+        assert bytes.fromhex(lines["crc"]) == crc
+        line = bytes.fromhex(lines["frame"])
+        assert line.index(b"\0") == len(line) - 1
+        assert frame.read_frame(line[:-1]) == payload
+        out = bytearray(frame.MAX_FRAME)
+        held = bytearray(payload) + bytes(frame.CRC_SIZE)
+        assert out[: frame.write_frame(held, len(payload), out, 0)] == line
+
+
+def test_there_is_hex_of_a_message_and_an_event() -> None:
+    ack, card, event = [_value(_hex_block(block)["value"]) for block in _blocks("hex")]
+    assert ack[0] == messages.ACK.number and card[0] == events.CARD.number
+    assert event == [messages.EVENT.number, cbor2.dumps(card, canonical=True)]
+    golden = {case["hex"] for case in vectors("events")["good"]}
+    assert event[1].hex() in golden
+
+
+def test_bytes_taken_apart_are_those_of_the_hex() -> None:
+    taken_apart = [
+        "".join(re.findall(r"\b[0-9a-f]{2}\b", re.split(r"  +", line.strip())[0]))
+        for block in _blocks("text")[1:]
+        for line in block.splitlines()
+    ]
+    whole = "".join(taken_apart)
+    for block in _blocks("hex")[:2]:
+        lines = _hex_block(block)
+        for name in ("cbor", "frame"):
+            if name in lines:
+                assert lines[name].replace(" ", "") in whole, lines[name]
+
+
+def _table(title: str) -> list[tuple[int, str, list[tuple[str, str]]]]:
+    """Number, name and fields (name, type) of what the tables under `title` list, in order."""
+    listed: list[tuple[int, str, list[tuple[str, str]]]] = []
+    for row in _rows(_section(title)):
+        if len(row) != 5 or row[0] == "no." or row[0].startswith("-"):
+            continue
+        number, name, field, kind, _ = row
+        if name:
+            listed.append((int(number or 0), name.strip("`"), []))
+        else:
+            assert not number
+        if field:
+            listed[-1][2].append((field.strip("`"), kind))
+    return listed
+
+
+def _expected(shapes: tuple[Shape, ...]) -> list[tuple[int, str, list[tuple[str, str]]]]:
+    found = [(shape.number, shape.name, list(shape.fields)) for shape in shapes]
+    return sorted(found)
+
+
+@pytest.mark.parametrize(
+    ("title", "shapes"),
+    [
+        ("Host to device", messages.TO_DEVICE),
+        ("Device to host", messages.TO_HOST),
+        ("Bench", bench.FROM_BENCH + bench.TO_BENCH),
+        (
+            "Events",
+            (Shape(0, "header", events.HEADER), *events.KINDS),
+        ),
+    ],
+)
+def test_tables_list_every_number_name_and_field(title: str, shapes: tuple[Shape, ...]) -> None:
+    assert _table(title) == _expected(shapes)
+
+
+def test_bench_messages_say_who_sends_them() -> None:
+    rows = {row[1].strip("`"): row[4] for row in _rows(_section("Bench")) if len(row) == 5}
+    for shape in bench.FROM_BENCH:
+        assert rows[shape.name].startswith("to the shoe"), shape.name
+    for shape in bench.TO_BENCH:
+        assert rows[shape.name].startswith("from the shoe"), shape.name
+
+
+def test_types_are_named() -> None:
+    named = " ".join(row[0] for row in _rows(_section("Types")))
+    for shape in (*_MESSAGES, *events.KINDS, Shape(0, "header", events.HEADER)):
+        for _, kind in shape.fields:
+            name = kind.rstrip("?")
+            assert name in words.ENUMERATIONS or re.search(rf"\b{name}\b", named), kind
+
+
+def test_places_in_words_py_are_named_as_they_are() -> None:
+    listed = re.findall(r"`(\w+)` in `([A-Z_]+)`", _section("Types"))
+    assert listed
+    for kind, name in listed:
+        assert words.ENUMERATIONS[kind] is getattr(words, name)
+
+
+def test_game_document_table_lists_every_key() -> None:
+    rows = [row for row in _rows(_section("The game document")) if row[0].startswith("`")]
+    assert [row[0].strip("`") for row in rows] == list(games.MINI)
+
+
+def test_sizes_are_those_of_the_code() -> None:
+    rows = dict(_rows(_section("Sizes"))[2:])
+    assert list(rows.values()) == [
+        str(size)
+        for size in (frame.MAX_PAYLOAD, frame.MAX_FRAME, events.MAX_SIZE, games.MAX_DOCUMENT)
+    ]
+    assert f"Version {VERSION}." in _README
+    assert f"1 to {frame.MAX_PAYLOAD} bytes" in _README
+    assert f"at most {bench.MAX_SAMPLE_BYTES} bytes" in _README
+    assert f"more than {cbor.MAX_DEPTH} deep" in _README
+    assert f"{games.MAX_DOCUMENT} bytes at most" in _README
+    assert f"bytes: {frame.MAX_PAYLOAD}" in _README
+    assert binascii.crc32(b"123456789") == 0xCBF43926 and "cbf43926" in _README
+
+
+def test_times_and_the_window_are_those_of_the_code() -> None:
+    text = " ".join(_section("The link").split())
+    assert f"at most {link.WINDOW} beyond the last acknowledged one (`WINDOW`)" in text
+    assert f"{link.RESEND_MS} ms passed without progress (`RESEND_MS`)" in text
+    assert f"at most once in {link.REWIND_PAUSE_MS} ms (`REWIND_PAUSE_MS`)" in text
+    assert f"`heartbeat` every {messages.HEARTBEAT_MS} ms" in text
+    assert f"nothing good for {messages.SILENCE_MS} ms" in text
+    commands = [shape.number for shape in messages.TO_DEVICE if shape.fields[0][0] == "id"]
+    assert f"Numbers {min(commands)} to {max(commands)}" in text
+
+
+def test_every_problem_is_explained() -> None:
+    for problem in words.PROBLEMS:
+        assert f"`{problem}` (" in _section("The link")
+
+
+def test_every_vector_file_is_named_and_every_named_file_is_there() -> None:
+    named = set(re.findall(r"`vectors/([\w-]+\.json)`", _section("Golden vectors")))
+    assert named == {path.name for path in (_FOLDER / "vectors").glob("*.json")}
+    for target in re.findall(r"\]\(([\w./-]+)\)", _README):
+        assert (_FOLDER / target).exists(), target
