@@ -159,7 +159,7 @@ class Dealing:
             self._say(events.KEY, on)
             self.key_on = on
             if on:
-                self._clear_error()
+                self._go_on()
         else:
             self._say(events.SERVICE, on)
         return self._done()
@@ -298,14 +298,18 @@ class Dealing:
             self.error = error
             self.fault = fault
 
-    def _clear_error(self) -> None:
-        if not self.error or self.lid_open:
-            return
+    def _clear_error(self) -> int:
+        """Clear the error that shows; returns it. With the lid open it stays."""
         error = self.error
+        if not error or self.lid_open:
+            return NO_ERROR
         self.error = NO_ERROR
         self.fault = 0
         self._say(events.ERROR_CLEARED, error)
-        if error == UNREADABLE:
+        return error
+
+    def _go_on(self) -> None:
+        if self._clear_error() == UNREADABLE:
             if self.round_open():
                 self._void_round("unreadable")
             elif self.phase == BURNING:

@@ -73,9 +73,9 @@ class Link:
         outbox = self._outbox
         if now_ms - self._progress_ms >= RESEND_MS:
             self._rewind(now_ms)
-        while len(self.out) - size >= frame.MAX_FRAME:
-            if outbox.cursor_number > outbox.acked + WINDOW:
-                break
+        # What the outbox has given up is not waited for.
+        last = max(outbox.acked, outbox.first_held - 1) + WINDOW
+        while len(self.out) - size >= frame.MAX_FRAME and outbox.cursor_number <= last:
             record = outbox.take()
             if record is None:
                 break
@@ -142,6 +142,7 @@ class Link:
     def _hello(self, protocol: int, session: int, now_ms: int) -> None:
         self._answers = []
         if protocol != VERSION:
+            self.attached = self.listening = False
             self._answer([messages.WRONG_VERSION.number, VERSION, protocol])
             return
         self.attached = True
@@ -155,10 +156,12 @@ class Link:
         outbox = self._outbox
         before = outbox.acked
         if not self.listening:
-            self.listening = outbox.stand_at(number)
+            self.listening = known = outbox.stand_at(number)
             self._rewind(now_ms)
             self._device.acknowledged()
-        elif not outbox.acknowledge(number):
+        else:
+            known = outbox.acknowledge(number)
+        if not known:
             self._report(_NOT_A_MESSAGE, self._seen[_NOT_A_MESSAGE] + 1)
         elif outbox.acked > before:
             self._progress_ms = now_ms

@@ -61,7 +61,7 @@ def codec() -> None:
     except ImportError:
         library = None
     if library is not None:
-        event = dict(zip(_NAMES, _VALUES, strict=False))
+        event = dict(zip(_NAMES, _VALUES))
         data = library.dumps(event)
         functions.append(("library_encode", lambda: library.dumps(event)))
         functions.append(("library_decode", lambda: library.loads(data)))

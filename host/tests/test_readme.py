@@ -64,6 +64,17 @@ def test_the_first_session_prints_what_the_readme_shows(tmp_path: Path) -> None:
                     check=True,
                 ).stdout
             assert _agrees(shown, printed), f"$ {command}\n{printed}"
+        library = re.search(r"```python\n(.*?)```", _README, re.DOTALL)
+        assert library is not None
+        printed = subprocess.run(
+            [sys.executable, "-c", library.group(1)],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=_TIMEOUT_S,
+            check=True,
+        ).stdout
+        assert re.fullmatch(r"[1-9]\d* ties\n", printed), printed
     finally:
         for child in started:
             child.send_signal(signal.SIGINT)
