@@ -9,6 +9,7 @@ _REFUSED = words.OUTCOMES.index("refused")
 
 _IDENTIFY_MS = 1500
 _OLDEST_CLOCK_MS = 1735689600000  # 2025-01-01: before this project, no clock was right
+_NEWEST_CLOCK_MS = 4102444800000  # 2100-01-01: no shoe lasts so long
 
 
 def run(shoe, shape, values: "list[object]") -> "list[object]":
@@ -25,6 +26,8 @@ def run(shoe, shape, values: "list[object]") -> "list[object]":
 def _set_clock(shoe, values):
     if values[1] < _OLDEST_CLOCK_MS:
         return _REFUSED, "that time is past: set the host's clock"
+    if values[1] > _NEWEST_CLOCK_MS:
+        return _REFUSED, "that time is far off: set the host's clock"
     shoe.recorder.set_clock(values[1], shoe.dealing.shoe, shoe.dealing.round)
     return _DONE, ""
 

@@ -11,7 +11,7 @@ HEADER = (
     ("t_ms", "uint"),  # since that start
     ("unix_ms", "uint?"),  # UTC, null until a host has set the clock
     ("shoe", "uint"),  # shoe of cards, counted over the unit's life; 0 before the first
-    ("round", "uint"),  # round of that shoe, from 1; 0 outside of rounds
+    ("round", "uint"),  # of that shoe, open or the last that was; 0 before the first
 )
 
 MAX_SIZE = 160
