@@ -123,6 +123,8 @@ class Dealing:
 
     def pass_failed(self, fault: int, samples: int) -> list:
         """Something came out that is no readable card; `fault` as in `words.FAULTS`."""
+        if self.phase == BETTING and self.card_due():
+            self._close_betting(_BY_CARD)
         self._say(events.UNREADABLE, fault, self._due_position(), samples)
         if self.phase != NO_SHOE:
             self.cards += 1

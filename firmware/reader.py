@@ -21,6 +21,7 @@ _MARK_UM = 2000
 # 1000 over a mark's and a gap's share of the pitch: products stay small integers on the device.
 _PERMILLE_OF_MARK = 1000 * _PITCH_UM // _MARK_UM
 _PERMILLE_OF_GAP = 1000 * _PITCH_UM // (_PITCH_UM - _MARK_UM)
+_JAM_SAMPLES = 3 * SAMPLE_RATE_HZ  # with nothing moving
 # Half a mark's width tells a mark on a track from none; near that, nobody knows.
 _SURE_ON, _SURE_OFF = 3, 1  # quarters of the mark's width
 
@@ -30,6 +31,7 @@ REVERSED = words.FAULTS.index("reversed")
 NO_CODE = words.FAULTS.index("no_code")
 BAD_CODE = words.FAULTS.index("bad_code")
 FOREIGN_SET = words.FAULTS.index("foreign_set")
+JAM = words.FAULTS.index("jam")
 
 
 class Pass:
@@ -66,6 +68,7 @@ class Reader:
         self._level = 0  # the nibble before
         self._since = 0  # when that nibble began
         self._left_by_exit = False
+        self._jammed = False
         self._marks = 0
         self._unsure = False
         self._a_on = 0
@@ -115,6 +118,7 @@ class Reader:
         self._in_pass = True
         self._now = 0
         self._since = 0
+        self._jammed = False
         self._marks = 0
         self._unsure = False
         self._skew = 0
@@ -126,6 +130,8 @@ class Reader:
         before = self._level
         lasted = now - self._since
         self._since = now
+        if lasted >= _JAM_SAMPLES:
+            self._jammed = True
         if before & _A:
             self._a_on += lasted
         if before & _B:
@@ -172,6 +178,8 @@ class Reader:
         passed.fault = self._verdict()
 
     def _verdict(self) -> int:
+        if self._jammed:
+            return JAM
         if not self._left_by_exit:
             return PUSHED_BACK
         if not self._marks:

@@ -49,7 +49,7 @@ class Recorder:
 
     def record(self, shape, shoe: int, round_: int, values: tuple) -> None:
         """Append the event `shape` with its own `values`, now."""
-        if self.outbox.next_number + 1 >= self._reserved:  # a gap event may come behind it
+        if self.outbox.next_number >= self._reserved:
             self.save(self.shoe, self.shoe_open)
         items = self._items
         t_ms = self._ticks_ms()

@@ -1,0 +1,190 @@
+"""A shoe at a table, for the tests of the dealing: inputs and events as text, a second judge.
+
+Inputs and events are written as text: "lid+ lid- AC" opens and closes the lid and pulls the
+ace of clubs, "?jam" is a pass that failed; "card AC player_1" is the event that tells of it.
+"""
+
+from firmware import dealing
+from protocol import cards, cbor, games, words
+
+SET = 4
+_VALUES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0)  # ace to king
+BURNED = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10)
+ROUND = ("player_1", "banker_1", "player_2", "banker_2", "player_3", "banker_3")
+
+# Round 1 is dealt 4C 2D AC 2H (5 to 4), 2S to the Player, 3H to the Banker: 7 to 7.
+DEALT = "lid+ lid- AC 2C"
+CARDS = "4C 2D AC 2H 2S 3H"
+# The situations: how to get there, and as what the next card is due, None where none is.
+SITUATIONS = {
+    "no shoe": ("", None),
+    "lid open to load": ("lid+", None),
+    "first burn": ("lid+ lid-", "burn_first"),
+    "burning": ("lid+ lid- 3C 5C", "burn"),
+    "betting": (DEALT, "player_1"),
+    "no more bets": (DEALT + " next", "player_1"),
+    "one card": (DEALT + " 4C", "banker_1"),
+    "two cards": (DEALT + " 4C 2D", "player_2"),
+    "three cards": (DEALT + " next 4C 2D AC", "banker_2"),
+    "four cards": (DEALT + " 4C 2D AC 2H", "player_3"),
+    "five cards": (DEALT + " 4C 2D AC 2H 2S", "banker_3"),
+    "between": (DEALT + " " + CARDS, None),
+    "burn between": (DEALT + " " + CARDS + " burn", "burn"),
+    "last round": (DEALT + " CUT 4C", "banker_1"),
+    "ended": (DEALT + " CUT " + CARDS, None),
+}
+ROUND_OPEN = [name for name in SITUATIONS if SITUATIONS[name][1] in ROUND]
+NOT_IN_PLAY = ("no shoe", "lid open to load", "ended")
+IN_PLAY = [name for name in SITUATIONS if name not in NOT_IN_PLAY]
+INPUTS = (
+    "lid+", "lid-", "key+", "key-", "service+", "service-", "next", "reveal", "void", "burn",
+    "9S", "TH", "CUT", "TEST", "?bad_code",
+)  # fmt: skip
+
+
+def _game(after_cut):
+    document = dict(games.MINI)
+    document["rounds_after_cut"] = after_cut
+    buf = bytearray(games.MAX_DOCUMENT)
+    return games.Game(bytes(buf[: cbor.encode_into(buf, 0, document)]))
+
+
+_GAMES = [_game(after_cut) for after_cut in range(3)]
+
+
+class Table:
+    """A shoe at a table: whatever is done to it, its lock and its rounds are checked."""
+
+    def __init__(self, inputs="", after_cut=1):
+        self.shoe = dealing.Dealing(_GAMES[after_cut], SET, 7)
+        self.released = False
+        self.rounds = 0
+        """Results seen so far."""
+        self._drawn = None  # the cards of the open round, with their positions
+        self.play(inputs)
+
+    def play(self, inputs):
+        """Give it the inputs one after the other; returns what it recorded."""
+        told = []
+        for text in inputs.split():
+            told += self._step(text)
+        return told
+
+    def snapshot(self):
+        shoe = self.shoe
+        return (
+            shoe.phase, shoe.error, shoe.fault, shoe.lid_open, shoe.shoe, shoe.round, shoe.cards,
+            shoe.rounds, shoe.rounds_left, shoe.burn_left, shoe.winner,
+            shoe.player[:], shoe.banker[:], shoe.lock_released(),
+        )  # fmt: skip
+
+    def _step(self, text):
+        shoe = self.shoe
+        if text[-1] in "+-":
+            switch = [word.split("_")[0] for word in words.SWITCHES].index(text[:-1])
+            actions = shoe.switched(switch, text[-1] == "+")
+        elif text in words.BUTTONS:
+            actions = shoe.pressed(words.BUTTONS.index(text))
+        elif text[0] == "?":
+            actions = shoe.pass_failed(words.FAULTS.index(text[1:]), 1500)
+        else:
+            actions = shoe.card_passed(cards.number_of(text))
+        told = [told_of(action) for action in actions]
+        self._check_lock(text, told)
+        for line in told:
+            self._check_round(line)
+        return told
+
+    def _check_lock(self, text, told):
+        """After every input: the lock is as it was told, and open only when a card is due."""
+        locks = [line for line in told if line.startswith("lock")]
+        released = self.shoe.lock_released()
+        if released != self.released:
+            assert locks == ["lock %d" % released] == told[-1:], (text, told)
+        else:
+            assert not locks, (text, told)
+        if released:
+            assert not self.shoe.error and not self.shoe.lid_open, text
+            assert words.PHASES[self.shoe.phase] not in ("no_shoe", "between", "ended"), text
+        due = [line for line in told if line.startswith("card ") and "not_due" not in line]
+        assert self.released or not due, (text, told)
+        self.released = released
+
+    def _check_round(self, line):
+        """A round has one end, and a result that follows from its cards."""
+        drawn = self._drawn
+        if line == "betting_open":
+            assert drawn is None, "a round within a round"
+            self._drawn = []
+        elif line.startswith("card ") and line.split()[2] in ROUND:
+            drawn.append(line.split()[1:])
+        elif line.startswith("result"):
+            plan = plan_of([cards.number_of(name) for name, _ in drawn])
+            assert [position for _, position in drawn] == [position for position, _ in plan]
+            assert line == plan[-1][1][-1], (drawn, line)
+            self._drawn = None
+            self.rounds += 1
+        elif line.startswith("round_void"):
+            assert drawn is not None, "void without a round"
+            self._drawn = None
+        elif line.startswith("shoe_ended"):
+            assert drawn is None, "the shoe ended within a round"
+
+
+def told_of(action):
+    """An action of the dealing as text; its values must be those of its shape."""
+    shape, _, _, values = action
+    shape.check(list(values))
+    parts = [shape.name]
+    for i in range(len(values)):
+        if shape.name == "card" and i == 2:
+            break  # the reader's figures
+        value = values[i]
+        kind = shape.fields[i][1].rstrip("?")
+        if kind in words.ENUMERATIONS:
+            value = words.ENUMERATIONS[kind][value]
+        elif kind == "card" and value is not None:
+            value = cards.name_of(value)
+        elif kind == "flag":
+            value = 1 if value else 0
+        parts.append(str(value))
+    return " ".join(parts)
+
+
+def _banker_draws(total, third):
+    """Mini-Baccarat, "The Third Card Rule - Banker"; `third` None where the Player stood."""
+    if third is None or total <= 2:
+        return total <= 5
+    rule = {3: third != 8, 4: 2 <= third <= 7, 5: 4 <= third <= 7, 6: third in (6, 7)}
+    return rule.get(total, False)
+
+
+def plan_of(pile):
+    """The round that these cards make: for each card drawn its position and what follows it."""
+    value = [_VALUES[card % 13] for card in pile]
+    player, banker = (value[0] + value[2]) % 10, (value[1] + value[3]) % 10
+    naturals = int(player > 7), int(banker > 7)
+    after = [[], [], [], []]
+    third = None
+    say = "decision %s %s %d"
+    if sum(naturals):
+        after[3].append(say % ("player", ("stands", "natural")[naturals[0]], player))
+        after[3].append(say % ("banker", ("stands", "natural")[naturals[1]], banker))
+    else:
+        after[3].append(say % ("player", "draws" if player < 6 else "stands", player))
+        positions = list(ROUND[:4])
+        if player < 6:
+            third = value[4]
+            player = (player + third) % 10
+            positions.append("player_3")
+            after.append([])
+        draws = _banker_draws(banker, third)
+        after[-1].append(say % ("banker", "draws" if draws else "stands", banker))
+        if draws:
+            banker = (banker + value[len(positions)]) % 10
+            positions.append("banker_3")
+            after.append([])
+    winner = "tie" if player == banker else "player" if player > banker else "banker"
+    after[-1].append("result %s %d %d %d %d" % (winner, player, banker, naturals[0], naturals[1]))
+    positions = ROUND[:4] if sum(naturals) else positions
+    return [(positions[i], after[i]) for i in range(len(positions))]

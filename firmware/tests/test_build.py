@@ -1,0 +1,145 @@
+"""The hash of what runs, over a folder made here. Held under MicroPython only."""
+
+import hashlib
+import os
+
+from firmware.build import build_hash
+from firmware.tests.test_store import Folder
+
+# CPython has no os.ilistdir, with which the hash finds its files: nothing can be held there.
+_HERE = hasattr(os, "ilistdir")
+
+_FILES = {
+    "firmware/__init__.py": b'VERSION = "1"\n',
+    "firmware/shoe.py": b"shoe = 1\n" * 100,  # longer than what is read at once
+    "firmware/boards/sim.py": b"board = 1\n",
+    "firmware/native.mpy": b"M\x06\x00\x1f",
+    "protocol/cbor.py": b"",
+    "protocol/deep/er/still.py": b"\0\xff",
+}
+
+_NO_CODE = {
+    "firmware/tests/test_shoe.py": b"assert True\n",
+    "firmware/tests/samples/clean.samples": bytes(50),
+    "firmware/boards/tests/more.py": b"1\n",
+    "protocol/__pycache__/cbor.py": b"2\n",
+    "firmware/README.md": b"# Firmware\n",
+    "host/client.py": b"3\n",
+    "counters.cbor": b"\0",
+}
+
+
+class _Tree:
+    """A folder with firmware/ and protocol/ in it."""
+
+    def __init__(self, folder, files):
+        self.root = folder.path
+        for path in files:
+            self.write(path, files[path])
+
+    def write(self, path, data):
+        parts = path.split("/")
+        for n in range(1, len(parts)):
+            try:
+                os.mkdir(self.root + "/" + "/".join(parts[:n]))
+            except OSError:  # it is there
+                pass
+        with open(self.root + "/" + path, "wb") as file:
+            file.write(data)
+
+    def rename(self, old, new):
+        os.rename(self.root + "/" + old, self.root + "/" + new)
+
+    def remove(self, path):
+        os.remove(self.root + "/" + path)
+
+    def hash(self):
+        return build_hash(self.root)
+
+
+def test_the_hash_is_sha_256_over_sorted_paths_and_contents():
+    if not _HERE:
+        return
+    digest = hashlib.sha256()
+    for path in sorted(_FILES):
+        digest.update(path.encode() + b"\0" + _FILES[path] + b"\0")
+    with Folder() as folder:
+        assert _Tree(folder, _FILES).hash() == digest.digest()
+
+
+def test_the_hash_does_not_depend_on_the_order_in_which_files_were_made():
+    if not _HERE:
+        return
+    paths = sorted(_FILES)
+    paths.reverse()
+    with Folder() as one, Folder() as other:
+        hashed = _Tree(one, _FILES).hash()
+        tree = _Tree(other, {})
+        for path in paths:
+            tree.write(path, _FILES[path])
+        assert tree.hash() == hashed
+
+
+def test_any_changed_byte_changes_the_hash():
+    if not _HERE:
+        return
+    with Folder() as folder:
+        tree = _Tree(folder, _FILES)
+        before = tree.hash()
+        for path in _FILES:
+            data = _FILES[path]
+            for at in (0, len(data) // 2, len(data) - 1):
+                if data:
+                    changed = bytearray(data)
+                    changed[at] ^= 1
+                    tree.write(path, changed)
+                    assert tree.hash() != before, (path, at)
+            for other in (data + b"\0", data + b"x", data[:-1]):
+                if other != data:
+                    tree.write(path, other)
+                    assert tree.hash() != before, (path, len(other))
+            tree.write(path, data)
+            assert tree.hash() == before
+
+
+def test_any_changed_name_changes_the_hash():
+    if not _HERE:
+        return
+    with Folder() as folder:
+        tree = _Tree(folder, _FILES)
+        before = tree.hash()
+        for path in _FILES:
+            folder_of, _, name = path.rpartition("/")
+            renamed = folder_of + "/x" + name
+            tree.rename(path, renamed)
+            assert tree.hash() != before, path
+            tree.rename(renamed, path)
+            assert tree.hash() == before
+
+
+def test_a_file_added_or_removed_changes_the_hash():
+    if not _HERE:
+        return
+    with Folder() as folder:
+        tree = _Tree(folder, _FILES)
+        before = tree.hash()
+        for path in ("firmware/more.py", "protocol/more.mpy", "firmware/boards/pico.py"):
+            tree.write(path, b"")
+            assert tree.hash() != before, path
+            tree.remove(path)
+        for path in _FILES:
+            tree.remove(path)
+            assert tree.hash() != before, path
+            tree.write(path, _FILES[path])
+        assert tree.hash() == before
+
+
+def test_what_does_not_run_is_no_part_of_the_hash():
+    if not _HERE:
+        return
+    with Folder() as folder:
+        tree = _Tree(folder, _FILES)
+        before = tree.hash()
+        for path in _NO_CODE:
+            tree.write(path, _NO_CODE[path])
+            assert tree.hash() == before, path

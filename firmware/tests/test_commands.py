@@ -1,0 +1,247 @@
+"""The host's commands on a shoe without a board: what they do, record and answer."""
+
+from firmware import commands
+from firmware.dealing import Dealing
+from firmware.recorder import Recorder
+from firmware.store import Store
+from firmware.tests.test_store import Folder
+from protocol import cbor, events, games, messages, words
+
+_NEW_YEAR_2025_MS = 1735689600000
+_JULY_2026_MS = 1782864000000
+_SHAPES = {shape.number: shape for shape in messages.TO_HOST}
+
+
+class _Board:
+    def __init__(self):
+        self.now_ms = 5000
+        self.buzzed_ms = []
+
+    def ticks_ms(self):
+        return self.now_ms
+
+    def buzz(self, ms):
+        self.buzzed_ms.append(ms)
+
+
+class _Link:
+    dropped = 3
+
+
+class _Gc:
+    """The part of MicroPython's `gc` that CPython lacks."""
+
+    def collect(self):
+        pass
+
+    def mem_alloc(self):
+        return 1000
+
+    def mem_free(self):
+        return 2000
+
+
+class _Shoe:
+    """As much of firmware.shoe.Shoe as commands act on, started on what `folder` holds."""
+
+    def __init__(self, folder):
+        self.board = _Board()
+        self.link = _Link()
+        self.store = Store(folder.path)
+        game = games.Game(self.store.load("game") or games.document_of("mini"))
+        self.recorder = Recorder(self.store, 4000, self.board.ticks_ms)
+        self.dealing = Dealing(game, 0, 41)
+
+    def load_cards(self):
+        self.dealing.switched(0, True)
+        self.dealing.switched(0, False)
+
+    def recorded(self):
+        """All events since the start, without the counters."""
+        outbox = self.recorder.outbox
+        assert outbox.seek(outbox.first_held)
+        held = []
+        while True:
+            record = outbox.take()
+            if record is None:
+                return [event for event in held if event[0] != events.GAP.number]
+            held.append(cbor.decode(record, 0, len(record)))
+
+
+def _run(shoe, shape, *values):
+    shape.check(list(values))
+    answer = commands.run(shoe, shape, list(values))
+    _SHAPES[answer[0]].check(answer[1:])
+    assert answer[1] == values[0], "the answer carries the command's number"
+    return answer
+
+
+def _done(answer):
+    return answer[0] == messages.REPLY.number and answer[2] == words.OUTCOMES.index("done")
+
+
+def _refused(answer):
+    """The detail of a refusal, which says why."""
+    assert answer[0] == messages.REPLY.number and answer[2] == words.OUTCOMES.index("refused")
+    assert 0 < len(answer[3]) < 200
+    return answer[3]
+
+
+def _document(**changes):
+    document = dict(games.MINI)
+    document.update(changes)
+    buf = bytearray(1000)
+    return bytes(buf[: cbor.encode_into(buf, 0, document)])
+
+
+def test_set_clock_sets_the_time_of_day_and_is_recorded():
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        assert _done(_run(shoe, messages.SET_CLOCK, 9, _JULY_2026_MS))
+        shoe.board.now_ms += 250
+        assert shoe.recorder.unix_ms() == _JULY_2026_MS + 250
+        ((kind, _, _, t_ms, unix_ms, shoe_number, _, before),) = shoe.recorded()
+        assert (kind, before) == (events.CLOCK_SET.number, None)
+        assert (t_ms, unix_ms, shoe_number) == (5000, _JULY_2026_MS, 41)
+
+
+def test_an_old_time_is_refused_and_the_clock_stays():
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        for old in (0, 1, 1600000000000, _NEW_YEAR_2025_MS - 1):
+            _refused(_run(shoe, messages.SET_CLOCK, 1, old))
+        assert shoe.recorder.unix_ms() is None and shoe.recorded() == []
+        assert _done(_run(shoe, messages.SET_CLOCK, 1, _NEW_YEAR_2025_MS))
+        _refused(_run(shoe, messages.SET_CLOCK, 2, 1600000000000))
+        assert shoe.recorder.unix_ms() == _NEW_YEAR_2025_MS
+
+
+def test_no_time_stops_the_shoe_from_recording():
+    for unix_ms in ((1 << 64) - 1, (1 << 63), 1 << 50):
+        with Folder() as folder:
+            shoe = _Shoe(folder)
+            commands.run(shoe, messages.SET_CLOCK, [1, unix_ms])
+            shoe.board.now_ms += 60000
+            shoe.recorder.record(events.LID, 1, 0, (True,))
+            assert shoe.recorded()[-1][0] == events.LID.number
+
+
+def test_identify_buzzes_and_is_recorded():
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        assert _done(_run(shoe, messages.IDENTIFY, 1))
+        assert len(shoe.board.buzzed_ms) == 1 and shoe.board.buzzed_ms[0] > 500
+        assert [event[0] for event in shoe.recorded()] == [events.IDENTIFIED.number]
+
+
+def test_status_tells_how_things_stand():
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        shoe.load_cards()
+        for card in (0, 14, 3):  # an ace, one to burn, the Player's first
+            shoe.dealing.card_passed(card)
+        for _ in range(5):
+            shoe.recorder.record(events.LID, 1, 0, (True,))
+        shoe.recorder.outbox.acknowledge(3)
+        real, commands.gc = commands.gc, _Gc()
+        try:
+            answer = _run(shoe, messages.STATUS, 12)
+        finally:
+            commands.gc = real
+        fields = [name for name, _ in messages.STATUS_REPORT.fields]
+        told = {fields[i]: answer[1 + i] for i in range(len(fields))}
+        assert answer[0] == messages.STATUS_REPORT.number
+        assert told == {
+            "id": 12,
+            "t_ms": 5000,
+            "unix_ms": None,
+            "phase": words.PHASES.index("dealing"),
+            "error": 0,
+            "lock_released": True,
+            "shoe": 42,
+            "round": 1,
+            "cards": 3,
+            "heap_used": 1000,
+            "heap_free": 2000,
+            "queue_events": 2,
+            "frames_dropped": 3,
+        }
+
+
+def test_read_events_goes_back_to_what_is_held_and_refuses_the_rest():
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        outbox = shoe.recorder.outbox
+        for _ in range(300):
+            shoe.recorder.record(events.LID, 1, 0, (True,))
+            outbox.acknowledge(outbox.next_number - 1)
+        assert 1 < outbox.first_held < 300
+        for number in (0, 1, outbox.first_held - 1, 302, 1 << 63):
+            assert str(number) in _refused(_run(shoe, messages.READ_EVENTS, 1, number))
+            assert outbox.take() is None
+        for number in (300, outbox.first_held, 250):
+            assert _done(_run(shoe, messages.READ_EVENTS, 1, number))
+            record = outbox.take()
+            assert cbor.decode(record, 0, len(record))[1] == number
+
+
+def test_a_game_is_loaded_between_shoes_recorded_and_still_there_after_a_restart():
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        document = _document(name="six decks", decks=6)
+        assert _done(_run(shoe, messages.LOAD_GAME, 1, document))
+        assert (shoe.dealing.game.name, shoe.dealing.game.decks) == ("six decks", 6)
+        (event,) = shoe.recorded()
+        assert event[0] == events.GAME_LOADED.number
+        assert event[7:] == ["six decks", shoe.dealing.game.sha256]
+        shoe = _Shoe(folder)
+        assert shoe.dealing.game.document == document
+
+
+def test_the_next_shoe_of_cards_is_dealt_by_the_game_that_was_loaded():
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        _run(shoe, messages.LOAD_GAME, 1, _document(name="stands", player_draws=[]))
+        shoe.load_cards()
+        for card in (0, 1, 0, 1, 13, 14):  # burn an ace and one; ace, two, ace, two
+            shoe.dealing.card_passed(card)
+        assert shoe.dealing.player == [0, 13], "the Player stands on 2 in this game"
+        actions = shoe.dealing.card_passed(26)
+        positions = [values[1] for shape, _, _, values in actions if shape is events.CARD]
+        assert positions == [words.POSITIONS.index("banker_3")]
+
+
+def test_a_game_is_refused_while_a_shoe_of_cards_is_in_play():
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        shoe.load_cards()
+        cards_of_a_round = (0, 1, 8, 1, 12, 1)  # burn an ace and one; 9 and king make a natural
+        for card in (None,) + cards_of_a_round:
+            if card is not None:
+                shoe.dealing.card_passed(card)
+            _refused(_run(shoe, messages.LOAD_GAME, 1, _document(name="other")))
+        assert shoe.dealing.game.name == "mini" and shoe.recorded() == []
+        assert shoe.store.load("game") is None
+        shoe.dealing.switched(1, True)
+        shoe.dealing.pressed(words.BUTTONS.index("void"))  # ends the shoe of cards
+        assert _done(_run(shoe, messages.LOAD_GAME, 1, _document(name="other")))
+
+
+def test_a_game_that_is_damaged_or_wrong_is_refused_and_nothing_of_it_is_kept():
+    good = _document(name="other")
+    bad = [good[:size] for size in range(0, len(good), 7)]
+    bad += [good + b"\0", _document(extra=1), _document(decks=9), _document(decks=True)]
+    bad += [_document(version=2), _document(name=""), _document(name="x" * 17)]
+    bad += [_document(player_draws=[5, 4]), _document(banker_draws=[[]] * 9), bytes(600)]
+    bad += [_document(source="x" * 121), _document(banker_draws=[[10]] * 10), b"\xa0", b"\x05"]
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        for document in bad:
+            _refused(_run(shoe, messages.LOAD_GAME, 1, document))
+        assert shoe.dealing.game.name == "mini" and shoe.recorded() == []
+        assert shoe.store.load("game") is None
+        assert _done(_run(shoe, messages.LOAD_GAME, 1, good))
+        for document in bad:
+            _refused(_run(shoe, messages.LOAD_GAME, 1, document))
+        assert shoe.dealing.game.name == "other"
+        assert _Shoe(folder).dealing.game.name == "other"

@@ -1,0 +1,203 @@
+"""The dealing against a second dealer, who looks ahead in the pile, and tables of situations."""
+
+import random
+
+from firmware.tests.table import (
+    BURNED,
+    CARDS,
+    DEALT,
+    INPUTS,
+    ROUND_OPEN,
+    SITUATIONS,
+    Table,
+    plan_of,
+)
+from protocol import cards, words
+from protocol.tests.helpers import seed_random
+
+
+def _deal(table, pile, after_cut=1):
+    """Deal `pile` (with a cut card in it) from a fresh load to the end, checking every event."""
+    drawn = played = 0
+    left = None  # rounds to be finished, once the cut card has come
+
+    def pull(expected):
+        nonlocal drawn
+        drawn += 1
+        told = table.play(cards.name_of(pile.pop(0)))
+        assert [line for line in told if line[:4] != "lock"] == expected, (told, expected)
+
+    def cut(cards_of_round):
+        nonlocal left
+        if pile[0] == cards.CUT_CARD:
+            left = 1 + after_cut if cards_of_round else 1
+            assert table.play(cards.name_of(pile.pop(0))) == ["cut_card %d" % left]
+
+    assert table.play("lid+ lid-")[1:] == ["lid 0", "shoe_loaded 8 mini 4", "lock 1"]
+    burn = BURNED[pile[0] % 13]
+    pull(["card %s burn_first" % cards.name_of(pile[0]), "burn %d" % burn])
+    for n in range(burn):
+        assert table.shoe.burn_left == burn - n
+        opened = ["betting_open"] if n == burn - 1 else []
+        pull(["card %s burn" % cards.name_of(pile[0])] + opened)
+    while True:
+        assert (table.shoe.round, table.released) == (played + 1, True)
+        cut(0)
+        by_card = ["betting_closed card"]
+        if random.getrandbits(1):
+            assert table.play("next") == ["button next", "betting_closed button"]
+            by_card = []
+        plan = plan_of([card for card in pile[:7] if card != cards.CUT_CARD])
+        for n, (position, after) in enumerate(plan):
+            cut(n)
+            assert table.released, (played, n)
+            expected = by_card if n == 0 else []
+            expected = expected + ["card %s %s" % (cards.name_of(pile[0]), position)] + after
+            if n == len(plan) - 1:
+                played += 1
+                if left:
+                    left -= 1
+                if left == 0:
+                    expected.append("shoe_ended cut_card %d %d" % (played, drawn + 1))
+            pull(expected)
+        assert not table.released
+        if left == 0:
+            return
+        assert table.play("next") == ["button next", "betting_open", "lock 1"]
+
+
+def _shuffled():
+    pile = [card % 52 for card in range(416)]
+    for i in range(415, 0, -1):
+        j = random.randint(0, i)
+        pile[i], pile[j] = pile[j], pile[i]
+    return pile
+
+
+def test_random_shoes_are_dealt_as_another_dealer_would():
+    seed_random()
+    table = Table()
+    for n in range(12):  # one after the other on the same shoe
+        pile = _shuffled()
+        pile.insert(random.choice((402, 400, 300, random.randint(12, 410 - 12))), cards.CUT_CARD)
+        _deal(table, pile)
+        assert table.shoe.shoe == 8 + n
+        assert words.PHASES[table.shoe.phase] == "ended"
+
+
+def test_any_first_card_burns_what_it_counts():
+    for rank in range(13):
+        for suit in range(4):
+            table = Table("lid+ lid-")
+            told = table.play(cards.name_of(13 * suit + rank))
+            assert told[1:] == ["burn %d" % BURNED[rank]], told
+            for n in range(BURNED[rank]):
+                opened = ["betting_open"] if n + 1 == BURNED[rank] else []
+                assert table.play("5D") == ["card 5D burn"] + opened, (rank, n)
+
+
+def test_betting_is_closed_by_the_button_or_by_the_first_card_and_once():
+    assert Table(DEALT).play("next 4C 2D next") == [
+        "button next", "betting_closed button", "card 4C player_1", "card 2D banker_1",
+        "button next",
+    ]  # fmt: skip
+    assert Table(DEALT).play("4C next") == [
+        "betting_closed card", "card 4C player_1", "button next",
+    ]  # fmt: skip
+
+
+def test_naturals_end_the_round_at_four_cards():
+    for inputs, result in (
+        ("9C 2D KC 2H", "result player 9 4 1 0"),
+        ("2D 4C 2H 4D", "result banker 4 8 0 1"),
+        ("9C 8D KC QH", "result player 9 8 1 1"),
+        ("4C 9D 4H QH", "result banker 8 9 1 1"),
+        ("9C 4D 9D 4H", "result tie 8 8 1 1"),
+    ):
+        assert Table(DEALT).play(inputs)[-2:] == [result, "lock 0"]
+
+
+def test_the_cut_card_ends_the_shoe_where_it_comes_in_a_round():
+    for after_cut in (0, 1, 2):
+        for dealt in range(6):
+            for closed in ("", "next "):
+                names = CARDS.split()
+                inputs = closed + " ".join(names[:dealt] + ["CUT"] + names[dealt:])
+                table = Table(DEALT, after_cut)
+                told = table.play(inputs)
+                assert not table.shoe.error
+                rounds = 1 + after_cut if dealt else 1
+                for _ in range(rounds - 1):
+                    assert words.PHASES[table.shoe.phase] == "between", (after_cut, dealt)
+                    told = table.play("next " + CARDS)
+                ended = "shoe_ended cut_card %d %d" % (rounds, 2 + 6 * rounds)
+                assert told[-2:] == [ended, "lock 0"], (after_cut, dealt, told)
+
+
+def test_a_misplaced_cut_card_stops_play_until_the_key():
+    for name in ("no shoe", "first burn", "burning", "between", "burn between", "ended"):
+        table = Table(SITUATIONS[name][0])
+        phase, released = table.shoe.phase, table.released
+        told = table.play("CUT")
+        assert "error cut_card_misplaced CUT none" in told, name
+        assert not table.released
+        table.play("9S next")
+        told = table.play("key+")
+        assert told[:2] == ["key 1", "error_cleared cut_card_misplaced"], (name, told)
+        assert (table.shoe.phase, table.released) == (phase, released), name
+    table = Table(SITUATIONS["between"][0] + " CUT key+ key- next")
+    told = table.play(CARDS)  # it came before this round's first card
+    assert told[-2].startswith("shoe_ended cut_card 2 "), told
+
+
+def test_a_second_cut_card_stops_play_and_does_not_add_rounds():
+    for name in ROUND_OPEN:
+        table = Table(SITUATIONS[name][0])
+        if name != "last round":
+            table.play("CUT")
+        left = table.shoe.rounds_left
+        told = table.play("CUT")
+        expected = ["cut_card %d" % left, "error cut_card_misplaced CUT none", "lock 0"]
+        assert told == expected, (name, told)
+        assert table.play("key+")[1:] == ["error_cleared cut_card_misplaced", "lock 1"]
+        assert table.shoe.rounds_left == left
+
+
+def test_random_inputs_never_make_an_invalid_result():
+    seed_random()
+    rounds = 0
+    for _ in range(20):
+        table = Table()
+        for _ in range(300):
+            if random.random() < 0.1 or table.shoe.error:
+                table.play(random.choice(INPUTS))
+            elif table.shoe.card_due():
+                table.play(cards.name_of(random.randrange(52)))
+            else:
+                table.play(random.choice(("next", "lid+", "lid-", "key+", "key-")))
+        rounds += table.rounds
+    assert rounds > 50  # else the inputs would not be worth much
+
+
+def test_two_inputs_at_once_never_make_an_invalid_result():
+    inputs = [text for text in INPUTS if text[:7] not in ("service", "reveal")]  # these do nothing
+    for name in SITUATIONS:
+        for one in inputs:
+            for other in inputs:
+                table = Table(SITUATIONS[name][0])
+                table.play(one + " " + other)
+                _go_on(table)
+                before = table.rounds
+                for _ in range(40):  # more than are burned, and a round
+                    if table.rounds == before:
+                        table.play("3S" if table.released else "next")
+                assert table.rounds > before, (name, one, other)
+
+
+def _go_on(table):
+    """What a supervisor does whatever has happened."""
+    if table.shoe.lid_open:
+        table.play("lid-")
+    table.play("key- key+ key-")
+    if table.shoe.can_change_game():
+        table.play("lid+ lid-")
