@@ -3,6 +3,7 @@
 import errno
 import select
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 import serial
 from serial.tools import list_ports
@@ -15,6 +16,7 @@ _READ = 65_536
 _POLL_S = 0.05
 _BUSY = (errno.EBUSY, errno.EAGAIN)
 _RASPBERRY_PI_USB = 0x2E8A
+_ON_NETWORK = ("socket", "rfc2217")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +60,9 @@ class Port:
             self._serial = serial.serial_for_url(
                 url, baudrate=BAUD, timeout=0, write_timeout=2, **options
             )
-        except (serial.SerialException, OSError, ValueError) as error:
+        except (serial.SerialException, OSError, ValueError, LookupError) as error:
             raise _why_not(name, error) from None
-        self._pollable = hasattr(self._serial, "fileno")
+        self._pollable = _has_descriptor(self._serial)
 
     def __enter__(self) -> "Port":
         return self
@@ -106,11 +108,28 @@ def _why_not(name: str, error: Exception) -> SabotError:
         )
     if code == errno.ENOENT or "No such file" in text:
         return PortNotFound(f"{name}: no such port; `sabot ports` lists those that are attached")
-    if "invalid URL" in text or isinstance(error, ValueError):
+    if "invalid URL" in text or isinstance(error, ValueError | LookupError) or _no_address(name):
         return PortNotFound(f"{name}: not a port or pyserial URL such as socket://host:port")
     if "://" in name:
         return PortNotFound(f"{name}: no connection ({_reason(error)}); is the device server on?")
     return NoShoe(f"{name}: not a serial port ({_reason(error)})")
+
+
+def _no_address(name: str) -> bool:
+    """Whether `name` is an address on the network in the wrong form."""
+    try:
+        parts = urlsplit(name)
+        return parts.scheme in _ON_NETWORK and not (parts.hostname and parts.port)
+    except ValueError:
+        return True
+
+
+def _has_descriptor(port: serial.SerialBase) -> bool:
+    try:
+        port.fileno()
+    except (OSError, AttributeError):  # some of pyserial's URLs have none
+        return False
+    return True
 
 
 def _reason(error: Exception) -> str:

@@ -16,9 +16,10 @@ def publish(unit: str, port: str) -> Path:
     return link
 
 
-def withdraw(link: Path) -> None:
-    """Take back what `publish` made known."""
-    link.unlink(missing_ok=True)
+def withdraw(link: Path, port: str) -> None:
+    """Take back what `publish` made known; another shoe may have come under that id since."""
+    if link.is_symlink() and str(link.readlink()) == port:
+        link.unlink()
 
 
 def published() -> dict[str, str]:

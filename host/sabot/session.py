@@ -116,7 +116,8 @@ class Session:
             except wire.WireError:
                 self.missing = True
                 continue
-            self.heard_s = now_s
+            if message.shape in messages.TO_HOST:  # an echo of ours is nobody
+                self.heard_s = now_s
             self._take(message, received)
         if self.damaged != self._seen_bad:
             self._seen_bad = self.damaged

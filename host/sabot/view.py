@@ -60,8 +60,8 @@ def outcome_text(ended: Round) -> Text:
 def round_line(ended: Round) -> Text:
     """A round as one line."""
     line = Text(f"{ended.unit} shoe {ended.shoe} round {ended.round:>2}  ")
-    line.append_text(_padded(Text("P ") + hand_text(ended.player, ended.player_total), 18))
-    line.append_text(_padded(Text("B ") + hand_text(ended.banker, ended.banker_total), 18))
+    line.append_text(_padded(Text("P ") + hand_text(ended.player, ended.player_total), 20))
+    line.append_text(_padded(Text("B ") + hand_text(ended.banker, ended.banker_total), 20))
     return line.append_text(outcome_text(ended))
 
 

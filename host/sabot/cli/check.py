@@ -10,7 +10,7 @@ from sabot.errors import FINDINGS
 from sabot.store import Store
 from sabot.verify import Summary
 from sabot.verify import verify as verify_store
-from sabot.view import console
+from sabot.view import console, problems
 
 
 def verify(
@@ -21,7 +21,7 @@ def verify(
 ) -> None:
     """Check a log: numbers, records, and every round against the rules. Exit code 1: findings."""
     summary = Summary()
-    with Store(db) as store:
+    with Store(db) as store, problems.status(f"checking {db}"):
         findings = list(verify_store(store, summary))
     if as_json:
         found = [finding.as_json() for finding in findings]

@@ -13,7 +13,7 @@ DEFAULT_DB = Path("sabot.sqlite")
 Db = Annotated[Path, typer.Option("--db", help="The log database.")]
 Unit = Annotated[str | None, typer.Option(help="Only this unit.")]
 Shoe = Annotated[int | None, typer.Option(help="Only this shoe of cards.", min=0)]
-Round = Annotated[int | None, typer.Option(help="Only this round of a shoe.", min=0)]
+Round = Annotated[int | None, typer.Option("--round", help="Only this round of a shoe.", min=0)]
 From = Annotated[
     str | None,
     typer.Option("--from", help="From this time on, as 2026-11-21T20:15 (local, or with zone)."),

@@ -22,9 +22,7 @@ def rounds(
     db: options.Db = options.DEFAULT_DB,
     unit: options.Unit = None,
     shoe: options.Shoe = None,
-    round_: Annotated[
-        int | None, typer.Option("--round", help="Only this round of a shoe.", min=0)
-    ] = None,
+    round_: options.Round = None,
     from_: options.From = None,
     to: options.To = None,
     as_json: options.Json = False,
@@ -49,9 +47,7 @@ def events(
     db: options.Db = options.DEFAULT_DB,
     unit: options.Unit = None,
     shoe: options.Shoe = None,
-    round_: Annotated[
-        int | None, typer.Option("--round", help="Only this round of a shoe.", min=0)
-    ] = None,
+    round_: options.Round = None,
     kind: Annotated[
         list[str] | None, typer.Option(help="Only this kind of event; may be repeated.")
     ] = None,

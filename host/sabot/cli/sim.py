@@ -29,6 +29,7 @@ Deck = Annotated[
 ]
 Short = Annotated[bool, typer.Option("--short", help="Allow a deck file of less than 8 decks.")]
 Seed = Annotated[int | None, typer.Option(help="Shuffle so; the same seed, the same cards.")]
+Pace = Annotated[float, typer.Option(help="1: a dealer's speed, 0: as fast as it goes.", min=0)]
 Set = Annotated[int, typer.Option("--set", help="Card set, 0 to 12.", min=0, max=12)]
 Name = Annotated[str | None, typer.Option("--unit", help="The unit's id.")]
 
@@ -38,9 +39,7 @@ def sim(
     deck: Deck = None,
     short: Short = False,
     seed: Seed = None,
-    pace: Annotated[
-        float, typer.Option(help="1: a dealer's speed, 0: as fast as it goes.", min=0)
-    ] = 1.0,
+    pace: Pace = 1.0,
     card_set: Set = 0,
     unit: Name = None,
     state: Annotated[
@@ -68,9 +67,7 @@ def demo(
     deck: Deck = None,
     short: Short = False,
     seed: Seed = None,
-    pace: Annotated[
-        float, typer.Option(help="1: a dealer's speed, 0: as fast as it goes.", min=0)
-    ] = _DEMO_PACE,
+    pace: Pace = _DEMO_PACE,
     card_set: Set = 0,
     unit: Name = None,
     db: options.Db = _DEMO_DB,

@@ -29,9 +29,11 @@ def read(path: Path, *, short: bool = False) -> list[int]:
     Without `short` it must be eight whole decks. Raises BadDeck with the line that is wrong.
     """
     try:
-        if path.stat().st_size > _LARGEST_FILE:
+        with path.open("rb") as file:  # a pipe or a device tells no size
+            data = file.read(_LARGEST_FILE + 1)
+        if len(data) > _LARGEST_FILE:
             raise BadDeck(f"{path}: too large for a deck file")
-        lines = path.read_text(encoding="ascii").splitlines()
+        lines = data.decode("ascii").splitlines()
     except OSError as error:
         raise BadDeck(f"{path}: cannot be read ({error.strerror}); check the name") from None
     except UnicodeDecodeError:

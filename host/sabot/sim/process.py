@@ -99,7 +99,7 @@ class SimulatedShoe:
     def close(self) -> None:
         """Power off and take everything away but a `state` folder that was given."""
         self.power_off()
-        runtime.withdraw(self._name)
+        runtime.withdraw(self._name, self.port)
         self._errors.close()
         os.close(self._link)
         os.close(self._port)

@@ -1,0 +1,53 @@
+"""What several test modules of the host tools share; helpers without state are in helpers.py."""
+
+import os
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sabot.sim.process import SimulatedShoe
+from sabot.store import Store
+
+from tests.helpers import FirmwareLog, shuffled_names, stored
+
+
+@pytest.fixture(autouse=True)
+def runtime_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Simulated shoes of a test are published where nobody else looks."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def rng() -> random.Random:
+    """A generator whose seed pytest prints where the test fails; SABOT_SEED=... repeats one."""
+    given = os.environ.get("SABOT_SEED")
+    seed = int(given) if given else time.time_ns() // 1000 & 0x3FFFFFFF
+    print(f"SABOT_SEED={seed}")
+    return random.Random(seed)
+
+
+@pytest.fixture(scope="session")
+def good_log() -> list[bytes]:
+    """The records of one whole shoe of cards, made by the firmware's own dealing and recorder."""
+    return FirmwareLog().deal_shoe(shuffled_names(5)).records
+
+
+@pytest.fixture
+def good_store(tmp_path: Path, good_log: list[bytes]) -> Iterator[Store]:
+    """A log database with `good_log` as unit U1."""
+    with Store(tmp_path / "good.sqlite", create=True) as store:
+        store.append("U1", stored(good_log))
+        yield store
+
+
+@pytest.fixture
+def shoe() -> Iterator[SimulatedShoe]:
+    """A simulated shoe with power, no cards in it."""
+    with SimulatedShoe("SIM-TEST") as simulated:
+        simulated.power_on()
+        yield simulated

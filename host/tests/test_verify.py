@@ -1,0 +1,336 @@
+"""An adversary edits a good log, in every way; the verifier names what was done and where.
+
+The log is one whole shoe of cards, recorded by the firmware's own code. What an adversary does
+to bytes and columns is in test_verify_damage.py.
+"""
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+from sabot import rules, wire
+
+from protocol import cards
+from tests.helpers import FirmwareLog, Forgery, event_bytes
+
+
+@pytest.fixture
+def log(good_log: list[bytes]) -> Forgery:
+    """A copy of the good log, to be edited."""
+    return Forgery(good_log)
+
+
+def round_with(log: Forgery, player: int, banker: int, natural: bool = False) -> list[wire.Event]:
+    """The events of the first round in which the hands got so many cards."""
+    for first in log.all("betting_open"):
+        dealt = [event for event in log.events() if event.round == first.round]
+        drawn = Counter(event.fields["position"][0] for event in dealt if event.kind == "card")
+        (result,) = [event for event in dealt if event.kind == "result"]
+        if (drawn["p"], drawn["b"]) == (player, banker):
+            if natural == (result.fields["player_natural"] or result.fields["banker_natural"]):
+                return dealt
+    raise AssertionError("no such round in this log")
+
+
+def only(events: list[wire.Event], kind: str, **fields: Any) -> wire.Event:
+    """The one event of `kind` with these fields."""
+    (found,) = [
+        event
+        for event in events
+        if event.kind == kind and fields.items() <= dict(event.fields).items()
+    ]
+    return found
+
+
+def of_other_value(log: Forgery, card: int) -> int:
+    """A card worth something else, of which the log has not all eight."""
+    counts = Counter(event.fields["card"] for event in log.all("card"))
+    worth = rules.total([cards.name_of(card)])
+    return next(
+        other
+        for other in range(cards.DECK_SIZE)
+        if counts[other] < 8 and rules.total([cards.name_of(other)]) != worth
+    )
+
+
+def test_a_good_log_has_no_findings_and_is_counted(log: Forgery) -> None:
+    assert log.found() == []
+    results = len(log.all("result"))
+    assert results > 60
+    assert (log.summary.events, log.summary.rounds) == (len(log.rows), results)
+
+
+def test_any_deleted_event_is_missing(log: Forgery, rng: random.Random) -> None:
+    for number in rng.sample(range(1, len(log.rows)), k=30):
+        forged = log.copy()
+        forged.delete(number, number)
+        expected = [(number, "missing")]
+        if log.round_open_before(number):
+            expected.insert(0, (number + 1, "incomplete"))
+        assert forged.found() == expected, log.event(number)
+        assert f"events {number} to {number} are not" in forged.detail(number, "missing")
+
+
+def test_any_deleted_range_is_missing(log: Forgery, rng: random.Random) -> None:
+    for _ in range(30):
+        first = rng.randrange(1, len(log.rows) - 1)
+        last = min(first + rng.randrange(1, 100), len(log.rows) - 1)
+        forged = log.copy()
+        forged.delete(first, last)
+        expected = [(first, "missing")]
+        if log.round_open_before(first):
+            expected.insert(0, (last + 1, "incomplete"))
+        assert forged.found() == expected
+        assert f"events {first} to {last} are not" in forged.detail(first, "missing")
+
+
+def test_two_holes_are_two_findings(log: Forgery) -> None:
+    dealt = round_with(log, 2, 2)
+    log.delete(3, 4)
+    log.delete(dealt[0].number, dealt[-1].number)
+    assert log.found() == [(3, "missing"), (dealt[0].number, "missing")]
+
+
+@pytest.mark.parametrize("position", ["player_1", "banker_1", "player_2", "banker_2"])
+def test_a_changed_card_differs_from_total_or_decision(log: Forgery, position: str) -> None:
+    dealt = round_with(log, 2, 2)
+    card = only(dealt, "card", position=position)
+    log.edit(card.number, card=of_other_value(log, card.fields["card"]))
+    found = log.found()
+    result = only(dealt, "result")
+    assert found and set(found) == {(result.number, "rules")}
+    hand = "Player" if position.startswith("player") else "Banker"
+    assert f"{hand}'s total is" in log.detail(result.number, "rules")
+
+
+@pytest.mark.parametrize("position", ["player_3", "banker_3"])
+def test_a_changed_third_card_differs_from_the_total(log: Forgery, position: str) -> None:
+    dealt = round_with(log, 3, 3)
+    card, result = only(dealt, "card", position=position), only(dealt, "result")
+    log.edit(card.number, card=of_other_value(log, card.fields["card"]))
+    assert set(log.found()) == {(result.number, "rules")}
+
+
+@pytest.mark.parametrize("field", ["player_total", "banker_total"])
+def test_a_changed_total_is_found(log: Forgery, field: str) -> None:
+    result = only(round_with(log, 3, 2), "result")
+    told = result.fields[field]
+    log.edit(result.number, **{field: (told + 1) % 10})
+    assert log.found() == [(result.number, "rules")]
+    assert f"is {(told + 1) % 10} in the log, {told} by the cards" in log.detail(result.number)
+
+
+@pytest.mark.parametrize("winner", ["player", "banker", "tie"])
+def test_a_changed_winner_is_found(log: Forgery, winner: str) -> None:
+    for result in log.all("result"):
+        if result.fields["winner"] != winner:
+            break
+    log.edit(result.number, winner=winner)
+    assert log.found() == [(result.number, "rules")]
+    assert f"winner is {winner} in the log" in log.detail(result.number)
+
+
+@pytest.mark.parametrize("natural", [True, False])
+@pytest.mark.parametrize("field", ["player_natural", "banker_natural"])
+def test_a_changed_natural_is_found_hand_by_hand(log: Forgery, field: str, natural: bool) -> None:
+    result = only(round_with(log, 2, 2, natural), "result")
+    log.edit(result.number, **{field: not result.fields[field]})
+    assert log.found() == [(result.number, "rules")]
+    assert f"{field[0].upper()}{field[1:6]}'s natural is" in log.detail(result.number)
+
+
+def test_a_natural_told_of_the_other_hand_is_found(log: Forgery) -> None:
+    for result in log.all("result"):
+        if result.fields["player_natural"] != result.fields["banker_natural"]:
+            break
+    changed = {name: not result.fields[name] for name in ("player_natural", "banker_natural")}
+    log.edit(result.number, **changed)
+    assert log.found() == [(result.number, "rules")] * 2
+
+
+@pytest.mark.parametrize("hand", ["player", "banker"])
+@pytest.mark.parametrize(
+    "change", [{"action": "natural"}, {"action": "stands"}, {"total": 9}, {"hand": "other"}]
+)
+def test_a_changed_decision_is_found(log: Forgery, hand: str, change: dict[str, Any]) -> None:
+    dealt = round_with(log, 3, 3)
+    decision, result = only(dealt, "decision", hand=hand), only(dealt, "result")
+    if "hand" in change:
+        change = {"hand": "banker" if hand == "player" else "player"}
+    log.edit(decision.number, **change)
+    assert log.found() == [(result.number, "rules")]
+    assert "decision is" in log.detail(result.number)
+
+
+def test_a_decision_turned_into_something_else_is_found(log: Forgery) -> None:
+    dealt = round_with(log, 2, 2)
+    log.replace(only(dealt, "decision", hand="player").number, "identified")
+    assert log.found() == [(only(dealt, "result").number, "rules")]
+
+
+def test_a_changed_burn_count_is_found(log: Forgery) -> None:
+    (burn,) = log.all("burn")
+    log.edit(burn.number, count=burn.fields["count"] + 1)
+    assert log.found() == [(burn.number, "rules")]
+    assert f"{burn.fields['count'] + 1} cards to burn" in log.detail(burn.number)
+
+
+def test_a_changed_first_card_differs_from_the_burn(log: Forgery) -> None:
+    first = only(log.events(), "card", position="burn_first")
+    log.edit(first.number, card=of_other_value(log, first.fields["card"]))
+    (burn,) = log.all("burn")
+    assert log.found() == [(burn.number, "rules"), (log.all("betting_open")[0].number, "rules")]
+
+
+@pytest.mark.parametrize("become", ["identified", "not_due"])
+def test_a_burned_card_too_few_is_found(log: Forgery, become: str) -> None:
+    burned = [event for event in log.all("card") if event.fields["position"] == "burn"]
+    if become == "identified":
+        log.replace(burned[0].number, "identified")
+    else:
+        log.edit(burned[0].number, position="not_due")
+    found = log.found()
+    assert found[0] == (log.all("betting_open")[0].number, "rules")
+    assert "cards burned" in log.detail(found[0][0])
+    counts_differ = [(log.all("shoe_ended")[0].number, "rules")] * (become == "identified")
+    assert found[1:] == counts_differ
+
+
+def test_swapped_positions_are_found(log: Forgery) -> None:
+    dealt = round_with(log, 2, 2)
+    first = only(dealt, "card", position="player_1").number
+    second = only(dealt, "card", position="player_2").number
+    log.edit(first, position="player_2")
+    log.edit(second, position="player_1")
+    result = only(dealt, "result").number
+    assert log.found() == [(result, "rules")]
+    assert "order is player_2, banker_1, player_1, banker_2" in log.detail(result)
+
+
+def test_a_card_given_to_the_other_hand_is_found(log: Forgery) -> None:
+    dealt = round_with(log, 3, 2)
+    third = only(dealt, "card", position="player_3").number
+    log.edit(third, position="banker_3")
+    found = log.found()
+    assert found and set(found) == {(only(dealt, "result").number, "rules")}
+
+
+def test_the_ninth_copy_of_a_card_is_found(log: Forgery) -> None:
+    """A card is swapped for one of the same value: only the composition tells."""
+    counts = Counter(event.fields["card"] for event in log.all("card"))
+    whole = next(card for card, count in counts.items() if count == 8)
+    same_rank = {whole % 13 + 13 * suit for suit in range(4)} - {whole}
+    victim = next(event for event in log.all("card") if event.fields["card"] in same_rank)
+    log.edit(victim.number, card=whole)
+    copies = [event.number for event in log.all("card") if event.fields["card"] == whole]
+    assert log.found() == [(copies[8], "cards")]
+    assert f"copy 9 of {cards.name_of(whole)}" in log.detail(copies[8])
+
+
+@pytest.mark.parametrize("card", [cards.CUT_CARD, cards.TEST_CARD])
+@pytest.mark.parametrize("position", ["burn_first", "burn", "player_1", "banker_2"])
+def test_what_is_no_playing_card_cannot_be_drawn(log: Forgery, card: int, position: str) -> None:
+    number = next(e.number for e in log.all("card") if e.fields["position"] == position)
+    log.edit(number, card=card)
+    found = log.found()
+    assert found[0] == (number, "cards")
+    assert f"drawn as {position}" in log.detail(number)
+
+
+def test_a_result_turned_into_something_else_leaves_the_round_without_end(log: Forgery) -> None:
+    results = log.all("result")
+    log.replace(results[3].number, "identified")
+    following = log.all("betting_open")[4].number
+    (ended,) = log.all("shoe_ended")
+    assert log.found() == [(following, "incomplete"), (ended.number, "rules")]
+    assert f"{len(results)} rounds, {len(results) - 1} are" in log.detail(ended.number)
+
+
+@pytest.mark.parametrize("field", ["rounds", "cards"])
+@pytest.mark.parametrize("by", [1, -1])
+def test_changed_counts_of_the_shoe_are_found(log: Forgery, field: str, by: int) -> None:
+    (ended,) = log.all("shoe_ended")
+    log.edit(ended.number, **{field: ended.fields[field] + by})
+    assert log.found() == [(ended.number, "rules")]
+    assert f"after {ended.fields[field] + by} {field}" in log.detail(ended.number)
+
+
+def test_a_round_under_another_number_is_found(log: Forgery) -> None:
+    for event in round_with(log, 2, 2):
+        log.edit(event.number, round=event.round + 100)
+    opened = next(event for event in log.all("betting_open") if event.round > 100)
+    following = next(e for e in log.all("betting_open") if e.number > opened.number)
+    assert log.found() == [(opened.number, "rules"), (following.number, "rules")]
+
+
+def test_a_card_moved_into_another_round_is_found(log: Forgery) -> None:
+    dealt = round_with(log, 2, 2)
+    card = only(dealt, "card", position="banker_1")
+    log.edit(card.number, round=card.round + 1)
+    assert (card.number, "incomplete") in log.found()
+
+
+def test_time_running_backwards_is_found(log: Forgery) -> None:
+    event = log.event(100)
+    log.edit(100, t_ms=log.event(99).t_ms - 1)
+    assert log.found() == [(100, "time")]
+    assert f"{log.event(99).t_ms - 1} ms after {log.event(99).t_ms} ms" in log.detail(100)
+    log.edit(100, t_ms=log.event(101).t_ms + 1)
+    assert log.found() == [(101, "time")]
+    log.edit(100, t_ms=event.t_ms)
+    assert log.found() == []
+
+
+def test_a_boot_running_backwards_is_found(log: Forgery) -> None:
+    for number in range(1, 100):
+        log.edit(number, boot=2)
+    assert log.found() == [(100, "time")]
+    assert "boot 1 after boot 2" in log.detail(100)
+
+
+def test_a_gap_that_the_shoe_declares_is_a_gap_and_no_missing_event(log: Forgery) -> None:
+    dealt = round_with(log, 2, 2)
+    first, last = dealt[0].number, dealt[-1].number
+    log.delete(first, last)
+    number = log.rows[-1].number + 1
+    log.append(event_bytes("gap", number, t_ms=10**7, first=first, last=last))
+    assert log.found() == [(first, "gap")]
+    assert "queue_full" in log.detail(first) and f"{first} to {last}" in log.detail(first)
+
+
+@pytest.mark.parametrize(("later", "earlier"), [(1, 0), (0, 1)])
+def test_what_goes_beyond_a_declared_gap_is_missing(log: Forgery, later: int, earlier: int) -> None:
+    dealt = round_with(log, 2, 2)
+    first, last = dealt[0].number, dealt[-1].number
+    number = len(log.rows) + 1
+    log.delete(first, last)
+    given = {"first": first + later, "last": last - earlier}
+    log.append(event_bytes("gap", number, t_ms=10**7, **given))
+    assert log.found() == [(first, "missing")]
+
+
+def test_a_gap_of_which_nothing_is_missing_is_no_finding(log: Forgery) -> None:
+    log.append(event_bytes("gap", len(log.rows) + 1, t_ms=10**7, first=5, last=9))
+    assert log.found() == []
+
+
+def test_what_cannot_be_found_without_a_signature_is_known(log: Forgery) -> None:
+    """The limits of a log whose records are not chained or signed: an end cut off, a time."""
+    log.edit(100, t_ms=log.event(99).t_ms)
+    log.delete(len(log.rows) - 5, len(log.rows))
+    assert log.found() == []
+
+
+def test_irregular_shoes_of_the_firmware_have_no_findings() -> None:
+    """Cards not due, unreadable ones, voids, a burn at relief, the cards running out."""
+    log = FirmwareLog().load()
+    log.draw("4S", "2H", "blank", "key", "KD", "AC")  # one burned card was unreadable
+    log.draw("KS", "7H", "blank", "key", "next")  # void: unreadable
+    log.draw("9S", "QC", "KC", "7D", "5H", "key", "next")  # a natural; a card that was not due
+    log.draw("TEST", "key", "AS", "CUT", "5S", "TS", "TC", "8C", "next")
+    log.draw("9D", "9C", "JS", "JD")
+    forged = Forgery(log.records)
+    assert len(forged.all("shoe_ended")) == 1
+    assert len(forged.all("result")) == 3 and len(forged.all("round_void")) == 1
+    assert forged.found() == []
