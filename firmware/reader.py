@@ -1,37 +1,44 @@
-"""The card reader: sample bytes in, passes out. Pure, in bounded memory, one byte at a time.
+"""The card reader: sample bytes in, passes out. Pure, in bounded memory, no pass seen twice.
 
-A pass lasts from the first sample with a covered photo-interrupter to the first with none.
-What is not 14 clean marks of a good code of the shoe's own set is a fault, never a guess.
-Samples come as in a recording: two a byte, the older in the low nibble (a word of 32 bits
-would be a big integer, an allocation, on the device).
+It detects and never corrects: a pass is a card where its 14 marks stand at an even pitch, each
+surely on its tracks, their check digits agree, and the card went through as a card does. All
+else is a fault with a name (card code specification, "What real passes look like").
 """
 
-from array import array
-
+from firmware import scan
+from firmware.marks import Marks
+from firmware.scan import SAMPLE_RATE_HZ as SAMPLE_RATE_HZ
+from firmware.scan import A, B, E, Scanner, X
 from protocol import cards, words
 
-_E, _A, _B, _X = 1, 2, 4, 8
-_COVERED = _E | _X
-_MARK = _A | _B
-
-SAMPLE_RATE_HZ = 20000
-_SAMPLE_US = 1000000 // SAMPLE_RATE_HZ
+_SAMPLE_US = 1000000 // scan.SAMPLE_RATE_HZ
 _PITCH_UM = 3500
 _MARK_UM = 2000
 # 1000 over a mark's and a gap's share of the pitch: products stay small integers on the device.
 _PERMILLE_OF_MARK = 1000 * _PITCH_UM // _MARK_UM
 _PERMILLE_OF_GAP = 1000 * _PITCH_UM // (_PITCH_UM - _MARK_UM)
-_JAM_SAMPLES = 3 * SAMPLE_RATE_HZ  # with nothing moving
-# Half a mark's width tells a mark on a track from none; near that, nobody knows.
-_SURE_ON, _SURE_OFF = 3, 1  # quarters of the mark's width
+
+_SURE_ON_PERCENT, _SURE_OFF_PERCENT = 55, 25  # of the mark's usual width
+_NARROW_PITCH_PERCENT = 65  # of the pitch usual there: a mark that does not belong
+# Behind the last mark the card's end comes at 2.5 mm, 71 % of a pitch.
+_SHORT_TAIL_PERCENT = 25
+_LONG_TAIL_PERCENT = 150
+# Of two cards with no mark of the second to be seen it comes at 11 mm at the latest (behind
+# that the second card's last mark would show): what takes longer is one card and a pause.
+_PAUSE_TAIL_PERCENT = 450
+# Of two cards with marks of the second to be seen it comes at 11 mm or later; with a mark that
+# was added to one card, at 6 mm.
+_SECOND_CARD_TAIL_PERCENT = 250
 
 NONE = words.FAULTS.index("none")
+DOUBLE_FEED = words.FAULTS.index("double_feed")
 PUSHED_BACK = words.FAULTS.index("pushed_back")
 REVERSED = words.FAULTS.index("reversed")
 NO_CODE = words.FAULTS.index("no_code")
 BAD_CODE = words.FAULTS.index("bad_code")
 FOREIGN_SET = words.FAULTS.index("foreign_set")
 JAM = words.FAULTS.index("jam")
+SENSOR_FAULT = words.FAULTS.index("sensor_fault")
 
 
 class Pass:
@@ -63,22 +70,9 @@ class Reader:
         """The last pass; overwritten by the next one."""
         self.ended = False
         """Whether the last `read` stopped because a pass ended."""
-        self._in_pass = False
-        self._now = 0  # samples since the pass began
-        self._level = 0  # the nibble before
-        self._since = 0  # when that nibble began
-        self._left_by_exit = False
-        self._jammed = False
-        self._marks = 0
-        self._unsure = False
-        self._a_on = 0
-        self._b_on = 0
-        self._a_edge = -1
-        self._b_edge = -1
-        self._skew = 0
+        self._scanner = Scanner()
+        self._marks = Marks()
         self._symbols = bytearray(cards.MARK_COUNT)
-        self._begins = array("i", [0] * cards.MARK_COUNT)
-        self._ends = array("i", [0] * cards.MARK_COUNT)
 
     def read(self, data: "bytearray | bytes", at: int, end: int) -> int:
         """Read samples from `data[at:end]` until a pass ends, or to the end.
@@ -86,110 +80,122 @@ class Reader:
         Returns the index behind what was read. Where it is `end` and `ended` is false, no
         pass ended; else `passed` tells of one.
         """
-        self.ended = False
-        if not self._in_pass:
-            self._now = 0  # after half a day without a card it would be a big integer
-        level = self._level
-        both = level << 4 | level
-        while at < end:
-            pair = data[at]
-            at += 1
-            if pair == both:
-                self._now += 2
-                continue
-            self._sample(pair & 15)
-            self._sample(pair >> 4)
-            if self.ended:
-                break
-            level = self._level
-            both = level << 4 | level
+        at = self._scanner.scan(data, at, end)
+        self.ended = self._scanner.ended
+        if self.ended:
+            self._judge()
         return at
 
-    def _sample(self, level: int) -> None:
-        if level != self._level:
-            if self._in_pass:
-                self._change(level)
-            elif level & _COVERED:
-                self._begin(level)
-            self._level = level
-        self._now += 1
-
-    def _begin(self, level: int) -> None:
-        self._in_pass = True
-        self._now = 0
-        self._since = 0
-        self._jammed = False
-        self._marks = 0
-        self._unsure = False
-        self._skew = 0
-        self._a_on = self._b_on = 0
-        self._a_edge = self._b_edge = -1
-
-    def _change(self, level: int) -> None:
-        now = self._now
-        before = self._level
-        lasted = now - self._since
-        self._since = now
-        if lasted >= _JAM_SAMPLES:
-            self._jammed = True
-        if before & _A:
-            self._a_on += lasted
-        if before & _B:
-            self._b_on += lasted
-        if level & _MARK and not before & _MARK:
-            self._a_on = self._b_on = 0
-            self._a_edge = self._b_edge = -1
-            if self._marks < cards.MARK_COUNT:
-                self._begins[self._marks] = now
-        if level & _A and self._a_edge < 0:
-            self._a_edge = now
-        if level & _B and self._b_edge < 0:
-            self._b_edge = now
-        if before & _MARK and not level & _MARK:
-            self._mark_ends(now)
-        if not level & _COVERED:
-            self._left_by_exit = before & _COVERED == _X
-            self._end()
-
-    def _mark_ends(self, now: int) -> None:
-        mark = self._marks
-        self._marks += 1
-        if mark >= cards.MARK_COUNT:
-            return
-        width = now - self._begins[mark]
-        self._ends[mark] = now
-        on_a = 4 * self._a_on >= _SURE_ON * width
-        on_b = 4 * self._b_on >= _SURE_ON * width
-        if not on_a and 4 * self._a_on > _SURE_OFF * width:
-            self._unsure = True
-        if not on_b and 4 * self._b_on > _SURE_OFF * width:
-            self._unsure = True
-        self._symbols[mark] = 2 if on_a and on_b else 1 if on_b else 0
-        if on_a and on_b:
-            self._skew = max(self._skew, abs(self._a_edge - self._b_edge))
-
-    def _end(self) -> None:
-        self._in_pass = False
-        self.ended = True
+    def _judge(self) -> None:
         passed = self.passed
-        passed.samples = self._now
+        passed.samples = self._scanner.lasted
         passed.card = passed.card_set = -1
         passed.speed_mm_s = passed.margin_permille = passed.skew_um = 0
         passed.fault = self._verdict()
 
     def _verdict(self) -> int:
-        if self._jammed:
+        scanner, marks = self._scanner, self._marks
+        if scanner.still:
             return JAM
-        if not self._left_by_exit:
+        if self._channel_stuck():
+            return SENSOR_FAULT
+        marks.find(scanner)
+        if not self._ever(X):
+            return SENSOR_FAULT if marks.count == cards.MARK_COUNT else PUSHED_BACK
+        if not self._ever(E):
+            return SENSOR_FAULT
+        if self._last_covered() & E:
             return PUSHED_BACK
-        if not self._marks:
+        if not marks.count:
             return NO_CODE
-        if self._marks != cards.MARK_COUNT or self._unsure:
+        if marks.count < cards.MARK_COUNT:
             return BAD_CODE
+        tail = self._tail_percent()
+        if marks.count > cards.MARK_COUNT:
+            return DOUBLE_FEED if tail > _SECOND_CARD_TAIL_PERCENT else BAD_CODE
+        sure = self._symbols_sure()
+        if sure and self._came_stop_first():
+            return REVERSED
+        if _LONG_TAIL_PERCENT < tail < _PAUSE_TAIL_PERCENT:
+            return DOUBLE_FEED
+        if not sure or tail < _SHORT_TAIL_PERCENT or not self._evenly_pitched():
+            return BAD_CODE
+        return self._decode()
+
+    def _channel_stuck(self) -> bool:
+        """Whether track A or B was never off."""
+        scanner = self._scanner
+        always = A | B
+        for i in range(scanner.count - 1):
+            if scanner.times[i + 1] - scanner.times[i] > 1:
+                always &= scanner.levels[i]
+        return always != 0
+
+    def _ever(self, channel: int) -> bool:
+        scanner = self._scanner
+        for i in range(scanner.count):
+            if scanner.levels[i] & channel:
+                return True
+        return False
+
+    def _last_covered(self) -> int:
+        """Which photo-interrupters the card left last."""
+        scanner = self._scanner
+        for i in range(scanner.count - 1, -1, -1):
+            covered = scanner.levels[i] & scan.COVERED
+            if covered:
+                return covered
+        return 0
+
+    def _tail_percent(self) -> int:
+        """From the 14th mark's end to the card's, in hundredths of the last pitch."""
+        scanner, marks = self._scanner, self._marks
+        card_end = 0
+        for i in range(scanner.count - 1):
+            if scanner.levels[i] & E:
+                card_end = scanner.times[i + 1]
+        last = cards.MARK_COUNT - 1
+        pitch = max(1, self._usual_pitch(last - 1))
+        return 100 * (card_end - marks.ends[last]) // pitch
+
+    def _usual_pitch(self, at: int) -> int:
+        """The middle one of three pitches around the one behind mark `at`."""
+        begins = self._marks.begins
+        at = min(max(at, 1), cards.MARK_COUNT - 3)
+        one = begins[at] - begins[at - 1]
+        two = begins[at + 1] - begins[at]
+        three = begins[at + 2] - begins[at + 1]
+        return max(min(one, two), min(max(one, two), three))
+
+    def _evenly_pitched(self) -> bool:
+        begins = self._marks.begins
+        for i in range(cards.MARK_COUNT - 1):
+            pitch = begins[i + 1] - begins[i]
+            if 100 * pitch < _NARROW_PITCH_PERCENT * self._usual_pitch(i):
+                return False
+        return True
+
+    def _symbols_sure(self) -> bool:
+        marks = self._marks
+        for i in range(cards.MARK_COUNT):
+            width = marks.widths[i]
+            on_a = 100 * marks.on_a[i] >= _SURE_ON_PERCENT * width
+            on_b = 100 * marks.on_b[i] >= _SURE_ON_PERCENT * width
+            if not on_a and 100 * marks.on_a[i] > _SURE_OFF_PERCENT * width:
+                return False
+            if not on_b and 100 * marks.on_b[i] > _SURE_OFF_PERCENT * width:
+                return False
+            if not on_a and not on_b:
+                return False
+            self._symbols[i] = 2 if on_a and on_b else 1 if on_b else 0
+        return True
+
+    def _came_stop_first(self) -> bool:
+        return cards.decode_marks(self._symbols) == cards.REVERSED
+
+    def _decode(self) -> int:
         self._measure()
         message = cards.decode_marks(self._symbols)
-        if message == cards.REVERSED:
-            return REVERSED
         if message == cards.NOT_A_CODE:
             return BAD_CODE
         self.passed.card_set = message // cards.CARD_COUNT
@@ -199,16 +205,31 @@ class Reader:
         return NONE
 
     def _measure(self) -> None:
-        begins, ends = self._begins, self._ends
+        begins, ends = self._marks.begins, self._marks.ends
         last = cards.MARK_COUNT - 1
         length = begins[last] - begins[0]
-        speed = last * _PITCH_UM * (SAMPLE_RATE_HZ // 1000) // length
+        speed = last * _PITCH_UM * (scan.SAMPLE_RATE_HZ // 1000) // length
         least = 1000
         for i in range(last):
-            pitch = begins[i + 1] - begins[i]
+            pitch = max(1, begins[i + 1] - begins[i])
             mark = (ends[i] - begins[i]) * _PERMILLE_OF_MARK // pitch
             gap = (begins[i + 1] - ends[i]) * _PERMILLE_OF_GAP // pitch
             least = min(least, mark, gap)
         self.passed.speed_mm_s = speed
         self.passed.margin_permille = least
-        self.passed.skew_um = self._skew * _SAMPLE_US * speed // 1000
+        self.passed.skew_um = self._largest_skew() * _SAMPLE_US * speed // 1000
+
+    def _largest_skew(self) -> int:
+        """Samples between the first edges of A and B in a mark on both tracks, at the most."""
+        scanner, marks = self._scanner, self._marks
+        skew = 0
+        mark = 0
+        for i in range(scanner.count - 1):
+            while mark < cards.MARK_COUNT and marks.ends[mark] <= scanner.times[i]:
+                mark += 1
+            if mark == cards.MARK_COUNT:
+                break
+            first = scanner.times[i] == marks.begins[mark]
+            if first and self._symbols[mark] == 2 and scanner.levels[i] & (A | B) != A | B:
+                skew = max(skew, scanner.times[i + 1] - scanner.times[i])
+        return skew

@@ -99,7 +99,8 @@ def _is_card(outcome):
 def _answers(name):
     with open(_SAMPLES + "answers.json") as file:
         answer = json.load(file)[name]
-    return answer["set"], answer["passes"]
+    passes = [each["fault"] if isinstance(each, dict) else each for each in answer["passes"]]
+    return answer["set"], passes
 
 
 def _recording(name):
@@ -107,14 +108,26 @@ def _recording(name):
         return file.read()
 
 
+def _passes_of_file(name, card_set):
+    """As `_passes(_recording(name), card_set)`, a piece at a time: the board's heap is small."""
+    reader, passes = Reader(card_set), []
+    piece = bytearray(4096)
+    with open(_SAMPLES + name + ".samples", "rb") as file:
+        size = file.readinto(piece)
+        while size:
+            _read(reader, piece, passes, 0, size)
+            size = file.readinto(piece)
+    return passes
+
+
 def _some_cards(count):
     return [(random.randrange(54), random.randrange(13)) for _ in range(count)]
 
 
-def test_clean_recordings_give_their_answers():
-    for name in ("clean", "clean-set-7"):
+def test_every_recording_gives_its_answers_card_for_card_and_fault_for_fault():
+    for name in ("clean", "clean-set-7", "nominal", "harsh", "faults"):
         card_set, answers = _answers(name)
-        assert _passes(_recording(name), card_set) == answers, name
+        assert _passes_of_file(name, card_set) == answers, name
 
 
 def test_every_card_of_every_set_is_read_and_is_foreign_to_another_set():
@@ -147,19 +160,16 @@ def test_a_recording_read_in_any_pieces_gives_the_same_passes():
         assert seen == answers, longest
 
 
-def test_a_second_pass_may_begin_in_the_byte_in_which_the_first_one_ends():
-    one = _pass_of(_printed(_code(7, 0)))
+def test_a_flicker_behind_a_card_is_no_second_pass():
     nibbles = []
-    for octet in one:
+    for octet in _pass_of(_printed(_code(7, 0))):
         nibbles += [octet & 15, octet >> 4]
     while not nibbles[-1]:
         nibbles.pop()
-    for before in (0, 1):
-        for rest in (1, 2, 3):
-            both = [0] * before + nibbles + [0] * rest + nibbles
-            both += [0] * (2 + len(both) % 2)
-            data = bytes([both[i] | both[i + 1] << 4 for i in range(0, len(both), 2)])
-            assert _passes(data) == ["8C", "8C"], (before, rest)
+    for clear in (3, 4, 9, 30):  # X shows nothing for so many samples, then the card again
+        flicker = nibbles[:-60] + [0] * clear + nibbles[-60:] + [0] * _REST
+        data = bytes([flicker[i] | flicker[i + 1] << 4 for i in range(0, len(flicker) - 1, 2)])
+        assert _passes(data) == ["8C"], clear
 
 
 def test_a_code_that_runs_backwards_is_reversed_and_no_card():
@@ -179,7 +189,7 @@ def test_a_card_of_which_only_a_part_comes_is_no_card():
     symbols = _printed(_code(17, 4))
     whole = _pass_of(symbols)
     assert _passes(whole, 4) == ["5D"]
-    for until_um in range(1000, _CARD_UM, 700):
+    for until_um in range(7000, _CARD_UM, 700):
         seen = _passes(_pass_of(symbols, until_um=until_um), 4)
         assert len(seen) == 1 and not _is_card(seen[0]), (until_um, seen)
 
@@ -187,7 +197,7 @@ def test_a_card_of_which_only_a_part_comes_is_no_card():
 def test_a_card_pushed_back_from_any_depth_is_no_card():
     marks = _printed(_code(17, 4))
     whole = _pass_of(marks)
-    for depth in range(20, len(whole) - _REST // 2, 9):
+    for depth in range(40, len(whole) - _REST // 2, 9):
         into = whole[:depth]
         out = bytes([octet >> 4 | (octet & 15) << 4 for octet in reversed(into)])
         if not into[-1] & _E:
@@ -309,7 +319,7 @@ def test_a_card_is_read_after_any_noise_and_a_rest():
     data = _pass_of(_printed(_code(44, 0)))
     reader = Reader(0)
     for _ in range(30):
-        _read(reader, random_bytes(random.randrange(300)) + bytes(4), [])
+        _read(reader, random_bytes(random.randrange(300)) + bytes(_REST // 2), [])
         seen = []
         _read(reader, data, seen)
         assert seen == ["6S"]
