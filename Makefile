@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/ready
 TYPINGS := build/typings
 
-.PHONY: demo test lint typecheck bench clean
+.PHONY: demo test lint typecheck bench accuracy clean
 
 demo: $(READY)
 	$(BIN)/sabot demo
@@ -23,6 +23,10 @@ typecheck: $(READY) $(TYPINGS)
 
 bench: $(READY)
 	$(BIN)/python -m hil_tests.bench
+
+# A million passes of each noise level, ten thousand of each fault: about an hour on two cores.
+accuracy: $(READY)
+	$(BIN)/python -m hil_tests.accuracy --passes 1000000
 
 # The same tools as on the shoe, from PyPI, at pinned versions.
 $(READY): pyproject.toml

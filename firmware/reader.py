@@ -18,7 +18,9 @@ _MARK_UM = 2000
 _PERMILLE_OF_MARK = 1000 * _PITCH_UM // _MARK_UM
 _PERMILLE_OF_GAP = 1000 * _PITCH_UM // (_PITCH_UM - _MARK_UM)
 
-_SURE_ON_PERCENT, _SURE_OFF_PERCENT = 55, 25  # of the mark's usual width
+_SURE_OFF_PERCENT = 25
+_ON_OF_STRONG_PERCENT = 60
+_ON_OF_USUAL_PERCENT = 55
 _NARROW_PITCH_PERCENT = 65  # of the pitch usual there: a mark that does not belong
 # Behind the last mark the card's end comes at 2.5 mm, 71 % of a pitch.
 _SHORT_TAIL_PERCENT = 25
@@ -176,18 +178,21 @@ class Reader:
         return True
 
     def _symbols_sure(self) -> bool:
+        """Whether each mark is surely on or off each track; `_symbols` says on which.
+
+        A track is held against the stronger one of the same mark, for width and holes differ
+        from mark to mark; and against what is usual, for a pause makes one track too strong.
+        """
         marks = self._marks
         for i in range(cards.MARK_COUNT):
-            width = marks.widths[i]
-            on_a = 100 * marks.on_a[i] >= _SURE_ON_PERCENT * width
-            on_b = 100 * marks.on_b[i] >= _SURE_ON_PERCENT * width
-            if not on_a and 100 * marks.on_a[i] > _SURE_OFF_PERCENT * width:
+            on_a, on_b = marks.on_a[i], marks.on_b[i]
+            strong, weak, usual = max(on_a, on_b), min(on_a, on_b), marks.widths[i]
+            if 100 * weak <= _SURE_OFF_PERCENT * min(strong, usual):
+                self._symbols[i] = 0 if on_a > on_b else 1
+            elif 100 * weak >= min(_ON_OF_STRONG_PERCENT * strong, _ON_OF_USUAL_PERCENT * usual):
+                self._symbols[i] = 2
+            else:
                 return False
-            if not on_b and 100 * marks.on_b[i] > _SURE_OFF_PERCENT * width:
-                return False
-            if not on_a and not on_b:
-                return False
-            self._symbols[i] = 2 if on_a and on_b else 1 if on_b else 0
         return True
 
     def _came_stop_first(self) -> bool:

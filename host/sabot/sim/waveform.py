@@ -3,24 +3,95 @@
 Positions and sizes: card code specification, "Geometry" and "The sensor head".
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
 from protocol import cards
 
 SAMPLE_RATE_HZ = 20_000
+CARD_MM = 63.0
+EXIT_MM = 12.0
+TRAVEL_MM = EXIT_MM + CARD_MM
+"""How far a card's leading edge moves from the entry until the card has left the head."""
 
-_CARD_MM = 63.0
-_FIRST_MARK_MM = 7.0
-_PITCH_MM = 3.5
-_MARK_MM = 2.0
-_ENTRY_MM = 0.0
-_UV_MM = 6.0
-_EXIT_MM = 12.0
+FIRST_MARK_MM = 7.0
+PITCH_MM = 3.5
+MARK_MM = 2.0
+UV_MM = 6.0
 
-_E, _A, _B, _X = 1, 2, 4, 8
+E, A, B, X = 1, 2, 4, 8
+_TRACKS = (A, B, A | B)
 _SAMPLES_PER_WORD = 8
 
 DEALER_SPEED_MM_S = 800.0
 REST_S = 0.03
 """Least time between two cards (card code specification, "What real passes look like")."""
+
+Levels = npt.NDArray[np.uint8]
+"""The four channels, a sample each."""
+
+Positions = npt.NDArray[np.float64]
+"""How far the leading edge is past the entry in mm, a sample each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Ink on a card, in mm from its leading edge; `tracks` is A, B or both."""
+
+    begin_mm: float
+    end_mm: float
+    tracks: int
+
+
+def printed(symbols: Iterable[int]) -> list[Mark]:
+    """The marks of a code's symbols, as they are meant to be."""
+    begins = [FIRST_MARK_MM + PITCH_MM * place for place, _ in enumerate(symbols)]
+    return [
+        Mark(begin, begin + MARK_MM, _TRACKS[symbol])
+        for begin, symbol in zip(begins, symbols, strict=True)
+    ]
+
+
+def seen(edge_mm: Positions, marks: Iterable[Mark], *, skew_mm: float = 0.0) -> Levels:
+    """What the head sees while a card moves so. Track B lies `skew_mm` behind A."""
+    levels = covered(edge_mm, CARD_MM)
+    for mark in marks:
+        for track, shift_mm in ((A, 0.0), (B, skew_mm)):
+            if mark.tracks & track:
+                begin, end = UV_MM + mark.begin_mm + shift_mm, UV_MM + mark.end_mm + shift_mm
+                levels[(edge_mm >= begin) & (edge_mm < end)] |= track
+    return levels
+
+
+def covered(edge_mm: Positions, length_mm: float) -> Levels:
+    """The photo-interrupters alone, for something `length_mm` long."""
+    levels = np.zeros(len(edge_mm), np.uint8)
+    levels[(edge_mm >= 0.0) & (edge_mm < length_mm)] |= E
+    levels[(edge_mm >= EXIT_MM) & (edge_mm < EXIT_MM + length_mm)] |= X
+    return levels
+
+
+def moving(speed_mm_s: float, accel_mm_s2: float = 0.0, travel_mm: float = TRAVEL_MM) -> Positions:
+    """A card pulled at `speed_mm_s` as it enters, speeding up evenly; it must not stop."""
+    last_mm_s = float(np.sqrt(speed_mm_s**2 + 2 * accel_mm_s2 * travel_mm))
+    seconds = 2 * travel_mm / (speed_mm_s + last_mm_s)
+    t_s = np.arange(int(np.ceil(seconds * SAMPLE_RATE_HZ))) / SAMPLE_RATE_HZ
+    return np.asarray(speed_mm_s * t_s + accel_mm_s2 * t_s * t_s / 2, np.float64)
+
+
+def with_rest(levels: Levels, rest_s: float = REST_S) -> Levels:
+    """The samples of a pass and of the rest before the next, whole words."""
+    rest = round(rest_s * SAMPLE_RATE_HZ)
+    rest += -(len(levels) + rest) % _SAMPLES_PER_WORD
+    return np.concatenate([levels, np.zeros(rest, np.uint8)])
+
+
+def pack(levels: Levels) -> bytes:
+    """Samples as a recording holds them: eight to a little-endian word. Whole words only."""
+    return bytes((levels[0::2] | levels[1::2] << 4).astype(np.uint8))
 
 
 def pass_samples(
@@ -31,46 +102,11 @@ def pass_samples(
     accel_mm_s2: float = 0.0,
     rest_s: float = REST_S,
 ) -> bytes:
-    """Sample words of one clean pass of `card` 0-53, and of the rest before the next.
-
-    `speed_mm_s` is that of the leading edge at the entry; it must stay above zero.
-    """
-    symbols = cards.marks_of(card, card_set)
-    nibbles: list[int] = []
-    tick = 0
-    while True:
-        t_s = tick / SAMPLE_RATE_HZ
-        edge_mm = speed_mm_s * t_s + accel_mm_s2 * t_s * t_s / 2
-        if edge_mm >= _EXIT_MM + _CARD_MM:
-            break
-        nibbles.append(_levels(edge_mm, symbols))
-        tick += 1
-    nibbles += [0] * round(rest_s * SAMPLE_RATE_HZ)
-    return pack(nibbles)
+    """Sample words of one clean pass of `card` 0-53, pulled as in `moving`, and of the rest."""
+    levels = seen(moving(speed_mm_s, accel_mm_s2), printed(cards.marks_of(card, card_set)))
+    return pack(with_rest(levels, rest_s))
 
 
-def blank_samples(*, speed_mm_s: float = DEALER_SPEED_MM_S, rest_s: float = REST_S) -> bytes:
-    """Sample words of a card without any code, pulled at a steady speed."""
-    ticks = round((_EXIT_MM + _CARD_MM) / speed_mm_s * SAMPLE_RATE_HZ)
-    nibbles = [_levels(tick * speed_mm_s / SAMPLE_RATE_HZ, []) for tick in range(ticks)]
-    return pack(nibbles + [0] * round(rest_s * SAMPLE_RATE_HZ))
-
-
-def pack(nibbles: list[int]) -> bytes:
-    """Samples as a recording holds them: eight to a little-endian word, padded with zeros."""
-    nibbles = nibbles + [0] * (-len(nibbles) % _SAMPLES_PER_WORD)
-    return bytes(low | high << 4 for low, high in zip(nibbles[::2], nibbles[1::2], strict=True))
-
-
-def _levels(edge_mm: float, symbols: list[int]) -> int:
-    """The four comparators with the card's leading edge `edge_mm` past the entry."""
-    level = 0
-    if _ENTRY_MM <= edge_mm < _ENTRY_MM + _CARD_MM:
-        level |= _E
-    if _EXIT_MM <= edge_mm < _EXIT_MM + _CARD_MM:
-        level |= _X
-    on_card_mm = edge_mm - _UV_MM - _FIRST_MARK_MM
-    mark, into_mm = divmod(on_card_mm, _PITCH_MM)
-    if 0 <= mark < len(symbols) and into_mm < _MARK_MM:
-        level |= (_A, _B, _A | _B)[symbols[int(mark)]]
-    return level
+def blank_samples(*, speed_mm_s: float = DEALER_SPEED_MM_S) -> bytes:
+    """Sample words of a card without any code, pulled at an even speed."""
+    return pack(with_rest(seen(moving(speed_mm_s), [])))

@@ -1,0 +1,95 @@
+"""Passes as real ones are: uneven pulls, faded inks, dirty sensors.
+
+The figures are those of the card code specification, "What real passes look like".
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from protocol import cards
+from sabot.sim import waveform
+from sabot.sim.waveform import SAMPLE_RATE_HZ, TRAVEL_MM, Levels, Mark, Positions
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """How much of each disturbance; the largest value, drawn evenly up to it."""
+
+    skew_mm: float
+    width_share: float
+    hole_chance: float
+    hole_mm: float
+    flip_chance: float
+    pause_chance: float
+    pause_s: float
+    slowest_m_s: float
+    fastest_m_s: float
+    accel_m_s2: float
+
+
+NOISE = {
+    "clean": Noise(0, 0, 0, 0, 0, 0, 0, 0.1, 2.0, 0),
+    "nominal": Noise(0.2, 0.1, 1 / 20, 0.2, 0.001, 1 / 50, 0.5, 0.1, 2.0, 10.0),
+    "harsh": Noise(0.3, 0.2, 1 / 10, 0.3, 0.005, 1 / 10, 0.5, 0.05, 3.0, 30.0),
+}
+
+
+def noisy_pass(random: np.random.Generator, noise: Noise, card: int, card_set: int) -> Levels:
+    """One pass of `card` 0-53 of set 0-12, with the rest after it."""
+    marks = spoilt(random, noise, waveform.printed(cards.marks_of(card, card_set)))
+    return finished(
+        random, noise, waveform.seen(pull(random, noise), marks, skew_mm=skew(random, noise))
+    )
+
+
+def finished(random: np.random.Generator, noise: Noise, levels: Levels) -> Levels:
+    """The pass with its rest, single samples flipped on single channels."""
+    levels = waveform.with_rest(levels)
+    if noise.flip_chance:
+        for channel in (waveform.E, waveform.A, waveform.B, waveform.X):
+            levels[random.random(len(levels)) < noise.flip_chance] ^= channel
+    return levels
+
+
+def skew(random: np.random.Generator, noise: Noise) -> float:
+    """How far B lies behind A on this card, in mm."""
+    return float(random.uniform(-noise.skew_mm, noise.skew_mm))
+
+
+def pull(random: np.random.Generator, noise: Noise, travel_mm: float = TRAVEL_MM) -> Positions:
+    """A pull through the head: an even acceleration, speeds within bounds, perhaps a pause."""
+    slowest, fastest = 1000 * noise.slowest_m_s, 1000 * noise.fastest_m_s
+    while True:
+        first_mm_s = random.uniform(slowest, fastest)
+        accel_mm_s2 = 1000 * random.uniform(-noise.accel_m_s2, noise.accel_m_s2)
+        if slowest**2 <= first_mm_s**2 + 2 * accel_mm_s2 * travel_mm <= fastest**2:
+            break
+    edge_mm = waveform.moving(first_mm_s, accel_mm_s2, travel_mm)
+    if random.random() < noise.pause_chance:
+        edge_mm = paused(
+            edge_mm, int(random.integers(1, len(edge_mm))), random.uniform(0, noise.pause_s)
+        )
+    return edge_mm
+
+
+def paused(edge_mm: Positions, at: int, pause_s: float) -> Positions:
+    """The same pull, standing still for `pause_s` at sample `at`."""
+    still = np.full(int(pause_s * SAMPLE_RATE_HZ), edge_mm[at - 1])
+    return np.concatenate([edge_mm[:at], still, edge_mm[at:]])
+
+
+def spoilt(random: np.random.Generator, noise: Noise, marks: list[Mark]) -> list[Mark]:
+    """The marks with other widths, some with a hole."""
+    made: list[Mark] = []
+    for mark in marks:
+        more_mm = waveform.MARK_MM * random.uniform(-noise.width_share, noise.width_share) / 2
+        begin_mm, end_mm = mark.begin_mm - more_mm, mark.end_mm + more_mm
+        mark = replace(mark, begin_mm=begin_mm, end_mm=end_mm)
+        if random.random() < noise.hole_chance:
+            hole_mm = random.uniform(0, noise.hole_mm)
+            at_mm = random.uniform(begin_mm, end_mm - hole_mm)
+            made += [replace(mark, end_mm=at_mm), replace(mark, begin_mm=at_mm + hole_mm)]
+        else:
+            made.append(mark)
+    return made
