@@ -18,6 +18,8 @@ _MARK_UM = 2000
 _PERMILLE_OF_MARK = 1000 * _PITCH_UM // _MARK_UM
 _PERMILLE_OF_GAP = 1000 * _PITCH_UM // (_PITCH_UM - _MARK_UM)
 
+_FLICKER_SAMPLES = 8
+
 _SURE_OFF_PERCENT = 25
 _ON_OF_STRONG_PERCENT = 60
 _ON_OF_USUAL_PERCENT = 55
@@ -97,7 +99,7 @@ class Reader:
 
     def _verdict(self) -> int:
         scanner, marks = self._scanner, self._marks
-        if scanner.still:
+        if scanner.still or self._stood_still():
             return JAM
         if self._channel_stuck():
             return SENSOR_FAULT
@@ -123,6 +125,25 @@ class Reader:
         if not sure or tail < _SHORT_TAIL_PERCENT or not self._evenly_pitched():
             return BAD_CODE
         return self._decode()
+
+    def _stood_still(self) -> bool:
+        """Whether nothing moved for too long but a flicker of a few samples, which noise makes."""
+        scanner = self._scanner
+        since = i = 0
+        while i < scanner.count:
+            flickers = (
+                0 < i < scanner.count - 1
+                and scanner.levels[i + 1] == scanner.levels[i - 1]
+                and scanner.times[i + 1] - scanner.times[i] <= _FLICKER_SAMPLES
+            )
+            if flickers:
+                i += 2
+                continue
+            if scanner.times[i] - since > scan.STILL_SAMPLES:
+                return True
+            since = scanner.times[i]
+            i += 1
+        return False
 
     def _channel_stuck(self) -> bool:
         """Whether track A or B was never off."""

@@ -47,6 +47,17 @@ class Recorder:
         self._reserved = self.outbox.next_number + _RESERVED_AHEAD
         self._store.save(_NAME, [self.boot, self._missing(), self._reserved, shoe, shoe_open])
 
+    def rest(self) -> None:
+        """Nothing is being dealt: where the host has every event, give the reserve back.
+
+        A shoe that is switched off then leaves no gap in its numbers.
+        """
+        number = self.outbox.next_number
+        if self._reserved != number and self._missing() == number:
+            self._reserved = number
+            counters = [self.boot, number, number, self.shoe, self.shoe_open]
+            self._store.save(_NAME, counters)
+
     def record(self, shape, shoe: int, round_: int, values: tuple) -> None:
         """Append the event `shape` with its own `values`, now."""
         if self.outbox.next_number >= self._reserved:

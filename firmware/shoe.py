@@ -21,6 +21,7 @@ BEHIND_EVENTS = 160
 
 _SAMPLE_BYTES = 512
 _TICK_MS = 50
+_REST_MS = 2000
 _FULL_LINE_PAUSE_MS = 1
 _ALARM_MS = 400
 
@@ -212,7 +213,14 @@ class Shoe:
                 await asyncio.sleep_ms(0)
 
     async def _tick(self) -> None:
+        quiet_ms = 0
+        last = 0
         while True:
             await asyncio.sleep_ms(_TICK_MS)
             self._show()
             self._to_send.set()
+            number = self.recorder.outbox.next_number
+            quiet_ms = quiet_ms + _TICK_MS if number == last else 0
+            last = number
+            if quiet_ms >= _REST_MS and self.dealing.can_change_game():
+                self.recorder.rest()

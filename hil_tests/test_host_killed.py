@@ -18,7 +18,7 @@ _END_TIMEOUT_S = 60.0
 
 
 def _log(target: Target, db: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", "from sabot.cli import main; main()", "log", target.port]
+    command = [sys.executable, "-c", "from sabot.command import main; main()", "log", target.port]
     return subprocess.Popen(
         [*command, "--db", str(db)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )

@@ -1,4 +1,5 @@
 import itertools
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from sabot.verify import Summary, verify
 from hil_tests import dealer
 from hil_tests.logbook import Logbook
 from hil_tests.targets import Target
+
+_REST_S = 4.0
 
 
 def test_a_shoe_killed_and_started_again_goes_on_with_its_numbers_and_tells_the_gap(
@@ -43,6 +46,28 @@ def test_a_shoe_killed_and_started_again_goes_on_with_its_numbers_and_tells_the_
         rounds = book.rounds(target.unit)
         assert [(ended.shoe, ended.void) for ended in rounds[1:]] == [(1, "restart"), (2, None)]
         assert dealer.logged(rounds[-1]) == hand.as_logged()
+
+
+def test_a_shoe_switched_off_after_its_cards_leaves_no_gap(
+    target: Target, tmp_path: Path, seed: int
+) -> None:
+    with Logbook(tmp_path, [target.port]) as book:
+        hands = []
+        for n in range(2):
+            dealing = dealer.Dealer(target.bench, dealer.shuffled(seed + n, cut_from_end=405))
+            dealing.deal_shoe()
+            hands += dealing.hands
+            book.wait_for_rounds(target.unit, len(hands))
+            time.sleep(_REST_S)  # what the shoe does meanwhile cannot be seen from outside
+            target.power.off()
+            target.power.on()
+            book.wait(lambda n=n: len(book.attachments) == n + 2, "attached again")
+        book.wait(lambda: _boots(book, target) == {1, 2, 3}, "told of every boot")
+        book.check(target.unit, hands)
+
+
+def _boots(book: Logbook, target: Target) -> set[int]:
+    return {row.event().boot for row in book.store.rows(Filter(unit=target.unit))}
 
 
 @pytest.mark.parametrize("cards", [0, 1, 3])

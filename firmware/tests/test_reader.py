@@ -368,3 +368,15 @@ def test_reading_allocates_nothing():
     for stream in (data, noise, bytes(500)):
         end = len(stream)
         assert not allocates(lambda stream=stream, end=end: read(stream, end))
+
+
+def test_a_flicker_does_not_hide_a_jam():
+    whole = _pass_of(_printed(_code(17, 4)))
+    at = 3 * len(whole) // 8
+    level = whole[at]
+    assert level >> 4 == level & 15
+    for channel in (_E, _A, _B, _X):
+        other = level ^ (channel | channel << 4)
+        still = bytes([level]) * 15200 + bytes([other]) * 2 + bytes([level]) * 15200
+        data = whole[:at] + still + whole[at:]
+        assert _passes(data, 4) == ["jam"], channel

@@ -102,7 +102,7 @@ def shoe() -> list[Figure]:
             logger.wait(60)
             seconds = time.perf_counter() - begin_s
             highest.append(_heap_used(simulated))
-    pico = "of 241,600 x 2 on 64 bits; see firmware/README.md"
+    pico = "as 241,600 on a Pico; see firmware/README.md"
     return [
         Figure("simulated shoe at pace 0", len(rounds) / seconds, "rounds/s", "a table: 0.02"),
         Figure("heap after boot, collected", after_boot, "bytes", f"{HEAP_BYTES} given, {pico}"),

@@ -27,20 +27,19 @@ _POLL_S = 0.1
 _LOG_TIMEOUT_S = 30.0
 
 
-def run_demo(
-    shoe: SimulatedShoe, deck: Sequence[int], *, card_set: int, pace: float, db: Path
-) -> int:
-    """Deal `deck` on `shoe`, log it to `db`, verify the log; returns the exit code.
+def run_demo(shoe: SimulatedShoe, dealer: Dealer, *, cards: int, db: Path) -> int:
+    """Have `dealer` deal `cards` on `shoe`, log it to `db`, verify the log.
+
+    Returns the exit code.
 
     Ctrl-C stops the dealing; what was logged until then is verified all the same.
     """
-    screen = _Screen(shoe, len(deck))
+    screen = _Screen(shoe, cards)
     watcher = Watcher(stored=screen.stored, round_ended=screen.round_ended)
     interrupted = False
     with Store(db, create=True) as store:
         shoe.power_on()
         logger = Logger(store, [shoe.port], watcher, once=True)
-        dealer = Dealer(shoe.bench, deck, card_set=card_set, pace=pace)
         with Live(screen, console=console, transient=True, auto_refresh=console.is_terminal):
             try:
                 _deal_and_log(dealer, logger)

@@ -73,6 +73,18 @@ class SimulatorFailed(SabotError):
     exit_code = 12
 
 
+class BadRecording(SabotError):
+    """A recording of samples that cannot be read or written."""
+
+    exit_code = 14
+
+
+class FaultOfOurs(SabotError):
+    """Something that should not happen."""
+
+    exit_code = 15
+
+
 class CommandRefused(SabotError):
     """The shoe refused a command, or did not answer it."""
 

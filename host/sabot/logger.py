@@ -2,22 +2,33 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from protocol import messages
 from sabot.client import Client
-from sabot.errors import CommandRefused, NoShoe, PortBusy, PortNotFound, SabotError, SameUnit
+from sabot.errors import (
+    CommandRefused,
+    FaultOfOurs,
+    NoShoe,
+    PortBusy,
+    PortNotFound,
+    SabotError,
+    SameUnit,
+)
 from sabot.errors import HistoryDiffers as _HistoryDiffers
 from sabot.ports import Port
 from sabot.rounds import Round, Rounds
 from sabot.session import Record
 from sabot.store import Filter, Store
+from sabot.wire import WireError
 
 _RECEIVE_S = 0.25
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
-_RETRIED = (PortNotFound, PortBusy, NoShoe)
+RETRIED = (PortNotFound, PortBusy, NoShoe)
+"""Errors that waiting may mend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,27 +82,35 @@ class Logger:
         return not any(thread.is_alive() for thread in self._threads)
 
     def _log(self, port: str) -> None:
-        pause_s, attached_once = _FIRST_PAUSE_S, False
+        pause_s, attached_once, told = _FIRST_PAUSE_S, False, ""
         while not self._stop.is_set():
             try:
                 with Port(port) as opened:
                     client = Client(opened)
-                    attached_once, pause_s = True, _FIRST_PAUSE_S
+                    attached_once, pause_s, told = True, _FIRST_PAUSE_S, ""
                     self._log_attached(port, client)
                 return
-            except _RETRIED as error:
+            except RETRIED as error:
                 # At the first try a wrong name must be told; later a cable is just unplugged.
                 if not attached_once and len(self._ports) == 1:
                     self.failures[port] = error
                     return
-                with self._lock:
-                    self._watcher.lost(port, error)
+                if str(error) != told:  # while it stays as it is, once is enough
+                    told = str(error)
+                    with self._lock, _watched():
+                        self._watcher.lost(port, error)
                 self._stop.wait(pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             except SabotError as error:
                 self.failures[port] = error
-                with self._lock:
+                with self._lock, _watched():
                     self._watcher.lost(port, error)
+                return
+            except Exception as error:
+                self.failures[port] = FaultOfOurs(
+                    f"{port}: a fault of sabot itself ({type(error).__name__}: {error}); "
+                    "the shoe keeps its events: start the log again, and report this"
+                )
                 return
             finally:
                 self._release(port)
@@ -110,14 +129,18 @@ class Logger:
             client.command(messages.SET_CLOCK, time.time_ns() // 1_000_000)
         except CommandRefused as error:
             raise NoShoe(str(error)) from None  # the line is bad: try again
-        client.begin(last + 1)
-        with self._lock:
+        # The last event that is stored comes once more: its bytes tell whether this is the unit
+        # that the database knows.
+        client.begin(max(last, 1))
+        with self._lock, _watched():
             self._watcher.attached(port, client)
         while not self._stop.is_set():
             records = client.receive(_RECEIVE_S).records
             if records:
                 self._store.append(unit, records)
                 client.acknowledge()
+                records = [record for record in records if record.event.number > last]
+            if records:
                 if self._tell(unit, records) and self._once:
                     return
 
@@ -125,14 +148,16 @@ class Logger:
         """Tell the watcher; whether a shoe of cards has ended among `records`."""
         shoe_ended = False
         with self._lock:
-            self._watcher.stored(unit, records)
+            with _watched():
+                self._watcher.stored(unit, records)
             rounds = self._rounds.get(unit)
             if rounds is None:
                 rounds = self._rounds[unit] = self._rounds_so_far(unit, records[0])
             for record in records:
                 ended = rounds.add(record.event)
                 if ended is not None:
-                    self._watcher.round_ended(ended)
+                    with _watched():
+                        self._watcher.round_ended(ended)
                 shoe_ended = shoe_ended or record.event.kind == "shoe_ended"
         return shoe_ended
 
@@ -141,8 +166,9 @@ class Logger:
         rounds = Rounds(unit)
         event = first.event
         for row in self._store.rows(Filter(unit=unit, shoe=event.shoe, round=event.round)):
-            if row.number < event.number:
-                rounds.add(row.event())
+            with suppress(WireError):  # a damaged row is for the verifier to tell
+                if row.number < event.number:
+                    rounds.add(row.event())
         return rounds
 
     def _claim(self, port: str, unit: str) -> None:
@@ -158,3 +184,10 @@ class Logger:
         with self._lock:
             for unit in [unit for unit, held in self._port_of.items() if held == port]:
                 del self._port_of[unit]
+
+
+@contextmanager
+def _watched() -> Iterator[None]:
+    """Where nobody can be told, a full disk or a closed pipe behind the screen, the log goes on."""
+    with suppress(OSError, SystemExit):  # rich turns a closed pipe into SystemExit
+        yield

@@ -1,31 +1,53 @@
-"""Where running simulated shoes are found: a link named after the unit, to its port.
+"""Where running simulated shoes are found: a file named after the unit, with its port in it.
 
-Like /dev/serial/by-id for boards: a port's own name is nobody's identity.
+Like /dev/serial/by-id for boards: a port's own name is nobody's identity. Whoever runs the
+shoe holds a lock on the file, so that what a killed one left behind is known as such.
 """
 
+import fcntl
 import os
 import tempfile
 from pathlib import Path
+from typing import TextIO
 
 
-def publish(unit: str, port: str) -> Path:
-    """Make `port` known as the port of `unit`; returns the link's path."""
-    link = _folder() / unit
-    link.unlink(missing_ok=True)
-    link.symlink_to(port)
-    return link
+def publish(unit: str, port: str) -> TextIO | None:
+    """Make `port` known as the port of `unit`, as long as the returned file is open.
+
+    None where another shoe that runs has that id already: it keeps the name.
+    """
+    file = (_folder() / unit).open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    file.truncate(0)
+    file.write(port)
+    file.flush()
+    return file
 
 
-def withdraw(link: Path, port: str) -> None:
-    """Take back what `publish` made known; another shoe may have come under that id since."""
-    if link.is_symlink() and str(link.readlink()) == port:
-        link.unlink()
+def withdraw(file: TextIO | None) -> None:
+    """Take back what `publish` made known."""
+    if file is not None:
+        Path(file.name).unlink(missing_ok=True)
+        file.close()
 
 
 def published() -> dict[str, str]:
-    """Port by unit of every simulated shoe whose port still exists."""
-    links = sorted(_folder().iterdir())
-    return {link.name: str(link.readlink()) for link in links if link.exists()}
+    """Port by unit of every simulated shoe that runs."""
+    ports = {}
+    for path in sorted(_folder().iterdir()):
+        try:
+            with path.open() as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                path.unlink(missing_ok=True)  # nobody holds it: its shoe was killed
+        except BlockingIOError:
+            ports[path.name] = path.read_text()
+        except OSError:
+            continue  # gone meanwhile, or none of ours
+    return ports
 
 
 def _folder() -> Path:

@@ -16,9 +16,9 @@ class Finding:
 
     Kinds: `missing` (numbers that are nowhere), `gap` (numbers that the shoe itself reports as
     lost), `damaged` (a record that cannot be read), `changed` (a record that is not what the
-    table says of it), `time` (clock of the shoe running backwards), `incomplete` (a round
-    without an end), `cards` (a composition that the decks cannot give), `rules` (a draw, decision,
-    order, total, winner, burn or count that differs from the recomputed one).
+    table says of it), `time` (a clock of the shoe that ran backwards or jumped), `incomplete`
+    (a round without an end), `cards` (a composition that the decks cannot give), `rules` (a
+    draw, decision, order, total, winner, burn or count that differs from the recomputed one).
     """
 
     unit: str
@@ -44,6 +44,9 @@ def verify(store: Store, summary: Summary) -> Iterator[Finding]:
     """Every finding in the log, unit by unit; `summary` counts what was looked at."""
     for unit in store.units():
         summary.units += 1
+        if not isinstance(unit, str):  # SQLite keeps bytes in a column of text
+            yield Finding(repr(unit), 0, "changed", "the table's unit is no text")
+            continue
         yield from verify_unit(unit, store.rows(Filter(unit=unit)), summary)
 
 
@@ -55,6 +58,12 @@ def verify_unit(unit: str, rows: Iterable[Row], summary: Summary) -> Iterator[Fi
     yield from check.end()
 
 
+_GAPS = {
+    "queue_full": "no host took them in time, and the shoe gave them up",
+    "restart": "in the shoe's memory when its power went, or numbers never given",
+}
+
+
 class _UnitCheck:
     def __init__(self, unit: str, summary: Summary) -> None:
         self._unit = unit
@@ -63,6 +72,7 @@ class _UnitCheck:
         self._missing: list[tuple[int, int]] = []
         self._gaps: list[tuple[int, int, str]] = []
         self._before: wire.Event | None = None
+        self._clock_base: int | None = None  # time of day at the boot, by the clock as it was set
         self._rounds = Rounds(unit)
         self._shoe = _ShoeCheck()
 
@@ -92,7 +102,7 @@ class _UnitCheck:
         yield from self._event(event)
 
     def end(self) -> Iterator[Finding]:
-        declared = [(first, last) for first, last, _ in self._gaps]
+        declared = _joined([(first, last) for first, last, _ in self._gaps])
         for first, last in self._missing:
             if not any(low <= first and last <= high for low, high in declared):
                 detail = f"events {first} to {last} are not in the log"
@@ -101,7 +111,7 @@ class _UnitCheck:
             lost = [(a, b) for a, b in self._missing if first <= a and b <= last]
             if lost:
                 numbers = ", ".join(f"{a} to {b}" for a, b in lost)
-                detail = f"the shoe gave up events {numbers} ({reason})"
+                detail = f"{_GAPS[reason]}: events {numbers}"
                 yield self._finding(lost[0][0], "gap", detail)
 
     def _not_judged(self, number: int) -> Iterator[Finding]:
@@ -119,6 +129,9 @@ class _UnitCheck:
                 yield self._finding(event.number, "time", detail)
             elif event.boot == before.boot and event.t_ms < before.t_ms:
                 detail = f"{event.t_ms} ms after {before.t_ms} ms"
+                yield self._finding(event.number, "time", detail)
+            elif self._clock_jumps(before, event):
+                detail = f"{event.unix_ms} ms of the day do not go with {event.t_ms} ms since boot"
                 yield self._finding(event.number, "time", detail)
         if event.kind == "gap":
             fields = event.fields
@@ -139,8 +152,27 @@ class _UnitCheck:
         detail = f"round {open_round.round} of shoe {open_round.shoe} has no result"
         return self._finding(number, "incomplete", detail)
 
+    def _clock_jumps(self, before: wire.Event, event: wire.Event) -> bool:
+        """Whether the time of day is another than the clock, set once, must show."""
+        base = None if event.unix_ms is None else event.unix_ms - event.t_ms
+        whole = event.boot == before.boot and event.number == before.number + 1
+        if event.kind == "clock_set" or not whole or self._clock_base is None:
+            self._clock_base = base
+        return base != self._clock_base
+
     def _finding(self, number: int, kind: str, detail: str) -> Finding:
         return Finding(self._unit, number, kind, detail)
+
+
+def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same numbers in as few ranges as can be."""
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    return joined
 
 
 class _ShoeCheck:

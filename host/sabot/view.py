@@ -21,8 +21,13 @@ _SUITS = {"C": "♣", "D": "♦", "H": "♥", "S": "♠"}
 
 _PIPE_WIDTH = 200
 
+
+def _on_a_screen() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 # Into a pipe or a file nothing is folded to the width of a screen that is not there.
-console = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+console = Console(highlight=False, width=None if _on_a_screen() else _PIPE_WIDTH)
 problems = Console(stderr=True, highlight=False, soft_wrap=True)
 
 

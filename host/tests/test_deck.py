@@ -43,7 +43,7 @@ def test_small_letters_blanks_and_windows_lines_do_no_harm(tmp_path: Path, text:
 
 
 @pytest.mark.parametrize(
-    "name", ["1H", "10H", "7X", "H7", "JOKER", "TEST", "7", "7HH", "7H TC", "#"]
+    "name", ["1H", "11H", "7X", "H7", "JOKER", "TEST", "7", "7HH", "7H TC", "#"]
 )
 def test_an_unknown_card_is_told_with_its_line(tmp_path: Path, name: str) -> None:
     said = refusal(write(tmp_path / "deck", ["7H", "", name, "TC"]), short=True)

@@ -176,27 +176,34 @@ def test_a_closed_port_is_no_shoe(echo: Answering) -> None:
         port.write(b"x")
 
 
-def test_simulated_shoes_are_found_by_unit_while_their_ports_exist(echo: Answering) -> None:
-    runtime.publish("SIM-B", echo.path)
-    link = runtime.publish("SIM-A", "/dev/pts/none")
+def test_simulated_shoes_are_found_by_unit_while_they_run(echo: Answering) -> None:
+    first = runtime.publish("SIM-B", echo.path)
+    second = runtime.publish("SIM-A", echo.path)
+    assert [info.serial for info in ports.attached()] == ["SIM-A", "SIM-B"]
+    assert ports.resolve("SIM-B") == echo.path
+    runtime.withdraw(second)
     found = [(info.serial, info.port, info.what) for info in ports.attached()]
     assert found == [("SIM-B", echo.path, "simulated")]
-    assert ports.resolve("SIM-B") == echo.path
     refusal("SIM-A", PortNotFound)
-    runtime.withdraw(link, "/dev/pts/none")
-    runtime.withdraw(link, "/dev/pts/none")
-    runtime.publish("SIM-A", echo.path)
-    assert [info.serial for info in ports.attached()] == ["SIM-A", "SIM-B"]
-
-
-def test_a_shoe_takes_back_only_its_own_name(echo: Answering) -> None:
-    """Another one came under the same unit id: it stays known when the first one goes."""
-    first = runtime.publish("SIM-A", "/dev/pts/none")
-    runtime.publish("SIM-A", echo.path)
-    runtime.withdraw(first, "/dev/pts/none")
-    assert runtime.published() == {"SIM-A": echo.path}
-    runtime.withdraw(first, echo.path)
+    runtime.withdraw(first)
     assert runtime.published() == {}
+
+
+def test_what_a_killed_shoe_left_behind_is_no_shoe(echo: Answering) -> None:
+    program = "import os, sys\nfrom sabot import runtime\n"
+    program += "kept = runtime.publish('SIM-K', sys.argv[1])\nos.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", program, echo.path], check=False)
+    assert runtime.published() == {}
+    refusal("SIM-K", PortNotFound)
+
+
+def test_a_second_shoe_of_one_name_does_not_take_it(echo: Answering) -> None:
+    first = runtime.publish("SIM-A", "/dev/pts/first")
+    second = runtime.publish("SIM-A", echo.path)
+    assert first is not None and second is None
+    runtime.withdraw(second)
+    assert runtime.published() == {"SIM-A": "/dev/pts/first"}
+    runtime.withdraw(first)
 
 
 def test_boards_are_found_by_usb_serial_number(monkeypatch: pytest.MonkeyPatch) -> None:

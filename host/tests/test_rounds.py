@@ -40,7 +40,8 @@ def test_rounds_of_every_form_are_as_they_were_dealt() -> None:
     log.draw("2S", "KH", "3S", "4H", "7H", "9H", "next")
     log.draw("6S", "5D", "QH", "KH", "2D", "next")  # the Player stands, the Banker draws
     log.draw("TC", "2H", "JC", "AC", "8S", "next")  # the Banker stands on 3 against an 8
-    log.draw("JD", "AD", "7C", "6H", "next", "9D", "4S", "QS", "5S")
+    log.draw("JD", "AD", "7C", "6H", "next", "9D", "4S", "QS", "5S", "next")
+    log.draw("2C", "9H", "TH", "KS")  # a natural of the Banker alone
     assert folded(log) == [
         round_(1, "9S KD", "KC 7D", 9, 7, "player", True),
         round_(2, "TS TD 6S", "8H 8D 4C", 6, 0, "player", False),
@@ -49,6 +50,7 @@ def test_rounds_of_every_form_are_as_they_were_dealt() -> None:
         round_(5, "TC JC 8S", "2H AC", 8, 3, "player", False),
         round_(6, "JD 7C", "AD 6H", 7, 7, "tie", False),
         round_(7, "9D QS", "4S 5S", 9, 9, "tie", True),
+        round_(8, "2C TH", "9H KS", 2, 9, "banker", True),
     ]
 
 

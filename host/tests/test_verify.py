@@ -277,9 +277,23 @@ def test_time_running_backwards_is_found(log: Forgery) -> None:
     assert log.found() == [(100, "time")]
     assert f"{log.event(99).t_ms - 1} ms after {log.event(99).t_ms} ms" in log.detail(100)
     log.edit(100, t_ms=log.event(101).t_ms + 1)
-    assert log.found() == [(101, "time")]
+    assert log.found() == [(100, "time"), (101, "time")]  # the day's time, then the clock's
     log.edit(100, t_ms=event.t_ms)
     assert log.found() == []
+
+
+@pytest.mark.parametrize("by_ms", [-5 * 3_600_000, -1, 1, None])
+def test_a_time_of_day_that_was_moved_is_found(log: Forgery, by_ms: int | None) -> None:
+    event = next(event for event in log.all("card") if event.unix_ms is not None)
+    log.edit(event.number, unix_ms=None if by_ms is None else (event.unix_ms or 0) + by_ms)
+    assert log.found() == [(event.number, "time")]
+
+
+def test_times_of_day_that_were_moved_together_are_found(log: Forgery) -> None:
+    for number in range(100, 200):
+        log.edit(number, unix_ms=(log.event(number).unix_ms or 0) - 60_000)
+    found = log.found()
+    assert found[0] == (100, "time") and {kind for _, kind in found} == {"time"}
 
 
 def test_a_boot_running_backwards_is_found(log: Forgery) -> None:
@@ -294,9 +308,9 @@ def test_a_gap_that_the_shoe_declares_is_a_gap_and_no_missing_event(log: Forgery
     first, last = dealt[0].number, dealt[-1].number
     log.delete(first, last)
     number = log.rows[-1].number + 1
-    log.append(event_bytes("gap", number, t_ms=10**7, first=first, last=last))
+    log.append(event_bytes("gap", number, boot=2, first=first, last=last))
     assert log.found() == [(first, "gap")]
-    assert "queue_full" in log.detail(first) and f"{first} to {last}" in log.detail(first)
+    assert "no host took them" in log.detail(first) and f"{first} to {last}" in log.detail(first)
 
 
 @pytest.mark.parametrize(("later", "earlier"), [(1, 0), (0, 1)])
@@ -306,18 +320,24 @@ def test_what_goes_beyond_a_declared_gap_is_missing(log: Forgery, later: int, ea
     number = len(log.rows) + 1
     log.delete(first, last)
     given = {"first": first + later, "last": last - earlier}
-    log.append(event_bytes("gap", number, t_ms=10**7, **given))
+    log.append(event_bytes("gap", number, boot=2, **given))
     assert log.found() == [(first, "missing")]
 
 
 def test_a_gap_of_which_nothing_is_missing_is_no_finding(log: Forgery) -> None:
-    log.append(event_bytes("gap", len(log.rows) + 1, t_ms=10**7, first=5, last=9))
+    log.append(event_bytes("gap", len(log.rows) + 1, boot=2, first=5, last=9))
     assert log.found() == []
 
 
 def test_what_cannot_be_found_without_a_signature_is_known(log: Forgery) -> None:
-    """The limits of a log whose records are not chained or signed: an end cut off, a time."""
-    log.edit(100, t_ms=log.event(99).t_ms)
+    """The limits of records that are not chained or signed: an end cut off, the figures of a
+    pass, a card for another of the same value.
+    """
+    counts = Counter(event.fields["card"] for event in log.all("card"))
+    rare = next(card for card in range(cards.DECK_SIZE) if counts[card] < 8)
+    same_rank = {rare % 13 + 13 * suit for suit in range(4)} - {rare}
+    victim = next(event for event in log.all("card") if event.fields["card"] in same_rank)
+    log.edit(victim.number, card=rare, speed_mm_s=1)
     log.delete(len(log.rows) - 5, len(log.rows))
     assert log.found() == []
 

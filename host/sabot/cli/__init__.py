@@ -1,11 +1,12 @@
 """The `sabot` command: thin over the library, a module for each group of commands."""
 
+import os
 import sys
 
 import typer
 
-from sabot.cli import check, log, show, sim
-from sabot.errors import INTERRUPTED, SabotError
+from sabot.cli import check, log, samples, show, sim
+from sabot.errors import DiskFull, SabotError
 from sabot.view import problems
 
 app = typer.Typer(
@@ -17,16 +18,30 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 findings, 2 wrong usage, 3 and above an error: see README.md.",
 )
 
-for command in (sim.demo, sim.sim, log.ports, log.log, show.rounds, show.events, check.verify):
+for command in (
+    sim.demo,
+    sim.sim,
+    log.ports,
+    log.log,
+    show.rounds,
+    show.events,
+    check.verify,
+    samples.read,
+    samples.waveform,
+):
     app.command()(command)
 
 
-def main() -> None:
+def run() -> None:
     """Run the command line; an error is one line and its documented exit code."""
     try:
         app()
     except SabotError as error:
         problems.print(f"sabot: {error}", markup=False)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except OSError as error:
+        problems.print(f"sabot: the output cannot be written ({error.strerror})", markup=False)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(DiskFull.exit_code)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from signal import SIGTERM, default_int_handler, signal
+from signal import SIGHUP, SIGTERM, default_int_handler, signal
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +12,7 @@ from rich.table import Table
 from sabot.cli import options
 from sabot.client import Client
 from sabot.errors import INTERRUPTED, SabotError
-from sabot.logger import Logger, Watcher
+from sabot.logger import RETRIED, Logger, Watcher
 from sabot.ports import Port, PortInfo, attached
 from sabot.rounds import Round
 from sabot.store import Store
@@ -77,12 +77,13 @@ def log(
 
 @contextmanager
 def ctrl_c_and_term() -> Iterator[None]:
-    """Within, both SIGINT and SIGTERM raise KeyboardInterrupt."""
-    before = signal(SIGTERM, default_int_handler)
+    """Within, SIGINT, SIGTERM and SIGHUP (the terminal was closed) raise KeyboardInterrupt."""
+    before = {each: signal(each, default_int_handler) for each in (SIGTERM, SIGHUP)}
     try:
         yield
     finally:
-        signal(SIGTERM, before)
+        for each, handler in before.items():
+            signal(each, handler)
 
 
 def _probe(info: PortInfo) -> dict[str, Any]:
@@ -119,7 +120,8 @@ def _say_attached(port: str, client: Client) -> None:
 
 
 def _say_lost(port: str, error: SabotError) -> None:
-    problems.print(f"{error}; trying again", markup=False)
+    again = "; trying again" if isinstance(error, RETRIED) else ""
+    problems.print(f"{error}{again}", markup=False)
 
 
 def _say_round(ended: Round) -> None:

@@ -9,11 +9,15 @@ import typer
 from sabot.view import Output
 
 DEFAULT_DB = Path("sabot.sqlite")
+_MOST = (1 << 63) - 1
+"""The largest integer that a database column holds."""
 
 Db = Annotated[Path, typer.Option("--db", help="The log database.")]
 Unit = Annotated[str | None, typer.Option(help="Only this unit.")]
-Shoe = Annotated[int | None, typer.Option(help="Only this shoe of cards.", min=0)]
-Round = Annotated[int | None, typer.Option("--round", help="Only this round of a shoe.", min=0)]
+Shoe = Annotated[int | None, typer.Option(help="Only this shoe of cards.", min=0, max=_MOST)]
+Round = Annotated[
+    int | None, typer.Option("--round", help="Only this round of a shoe.", min=0, max=_MOST)
+]
 From = Annotated[
     str | None,
     typer.Option("--from", help="From this time on, as 2026-11-21T20:15 (local, or with zone)."),

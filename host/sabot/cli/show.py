@@ -10,9 +10,11 @@ from rich.table import Table
 from protocol import cards
 from protocol import events as event_shapes
 from sabot.cli import options
+from sabot.errors import DatabaseUnusable
 from sabot.rounds import Round, rounds_of, time_text
 from sabot.store import Filter, Row, Store
 from sabot.view import Output, console, local_time, print_objects, rounds_table
+from sabot.wire import Event, WireError
 
 _ROUND_KINDS = ("boot", "betting_open", "card", "result", "round_void", "shoe_ended")
 _KINDS = tuple(shape.name for shape in event_shapes.KINDS)
@@ -74,7 +76,16 @@ def _all_rounds(store: Store, unit: str | None, shoe: int | None) -> Iterator[Ro
     # The kinds that rounds are made of are few of all events: the others stay on the disk.
     rows = store.rows(Filter(unit=unit, shoe=shoe, kinds=_ROUND_KINDS))
     for each, group in itertools.groupby(rows, key=lambda row: row.unit):
-        yield from rounds_of(each, (row.event() for row in group))
+        yield from rounds_of(each, (_event_in(row) for row in group))
+
+
+def _event_in(row: Row) -> Event:
+    try:
+        return row.event()
+    except WireError:
+        raise DatabaseUnusable(
+            f"event {row.number} of {row.unit} is damaged; `sabot verify` tells all that is"
+        ) from None
 
 
 def _within(ended: Round, begin: int | None, end: int | None) -> bool:
@@ -85,8 +96,8 @@ def _within(ended: Round, begin: int | None, end: int | None) -> bool:
 
 
 def _fields(row: Row) -> dict[str, Any]:
-    shape = row.event().shape
-    named = dict(row.event().fields)
+    event = _event_in(row)
+    shape, named = event.shape, dict(event.fields)
     for name, kind in shape.fields:
         value = named[name]
         if value is None:
@@ -99,7 +110,7 @@ def _fields(row: Row) -> dict[str, Any]:
 
 
 def _event_json(row: Row) -> dict[str, Any]:
-    event = row.event()
+    event = _event_in(row)
     return {
         "unit": row.unit,
         "event": event.number,

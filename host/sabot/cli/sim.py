@@ -1,5 +1,6 @@
 """`sabot sim` and `sabot demo`: a simulated shoe alone, and one with everything around it."""
 
+import re
 import secrets
 import time
 from pathlib import Path
@@ -11,14 +12,17 @@ from protocol import games
 from sabot.cli import options
 from sabot.cli.log import ctrl_c_and_term
 from sabot.demo import run_demo
+from sabot.errors import SimulatorFailed
 from sabot.sim import deck as decks
 from sabot.sim.dealer import Dealer
+from sabot.sim.disturbed import NOISE
 from sabot.sim.process import SimulatedShoe
 from sabot.view import problems
 
 _DEMO_DB = Path("sabot-demo.sqlite")
 _DEMO_PACE = 0.005
 _POLL_S = 0.2
+_UNIT_ID = r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}"
 
 Game = Annotated[
     str, typer.Option(help=f"One of: {', '.join(str(game['name']) for game in games.KNOWN)}.")
@@ -28,8 +32,11 @@ Deck = Annotated[
     typer.Option("--deck", help="The cards in drawing order, one a line, CUT for the cut card."),
 ]
 Short = Annotated[bool, typer.Option("--short", help="Allow a deck file of less than 8 decks.")]
-Seed = Annotated[int | None, typer.Option(help="Shuffle so; the same seed, the same cards.")]
-Pace = Annotated[float, typer.Option(help="1: a dealer's speed, 0: as fast as it goes.", min=0)]
+Seed = Annotated[int | None, typer.Option(help="Shuffle so; the same seed, the same cards.", min=0)]
+Pace = Annotated[
+    float, typer.Option(help="1: a dealer's speed, 0: as fast as it goes.", min=0, max=100)
+]
+Noise = Annotated[str, typer.Option(help=f"How the cards pass: {', '.join(NOISE)}.")]
 Set = Annotated[int, typer.Option("--set", help="Card set, 0 to 12.", min=0, max=12)]
 Name = Annotated[str | None, typer.Option("--unit", help="The unit's id.")]
 
@@ -41,6 +48,7 @@ def sim(
     seed: Seed = None,
     pace: Pace = 1.0,
     card_set: Set = 0,
+    noise: Noise = "clean",
     unit: Name = None,
     state: Annotated[
         Path | None,
@@ -57,7 +65,7 @@ def sim(
                 f"Simulated shoe {shoe.unit}; it deals once a host attaches: sabot log {shoe.unit}",
                 markup=False,
             )
-            _attend(Dealer(shoe.bench, cards, card_set=card_set, pace=pace))
+            _attend(dealer_of(shoe, cards, card_set, pace, noise, seed), shoe)
         except KeyboardInterrupt:
             pass
 
@@ -69,13 +77,15 @@ def demo(
     seed: Seed = None,
     pace: Pace = _DEMO_PACE,
     card_set: Set = 0,
+    noise: Noise = "clean",
     unit: Name = None,
     db: options.Db = _DEMO_DB,
 ) -> None:
     """Deal one whole shoe on a simulated shoe: log it, show it, verify the log."""
     cards = deck_of(deck, short, seed)
     with ctrl_c_and_term(), shoe_of(game, card_set, unit, None) as shoe:
-        code = run_demo(shoe, cards, card_set=card_set, pace=pace, db=db)
+        dealer = dealer_of(shoe, cards, card_set, pace, noise, seed)
+        code = run_demo(shoe, dealer, cards=len(cards), db=db)
     raise typer.Exit(code)
 
 
@@ -90,16 +100,39 @@ def shoe_of(game: str, card_set: int, unit: str | None, state: Path | None) -> S
         games.document_of(game)
     except games.GameError as error:
         raise typer.BadParameter(f"{error}; there is: {games.MINI_NAME}") from None
-    name = unit or f"SIM-{secrets.token_hex(3).upper()}"
-    return SimulatedShoe(name, card_set=card_set, game=game, state=state)
+    name = f"SIM-{secrets.token_hex(3).upper()}" if unit is None else unit
+    if not re.fullmatch(_UNIT_ID, name):
+        raise typer.BadParameter(f"{name[:40]!r} is no unit id; use letters, digits, - and _")
+    try:
+        return SimulatedShoe(name, card_set=card_set, game=game, state=state)
+    except OSError as error:
+        raise SimulatorFailed(
+            f"{state or name}: no place for the unit's memory ({error.strerror}); "
+            "name a folder that you may write with --state"
+        ) from None
 
 
-def _attend(dealer: Dealer) -> None:
+def dealer_of(
+    shoe: SimulatedShoe,
+    cards: list[int],
+    card_set: int,
+    pace: float,
+    noise: str,
+    seed: int | None,
+) -> Dealer:
+    """Somebody to deal. Wrong usage where no such noise is known."""
+    if noise not in NOISE:
+        raise typer.BadParameter(f"no noise is called {noise!r}; there are: {', '.join(NOISE)}")
+    return Dealer(shoe.bench, cards, card_set=card_set, pace=pace, noise=noise, seed=seed)
+
+
+def _attend(dealer: Dealer, shoe: SimulatedShoe) -> None:
     """Stay while the dealer deals, and after: a host may still be reading."""
     dealer.start()
     try:
         while dealer.failure is None:
             time.sleep(_POLL_S)
+            shoe.check()
         raise dealer.failure
     finally:
         dealer.stop()

@@ -3,9 +3,12 @@
 import threading
 from collections.abc import Sequence
 
+import numpy as np
+
 from sabot.errors import SabotError
 from sabot.sim.bench import Bench, Outputs
-from sabot.sim.waveform import pass_samples
+from sabot.sim.disturbed import NOISE, noisy_pass
+from sabot.sim.waveform import pack
 
 # A dealer's pace in seconds; common practice at a mini baccarat table of 60 to 80 rounds an hour.
 _CARD_S = 1.2
@@ -19,11 +22,22 @@ _LISTENING = ("HOST",)
 class Dealer:
     """Deals `deck` (cards 0-53, in drawing order) on the shoe at `bench`.
 
-    `pace` multiplies a dealer's pauses: 1 is a dealer's speed, 0 no pauses at all. The dealer
-    waits while the display says that no host listens, or that the log is behind.
+    `pace` multiplies a dealer's pauses: 1 is a dealer's speed, 0 no pauses at all. `noise` (a
+    name of `disturbed.NOISE`) is how the cards pass the head; `seed` makes it the same again.
+    The dealer waits while the display says that no host listens, or that the log is behind,
+    and has the supervisor turn the key when the shoe has stopped.
     """
 
-    def __init__(self, bench: Bench, deck: Sequence[int], *, card_set: int, pace: float) -> None:
+    def __init__(
+        self,
+        bench: Bench,
+        deck: Sequence[int],
+        *,
+        card_set: int,
+        pace: float,
+        noise: str = "clean",
+        seed: int | None = None,
+    ) -> None:
         self.drawn = 0
         """Cards pulled so far, the cut card counted."""
         self._bench = bench
@@ -32,6 +46,8 @@ class Dealer:
         self._pace = pace
         self.failure: SabotError | None = None
         """Why the dealer that was started could not go on."""
+        self._noise = NOISE[noise]
+        self._random = np.random.default_rng(seed)
         self._stop = threading.Event()
 
     def start(self) -> None:
@@ -69,14 +85,24 @@ class Dealer:
             self._wait_for_host()
             bench.press("next")
             return bench.settle()
+        elif "error" in outputs.lamps:
+            return self._turn_key()
         if not outputs.lock_released:
             return bench.wait_for(lambda seen: seen != outputs, "gone on dealing")
         if self.drawn == len(self._deck):
             return self._run_out()
         self._pause(_CARD_S)
-        bench.play(pass_samples(self._deck[self.drawn], self._card_set))
+        card = self._deck[self.drawn]
+        bench.play(pack(noisy_pass(self._random, self._noise, card, self._card_set)))
         self.drawn += 1
         return bench.settle()
+
+    def _turn_key(self) -> Outputs:
+        """The supervisor clears the error."""
+        self._pause(_RESULT_S)
+        self._bench.switch("key_on", True)
+        self._bench.switch("key_on", False)
+        return self._bench.settle()
 
     def _run_out(self) -> Outputs:
         """No card is left though one is due: the supervisor voids the round and ends the shoe."""

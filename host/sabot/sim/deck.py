@@ -33,7 +33,7 @@ def read(path: Path, *, short: bool = False) -> list[int]:
             data = file.read(_LARGEST_FILE + 1)
         if len(data) > _LARGEST_FILE:
             raise BadDeck(f"{path}: too large for a deck file")
-        lines = data.decode("ascii").splitlines()
+        lines = data.decode("utf-8-sig").splitlines()
     except OSError as error:
         raise BadDeck(f"{path}: cannot be read ({error.strerror}); check the name") from None
     except UnicodeDecodeError:
@@ -64,7 +64,7 @@ def check(deck: Sequence[int], name: str, *, short: bool) -> None:
 
 
 def _card(path: Path, number: int, line: str) -> int:
-    name = line.strip().upper()
+    name = line.strip().upper().replace("10", "T")
     try:
         card = cards.number_of(name)
     except ValueError:

@@ -1,5 +1,6 @@
 """The firmware as a child process: MicroPython's unix port, a pseudo-terminal, a bench."""
 
+import fcntl
 import os
 import signal
 import socket
@@ -9,6 +10,7 @@ import tempfile
 import tty
 import zlib
 from pathlib import Path
+from typing import TextIO
 
 import cbor2
 
@@ -22,7 +24,9 @@ HEAP_BYTES = 329_000
 """Heap of the simulated board. It stands for the 241,600 bytes that MicroPython leaves free
 on a Raspberry Pi Pico; firmware/README.md derives the figure."""
 
-_ROOT = Path(firmware.__file__).resolve().parent.parent
+ROOT = Path(firmware.__file__).resolve().parent.parent
+"""The folder above firmware/, where MicroPython finds it."""
+
 _STOP_TIMEOUT_S = 5.0
 
 
@@ -43,8 +47,9 @@ class SimulatedShoe:
     ) -> None:
         self.unit = unit
         self._temporary = tempfile.TemporaryDirectory(prefix="sabot-") if state is None else None
-        self.state = Path(self._temporary.name) if self._temporary else Path(str(state))
+        self.state = Path(self._temporary.name) if self._temporary else Path(str(state)).resolve()
         self.state.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(self.state)
         _save_document(self.state / "settings.cbor", {"set": card_set})
         _save_document(self.state / "game.cbor", games.document_of(game))
         self._link, self._port = os.openpty()
@@ -70,7 +75,7 @@ class SimulatedShoe:
         cause = str(words.RESET_CAUSES.index(reset_cause))
         self._process = subprocess.Popen(
             [*interpreter(), "-m", "firmware.main", *arguments, cause],
-            cwd=_ROOT,
+            cwd=ROOT,
             stdin=self._link,
             stdout=self._link,
             stderr=self._errors,
@@ -96,26 +101,45 @@ class SimulatedShoe:
         """Whether the firmware runs."""
         return self._process is not None and self._process.poll() is None
 
+    def check(self) -> None:
+        """Raise SimulatorFailed where the firmware does not run any more."""
+        if not self.running():
+            raise SimulatorFailed(f"simulated shoe {self.unit}: {self._last_words()}")
+
     def close(self) -> None:
         """Power off and take everything away but a `state` folder that was given."""
         self.power_off()
-        runtime.withdraw(self._name, self.port)
+        runtime.withdraw(self._name)
         self._errors.close()
         os.close(self._link)
         os.close(self._port)
+        self._lock.close()
         if self._temporary is not None:
             self._temporary.cleanup()
 
     def _last_words(self) -> str:
         lines = (self.state / "stderr.log").read_text(errors="replace").split("\n")
         said = [line for line in lines if line.strip()]
-        return said[-1] if said else "the firmware did not come up"
+        return said[-1] if said else "the firmware does not run"
 
 
 def interpreter() -> list[str]:
     """The command that runs MicroPython with the simulated board's heap."""
     program = Path(sys.executable).with_name("micropython")
     return [str(program), "-X", f"heapsize={HEAP_BYTES}"]
+
+
+def _locked(state: Path) -> TextIO:
+    """The folder's lock: two shoes with one memory would both give the same numbers."""
+    lock = (state / "lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise SimulatorFailed(
+            f"{state}: another simulated shoe runs on it; stop that, or name another --state"
+        ) from None
+    return lock
 
 
 def _save_document(path: Path, document: object) -> None:

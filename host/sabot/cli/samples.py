@@ -1,0 +1,66 @@
+"""`sabot read` and `sabot waveform`: recordings of the sensor head, read and made."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from protocol import cards
+from sabot.cli import options
+from sabot.errors import BadRecording
+from sabot.sim import waveform as waveforms
+from sabot.sim.disturbed import NOISE, noisy_pass
+from sabot.sim.replay import replay
+from sabot.view import console, problems
+
+Set = Annotated[int, typer.Option("--set", help="Card set, 0 to 12.", min=0, max=12)]
+
+
+def read(
+    recording: Annotated[Path, typer.Argument(help="A recording, as FILE.samples.")],
+    card_set: Set = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Read a recording with the firmware's reader, under MicroPython: a line a pass."""
+    for passed in replay(recording, card_set):
+        if as_json:
+            print(json.dumps(passed.as_json()), flush=True)
+        else:
+            console.print(
+                f"{passed.card or passed.fault:<12}  {passed.speed_mm_s:>5} mm/s  "
+                f"margin {passed.margin_permille / 10:5.1f} %  skew {passed.skew_um:>4} um  "
+                f"{passed.samples:>7} samples"
+            )
+
+
+def waveform(
+    names: Annotated[
+        list[str], typer.Argument(metavar="CARDS...", help="Cards in the order of passing, as 7H.")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The recording to write.")],
+    noise: Annotated[
+        str, typer.Option(help=f"How much disturbance: {', '.join(NOISE)}.")
+    ] = "clean",
+    card_set: Set = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="The same seed, the same samples.", min=0)
+    ] = None,
+) -> None:
+    """Write a recording of cards as they pass the sensor head."""
+    if noise not in NOISE:
+        raise typer.BadParameter(f"no noise is called {noise!r}; there are: {', '.join(NOISE)}")
+    try:
+        numbers = [cards.number_of(name.upper()) for name in names]
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}; write 7H, TC, CUT or TEST") from None
+    random = np.random.default_rng(seed)
+    passes = [waveforms.pack(noisy_pass(random, NOISE[noise], n, card_set)) for n in numbers]
+    try:
+        out.write_bytes(b"".join(passes))
+    except OSError as error:
+        raise BadRecording(
+            f"{out}: cannot be written ({error.strerror}); name another with -o"
+        ) from None
+    problems.print(f"{len(numbers)} passes written to {out}", markup=False)

@@ -1,0 +1,202 @@
+"""The `sabot` command as its users run it: a process of its own."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from unittest.mock import patch
+
+from sabot.command import main
+from sabot.sim import deck
+from sabot.sim.dealer import Dealer
+from sabot.sim.process import SimulatedShoe
+
+SABOT = Path(sys.executable).with_name("sabot")
+TIMEOUT_S = 60
+
+# Six rounds of every form, typed by hand: see KNOWN_ROUNDS.
+SHORT_DECK = """
+AS 2C
+9S KC KD 7D
+TS 8H TD 8D 6S 4C
+JD AD 7C 6H
+6S 5D QH KH 2D
+TC 2H JC AC 8S
+CUT 9D 4S QS 5S
+"""
+# Player's cards, Banker's cards, totals, winner, natural.
+KNOWN_ROUNDS = [
+    ("9S KD", "KC 7D", 9, 7, "player", True),
+    ("TS TD 6S", "8H 8D 4C", 6, 0, "player", False),
+    ("JD 7C", "AD 6H", 7, 7, "tie", False),
+    ("6S QH", "5D KH 2D", 6, 7, "banker", False),
+    ("TC JC 8S", "2H AC", 8, 3, "player", False),
+    ("9D QS", "4S 5S", 9, 9, "tie", True),
+]
+
+
+def environment() -> dict[str, str]:
+    """A terminal of 80 columns that is none."""
+    given = {"COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"}
+    return {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"} | given
+
+
+def run(
+    folder: Path, *arguments: str, code: int = 0, **given: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run `sabot` in `folder` until it ends, with this exit code and no traceback."""
+    done = subprocess.run(
+        [str(SABOT), *arguments],
+        cwd=folder,
+        env=environment() | given,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode == code, f"exit code {done.returncode}: {done.stderr}"
+    return done
+
+
+def error_line(folder: Path, *arguments: str, code: int) -> str:
+    """The one line in which a command fails with this exit code; nothing else is printed."""
+    done = run(folder, *arguments, code=code)
+    return _only_line(done.stdout, done.stderr)
+
+
+def error_line_here(folder: Path, *arguments: str, code: int) -> str:
+    """As `error_line`, without the half second that a process of its own takes to start."""
+    out, problems = io.StringIO(), io.StringIO()
+    with (
+        chdir(folder),
+        redirect_stdout(out),
+        redirect_stderr(problems),
+        patch.object(sys, "argv", ["sabot", *arguments]),
+    ):
+        try:
+            main()
+            ended: object = 0
+        except SystemExit as end:
+            ended = end.code
+    assert ended == code, problems.getvalue()
+    return _only_line(out.getvalue(), problems.getvalue())
+
+
+def _only_line(out: str, problems: str) -> str:
+    assert out == ""
+    (line,) = problems.splitlines()
+    assert line.startswith("sabot: ")
+    return line.removeprefix("sabot: ")
+
+
+class Running:
+    """A `sabot` that runs until it is told to end; `lines` are what it has printed so far."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        # Where pytest itself ignores SIGINT, as in the background of a shell, a child would too.
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.process = subprocess.Popen(
+            [str(SABOT), *arguments],
+            cwd=folder,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.lines: list[str] = []
+        self.problems: list[str] = []
+        self._changed = threading.Condition()
+        self._readers = [
+            threading.Thread(target=self._read, args=pair, daemon=True)
+            for pair in (
+                (self.process.stdout, self.lines),
+                (self.process.stderr, self.problems),
+            )
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def _read(self, pipe: Iterator[str], into: list[str]) -> None:
+        for line in pipe:
+            with self._changed:
+                into.append(line.rstrip("\n"))
+                self._changed.notify_all()
+
+    def wait_for_line(self, text: str, count: int = 1, timeout_s: float = TIMEOUT_S) -> str:
+        """Wait until `text` stands in `count` lines of either pipe; the last of those."""
+
+        def found() -> list[str]:
+            return [line for line in [*self.lines, *self.problems] if text in line]
+
+        with self._changed:
+            there = self._changed.wait_for(lambda: len(found()) >= count, timeout_s)
+        assert there, f"no {text!r} in {self.lines} {self.problems}"
+        return found()[-1]
+
+    def first_line(self) -> str:
+        """The first line that it prints."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: self.lines, TIMEOUT_S), self.problems
+        return self.lines[0]
+
+    def end(self, timeout_s: float = TIMEOUT_S, by: int | None = signal.SIGINT) -> int:
+        """Wait for its end, after Ctrl-C unless `by` says otherwise; its exit code."""
+        if by is not None:
+            self.process.send_signal(by)
+        code = self.process.wait(timeout_s)
+        for reader in self._readers:
+            reader.join(timeout_s)
+        assert not any("Traceback" in line for line in self.problems), self.problems
+        return code
+
+    def kill(self) -> None:
+        """Be sure that it is gone."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(TIMEOUT_S)
+
+
+@contextmanager
+def running(folder: Path, *arguments: str) -> Iterator[Running]:
+    """A `sabot` that runs within the block."""
+    command = Running(folder, *arguments)
+    try:
+        yield command
+    finally:
+        command.kill()
+
+
+def short_deck(folder: Path) -> str:
+    """The name of a file with SHORT_DECK in `folder`."""
+    (folder / "short.deck").write_text("\n".join(SHORT_DECK.split()), encoding="ascii")
+    return "short.deck"
+
+
+@contextmanager
+def simulating(folder: Path, unit: str, *arguments: str) -> Iterator[Running]:
+    """A `sabot sim` of `unit` that deals SHORT_DECK as fast as it goes."""
+    options = ("--unit", unit, "--deck", short_deck(folder), "--short", "--pace", "0", *arguments)
+    with running(folder, "sim", *options) as sim:
+        sim.first_line()
+        yield sim
+        assert sim.end(10) == 0
+
+
+@contextmanager
+def dealt(folder: Path, unit: str, state: Path | None = None) -> Iterator[SimulatedShoe]:
+    """The same within this process, which starts sooner."""
+    cards = deck.read(folder / short_deck(folder), short=True)
+    with SimulatedShoe(unit, state=state) as shoe:
+        shoe.power_on()
+        dealer = Dealer(shoe.bench, cards, card_set=0, pace=0)
+        dealer.start()
+        yield shoe
+        dealer.stop()
+        assert dealer.failure is None

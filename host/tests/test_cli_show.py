@@ -1,0 +1,201 @@
+"""`sabot rounds`, `events` and `verify`: what they print can be read back, and filters filter."""
+
+import csv
+import io
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sabot.cli import app
+from sabot.store import Store
+from typer.testing import CliRunner
+
+from protocol import cards
+from tests.commands import run
+from tests.helpers import FirmwareLog, parsed, shuffled_names, stored
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with log.sqlite: two shoes of cards of U1, one of U2."""
+    folder = tmp_path_factory.mktemp("logs")
+    first = FirmwareLog().deal_shoe(shuffled_names(1, cut_from_end=340))
+    first.deal_shoe(shuffled_names(2, cut_from_end=370))
+    second = FirmwareLog().deal_shoe(shuffled_names(3, cut_from_end=350))
+    with Store(folder / "log.sqlite", create=True) as store:
+        store.append("U1", stored(first.records))
+        store.append("U2", stored(second.records))
+    yield folder
+
+
+@pytest.fixture
+def sabot(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Calls a command in `folder`; what it prints to standard output."""
+    monkeypatch.chdir(folder)
+
+    def call(*arguments: str, code: int = 0) -> str:
+        done = CliRunner().invoke(app, [*arguments, "--db", "log.sqlite"])
+        assert done.exit_code == code, done.output
+        return done.stdout
+
+    return call
+
+
+def objects(said: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in said.splitlines()]
+
+
+def rows(said: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(said)))
+
+
+def test_events_come_as_json_with_names_for_cards_and_hex_for_bytes(
+    sabot: Any, folder: Path
+) -> None:
+    said = objects(sabot("events", "--json"))
+    with Store(folder / "log.sqlite") as store:
+        stored_rows = list(store.rows())
+    assert len(said) == len(stored_rows)
+    for each, row in zip(said, stored_rows, strict=True):
+        event = parsed(row.data)
+        assert list(each) == [
+            "unit", "event", "kind", "boot", "t_ms", "time", "shoe", "round", "fields",
+        ]  # fmt: skip
+        assert (each["unit"], each["event"], each["kind"]) == (row.unit, event.number, event.kind)
+        assert (each["boot"], each["t_ms"], each["shoe"], each["round"]) == (
+            event.boot, event.t_ms, event.shoe, event.round,
+        )  # fmt: skip
+        if event.unix_ms is None:
+            assert each["time"] is None
+        else:
+            since = datetime.fromisoformat(each["time"]) - datetime(1970, 1, 1, tzinfo=UTC)
+            assert since == timedelta(milliseconds=event.unix_ms)
+        fields = dict(event.fields)
+        if event.kind == "card":
+            fields["card"] = cards.name_of(fields["card"])
+        if event.kind == "boot":
+            fields["build"] = fields["build"].hex()
+        assert each["fields"] == fields
+
+
+def test_csv_and_json_tell_the_same(sabot: Any) -> None:
+    for each, row in zip(
+        objects(sabot("events", "--json")), rows(sabot("events", "--csv")), strict=True
+    ):
+        assert json.loads(row.pop("fields")) == each.pop("fields")
+        assert row == {name: "" if value is None else str(value) for name, value in each.items()}
+    for each, row in zip(
+        objects(sabot("rounds", "--json")), rows(sabot("rounds", "--csv")), strict=True
+    ):
+        assert row.pop("natural") == json.dumps(each.pop("natural"))
+        for hand in ("player", "banker"):
+            assert row.pop(hand).split(" ") == each.pop(hand)
+        assert row == {name: "" if value is None else str(value) for name, value in each.items()}
+
+
+def times(everything: list[dict[str, Any]], column: str) -> tuple[str, str]:
+    """Two times that cut the list in three."""
+    known = sorted(each[column] for each in everything if each[column])
+    return known[len(known) // 3], known[2 * len(known) // 3]
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        (("--unit", "U2"), lambda each: each["unit"] == "U2"),
+        (("--unit", "none"), lambda each: False),
+        (("--shoe", "2"), lambda each: each["shoe"] == 2),
+        (("--shoe", "0"), lambda each: each["shoe"] == 0),
+        (("--round", "3"), lambda each: each["round"] == 3),
+        (("--unit", "U1", "--shoe", "2", "--round", "3"),
+         lambda each: (each["unit"], each["shoe"], each["round"]) == ("U1", 2, 3)),
+        (("--kind", "card"), lambda each: each["kind"] == "card"),
+        (("--kind", "card", "--kind", "burn", "--round", "0"),
+         lambda each: each["kind"] in ("card", "burn") and each["round"] == 0),
+    ],
+)  # fmt: skip
+def test_events_are_filtered(sabot: Any, options: tuple[str, ...], wanted: Any) -> None:
+    everything = objects(sabot("events", "--json"))
+    assert objects(sabot("events", "--json", *options)) == [e for e in everything if wanted(e)]
+    if "--kind" not in options:
+        everything = objects(sabot("rounds", "--json"))
+        assert objects(sabot("rounds", "--json", *options)) == [e for e in everything if wanted(e)]
+
+
+@pytest.mark.parametrize(("command", "column"), [("events", "time"), ("rounds", "started")])
+def test_what_is_shown_is_filtered_by_time(sabot: Any, command: str, column: str) -> None:
+    everything = objects(sabot(command, "--json"))
+    begin, end = times(everything, column)
+    for options, wanted in (
+        (("--from", begin), lambda at: at >= begin),
+        (("--to", end), lambda at: at < end),
+        (("--from", begin, "--to", end), lambda at: begin <= at < end),
+    ):
+        expected = [each for each in everything if each[column] and wanted(each[column])]
+        assert objects(sabot(command, "--json", *options)) == expected
+        assert 0 < len(expected) < len(everything)
+
+
+def test_a_time_without_a_zone_is_local(sabot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import time
+
+    begin, _ = times(objects(sabot("events", "--json")), "time")
+    expected = sabot("events", "--json", "--from", begin)
+    moment = datetime.fromisoformat(begin)
+    try:
+        monkeypatch.setenv("TZ", "Asia/Macau")
+        time.tzset()
+        local = (moment + timedelta(hours=8)).replace(tzinfo=None).isoformat()
+        assert sabot("events", "--json", "--from", local) == expected
+        zoned = (moment + timedelta(hours=2)).replace(tzinfo=None).isoformat() + "+02:00"
+        assert sabot("events", "--json", "--from", zoned) == expected
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_tables_are_complete_in_a_pipe(sabot: Any, folder: Path) -> None:
+    rounds = run(folder, "rounds", "--db", "log.sqlite").stdout
+    assert "…" not in rounds
+    listed = [line.split()[:3] for line in rounds.splitlines()[1:]]
+    everything = objects(sabot("rounds", "--json"))
+    assert listed == [[e["unit"], str(e["shoe"]), str(e["round"])] for e in everything]
+    events = run(folder, "events", "--db", "log.sqlite", "--kind", "boot").stdout
+    assert "01" * 32 in events and "…" not in events
+
+
+def test_a_good_log_verifies(sabot: Any, folder: Path) -> None:
+    said = sabot("verify")
+    assert said.startswith("log.sqlite: 2 units, ")
+    assert said.endswith("rounds: nothing to find fault with\n")
+    assert json.loads(run(folder, "verify", "--db", "log.sqlite", "--json").stdout) == {
+        "ok": True, "findings": [],
+    }  # fmt: skip
+
+
+def test_an_edited_log_does_not(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad").write_bytes((folder / "log.sqlite").read_bytes())
+    with closing(sqlite3.connect(tmp_path / "bad", isolation_level=None)) as connection:
+        connection.execute("DELETE FROM events WHERE unit = 'U1' AND number = 3")
+        connection.execute("UPDATE events SET shoe = 9 WHERE unit = 'U2' AND number = 4")
+    said = json.loads(run(tmp_path, "verify", "--db", "bad", "--json", code=1).stdout)
+    assert list(said) == ["ok", "findings"] and said["ok"] is False
+    assert all(list(each) == ["unit", "event", "kind", "detail"] for each in said["findings"])
+    found = [(each["unit"], each["event"], each["kind"]) for each in said["findings"]]
+    assert found == [("U1", 3, "missing"), ("U2", 4, "changed")]
+    lines = run(tmp_path, "verify", "--db", "bad", code=1).stdout.splitlines()
+    assert lines[0] == "U1 event 3: missing: events 3 to 3 are not in the log"
+    assert lines[1].startswith("U2 event 4: changed: ")
+    assert lines[2].endswith("2 findings") and len(lines) == 3
+
+
+def test_a_log_is_read_while_it_is_written(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes((folder / "log.sqlite").read_bytes())
+    with Store(tmp_path / "log", create=True) as writer:
+        writer.append("U3", stored(FirmwareLog().records))
+        assert objects(run(tmp_path, "events", "--db", "log", "--json", "--unit", "U3").stdout)
