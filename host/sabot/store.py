@@ -21,6 +21,7 @@ FORMAT = "sabot-log"
 VERSION = 1
 
 _BUSY_TIMEOUT_S = 30.0
+_SWITCH_PAUSE_S = 0.01
 _CANNOT_GROW = {"SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_SHMSIZE"}
 
 _metadata = sa.MetaData()
@@ -216,8 +217,16 @@ class Store:
         """Readers and the writer do not wait for each other. Only once the file is known as ours:
         the mode is kept in it.
         """
+        deadline = time.monotonic() + _BUSY_TIMEOUT_S
         with self._guarded(), closing(self._engine.raw_connection()) as connection:
-            connection.cursor().execute("PRAGMA journal_mode=WAL")
+            while True:
+                try:
+                    connection.cursor().execute("PRAGMA journal_mode=WAL")
+                    return
+                except sqlite3.OperationalError:  # SQLite does not wait where two switch at once
+                    if time.monotonic() > deadline:
+                        raise
+                    time.sleep(_SWITCH_PAUSE_S)
 
     def _guarded(self) -> "_InWords":
         return _InWords(self.path)

@@ -252,6 +252,18 @@ def test_cards_that_run_out_void_the_round_and_end_the_shoe(tmp_path: Path) -> N
     assert (second.winner, second.void) == (None, "supervisor")
     assert (second.player, second.banker) == (["TS", "TD"], ["8H"])
     assert findings_in(tmp_path) == []
+    listed = run(tmp_path, "rounds", "--db", "log.sqlite", "--json").stdout.splitlines()
+    assert [json.loads(line)["winner"] for line in listed] == ["player"]
+    listed = run(tmp_path, "rounds", "--db", "log.sqlite", "--json", "--with-void").stdout
+    assert [json.loads(line)["void"] for line in listed.splitlines()] == [None, "supervisor"]
+
+
+def test_cards_that_run_out_between_rounds_open_no_round(tmp_path: Path) -> None:
+    (tmp_path / "deck").write_text("\n".join(["AS", "2C", "9S", "KC", "KD", "7D"]))
+    run(tmp_path, "demo", "--deck", "deck", "--short", "--pace", "0", "--db", "log.sqlite")
+    (only,) = rounds_in(tmp_path)
+    assert (only.winner, only.void) == ("player", None)
+    assert findings_in(tmp_path) == []
 
 
 def test_ports_lists_who_is_there_and_who_is_busy(tmp_path: Path) -> None:

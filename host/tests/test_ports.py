@@ -137,9 +137,11 @@ def test_what_is_written_can_be_read(echo: Answering, url: str) -> None:
 
 def test_reading_does_not_wait_for_more_than_there_is(echo: Answering) -> None:
     with Port(echo.path) as port:
-        threading.Timer(0.1, port.write, (b"x",)).start()
+        later = threading.Timer(0.1, port.write, (b"x",))
+        later.start()
         begin = time.monotonic()
         assert port.read(5.0) == b"x"
+        later.join(5)
         assert time.monotonic() - begin < 3
 
 

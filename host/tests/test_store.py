@@ -317,11 +317,26 @@ def test_a_lock_held_for_too_long_is_an_error(
     assert "locked by another program" in str(error) and "stop that" in str(error)
 
 
+def test_whoever_reads_does_not_hold_up_the_log(
+    good_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_BUSY_TIMEOUT_S", 0.2)
+    with Store(good_store.path) as reader, Store(good_store.path, create=True) as writer:
+        rows = reader.rows()
+        before = [next(rows)]
+        for number in range(1, 100):
+            writer.append("U9", some(number, number))
+        assert {row.unit for row in [*before, *rows]} == {"U1"}  # as it was when reading began
+        assert reader.last_number("U9") == 99
+
+
 def test_a_lock_held_for_a_while_is_waited_for(
     good_store: Store, locked: subprocess.Popen[str]
 ) -> None:
-    threading.Timer(0.4, locked.communicate, ("\n",)).start()
+    release = threading.Timer(0.4, locked.communicate, ("\n",))
+    release.start()
     good_store.append("U9", some(1, 1))
+    release.join(30)
     assert good_store.last_number("U9") == 1
 
 

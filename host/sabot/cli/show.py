@@ -13,7 +13,7 @@ from sabot.cli import options
 from sabot.errors import DatabaseUnusable
 from sabot.rounds import Round, rounds_of, time_text
 from sabot.store import Filter, Row, Store
-from sabot.view import Output, console, local_time, print_objects, rounds_table
+from sabot.view import Output, console, local_time, print_objects, problems, rounds_table
 from sabot.wire import Event, WireError
 
 _ROUND_KINDS = ("boot", "betting_open", "card", "result", "round_void", "shoe_ended")
@@ -29,20 +29,26 @@ def rounds(
     to: options.To = None,
     as_json: options.Json = False,
     as_csv: options.Csv = False,
+    with_void: Annotated[
+        bool, typer.Option("--with-void", help="Voided rounds too; they have no winner.")
+    ] = False,
 ) -> None:
-    """List the rounds in a log."""
+    """List the rounds in a log that have a result."""
     how = options.output_of(as_json, as_csv)
     begin, end = options.unix_ms_of(from_), options.unix_ms_of(to)
     with Store(db) as store:
-        found = (
+        wanted = [
             ended
             for ended in _all_rounds(store, unit, shoe)
             if (round_ is None or ended.round == round_) and _within(ended, begin, end)
-        )
+        ]
+        found = [ended for ended in wanted if with_void or ended.void is None]
         if how is Output.TABLE:
-            console.print(rounds_table(list(found)))
+            console.print(rounds_table(found))
         else:
             print_objects((ended.as_json() for ended in found), how)
+    if len(found) < len(wanted):
+        problems.print(f"void rounds left out: {len(wanted) - len(found)} (--with-void shows them)")
 
 
 def events(

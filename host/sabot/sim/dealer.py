@@ -81,6 +81,8 @@ class Dealer:
             bench.press("next")
             outputs = bench.settle()
         elif outputs.title == "NEXT ROUND?":
+            if self.drawn == len(self._deck):
+                return self._run_out()  # no cards, no round
             self._pause(_RESULT_S)
             self._wait_for_host()
             bench.press("next")
