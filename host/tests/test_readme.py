@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from sabot import errors
+from sabot.sim.process import HEAP_BYTES
 
 _ROOT = Path(__file__).resolve().parents[2]
 _README = (_ROOT / "README.md").read_text()
@@ -93,3 +94,15 @@ def test_the_two_commands_are_in_the_makefile() -> None:
     makefile = (_ROOT / "Makefile").read_text()
     for command in ("demo", "test"):
         assert f"make {command}" in _README and f"\n{command}:" in makefile
+
+
+def test_the_simulated_heap_is_what_the_firmwares_readme_derives() -> None:
+    text = (_ROOT / "firmware" / "README.md").read_text()
+    bits_32, bits_64 = (
+        int(
+            re.search(rf"^\| {bits} bits .*\| ([\d,]+) \|$", text, re.MULTILINE)[1].replace(",", "")
+        )  # type: ignore[index]
+        for bits in (32, 64)
+    )
+    allowed = 241_600 * bits_64 // bits_32
+    assert allowed - 1000 < HEAP_BYTES <= allowed
