@@ -330,11 +330,11 @@ def test_text_is_drawn_line_by_line_and_cut_at_16_columns_and_8_lines() -> None:
 
 def test_a_new_text_replaces_all_of_the_old_one() -> None:
     board, world = new_board()
-    board.show("\n".join(["XXXXXXXXXXXXXXXX"] * 8))
+    board.show("\n".join(["WWWWWWWWWWWWWWWW"] * 8))
     live(board, world, 40)
-    board.show("SHORT\nXXXXXXXXXXXXXXXX")
+    board.show("SHORT\nWWWWWWWWWWWWWWWW")
     live(board, world, 40)
-    expected = ["SHORT", "XXXXXXXXXXXXXXXX", "", "", "", "", "", ""]
+    expected = ["SHORT", "WWWWWWWWWWWWWWWW", "", "", "", "", "", ""]
     for row in range(8):
         assert world.display.page(row) == _line(expected[row]), row
 

@@ -148,7 +148,9 @@ def test_a_damaged_record_is_told_and_not_shown(tmp_path: Path, command: str) ->
         ("verify more", "more"),
     ],
 )
-def test_wrong_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, said: str):
+def test_wrong_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, said: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, arguments.split(), env={"COLUMNS": "200"})
     assert isinstance(done.exception, SystemExit) and done.exit_code == 2

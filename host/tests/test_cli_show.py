@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -142,8 +143,6 @@ def test_what_is_shown_is_filtered_by_time(sabot: Any, command: str, column: str
 
 
 def test_a_time_without_a_zone_is_local(sabot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    import time
-
     begin, _ = times(objects(sabot("events", "--json")), "time")
     expected = sabot("events", "--json", "--from", begin)
     moment = datetime.fromisoformat(begin)
