@@ -21,13 +21,13 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
-from sabot.sim import waveform
-from sabot.sim.disturbed import NOISE, noisy_pass
-from sabot.sim.faulty import FAULTS, faulty_pass
 
 from firmware.reader import Reader
 from hil_tests.waveform_picture import draw
 from protocol import cards, words
+from sabot.sim import waveform
+from sabot.sim.disturbed import NOISE, noisy_pass
+from sabot.sim.faulty import FAULTS, faulty_pass
 
 _ROOT = Path(__file__).resolve().parents[1]
 _BATCH = 250

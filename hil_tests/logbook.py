@@ -4,12 +4,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from hil_tests.dealer import Hand, logged
 from sabot.logger import Logger, Watcher
 from sabot.rounds import Round, rounds_of
 from sabot.store import Filter, Store
 from sabot.verify import Summary, verify
-
-from hil_tests.dealer import Hand, logged
 
 _TIMEOUT_S = 60.0
 _POLL_S = 0.02

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from sabot.sim.disturbed import NOISE
-from sabot.sim.faulty import FAULTS
 
 from hil_tests import accuracy
 from hil_tests.waveform_picture import draw
+from sabot.sim.disturbed import NOISE
+from sabot.sim.faulty import FAULTS
 
 _PASSES = 500
 _FAULTS = 100

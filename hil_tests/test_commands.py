@@ -1,14 +1,14 @@
 import time
 
 import pytest
-from sabot.client import Client
-from sabot.errors import CommandRefused
-from sabot.ports import Port
-from sabot.wire import Event
 
 from hil_tests import dealer
 from hil_tests.targets import Target
 from protocol import games, messages
+from sabot.client import Client
+from sabot.errors import CommandRefused
+from sabot.ports import Port
+from sabot.wire import Event
 
 
 def _events(client: Client, until: str) -> list[Event]:

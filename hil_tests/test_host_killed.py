@@ -5,13 +5,12 @@ import sys
 import time
 from pathlib import Path
 
-from sabot.rounds import rounds_of
-from sabot.store import Filter, Store
-from sabot.verify import Summary, verify
-
 from hil_tests import dealer
 from hil_tests.dealer import logged
 from hil_tests.targets import Target
+from sabot.rounds import rounds_of
+from sabot.store import Filter, Store
+from sabot.verify import Summary, verify
 
 KILLS = 12
 _END_TIMEOUT_S = 60.0

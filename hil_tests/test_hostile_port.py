@@ -5,14 +5,14 @@ import time
 from pathlib import Path
 
 import pytest
-from sabot import wire
-from sabot.errors import WrongVersion
-from sabot.session import Session
 
 from hil_tests import dealer
 from hil_tests.logbook import Logbook
 from hil_tests.targets import Target
 from protocol import VERSION, cbor, frame, messages
+from sabot import wire
+from sabot.errors import WrongVersion
+from sabot.session import Session
 
 _FLOOD_BYTES = 400_000
 

@@ -1,11 +1,10 @@
 from pathlib import Path
 
-from sabot.store import Filter
-from sabot.verify import Summary, verify
-
 from hil_tests import dealer
 from hil_tests.logbook import Logbook
 from hil_tests.targets import Target
+from sabot.store import Filter
+from sabot.verify import Summary, verify
 
 
 def test_a_host_that_comes_after_two_shoes_of_cards_is_told_just_which_events_are_gone(

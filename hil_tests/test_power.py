@@ -3,14 +3,14 @@ import time
 from pathlib import Path
 
 import pytest
-from sabot.client import Client
-from sabot.ports import Port
-from sabot.store import Filter
-from sabot.verify import Summary, verify
 
 from hil_tests import dealer
 from hil_tests.logbook import Logbook
 from hil_tests.targets import Target
+from sabot.client import Client
+from sabot.ports import Port
+from sabot.store import Filter
+from sabot.verify import Summary, verify
 
 _REST_S = 4.0
 

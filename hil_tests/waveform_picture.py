@@ -5,6 +5,7 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
+
 from sabot.sim.waveform import SAMPLE_RATE_HZ
 
 matplotlib.use("Agg")  # a file, no screen

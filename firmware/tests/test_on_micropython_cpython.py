@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from sabot.sim.process import interpreter
 
 _ROOT = Path(__file__).resolve().parents[2]

@@ -15,6 +15,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+
+from protocol import messages
+from protocol.frame import FrameReader
 from sabot import wire
 from sabot.client import Client
 from sabot.logger import Logger, Watcher
@@ -24,9 +27,6 @@ from sabot.sim.dealer import Dealer
 from sabot.sim.deck import shuffled
 from sabot.sim.process import HEAP_BYTES, SimulatedShoe, interpreter
 from sabot.store import Store
-
-from protocol import messages
-from protocol.frame import FrameReader
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SECONDS = 2.0

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from protocol import cards
 from sabot.sim.bench import Outputs
 from sabot.sim.process import SimulatedShoe
 from sabot.sim.waveform import blank_samples, pass_samples
-
-from protocol import cards
 
 
 class SimTarget:

@@ -14,6 +14,7 @@ from sabot.session import ASK_PAUSE_S, Received, Session
 
 ATTACH_TIMEOUT_S = 5.0
 _HELLO_EVERY_S = 0.1
+_BAD_LINE_PATIENCE = 9  # times the time-out, where a shoe is heard through much noise
 _COMMAND_EVERY_S = 0.1
 _COMMAND_TIMEOUT_S = 10.0
 _QUIET_S = 0.02
@@ -102,8 +103,9 @@ class Client:
 
     def _attach(self, timeout_s: float) -> Mapping[str, Any]:
         deadline = time.monotonic() + timeout_s
+        last = deadline + _BAD_LINE_PATIENCE * timeout_s
         asked_s = 0.0
-        while time.monotonic() < deadline:
+        while time.monotonic() < min(deadline, last):
             if time.monotonic() - asked_s >= _HELLO_EVERY_S:
                 asked_s = time.monotonic()
                 self._session.hello()

@@ -104,10 +104,16 @@ def rounds_of(unit: str, events: Iterable[Event]) -> Iterator[Round]:
 
 
 def time_text(unix_ms: int | None) -> str | None:
-    """ISO 8601 in UTC with milliseconds, as "2026-11-21T20:15:03.250Z"."""
+    """ISO 8601 in UTC with milliseconds, as "2026-11-21T20:15:03.250Z".
+
+    What is in no calendar comes as "146140482000000000 ms".
+    """
     if unix_ms is None:
         return None
-    moment = datetime.fromtimestamp(unix_ms / 1000, UTC)
+    try:
+        moment = datetime.fromtimestamp(unix_ms / 1000, UTC)
+    except (ValueError, OverflowError, OSError):  # a host may have set any clock
+        return f"{unix_ms} ms"
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -264,7 +264,7 @@ def _wrong_with(ended: Round, shoe: _ShoeCheck, last: wire.Event) -> Iterator[st
         ("Player's natural", last.fields["player_natural"], _is_natural(ended.player)),
         ("Banker's natural", last.fields["banker_natural"], _is_natural(ended.banker)),
         ("order", ", ".join(shoe.positions), ", ".join(_positions(ended))),
-        ("decision", ", ".join(shoe.decisions), ", ".join(_decisions(ended))),
+        ("decision", ", ".join(shoe.decisions) or "none", ", ".join(_decisions(ended))),
     ):
         if told != right:
             yield f"{name} is {told} in the log, {right} by the cards"

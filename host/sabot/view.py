@@ -62,9 +62,14 @@ def outcome_text(ended: Round) -> Text:
     return Text(ended.winner + (" *" if ended.natural else ""), style=_STYLE[ended.winner])
 
 
+def plain(text: str) -> Text:
+    """What a shoe said of itself: no markup in it, and nothing that steers a terminal."""
+    return Text("".join(c if c.isprintable() else repr(c)[1:-1] for c in text))
+
+
 def round_line(ended: Round) -> Text:
     """A round as one line."""
-    line = Text(f"{ended.unit} shoe {ended.shoe} round {ended.round:>2}  ")
+    line = plain(f"{ended.unit} shoe {ended.shoe} round {ended.round:>2}  ")
     line.append_text(_padded(Text("P ") + hand_text(ended.player, ended.player_total), 20))
     line.append_text(_padded(Text("B ") + hand_text(ended.banker, ended.banker_total), 20))
     return line.append_text(outcome_text(ended))
@@ -78,7 +83,7 @@ def rounds_table(rounds: Sequence[Round], *, units: bool = True) -> Table:
         table.add_column(name, justify="right" if name in ("shoe", "round") else "left")
     for ended in rounds:
         cells: list[RenderableType] = [
-            ended.unit,
+            plain(ended.unit),
             str(ended.shoe),
             str(ended.round),
             local_time(ended.ended_unix_ms),
@@ -109,7 +114,10 @@ def local_time(unix_ms: int | None) -> str:
     """A time in the zone of this machine, to the second."""
     if unix_ms is None:
         return "no clock"
-    return datetime.fromtimestamp(unix_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    try:
+        return datetime.fromtimestamp(unix_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):  # a host may have set any clock
+        return f"{unix_ms} ms"
 
 
 def print_objects(objects: Iterable[Mapping[str, Any]], how: Output) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from sabot.sim.process import SimulatedShoe
 from sabot.store import Store
-
 from tests.helpers import FirmwareLog, shuffled_names, stored
 
 

@@ -7,15 +7,15 @@ from functools import lru_cache
 from typing import Any
 
 import cbor2
-from sabot import wire
-from sabot.session import Record
-from sabot.store import Row
-from sabot.verify import Finding, Summary, verify_unit
 
 from firmware.dealing import BETTING, BETWEEN, DEALING, ENDED, KEY, LID, Dealing
 from firmware.recorder import Recorder
 from protocol import cards, events, games, words
 from protocol.schema import Shape
+from sabot import wire
+from sabot.session import Record
+from sabot.store import Row
+from sabot.verify import Finding, Summary, verify_unit
 
 SHAPES = {shape.name: shape for shape in events.KINDS}
 _DEFAULTS: dict[str, Any] = {"text": "", "bytes": b"", "flag": False}

@@ -9,10 +9,9 @@ import time
 import tty
 from collections.abc import Callable
 
-from sabot import wire
-
 from protocol import VERSION, messages
 from protocol.frame import FrameReader
+from sabot import wire
 from tests.helpers import event_bytes, framed
 
 

@@ -8,12 +8,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
 from sabot.cli import app
 from sabot.errors import DatabaseUnusable
 from sabot.ports import Port
 from sabot.store import Store
-from typer.testing import CliRunner
-
 from tests.commands import SABOT, error_line, error_line_here, run, running, short_deck
 from tests.helpers import event_bytes, stored
 from tests.naive_shoe import Answering

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import typer
-from sabot.cli import app
 from typer.testing import CliRunner
 
+from sabot.cli import app
 from tests.commands import run
 
 COMMAND = typer.main.get_command(app)

@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
 from sabot import runtime
 from sabot.cli import app
 from sabot.logger import Logger, Watcher
@@ -17,8 +19,6 @@ from sabot.rounds import Round, rounds_of
 from sabot.sim.process import SimulatedShoe
 from sabot.store import Filter, Store
 from sabot.verify import Summary, verify
-from typer.testing import CliRunner
-
 from tests.commands import (
     KNOWN_ROUNDS,
     SABOT,

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sabot.cli import app
-from sabot.store import Store
 from typer.testing import CliRunner
 
 from protocol import cards
+from sabot.cli import app
+from sabot.store import Store
 from tests.commands import run
-from tests.helpers import FirmwareLog, parsed, shuffled_names, stored
+from tests.helpers import FirmwareLog, event_bytes, parsed, shuffled_names, stored
 
 
 @pytest.fixture(scope="module")
@@ -191,6 +191,20 @@ def test_an_edited_log_does_not(folder: Path, tmp_path: Path) -> None:
     assert lines[0] == "U1 event 3: missing: events 3 to 3 are not in the log"
     assert lines[1].startswith("U2 event 4: changed: ")
     assert lines[2].endswith("2 findings") and len(lines) == 3
+
+
+@pytest.mark.parametrize(
+    "command", ["rounds", "events", "rounds --json", "events --json", "verify"]
+)
+def test_whatever_a_shoe_says_can_be_shown(tmp_path: Path, command: str) -> None:
+    odd = {"unix_ms": (1 << 63) - 1}
+    log = [event_bytes("boot", 1, firmware="[/red]\x1b[2J\n", board="[x", **odd)]
+    log += [event_bytes(kind, n, **odd) for n, kind in ((2, "betting_open"), (3, "result"))]
+    with Store(tmp_path / "log", create=True) as store:
+        store.append("[/unit]", stored(log))
+    done = CliRunner().invoke(app, [*command.split(), "--db", str(tmp_path / "log")])
+    assert done.exit_code == (command == "verify"), done.exception
+    assert "[/unit]" in done.stdout and "\x1b" not in done.stdout
 
 
 def test_a_log_is_read_while_it_is_written(folder: Path, tmp_path: Path) -> None:

@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable
 
 import pytest
+
+from protocol import VERSION, events, games, messages
+from protocol.frame import FrameReader
 from sabot import client as client_module
 from sabot import wire
 from sabot.client import Client
@@ -13,9 +16,6 @@ from sabot.errors import CommandRefused, NoShoe, SabotError, WrongVersion
 from sabot.ports import Port
 from sabot.session import Record
 from sabot.sim.process import SimulatedShoe
-
-from protocol import VERSION, events, games, messages
-from protocol.frame import FrameReader
 from tests.helpers import framed
 from tests.naive_shoe import Answering, NaiveShoe, Relay, answering_shoe
 

@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from sabot.errors import BadDeck
-from sabot.sim import deck
 
 from protocol import cards
+from sabot.errors import BadDeck
+from sabot.sim import deck
 
 WHOLE = [rank + suit for rank in "A23456789TJQK" for suit in "CDHS"] * 8
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from serial.tools import list_ports
+
 from sabot import ports, runtime
 from sabot.errors import NoShoe, PortBusy, PortNotFound, SabotError
 from sabot.ports import Port
-from serial.tools import list_ports
-
 from tests.naive_shoe import Answering
 
 _HOLD = """

@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
 from sabot.cli import app
 from sabot.errors import BadRecording
 from sabot.sim.replay import replay
-from typer.testing import CliRunner
 
 _RECORDINGS = Path(__file__).resolve().parents[2] / "firmware" / "tests" / "samples"
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sabot.rounds import Rounds, rounds_of, time_text
 
 from protocol import words
+from sabot.rounds import Rounds, rounds_of, time_text
 from tests.helpers import FirmwareLog, event_of, parsed
 
 T0 = 1_795_000_000_000
@@ -156,6 +156,11 @@ def test_times_are_iso_8601_in_utc_to_the_millisecond(unix_ms: int) -> None:
     read = datetime.fromisoformat(text)
     assert read - datetime(1970, 1, 1, tzinfo=UTC) == timedelta(milliseconds=unix_ms)
     assert read.tzinfo == UTC and len(text) == len("2026-11-21T20:15:03.250Z")
+
+
+@pytest.mark.parametrize("unix_ms", [1 << 50, 1 << 62, (1 << 64) - 1])
+def test_a_time_that_is_in_no_calendar_is_told_in_milliseconds(unix_ms: int) -> None:
+    assert time_text(unix_ms) == f"{unix_ms} ms"
 
 
 def test_no_clock_is_no_time() -> None:

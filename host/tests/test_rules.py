@@ -3,11 +3,11 @@
 import itertools
 
 import pytest
-from sabot import rules
 
 from firmware import rules as firmware_rules
 from firmware.dealing import BANKER, BETTING, BETWEEN, DEALING, LID, PLAYER, TIE, Dealing
 from protocol import cards, events, games, words
+from sabot import rules
 
 # Pennsylvania, "Mini & Midi Baccarat", the chart "Banker having": (draws, does not draw).
 PENNSYLVANIA = {

@@ -4,13 +4,13 @@ import random
 from collections.abc import Callable
 
 import pytest
-from sabot import wire
-from sabot.errors import WrongVersion
-from sabot.session import ASK_PAUSE_S, Record, Session
 
 from protocol import VERSION, messages
 from protocol.frame import FrameReader
 from protocol.schema import Shape
+from sabot import wire
+from sabot.errors import WrongVersion
+from sabot.session import ASK_PAUSE_S, Record, Session
 from tests.helpers import event_bytes, framed
 from tests.naive_shoe import Line, NaiveShoe
 

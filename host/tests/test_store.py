@@ -13,11 +13,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
 from sabot import store as store_module
 from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
 from sabot.session import Record
 from sabot.store import Filter, Store
-
 from tests.helpers import event_bytes, stored
 
 NOBODY = 65534

@@ -11,8 +11,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sabot.store import Store
 
+from sabot.store import Store
 from tests.helpers import event_bytes, stored
 
 _APPEND = """

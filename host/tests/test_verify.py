@@ -9,9 +9,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from sabot import rules, wire
 
 from protocol import cards
+from sabot import rules, wire
 from tests.helpers import FirmwareLog, Forgery, event_bytes
 
 

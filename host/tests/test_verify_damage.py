@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from sabot import wire
 from sabot.store import Row, Store
 from sabot.verify import Summary, verify
-
 from tests.helpers import FirmwareLog, Forgery, event_bytes, shuffled_names, stored
 
 

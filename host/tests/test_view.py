@@ -9,6 +9,7 @@ from itertools import zip_longest
 
 import pytest
 from rich.console import Console
+
 from sabot import view
 from sabot.rounds import Round
 
@@ -134,6 +135,22 @@ def test_summer_time_is_that_of_the_event_and_not_of_today(zone: pytest.MonkeyPa
 
 def test_no_clock_is_said() -> None:
     assert view.local_time(None) == "no clock"
+
+
+@pytest.mark.parametrize("unix_ms", [1 << 50, 1 << 62, (1 << 64) - 1])
+def test_a_time_that_is_in_no_calendar_is_told_in_milliseconds(unix_ms: int) -> None:
+    assert view.local_time(unix_ms) == f"{unix_ms} ms"
+
+
+@pytest.mark.parametrize("unit", ["[/x]", "[red]U1", "a\x1b[2Jb", "a\nb"])
+def test_what_a_shoe_calls_itself_is_shown_and_nothing_else_happens(unit: str) -> None:
+    console = Console(width=120, file=io.StringIO(), record=True)
+    ended = a_round(unit=unit, winner="tie")
+    console.print(view.rounds_table([ended]))
+    console.print(view.round_line(ended))
+    _, row, line = console.export_text().splitlines()
+    shown = unit.replace("\x1b", "\\x1b").replace("\n", "\\n")
+    assert row.startswith(shown) and line.startswith(shown)
 
 
 OBJECTS = [

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sabot.sim import waveform
 
 import firmware
 from firmware.reader import FOREIGN_SET, NO_CODE, NONE, Reader
 from protocol import cards
+from sabot.sim import waveform
 
 RECORDINGS = Path(firmware.__file__).parent / "tests" / "samples"
 E, A, B, X = 1, 2, 4, 8

@@ -10,10 +10,10 @@ from typing import Any
 
 import cbor2
 import pytest
-from sabot import wire
 
 from protocol import bench, cards, cbor, events, frame, messages, words
 from protocol.schema import SchemaError, Shape
+from sabot import wire
 from tests.helpers import SHAPES, event_bytes, values_of
 
 VECTORS = Path(frame.__file__).parent / "vectors"

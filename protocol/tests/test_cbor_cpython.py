@@ -7,11 +7,11 @@ import cbor2
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sabot import wire
 
 from protocol import bench, cbor, events, frame, messages
 from protocol.schema import SchemaError, Shape
 from protocol.tests.helpers import same, value_of, vectors
+from sabot import wire
 
 _SHAPES = messages.TO_DEVICE + messages.TO_HOST + bench.FROM_BENCH + bench.TO_BENCH
 _BY_NAME = {shape.name: shape for shape in _SHAPES}

@@ -16,7 +16,7 @@ from sabot.logger import RETRIED, Logger, Watcher
 from sabot.ports import Port, PortInfo, attached
 from sabot.rounds import Round
 from sabot.store import Store
-from sabot.view import console, problems, round_line
+from sabot.view import console, plain, problems, round_line
 
 _PROBE_S = 1.0
 _WAIT_S = 0.2
@@ -36,7 +36,7 @@ def ports(as_json: options.Json = False) -> None:
     for name in ("serial", "port", "what", "unit", "firmware", "game", "state"):
         table.add_column(name)
     for each in found:
-        table.add_row(*(str(value or "-") for value in each.values()))
+        table.add_row(*(plain(str(value or "-")) for value in each.values()))
     console.print(table)
 
 

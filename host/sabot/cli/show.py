@@ -13,7 +13,7 @@ from sabot.cli import options
 from sabot.errors import DatabaseUnusable
 from sabot.rounds import Round, rounds_of, time_text
 from sabot.store import Filter, Row, Store
-from sabot.view import Output, console, local_time, print_objects, problems, rounds_table
+from sabot.view import Output, console, local_time, plain, print_objects, problems, rounds_table
 from sabot.wire import Event, WireError
 
 _ROUND_KINDS = ("boot", "betting_open", "card", "result", "round_void", "shoe_ended")
@@ -137,5 +137,6 @@ def _events_table(rows: Iterator[Row]) -> Table:
     for row in rows:
         what = " ".join(f"{name}={value}" for name, value in _fields(row).items())
         numbers = [str(row.shoe), str(row.round)]
-        table.add_row(row.unit, str(row.number), local_time(row.unix_ms), *numbers, row.kind, what)
+        when = local_time(row.unix_ms)
+        table.add_row(plain(row.unit), str(row.number), when, *numbers, row.kind, plain(what))
     return table

@@ -109,6 +109,8 @@ class SimulatedShoe:
     def close(self) -> None:
         """Power off and take everything away but a `state` folder that was given."""
         self.power_off()
+        if self._lock.closed:
+            return  # it was closed before, and its descriptors may be another's by now
         runtime.withdraw(self._name)
         self._errors.close()
         os.close(self._link)
