@@ -20,7 +20,6 @@ class Logbook:
     def __init__(self, folder: Path, ports: Sequence[str], *, once: bool = False) -> None:
         self.store = Store(folder / "log.sqlite", create=True)
         self.attachments: list[str] = []
-        # A second port keeps a single one retried from the start, as many shoes are.
         watcher = Watcher(attached=lambda port, client: self.attachments.append(client.unit))
         self.logger = Logger(self.store, ports, watcher, once=once)
         self.logger.start()
