@@ -24,7 +24,7 @@ typecheck: $(READY) $(TYPINGS)
 bench: $(READY)
 	$(BIN)/python -m hil_tests.bench
 
-# A million passes of each noise level, ten thousand of each fault: about an hour on two cores.
+# A million passes of each noise level, ten thousand of each fault: about half an hour on two cores.
 accuracy: $(READY)
 	$(BIN)/python -m hil_tests.accuracy --passes 1000000
 
