@@ -17,10 +17,14 @@ def run(shoe, shape, values: "list[object]") -> "list[object]":
 
     Returns the message that answers it.
     """
-    if shape is messages.STATUS:
-        return _status(shoe, values[0])
+    if shape.number in _REPORTS:
+        return _REPORTS[shape.number](shoe, values)
     outcome, detail = _HANDLERS[shape.number](shoe, values)
-    return [messages.REPLY.number, values[0], outcome, detail]
+    return _reply(values[0], outcome, detail)
+
+
+def _reply(command_id: object, outcome: int, detail: str) -> "list[object]":
+    return [messages.REPLY.number, command_id, outcome, detail]
 
 
 def _set_clock(shoe, values):
@@ -67,12 +71,12 @@ _HANDLERS = {
 }
 
 
-def _status(shoe, command_id: object) -> "list[object]":
+def _status(shoe, values: "list[object]") -> "list[object]":
     dealing = shoe.dealing
     gc.collect()
     return [
         messages.STATUS_REPORT.number,
-        command_id,
+        values[0],
         shoe.board.ticks_ms(),
         shoe.recorder.unix_ms(),
         dealing.phase,
@@ -86,3 +90,49 @@ def _status(shoe, command_id: object) -> "list[object]":
         shoe.recorder.outbox.unacked(),
         shoe.link.dropped,
     ]
+
+
+def _health(shoe, values: "list[object]") -> "list[object]":
+    health = shoe.health
+    means = [health.mean_permille(channel) for channel in range(len(words.CHANNELS))]
+    head = [messages.HEALTH_REPORT.number, values[0], health.cards]
+    return head + means + [health.dirty, shoe.board.overruns] + shoe.calibration
+
+
+def _next_pass(shoe, values: "list[object]") -> "list[object]":
+    kept = shoe.passes.behind(values[1])
+    report = [messages.PASS_REPORT.number, values[0]]
+    if kept is None:
+        return report + [0, 0, 0, None, None, 0, 0, 0, 0, 0, False]
+    return report + [
+        kept.number,
+        kept.t_ms,
+        kept.fault,
+        kept.card,
+        kept.card_set,
+        kept.speed_mm_s,
+        kept.margin_permille,
+        kept.skew_um,
+        kept.samples,
+        kept.size,
+        kept.cut,
+    ]
+
+
+def _read_pass(shoe, values: "list[object]") -> "list[object]":
+    command_id, number, offset = values[0], int(values[1]), int(values[2])  # type: ignore[arg-type]
+    kept = shoe.passes.get(number)
+    if kept is None:
+        return _reply(command_id, _REFUSED, "pass " + str(number) + " is not kept any more")
+    if offset >= kept.size:
+        return _reply(command_id, _REFUSED, "pass " + str(number) + " has fewer bytes")
+    runs = bytes(kept.runs[offset : offset + messages.MAX_RUN_BYTES])
+    return [messages.PASS_SAMPLES.number, command_id, number, offset, runs]
+
+
+_REPORTS = {
+    messages.STATUS.number: _status,
+    messages.HEALTH.number: _health,
+    messages.NEXT_PASS.number: _next_pass,
+    messages.READ_PASS.number: _read_pass,
+}

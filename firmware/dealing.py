@@ -6,9 +6,14 @@ from the state (`lock_released` here, the rest in panel.py).
 
 Phases (`words.PHASES`): no_shoe - first_burn - burning - betting - dealing - between - betting
 ... ended. An error stops play in any of them until the supervisor's key clears it.
+
+A card of the shoe in play that cannot be read, or is one too many, is *pending*: it stops play
+until the supervisor decides what becomes of it (pending.py), and play goes on from there.
 """
 
-from firmware import rules
+from firmware import pending, rules
+from firmware.inventory import Inventory
+from firmware.pending import Pending
 from protocol import cards, events, words
 
 NO_SHOE, FIRST_BURN, BURNING, BETWEEN, BETTING, DEALING, ENDED = range(len(words.PHASES))
@@ -28,8 +33,15 @@ UNREADABLE = words.ERRORS.index("unreadable")
 LID_OPENED = words.ERRORS.index("lid_opened")
 CUT_CARD_MISPLACED = words.ERRORS.index("cut_card_misplaced")
 TEST_CARD = words.ERRORS.index("test_card")
+CARDS_MISSING = words.ERRORS.index("cards_missing")
+SENSOR_FAULT = words.ERRORS.index("sensor_fault")
+SAMPLES_LOST = words.ERRORS.index("samples_lost")
+
+_DOUBLE_FEED = words.FAULTS.index("double_feed")
+_SENSOR_FAULT = words.FAULTS.index("sensor_fault")
 
 _NEXT = words.BUTTONS.index("next")
+_REVEAL = words.BUTTONS.index("reveal")
 _VOID = words.BUTTONS.index("void")
 _BURN_BUTTON = words.BUTTONS.index("burn")
 LID, KEY, SERVICE = range(len(words.SWITCHES))
@@ -37,6 +49,8 @@ LID, KEY, SERVICE = range(len(words.SWITCHES))
 PLAYER, BANKER, TIE = range(len(words.WINNERS))
 _DRAWS, _STANDS, _NATURAL = range(len(words.ACTIONS))
 _BY_BUTTON, _BY_CARD = range(len(words.CLOSED_BY))
+_BY_CUT_CARD = words.END_REASONS.index("cut_card")
+_BY_SUPERVISOR = words.END_REASONS.index("supervisor")
 
 _NO_LIMIT = -1
 _NO_FIGURES = (0, 0, 0, 0)
@@ -58,7 +72,7 @@ class Dealing:
         self.phase = NO_SHOE
         self.error = NO_ERROR
         self.fault = 0
-        """With the error `unreadable`: place in `words.FAULTS`."""
+        """With the errors `unreadable` and `sensor_fault`: place in `words.FAULTS`."""
         self.lid_open = False
         self.key_on = False
         self.player: "list[int]" = []
@@ -66,8 +80,8 @@ class Dealing:
         self.winner = -1
         """Place in `words.WINNERS` once the round is decided."""
         self.burn_left = 0
-        self.cards = 0
-        """Cards drawn from this shoe of cards, burned and unreadable ones counted."""
+        self.inventory = Inventory()
+        self.pending = Pending()
         self.rounds = 0
         """Rounds that got a result in this shoe of cards."""
         self.rounds_left = _NO_LIMIT
@@ -75,7 +89,14 @@ class Dealing:
         self._position = PLAYER_1
         self._after_burning = BETTING
         self._lock_released = False
+        self._second_card = False  # of a double feed, while the first is not settled
+        self._behind_cut = 0
         self._actions: "list[tuple]" = []
+
+    @property
+    def cards(self) -> int:
+        """Cards drawn from this shoe of cards, burned and unreadable ones counted."""
+        return self.inventory.drawn()
 
     def can_change_game(self) -> bool:
         """Whether no shoe of cards is in play."""
@@ -91,6 +112,22 @@ class Dealing:
 
     lock_released = card_due
 
+    def lock_after(self, card: int) -> bool:
+        """Whether the lock will be released once `card` 0-53, which is passing, is dealt.
+
+        The lock follows this while the end of that card is still in the head, so it changes and
+        allocates nothing: it is done in a millisecond.
+        """
+        if card == cards.CUT_CARD:
+            return self._cut_card_fits()
+        if card == cards.TEST_CARD or not self.card_due() or self.inventory.surplus(card):
+            return False
+        if self.phase == FIRST_BURN:
+            return True
+        if self.phase == BURNING:
+            return self.burn_left > 1 or self._after_burning == BETTING
+        return self._due_behind(card) != _NOT_DUE
+
     def round_open(self) -> bool:
         """Whether a round has begun and has neither a result nor been voided."""
         return self.phase == BETTING or self.phase == DEALING
@@ -99,43 +136,41 @@ class Dealing:
         """Card 0-53 came out. `figures`: speed, margin, skew, samples as in `events.CARD`."""
         if card == cards.TEST_CARD:
             self._fail(TEST_CARD, card)
-        elif card == cards.CUT_CARD:
-            self._cut_card()
-        elif not self.card_due():
-            self._draw(card, _NOT_DUE, figures)
-            self._fail(CARD_NOT_DUE, card)
-        elif self.phase == FIRST_BURN:
-            self._draw(card, _BURN_FIRST, figures)
-            self.burn_left = rules.burn_count(card)
-            self._say(events.BURN, self.burn_left)
-            self._burn_until(BETTING)
-        elif self.phase == BURNING:
-            self._draw(card, _BURN, figures)
-            self._burned()
         else:
-            if self.phase == BETTING:
-                self._close_betting(_BY_CARD)
-            self._draw(card, self._position, figures)
-            hand = self.player if words.POSITIONS[self._position][0] == "p" else self.banker
-            hand.append(card)
-            self._after_card()
+            self._named(card, figures, False)
         return self._done()
 
-    def pass_failed(self, fault: int, samples: int) -> list:
+    def pass_failed(self, fault: int, figures: "tuple[int, int, int, int]" = _NO_FIGURES) -> list:
         """Something came out that is no readable card; `fault` as in `words.FAULTS`."""
-        if self.phase == BETTING and self.card_due():
-            self._close_betting(_BY_CARD)
-        self._say(events.UNREADABLE, fault, self._due_position(), samples)
-        if self.phase != NO_SHOE:
-            self.cards += 1
+        stopped = self.error
+        position = self._position_of_next()
+        self._say(events.UNREADABLE, fault, position, *figures)
         self._fail(UNREADABLE, None, fault)
+        if not self.can_change_game():
+            self.inventory.pass_failed(fault)
+            if not stopped:
+                self.pending.begin(words.FAULTS[fault], position)
+                self._second_card = fault == _DOUBLE_FEED
+        return self._done()
+
+    def sensor_failed(self) -> list:
+        """A channel of the head cannot be right although no card passes."""
+        self._fail(SENSOR_FAULT, None, _SENSOR_FAULT)
+        return self._done()
+
+    def samples_lost(self) -> list:
+        """The head was not read in time: nobody knows what passed."""
+        self._fail(SAMPLES_LOST)
         return self._done()
 
     def pressed(self, button: int) -> list:
         """A button of `words.BUTTONS` was pressed."""
         self._say(events.BUTTON, button)
-        if button == _VOID and self.key_on:
-            self._void()
+        if self.pending.waits():
+            if self.key_on and not self.lid_open:
+                self._decide(button)
+        elif button == _VOID and self.key_on:
+            self._void("supervisor")
         elif self.error or self.lid_open:
             pass
         elif button == _NEXT and self.phase == BETWEEN:
@@ -160,8 +195,10 @@ class Dealing:
         elif switch == KEY:
             self._say(events.KEY, on)
             self.key_on = on
-            if on:
-                self._go_on()
+            if self.pending.waits():
+                self.pending.forget()
+            elif on:
+                self._clear_error()
         else:
             self._say(events.SERVICE, on)
         return self._done()
@@ -170,6 +207,8 @@ class Dealing:
         self._actions.append((shape, self.shoe, self.round, values))
 
     def _done(self) -> list:
+        if self._second_card and not self.error:
+            self._stop_for_second_card()
         released = self.lock_released()
         if released != self._lock_released:
             self._lock_released = released
@@ -180,8 +219,10 @@ class Dealing:
 
     def _load_shoe(self) -> None:
         self.shoe += 1
-        self.round = self.rounds = self.cards = 0
+        self.round = self.rounds = 0
         self.rounds_left = _NO_LIMIT
+        self._second_card = False
+        self.inventory.load(self.game.decks)
         self.phase = FIRST_BURN
         self._clear_hands()
         self._say(events.SHOE_LOADED, self.game.decks, self.game.name, self.card_set)
@@ -192,10 +233,50 @@ class Dealing:
         self.winner = -1
         self._position = PLAYER_1
 
-    def _draw(self, card: int, position: int, figures: "tuple[int, int, int, int]") -> None:
-        if self.phase != NO_SHOE:
-            self.cards += 1
-        self._say(events.CARD, card, position, *figures)
+    def _named(self, card: int, figures: "tuple[int, int, int, int]", by_hand: bool) -> None:
+        """Card 0-52 came out: it is dealt, or stops play as one too many."""
+        if card == cards.CUT_CARD:
+            self._cut_card()
+            return
+        surplus = NO_ERROR if self.can_change_game() else self.inventory.surplus(card)
+        if surplus and not self.error:
+            position = self._position_of_next()
+            self._fail(surplus, card)
+            self.pending.begin_read(words.ERRORS[surplus], position, card, figures, by_hand)
+            return
+        self._deal(card, figures, by_hand)
+        if surplus:
+            self._fail(surplus, card)
+
+    def _deal(self, card: int, figures: "tuple[int, int, int, int]", by_hand: bool) -> None:
+        position = self._position_of_next()
+        self._draw(card, position, figures, by_hand)
+        if position == _NOT_DUE:
+            self._fail(CARD_NOT_DUE, card)
+        elif position == _BURN_FIRST:
+            self.burn_left = rules.burn_count(card)
+            self._say(events.BURN, self.burn_left)
+            self._burn_until(BETTING)
+        elif position == _BURN:
+            self._burned()
+        else:
+            due = self._due_behind(card)
+            hand = self.player if words.POSITIONS[position][0] == "p" else self.banker
+            hand.append(card)
+            self._after_card(due)
+
+    def _draw(
+        self, card: int, position: int, figures: "tuple[int, int, int, int]", by_hand: bool
+    ) -> None:
+        if not self.can_change_game():
+            self.inventory.count(card)
+        self._say(events.CARD, card, position, *figures, by_hand)
+
+    def _position_of_next(self) -> int:
+        """What the card that comes out now is due as; the first of a round closes betting."""
+        if self.phase == BETTING and self.card_due():
+            self._close_betting(_BY_CARD)
+        return self._due_position()
 
     def _due_position(self) -> int:
         if not self.card_due():
@@ -226,39 +307,52 @@ class Dealing:
         self.phase = DEALING
         self._say(events.BETTING_CLOSED, by)
 
-    def _after_card(self) -> None:
+    def _due_behind(self, card: int) -> int:
+        """As what the next card is due once `card` lies in its hand; _NOT_DUE ends the round."""
         position = self._position
         if position < BANKER_2:
-            self._position = position + 1
-        elif position == BANKER_2:
-            self._after_two_each()
-        elif position == PLAYER_3:
-            self._decide_banker(self.player[2])
-        else:
-            self._result()
+            return position + 1
+        if position == BANKER_3:
+            return _NOT_DUE
+        banker = rules.total_of(self.banker)
+        third = card
+        if position == BANKER_2:
+            player = rules.total_of(self.player)
+            banker = rules.total_with(banker, card)
+            if rules.is_natural(player) or rules.is_natural(banker):
+                return _NOT_DUE
+            if rules.player_draws(self.game, player):
+                return PLAYER_3
+            third = rules.NO_CARD
+        return BANKER_3 if rules.banker_draws(self.game, banker, third) else _NOT_DUE
 
-    def _after_two_each(self) -> None:
+    def _after_card(self, due: int) -> None:
+        """A card lies in its hand: tell what the rules decided, go on to what is `due`."""
+        position = self._position
+        if position == BANKER_2:
+            self._tell_of_two_each(due)
+        elif position == PLAYER_3:
+            self._tell_of_banker(due)
+        if due == _NOT_DUE:
+            self._result()
+        else:
+            self._position = due
+
+    def _tell_of_two_each(self, due: int) -> None:
         player, banker = rules.total_of(self.player), rules.total_of(self.banker)
         if rules.is_natural(player) or rules.is_natural(banker):
             for hand, total in ((PLAYER, player), (BANKER, banker)):
                 action = _NATURAL if rules.is_natural(total) else _STANDS
                 self._say(events.DECISION, hand, action, total)
-            self._result()
-        elif rules.player_draws(self.game, player):
+        elif due == PLAYER_3:
             self._say(events.DECISION, PLAYER, _DRAWS, player)
-            self._position = PLAYER_3
         else:
             self._say(events.DECISION, PLAYER, _STANDS, player)
-            self._decide_banker(rules.NO_CARD)
+            self._tell_of_banker(due)
 
-    def _decide_banker(self, player_third: int) -> None:
-        total = rules.total_of(self.banker)
-        if rules.banker_draws(self.game, total, player_third):
-            self._say(events.DECISION, BANKER, _DRAWS, total)
-            self._position = BANKER_3
-        else:
-            self._say(events.DECISION, BANKER, _STANDS, total)
-            self._result()
+    def _tell_of_banker(self, due: int) -> None:
+        action = _DRAWS if due == BANKER_3 else _STANDS
+        self._say(events.DECISION, BANKER, action, rules.total_of(self.banker))
 
     def _result(self) -> None:
         player, banker = rules.total_of(self.player), rules.total_of(self.banker)
@@ -279,17 +373,29 @@ class Dealing:
         if self.rounds_left > 0:
             self.rounds_left -= 1
         if self.rounds_left == 0:
-            self._end_shoe(words.END_REASONS.index("cut_card"))
+            self._end_shoe(_BY_CUT_CARD)
 
     def _end_shoe(self, reason: int) -> None:
         self.phase = ENDED
-        self._say(events.SHOE_ENDED, reason, self.rounds, self.cards)
+        inventory = self.inventory
+        self._say(events.SHOE_ENDED, reason, self.rounds, inventory.drawn())
+        counts = bytes(inventory.counts)
+        self._say(events.COMPOSITION, counts, inventory.unread, inventory.expected())
+        if reason == _BY_CUT_CARD and self._behind_cut > self.game.cut_from_end:
+            self._fail(CARDS_MISSING)
+
+    def _cut_card_fits(self) -> bool:
+        return self.card_due() and self.round_open() and self.rounds_left == _NO_LIMIT
 
     def _cut_card(self) -> None:
-        misplaced = not (self.card_due() and self.round_open()) or self.rounds_left != _NO_LIMIT
+        misplaced = not self._cut_card_fits()
         if self.rounds_left == _NO_LIMIT:
             within_round = self.phase == DEALING and self.player
             self.rounds_left = 1 + self.game.rounds_after_cut if within_round else 1
+            drawn = self.inventory.drawn()
+            if self._second_card:
+                drawn -= 1  # it came out with the cut card, and lay behind it
+            self._behind_cut = self.inventory.expected() - drawn
         self._say(events.CUT_CARD, self.rounds_left)
         if misplaced:
             self._fail(CUT_CARD_MISPLACED, cards.CUT_CARD)
@@ -300,29 +406,64 @@ class Dealing:
             self.error = error
             self.fault = fault
 
-    def _clear_error(self) -> int:
-        """Clear the error that shows; returns it. With the lid open it stays."""
+    def _clear_error(self) -> None:
+        """Clear the error that shows. With the lid open it stays."""
         error = self.error
         if not error or self.lid_open:
-            return NO_ERROR
+            return
         self.error = NO_ERROR
         self.fault = 0
+        self.pending.end()
         self._say(events.ERROR_CLEARED, error)
-        return error
 
-    def _go_on(self) -> None:
-        if self._clear_error() == UNREADABLE:
-            if self.round_open():
-                self._void_round("unreadable")
-            elif self.phase == BURNING:
-                self._burned()  # it lies face down with the others
+    def _stop_for_second_card(self) -> None:
+        """The first card of a double feed is settled: now the one that came with it."""
+        self._second_card = False
+        if not self.can_change_game():
+            position = self._position_of_next()
+            self._fail(UNREADABLE, None, _DOUBLE_FEED)
+            self.pending.begin(pending.SECOND_CARD, position)
 
-    def _void(self) -> None:
+    def _decide(self, button: int) -> None:
+        """The supervisor's buttons, while a card is pending."""
+        if button == _NEXT:
+            self.pending.step()
+        elif button == _BURN_BUTTON:
+            self.pending.step_suit()
+        elif button == _VOID:
+            self._resolve(pending.VOID)
+        elif button == _REVEAL and self.pending.is_chosen():
+            self._resolve(self.pending.choice())
+
+    def _resolve(self, resolution: int) -> None:
+        """Do what the supervisor decided about the pending card; go on from there."""
+        error, fault, waiting = self.error, self.fault, self.pending
+        position, entered = waiting.position, waiting.entered()
+        card, figures, by_hand = waiting.card, waiting.figures, waiting.by_hand
+        self._say(events.RESOLVED, error, fault, position, resolution)
+        self._clear_error()
+        if resolution == pending.ENTERED:
+            if error == UNREADABLE:
+                self.inventory.named(fault)
+            self._named(entered, _NO_FIGURES, True)
+        elif resolution == pending.AS_READ:
+            self._deal(card, figures, by_hand)
+        elif card != pending.NONE:  # put aside; it has come out all the same
+            self._draw(card, _NOT_DUE, figures, by_hand)
+        elif resolution == pending.DRAWN_AGAIN:
+            self.inventory.drawn_again(fault)
+        elif resolution == pending.UNSEEN and position == _BURN:
+            self._burned()
+        if resolution == pending.VOID:
+            self._void("unreadable" if error == UNREADABLE else "supervisor")
+
+    def _void(self, reason: str) -> None:
+        self._second_card = False
         self._clear_error()
         if self.round_open():
-            self._void_round("supervisor")
+            self._void_round(reason)
         elif not self.can_change_game():
-            self._end_shoe(words.END_REASONS.index("supervisor"))
+            self._end_shoe(_BY_SUPERVISOR)
 
     def _void_round(self, reason: str) -> None:
         self._say(events.ROUND_VOID, words.VOID_REASONS.index(reason))

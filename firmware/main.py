@@ -1,9 +1,16 @@
 """Where the shoe begins: the board starts this module and never gets it back."""
 
 import asyncio
+import gc
 
-from firmware.boards import this_board
-from firmware.shoe import Shoe
+# What loading leaves behind is collected as it comes, and the largest pieces come first:
+# otherwise the heap ends up in pieces too small for anything.
+_LOADING_BYTES = 4096
+gc.threshold(_LOADING_BYTES)  # type: ignore[attr-defined]
+
+import firmware.buffers  # noqa: E402, F401
+from firmware.boards import this_board  # noqa: E402
+from firmware.shoe import Shoe  # noqa: E402
 
 
 def main() -> None:
@@ -11,7 +18,9 @@ def main() -> None:
     board = this_board()
     board.set_lock(False)
     try:
-        asyncio.run(Shoe(board).run())
+        shoe = Shoe(board)
+        gc.threshold(-1)  # type: ignore[attr-defined]
+        asyncio.run(shoe.run())
     except (Exception, KeyboardInterrupt) as error:
         board.set_lock(False)
         board.show("OUT OF SERVICE\n" + str(error))

@@ -9,14 +9,14 @@ _LENGTH_SIZE = 2
 
 
 class Outbox:
-    """A ring of `capacity` bytes for events numbered without gaps from `first_number`."""
+    """`ring` is the room for events, which are numbered without gaps from `first_number`."""
 
-    def __init__(self, capacity: int, first_number: int) -> None:
-        self._ring = bytearray(capacity)
-        self._view = memoryview(self._ring)
+    def __init__(self, ring: bytearray, first_number: int) -> None:
+        self._ring = ring
+        self._view = memoryview(ring)
         self._head = 0  # where the oldest event lies
         self._tail = 0  # where the next one will
-        self._end = capacity  # nothing lies behind this; the ring goes on at 0
+        self._end = len(ring)  # nothing lies behind this; the ring goes on at 0
         self._cursor = 0  # where the next event to be sent lies
         self.first_held = first_number
         """Number of the oldest event held; `next_number` where none is."""

@@ -1,6 +1,6 @@
 """What the lamps and the display show: pure functions of the dealing's state."""
 
-from firmware import dealing, rules
+from firmware import dealing, pending, rules
 from protocol import cards, words
 
 COLUMNS = 16
@@ -16,7 +16,15 @@ _TITLES = (
 _WINNERS = ("PLAYER WINS", "BANKER WINS", "TIE HAND")
 _ERRORS = (
     "", "CARD NOT DUE", "", "LID OPENED", "CUT CARD MISPLCD", "TEST CARD",
+    "SURPLUS COPY", "CARD TOO MANY", "CARDS MISSING", "SENSOR FAULT", "SAMPLES LOST",
 )  # fmt: skip
+_CHOICES = {
+    pending.NONE: "CARD --",
+    pending.AS_READ: "AS READ",
+    pending.DRAWN_AGAIN: "DRAW AGAIN",
+    pending.UNSEEN: "UNSEEN",
+}
+_NOT_DUE = words.POSITIONS.index("not_due")
 
 NO_HOST = "NO HOST"
 LOG_BEHIND = "LOG BEHIND"
@@ -35,8 +43,15 @@ def lamps_of(state: dealing.Dealing) -> int:
     return lit
 
 
-def text_of(state: dealing.Dealing, link: str) -> str:
-    """The display's ROWS lines, newlines between them. `link` says how the host listens."""
+def text_of(state: dealing.Dealing, link: str, notice: str = "") -> str:
+    """The display's ROWS lines, newlines between them. `link` says how the host listens,
+    `notice` what else somebody should know; it gives way to an error.
+
+    With a card pending and the supervisor's key on they are what the supervisor needs: what is
+    wrong, as what the card was due, the hands, the choice, and what each button does now.
+    """
+    if state.pending.waits() and state.key_on and not state.lid_open:
+        return "\n".join(_of_supervisor(state))
     return "\n".join(
         (
             _title(state),
@@ -44,11 +59,39 @@ def text_of(state: dealing.Dealing, link: str) -> str:
             _hand("P", state.player),
             _hand("B", state.banker),
             _outcome(state),
-            _error(state),
+            _error(state) or notice,
             _remedy(state),
             link,
         )
     )
+
+
+def _of_supervisor(state: dealing.Dealing) -> "tuple[str, ...]":
+    waiting = state.pending
+    has_rank = 0 <= waiting.rank() < len(cards.RANKS)
+    void = "VOID ENDS ROUND" if state.round_open() else "VOID ENDS SHOE"
+    return (
+        "STOP " + words.POSITIONS[waiting.position].upper().replace("_", " "),
+        _error(state),
+        _hand("P", state.player),
+        _hand("B", state.banker),
+        _choice(waiting),
+        "NEXT RANK" if has_rank else "NEXT CHOOSES",
+        "BURN SUIT" if has_rank else "",
+        "REVEAL OK  VOID" if waiting.is_chosen() else void,
+    )
+
+
+def _choice(waiting: pending.Pending) -> str:
+    choice = waiting.choice()
+    if choice == pending.DRAWN_AGAIN and waiting.position == _NOT_DUE:
+        return "NOT COUNTED"  # nothing will be drawn in its place
+    if choice != pending.ENTERED:
+        return _CHOICES[choice]
+    rank, suit = waiting.rank(), waiting.suit()
+    if rank == len(cards.RANKS):
+        return "CUT CARD"
+    return "CARD " + cards.RANKS[rank] + ("-" if suit == pending.NONE else cards.SUITS[suit])
 
 
 def _title(state: dealing.Dealing) -> str:
@@ -73,9 +116,12 @@ def _outcome(state: dealing.Dealing) -> str:
 
 
 def _error(state: dealing.Dealing) -> str:
+    waiting = state.pending
     if state.error == dealing.UNREADABLE:
-        return words.FAULTS[state.fault].upper().replace("_", " ")
-    return _ERRORS[state.error]
+        name = words.FAULTS[state.fault].upper().replace("_", " ")
+        return name + " 2ND" if waiting.second else name
+    name = _ERRORS[state.error]
+    return name + " " + cards.name_of(waiting.card) if waiting.card != pending.NONE else name
 
 
 def _remedy(state: dealing.Dealing) -> str:

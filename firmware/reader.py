@@ -6,24 +6,18 @@ else is a fault with a name (card code specification, "What real passes look lik
 """
 
 from firmware import scan
-from firmware.marks import Marks
+from firmware.marks import SYMBOLS, Marks
+from firmware.scan import COVERED as _COVERED
 from firmware.scan import SAMPLE_RATE_HZ as SAMPLE_RATE_HZ
-from firmware.scan import A, B, E, Scanner, X
+from firmware.scan import E, Scanner, X
 from protocol import cards, words
 
 _SAMPLE_US = 1000000 // scan.SAMPLE_RATE_HZ
 _PITCH_UM = 3500
-_MARK_UM = 2000
-# 1000 over a mark's and a gap's share of the pitch: products stay small integers on the device.
-_PERMILLE_OF_MARK = 1000 * _PITCH_UM // _MARK_UM
-_PERMILLE_OF_GAP = 1000 * _PITCH_UM // (_PITCH_UM - _MARK_UM)
+# 1000 pitches over 2.5 mm, from the last mark's end to the card's, and over 12 mm, from E to X.
+_PERMILLE_OF_TAIL = 1400
+_PERMILLE_OF_EXIT = 291
 
-_FLICKER_SAMPLES = 8
-
-_SURE_OFF_PERCENT = 25
-_ON_OF_STRONG_PERCENT = 60
-_ON_OF_USUAL_PERCENT = 55
-_NARROW_PITCH_PERCENT = 65  # of the pitch usual there: a mark that does not belong
 # Behind the last mark the card's end comes at 2.5 mm, 71 % of a pitch.
 _SHORT_TAIL_PERCENT = 25
 _LONG_TAIL_PERCENT = 150
@@ -44,6 +38,8 @@ FOREIGN_SET = words.FAULTS.index("foreign_set")
 JAM = words.FAULTS.index("jam")
 SENSOR_FAULT = words.FAULTS.index("sensor_fault")
 
+NO_CARD = -1
+
 
 class Pass:
     """What went through the sensor head: a card or a fault, and the figures behind it."""
@@ -51,18 +47,22 @@ class Pass:
     def __init__(self) -> None:
         self.fault = NONE
         """Place in `words.FAULTS`; `none` means that `card` was read."""
-        self.card = -1
+        self.card = NO_CARD
         """0-53 where there is no fault."""
         self.card_set = -1
         """0-12 where the code was good."""
         self.speed_mm_s = 0
-        """Mean over the marks; 0 where there were not 14."""
+        """Mean over the marks; 0, as the figures that follow, where there were not 14."""
         self.margin_permille = 0
         """Least width of a mark or a gap, in thousandths of its nominal share of the pitch."""
         self.skew_um = 0
         """Largest distance between the leading edges of tracks A and B in one mark."""
         self.samples = 0
-        """Samples that the pass lasted."""
+        """Samples that the pass lasted; 0 for a fault of the sensor head with no card in it."""
+        self.permille = [0] * len(words.CHANNELS)
+        """How each channel saw the card, 1000 as printed and built; 0 where it tells nothing.
+        A, B: mean time of a mark on that track. E: from the last mark's end to the card's. X:
+        from the card's leaving E to its leaving X."""
 
 
 class Reader:
@@ -73,156 +73,99 @@ class Reader:
         self.passed = Pass()
         """The last pass; overwritten by the next one."""
         self.ended = False
-        """Whether the last `read` stopped because a pass ended."""
-        self._scanner = Scanner()
+        """Whether the last `read` stopped because a pass ended, or was given up."""
+        self.known = NO_CARD
+        """The card that is passing, from its last mark on until its pass has ended. Until then
+        nothing is sure: two cards may be leaving, or one that is going to be pushed back."""
+        self.scanner = Scanner()
         self._marks = Marks()
-        self._symbols = bytearray(cards.MARK_COUNT)
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the head is covered or disturbed so that nothing can be read."""
+        return self.scanner.blocked
 
     def read(self, data: "bytearray | bytes", at: int, end: int) -> int:
-        """Read samples from `data[at:end]` until a pass ends, or to the end.
+        """Read samples from `data[at:end]` until a pass ends or a card gets known, or to the end.
 
-        Returns the index behind what was read. Where it is `end` and `ended` is false, no
-        pass ended; else `passed` tells of one.
+        Returns the index behind what was read. Where `ended` is true, `passed` tells of a pass.
         """
-        at = self._scanner.scan(data, at, end)
-        self.ended = self._scanner.ended
-        if self.ended:
-            self._judge()
-        return at
+        self.ended = False
+        scanner = self.scanner
+        while True:
+            at = scanner.scan(data, at, end)
+            why = scanner.why
+            if not why:
+                return at
+            if why == scan.MARK_GONE:
+                if self.known == NO_CARD:
+                    self._look_early()
+                    if self.known != NO_CARD:
+                        return at
+            else:
+                self.known = NO_CARD
+                self.ended = True
+                self._judge(why)
+                return at
 
-    def _judge(self) -> None:
-        passed = self.passed
-        passed.samples = self._scanner.lasted
-        passed.card = passed.card_set = -1
-        passed.speed_mm_s = passed.margin_permille = passed.skew_um = 0
-        passed.fault = self._verdict()
+    def samples_lost(self) -> None:
+        """Samples are missing from here on: what is passing, if anything, cannot be read."""
+        self.known = NO_CARD
+        self.scanner.give_up()
 
-    def _verdict(self) -> int:
-        scanner, marks = self._scanner, self._marks
-        if scanner.still or self._stood_still():
-            return JAM
-        if self._channel_stuck():
-            return SENSOR_FAULT
+    def _look_early(self) -> None:
+        """What the card is, should its pass end as a card's does."""
+        scanner, marks = self.scanner, self._marks
+        if scanner.levels[scanner.count - 1] & _COVERED != _COVERED:
+            return
         marks.find(scanner)
-        if not self._ever(X):
-            return SENSOR_FAULT if marks.count == cards.MARK_COUNT else PUSHED_BACK
-        if not self._ever(E):
+        if marks.count == SYMBOLS and marks.sure() and marks.evenly_pitched():
+            message = cards.decode_marks(marks.symbols)
+            if message >= 0 and message // cards.CARD_COUNT == self.card_set:
+                self.known = message % cards.CARD_COUNT
+
+    def _judge(self, why: int) -> None:
+        passed, marks = self.passed, self._marks
+        passed.samples = self.scanner.lasted
+        passed.card = NO_CARD
+        passed.card_set = -1
+        passed.speed_mm_s = passed.margin_permille = passed.skew_um = 0
+        for i in range(len(passed.permille)):
+            passed.permille[i] = 0
+        marks.count = 0
+        if why == scan.STUCK or why == scan.CHATTER:
+            passed.fault = SENSOR_FAULT
+            return
+        marks.find(self.scanner)
+        if marks.count == SYMBOLS:
+            self._measure()
+        passed.fault = self._verdict(why)
+
+    def _verdict(self, why: int) -> int:
+        marks = self._marks
+        if marks.always_on():
             return SENSOR_FAULT
-        if self._last_covered() & E:
+        if why == scan.STOOD_STILL:
+            return JAM
+        if not marks.ever_on(X):
+            return SENSOR_FAULT if marks.count == SYMBOLS else PUSHED_BACK
+        if not marks.ever_on(E):
+            return SENSOR_FAULT
+        if marks.left_last() & E:
             return PUSHED_BACK
         if not marks.count:
             return NO_CODE
-        if marks.count < cards.MARK_COUNT:
+        if marks.count < SYMBOLS:
             return BAD_CODE
         tail = self._tail_percent()
-        if marks.count > cards.MARK_COUNT:
+        if marks.count > SYMBOLS:
             return DOUBLE_FEED if tail > _SECOND_CARD_TAIL_PERCENT else BAD_CODE
-        sure = self._symbols_sure()
-        if sure and self._came_stop_first():
+        message = cards.decode_marks(marks.symbols) if marks.sure() else cards.NOT_A_CODE
+        if message == cards.REVERSED:
             return REVERSED
         if _LONG_TAIL_PERCENT < tail < _PAUSE_TAIL_PERCENT:
             return DOUBLE_FEED
-        if not sure or tail < _SHORT_TAIL_PERCENT or not self._evenly_pitched():
-            return BAD_CODE
-        return self._decode()
-
-    def _stood_still(self) -> bool:
-        """Whether nothing moved for too long but a flicker of a few samples, which noise makes."""
-        scanner = self._scanner
-        since = i = 0
-        while i < scanner.count:
-            flickers = (
-                0 < i < scanner.count - 1
-                and scanner.levels[i + 1] == scanner.levels[i - 1]
-                and scanner.times[i + 1] - scanner.times[i] <= _FLICKER_SAMPLES
-            )
-            if flickers:
-                i += 2
-                continue
-            if scanner.times[i] - since > scan.STILL_SAMPLES:
-                return True
-            since = scanner.times[i]
-            i += 1
-        return False
-
-    def _channel_stuck(self) -> bool:
-        """Whether track A or B was never off."""
-        scanner = self._scanner
-        always = A | B
-        for i in range(scanner.count - 1):
-            if scanner.times[i + 1] - scanner.times[i] > 1:
-                always &= scanner.levels[i]
-        return always != 0
-
-    def _ever(self, channel: int) -> bool:
-        scanner = self._scanner
-        for i in range(scanner.count):
-            if scanner.levels[i] & channel:
-                return True
-        return False
-
-    def _last_covered(self) -> int:
-        """Which photo-interrupters the card left last."""
-        scanner = self._scanner
-        for i in range(scanner.count - 1, -1, -1):
-            covered = scanner.levels[i] & scan.COVERED
-            if covered:
-                return covered
-        return 0
-
-    def _tail_percent(self) -> int:
-        """From the 14th mark's end to the card's, in hundredths of the last pitch."""
-        scanner, marks = self._scanner, self._marks
-        card_end = 0
-        for i in range(scanner.count - 1):
-            if scanner.levels[i] & E:
-                card_end = scanner.times[i + 1]
-        last = cards.MARK_COUNT - 1
-        pitch = max(1, self._usual_pitch(last - 1))
-        return 100 * (card_end - marks.ends[last]) // pitch
-
-    def _usual_pitch(self, at: int) -> int:
-        """The middle one of three pitches around the one behind mark `at`."""
-        begins = self._marks.begins
-        at = min(max(at, 1), cards.MARK_COUNT - 3)
-        one = begins[at] - begins[at - 1]
-        two = begins[at + 1] - begins[at]
-        three = begins[at + 2] - begins[at + 1]
-        return max(min(one, two), min(max(one, two), three))
-
-    def _evenly_pitched(self) -> bool:
-        begins = self._marks.begins
-        for i in range(cards.MARK_COUNT - 1):
-            pitch = begins[i + 1] - begins[i]
-            if 100 * pitch < _NARROW_PITCH_PERCENT * self._usual_pitch(i):
-                return False
-        return True
-
-    def _symbols_sure(self) -> bool:
-        """Whether each mark is surely on or off each track; `_symbols` says on which.
-
-        A track is held against the stronger one of the same mark, for width and holes differ
-        from mark to mark; and against what is usual, for a pause makes one track too strong.
-        """
-        marks = self._marks
-        for i in range(cards.MARK_COUNT):
-            on_a, on_b = marks.on_a[i], marks.on_b[i]
-            strong, weak, usual = max(on_a, on_b), min(on_a, on_b), marks.widths[i]
-            if 100 * weak <= _SURE_OFF_PERCENT * min(strong, usual):
-                self._symbols[i] = 0 if on_a > on_b else 1
-            elif 100 * weak >= min(_ON_OF_STRONG_PERCENT * strong, _ON_OF_USUAL_PERCENT * usual):
-                self._symbols[i] = 2
-            else:
-                return False
-        return True
-
-    def _came_stop_first(self) -> bool:
-        return cards.decode_marks(self._symbols) == cards.REVERSED
-
-    def _decode(self) -> int:
-        self._measure()
-        message = cards.decode_marks(self._symbols)
-        if message == cards.NOT_A_CODE:
+        if message < 0 or tail < _SHORT_TAIL_PERCENT or not marks.evenly_pitched():
             return BAD_CODE
         self.passed.card_set = message // cards.CARD_COUNT
         if self.passed.card_set != self.card_set:
@@ -230,32 +173,23 @@ class Reader:
         self.passed.card = message % cards.CARD_COUNT
         return NONE
 
-    def _measure(self) -> None:
-        begins, ends = self._marks.begins, self._marks.ends
-        last = cards.MARK_COUNT - 1
-        length = begins[last] - begins[0]
-        speed = last * _PITCH_UM * (scan.SAMPLE_RATE_HZ // 1000) // length
-        least = 1000
-        for i in range(last):
-            pitch = max(1, begins[i + 1] - begins[i])
-            mark = (ends[i] - begins[i]) * _PERMILLE_OF_MARK // pitch
-            gap = (begins[i + 1] - ends[i]) * _PERMILLE_OF_GAP // pitch
-            least = min(least, mark, gap)
-        self.passed.speed_mm_s = speed
-        self.passed.margin_permille = least
-        self.passed.skew_um = self._largest_skew() * _SAMPLE_US * speed // 1000
+    def _tail_percent(self) -> int:
+        """From the 14th mark's end to the card's, in hundredths of the last pitch."""
+        marks = self._marks
+        tail = marks.end_at_e() - marks.end_of(SYMBOLS - 1)
+        return 100 * tail // marks.pitch_at(SYMBOLS - 2)
 
-    def _largest_skew(self) -> int:
-        """Samples between the first edges of A and B in a mark on both tracks, at the most."""
-        scanner, marks = self._scanner, self._marks
-        skew = 0
-        mark = 0
-        for i in range(scanner.count - 1):
-            while mark < cards.MARK_COUNT and marks.ends[mark] <= scanner.times[i]:
-                mark += 1
-            if mark == cards.MARK_COUNT:
-                break
-            first = scanner.times[i] == marks.begins[mark]
-            if first and self._symbols[mark] == 2 and scanner.levels[i] & (A | B) != A | B:
-                skew = max(skew, scanner.times[i + 1] - scanner.times[i])
-        return skew
+    def _measure(self) -> None:
+        marks, passed = self._marks, self.passed
+        last = SYMBOLS - 1
+        length = max(1, marks.begin_of(last) - marks.begin_of(0))
+        speed = last * _PITCH_UM * (scan.SAMPLE_RATE_HZ // 1000) // length
+        passed.speed_mm_s = speed
+        passed.margin_permille = marks.margin_permille()
+        passed.skew_um = marks.skew_samples() * _SAMPLE_US * speed // 1000
+        pitch = marks.pitch_at(last - 1)
+        e_end, x_end = marks.end_at_e(), marks.end_at_x()
+        passed.permille[0] = max(0, e_end - marks.end_of(last)) * _PERMILLE_OF_TAIL // pitch
+        passed.permille[1] = marks.a_permille()
+        passed.permille[2] = marks.b_permille()
+        passed.permille[3] = max(0, x_end - e_end) * _PERMILLE_OF_EXIT // pitch

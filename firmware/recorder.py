@@ -20,14 +20,14 @@ _HEADER_SIZE = len(events.HEADER)
 class Recorder:
     """Numbers and encodes the events of one unit. `ticks_ms` tells milliseconds since boot."""
 
-    def __init__(self, store, capacity: int, ticks_ms) -> None:
+    def __init__(self, store, ring: bytearray, ticks_ms) -> None:
         saved = store.load(_NAME)
         self._store = store
         self._ticks_ms = ticks_ms
         self._unix_base_ms: "int | None" = None
         boot, missing, reserved, self.shoe, self.shoe_open = saved or (0, 1, 1, 0, False)
         self.boot = boot + 1
-        self.outbox = Outbox(capacity, reserved)
+        self.outbox = Outbox(ring, reserved)
         self._gap_reason = words.GAP_REASONS.index("queue_full")
         self._gap_first = self._gap_number = 0  # the last gap event: where it begins, its number
         if reserved > missing:

@@ -27,6 +27,11 @@ def total_of(hand: "list[int]") -> int:
     return total % 10
 
 
+def total_with(total: int, card: int) -> int:
+    """The total 0-9 of a hand of `total` and one more card."""
+    return (total + point_of(card)) % 10
+
+
 def is_natural(total: int) -> bool:
     """Whether a total of two cards is a natural (item 10)."""
     return total >= 8

@@ -1,29 +1,37 @@
 """The whole shoe: a board's inputs to the dealing, its actions to the outputs and the link."""
 
 import asyncio
+import gc
 
-from firmware import VERSION, commands, inputs, panel
+from firmware import VERSION, buffers, commands, inputs, panel
 from firmware.build import build_hash
 from firmware.dealing import Dealing
+from firmware.health import NOTHING as NOTHING_DIRTY
+from firmware.health import Health
 from firmware.link import Link
+from firmware.passes import Passes
+from firmware.reader import NO_CARD, Reader
 from firmware.reader import NONE as NO_FAULT
-from firmware.reader import Reader
 from firmware.recorder import Recorder
 from firmware.store import Store
 from protocol import VERSION as PROTOCOL_VERSION
-from protocol import events, frame, games, messages, words
-
-OUTBOX_BYTES = 24 * 1024
-"""Room for the events of 50 to 80 rounds without a host."""
+from protocol import cards, events, frame, games, messages, words
 
 BEHIND_EVENTS = 160
 """Events waiting with a host attached from which the display says so."""
 
 _SAMPLE_BYTES = 512
+_IDLE_MS = 8  # a card at 3 m/s shows its last mark 20 ms after its edge
+_PASSING_MS = 2
+_LAST_MARKS_MS = 1
+_MANY_MARKS = 12
+_COLLECT_MS = 2000
 _TICK_MS = 50
 _REST_MS = 2000
 _FULL_LINE_PAUSE_MS = 1
 _ALARM_MS = 400
+_DONE_MS = 80
+_CALIBRATION = "calibration"
 
 
 class Shoe:
@@ -35,11 +43,19 @@ class Shoe:
         settings: dict = self.store.load("settings") or {}  # type: ignore[assignment]
         saved: bytes = self.store.load("game")  # type: ignore[assignment]
         self.game = games.Game(saved or games.document_of(games.MINI_NAME))
-        self.recorder = Recorder(self.store, OUTBOX_BYTES, board.ticks_ms)
+        self.recorder = Recorder(self.store, buffers.outbox, board.ticks_ms)
         card_set = settings.get("set", 0)
         self.dealing = Dealing(self.game, card_set, self.recorder.shoe)
         self.reader = Reader(card_set)
+        self._runs = memoryview(self.reader.scanner.runs)
+        self.passes = Passes(buffers.recent, buffers.faults)
+        self.health = Health()
+        self._overruns = 0
+        self._to_collect = False
+        self._inputs: "list[int]" = []
         self.link = Link(self.recorder.outbox, self)
+        self.calibration: "list[int | None]" = self.store.load(_CALIBRATION) or [None] * 5  # type: ignore[assignment]
+        """Permille of the four channels that the last test card gave, and when that was."""
         self._build = build_hash(board.ROOT)
         self._samples = bytearray(_SAMPLE_BYTES)
         self._to_send = asyncio.Event()
@@ -107,27 +123,65 @@ class Shoe:
             recorder.save(recorder.shoe, False)
 
     async def _deal(self) -> None:
-        board, reader = self.board, self.reader
-        samples = self._samples
+        board = self.board
         while True:
-            await board.activity()
-            size = board.read_samples(samples)
-            while size:
-                at = 0
-                while at < size:
-                    at = reader.read(samples, at, size)
-                    if reader.ended:
-                        self._card_passed()
-                size = board.read_samples(samples)
+            await board.activity(self._within_ms())
+            self._read_samples()
             change = board.take_input()
             while change != inputs.NONE:
-                self._input_changed(change)
+                self._inputs.append(change)
                 change = board.take_input()
+            # A card that has shown its code but not left the head comes before them.
+            while self._inputs and self.reader.known == NO_CARD:
+                self._input_changed(self._inputs.pop(0))
+            self._check_head()
+            if self._to_collect:
+                # Now, and not while the next card passes: it takes 24 ms on a Pico.
+                self._to_collect = False
+                gc.collect()
 
-    def _card_passed(self) -> None:
-        passed = self.reader.passed
-        if passed.fault != NO_FAULT:
-            self._act(self.dealing.pass_failed(passed.fault, passed.samples))
+    def _within_ms(self) -> int:
+        """How soon samples must be looked at: the lock follows a card's last mark within 5 ms."""
+        scanner = self.reader.scanner
+        if not scanner.in_pass:
+            return _IDLE_MS
+        return _LAST_MARKS_MS if self._last_marks() else _PASSING_MS
+
+    def _last_marks(self) -> bool:
+        """Whether the last marks of a card pass the head: now everything else has time."""
+        scanner = self.reader.scanner
+        gone = scanner.marks_gone >= _MANY_MARKS
+        return gone and scanner.in_pass and self.reader.known == NO_CARD
+
+    async def _cards_first(self) -> None:
+        while self._last_marks():
+            await asyncio.sleep_ms(_LAST_MARKS_MS)
+
+    def _read_samples(self) -> None:
+        board, reader, samples = self.board, self.reader, self._samples
+        size = board.read_samples(samples)
+        while size:
+            at = 0
+            while at < size:
+                was_known = reader.known
+                at = reader.read(samples, at, size)
+                if reader.ended:
+                    self._pass_ended()
+                elif reader.known != was_known:
+                    self._card_known()
+            size = board.read_samples(samples)
+
+    def _card_known(self) -> None:
+        """The lock does now what it will have to do once the card has left."""
+        self._set_lock()
+
+    def _pass_ended(self) -> None:
+        self._to_collect = True
+        passed, dealing = self.reader.passed, self.dealing
+        if not passed.samples:
+            self._sensor_failed()
+        elif passed.card == cards.TEST_CARD and dealing.can_change_game():
+            self._calibrate()
         else:
             figures = (
                 passed.speed_mm_s,
@@ -135,7 +189,46 @@ class Shoe:
                 passed.skew_um,
                 passed.samples,
             )
-            self._act(self.dealing.card_passed(passed.card, figures))
+            if passed.fault == NO_FAULT:
+                self._act(dealing.card_passed(passed.card, figures))
+                self._watch_health()
+            else:
+                self._act(dealing.pass_failed(passed.fault, figures))
+        scanner = self.reader.scanner
+        runs = self._runs[: scanner.close_runs()]
+        self.passes.keep(passed, runs, scanner.cut, self.board.ticks_ms())
+
+    def _sensor_failed(self) -> None:
+        if not self.dealing.error:
+            self._act(self.dealing.sensor_failed())
+
+    def _check_head(self) -> None:
+        if self.board.overruns != self._overruns:
+            self._overruns = self.board.overruns
+            self.reader.samples_lost()
+            self._act(self.dealing.samples_lost())
+        if self.reader.blocked:
+            self._sensor_failed()
+
+    def _watch_health(self) -> None:
+        channel = self.health.add(self.reader.passed.permille)
+        if channel != NOTHING_DIRTY:
+            told = (channel, self.health.mean_permille(channel))
+            self._record(events.CLEAN_SENSOR, told)
+
+    def _calibrate(self) -> None:
+        """The test card has passed with no cards in play: what the head sees of it is kept."""
+        passed = self.reader.passed
+        self.calibration = passed.permille + [self.recorder.unix_ms()]
+        self.store.save(_CALIBRATION, self.calibration)
+        figures = (passed.speed_mm_s, passed.margin_permille, passed.skew_um, passed.samples)
+        self._record(events.CALIBRATED, tuple(passed.permille) + figures)
+        self.board.buzz(_DONE_MS)
+
+    def _record(self, shape, values: tuple) -> None:
+        self.recorder.record(shape, self.dealing.shoe, self.dealing.round, values)
+        self._show()
+        self._to_send.set()
 
     def _input_changed(self, change: int) -> None:
         if change < inputs.BUTTON_COUNT:
@@ -167,7 +260,8 @@ class Shoe:
             recorder.save(dealing.shoe, shoe_open)
 
     def _set_lock(self) -> None:
-        released = self.dealing.lock_released()
+        dealing, passing = self.dealing, self.reader.known
+        released = dealing.lock_released() if passing == NO_CARD else dealing.lock_after(passing)
         if released != self._lock:
             self._lock = released
             self.board.set_lock(released)
@@ -178,10 +272,17 @@ class Shoe:
         if lit != self._lamps:
             self._lamps = lit
             self.board.set_lamps(lit)
-        text = panel.text_of(self.dealing, self._link_words())
+        text = panel.text_of(self.dealing, self._link_words(), self._notice())
         if text != self._text:
             self._text = text
             self.board.show(text)
+
+    def _notice(self) -> str:
+        dirty = self.health.dirty
+        for channel in range(len(words.CHANNELS)):
+            if dirty >> channel & 1:
+                return "CLEAN SENSOR " + words.CHANNELS[channel].upper()
+        return ""
 
     def _link_words(self) -> str:
         if not self.link.listening:
@@ -193,15 +294,18 @@ class Shoe:
     async def _listen(self) -> None:
         while True:
             data = await self.board.read_link()
+            await self._cards_first()
             self.link.feed(data, self.board.ticks_ms())
             self._to_send.set()
 
     async def _talk(self) -> None:
         view = memoryview(self.link.out)
         while True:
+            await self._cards_first()
             size = self.link.fill(self.board.ticks_ms())
             at = 0
             while at < size:
+                await self._cards_first()
                 written = self.board.write_link(view[at:size])
                 at += written
                 # A slow line must not keep the cards waiting.
@@ -215,8 +319,14 @@ class Shoe:
     async def _tick(self) -> None:
         quiet_ms = 0
         last = 0
+        collected_ms = 0
         while True:
             await asyncio.sleep_ms(_TICK_MS)
+            await self._cards_first()
+            collected_ms += _TICK_MS
+            if collected_ms >= _COLLECT_MS and not self.reader.scanner.in_pass:
+                collected_ms = 0
+                self._to_collect = True
             self._show()
             self._to_send.set()
             number = self.recorder.outbox.next_number

@@ -3,17 +3,19 @@
     python -m hil_tests.accuracy [--passes N] [--faults N] [--seed N]
 
 Cards: N passes each of clean, nominal and harsh; faults: N of each. Parallel over the cores.
-Prints a table and the confusion matrix of faults, writes build/accuracy.json and, for passes
+Prints the confusion matrix, writes build/accuracy.json and, for passes
 that came out otherwise than they should, pictures to build/accuracy-NAME.png. Exit code 1
 where a target is missed.
 """
 
 import argparse
+import functools
 import json
 import multiprocessing
+import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,16 +24,18 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from firmware.reader import Reader
-from hil_tests.waveform_picture import draw
 from protocol import cards, words
+from sabot.picture import png
 from sabot.sim import waveform
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import FAULTS, faulty_pass
+from sabot.sim.process import interpreter
 
 _ROOT = Path(__file__).resolve().parents[1]
 _BATCH = 250
+_FAULT = 100  # as reader_under_micropython.py adds to it
 _KEPT_FAILURES = 6
+_PIPE_WIDTH = 120
 _FAULT_NOISE = "nominal"
 
 _RIGHT_AT_LEAST = {"clean": 1.0, "nominal": 0.9995, "harsh": 0.99}
@@ -62,32 +66,46 @@ class Tally:
         return self.outcomes[outcome] / self.passes
 
 
-def read_all(samples: bytes, card_set: int) -> list[str]:
-    """What the reader makes of samples: names of cards and faults."""
-    reader, at, found = Reader(card_set), 0, []
-    while at < len(samples):
-        at = reader.read(samples, at, len(samples))
-        if reader.ended:
-            passed = reader.passed
-            fault = words.FAULTS[passed.fault]
-            found.append(cards.name_of(passed.card) if fault == "none" else fault)
-    return found
+class FirmwareReader:
+    """The reader as it runs in the shoe, in a MicroPython process of its own."""
+
+    def __init__(self) -> None:
+        program = "hil_tests.reader_under_micropython"
+        self._process = subprocess.Popen(
+            [*interpreter(), "-m", program],
+            cwd=_ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for the one that shows the progress
+        )
+
+    def read(self, recordings: Iterable[tuple[int, bytes]]) -> Iterator[list[str]]:
+        """For each recording, with the set of the shoe: names of cards and faults."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        for card_set, samples in recordings:
+            head = bytes([card_set]) + len(samples).to_bytes(4, "little")
+            self._process.stdin.write(head + samples)
+            self._process.stdin.flush()
+            numbers = map(int, self._process.stdout.readline().split())
+            yield [
+                cards.name_of(number) if number < _FAULT else words.FAULTS[number - _FAULT]
+                for number in numbers
+            ]
+
+
+@functools.cache
+def _reader() -> FirmwareReader:
+    return FirmwareReader()
 
 
 def run_batch(task: tuple[str, int, int]) -> tuple[str, Tally]:
     """Make and read `count` passes of one kind: a noise level, or a fault."""
     kind, count, seed = task
     random = np.random.default_rng([seed, *kind.encode()])
+    made = [_made(random, kind) for _ in range(count)]
     tally = Tally()
-    for _ in range(count):
-        card_set = int(random.integers(cards.SET_COUNT))
-        if kind in NOISE:
-            card = int(random.integers(cards.CARD_COUNT))
-            levels, wanted = noisy_pass(random, NOISE[kind], card, card_set), cards.name_of(card)
-        else:
-            levels, wanted = faulty_pass(random, NOISE[_FAULT_NOISE], kind, card_set), kind
-        samples = waveform.pack(levels)
-        found = read_all(samples, card_set)
+    found_in = _reader().read((card_set, samples) for _, card_set, samples in made)
+    for (wanted, _, samples), found in zip(made, found_in, strict=True):
         right = found == [wanted]
         is_card = [name for name in found if name not in words.FAULTS]
         tally.wrong_cards += any(name != wanted for name in is_card)
@@ -98,6 +116,17 @@ def run_batch(task: tuple[str, int, int]) -> tuple[str, Tally]:
         if not right and len(tally.failures) < _KEPT_FAILURES:
             tally.failures.append((f"{wanted} read as {outcome}", samples))
     return kind, tally
+
+
+def _made(random: np.random.Generator, kind: str) -> tuple[str, int, bytes]:
+    """A pass: what it must be read as, the set of the shoe, its samples."""
+    card_set = int(random.integers(cards.SET_COUNT))
+    if kind in NOISE:
+        card = int(random.integers(cards.CARD_COUNT))
+        levels, wanted = noisy_pass(random, NOISE[kind], card, card_set), cards.name_of(card)
+    else:
+        levels, wanted = faulty_pass(random, NOISE[_FAULT_NOISE], kind, card_set), kind
+    return wanted, card_set, waveform.pack(levels)
 
 
 def batches(passes: int, faults: int, seed: int) -> Iterator[tuple[str, int, int]]:
@@ -138,27 +167,34 @@ def missed(tallies: dict[str, Tally]) -> list[str]:
     return lines
 
 
+def matrix(tallies: dict[str, Tally], title: str) -> Table:
+    """The confusion matrix: a row for each kind of pass, a column for each outcome."""
+    table = Table(title=title, box=None, padding=(0, 1, 0, 0))
+    table.add_column("made")
+    table.add_column("passes", justify="right")
+    for name in ("right card", "wrong card", *FAULTS, "several or none"):
+        table.add_column(name.replace("_", "\n").replace(" ", "\n"), justify="right")
+    table.add_column("right", justify="right")
+    for kind, tally in tallies.items():
+        rest = tally.outcomes.copy()
+        cells = [rest.pop("right", 0), tally.wrong_cards, *(rest.pop(name, 0) for name in FAULTS)]
+        cells.append(max(0, rest.total() - tally.wrong_cards))
+        right = "right" if kind in NOISE else kind
+        share = f"{tally.share(right):.4%}" if tally.passes else "-"
+        shown = [f"{count:,}" if count else "·" for count in cells]
+        table.add_row(kind, f"{tally.passes:,}", *shown, share)
+    return table
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m hil_tests.accuracy")
     parser.add_argument("--passes", type=int, default=100_000, help="of each noise level")
     parser.add_argument("--faults", type=int, default=10_000, help="of each fault")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
     tallies = run(options.passes, options.faults, options.seed, console)
-    table = Table(title=f"seed {options.seed}")
-    for name in ("passes", "how many", "right", "a card that was not there", "else"):
-        table.add_column(name, justify="left" if name in ("passes", "else") else "right")
-    for kind, tally in tallies.items():
-        right = "right" if kind in NOISE else kind
-        rest = ", ".join(
-            f"{outcome} {count}"
-            for outcome, count in tally.outcomes.most_common()
-            if outcome != right
-        )
-        share = f"{tally.share(right):.4%}" if tally.passes else "-"
-        table.add_row(kind, f"{tally.passes:,}", share, str(tally.wrong_cards), rest)
-    console.print(table)
+    console.print(matrix(tallies, f"seed {options.seed}: what was made, and what it was read as"))
     _write(tallies, options.seed, console)
     lines = missed(tallies)
     for line in lines:
@@ -176,7 +212,7 @@ def _write(tallies: dict[str, Tally], seed: int, console: Console) -> None:
     for kind, tally in tallies.items():
         if tally.failures:
             picture = out / f"accuracy-{kind}.png"
-            draw(picture, tally.failures)
+            picture.write_bytes(png(tally.failures))
             console.print(f"Pictures of what came out otherwise: {picture.relative_to(_ROOT)}")
 
 

@@ -14,6 +14,9 @@ from hil_tests.targets import Bench
 _FELT = {0: "0123456789", 1: "0123456789", 2: "0123456789", 3: "012345679", 4: "234567", 5: "4567"}
 _FELT |= {6: "67", 7: ""}
 
+_BEHIND_CUT = 16  # cards of eight decks that may lie behind the cut card
+_MOST_PRESSES = 25
+
 
 def shuffled(seed: int, cut_from_end: int = 16) -> list[str]:
     """Eight decks and a cut card, in an order of this dealer's own."""
@@ -59,11 +62,38 @@ def pips(cards: list[str]) -> int:
     return sum(worth.get(card[0]) if card[0] in worth else int(card[0]) for card in cards) % 10
 
 
+def press_until(bench: Bench, button: str, line: str) -> None:
+    """Press a button until the display's fifth line, the choice, begins with `line`."""
+    for _ in range(_MOST_PRESSES):
+        if bench.outputs.display[4].startswith(line):
+            return
+        bench.press(button)
+    raise AssertionError(f"the display never shows {line!r}: {bench.outputs.display}")
+
+
+def turn_key(bench: Bench) -> None:
+    """The supervisor turns the key, and back."""
+    bench.switch("key_on", True)
+    bench.switch("key_on", False)
+
+
+def enter(bench: Bench, card: str) -> None:
+    """The supervisor enters a card from its face."""
+    bench.switch("key_on", True)
+    if card == "CUT":
+        press_until(bench, "next", "CUT CARD")
+    else:
+        press_until(bench, "next", f"CARD {card[0]}")
+        press_until(bench, "burn", f"CARD {card}")
+    bench.press("reveal")
+    bench.switch("key_on", False)
+
+
 class Dealer:
     """Deals a list of cards on a bench, and keeps what must come out of it.
 
     `between_steps` is called before every card and every button, with a word for where the
-    dealer is.
+    dealer is. Every `unreadable_every`-th card cannot be read, and is entered by hand.
     """
 
     def __init__(
@@ -71,11 +101,18 @@ class Dealer:
         bench: Bench,
         cards: list[str],
         between_steps: Callable[[str], None] = lambda where: None,
+        *,
+        unreadable_every: int = 0,
     ) -> None:
         self.hands: list[Hand] = []
+        self.entered: list[str] = []
+        """Cards that were entered by hand, burned ones too."""
         self.ended = False
         self._bench = bench
         self._cards: Iterator[str] = iter(cards)
+        self._cut_card_too_early = 416 - cards.index("CUT") > _BEHIND_CUT
+        self._unreadable_every = unreadable_every
+        self._pulled = 0
         self._between_steps = between_steps
         self._rounds_left: int | None = None
 
@@ -110,7 +147,10 @@ class Dealer:
             self._rounds_left -= 1
             self.ended = self._rounds_left == 0
         if self.ended:
-            assert shown.title == "SHOE ENDED", shown
+            if self._cut_card_too_early:
+                assert (shown.title, shown.display[5]) == ("STOP", "CARDS MISSING"), shown
+                turn_key(self._bench)
+            assert self._bench.outputs.title == "SHOE ENDED", shown
         else:
             self._press("result")
         return hand
@@ -132,7 +172,14 @@ class Dealer:
         self._between_steps(where)
         assert self._bench.outputs.lock_released, f"the lock holds a card that is due ({where})"
         card = next(self._cards)
-        self._bench.pull(card)
+        self._pulled += 1
+        if self._unreadable_every and self._pulled % self._unreadable_every == 0:
+            shown = self._bench.pull_unreadable()
+            assert (shown.title, shown.lock_released) == ("STOP", False), shown
+            enter(self._bench, card)
+            self.entered.append(card)
+        else:
+            self._bench.pull(card)
         return card
 
     def _press(self, where: str) -> None:

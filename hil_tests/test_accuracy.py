@@ -1,11 +1,8 @@
-"""A short run of `make accuracy`, at its targets; pictures of failures are drawn."""
-
-from pathlib import Path
+"""A short run of `make accuracy`, at its targets."""
 
 import pytest
 
 from hil_tests import accuracy
-from hil_tests.waveform_picture import draw
 from sabot.sim.disturbed import NOISE
 from sabot.sim.faulty import FAULTS
 
@@ -32,7 +29,11 @@ def test_a_missed_target_is_told_and_a_wrong_card_is_one() -> None:
     assert "1 named as a card that was not there" in accuracy.missed({"harsh": tally})[-1]
 
 
-def test_failures_are_drawn(tmp_path: Path) -> None:
-    picture = tmp_path / "failures.png"
-    draw(picture, [("7H read as bad_code", bytes(400)), ("KC", b"\x11" * 100)])
-    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+def test_the_matrix_has_every_pass_in_its_row_once() -> None:
+    tally = accuracy.Tally(wrong_cards=2)
+    tally.outcomes.update({"right": 90, "bad_code": 4, "jam+7H": 3, "nothing": 1, "KC": 2})
+    table = accuracy.matrix({"harsh": tally}, "")
+    rows = [next(iter(column.cells)) for column in table.columns]
+    counts = [int(cell) for cell in rows[2:-1] if cell != "·"]
+    assert rows[:2] == ["harsh", "100"] and rows[-1] == "90.0000%"
+    assert counts == [90, 2, 4, 4] and sum(counts) == 100

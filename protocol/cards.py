@@ -23,6 +23,14 @@ _CHECK = (
 )
 """The check part of the extended ternary Golay code [12, 6, 6]."""
 
+# The rows of _CHECK, a column in every five bits: six digits sum up to 24 at the most, and six
+# columns to a small integer of the device.
+_CHECK_BITS = 5
+_CHECK_MASK = 31
+_CHECK_ROWS = tuple(
+    [sum([row[j] << _CHECK_BITS * j for j in range(DIGIT_COUNT)]) for row in _CHECK]
+)
+
 NOT_A_CODE, REVERSED = -1, -2
 """What `decode_marks` says of marks that are no code, and of a code that came stop first."""
 
@@ -65,15 +73,15 @@ def decode_marks(marks: "bytearray | list[int]") -> int:
     first, last = marks[0], marks[MARK_COUNT - 1]
     if first != _START or last != _STOP:
         return REVERSED if first == _STOP and last == _START else NOT_A_CODE
-    message = 0
-    for i in range(1, DIGIT_COUNT + 1):
-        message = 3 * message + marks[i]
+    message = checks = 0
+    for i in range(DIGIT_COUNT):
+        digit = marks[1 + i]
+        message = 3 * message + digit
+        checks += digit * _CHECK_ROWS[i]
     for j in range(DIGIT_COUNT):
-        check = 0
-        for i in range(DIGIT_COUNT):
-            check += marks[1 + i] * _CHECK[i][j]
-        if check % 3 != marks[1 + DIGIT_COUNT + j]:
+        if (checks & _CHECK_MASK) % 3 != marks[1 + DIGIT_COUNT + j]:
             return NOT_A_CODE
+        checks >>= _CHECK_BITS
     return message if message < CARD_COUNT * SET_COUNT else NOT_A_CODE
 
 

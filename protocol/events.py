@@ -46,10 +46,20 @@ CARD = Shape(
         ("margin_permille", "uint"),  # least mark or gap, against its nominal share of the pitch
         ("skew_um", "uint"),  # largest distance between the edges of tracks A and B
         ("samples", "uint"),  # that the pass lasted, 50 us each
+        ("by_hand", "flag"),  # entered by the supervisor; then the four figures are 0
     ),
 )
 UNREADABLE = Shape(
-    11, "unreadable", (("fault", "fault"), ("position", "position"), ("samples", "uint"))
+    11,
+    "unreadable",
+    (
+        ("fault", "fault"),
+        ("position", "position"),
+        ("speed_mm_s", "uint"),  # 0, as the next two, where the pass does not tell
+        ("margin_permille", "uint"),
+        ("skew_um", "uint"),
+        ("samples", "uint"),
+    ),
 )
 DECISION = Shape(12, "decision", (("hand", "hand"), ("action", "action"), ("total", "uint")))
 RESULT = Shape(
@@ -81,9 +91,46 @@ CLOCK_SET = Shape(20, "clock_set", (("before_unix_ms", "uint?"),))
 GAP = Shape(21, "gap", (("first", "uint"), ("last", "uint"), ("reason", "gap_reason")))
 GAME_LOADED = Shape(22, "game_loaded", (("game", "text"), ("sha256", "bytes")))
 IDENTIFIED = Shape(23, "identified", ())
+RESOLVED = Shape(
+    24,
+    "resolved",
+    (
+        ("error", "error"),  # `unreadable`, `surplus_copy` or `card_too_many`
+        ("fault", "fault"),
+        ("position", "position"),  # that the card was due as
+        ("resolution", "resolution"),
+    ),
+)
+COMPOSITION = Shape(
+    25,
+    "composition",
+    (
+        ("counts", "bytes"),  # 52: how many of card 0, 1, ... 51 came out of this shoe of cards
+        ("unread", "uint"),  # cards that came out and that nobody has named
+        ("expected", "uint"),  # cards in as many decks as were loaded
+    ),
+)
+CLEAN_SENSOR = Shape(
+    26, "clean_sensor", (("channel", "channel"), ("mean_permille", "uint"))
+)  # the mean over hundreds of cards has left its bounds
+CALIBRATED = Shape(
+    27,
+    "calibrated",
+    (
+        ("e_permille", "uint"),  # as in the message `health_report`
+        ("a_permille", "uint"),
+        ("b_permille", "uint"),
+        ("x_permille", "uint"),
+        ("speed_mm_s", "uint"),
+        ("margin_permille", "uint"),
+        ("skew_um", "uint"),
+        ("samples", "uint"),
+    ),
+)
 
 KINDS = (
     BOOT, LID, KEY, SERVICE, BUTTON, SHOE_LOADED, BURN, BETTING_OPEN, BETTING_CLOSED, CARD,
     UNREADABLE, DECISION, RESULT, ROUND_VOID, LOCK, ERROR, ERROR_CLEARED, CUT_CARD, SHOE_ENDED,
-    CLOCK_SET, GAP, GAME_LOADED, IDENTIFIED,
+    CLOCK_SET, GAP, GAME_LOADED, IDENTIFIED, RESOLVED, COMPOSITION, CLEAN_SENSOR,
+    CALIBRATED,
 )  # fmt: skip

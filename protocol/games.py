@@ -32,9 +32,11 @@ MINI = {
     ],
     "banker_draws_if_player_stood": [0, 1, 2, 3, 4, 5],
     "rounds_after_cut": 1,
+    "cut_from_end": 16,
 }
 """Draws: items 9 and 10, "Player Hand Rules" and "Banker Hand Rules" of the source. The
-rounds after a cut card within a round are common practice."""
+rounds after a cut card within a round, and how many cards lie behind it at the most, are common
+practice."""
 
 KNOWN = (MINI,)
 
@@ -80,6 +82,7 @@ class Game:
             value["banker_draws_if_player_stood"], "banker_draws_if_player_stood"
         )
         self.rounds_after_cut = _number(value, "rounds_after_cut", 0, 2)
+        self.cut_from_end = _number(value, "cut_from_end", 1, 104)
 
 
 def document_of(name: str) -> bytes:

@@ -16,6 +16,11 @@ IDENTIFY = Shape(17, "identify", (("id", "uint"),))
 STATUS = Shape(18, "status", (("id", "uint"),))
 READ_EVENTS = Shape(19, "read_events", (("id", "uint"), ("first", "uint")))
 LOAD_GAME = Shape(20, "load_game", (("id", "uint"), ("document", "bytes")))
+HEALTH = Shape(21, "health", (("id", "uint"),))
+NEXT_PASS = Shape(22, "next_pass", (("id", "uint"), ("behind", "uint")))
+"""Asks for `pass_report` of the first pass kept whose number is above `behind`."""
+READ_PASS = Shape(23, "read_pass", (("id", "uint"), ("pass", "uint"), ("offset", "uint")))
+"""Asks for `pass_samples` of a pass that is kept, from that byte of its runs on."""
 
 # The answer to `hello` comes in three short frames: on a bad line a long one may never arrive.
 WELCOME = Shape(
@@ -74,8 +79,59 @@ STATUS_REPORT = Shape(
         ("frames_dropped", "uint"),
     ),
 )
+HEALTH_REPORT = Shape(
+    73,
+    "health_report",
+    (
+        ("id", "uint"),
+        ("cards", "uint"),  # read since the start of the unit, that the four means are over
+        # Means over hundreds of cards, 1000 as printed or built. A and B: time that a mark is
+        # seen on that track; E: from the last mark to the card's end; X: from E to X.
+        ("e_permille", "uint"),
+        ("a_permille", "uint"),
+        ("b_permille", "uint"),
+        ("x_permille", "uint"),
+        ("dirty", "uint"),  # bit n: the n-th of `words.CHANNELS` has left its bounds
+        ("overruns", "uint"),  # times that samples were lost, since the start
+        # Of the last test card, null where there was none.
+        ("calibrated_e_permille", "uint?"),
+        ("calibrated_a_permille", "uint?"),
+        ("calibrated_b_permille", "uint?"),
+        ("calibrated_x_permille", "uint?"),
+        ("calibrated_unix_ms", "uint?"),  # null also where no clock was set
+    ),
+)
+PASS_REPORT = Shape(
+    74,
+    "pass_report",
+    (
+        ("id", "uint"),
+        ("pass", "uint"),  # counted since the start; 0: none is kept above `behind`
+        ("t_ms", "uint"),  # its end, since the start
+        ("fault", "fault"),
+        ("card", "card?"),  # null where there is a fault
+        ("set", "uint?"),  # null where there was no good code
+        ("speed_mm_s", "uint"),
+        ("margin_permille", "uint"),
+        ("skew_um", "uint"),
+        ("samples", "uint"),
+        ("bytes", "uint"),  # of its runs
+        ("cut", "flag"),  # there were more runs than are kept of one pass
+    ),
+)
+PASS_SAMPLES = Shape(
+    75,
+    "pass_samples",
+    (("id", "uint"), ("pass", "uint"), ("offset", "uint"), ("runs", "bytes")),
+)
+"""Runs of equal samples, at most MAX_RUN_BYTES. A run is one byte, level in the high and length
+1-15 in the low half; with length 0 there, the length follows in two bytes, the lower first."""
 
-TO_DEVICE = (HELLO, ACK, SET_CLOCK, IDENTIFY, STATUS, READ_EVENTS, LOAD_GAME)
+MAX_RUN_BYTES = 400
+
+TO_DEVICE = (
+    HELLO, ACK, SET_CLOCK, IDENTIFY, STATUS, READ_EVENTS, LOAD_GAME, HEALTH, NEXT_PASS, READ_PASS,
+)  # fmt: skip
 TO_HOST = (
     WELCOME,
     WRONG_VERSION,
@@ -86,6 +142,9 @@ TO_HOST = (
     STATUS_REPORT,
     FIRMWARE,
     GAME,
+    HEALTH_REPORT,
+    PASS_REPORT,
+    PASS_SAMPLES,
 )
 
 HEARTBEAT_MS = 1000

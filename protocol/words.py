@@ -36,8 +36,21 @@ FAULTS = (
 
 ERRORS = (
     "none", "card_not_due", "unreadable", "lid_opened", "cut_card_misplaced", "test_card",
+    "surplus_copy", "card_too_many", "cards_missing", "sensor_fault", "samples_lost",
 )  # fmt: skip
-"""What stops play until the supervisor's key clears it."""
+"""What stops play until the supervisor's key clears it.
+
+`surplus_copy`: one more of a card than there are decks; `sensor_fault`: a channel of the head
+that cannot be right although no card passes; `samples_lost`: nobody read the head in time.
+"""
+
+RESOLUTIONS = ("entered", "as_read", "drawn_again", "unseen", "void")
+"""What the supervisor decided about a card that stopped play: entered from its face; taken as
+it was read; put aside or left in the shoe, and the next one drawn in its place; left face down,
+unseen; the round voided."""
+
+CHANNELS = ("e", "a", "b", "x")
+"""The four outputs of the sensor head, in the order of their bits."""
 
 VOID_REASONS = ("supervisor", "unreadable", "restart")
 END_REASONS = ("cut_card", "supervisor", "restart")
@@ -61,6 +74,8 @@ ENUMERATIONS = {
     "closed_by": CLOSED_BY,
     "fault": FAULTS,
     "error": ERRORS,
+    "resolution": RESOLUTIONS,
+    "channel": CHANNELS,
     "void_reason": VOID_REASONS,
     "end_reason": END_REASONS,
     "gap_reason": GAP_REASONS,

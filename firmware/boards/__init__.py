@@ -5,8 +5,9 @@ A board owns its pins and ports. What the firmware asks of it:
 - `NAME`, `ROOT` (the folder above firmware/), `storage` (a folder to keep documents in),
   `unit` (the unit's id), `reset_cause` (place in `words.RESET_CAUSES`)
 - `ticks_ms()`: milliseconds since the start, never wrapping
-- `await activity()`: returns when there may be samples or input
+- `await activity(within_ms)`: returns when there may be samples or input, samples so soon
 - `read_samples(buf)`: bytes of sensor samples put into `buf`, as firmware/reader.py reads them
+- `overruns`: how often samples were lost because nobody read them in time
 - `take_input()`: the next change of a button or a switch, as in firmware/inputs.py
 - `set_lock(released)`, `set_lamps(lit)`, `show(text)`, `buzz(ms)`
 - `await read_link()`: some bytes from the host; `write_link(view)`: how many it could take

@@ -55,8 +55,8 @@ SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
 
 _PIN_OF = {part: (gpio, level) for gpio, part, level in PINS}
 
-_STEP_MS = 2
 _LOOK_MS = 5
+_LINE_MS = 3  # of the display
 _SETTLED_LOOKS = 4  # contacts bounce for less than 20 ms
 _HALT_STEP_MS = 50
 
@@ -136,18 +136,18 @@ class Board:
         self._ticks_ms = now
         return self._elapsed_ms
 
-    async def activity(self) -> None:
+    async def activity(self, within_ms: int) -> None:
         if not self._sampling:
             # Not before somebody reads: the shoe's own start takes longer than the ring lasts.
             self._sampling = True
             self._sampler.start()
         while True:
-            await asyncio.sleep_ms(_STEP_MS)
-            self._step()
+            await asyncio.sleep_ms(within_ms)
+            self._step(within_ms)
             if self._change != inputs.NONE or self._sampler.waiting():
                 return
 
-    def _step(self) -> None:
+    def _step(self, within_ms: int) -> None:
         now = time.ticks_ms()
         if time.ticks_diff(now, self._looked_ms) >= _LOOK_MS:
             self._looked_ms = now
@@ -156,7 +156,8 @@ class Board:
                 self._change = self._debouncer.take()
         if self._buzzing and time.ticks_diff(now, self._quiet_ms) >= 0:
             self._silence()
-        self._display.refresh()
+        if within_ms > _LINE_MS:  # otherwise the lock would wait for it
+            self._display.refresh()
 
     def _levels(self) -> int:
         levels = 0

@@ -21,6 +21,8 @@ _SHAPES = {shape.number: shape for shape in bench.FROM_BENCH}
 class Board:
     NAME = "sim"
     ROOT = "."
+    overruns = 0
+    """Samples come in messages and wait there: none is ever lost."""
 
     def __init__(self) -> None:
         descriptor, self.storage, self.unit, cause = sys.argv[1:5]
@@ -43,7 +45,7 @@ class Board:
     def ticks_ms(self) -> int:
         return time.ticks_diff(time.ticks_ms(), self._start_ms)  # 62 bits here: no wrap to mind
 
-    async def activity(self) -> None:
+    async def activity(self, within_ms: int) -> None:
         """One message of the bench at a time, so that its order is kept."""
         while not self._bench_messages:
             if self._idle_told != self._taken:

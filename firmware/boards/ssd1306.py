@@ -15,7 +15,7 @@ ADDRESS = 0x3C
 _GLYPH = 8  # pixels, both ways: framebuf's own font
 _WIDTH = COLUMNS * _GLYPH
 _ALL_ROWS = (1 << ROWS) - 1
-_REST = 1000
+_REST = 250
 """Refreshes from a failure to the next attempt: about 2 s."""
 
 # The first byte of a write says what the others are.

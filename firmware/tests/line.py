@@ -41,7 +41,7 @@ class Line:
     """A link, the outbox behind it, and what the host sees of both."""
 
     def __init__(self, capacity=6000):
-        self.outbox = Outbox(capacity, 1)
+        self.outbox = Outbox(bytearray(capacity), 1)
         self.device = _Device(self.outbox)
         self.link = Link(self.outbox, self.device)
         self.reader = frame.FrameReader()

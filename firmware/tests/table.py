@@ -2,9 +2,11 @@
 
 Inputs and events are written as text: "lid+ lid- AC" opens and closes the lid and pulls the
 ace of clubs, "?jam" is a pass that failed; "card AC player_1" is the event that tells of it.
+"!7H" has the supervisor enter a card from its face, "!again" and the like decide otherwise: the
+supervisor reads the display and presses what it says.
 """
 
-from firmware import dealing
+from firmware import dealing, panel
 from protocol import cards, cbor, games, words
 
 SET = 4
@@ -38,29 +40,46 @@ NOT_IN_PLAY = ("no shoe", "lid open to load", "ended")
 IN_PLAY = [name for name in SITUATIONS if name not in NOT_IN_PLAY]
 INPUTS = (
     "lid+", "lid-", "key+", "key-", "service+", "service-", "next", "reveal", "void", "burn",
-    "9S", "TH", "CUT", "TEST", "?bad_code",
+    "9S", "TH", "CUT", "TEST", "?bad_code", "?double_feed", "?pushed_back", "?sensor", "?samples",
 )  # fmt: skip
+HANDS = words.BUTTONS + (
+    "key+", "key+", "key-", "lid-", "lid+", "next reveal", "next next next next burn burn reveal",
+)  # fmt: skip
+"""What hands do at random with a card that is pending, so that most of it gets settled."""
+FIGURES = (850, 930, 120, 1765)
+CHOICES = {"as_read": "AS READ", "again": "DRAW AGAIN", "unseen": "UNSEEN", "CUT": "CUT CARD"}
+NOTHING_CHOSEN = "CARD --"
+_MOST_CHOICES = 20
+
+_games = {}
 
 
-def _game(after_cut):
-    document = dict(games.MINI)
-    document["rounds_after_cut"] = after_cut
-    buf = bytearray(games.MAX_DOCUMENT)
-    return games.Game(bytes(buf[: cbor.encode_into(buf, 0, document)]))
-
-
-_GAMES = [_game(after_cut) for after_cut in range(3)]
+def _game(after_cut, decks, cut_from_end):
+    key = after_cut, decks, cut_from_end
+    if key not in _games:
+        document = dict(games.MINI)
+        document["rounds_after_cut"] = after_cut
+        document["decks"] = decks
+        buf = bytearray(games.MAX_DOCUMENT)
+        game = games.Game(bytes(buf[: cbor.encode_into(buf, 0, document)]))
+        game.cut_from_end = cut_from_end
+        _games[key] = game
+    return _games[key]
 
 
 class Table:
-    """A shoe at a table: whatever is done to it, its lock and its rounds are checked."""
+    """A shoe at a table: whatever is done to it, its lock, rounds and counts are checked.
 
-    def __init__(self, inputs="", after_cut=1):
-        self.shoe = dealing.Dealing(_GAMES[after_cut], SET, 7)
+    The cut card may lie anywhere, unless `cut_from_end` says otherwise.
+    """
+
+    def __init__(self, inputs="", after_cut=1, decks=8, cut_from_end=416):
+        self.shoe = dealing.Dealing(_game(after_cut, decks, cut_from_end), SET, 7)
         self.released = False
         self.rounds = 0
         """Results seen so far."""
         self._drawn = None  # the cards of the open round, with their positions
+        self._counts = None  # what came out of the shoe of cards in play, by name
         self.play(inputs)
 
     def play(self, inputs):
@@ -70,13 +89,59 @@ class Table:
             told += self._step(text)
         return told
 
+    def already_out(self, name, copies):
+        """As if so many copies of a card had come out of this shoe of cards before."""
+        card = cards.number_of(name)
+        for _ in range(copies):
+            self.shoe.inventory.count(card)
+        self._counts[card] += copies
+
     def snapshot(self):
         shoe = self.shoe
         return (
             shoe.phase, shoe.error, shoe.fault, shoe.lid_open, shoe.shoe, shoe.round, shoe.cards,
             shoe.rounds, shoe.rounds_left, shoe.burn_left, shoe.winner,
             shoe.player[:], shoe.banker[:], shoe.lock_released(),
+            bytes(shoe.inventory.counts), shoe.inventory.unread, shoe.pending.position,
         )  # fmt: skip
+
+    def display(self):
+        """The lines of the display."""
+        return panel.text_of(self.shoe, panel.HOST).split("\n")
+
+    def choices(self):
+        """What the supervisor, the key turned, can choose: as shown, from the first to the last."""
+        shown = []
+        for _ in range(_MOST_CHOICES):
+            self._press("next")
+            choice = self.display()[4]
+            if choice in shown:
+                assert choice == shown[0], "it goes round"
+                return shown
+            shown.append(choice)
+        raise AssertionError("no end of choices: %s" % shown)
+
+    def _press(self, button):
+        told = self._step(button)
+        assert told == ["button " + button], told
+
+    def _decide(self, what):
+        """The supervisor chooses by the display; what is told when it is accepted."""
+        told = [] if self.shoe.key_on else self._step("key+")
+        if what == "void":
+            return told + self._step("void")
+        shown = CHOICES.get(what, "CARD " + what)
+        if what == "again" and words.POSITIONS[self.shoe.pending.position] == "not_due":
+            shown = "NOT COUNTED"
+        for _ in range(_MOST_CHOICES):
+            if self.display()[4][:6] == shown[:6]:
+                break
+            self._press("next")
+        for _ in cards.SUITS:
+            if self.display()[4] != shown:
+                self._press("burn")
+        assert self.display()[4] == shown, (what, self.display())
+        return told + self._step("reveal")
 
     def _step(self, text):
         shoe = self.shoe
@@ -85,14 +150,26 @@ class Table:
             actions = shoe.switched(switch, text[-1] == "+")
         elif text in words.BUTTONS:
             actions = shoe.pressed(words.BUTTONS.index(text))
+        elif text[0] == "!":
+            return self._decide(text[1:])
+        elif text == "?sensor":
+            actions = shoe.sensor_failed()
+        elif text == "?samples":
+            actions = shoe.samples_lost()
         elif text[0] == "?":
-            actions = shoe.pass_failed(words.FAULTS.index(text[1:]), 1500)
+            actions = shoe.pass_failed(words.FAULTS.index(text[1:]), FIGURES)
         else:
-            actions = shoe.card_passed(cards.number_of(text))
+            card = cards.number_of(text)
+            foretold = shoe.lock_after(card)
+            actions = shoe.card_passed(card, FIGURES)
+            assert shoe.lock_released() == foretold, "the lock was told otherwise before " + text
         told = [told_of(action) for action in actions]
         self._check_lock(text, told)
-        for line in told:
-            self._check_round(line)
+        for i in range(len(told)):
+            self._check_round(told[i])
+            self._check_counts(told[i], actions[i][3])
+            ended = i > 0 and told[i - 1].startswith("shoe_ended")
+            assert ended == told[i].startswith("composition"), told
         return told
 
     def _check_lock(self, text, told):
@@ -107,7 +184,9 @@ class Table:
             assert not self.shoe.error and not self.shoe.lid_open, text
             assert words.PHASES[self.shoe.phase] not in ("no_shoe", "between", "ended"), text
         due = [line for line in told if line.startswith("card ") and "not_due" not in line]
-        assert self.released or not due, (text, told)
+        resolved = [line for line in told if line.startswith("resolved")]
+        assert self.released or resolved or not due, (text, told)
+        assert resolved or "by_hand" not in " ".join(told), (text, told)
         self.released = released
 
     def _check_round(self, line):
@@ -117,7 +196,7 @@ class Table:
             assert drawn is None, "a round within a round"
             self._drawn = []
         elif line.startswith("card ") and line.split()[2] in ROUND:
-            drawn.append(line.split()[1:])
+            drawn.append(line.split()[1:3])
         elif line.startswith("result"):
             plan = plan_of([cards.number_of(name) for name, _ in drawn])
             assert [position for _, position in drawn] == [position for position, _ in plan]
@@ -130,6 +209,19 @@ class Table:
         elif line.startswith("shoe_ended"):
             assert drawn is None, "the shoe ended within a round"
 
+    def _check_counts(self, line, values):
+        """Every card with a name is counted while a shoe of cards is in play, and no other."""
+        if line.startswith("shoe_loaded"):
+            self._counts = [0] * 52
+        elif line.startswith("card ") and self._counts is not None:
+            self._counts[values[0]] += 1
+        elif line.startswith("shoe_ended"):
+            assert values[2] == sum(self._counts) + self.shoe.inventory.unread, line
+        elif line.startswith("composition"):
+            assert values[0] == bytes(self._counts), line
+            assert values[2] == 52 * self.shoe.game.decks, line
+            self._counts = None
+
 
 def told_of(action):
     """An action of the dealing as text; its values must be those of its shape."""
@@ -137,10 +229,15 @@ def told_of(action):
     shape.check(list(values))
     parts = [shape.name]
     for i in range(len(values)):
-        if shape.name == "card" and i == 2:
-            break  # the reader's figures
         value = values[i]
-        kind = shape.fields[i][1].rstrip("?")
+        field, kind = shape.fields[i]
+        if field in ("speed_mm_s", "margin_permille", "skew_um", "samples", "counts"):
+            continue
+        if field == "by_hand":
+            if value:
+                parts.append(field)
+            continue
+        kind = kind.rstrip("?")
         if kind in words.ENUMERATIONS:
             value = words.ENUMERATIONS[kind][value]
         elif kind == "card" and value is not None:

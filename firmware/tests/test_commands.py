@@ -49,7 +49,7 @@ class _Shoe:
         self.link = _Link()
         self.store = Store(folder.path)
         game = games.Game(self.store.load("game") or games.document_of("mini"))
-        self.recorder = Recorder(self.store, 4000, self.board.ticks_ms)
+        self.recorder = Recorder(self.store, bytearray(4000), self.board.ticks_ms)
         self.dealing = Dealing(game, 0, 41)
 
     def load_cards(self):

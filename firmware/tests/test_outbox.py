@@ -107,7 +107,7 @@ def _any_number(model):
 
 def _random_life(capacity, longest, operations):
     first = random.choice((1, 2, 1000, 70000))
-    outbox, model = Outbox(capacity, first), _Model(capacity, first)
+    outbox, model = Outbox(bytearray(capacity), first), _Model(capacity, first)
     for _ in range(operations):
         choice = random.randrange(12)
         if choice < 5:
@@ -151,7 +151,7 @@ def test_random_operations_with_events_of_real_sizes():
 def test_the_ring_goes_round_at_every_offset():
     for capacity in range(8, 40):
         for size in range(capacity // 3 - 2):
-            outbox = Outbox(capacity, 1)
+            outbox = Outbox(bytearray(capacity), 1)
             for number in range(1, 2 * capacity // (size + 2) + 4):
                 event = bytes([number] * size)
                 _put(outbox, event)
@@ -163,7 +163,7 @@ def test_the_ring_goes_round_at_every_offset():
 
 
 def test_events_of_any_size_come_out_as_they_went_in():
-    outbox = Outbox(3000, 1)
+    outbox = Outbox(bytearray(3000), 1)
     for size in (0, 1, 254, 255, 256, 257, 511, 512, 1000):
         event = bytes([size & 0xFF]) * size
         _put(outbox, event)
@@ -171,7 +171,7 @@ def test_events_of_any_size_come_out_as_they_went_in():
 
 
 def test_an_event_as_large_as_the_ring_takes_the_place_of_all():
-    outbox = Outbox(50, 1)
+    outbox = Outbox(bytearray(50), 1)
     for size in (48, 0, 48, 20, 20, 48):
         _put(outbox, bytes(size))
         assert _taken(outbox) == bytes(size)
@@ -180,7 +180,7 @@ def test_an_event_as_large_as_the_ring_takes_the_place_of_all():
 
 
 def test_acknowledged_events_go_first_and_without_loss():
-    outbox = Outbox(100, 1)
+    outbox = Outbox(bytearray(100), 1)
     for _ in range(30):
         _put(outbox, bytes(8))
         outbox.acknowledge(outbox.next_number - 1)
@@ -191,7 +191,7 @@ def test_acknowledged_events_go_first_and_without_loss():
 def test_an_overflow_tells_exactly_which_events_are_lost():
     for acked in range(11):
         for more in range(25):
-            outbox = Outbox(100, 1)
+            outbox = Outbox(bytearray(100), 1)
             for n in range(10 + more):
                 _put(outbox, bytes([n] * 8))
                 if n == 9:
@@ -204,7 +204,7 @@ def test_an_overflow_tells_exactly_which_events_are_lost():
 
 
 def test_an_acknowledgement_of_what_was_never_given_is_refused():
-    outbox = Outbox(100, 5)
+    outbox = Outbox(bytearray(100), 5)
     assert not outbox.acknowledge(5)
     assert not outbox.stand_at(5)
     _put(outbox, b"five")
@@ -215,7 +215,7 @@ def test_an_acknowledgement_of_what_was_never_given_is_refused():
 
 
 def test_a_rewind_does_not_skip_what_is_being_read_again():
-    outbox = Outbox(100, 1)
+    outbox = Outbox(bytearray(100), 1)
     for n in range(5):
         _put(outbox, bytes([n]))
     assert outbox.acknowledge(5)

@@ -41,6 +41,11 @@ _ERRORS = {
     "?jam": ("JAM", "TURN KEY"),
     "?sensor_fault": ("SENSOR FAULT", "TURN KEY"),
     "?jam lid+ lid-": ("JAM", "TURN KEY"),
+    "?jam key+ lid+": ("JAM", "CLOSE LID, KEY"),
+    "?jam key+ next key-": ("JAM", "TURN KEY"),
+    "?sensor": ("SENSOR FAULT", "TURN KEY"),
+    "?samples": ("SAMPLES LOST", "TURN KEY"),
+    "9S 9S 9S 9S next 9S 9S 9S 9S next 9S": ("SURPLUS COPY 9S", "TURN KEY"),
 }
 
 
@@ -78,6 +83,75 @@ def test_every_error_is_named_with_its_remedy():
         lines = _lines(table)
         assert (lines[0], lines[5], lines[6]) == ("STOP", name, remedy), (inputs, lines)
         assert _lamps(table) == "error", inputs
+
+
+def test_a_card_too_many_and_cards_missing_are_named():
+    table = Table(DEALT)
+    table.shoe.inventory.unread = 414
+    table.play("9S")
+    assert _lines(table)[5:7] == ["CARD TOO MANY 9S", "TURN KEY"]
+    table = Table(SITUATIONS["ended"][0], cut_from_end=16)
+    lines = _lines(table)
+    assert (lines[0], lines[5], lines[6]) == ("STOP", "CARDS MISSING", "TURN KEY")
+    table.play("key+")
+    assert _lines(table)[0] == "SHOE ENDED"
+
+
+# By what was pressed after the key: the last four lines.
+_OF_SUPERVISOR = (
+    ("", ("CARD --", "NEXT CHOOSES", "", "VOID ENDS ROUND")),
+    ("burn reveal", ("CARD --", "NEXT CHOOSES", "", "VOID ENDS ROUND")),
+    ("next", ("DRAW AGAIN", "NEXT CHOOSES", "", "REVEAL OK  VOID")),
+    ("next burn", ("DRAW AGAIN", "NEXT CHOOSES", "", "REVEAL OK  VOID")),
+    ("next next", ("CARD A-", "NEXT RANK", "BURN SUIT", "VOID ENDS ROUND")),
+    ("next next reveal", ("CARD A-", "NEXT RANK", "BURN SUIT", "VOID ENDS ROUND")),
+    ("next next burn", ("CARD AC", "NEXT RANK", "BURN SUIT", "REVEAL OK  VOID")),
+    ("next next burn burn next", ("CARD 2D", "NEXT RANK", "BURN SUIT", "REVEAL OK  VOID")),
+    ("next next burn burn burn burn", ("CARD AS", "NEXT RANK", "BURN SUIT", "REVEAL OK  VOID")),
+    ("next next" + " burn" * 5, ("CARD AC", "NEXT RANK", "BURN SUIT", "REVEAL OK  VOID")),
+    ("next " * 14, ("CARD K-", "NEXT RANK", "BURN SUIT", "VOID ENDS ROUND")),
+    ("next " * 15, ("CUT CARD", "NEXT CHOOSES", "", "REVEAL OK  VOID")),
+    ("next " * 15 + "burn", ("CUT CARD", "NEXT CHOOSES", "", "REVEAL OK  VOID")),
+    ("next " * 16, ("DRAW AGAIN", "NEXT CHOOSES", "", "REVEAL OK  VOID")),
+    ("next next burn key- key+", ("CARD --", "NEXT CHOOSES", "", "VOID ENDS ROUND")),
+    ("next next key- key+ next next", ("CARD A-", "NEXT RANK", "BURN SUIT", "VOID ENDS ROUND")),
+)  # fmt: skip
+
+
+def test_the_supervisor_sees_what_is_wrong_and_what_each_button_does():
+    for pressed, shown in _OF_SUPERVISOR:
+        table = Table(DEALT + " 4C ?jam key+ " + pressed)
+        lines = _lines(table)
+        assert lines[:4] == ["STOP BANKER 1", "JAM", "P 4C         4", "B"], pressed
+        assert tuple(lines[4:]) == shown, (pressed, lines)
+        assert _lamps(table) == "error", pressed
+
+
+def test_what_is_wrong_and_where_fits_the_display_whatever_is_chosen():
+    for name in SITUATIONS:
+        for fault in words.FAULTS[1:]:
+            table = Table(SITUATIONS[name][0] + " ?" + fault)
+            if not table.shoe.pending.waits():
+                continue
+            table.play("key+")
+            lines = _lines(table)
+            position = SITUATIONS[name][1] or "not_due"
+            assert lines[0] == "STOP " + position.upper().replace("_", " "), name
+            assert lines[1] == fault.upper().replace("_", " "), name
+            ends = "VOID ENDS ROUND" if table.shoe.round_open() else "VOID ENDS SHOE"
+            assert lines[7] == ends, name
+            for _ in range(20):
+                table.play("next burn")
+                _lines(table)
+
+
+def test_the_second_card_of_a_double_feed_is_named():
+    table = Table(DEALT + " ?double_feed !9S")
+    assert _lines(table)[:3] == ["STOP BANKER 1", "DOUBLE FEED 2ND", "P 9S         9"]
+    table.play("key-")
+    assert _lines(table)[5:7] == ["DOUBLE FEED 2ND", "TURN KEY"]
+    table.play("!9D key+ void void key- ?jam")
+    assert _lines(table)[5:7] == ["JAM", "TURN KEY"], "that is long ago"
 
 
 def test_a_card_that_was_not_due_is_named_and_leaves_the_result_lit():
@@ -136,6 +210,16 @@ def test_the_last_line_says_whether_a_host_listens():
         assert _lines(Table(DEALT), link)[7] == line
 
 
+def test_a_notice_shows_while_no_error_does():
+    for name in SITUATIONS:
+        table = Table(SITUATIONS[name][0])
+        text = panel.text_of(table.shoe, panel.HOST, "CLEAN SENSOR A")
+        assert text.split("\n")[5:7] == ["CLEAN SENSOR A", ""], name
+        table.play("TEST")
+        text = panel.text_of(table.shoe, panel.HOST, "CLEAN SENSOR A")
+        assert text.split("\n")[5] == "TEST CARD" and "CLEAN" not in text, name
+
+
 def test_every_line_fits_through_a_whole_shoe_of_a_large_number():
     seed_random()
     for number in (9, 999, 9998, 99998):
@@ -143,12 +227,18 @@ def test_every_line_fits_through_a_whole_shoe_of_a_large_number():
         table.shoe.shoe = number
         table.play("lid+ lid-")
         assert _lines(table)[1] == "SHOE %d R0" % (number + 1)
-        for _ in range(510):
-            table.play(cards.name_of(random.randrange(52)) if table.released else "next")
+        pile = [card % 52 for card in range(416)]
+        while len(pile) > 10:
+            card = pile.pop(random.randrange(len(pile)))
+            table.play(cards.name_of(card) if table.released else "next")
             if random.random() < 0.02:
-                table.play(random.choice(("?sensor_fault", "?double_feed", "lid+ lid-")))
+                void = table.shoe.round_open()
+                stop = ("lid+ lid-", "?sensor_fault", "?double_feed")[
+                    random.randrange(3 if void else 1)
+                ]
+                table.play(stop)
                 _lines(table, panel.LOG_BEHIND)
-                table.play("key+ key-")
+                table.play("key+ key-" if stop == "lid+ lid-" else "key+ void key-")
             lines = _lines(table)
             if table.shoe.round:
                 assert lines[1] == "SHOE %d R%d" % (number + 1, table.shoe.round), lines

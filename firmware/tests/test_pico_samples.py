@@ -10,7 +10,7 @@ _BUF = bytearray(512)
 def _sampling_board():
     board, world = new_board()
     world.while_asleep = lambda: world.sample([0] * 8)
-    run(board.activity())
+    run(board.activity(8))
     world.while_asleep = lambda: None
     assert board.read_samples(bytearray(64)) == 4
     return board, world
@@ -77,7 +77,7 @@ def test_nothing_is_sampled_before_somebody_reads() -> None:
     board, world = new_board()
     world.sample(15 for _ in range(8000))
     awake(world)
-    run(board.activity())
+    run(board.activity(8))
     assert _read_all(board) == bytearray(8)
     assert board.overruns == 0
 
@@ -197,7 +197,7 @@ def test_reading_samples_and_looking_at_inputs_allocates_nothing() -> None:
     lock()
     try:
         size = board.read_samples(_BUF)
-        board._step()
+        board._step(8)
         change = board.take_input()
     finally:
         fake_pico.real_micropython.heap_unlock()

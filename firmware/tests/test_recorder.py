@@ -81,7 +81,7 @@ def _decoded(record):
 
 
 def _start(folder, clock=None, room=_ROOM):
-    return Recorder(Store(folder.path), room, clock or _Clock())
+    return Recorder(Store(folder.path), bytearray(room), clock or _Clock())
 
 
 def _record(recorder, count=1):

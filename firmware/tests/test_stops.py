@@ -1,4 +1,7 @@
-"""What stops the dealing, in every situation: errors, lid, key, void, buttons out of turn."""
+"""What stops the dealing, in every situation: errors, lid, key, void, buttons out of turn.
+
+What becomes of a card that is pending is in test_resolving.
+"""
 
 from firmware.tests.table import CARDS, IN_PLAY, INPUTS, NOT_IN_PLAY, ROUND_OPEN, SITUATIONS, Table
 from protocol import words
@@ -18,6 +21,14 @@ _ERRORS = (
     ("TEST", "error test_card TEST none"),
     ("?bad_code", "error unreadable None bad_code"),
     ("lid+", "error lid_opened None none"),
+    ("?sensor", "error sensor_fault None sensor_fault"),
+    ("?samples", "error samples_lost None none"),
+)
+# Errors that need nothing but the key, wherever they come.
+_KEY_ONLY = (
+    ("TEST", "error test_card TEST none"),
+    ("?sensor", "error sensor_fault None sensor_fault"),
+    ("?samples", "error samples_lost None none"),
 )
 
 
@@ -71,14 +82,30 @@ def test_every_error_closes_the_lock_and_no_button_opens_it():
 
 
 def test_the_key_lets_play_go_on_where_it_stopped():
-    for name in IN_PLAY:
-        table = _at(name)
-        before = table.snapshot()
-        table.play("TEST")
-        told = table.play("key+ key-")
-        lock = ["lock 1"] if SITUATIONS[name][1] else []
-        assert told == ["key 1", "error_cleared test_card"] + lock + ["key 0"], (name, told)
-        assert table.snapshot() == before, name
+    for name in SITUATIONS:
+        for text, error in _KEY_ONLY:
+            table = _at(name)
+            if table.shoe.lid_open:
+                continue
+            before = table.snapshot()
+            lock = ["lock"] if SITUATIONS[name][1] else []
+            assert table.play(text) == [error] + [w + " 0" for w in lock], name
+            assert words.FAULTS[table.shoe.fault] == error.split()[-1]
+            stopped = table.snapshot()
+            table.play("next reveal burn void")
+            assert table.snapshot() == stopped, name
+            told = table.play("key+ key-")
+            cleared = ["error_cleared " + error.split()[1]]
+            assert told == ["key 1"] + cleared + [w + " 1" for w in lock] + ["key 0"], (name, told)
+            assert table.snapshot() == before, name
+
+
+def test_what_showed_first_stays_until_the_key_and_all_is_recorded():
+    for first, error in _KEY_ONLY:
+        for second, other in _KEY_ONLY:
+            table = _at("one card")
+            assert table.play(first + " " + second)[-1] == other
+            assert words.ERRORS[table.shoe.error] == error.split()[1]
 
 
 def test_the_key_clears_nothing_where_nothing_is_wrong():
@@ -144,10 +171,11 @@ def test_void_with_the_key_voids_the_round_or_ends_the_shoe():
         lock = ["lock 0"] if SITUATIONS[name][1] else []
         if name == "last round":
             ends = ["round_void supervisor", "shoe_ended cut_card %d %d" % (rounds, number)]
+            ends.append("composition 0 416")
         elif name in ROUND_OPEN:
             ends = ["round_void supervisor"]
         elif name in IN_PLAY:
-            ends = ["shoe_ended supervisor %d %d" % (rounds, number)]
+            ends = ["shoe_ended supervisor %d %d" % (rounds, number), "composition 0 416"]
         else:
             ends = []
         assert told == ["button void"] + ends + lock, (name, told)
@@ -176,12 +204,6 @@ def test_void_ends_one_thing_at_a_time_with_the_key_left_on_and_an_error_showing
             assert ends == expected, (name, text, told)
 
 
-def test_void_at_the_last_card_to_burn_opens_no_round():
-    told = Table("lid+ lid- 2C 3C key+ ?bad_code").play("void")
-    assert told[:2] == ["button void", "error_cleared unreadable"], told
-    assert told[2:] == ["shoe_ended supervisor 0 3"], told
-
-
 def test_an_unreadable_card_stops_play_as_what_it_was_due_as():
     for name in SITUATIONS:
         for fault in words.FAULTS[1:]:
@@ -191,36 +213,21 @@ def test_an_unreadable_card_stops_play_as_what_it_was_due_as():
             if name == "betting":  # the first card closes it in any case
                 assert told.pop(0) == "betting_closed card"
             assert told[:2] == [
-                "unreadable %s %s 1500" % (fault, position),
+                "unreadable %s %s" % (fault, position),
                 "error unreadable None " + fault,
             ], (name, told)  # fmt: skip
             assert not table.released and words.FAULTS[table.shoe.fault] == fault, name
 
 
-def test_an_unreadable_card_makes_the_round_void_once_the_key_is_turned():
-    for name in ROUND_OPEN:
-        table = _at(name)
-        told = table.play("?bad_code key+")
-        assert "round_void unreadable" in told, (name, told)
-        assert not table.released and not table.shoe.round_open(), name
-        assert not table.shoe.player and not table.shoe.banker, name
-    for name in [name for name in SITUATIONS if name not in ROUND_OPEN]:
-        told = _at(name).play("?bad_code key+")
-        assert "round_void unreadable" not in told, (name, told)
-
-
-def test_an_unreadable_card_is_counted_and_burned_among_the_burned_ones():
-    table = Table("lid+ lid- 3C 5C")
-    told = table.play("?bad_code key+ key- 6C")
-    assert told[-1] == "betting_open", told
-    assert table.shoe.cards == 4
-    table = Table("lid+ lid- 3C 5C 6C")
-    assert table.play("?bad_code key+")[-2:] == ["betting_open", "lock 1"]
-
-
-def test_an_unreadable_first_card_leaves_the_burn_to_the_next_one():
-    told = Table("lid+ lid-").play("?no_code key+ 2C")
-    assert told[-2:] == ["card 2C burn_first", "burn 2"], told
+def test_an_unreadable_card_without_a_shoe_in_play_needs_nothing_but_the_key():
+    for name in ("no shoe", "ended"):
+        for fault in words.FAULTS[1:]:
+            table = _at(name)
+            before = table.snapshot()
+            told = table.play("?%s void reveal key+ key-" % fault)
+            assert told[2:] == ["button void", "button reveal", "key 1", "error_cleared unreadable",
+                                "key 0"], (name, told)  # fmt: skip
+            assert table.snapshot() == before, name
 
 
 def test_the_burn_button_burns_one_card_between_rounds():
@@ -252,7 +259,8 @@ def test_the_service_switch_is_recorded_and_changes_nothing():
 
 
 def test_no_input_is_lost_in_any_situation():
-    kinds = {"lid": "lid", "key": "key", "service": "service", "?": "unreadable"}
+    kinds = {"lid": "lid", "key": "key", "service": "service"}
+    errors = {"?sensor": "sensor_fault", "?samples": "samples_lost"}
     for name in SITUATIONS:
         for text in INPUTS:
             told = " / ".join(_at(name).play(text))
@@ -261,7 +269,7 @@ def test_no_input_is_lost_in_any_situation():
             elif text[-1] in "+-":
                 assert told.startswith(kinds[text[:-1]] + " "), (name, told)
             elif text[0] == "?":
-                assert "unreadable " in told, (name, told)
+                assert "error " + errors.get(text, "unreadable") in told, (name, told)
             elif text == "CUT":
                 assert told.startswith("cut_card "), (name, told)
             else:

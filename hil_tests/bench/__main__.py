@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from hil_tests.work import decision_us, shares
 from protocol import messages
 from protocol.frame import FrameReader
 from sabot import wire
@@ -23,15 +25,20 @@ from sabot.client import Client
 from sabot.logger import Logger, Watcher
 from sabot.ports import Port
 from sabot.session import Record
+from sabot.sim import waveform
 from sabot.sim.dealer import Dealer
 from sabot.sim.deck import shuffled
+from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.process import HEAP_BYTES, SimulatedShoe, interpreter
+from sabot.sim.waveform import SAMPLE_RATE_HZ
 from sabot.store import Store
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SECONDS = 2.0
 _SINGLE_COMMITS = 2000
 _BATCH, _BATCHES = 500, 60
+_AIM_SAMPLES = 10_000_000
+_GENERATED = 2000
 _FOUND_ENCODE_US, _FOUND_DECODE_US, _FOUND_BYTES = 31.0, 24.0, 2200.0
 
 
@@ -63,6 +70,38 @@ def codec() -> list[Figure]:
             Figure(f"device: {what} an event", measured[f"{what}_bytes"], "bytes allocated", other),
         ]
     return figures
+
+
+def reader() -> list[Figure]:
+    """The card reader: how fast under MicroPython, and what it takes of an RP2040, counted."""
+    measured = _device("reader")
+    aim = f"aim: {_AIM_SAMPLES:,}, {_AIM_SAMPLES // SAMPLE_RATE_HZ} times real time"
+    rest_us, pass_us = shares()
+    return [
+        Figure("reader: nominal passes", measured["passes_samples_per_s"], "samples/s", aim),
+        Figure("reader: rest", measured["rest_samples_per_s"], "samples/s", aim),
+        Figure(
+            "reader: code", measured["code_bytes"], "bytes of heap", "64-bit build, from source"
+        ),
+        Figure("reader: state", measured["state_bytes"], "bytes of heap", "64-bit build"),
+        Figure("reader on an RP2040, at rest", rest_us, "% of its time", "aim: at most 3; counted"),
+        Figure(
+            "reader on an RP2040, in a pass", pass_us, "% of its time", "aim: at most 25; counted"
+        ),
+        Figure("last mark to lock on an RP2040", decision_us() / 1000, "ms", "at most 5; counted"),
+    ]
+
+
+def generator() -> list[Figure]:
+    """Passes made for the tests, with nominal noise."""
+    random = np.random.default_rng(1)
+
+    def make() -> None:
+        for _ in range(_GENERATED):
+            waveform.pack(noisy_pass(random, NOISE["nominal"], 32, 4))
+
+    speed = _per_second(make, range(_GENERATED))
+    return [Figure("generator of passes, nominal", speed, "passes/s", "one core")]
 
 
 def frames() -> list[Figure]:
@@ -166,7 +205,7 @@ def size() -> list[Figure]:
 def main() -> None:
     console = Console()
     parts: Sequence[Callable[[], list[Figure]]] = (
-        codec, frames, shoe, heap_high_water, database, size,
+        codec, reader, generator, frames, shoe, heap_high_water, database, size,
     )  # fmt: skip
     figures: list[Figure] = []
     for part in track(parts, "measuring", console=console, transient=True):

@@ -1,10 +1,12 @@
 """Runs on MicroPython: prints one figure a line, `name value`.
 
-    micropython -m hil_tests.bench.device codec|frames
+    micropython -m hil_tests.bench.device codec|frames|reader
 
 `codec` measures protocol/cbor.py on the event `card` and, where it is on the path, in turns
 with it, the CBOR library of micropython-lib on the same event as a map with its field names.
 `frames` writes frames of that event to standard output for as long as somebody reads.
+`reader` has the card reader read rest, and a recording of nominal passes, in the pieces that a
+shoe takes.
 """
 
 import gc
@@ -17,6 +19,11 @@ _TURNS = 40
 _REPEATS = 50
 _ALLOCATION_REPEATS = 10
 _FRAME_BATCH = 32
+_RECORDING = "firmware/tests/samples/nominal.samples"
+_RECORDING_SET = 0
+_RECORDING_BYTES = 60000
+_PIECE = 512
+_READER_TURNS = 20
 
 _VALUES = [10, 12345, 17, 1234567, 1790000000000, 3, 45, 32, 4, 1000, 985, 120, 1500]
 _NAMES = [name for name, _ in events.HEADER + events.CARD.fields]
@@ -84,5 +91,31 @@ def frames() -> None:
         port.write(view[:at])
 
 
+def reader() -> None:
+    gc.collect()
+    before = gc.mem_alloc()
+    from firmware.reader import Reader
+
+    gc.collect()
+    code = gc.mem_alloc() - before
+    reader = Reader(_RECORDING_SET)
+    gc.collect()
+    print("code_bytes", code)
+    print("state_bytes", gc.mem_alloc() - before - code)
+    with open(_RECORDING, "rb") as file:  # noqa: PTH123 - MicroPython has no pathlib
+        passes = file.read(_RECORDING_BYTES)
+    for name, data in (("rest", bytes(_RECORDING_BYTES)), ("passes", passes)):
+        best_us = 0
+        for _ in range(_READER_TURNS):
+            gc.collect()
+            begin_us = time.ticks_us()
+            at = 0
+            while at < len(data):
+                at = reader.read(data, at, min(at + _PIECE, len(data)))
+            us = time.ticks_diff(time.ticks_us(), begin_us)
+            best_us = min(us, best_us or us)
+        print(name + "_samples_per_s", 2 * len(data) * 1000000 // best_us)
+
+
 if __name__ == "__main__":
-    {"codec": codec, "frames": frames}[sys.argv[1]]()
+    {"codec": codec, "frames": frames, "reader": reader}[sys.argv[1]]()

@@ -8,7 +8,7 @@ from typing import Any
 from protocol import messages
 from protocol.schema import Shape
 from sabot import wire
-from sabot.errors import CommandRefused, NoShoe
+from sabot.errors import BadAnswer, CommandRefused, NoShoe
 from sabot.ports import Port
 from sabot.session import ASK_PAUSE_S, Received, Session
 
@@ -87,6 +87,18 @@ class Client:
                 if answer["id"] == command_id:
                     return self._checked(shape, answer)
         raise CommandRefused(f"{self.unit}: no answer to {shape.name}; is the shoe still attached?")
+
+    def ask(self, shape: Shape, report: Shape, *values: object) -> wire.Message:
+        """Have a command carried out that is answered by a `report`; the report.
+
+        Raises CommandRefused as `command` does, BadAnswer for an answer of another kind.
+        """
+        answer = self.command(shape, *values)
+        if answer.shape is not report:
+            raise BadAnswer(
+                f"{self.unit}: answers {shape.name} with {answer.shape.name}; update its firmware"
+            )
+        return answer
 
     def read_again(self, first: int) -> None:
         """Have the events from number `first` on sent again: `receive` gives them.

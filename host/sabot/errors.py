@@ -89,3 +89,9 @@ class CommandRefused(SabotError):
     """The shoe refused a command, or did not answer it."""
 
     exit_code = 13
+
+
+class BadAnswer(SabotError):
+    """The shoe answered a command with something that makes no sense."""
+
+    exit_code = 16

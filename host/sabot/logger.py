@@ -158,7 +158,7 @@ class Logger:
                 if ended is not None:
                     with _watched():
                         self._watcher.round_ended(ended)
-                shoe_ended = shoe_ended or record.event.kind == "shoe_ended"
+                shoe_ended = shoe_ended or _ends_shoe(record)
         return shoe_ended
 
     def _rounds_so_far(self, unit: str, first: Record) -> Rounds:
@@ -184,6 +184,13 @@ class Logger:
         with self._lock:
             for unit in [unit for unit, held in self._port_of.items() if held == port]:
                 del self._port_of[unit]
+
+
+def _ends_shoe(record: Record) -> bool:
+    """Whether a shoe of cards is told to its end: its composition is last, where it is known."""
+    event = record.event
+    cut_short = event.kind == "shoe_ended" and event.fields["reason"] == "restart"
+    return cut_short or event.kind == "composition"
 
 
 @contextmanager

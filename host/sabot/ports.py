@@ -101,7 +101,7 @@ def _why_not(name: str, error: Exception) -> SabotError:
     code = getattr(error, "errno", None)
     text = str(error)
     if code in _BUSY or "exclusively lock" in text:
-        return PortBusy(f"{name}: in use by another program; stop that first (one host a shoe)")
+        return PortBusy(f"{name}: in use by another program, perhaps `sabot log`; stop that first")
     if code == errno.EACCES:
         return PortNotFound(
             f"{name}: no permission; join the group that owns it (often dialout) and log in anew"

@@ -22,6 +22,8 @@ class Round:
     ended_unix_ms: int | None = None
     player: list[str] = field(default_factory=list)
     banker: list[str] = field(default_factory=list)
+    by_hand: list[str] = field(default_factory=list)
+    """Cards of either hand that the supervisor entered, in the order in which they were dealt."""
     player_total: int | None = None
     banker_total: int | None = None
     winner: str | None = None
@@ -39,6 +41,7 @@ class Round:
             "ended": time_text(self.ended_unix_ms),
             "player": self.player,
             "banker": self.banker,
+            "by_hand": self.by_hand,
             "player_total": self.player_total,
             "banker_total": self.banker_total,
             "winner": self.winner,
@@ -72,7 +75,10 @@ class Rounds:
         elif kind == "card":
             hand = _HAND_OF.get(event.fields["position"])
             if hand is not None:
-                getattr(open_round, hand).append(cards.name_of(event.fields["card"]))
+                name = cards.name_of(event.fields["card"])
+                getattr(open_round, hand).append(name)
+                if event.fields["by_hand"]:
+                    open_round.by_hand.append(name)
         elif kind == "result":
             open_round.player_total = event.fields["player_total"]
             open_round.banker_total = event.fields["banker_total"]

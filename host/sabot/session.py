@@ -16,6 +16,13 @@ from sabot import wire
 from sabot.errors import WrongVersion
 
 _INTRODUCTION = (messages.WELCOME, messages.FIRMWARE, messages.GAME)
+_ANSWERS = (
+    messages.REPLY,
+    messages.STATUS_REPORT,
+    messages.HEALTH_REPORT,
+    messages.PASS_REPORT,
+    messages.PASS_SAMPLES,
+)
 _RENAMED = {"version": "firmware", "name": "game", "sha256": "game_sha256"}
 _EARLY_LIMIT = 256
 ASK_PAUSE_S = 0.02
@@ -150,7 +157,7 @@ class Session:
             self._in_order(received)
             if self._expect is not None and message["last_held"] >= self._expect:
                 self.missing = True
-        elif shape in (messages.REPLY, messages.STATUS_REPORT):
+        elif shape in _ANSWERS:
             received.answers.append(message)
         elif shape is messages.PROBLEM:
             self.missing = True  # the shoe lost a frame of ours: perhaps the acknowledgement

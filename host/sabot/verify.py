@@ -17,8 +17,12 @@ class Finding:
     Kinds: `missing` (numbers that are nowhere), `gap` (numbers that the shoe itself reports as
     lost), `damaged` (a record that cannot be read), `changed` (a record that is not what the
     table says of it), `time` (a clock of the shoe that ran backwards or jumped), `incomplete`
-    (a round without an end), `cards` (a composition that the decks cannot give), `rules` (a
-    draw, decision, order, total, winner, burn or count that differs from the recomputed one).
+    (a round without an end), `cards` (a composition that the decks cannot give, or that its
+    cards do not), `rules` (a draw, decision, order, total, winner, burn or count that differs
+    from the recomputed one, a card marked as entered by hand that was not or the other way
+    round).
+
+    A surplus copy is found although the shoe itself has stopped for it: it is in the log.
     """
 
     unit: str
@@ -57,6 +61,13 @@ def verify_unit(unit: str, rows: Iterable[Row], summary: Summary) -> Iterator[Fi
         yield from check.row(row)
     yield from check.end()
 
+
+# Cards of the shoe that came out with a fault, where it is not one.
+_CAME_OUT = {"double_feed": 2, "pushed_back": 0, "foreign_set": 0}
+# Faults with which a card that is drawn again has not come out after all.
+_STAYED_IN = ("double_feed", "jam", "sensor_fault")
+
+_SHOWN = 3  # of the cards in which a composition differs
 
 _GAPS = {
     "queue_full": "no host took them in time, and the shoe gave them up",
@@ -187,14 +198,19 @@ class _ShoeCheck:
         """What the cards of that round's hands were drawn as, in order."""
         self._decks = 0
         self._drawn: Counter[int] = Counter()
-        self._unreadable = 0
+        self._unread = 0
         self._results = 0
         self._round = 0
         self._burn_due: int | None = None
         self._burned = 0
+        self._entered = False  # by the supervisor, and not dealt yet
+        self._ended = False
 
     def event(self, event: wire.Event) -> Iterator[tuple[str, str]]:
         kind, fields = event.kind, event.fields
+        if self._ended and self.whole and kind not in ("composition", "boot", "gap"):
+            yield "cards", "the shoe of cards ended without its composition"
+            self.whole = False
         if kind == "shoe_loaded":
             self.__init__()  # type: ignore[misc]
             self._decks = fields["decks"]
@@ -209,10 +225,16 @@ class _ShoeCheck:
                 yield "rules", f"round {event.round} follows round {self._round - 1}"
             self._round = event.round
         elif kind == "card":
+            yield from self._by_hand(fields["card"], fields["position"], fields["by_hand"])
             yield from self._card(fields["card"], fields["position"])
+        elif kind == "cut_card":
+            self._entered = False
         elif kind == "unreadable":
-            self._unreadable += 1
-            self._burned += fields["position"] == "burn"
+            self._unread += _CAME_OUT.get(fields["fault"], 1)
+        elif kind == "resolved":
+            if self.whole and self._entered and fields["error"] == "unreadable":
+                yield "rules", "a card was entered by hand before, and it was not dealt"
+            self._resolved(fields["fault"], fields["position"], fields["resolution"])
         elif kind == "burn":
             if self._burn_due is not None and fields["count"] != self._burn_due:
                 due = f"{self._burn_due} by the first card"
@@ -222,7 +244,29 @@ class _ShoeCheck:
         elif kind == "result":
             self._results += 1
         elif kind == "shoe_ended":
-            yield from self._ended(fields["rounds"], fields["cards"])
+            yield from self._counts(fields["rounds"], fields["cards"])
+            self._ended = True
+        elif kind == "composition":
+            yield from self._composition(fields["counts"], fields["unread"], fields["expected"])
+            self.whole = False  # what comes out now is in no shoe of cards
+
+    def _resolved(self, fault: str, position: str, resolution: str) -> None:
+        """The supervisor's decision; `fault` is "none" for a card that was read."""
+        if resolution == "entered":
+            self._entered = True
+            self._unread -= fault != "none" and _CAME_OUT.get(fault, 1) > 0
+        elif resolution == "drawn_again":
+            self._unread -= fault in _STAYED_IN
+        elif resolution == "unseen":
+            self._burned += position == "burn"
+
+    def _by_hand(self, card: int, position: str, by_hand: bool) -> Iterator[tuple[str, str]]:
+        if not by_hand and position == "not_due":
+            return  # it came while the supervisor was busy with another one
+        if self.whole and by_hand != self._entered:
+            what = "entered by hand, but nobody has" if by_hand else "read, but one was entered"
+            yield "rules", f"{cards.name_of(card)} is said to be {what}"
+        self._entered = False
 
     def _card(self, card: int, position: str) -> Iterator[tuple[str, str]]:
         self._drawn[card] += 1
@@ -243,8 +287,30 @@ class _ShoeCheck:
             yield "rules", f"{self._burned} cards burned, {self._burn_due} by the first card"
         self._burn_due = None
 
-    def _ended(self, rounds: int | None, count: int | None) -> Iterator[tuple[str, str]]:
-        drawn = self._drawn.total() + self._unreadable
+    def _composition(self, counts: bytes, unread: int, expected: int) -> Iterator[tuple[str, str]]:
+        if not self.whole:
+            return
+        if not self._ended:
+            yield "cards", "the composition of a shoe of cards that has not ended"
+            return
+        logged = [self._drawn[card] for card in range(cards.DECK_SIZE)]
+        said = list(counts)
+        differing = [
+            f"{told} of {cards.name_of(card)}, {right} in the log"
+            for card, (told, right) in enumerate(zip(said, logged, strict=False))
+            if told != right
+        ]
+        if len(said) != len(logged):
+            differing.append(f"{len(said)} kinds of card")
+        if unread != self._unread:
+            differing.append(f"{unread} unread, {self._unread} in the log")
+        if expected != self._decks * cards.DECK_SIZE:
+            differing.append(f"{expected} cards in {self._decks} decks")
+        if differing:
+            yield "cards", f"the composition says {'; '.join(differing[:_SHOWN])}"
+
+    def _counts(self, rounds: int | None, count: int | None) -> Iterator[tuple[str, str]]:
+        drawn = self._drawn.total() + self._unread
         if self.whole and rounds is not None and rounds != self._results:
             yield "rules", f"shoe ended after {rounds} rounds, {self._results} are in the log"
         if self.whole and count is not None and count != drawn:

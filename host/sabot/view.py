@@ -56,10 +56,16 @@ def hand_text(hand: Sequence[str], total: int | None) -> Text:
 
 
 def outcome_text(ended: Round) -> Text:
-    """Who won, a star for a natural, or that the round was voided."""
+    """Who won, a star for a natural, or that the round was voided; cards entered by hand."""
     if ended.winner is None:
-        return Text(f"void ({ended.void})", style="yellow")
-    return Text(ended.winner + (" *" if ended.natural else ""), style=_STYLE[ended.winner])
+        text = Text(f"void ({ended.void})", style="yellow")
+    else:
+        text = Text(ended.winner + (" *" if ended.natural else ""), style=_STYLE[ended.winner])
+    if ended.by_hand:
+        text.append("  by hand:", style="yellow")
+    for card in ended.by_hand:
+        text.append(" ").append_text(card_text(card))
+    return text
 
 
 def plain(text: str) -> Text:

@@ -19,7 +19,8 @@ from sabot.verify import Finding, Summary, verify_unit
 
 SHAPES = {shape.name: shape for shape in events.KINDS}
 _DEFAULTS: dict[str, Any] = {"text": "", "bytes": b"", "flag": False}
-_NEXT = words.BUTTONS.index("next")
+_NEXT, _REVEAL, _VOID, _BURN = map(words.BUTTONS.index, ("next", "reveal", "void", "burn"))
+_MOST_CHOICES = 20
 _START_UNIX_MS = 1_795_000_000_000
 
 
@@ -98,7 +99,7 @@ class FirmwareLog:
     def power_on(self, *, heard: bool = True) -> None:
         """Start anew, as after a loss of power."""
         self._ms = 10
-        self.recorder = Recorder(self._memory, self._ring_bytes, lambda: self._ms)
+        self.recorder = Recorder(self._memory, bytearray(self._ring_bytes), lambda: self._ms)
         self.dealing = Dealing(
             games.Game(games.document_of(games.MINI_NAME)), 0, self.recorder.shoe
         )
@@ -145,28 +146,63 @@ class FirmwareLog:
         return self
 
     def draw(self, *names: str, heard: bool = True) -> "FirmwareLog":
-        """Pull cards, with good figures; "next" and "key" are what hands do in between."""
+        """Pull cards, with good figures; "next" and "key" are what hands do in between.
+
+        "blank" has no code, "?jam" another fault; "!7H", "!drawn_again" and the like is what the
+        supervisor decides about it.
+        """
         for name in names:
             if name == "next":
                 actions = self.dealing.pressed(_NEXT)
             elif name == "key":
                 actions = self.dealing.switched(KEY, True) + self.dealing.switched(KEY, False)
             elif name == "blank":
-                actions = self.dealing.pass_failed(words.FAULTS.index("no_code"), 1600)
+                actions = self.dealing.pass_failed(words.FAULTS.index("no_code"), (0, 0, 0, 1600))
+            elif name[0] == "?":
+                actions = self.dealing.pass_failed(words.FAULTS.index(name[1:]), (800, 9, 2, 1600))
+            elif name[0] == "!":
+                actions = self._decided(name[1:])
             else:
                 actions = self.dealing.card_passed(cards.number_of(name), (800, 990, 20, 1875))
             self.act(actions, heard=heard)
         return self
 
+    def _decided(self, what: str) -> list[Any]:
+        dealing, waiting = self.dealing, self.dealing.pending
+        assert waiting.waits(), f"nothing to decide {what} about"
+        actions = dealing.switched(KEY, True)
+        if what == "void":
+            actions += dealing.pressed(_VOID)
+        else:
+            card = cards.number_of(what) if what not in words.RESOLUTIONS else None
+            wanted = "entered" if card is not None else what
+            for _ in range(_MOST_CHOICES):
+                actions += dealing.pressed(_NEXT)
+                if words.RESOLUTIONS[waiting.choice()] != wanted:
+                    continue
+                if card is None or card == waiting.entered():
+                    break
+                if card != cards.CUT_CARD and waiting.rank() == card % 13:
+                    while waiting.entered() != card:
+                        actions += dealing.pressed(_BURN)
+                    break
+            else:
+                raise AssertionError(f"{what} cannot be chosen")
+            actions += dealing.pressed(_REVEAL)
+        return actions + dealing.switched(KEY, False)
+
     def deal_shoe(self, deck: Sequence[str], *, heard: bool = True) -> "FirmwareLog":
-        """Load, and deal until the shoe of cards ends or the cards run out."""
+        """Load, and deal until the shoe of cards ends or the cards run out.
+
+        Where the cut card came too early, the key is turned in the end: cards are missing.
+        """
         self.load()
         for name in deck:
             if self.betting_due():
                 self.draw("next", heard=heard)
             self.draw(name, heard=heard)
             if self.over():
-                return self
+                return self.draw("key", heard=heard) if self.dealing.error else self
         assert self.dealing.phase == DEALING, "the deck had no cut card and no open round"
         return self
 

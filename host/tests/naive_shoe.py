@@ -55,6 +55,7 @@ class NaiveShoe:
         self.held: dict[int, bytes] = {}
         self.given_up: set[int] = set()
         self.next_number = first
+        self.unit, self.boot = "U1", 0
         self._room = room
         self._acked: int | None = None
         self._attached = False
@@ -78,6 +79,10 @@ class NaiveShoe:
                 if oldest > (self._acked or 0):
                     self.given_up.add(oldest)
 
+    def answer(self, message: wire.Message) -> list[bytes]:
+        """Frames that answer a command: it knows none."""
+        return []
+
     def step(self, data: bytes, now_s: float) -> list[bytes]:
         """Frames that it sends at `now_s`, after `data` from the host."""
         out: list[bytes] = []
@@ -89,14 +94,16 @@ class NaiveShoe:
             if message.shape is messages.HELLO:
                 self._attached, self._acked = True, None
                 numbers = {"first_held": self.first_held, "last_held": self.next_number - 1}
-                own = {"session": message["session"], "unit": "U1", "protocol": VERSION}
-                out.append(framed(messages.WELCOME, **own, **numbers))
+                own = {"session": message["session"], "unit": self.unit, "boot": self.boot}
+                out.append(framed(messages.WELCOME, protocol=VERSION, **own, **numbers))
                 out.append(framed(messages.FIRMWARE, session=message["session"], version="9"))
                 out.append(framed(messages.GAME, session=message["session"], name="mini"))
             elif message.shape is messages.ACK and self._attached:
                 again = message["number"] == self._acked
                 self._acked = max(message["number"], self._acked or 0)
                 self._sent = self._acked if again else max(self._acked, self._sent)
+            else:
+                out += self.answer(message)
         if self._attached and now_s - self._heartbeat_s >= 1.0:
             self._heartbeat_s = now_s
             numbers = {"first_held": self.first_held, "last_held": self.next_number - 1}

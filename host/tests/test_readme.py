@@ -16,11 +16,10 @@ _TIMEOUT_S = 60
 
 
 def _session() -> list[tuple[str, list[str]]]:
-    """The console block: each command with the lines that it prints."""
-    block = re.search(r"```console\n(.*?)```", _README, re.DOTALL)
-    assert block is not None
+    """The console blocks: each command with the lines that it prints."""
+    blocks = re.findall(r"```console\n(.*?)```", _README, re.DOTALL)
     steps: list[tuple[str, list[str]]] = []
-    for line in block.group(1).splitlines():
+    for line in "".join(blocks).splitlines():
         if line.startswith("$ "):
             steps.append((line[2:], []))
         else:
@@ -37,7 +36,7 @@ def _agrees(shown: list[str], printed: str) -> bool:
     return re.fullmatch(re.sub(r"(\\ )+", r"\\ ", pattern), lines, re.DOTALL) is not None
 
 
-def test_the_first_session_prints_what_the_readme_shows(tmp_path: Path) -> None:
+def test_the_commands_print_what_the_readme_shows(tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "XDG_RUNTIME_DIR": str(tmp_path)}
     started = []

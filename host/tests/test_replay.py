@@ -1,14 +1,17 @@
 """`sabot read` and `sabot waveform`: recordings through the firmware's reader under MicroPython."""
 
 import json
+import random
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from protocol import cards
 from sabot.cli import app
 from sabot.errors import BadRecording
 from sabot.sim.replay import replay
+from sabot.sim.waveform import SAMPLE_RATE_HZ, pass_samples
 
 _RECORDINGS = Path(__file__).resolve().parents[2] / "firmware" / "tests" / "samples"
 
@@ -51,11 +54,51 @@ def test_a_recording_that_is_none_is_refused(tmp_path: Path, data: bytes | None,
         list(replay(path, 0))
 
 
-@pytest.mark.parametrize("octet", [0x00, 0xFF, 0x11, 0x22])
-def test_streams_that_never_change_name_no_card(tmp_path: Path, octet: int) -> None:
+@pytest.mark.parametrize(
+    ("octets", "faults"),
+    [
+        ("00", []),  # an empty head for a minute is what a shoe sees all night
+        ("ff", ["sensor_fault"]),  # all ones
+        ("11", ["jam"]),  # E covered
+        ("22", ["sensor_fault"]),  # track A on, no card
+        ("44", ["sensor_fault"]),
+        ("88", ["jam"]),
+        ("10", ["sensor_fault"]),  # E at 10 kHz
+        ("20", ["sensor_fault"]),
+        ("40", ["sensor_fault"]),
+        ("80", ["sensor_fault"]),
+        ("2200", ["sensor_fault"]),  # A at 5 kHz
+        ("222222000000", ["sensor_fault"]),
+    ],
+)
+def test_a_head_that_cannot_be_right_is_a_fault_and_the_next_card_is_read(
+    tmp_path: Path, octets: str, faults: list[str]
+) -> None:
     path = tmp_path / "x.samples"
-    path.write_bytes(bytes([octet]) * 400_000 + bytes(4000))
-    assert all(each.card is None for each in replay(path, 0))
+    card = pass_samples(cards.number_of("7H"), 0)
+    path.write_bytes(bytes.fromhex(octets) * (600_000 // len(octets) * 2) + bytes(400) + card)
+    found = list(replay(path, 0))
+    assert [each.fault for each in found] == [*faults, None]
+    assert found[-1].card == "7H"
+
+
+def test_random_bytes_name_no_card(tmp_path: Path) -> None:
+    seed = random.randrange(2**32)
+    print("seed", seed)
+    path = tmp_path / "x.samples"
+    path.write_bytes(random.Random(seed).randbytes(2_000_000) + bytes(400))
+    found = list(replay(path, 0))
+    assert found and all(each.card is None for each in found)
+
+
+def test_three_hours_are_read_in_the_memory_of_a_shoe(tmp_path: Path) -> None:
+    path = tmp_path / "x.samples"
+    card = pass_samples(cards.number_of("KC"), 0)
+    with path.open("wb") as file:
+        for hour in range(4):
+            file.seek(hour * 3600 * SAMPLE_RATE_HZ // 2)  # a hole in the file is rest
+            file.write(card)
+    assert [each.card for each in replay(path, 0)] == ["KC"] * 4
 
 
 def test_wrong_words_are_wrong_usage(tmp_path: Path) -> None:

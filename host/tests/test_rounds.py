@@ -22,10 +22,12 @@ def folded(log: FirmwareLog) -> list[dict[str, Any]]:
     ]
 
 
-def round_(number: int, player: str, banker: str, *outcome: Any) -> dict[str, Any]:
+def round_(
+    number: int, player: str, banker: str, *outcome: Any, by_hand: str = ""
+) -> dict[str, Any]:
     """A round as `folded` gives it: cards, totals, winner, natural."""
     names = ("player_total", "banker_total", "winner", "natural")
-    hands = {"player": player.split(), "banker": banker.split()}
+    hands = {"player": player.split(), "banker": banker.split(), "by_hand": by_hand.split()}
     return {"round": number} | hands | dict(zip(names, outcome, strict=True)) | {"void": None}
 
 
@@ -60,7 +62,7 @@ def test_a_round_keeps_its_events_and_times() -> None:
     events = [
         event_of("betting_open", 30, unix_ms=T0, **given),
         event_of("card", 31, unix_ms=T0 + 1, card="7H", position="player_1", **given),
-        event_of("card", 32, unix_ms=T0 + 2, card="TC", position="banker_1", **given),
+        event_of("card", 32, unix_ms=T0 + 2, card="TC", position="banker_1", by_hand=True, **given),
         event_of("result", 33, unix_ms=T0 + 61_001, winner="player", player_total=7, **given),
     ]
     assert [fold.add(event) for event in events[:3]] == [None] * 3
@@ -70,7 +72,8 @@ def test_a_round_keeps_its_events_and_times() -> None:
     assert ended.as_json() == {
         "unit": "U7", "shoe": 4, "round": 9,
         "started": "2026-11-18T11:06:40.000Z", "ended": "2026-11-18T11:07:41.001Z",
-        "player": ["7H"], "banker": ["TC"], "player_total": 7, "banker_total": 0,
+        "player": ["7H"], "banker": ["TC"], "by_hand": ["TC"],
+        "player_total": 7, "banker_total": 0,
         "winner": "player", "natural": False, "void": None,
         "first_event": 30, "last_event": 33,
     }  # fmt: skip
@@ -98,7 +101,7 @@ def test_a_void_round_has_a_reason_and_no_winner(reason: str) -> None:
 
 def test_voids_of_the_firmware() -> None:
     log = FirmwareLog().load().draw("AS", "2C")
-    log.draw("KS", "7H", "blank", "key", "next", "9S")
+    log.draw("KS", "7H", "blank", "!void", "next", "9S")
     log.power_on()
     assert folded(log) == [void(1, "KS", "7H", "unreadable"), void(2, "9S", "", "restart")]
 
@@ -110,6 +113,16 @@ def test_cards_outside_of_hands_are_in_no_hand() -> None:
     assert folded(log) == [
         round_(1, "9S KD", "KC 7D", 9, 7, "player", True),
         round_(2, "8S QD", "JC TD", 8, 0, "player", True),
+    ]
+
+
+def test_cards_entered_by_hand_are_named_and_those_put_aside_are_not() -> None:
+    log = FirmwareLog().load().draw("AS", "?bad_code", "!2C")
+    log.draw("9S", "?jam", "!drawn_again", "KC", "?reversed", "!KD", "?double_feed", "!7D", "!5H")
+    log.draw("key", "next", "blank", "!8S", "JC", "QD", "TD")
+    assert folded(log) == [
+        round_(1, "9S KD", "KC 7D", 9, 7, "player", True, by_hand="KD 7D"),
+        round_(2, "8S QD", "JC TD", 8, 0, "player", True, by_hand="8S"),
     ]
 
 

@@ -6,13 +6,15 @@ to bytes and columns is in test_verify_damage.py.
 
 import random
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from protocol import cards
+from firmware.dealing import KEY
+from protocol import cards, words
 from sabot import rules, wire
-from tests.helpers import FirmwareLog, Forgery, event_bytes
+from tests.helpers import FirmwareLog, Forgery, event_bytes, shuffled_names
 
 
 @pytest.fixture
@@ -41,6 +43,11 @@ def only(events: list[wire.Event], kind: str, **fields: Any) -> wire.Event:
         if event.kind == kind and fields.items() <= dict(event.fields).items()
     ]
     return found
+
+
+def composition(log: Forgery) -> tuple[int, str]:
+    """What is found where a card is not what the composition says."""
+    return only(log.events(), "composition").number, "cards"
 
 
 def of_other_value(log: Forgery, card: int) -> int:
@@ -97,9 +104,8 @@ def test_a_changed_card_differs_from_total_or_decision(log: Forgery, position: s
     dealt = round_with(log, 2, 2)
     card = only(dealt, "card", position=position)
     log.edit(card.number, card=of_other_value(log, card.fields["card"]))
-    found = log.found()
     result = only(dealt, "result")
-    assert found and set(found) == {(result.number, "rules")}
+    assert set(log.found()) == {(result.number, "rules"), composition(log)}
     hand = "Player" if position.startswith("player") else "Banker"
     assert f"{hand}'s total is" in log.detail(result.number, "rules")
 
@@ -109,7 +115,7 @@ def test_a_changed_third_card_differs_from_the_total(log: Forgery, position: str
     dealt = round_with(log, 3, 3)
     card, result = only(dealt, "card", position=position), only(dealt, "result")
     log.edit(card.number, card=of_other_value(log, card.fields["card"]))
-    assert set(log.found()) == {(result.number, "rules")}
+    assert set(log.found()) == {(result.number, "rules"), composition(log)}
 
 
 @pytest.mark.parametrize("field", ["player_total", "banker_total"])
@@ -180,7 +186,8 @@ def test_a_changed_first_card_differs_from_the_burn(log: Forgery) -> None:
     first = only(log.events(), "card", position="burn_first")
     log.edit(first.number, card=of_other_value(log, first.fields["card"]))
     (burn,) = log.all("burn")
-    assert log.found() == [(burn.number, "rules"), (log.all("betting_open")[0].number, "rules")]
+    opened = log.all("betting_open")[0]
+    assert log.found() == [(burn.number, "rules"), (opened.number, "rules"), composition(log)]
 
 
 @pytest.mark.parametrize("become", ["identified", "not_due"])
@@ -193,8 +200,8 @@ def test_a_burned_card_too_few_is_found(log: Forgery, become: str) -> None:
     found = log.found()
     assert found[0] == (log.all("betting_open")[0].number, "rules")
     assert "cards burned" in log.detail(found[0][0])
-    counts_differ = [(log.all("shoe_ended")[0].number, "rules")] * (become == "identified")
-    assert found[1:] == counts_differ
+    counts_differ = [(log.all("shoe_ended")[0].number, "rules"), composition(log)]
+    assert found[1:] == (counts_differ if become == "identified" else [])
 
 
 def test_swapped_positions_are_found(log: Forgery) -> None:
@@ -217,15 +224,63 @@ def test_a_card_given_to_the_other_hand_is_found(log: Forgery) -> None:
 
 
 def test_the_ninth_copy_of_a_card_is_found(log: Forgery) -> None:
-    """A card is swapped for one of the same value: only the composition tells."""
+    """A card is swapped for one of the same value: only what the decks hold tells."""
     counts = Counter(event.fields["card"] for event in log.all("card"))
     whole = next(card for card, count in counts.items() if count == 8)
     same_rank = {whole % 13 + 13 * suit for suit in range(4)} - {whole}
     victim = next(event for event in log.all("card") if event.fields["card"] in same_rank)
     log.edit(victim.number, card=whole)
     copies = [event.number for event in log.all("card") if event.fields["card"] == whole]
-    assert log.found() == [(copies[8], "cards")]
+    assert log.found() == [(copies[8], "cards"), composition(log)]
     assert f"copy 9 of {cards.name_of(whole)}" in log.detail(copies[8])
+
+
+def test_a_card_swapped_for_one_of_the_same_value_differs_from_the_composition(
+    log: Forgery,
+) -> None:
+    counts = Counter(event.fields["card"] for event in log.all("card"))
+    rare = next(card for card in range(cards.DECK_SIZE) if counts[card] < 8)
+    same_rank = {rare % 13 + 13 * suit for suit in range(4)} - {rare}
+    victim = next(event for event in log.all("card") if event.fields["card"] in same_rank)
+    log.edit(victim.number, card=rare)
+    assert log.found() == [composition(log)]
+    name = cards.name_of(rare)
+    assert f"{counts[rare]} of {name}, {counts[rare] + 1} in" in log.detail(composition(log)[0])
+
+
+@pytest.mark.parametrize("change", ["one_less", "one_more", "short", "long"])
+def test_a_changed_composition_is_found(log: Forgery, change: str) -> None:
+    ended = only(log.events(), "composition")
+    told = ended.fields["counts"]
+    by = 1 if change == "one_more" else -1
+    counts = {"short": told[:-1], "long": told + b"\0"}.get(change) or bytes([told[0] + by]) + told[
+        1:
+    ]
+    log.edit(ended.number, counts=counts)
+    assert log.found() == [(ended.number, "cards")]
+
+
+@pytest.mark.parametrize("field", ["unread", "expected"])
+def test_changed_figures_of_a_composition_are_found(log: Forgery, field: str) -> None:
+    ended = only(log.events(), "composition")
+    log.edit(ended.number, **{field: ended.fields[field] + 1})
+    assert log.found() == [(ended.number, "cards")]
+    assert f"{ended.fields[field] + 1} {'unread' if field == 'unread' else 'cards'}" in log.detail(
+        ended.number
+    )
+
+
+def test_a_composition_turned_into_something_else_is_found(log: Forgery) -> None:
+    ended = only(log.events(), "composition")
+    log.replace(ended.number, "identified")
+    assert log.found() == [(ended.number, "cards")]
+    assert "without its composition" in log.detail(ended.number)
+
+
+def test_a_composition_in_the_midst_of_a_shoe_is_found(log: Forgery) -> None:
+    number = next(event.number for event in log.all("lock") if event.round > 5)
+    log.replace(number, "composition")
+    assert log.found() == [(number, "cards")]
 
 
 @pytest.mark.parametrize("card", [cards.CUT_CARD, cards.TEST_CARD])
@@ -331,7 +386,7 @@ def test_a_gap_of_which_nothing_is_missing_is_no_finding(log: Forgery) -> None:
 
 def test_what_cannot_be_found_without_a_signature_is_known(log: Forgery) -> None:
     """The limits of records that are not chained or signed: an end cut off, the figures of a
-    pass, a card for another of the same value.
+    pass, a card for another of the same value where the composition is cut off.
     """
     counts = Counter(event.fields["card"] for event in log.all("card"))
     rare = next(card for card in range(cards.DECK_SIZE) if counts[card] < 8)
@@ -342,15 +397,142 @@ def test_what_cannot_be_found_without_a_signature_is_known(log: Forgery) -> None
     assert log.found() == []
 
 
-def test_irregular_shoes_of_the_firmware_have_no_findings() -> None:
-    """Cards not due, unreadable ones, voids, a burn at relief, the cards running out."""
+def irregular() -> FirmwareLog:
+    """Cards not due, unreadable ones, voids, a burn at relief, a card too many."""
     log = FirmwareLog().load()
-    log.draw("4S", "2H", "blank", "key", "KD", "AC")  # one burned card was unreadable
-    log.draw("KS", "7H", "blank", "key", "next")  # void: unreadable
-    log.draw("9S", "QC", "KC", "7D", "5H", "key", "next")  # a natural; a card that was not due
+    log.draw(
+        "4S", "2H", "blank", "!unseen", "?bad_code", "!KD", "?pushed_back", "!drawn_again", "AC"
+    )
+    log.draw("KS", "7H", "blank", "!void", "next")  # void: unreadable
+    log.draw("9S", "QC", "?jam", "!KC", "?sensor_fault", "!drawn_again", "7D")  # a natural
+    log.draw("5H", "key", "next", "?foreign_set", "!drawn_again", "?double_feed", "!2C", "!2D")
+    log.draw("TC", "?reversed", "!TD", "3S", "4D", "?double_feed", "key", "!void")  # not due
+    return log
+
+
+def test_irregular_shoes_of_the_firmware_have_no_findings() -> None:
+    log = irregular().load()
+    log.draw("?no_code", "!drawn_again", "AS", "?double_feed", "!2H", "!drawn_again")
     log.draw("TEST", "key", "AS", "CUT", "5S", "TS", "TC", "8C", "next")
-    log.draw("9D", "9C", "JS", "JD")
+    log.draw("9D", "?jam", "!CUT", "key", "9C", "JS", "JD", "key", "9H", "key")
     forged = Forgery(log.records)
-    assert len(forged.all("shoe_ended")) == 1
-    assert len(forged.all("result")) == 3 and len(forged.all("round_void")) == 1
     assert forged.found() == []
+    assert [event.fields["unread"] for event in forged.all("composition")] == [4, 1]
+    assert len(forged.all("result")) == 4 and len(forged.all("round_void")) == 1
+    assert {e.fields["resolution"] for e in forged.all("resolved")} == {
+        "entered", "drawn_again", "unseen", "void",
+    }  # fmt: skip
+
+
+def test_a_random_shoe_with_every_fault_has_no_findings(rng: random.Random) -> None:
+    """The supervisor enters what was pulled, or does the first of what else is allowed."""
+    log = FirmwareLog().load()
+    deck = shuffled_names(rng.randrange(1000), cut_from_end=14)
+    while not log.over():
+        if log.betting_due():
+            log.draw("next")
+        if rng.random() > 0.1:
+            log.draw(deck.pop(0))
+            continue
+        fault = rng.choice(words.FAULTS[1:])
+        log.draw(f"?{fault}")
+        if fault in ("foreign_set", "pushed_back"):
+            log.draw("!drawn_again")
+            continue
+        while log.dealing.pending.waits():
+            burned = words.POSITIONS[log.dealing.pending.position] == "burn"
+            log.draw("!unseen" if burned and rng.random() < 0.5 else f"!{deck[0]}")
+            deck.pop(0)
+            if log.dealing.error and not log.dealing.pending.waits():
+                log.draw("key")  # the second card of a double feed was not due
+    forged = Forgery(log.records)
+    assert len(forged.all("unreadable")) > 20
+    assert forged.found() == []
+
+
+def ended_by_supervisor(log: FirmwareLog) -> Forgery:
+    """The log of a shoe of cards that the supervisor has ended."""
+    log.act(log.dealing.switched(KEY, True))
+    while not log.over():
+        log.act(log.dealing.pressed(words.BUTTONS.index("void")))
+    return Forgery(log.records)
+
+
+@pytest.mark.parametrize("decision", ["as_read", "drawn_again", "void"])
+def test_a_surplus_copy_that_the_shoe_stopped_for_is_found_once(decision: str) -> None:
+    log = FirmwareLog().load().draw("TS", *["9S"] * 8, "2C", "3C")
+    forged = ended_by_supervisor(log.draw("9S", f"!{decision}"))
+    (ninth,) = [e.number for e in forged.all("card") if e.fields["card"] == 47][8:]
+    assert forged.found() == [(ninth, "cards")]
+    assert "copy 9 of 9S" in forged.detail(ninth)
+
+
+def test_a_copy_that_was_read_wrongly_and_entered_otherwise_is_no_finding() -> None:
+    log = FirmwareLog().load().draw("TS", *["9S"] * 8, "2C", "3C", "9S", "!8S")
+    forged = ended_by_supervisor(log)
+    assert len(forged.all("composition")) == 1 and forged.found() == []
+
+
+@pytest.fixture
+def by_hand() -> Forgery:
+    """A shoe of cards with some cards that were entered by hand."""
+    return Forgery(irregular().records)
+
+
+def test_a_card_entered_by_hand_whose_mark_was_taken_off_is_found(by_hand: Forgery) -> None:
+    marked = [event for event in by_hand.all("card") if event.fields["by_hand"]]
+    assert len(marked) >= 5
+    for event in marked:
+        forged = by_hand.copy()
+        forged.edit(event.number, by_hand=False)
+        assert forged.found() == [(event.number, "rules")]
+
+
+def test_a_card_that_was_read_and_marked_as_entered_is_found(by_hand: Forgery) -> None:
+    for event in by_hand.all("card"):
+        if not event.fields["by_hand"]:
+            forged = by_hand.copy()
+            forged.edit(event.number, by_hand=True)
+            assert forged.found() == [(event.number, "rules")]
+
+
+def test_a_decision_of_the_supervisor_that_was_changed_or_taken_out_is_found(
+    by_hand: Forgery,
+) -> None:
+    """But for one that counts alike: `unseen` of a card that is not due, and `void`."""
+    for event in by_hand.all("resolved"):
+        for become in (*words.RESOLUTIONS, None):
+            if become == event.fields["resolution"]:
+                continue
+            if become is None and event.fields["resolution"] == "void":
+                continue
+            forged = by_hand.copy()
+            if become is None:
+                forged.replace(event.number, "identified")
+            else:
+                forged.edit(event.number, resolution=become)
+            counts = counts_of(event.fields, event.fields["resolution"])
+            found = {kind for _, kind in forged.found()}
+            if counts == counts_of(event.fields, become):
+                assert found == set(), (event, become)
+            else:
+                assert found and found <= {"rules", "cards"}, (event, become)
+
+
+def counts_of(fields: Mapping[str, Any], resolution: str | None) -> tuple[bool, bool, bool]:
+    """What a decision adds: a card by hand, a card that never came out, one burned."""
+    may_be_in = fields["fault"] in ("double_feed", "jam", "sensor_fault")
+    return (
+        resolution == "entered",
+        resolution == "drawn_again" and may_be_in,
+        resolution == "unseen" and fields["position"] == "burn",
+    )
+
+
+@pytest.mark.parametrize("become", ["double_feed", "pushed_back"])
+def test_a_fault_that_counts_otherwise_is_found(by_hand: Forgery, become: str) -> None:
+    for event in by_hand.all("unreadable"):
+        if event.fields["fault"] in ("no_code", "bad_code", "reversed", "jam", "sensor_fault"):
+            forged = by_hand.copy()
+            forged.edit(event.number, fault=become)
+            assert {kind for _, kind in forged.found()} == {"rules", "cards"}, event

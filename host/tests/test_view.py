@@ -90,6 +90,8 @@ def test_a_natural_has_a_star_and_a_void_round_its_reason() -> None:
     assert view.outcome_text(a_round(winner="tie", natural=True)).plain == "tie *"
     assert view.outcome_text(a_round(winner="tie")).plain == "tie"
     assert view.outcome_text(a_round(void="supervisor")).plain == "void (supervisor)"
+    by_hand = a_round(winner="tie", by_hand=["7H", "TC"])
+    assert view.outcome_text(by_hand).plain == "tie  by hand: 7♥ 10♣"
     assert view.hand_text(["7H"], None).plain.startswith("-")
 
 

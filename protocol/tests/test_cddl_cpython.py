@@ -14,7 +14,7 @@ import cbor2
 import pycddl
 import pytest
 
-from protocol import VERSION, bench, events, frame, games, messages, words
+from protocol import VERSION, bench, cards, events, frame, games, messages, words
 from protocol.schema import Shape
 from protocol.tests.helpers import vectors
 
@@ -180,8 +180,12 @@ def test_sizes_are_those_of_the_code() -> None:
     assert f"max_payload: {frame.MAX_PAYLOAD}\n" in _CDDL
     assert f"bstr .size (8..{events.MAX_SIZE})" in _CDDL
     assert f"bstr .size (4..{bench.MAX_SAMPLE_BYTES})" in _CDDL
+    assert f"runs: bstr .size (1..{messages.MAX_RUN_BYTES})" in _CDDL
+    assert f"counts: bstr .size {cards.DECK_SIZE}," in _CDDL
     assert f"at most {games.MAX_DOCUMENT} bytes" in _CDDL
     assert f"lit: 0..{(1 << len(words.LAMPS)) - 1}\n" in _CDDL.replace("]", "\n")
+    assert f"dirty: 0..{(1 << len(words.CHANNELS)) - 1}," in _CDDL
+    assert f"set-or-null = 0..{cards.SET_COUNT - 1} / null\n" in _CDDL
 
 
 def _game(**changed: object) -> bytes:
@@ -212,6 +216,9 @@ def test_known_games_are_valid(game: dict[str, object]) -> None:
         {"decks": "8"},
         {"rounds_after_cut": 3},
         {"rounds_after_cut": -1},
+        {"cut_from_end": 0},
+        {"cut_from_end": 105},
+        {"cut_from_end": None},
         {"player_draws": [10]},
         {"player_draws": [-1]},
         {"player_draws": [True]},

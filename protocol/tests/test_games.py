@@ -37,7 +37,7 @@ def test_mini_goes_there_and_back():
     game = games.Game(document)
     assert game.document == document and len(game.sha256) == 32
     assert (game.name, game.title, game.decks) == ("mini", "Mini baccarat", 8)
-    assert game.rounds_after_cut == 1
+    assert (game.rounds_after_cut, game.cut_from_end) == (1, 16)
     assert list(game.player_draws) == games.MINI["player_draws"]
     assert list(game.banker_draws_if_player_stood) == games.MINI["banker_draws_if_player_stood"]
     assert [list(table) for table in game.banker_draws] == games.MINI["banker_draws"]
@@ -104,7 +104,7 @@ def test_a_document_not_in_deterministic_form_is_refused():
     name = b"\x64name\x64mini"
     assert document[1 : 1 + len(name)] == name
     assert _refused(document[:1] + document[1 + len(name) :] + name)  # keys out of order
-    assert _refused(b"\xaa" + name + document[1:])  # a key twice
+    assert _refused(b"\xab" + name + document[1:])  # a key twice
 
 
 def test_an_unknown_version_is_refused():
@@ -120,15 +120,19 @@ def test_texts_empty_too_long_or_no_text_are_refused():
         assert not _refused(_mini(**{field: "x"})), field
 
 
-def test_decks_and_rounds_after_the_cut_card_out_of_range_are_refused():
+def test_decks_rounds_after_the_cut_card_and_cards_behind_it_out_of_range_are_refused():
     for decks in (0, 9, 11, 255, -1, None, True, "8", b"\x08", [8]):
         assert _refused(_mini(decks=decks)), decks
     for rounds in (3, 255, -1, None, True, False, "1", []):
         assert _refused(_mini(rounds_after_cut=rounds)), rounds
+    for behind in (0, 105, 416, -1, None, True, False, "16", []):
+        assert _refused(_mini(cut_from_end=behind)), behind
     for decks in range(1, 9):
         assert games.Game(_document(_mini(decks=decks))).decks == decks
     for rounds in range(3):
         assert games.Game(_document(_mini(rounds_after_cut=rounds))).rounds_after_cut == rounds
+    for behind in (1, 16, 104):
+        assert games.Game(_document(_mini(cut_from_end=behind))).cut_from_end == behind
 
 
 _IMPOSSIBLE = (

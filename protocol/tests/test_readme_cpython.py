@@ -43,6 +43,7 @@ def _hex_block(block: str) -> dict[str, str]:
 
 def _value(text: str) -> Any:
     in_python = re.sub(r"h'([0-9a-f]*)'", lambda found: repr(bytes.fromhex(found.group(1))), text)
+    in_python = re.sub(r"\b(false|true)\b", lambda found: found.group(1).title(), in_python)
     return ast.literal_eval(in_python)
 
 
@@ -160,6 +161,7 @@ def test_sizes_are_those_of_the_code() -> None:
     assert f"Version {VERSION}." in _README
     assert f"1 to {frame.MAX_PAYLOAD} bytes" in _README
     assert f"at most {bench.MAX_SAMPLE_BYTES} bytes" in _README
+    assert f"1 to {messages.MAX_RUN_BYTES} bytes; a run may go on" in _README
     assert f"more than {cbor.MAX_DEPTH} deep" in _README
     assert f"{games.MAX_DOCUMENT} bytes at most" in _README
     assert f"bytes: {frame.MAX_PAYLOAD}" in _README

@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from sabot.cli import check, log, samples, show, sim
+from sabot.cli import check, head, log, samples, show, sim
 from sabot.errors import DiskFull, SabotError
 from sabot.view import problems
 
@@ -26,6 +26,8 @@ for command in (
     show.rounds,
     show.events,
     check.verify,
+    head.capture,
+    head.health,
     samples.read,
     samples.waveform,
 ):

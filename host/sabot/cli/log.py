@@ -41,12 +41,7 @@ def ports(as_json: options.Json = False) -> None:
 
 
 def log(
-    port: Annotated[
-        list[str],
-        typer.Argument(
-            help="A port's path, a unit's id, or a pyserial URL such as socket://host:4001."
-        ),
-    ],
+    port: Annotated[list[str], typer.Argument(help=options.PORT_HELP)],
     db: options.Db = options.DEFAULT_DB,
     once: Annotated[
         bool, typer.Option("--once", help="End after one finished shoe of cards.")

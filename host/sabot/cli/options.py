@@ -12,6 +12,9 @@ DEFAULT_DB = Path("sabot.sqlite")
 _MOST = (1 << 63) - 1
 """The largest integer that a database column holds."""
 
+PORT_HELP = "A port's path, a unit's id, or a pyserial URL such as socket://host:4001."
+
+Port = Annotated[str, typer.Argument(metavar="UNIT|PORT", help=PORT_HELP)]
 Db = Annotated[Path, typer.Option("--db", help="The log database.")]
 Unit = Annotated[str | None, typer.Option(help="Only this unit.")]
 Shoe = Annotated[int | None, typer.Option(help="Only this shoe of cards.", min=0, max=_MOST)]

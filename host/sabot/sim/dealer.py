@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sabot.errors import SabotError
+from protocol import cards
+from sabot.errors import SabotError, SimulatorFailed
 from sabot.sim.bench import Bench, Outputs
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.waveform import pack
@@ -18,6 +19,12 @@ _RESULT_S = 12.0
 _HOST_POLL_S = 0.05
 _LISTENING = ("HOST",)
 
+# What the display shows of a card that is pending, the supervisor's key on (firmware/panel.py).
+_PENDING = "STOP "
+_WHY_LINE, _CHOICE_LINE = 1, 4
+_RANK_END = len("CARD 7")
+_MOST_PRESSES = 20
+
 
 class Dealer:
     """Deals `deck` (cards 0-53, in drawing order) on the shoe at `bench`.
@@ -25,7 +32,8 @@ class Dealer:
     `pace` multiplies a dealer's pauses: 1 is a dealer's speed, 0 no pauses at all. `noise` (a
     name of `disturbed.NOISE`) is how the cards pass the head; `seed` makes it the same again.
     The dealer waits while the display says that no host listens, or that the log is behind,
-    and has the supervisor turn the key when the shoe has stopped.
+    and has the supervisor turn the key when the shoe has stopped. A card that the shoe could
+    not read the supervisor enters from its face.
     """
 
     def __init__(
@@ -100,11 +108,41 @@ class Dealer:
         return bench.settle()
 
     def _turn_key(self) -> Outputs:
-        """The supervisor clears the error."""
+        """The supervisor clears the error, or settles the card that the shoe stopped for."""
+        bench = self._bench
         self._pause(_RESULT_S)
-        self._bench.switch("key_on", True)
-        self._bench.switch("key_on", False)
+        bench.switch("key_on", True)
+        outputs = bench.settle()
+        while outputs.title.startswith(_PENDING) and not self._stop.is_set():
+            outputs = self._settle_card(outputs)
+        bench.switch("key_on", False)
+        return bench.settle()
+
+    def _settle_card(self, outputs: Outputs) -> Outputs:
+        why = outputs.display[_WHY_LINE]
+        card = self._deck[self.drawn - 1]
+        if why.startswith(("SURPLUS COPY", "CARD TOO MANY")):
+            return self._choose(("AS READ",))
+        if why == "FOREIGN SET" or why.endswith("2ND"):  # one card was pulled, and no other
+            return self._choose(("DRAW AGAIN", "NOT COUNTED"))
+        name = "CUT CARD" if card == cards.CUT_CARD else f"CARD {cards.name_of(card)}"
+        return self._choose((name,))
+
+    def _choose(self, wanted: tuple[str, ...]) -> Outputs:
+        """Have the display show what is `wanted`, and accept it."""
+        outputs = self._press_until("next", [each[:_RANK_END] for each in wanted], _RANK_END)
+        if outputs.display[_CHOICE_LINE] not in wanted:
+            self._press_until("burn", wanted, None)
+        self._bench.press("reveal")
         return self._bench.settle()
+
+    def _press_until(self, button: str, wanted: Sequence[str], letters: int | None) -> Outputs:
+        for _ in range(_MOST_PRESSES):
+            self._bench.press(button)
+            outputs = self._bench.settle()
+            if outputs.display[_CHOICE_LINE][:letters] in wanted:
+                return outputs
+        raise SimulatorFailed(f"the display never offers {' or '.join(wanted)}")
 
     def _run_out(self) -> Outputs:
         """No card is left though one is due: the supervisor voids the round and ends the shoe."""

@@ -79,6 +79,21 @@ def paused(edge_mm: Positions, at: int, pause_s: float) -> Positions:
     return np.concatenate([edge_mm[:at], still, edge_mm[at:]])
 
 
+def faded(marks: list[Mark], track: int, share: float) -> list[Mark]:
+    """The marks as a dirty sensor sees them: on `track` (A or B) narrower by that share."""
+    made: list[Mark] = []
+    for mark in marks:
+        less_mm = (mark.end_mm - mark.begin_mm) * share / 2
+        if mark.tracks & ~track:
+            made.append(replace(mark, tracks=mark.tracks & ~track))
+        if mark.tracks & track:
+            narrow = replace(mark, tracks=track)
+            made.append(
+                replace(narrow, begin_mm=mark.begin_mm + less_mm, end_mm=mark.end_mm - less_mm)
+            )
+    return made
+
+
 def spoilt(random: np.random.Generator, noise: Noise, marks: list[Mark]) -> list[Mark]:
     """The marks with other widths, some with a hole."""
     made: list[Mark] = []

@@ -20,7 +20,7 @@ from sabot import runtime
 from sabot.errors import SimulatorFailed
 from sabot.sim.bench import Bench
 
-HEAP_BYTES = 326_000
+HEAP_BYTES = 316_000
 """Heap of the simulated board. It stands for the 241,600 bytes that MicroPython leaves free
 on a Raspberry Pi Pico; firmware/README.md derives the figure."""
 

@@ -94,6 +94,12 @@ def pack(levels: Levels) -> bytes:
     return bytes((levels[0::2] | levels[1::2] << 4).astype(np.uint8))
 
 
+def unpack(samples: bytes) -> Levels:
+    """The samples in a recording, or in whole bytes of one."""
+    octets = np.frombuffer(samples, np.uint8)
+    return np.stack([octets & 15, octets >> 4], 1).ravel()
+
+
 def pass_samples(
     card: int,
     card_set: int,

@@ -1,0 +1,20 @@
+"""The large buffers of a shoe, made before anything else.
+
+Loading the other modules leaves the heap in pieces. So main.py imports this one first, and a shoe
+takes them from here.
+"""
+
+from firmware.scan import RUN_BYTES
+
+_PASS_BYTES = RUN_BYTES + 32
+OUTBOX_BYTES = 24 * 1024
+"""Room for the events of 50 to 80 rounds without a host."""
+
+RECENT_BYTES = 8 * _PASS_BYTES
+"""Room for 8 of the longest passes, and for some 80 as they usually are."""
+
+FAULT_BYTES = 4 * _PASS_BYTES
+
+outbox = bytearray(OUTBOX_BYTES)
+recent = bytearray(RECENT_BYTES)
+faults = bytearray(FAULT_BYTES)
