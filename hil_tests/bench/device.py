@@ -25,7 +25,9 @@ _RECORDING_BYTES = 60000
 _PIECE = 512
 _READER_TURNS = 20
 
-_VALUES = [10, 12345, 17, 1234567, 1790000000000, 3, 45, 32, 4, 1000, 985, 120, 1500]
+CARD_EVENT = [10, 12345, 17, 1234567, 1790000000000, 3, 45, 32, 4, 1000, 985, 120, 1500, False]
+"""An event `card` as it is on the wire."""
+
 _NAMES = [name for name, _ in events.HEADER + events.CARD.fields]
 
 
@@ -58,9 +60,9 @@ def _allocated(function) -> float:
 
 def codec() -> None:
     buf = bytearray(events.MAX_SIZE)
-    size = cbor.encode_array(buf, 0, _VALUES, len(_VALUES))
+    size = cbor.encode_array(buf, 0, CARD_EVENT, len(CARD_EVENT))
     functions = [
-        ("encode", lambda: cbor.encode_array(buf, 0, _VALUES, len(_VALUES))),
+        ("encode", lambda: cbor.encode_array(buf, 0, CARD_EVENT, len(CARD_EVENT))),
         ("decode", lambda: cbor.decode(buf, 0, size)),
     ]
     try:
@@ -68,7 +70,7 @@ def codec() -> None:
     except ImportError:
         library = None
     if library is not None:
-        event = dict(zip(_NAMES, _VALUES))
+        event = dict(zip(_NAMES, CARD_EVENT))
         data = library.dumps(event)
         functions.append(("library_encode", lambda: library.dumps(event)))
         functions.append(("library_decode", lambda: library.loads(data)))
@@ -80,7 +82,7 @@ def frames() -> None:
     record = bytearray(events.MAX_SIZE)
     out = bytearray(_FRAME_BATCH * 64)
     view = memoryview(out)
-    size = cbor.encode_array(record, 0, _VALUES, len(_VALUES))
+    size = cbor.encode_array(record, 0, CARD_EVENT, len(CARD_EVENT))
     message = [messages.EVENT.number, bytes(record[:size])]
     port = open(1, "wb")
     while True:
