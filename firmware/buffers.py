@@ -8,7 +8,7 @@ from firmware.scan import RUN_BYTES
 
 _PASS_BYTES = RUN_BYTES + 32
 OUTBOX_BYTES = 24 * 1024
-"""Room for the events of 50 to 80 rounds without a host."""
+"""Room for the events of 40 to 60 rounds without a host."""
 
 RECENT_BYTES = 8 * _PASS_BYTES
 """Room for 8 of the longest passes, and for some 80 as they usually are."""

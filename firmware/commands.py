@@ -49,10 +49,30 @@ def _read_events(shoe, values):
 
 
 def _load_game(shoe, values):
+    """One part of a game document. What is refused takes the parts before it along."""
+    _, offset, size, part = values
+    document, shoe.game_parts = shoe.game_parts, None
     if not shoe.dealing.can_change_game():
         return _REFUSED, "a shoe of cards is in play: load a game between shoes"
+    if not 0 < size <= games.MAX_DOCUMENT:
+        return _REFUSED, "a game document has 1 to %d bytes" % games.MAX_DOCUMENT
+    if not 0 < len(part) <= messages.MAX_GAME_PART or offset + len(part) > size:
+        return _REFUSED, "game document: a part that is empty, too long or beyond the end"
+    if not offset:
+        document = [bytearray(size), 0]
+    if document is None or len(document[0]) != size or document[1] != offset:
+        return _REFUSED, "game document: its parts come in order, from offset 0 on"
+    document[0][offset : offset + len(part)] = part
+    document[1] = offset + len(part)
+    if document[1] == size:
+        return _take_game(shoe, bytes(document[0]))
+    shoe.game_parts = document
+    return _DONE, ""
+
+
+def _take_game(shoe, document):
     try:
-        game = games.Game(values[1])
+        game = games.Game(document)
     except games.GameError as error:
         return _REFUSED, str(error)
     shoe.store.save("game", game.document)

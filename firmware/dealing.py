@@ -5,7 +5,11 @@ the events to record, in order. What the lock, the lamps and the display must sh
 from the state (`lock_released` here, the rest in panel.py).
 
 Phases (`words.PHASES`): no_shoe - first_burn - burning - betting - dealing - between - betting
-... ended. An error stops play in any of them until the supervisor's key clears it.
+... ended. A game that burns less leaves out the first two. An error stops play in any of them
+until the supervisor's key clears it.
+
+In midi nobody may learn from the shoe what lies face down: the round is *hidden* from its first
+card until `reveal`, and stays in the phase `dealing` until then, though it has its result.
 
 A card of the shoe in play that cannot be read, or is one too many, is *pending*: it stops play
 until the supervisor decides what becomes of it (pending.py), and play goes on from there.
@@ -79,6 +83,10 @@ class Dealing:
         self.banker: "list[int]" = []
         self.winner = -1
         """Place in `words.WINNERS` once the round is decided."""
+        self.hits = 0
+        """Bits of `words.HITS`: what else the round is, that a wager of the game depends on."""
+        self.revealed = True
+        """Whether it may show what the cards of the round are."""
         self.burn_left = 0
         self.inventory = Inventory()
         self.pending = Pending()
@@ -104,11 +112,9 @@ class Dealing:
 
     def card_due(self) -> bool:
         """Whether the next card may come out."""
-        return (
-            not self.error
-            and not self.lid_open
-            and self.phase in (FIRST_BURN, BURNING, BETTING, DEALING)
-        )
+        if self.error or self.lid_open:
+            return False
+        return self.round_open() or self.phase == FIRST_BURN or self.phase == BURNING
 
     lock_released = card_due
 
@@ -130,7 +136,11 @@ class Dealing:
 
     def round_open(self) -> bool:
         """Whether a round has begun and has neither a result nor been voided."""
-        return self.phase == BETTING or self.phase == DEALING
+        return self.phase == BETTING or (self.phase == DEALING and self.winner < 0)
+
+    def hidden(self) -> bool:
+        """Whether cards of the round have come out that nothing may tell of yet."""
+        return not self.revealed and len(self.player) > 0
 
     def card_passed(self, card: int, figures: "tuple[int, int, int, int]" = _NO_FIGURES) -> list:
         """Card 0-53 came out. `figures`: speed, margin, skew, samples as in `events.CARD`."""
@@ -177,9 +187,11 @@ class Dealing:
             self._open_betting()
         elif button == _NEXT and self.phase == BETTING:
             self._close_betting(_BY_BUTTON)
+        elif button == _REVEAL and self.hidden() and self.winner >= 0:
+            self.revealed = True
+            self._round_over()
         elif button == _BURN_BUTTON and self.phase == BETWEEN:
-            self.burn_left = 1
-            self._burn_until(BETWEEN)
+            self._burn_until(BETWEEN, 1)
         return self._done()
 
     def switched(self, switch: int, on: bool) -> list:
@@ -223,14 +235,21 @@ class Dealing:
         self.rounds_left = _NO_LIMIT
         self._second_card = False
         self.inventory.load(self.game.decks)
-        self.phase = FIRST_BURN
         self._clear_hands()
         self._say(events.SHOE_LOADED, self.game.decks, self.game.name, self.card_set)
+        if self.game.burn == "by_first":
+            self.phase = FIRST_BURN
+        elif self.game.burn == "one":
+            self._burn_new_cards(1)
+        else:
+            self._open_betting()
 
     def _clear_hands(self) -> None:
         self.player = []
         self.banker = []
         self.winner = -1
+        self.hits = 0
+        self.revealed = self.game.shown == "at_once"
         self._position = PLAYER_1
 
     def _named(self, card: int, figures: "tuple[int, int, int, int]", by_hand: bool) -> None:
@@ -254,9 +273,7 @@ class Dealing:
         if position == _NOT_DUE:
             self._fail(CARD_NOT_DUE, card)
         elif position == _BURN_FIRST:
-            self.burn_left = rules.burn_count(card)
-            self._say(events.BURN, self.burn_left)
-            self._burn_until(BETTING)
+            self._burn_new_cards(rules.burn_count(self.game, card))
         elif position == _BURN:
             self._burned()
         else:
@@ -285,8 +302,13 @@ class Dealing:
             return _BURN_FIRST
         return _BURN if self.phase == BURNING else self._position
 
-    def _burn_until(self, phase: int) -> None:
+    def _burn_new_cards(self, count: int) -> None:
+        self._say(events.BURN, count)
+        self._burn_until(BETTING, count)
+
+    def _burn_until(self, phase: int, count: int) -> None:
         self.phase = BURNING
+        self.burn_left = count
         self._after_burning = phase
 
     def _burned(self) -> None:
@@ -357,6 +379,7 @@ class Dealing:
     def _result(self) -> None:
         player, banker = rules.total_of(self.player), rules.total_of(self.banker)
         self.winner = PLAYER if player > banker else BANKER if banker > player else TIE
+        self.hits = rules.hits_of(self.player, self.banker) & self.game.hits
         self._say(
             events.RESULT,
             self.winner,
@@ -364,14 +387,22 @@ class Dealing:
             banker,
             rules.is_natural(rules.total_of(self.player[:2])),
             rules.is_natural(rules.total_of(self.banker[:2])),
+            abs(player - banker),
+            self.hits,
+            self.game.sha256,
         )
         self.rounds += 1
-        self._round_over()
+        self._count_down()
+        if self.revealed:
+            self._round_over()
+
+    def _count_down(self) -> None:
+        """A round has its end: one less to be finished once the cut card has come."""
+        if self.rounds_left > 0:
+            self.rounds_left -= 1
 
     def _round_over(self) -> None:
         self.phase = BETWEEN
-        if self.rounds_left > 0:
-            self.rounds_left -= 1
         if self.rounds_left == 0:
             self._end_shoe(_BY_CUT_CARD)
 
@@ -390,7 +421,7 @@ class Dealing:
     def _cut_card(self) -> None:
         misplaced = not self._cut_card_fits()
         if self.rounds_left == _NO_LIMIT:
-            within_round = self.phase == DEALING and self.player
+            within_round = self.round_open() and self.player
             self.rounds_left = 1 + self.game.rounds_after_cut if within_round else 1
             drawn = self.inventory.drawn()
             if self._second_card:
@@ -462,10 +493,12 @@ class Dealing:
         self._clear_error()
         if self.round_open():
             self._void_round(reason)
-        elif not self.can_change_game():
+        elif not self.hidden() and not self.can_change_game():
+            # Hidden, nobody sees that it is too late for the round: that must not cost the shoe.
             self._end_shoe(_BY_SUPERVISOR)
 
     def _void_round(self, reason: str) -> None:
         self._say(events.ROUND_VOID, words.VOID_REASONS.index(reason))
         self._clear_hands()
+        self._count_down()
         self._round_over()

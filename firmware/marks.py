@@ -17,6 +17,7 @@ SYMBOLS = const(14)
 UNSURE = const(3)
 """In place of a symbol: a track is neither surely on nor surely off."""
 
+# As in scan.py: viper knows no constants of another module.
 _E = const(1)
 _A = const(2)
 _B = const(4)

@@ -14,6 +14,9 @@ _TITLES = (
     "SHOE ENDED",
 )  # fmt: skip
 _WINNERS = ("PLAYER WINS", "BANKER WINS", "TIE HAND")
+# What a dealer calls out instead (Maryland, Mini Baccarat, chapter 11, A (2) and (3)).
+_DRAGON_7 = 1 << words.HITS.index("dragon_7")
+_PANDA_8 = 1 << words.HITS.index("panda_8")
 _ERRORS = (
     "", "CARD NOT DUE", "", "LID OPENED", "CUT CARD MISPLCD", "TEST CARD",
     "SURPLUS COPY", "CARD TOO MANY", "CARDS MISSING", "SENSOR FAULT", "SAMPLES LOST",
@@ -32,11 +35,16 @@ HOST = "HOST"
 
 
 def lamps_of(state: dealing.Dealing) -> int:
-    """The lamps that must be lit: bit n is the n-th of `words.LAMPS`."""
+    """The lamps that must be lit: bit n is the n-th of `words.LAMPS`.
+
+    While the round is hidden `ready` stays dark: it would tell whether a third card is due.
+    """
     lit = 0
     if state.error:
         lit |= 1 << ERROR_LAMP
-    elif state.card_due():
+    if state.hidden():
+        return lit
+    if state.card_due():
         lit |= 1 << READY_LAMP
     if state.winner >= 0:
         lit |= 1 << state.winner
@@ -49,6 +57,9 @@ def text_of(state: dealing.Dealing, link: str, notice: str = "") -> str:
 
     With a card pending and the supervisor's key on they are what the supervisor needs: what is
     wrong, as what the card was due, the hands, the choice, and what each button does now.
+
+    While the round is hidden nothing here depends on its cards, nor on how many have come; but
+    an error shows, and in the supervisor's lines as what the card was due.
     """
     if state.pending.waits() and state.key_on and not state.lid_open:
         return "\n".join(_of_supervisor(state))
@@ -56,8 +67,8 @@ def text_of(state: dealing.Dealing, link: str, notice: str = "") -> str:
         (
             _title(state),
             "SHOE %d R%d" % (state.shoe, state.round),
-            _hand("P", state.player),
-            _hand("B", state.banker),
+            _hand(state, "P", state.player),
+            _hand(state, "B", state.banker),
             _outcome(state),
             _error(state) or notice,
             _remedy(state),
@@ -69,17 +80,22 @@ def text_of(state: dealing.Dealing, link: str, notice: str = "") -> str:
 def _of_supervisor(state: dealing.Dealing) -> "tuple[str, ...]":
     waiting = state.pending
     has_rank = 0 <= waiting.rank() < len(cards.RANKS)
-    void = "VOID ENDS ROUND" if state.round_open() else "VOID ENDS SHOE"
     return (
         "STOP " + words.POSITIONS[waiting.position].upper().replace("_", " "),
         _error(state),
-        _hand("P", state.player),
-        _hand("B", state.banker),
+        _hand(state, "P", state.player),
+        _hand(state, "B", state.banker),
         _choice(waiting),
         "NEXT RANK" if has_rank else "NEXT CHOOSES",
         "BURN SUIT" if has_rank else "",
-        "REVEAL OK  VOID" if waiting.is_chosen() else void,
+        "REVEAL OK  VOID" if waiting.is_chosen() else _void(state),
     )
+
+
+def _void(state: dealing.Dealing) -> str:
+    if state.round_open():
+        return "VOID ENDS ROUND"
+    return "VOID SETS ASIDE" if state.hidden() else "VOID ENDS SHOE"
 
 
 def _choice(waiting: pending.Pending) -> str:
@@ -102,17 +118,25 @@ def _title(state: dealing.Dealing) -> str:
     return _TITLES[state.phase]
 
 
-def _hand(letter: str, hand: "list[int]") -> str:
-    if not hand:
+def _hand(state: dealing.Dealing, letter: str, hand: "list[int]") -> str:
+    if not hand or state.hidden():
         return letter
     names = " ".join([cards.name_of(card) for card in hand])
+    if not state.game.announced:
+        return letter + " " + names
     return "%s %-9s  %d" % (letter, names, rules.total_of(hand))
 
 
 def _outcome(state: dealing.Dealing) -> str:
+    if state.hidden():
+        return "REVEAL IF TURNED"
     if state.winner < 0:
         return "LAST ROUND" if state.rounds_left == 1 and state.round_open() else ""
-    return _WINNERS[state.winner]
+    if not state.game.announced:
+        return ""
+    if state.hits & _DRAGON_7:
+        return "DRAGON 7"
+    return "PANDA 8" if state.hits & _PANDA_8 else _WINNERS[state.winner]
 
 
 def _error(state: dealing.Dealing) -> str:
@@ -121,7 +145,9 @@ def _error(state: dealing.Dealing) -> str:
         name = words.FAULTS[state.fault].upper().replace("_", " ")
         return name + " 2ND" if waiting.second else name
     name = _ERRORS[state.error]
-    return name + " " + cards.name_of(waiting.card) if waiting.card != pending.NONE else name
+    if waiting.card == pending.NONE or state.hidden():
+        return name
+    return name + " " + cards.name_of(waiting.card)
 
 
 def _remedy(state: dealing.Dealing) -> str:

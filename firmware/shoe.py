@@ -42,10 +42,11 @@ class Shoe:
         self.store = Store(board.storage)
         settings: dict = self.store.load("settings") or {}  # type: ignore[assignment]
         saved: bytes = self.store.load("game")  # type: ignore[assignment]
-        self.game = games.Game(saved or games.document_of(games.MINI_NAME))
+        # One that is damaged or unknown puts the shoe out of service: it must not deal another.
+        game = games.Game(games.document_of(games.MINI_NAME) if saved is None else saved)
         self.recorder = Recorder(self.store, buffers.outbox, board.ticks_ms)
         card_set = settings.get("set", 0)
-        self.dealing = Dealing(self.game, card_set, self.recorder.shoe)
+        self.dealing = Dealing(game, card_set, self.recorder.shoe)
         self.reader = Reader(card_set)
         self._runs = memoryview(self.reader.scanner.runs)
         self.passes = Passes(buffers.recent, buffers.faults)
@@ -54,6 +55,8 @@ class Shoe:
         self._to_collect = False
         self._inputs: "list[int]" = []
         self.link = Link(self.recorder.outbox, self)
+        self.game_parts: "list | None" = None
+        """A game document that a host is sending, and how many bytes of it have come."""
         self.calibration: "list[int | None]" = self.store.load(_CALIBRATION) or [None] * 5  # type: ignore[assignment]
         """Permille of the four channels that the last test card gave, and when that was."""
         self._build = build_hash(board.ROOT)
@@ -69,7 +72,8 @@ class Shoe:
         await asyncio.gather(self._deal(), self._listen(), self._talk(), self._tick())
 
     def welcome(self, session: int) -> "list[list[object]]":
-        """The messages that answer a host's `hello`."""
+        """The messages that answer a host's `hello`, with which everything starts over."""
+        self.game_parts = None
         outbox = self.recorder.outbox
         game = self.dealing.game
         return [
@@ -115,7 +119,8 @@ class Shoe:
 
     def _record_boot(self) -> None:
         recorder = self.recorder
-        boot = (self.board.reset_cause, VERSION, self._build, self.board.NAME, self.game.name)
+        game = self.dealing.game.name
+        boot = (self.board.reset_cause, VERSION, self._build, self.board.NAME, game)
         recorder.record(events.BOOT, recorder.shoe, 0, boot)
         if recorder.shoe_open:
             reason = words.END_REASONS.index("restart")
@@ -158,8 +163,8 @@ class Shoe:
             await asyncio.sleep_ms(_LAST_MARKS_MS)
 
     def _read_samples(self) -> None:
-        board, reader, samples = self.board, self.reader, self._samples
-        size = board.read_samples(samples)
+        reader, samples = self.reader, self._samples
+        size = self._next_samples()
         while size:
             at = 0
             while at < size:
@@ -169,7 +174,17 @@ class Shoe:
                     self._pass_ended()
                 elif reader.known != was_known:
                     self._card_known()
-            size = board.read_samples(samples)
+            size = self._next_samples()
+
+    def _next_samples(self) -> int:
+        board = self.board
+        size = board.read_samples(self._samples)
+        if board.overruns != self._overruns:
+            # Before they are read: they do not follow what was read last.
+            self._overruns = board.overruns
+            self.reader.samples_lost()
+            self._act(self.dealing.samples_lost())
+        return size
 
     def _card_known(self) -> None:
         """The lock does now what it will have to do once the card has left."""
@@ -203,10 +218,6 @@ class Shoe:
             self._act(self.dealing.sensor_failed())
 
     def _check_head(self) -> None:
-        if self.board.overruns != self._overruns:
-            self._overruns = self.board.overruns
-            self.reader.samples_lost()
-            self._act(self.dealing.samples_lost())
         if self.reader.blocked:
             self._sensor_failed()
 

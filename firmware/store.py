@@ -6,7 +6,7 @@ import os
 
 from protocol import cbor
 
-_MAX_SIZE = 600
+_MAX_SIZE = 920  # a game document, and its head
 _CRC_SIZE = 4
 
 

@@ -2,19 +2,38 @@
 
 It shares no code with firmware/rules.py or host/sabot/rules.py. Draws are written as the
 stations of the table on the felt: for each total of the Banker, on which points of the
-Player's third card a card is taken (mini-baccarat, third card rule of the rule documents).
+Player's third card a card is taken (mini-baccarat, third card rule of the rule documents). Of a
+game document it takes what the house and the table settle: burning, the cut card, who turns the
+cards, and the wagers; the draws of the document it does not look at.
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+import cbor2
 
 from hil_tests.targets import Bench
 
 _FELT = {0: "0123456789", 1: "0123456789", 2: "0123456789", 3: "012345679", 4: "234567", 5: "4567"}
 _FELT |= {6: "67", 7: ""}
 
-_BEHIND_CUT = 16  # cards of eight decks that may lie behind the cut card
+MINI: Mapping[str, Any] = {
+    "decks": 8,
+    "burn": "by_first",
+    "burn_ace": 1,
+    "cut_from_end": 16,
+    "rounds_after_cut": 1,
+    "shown": "at_once",
+    "announced": True,
+    "wagers": ["player", "banker", "tie"],
+}
+"""What a shoe deals that nobody has loaded a game into, as far as a dealer must know."""
+
+_FACE_DOWN = ("P", "B", "REVEAL IF TURNED")
+_WON = {"player": "PLAYER WINS", "banker": "BANKER WINS", "tie": "TIE HAND"}
+
 _MOST_PRESSES = 25
 
 
@@ -32,6 +51,8 @@ class Hand:
 
     player: list[str] = field(default_factory=list)
     banker: list[str] = field(default_factory=list)
+    wagers: list[str] = field(default_factory=list)
+    """Of the game."""
 
     @property
     def winner(self) -> str:
@@ -44,16 +65,54 @@ class Hand:
         """Eight or nine with two cards, on either side."""
         return pips(self.player[:2]) > 7 or pips(self.banker[:2]) > 7
 
+    def three(self, side: str, count: int) -> bool:
+        """Whether a side has three cards that count so much."""
+        hand: list[str] = getattr(self, side)
+        return len(hand) == 3 and pips(hand) == count
+
+    @property
+    def hits(self) -> set[str]:
+        """What the round is that a wager of the game asks for, by the felt's words for it."""
+        sevens = pips(self.player) == 7 == pips(self.banker)
+        nines = self.three("player", 9) + self.three("banker", 9)
+        dragon = self.winner == "banker" and self.three("banker", 7)
+        panda = self.winner == "player" and self.three("player", 8)
+        of_wager = {
+            "player_pair": {"player_pair": self.player[0][0] == self.player[1][0]},
+            "banker_pair": {"banker_pair": self.banker[0][0] == self.banker[1][0]},
+            "dragon_7": {"dragon_7": dragon},
+            "panda_8": {"panda_8": panda},
+            "fortune_7": {"fortune_7": dragon},
+            "golden_8": {"golden_8": panda},
+            "heavenly_9": {"heavenly_9": nines == 1, "heavenly_9_both": nines == 2},
+            "blazing_7s": {
+                "blazing_7s_two": sevens and len(self.player + self.banker) == 4,
+                "blazing_7s_three": sevens and len(self.player + self.banker) == 6,
+            },
+        }
+        treasures = ("fortune_7", "golden_8", "heavenly_9", "blazing_7s")
+        asked = [*self.wagers, *(treasures if "cover_all" in self.wagers else ())]
+        every = [of_wager[wager].items() for wager in asked if wager in of_wager]
+        return {hit for hits in every for hit, is_one in hits if is_one}
+
+    @property
+    def announcement(self) -> str:
+        """What a dealer calls out, in capitals."""
+        named = {"dragon_7": "DRAGON 7", "panda_8": "PANDA 8"}
+        called = [name for hit, name in named.items() if hit in self.hits]
+        return called[0] if called else _WON[self.winner]
+
     def as_logged(self) -> tuple[object, ...]:
         """In the order of `logged`."""
         totals = pips(self.player), pips(self.banker)
-        return (self.player, self.banker, *totals, self.winner, self.natural)
+        return (self.player, self.banker, *totals, self.winner, self.natural, self.hits)
 
 
 def logged(ended: object) -> tuple[object, ...]:
     """A `sabot.rounds.Round` in the form of `Hand.as_logged`."""
-    names = ("player", "banker", "player_total", "banker_total", "winner", "natural")
-    return tuple(getattr(ended, name) for name in names)
+    names = ("player", "banker", "player_total", "banker_total", "winner", "natural", "hits")
+    *values, hits = (getattr(ended, name) for name in names)
+    return (*values, set(hits))
 
 
 def pips(cards: list[str]) -> int:
@@ -93,7 +152,8 @@ class Dealer:
     """Deals a list of cards on a bench, and keeps what must come out of it.
 
     `between_steps` is called before every card and every button, with a word for where the
-    dealer is. Every `unreadable_every`-th card cannot be read, and is entered by hand.
+    dealer is. Every `unreadable_every`-th card cannot be read, and is entered by hand. `game` is
+    the document of the game that the shoe deals.
     """
 
     def __init__(
@@ -103,6 +163,7 @@ class Dealer:
         between_steps: Callable[[str], None] = lambda where: None,
         *,
         unreadable_every: int = 0,
+        game: bytes | None = None,
     ) -> None:
         self.hands: list[Hand] = []
         self.entered: list[str] = []
@@ -110,7 +171,10 @@ class Dealer:
         self.ended = False
         self._bench = bench
         self._cards: Iterator[str] = iter(cards)
-        self._cut_card_too_early = 416 - cards.index("CUT") > _BEHIND_CUT
+        self._game = MINI if game is None else cbor2.loads(game)
+        self._midi = self._game["shown"] == "after_reveal"
+        behind = 52 * self._game["decks"] - cards.index("CUT")
+        self._cut_card_too_early = behind > self._game["cut_from_end"]
         self._unreadable_every = unreadable_every
         self._pulled = 0
         self._between_steps = between_steps
@@ -120,14 +184,17 @@ class Dealer:
         """Put the cards in and burn."""
         self._bench.switch("lid_open", True)
         self._bench.switch("lid_open", False)
-        first = self._pull("first burn")
-        burn = {"A": 1}.get(first[0], 10 if first[0] in "TJQK" else 0) or int(first[0])
+        burn = {"by_first": 0, "one": 1, "none": 0}[self._game["burn"]]
+        if self._game["burn"] == "by_first":
+            ace = {"A": self._game["burn_ace"]}
+            first = self._pull("first burn")
+            burn = ace.get(first[0], 10 if first[0] in "TJQK" else 0) or int(first[0])
         for _ in range(burn):
             self._pull("burn")
 
     def deal_round(self) -> Hand:
         """Deal one round from "betting open" to the result, and press for the next."""
-        hand = Hand()
+        hand = Hand(wagers=self._game["wagers"])
         self._press("betting")
         for side in (hand.player, hand.banker, hand.player, hand.banker):
             side.append(self._pull_for(hand))
@@ -139,9 +206,14 @@ class Dealer:
             third = str(pips(hand.player[2:])) if takes else None
             if (third is None and banker <= 5) or (third is not None and third in _FELT[banker]):
                 hand.banker.append(self._pull_for(hand))
+        assert not self._bench.outputs.lock_released, "the lock is open after the last card"
+        if self._midi:
+            self._between_steps("reveal")
+            self._bench.press("reveal")
         shown = self._bench.outputs
-        assert not shown.lock_released, "the lock is open after the last card"
         assert shown.lamps & {"player", "banker", "tie"} == {hand.winner}, (shown, hand)
+        announced = hand.announcement if self._game["announced"] else ""
+        assert shown.display[4] == announced, (shown, hand)
         self.hands.append(hand)
         if self._rounds_left is not None:
             self._rounds_left -= 1
@@ -164,8 +236,11 @@ class Dealer:
     def _pull_for(self, hand: Hand) -> str:
         card = self._pull(f"card {len(hand.player) + len(hand.banker) + 1}")
         if card == "CUT":
-            self._rounds_left = 2 if hand.player else 1
+            self._rounds_left = 1 + (self._game["rounds_after_cut"] if hand.player else 0)
             card = self._pull("after the cut card")
+        shown = self._bench.outputs
+        if self._midi:
+            assert (shown.lamps, shown.display[2:5]) == (frozenset(), _FACE_DOWN), (shown, hand)
         return card
 
     def _pull(self, where: str) -> str:

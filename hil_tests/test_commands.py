@@ -4,9 +4,11 @@ import pytest
 
 from hil_tests import dealer
 from hil_tests.targets import Target
-from protocol import games, messages
+from protocol import messages
+from protocol.games import Game
 from sabot.client import Client
 from sabot.errors import CommandRefused
+from sabot.games import catalogue
 from sabot.ports import Port
 from sabot.wire import Event
 
@@ -95,28 +97,30 @@ def test_events_that_are_not_held_are_refused(target: Target) -> None:
 
 
 def test_a_game_is_loaded_between_shoes_and_survives_a_restart(target: Target) -> None:
-    document = games.document_of("mini")
+    document = catalogue.document("ez-midi")
     with Port(target.port) as port:
         client = Client(port)
         client.begin(1)
-        client.command(messages.LOAD_GAME, document)
+        client.load_game(document)
         loaded = _events(client, "game_loaded")[-1]
     target.power.off()
     target.power.on()
     with Port(target.port) as port:
         client = Client(port)
-        assert client.welcome["game"] == "mini"
-        assert client.welcome["game_sha256"] == loaded.fields["sha256"]
+        assert client.welcome["game"] == "ez-midi" == loaded.fields["game"]
+        assert client.welcome["game_sha256"] == loaded.fields["sha256"] == Game(document).sha256
 
 
 def test_a_game_is_refused_while_a_shoe_of_cards_is_in_play_and_where_it_is_damaged(
     target: Target,
 ) -> None:
-    document = games.document_of("mini")
+    document = catalogue.document("ez-mini")
     with Port(target.port) as port:
         client = Client(port)
         with pytest.raises(CommandRefused, match="game document"):
-            client.command(messages.LOAD_GAME, document[:-1])
+            client.load_game(document[:-1])
         dealer.Dealer(target.bench, dealer.shuffled(1)).load()
         with pytest.raises(CommandRefused, match="between shoes"):
-            client.command(messages.LOAD_GAME, document)
+            client.load_game(document)
+    with Port(target.port) as port:
+        assert Client(port).welcome["game"] == "mini"

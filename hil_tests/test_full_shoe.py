@@ -1,8 +1,27 @@
 from pathlib import Path
 
+import pytest
+
 from hil_tests import dealer
 from hil_tests.logbook import Logbook
 from hil_tests.targets import Target
+from protocol.games import Game
+from sabot.client import Client
+from sabot.games import catalogue
+from sabot.ports import Port
+from sabot.store import Filter
+
+_ROUNDS = 60  # a shoe of eight decks has more
+_OTHER_HOUSES = (
+    {"burn": "one", "rounds_after_cut": 0},
+    {"burn": "none", "rounds_after_cut": 2},
+    {"burn_ace": 11},
+)
+
+
+def _load(target: Target, document: bytes) -> None:
+    with Port(target.port) as port:
+        Client(port).load_game(document)
 
 
 def test_a_full_shoe_is_logged_as_an_independent_dealer_dealt_it(
@@ -13,7 +32,41 @@ def test_a_full_shoe_is_logged_as_an_independent_dealer_dealt_it(
         dealing.deal_shoe()
         book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
         book.check(target.unit, dealing.hands)
-        assert len(dealing.hands) > 60
+        assert len(dealing.hands) > _ROUNDS
+
+
+@pytest.mark.parametrize("game", [game.name for game in catalogue.GAMES if game.name != "mini"])
+def test_a_full_shoe_of_every_game_is_logged_as_an_independent_dealer_dealt_it(
+    target: Target, tmp_path: Path, seed: int, game: str
+) -> None:
+    document = catalogue.document(game)
+    _load(target, document)
+    with Logbook(tmp_path, [target.port], once=True) as book:
+        dealing = dealer.Dealer(target.bench, dealer.shuffled(seed), game=document)
+        dealing.deal_shoe()
+        book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
+        book.check(target.unit, dealing.hands)
+        assert len(dealing.hands) > _ROUNDS
+        rows = book.store.rows(Filter(unit=target.unit, kinds=["result"]))
+        assert {row.event().fields["game"] for row in rows} == {Game(document).sha256}
+
+
+@pytest.mark.parametrize("game", ["ez-mini", "pa-midi"])
+@pytest.mark.parametrize("house", _OTHER_HOUSES, ids=str)
+def test_other_houses_burn_and_end_the_shoe_otherwise(
+    target: Target, tmp_path: Path, seed: int, game: str, house: dict[str, object]
+) -> None:
+    document = catalogue.document(game, house)
+    _load(target, document)
+    cards = dealer.shuffled(seed, cut_from_end=400)
+    if "burn_ace" in house:
+        ace = next(place for place, card in enumerate(cards) if card[0] == "A")
+        cards.insert(0, cards.pop(ace))
+    with Logbook(tmp_path, [target.port], once=True) as book:
+        dealing = dealer.Dealer(target.bench, cards, game=document)
+        dealing.deal_shoe()
+        book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
+        book.check(target.unit, dealing.hands)
 
 
 def test_two_shoes_of_cards_one_after_the_other_are_numbered_on(

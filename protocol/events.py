@@ -71,6 +71,9 @@ RESULT = Shape(
         ("banker_total", "uint"),
         ("player_natural", "flag"),
         ("banker_natural", "flag"),
+        ("margin", "uint"),  # between the totals, 0-9
+        ("hits", "uint"),  # bit n: the n-th of `words.HITS`, where a wager of the game asks for it
+        ("game", "bytes"),  # SHA-256 of the document of the game that was dealt
     ),
 )
 ROUND_VOID = Shape(14, "round_void", (("reason", "void_reason"),))

@@ -15,7 +15,14 @@ SET_CLOCK = Shape(16, "set_clock", (("id", "uint"), ("unix_ms", "uint")))
 IDENTIFY = Shape(17, "identify", (("id", "uint"),))
 STATUS = Shape(18, "status", (("id", "uint"),))
 READ_EVENTS = Shape(19, "read_events", (("id", "uint"), ("first", "uint")))
-LOAD_GAME = Shape(20, "load_game", (("id", "uint"), ("document", "bytes")))
+LOAD_GAME = Shape(
+    20, "load_game", (("id", "uint"), ("offset", "uint"), ("size", "uint"), ("part", "bytes"))
+)
+"""A part of a game document of `size` bytes, in order from offset 0. With the last part the whole
+is checked and taken, or refused."""
+
+MAX_GAME_PART = 400
+
 HEALTH = Shape(21, "health", (("id", "uint"),))
 NEXT_PASS = Shape(22, "next_pass", (("id", "uint"), ("behind", "uint")))
 """Asks for `pass_report` of the first pass kept whose number is above `behind`."""

@@ -26,6 +26,15 @@ POSITIONS = (
 HANDS = ("player", "banker")
 ACTIONS = ("draws", "stands", "natural")
 WINNERS = ("player", "banker", "tie")
+HITS = (
+    "player_pair", "banker_pair", "dragon_7", "panda_8", "fortune_7", "golden_8",
+    "heavenly_9", "heavenly_9_both", "blazing_7s_two", "blazing_7s_three",
+)  # fmt: skip
+"""What a round can be beyond its winner, that a wager depends on. Pair: the first two cards of a
+hand are of one rank. Dragon 7, Fortune 7: the Banker wins with 7 of three cards. Panda 8, Golden
+8: the Player wins with 8 of three cards. Heavenly 9: just one hand has 9 of three cards, or both
+have. Blazing 7s: both hands have 7 of two cards, or both of three."""
+
 CLOSED_BY = ("button", "card")
 
 FAULTS = (

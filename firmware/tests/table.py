@@ -7,10 +7,10 @@ supervisor reads the display and presses what it says.
 """
 
 from firmware import dealing, panel
-from protocol import cards, cbor, games, words
+from firmware.tests import documents
+from protocol import cards, games, words
 
 SET = 4
-_VALUES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0)  # ace to king
 BURNED = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10)
 ROUND = ("player_1", "banker_1", "player_2", "banker_2", "player_3", "banker_3")
 
@@ -54,27 +54,25 @@ _MOST_CHOICES = 20
 _games = {}
 
 
-def _game(after_cut, decks, cut_from_end):
-    key = after_cut, decks, cut_from_end
+def _game(cut_from_end, changed):
+    key = cut_from_end, str(sorted(changed.items()))
     if key not in _games:
         document = dict(games.MINI)
-        document["rounds_after_cut"] = after_cut
-        document["decks"] = decks
-        buf = bytearray(games.MAX_DOCUMENT)
-        game = games.Game(bytes(buf[: cbor.encode_into(buf, 0, document)]))
-        game.cut_from_end = cut_from_end
-        _games[key] = game
+        document.update(changed)
+        _games[key] = games.Game(games.encode(document))
+        _games[key].cut_from_end = cut_from_end
     return _games[key]
 
 
 class Table:
     """A shoe at a table: whatever is done to it, its lock, rounds and counts are checked.
 
-    The cut card may lie anywhere, unless `cut_from_end` says otherwise.
+    `changed` are fields of the game, which is mini otherwise. The cut card may lie anywhere, unless
+    `cut_from_end` says otherwise.
     """
 
-    def __init__(self, inputs="", after_cut=1, decks=8, cut_from_end=416):
-        self.shoe = dealing.Dealing(_game(after_cut, decks, cut_from_end), SET, 7)
+    def __init__(self, inputs="", cut_from_end=416, **changed):
+        self.shoe = dealing.Dealing(_game(cut_from_end, changed), SET, 7)
         self.released = False
         self.rounds = 0
         """Results seen so far."""
@@ -108,6 +106,12 @@ class Table:
     def display(self):
         """The lines of the display."""
         return panel.text_of(self.shoe, panel.HOST).split("\n")
+
+    def lamps(self):
+        """The names of the lamps that are lit, in order of the alphabet."""
+        lit = panel.lamps_of(self.shoe)
+        assert 0 <= lit < 1 << len(words.LAMPS)
+        return " ".join(sorted([words.LAMPS[n] for n in range(len(words.LAMPS)) if lit >> n & 1]))
 
     def choices(self):
         """What the supervisor, the key turned, can choose: as shown, from the first to the last."""
@@ -198,7 +202,8 @@ class Table:
         elif line.startswith("card ") and line.split()[2] in ROUND:
             drawn.append(line.split()[1:3])
         elif line.startswith("result"):
-            plan = plan_of([cards.number_of(name) for name, _ in drawn])
+            asked = [words.HITS[n] for n in range(len(words.HITS)) if self.shoe.game.hits >> n & 1]
+            plan = plan_of([cards.number_of(name) for name, _ in drawn], asked)
             assert [position for _, position in drawn] == [position for position, _ in plan]
             assert line == plan[-1][1][-1], (drawn, line)
             self._drawn = None
@@ -233,6 +238,11 @@ def told_of(action):
         field, kind = shape.fields[i]
         if field in ("speed_mm_s", "margin_permille", "skew_um", "samples", "counts"):
             continue
+        if kind == "bytes":  # SHA-256 of the game
+            continue
+        if field == "hits":
+            parts += [words.HITS[n] for n in range(len(words.HITS)) if value >> n & 1]
+            continue
         if field == "by_hand":
             if value:
                 parts.append(field)
@@ -248,17 +258,10 @@ def told_of(action):
     return " ".join(parts)
 
 
-def _banker_draws(total, third):
-    """Mini-Baccarat, "The Third Card Rule - Banker"; `third` None where the Player stood."""
-    if third is None or total <= 2:
-        return total <= 5
-    rule = {3: third != 8, 4: 2 <= third <= 7, 5: 4 <= third <= 7, 6: third in (6, 7)}
-    return rule.get(total, False)
-
-
-def plan_of(pile):
-    """The round that these cards make: for each card drawn its position and what follows it."""
-    value = [_VALUES[card % 13] for card in pile]
+def plan_of(pile, asked=()):
+    """The round that these cards make: for each card drawn its position and what follows it.
+    `asked`: the hits that the game's wagers depend on."""
+    value = [documents.VALUES[card % 13] for card in pile]
     player, banker = (value[0] + value[2]) % 10, (value[1] + value[3]) % 10
     naturals = int(player > 7), int(banker > 7)
     after = [[], [], [], []]
@@ -275,13 +278,18 @@ def plan_of(pile):
             player = (player + third) % 10
             positions.append("player_3")
             after.append([])
-        draws = _banker_draws(banker, third)
+        draws = documents.banker_draws(banker, third)
         after[-1].append(say % ("banker", "draws" if draws else "stands", banker))
         if draws:
             banker = (banker + value[len(positions)]) % 10
             positions.append("banker_3")
             after.append([])
     winner = "tie" if player == banker else "player" if player > banker else "banker"
-    after[-1].append("result %s %d %d %d %d" % (winner, player, banker, naturals[0], naturals[1]))
     positions = ROUND[:4] if sum(naturals) else positions
+    told = (winner, player, banker, naturals[0], naturals[1], abs(player - banker))
+    hands = [], []
+    for i in range(len(positions)):
+        hands[positions[i][0] == "b"].append(pile[i] % 13)
+    hits = [name for name in words.HITS if name in asked and documents.HITS[name](*hands)]
+    after[-1].append(" ".join(["result %s %d %d %d %d %d" % told] + hits))
     return [(positions[i], after[i]) for i in range(len(positions))]

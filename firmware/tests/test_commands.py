@@ -51,6 +51,7 @@ class _Shoe:
         game = games.Game(self.store.load("game") or games.document_of("mini"))
         self.recorder = Recorder(self.store, bytearray(4000), self.board.ticks_ms)
         self.dealing = Dealing(game, 0, 41)
+        self.game_parts = None
 
     def load_cards(self):
         self.dealing.switched(0, True)
@@ -90,8 +91,24 @@ def _refused(answer):
 def _document(**changes):
     document = dict(games.MINI)
     document.update(changes)
-    buf = bytearray(1000)
+    buf = bytearray(2000)
     return bytes(buf[: cbor.encode_into(buf, 0, document)])
+
+
+def _part(shoe, document, offset, end, size=None):
+    size = len(document) if size is None else size
+    return _run(shoe, messages.LOAD_GAME, 1, offset, size, document[offset:end])
+
+
+def _load(shoe, document, part_size=messages.MAX_GAME_PART):
+    """Send the parts of a document until one is refused; the last answer."""
+    offset = 0
+    while True:
+        answer = _part(shoe, document, offset, offset + part_size)
+        offset += part_size
+        if offset >= len(document) or not _done(answer):
+            return answer
+        assert shoe.dealing.game.document != document, "not before the last part"
 
 
 def test_set_clock_sets_the_time_of_day_and_is_recorded():
@@ -189,7 +206,7 @@ def test_a_game_is_loaded_between_shoes_recorded_and_still_there_after_a_restart
     with Folder() as folder:
         shoe = _Shoe(folder)
         document = _document(name="six decks", decks=6)
-        assert _done(_run(shoe, messages.LOAD_GAME, 1, document))
+        assert _done(_load(shoe, document))
         assert (shoe.dealing.game.name, shoe.dealing.game.decks) == ("six decks", 6)
         (event,) = shoe.recorded()
         assert event[0] == events.GAME_LOADED.number
@@ -201,7 +218,7 @@ def test_a_game_is_loaded_between_shoes_recorded_and_still_there_after_a_restart
 def test_the_next_shoe_of_cards_is_dealt_by_the_game_that_was_loaded():
     with Folder() as folder:
         shoe = _Shoe(folder)
-        _run(shoe, messages.LOAD_GAME, 1, _document(name="stands", player_draws=[]))
+        _load(shoe, _document(name="stands", player_draws=[]))
         shoe.load_cards()
         for card in (0, 1, 0, 1, 13, 14):  # burn an ace and one; ace, two, ace, two
             shoe.dealing.card_passed(card)
@@ -219,29 +236,127 @@ def test_a_game_is_refused_while_a_shoe_of_cards_is_in_play():
         for card in (None,) + cards_of_a_round:
             if card is not None:
                 shoe.dealing.card_passed(card)
-            _refused(_run(shoe, messages.LOAD_GAME, 1, _document(name="other")))
+            _refused(_load(shoe, _document(name="other")))
         assert shoe.dealing.game.name == "mini" and shoe.recorded() == []
         assert shoe.store.load("game") is None
         shoe.dealing.switched(1, True)
         shoe.dealing.pressed(words.BUTTONS.index("void"))  # ends the shoe of cards
-        assert _done(_run(shoe, messages.LOAD_GAME, 1, _document(name="other")))
+        assert _done(_load(shoe, _document(name="other")))
 
 
 def test_a_game_that_is_damaged_or_wrong_is_refused_and_nothing_of_it_is_kept():
     good = _document(name="other")
     bad = [good[:size] for size in range(0, len(good), 7)]
     bad += [good + b"\0", _document(extra=1), _document(decks=9), _document(decks=True)]
-    bad += [_document(version=2), _document(name=""), _document(name="x" * 17)]
+    bad += [_document(version=1), _document(burn="two"), _document(shown="never")]
+    bad += [_document(wagers=["chemin"]), _document(wagers=["tie", "tie"]), bytes(901)]
+    bad += [_document(player_draws=[8]), _document(house={"note": "x" * 600}), b""]
+    bad += [_document(house={"x" * 500: None}), _document(wagers=["x" * 300])]
+    bad += [_document(version=3), _document(name=""), _document(name="x" * 17)]
     bad += [_document(player_draws=[5, 4]), _document(banker_draws=[[]] * 9), bytes(600)]
     bad += [_document(source="x" * 121), _document(banker_draws=[[10]] * 10), b"\xa0", b"\x05"]
     with Folder() as folder:
         shoe = _Shoe(folder)
         for document in bad:
-            _refused(_run(shoe, messages.LOAD_GAME, 1, document))
+            _refused(_load(shoe, document))
         assert shoe.dealing.game.name == "mini" and shoe.recorded() == []
         assert shoe.store.load("game") is None
-        assert _done(_run(shoe, messages.LOAD_GAME, 1, good))
+        assert _done(_load(shoe, good))
         for document in bad:
-            _refused(_run(shoe, messages.LOAD_GAME, 1, document))
+            _refused(_load(shoe, document))
         assert shoe.dealing.game.name == "other"
         assert _Shoe(folder).dealing.game.name == "other"
+
+
+def test_a_document_may_come_in_parts_of_any_size():
+    document = _document(name="other", house={"note": "x" * 480})
+    assert 850 < len(document) <= games.MAX_DOCUMENT
+    for part_size in (1, 7, 399, 400):
+        with Folder() as folder:
+            shoe = _Shoe(folder)
+            assert _done(_load(shoe, document, part_size)), part_size
+            assert shoe.dealing.game.document == document and shoe.game_parts is None
+            assert len(shoe.recorded()) == 1
+            assert _Shoe(folder).dealing.game.document == document
+
+
+def test_a_document_of_the_largest_size_is_loaded_and_a_longer_one_refused_at_once():
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        most = games.MAX_DOCUMENT - len(_document(house={"note": ""})) - 2
+        assert len(_document(house={"note": "x" * most})) == games.MAX_DOCUMENT
+        assert _done(_load(shoe, _document(house={"note": "x" * most})))
+        longer = _document(house={"note": "x" * (most + 1)})
+        assert "900 bytes" in _refused(_part(shoe, longer, 0, 400))
+        for size in (0, 901, 1 << 40, (1 << 64) - 1):
+            _refused(_part(shoe, longer, 0, 400, size))
+            assert shoe.game_parts is None
+
+
+def test_parts_out_of_order_overlapping_or_of_another_size_are_refused_and_nothing_is_kept():
+    document = _document(name="other")
+    size = len(document)
+    for wrong in (
+        (400, 544, size + 1),  # another size
+        (400, 544, size - 1),
+        (401, 544, size),  # a hole
+        (399, 544, size),  # overlapping
+        (400, 400, size),  # empty
+        (200, 400, size),
+        (size, size, size),
+        (1 << 40, size, size),
+    ):
+        with Folder() as folder:
+            shoe = _Shoe(folder)
+            _refused(_part(shoe, document, 400, size))  # with nothing before it
+            assert _done(_part(shoe, document, 0, 200)) and _done(_part(shoe, document, 200, 400))
+            _refused(_part(shoe, document, *wrong))
+            assert shoe.game_parts is None, wrong
+            _refused(_part(shoe, document, 400, size))  # it starts over
+            assert shoe.dealing.game.name == "mini" and shoe.recorded() == []
+            assert shoe.store.load("game") is None
+            assert _done(_load(shoe, document)) and shoe.dealing.game.name == "other"
+
+
+def test_a_part_that_is_too_long_or_ends_beyond_the_document_is_refused():
+    document = _document(name="other")
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        _refused(_part(shoe, document, 0, messages.MAX_GAME_PART + 1))
+        _refused(_part(shoe, document, 0, 400, 399))
+        assert _done(_part(shoe, document, 0, 400))
+        _refused(_run(shoe, messages.LOAD_GAME, 1, 400, len(document), document[400:] + b"x"))
+        assert shoe.game_parts is None
+
+
+def test_a_first_part_begins_anew():
+    one, other = _document(name="one"), _document(name="other", decks=6)
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        assert _done(_part(shoe, one, 0, 400)) and _done(_part(shoe, other, 0, 300))
+        assert _done(_part(shoe, other, 300, len(other)))
+        assert shoe.dealing.game.name == "other"
+
+
+def test_a_document_whose_parts_came_before_the_cards_is_refused_whole():
+    document = _document(name="other")
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        assert _done(_part(shoe, document, 0, 400))
+        shoe.load_cards()
+        assert "between shoes" in _refused(_part(shoe, document, 400, len(document)))
+        assert shoe.game_parts is None and shoe.dealing.game.name == "mini"
+
+
+def test_a_midi_shoe_is_in_play_until_its_last_round_is_revealed():
+    midi = _document(name="midi", shown="after_reveal", burn="none")
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        assert _done(_load(shoe, midi))
+        shoe.load_cards()
+        for card in (52, 8, 1, 12, 14):  # the cut card; a natural
+            shoe.dealing.card_passed(card)
+        assert shoe.dealing.winner >= 0 and not shoe.dealing.can_change_game()
+        _refused(_load(shoe, _document()))
+        shoe.dealing.pressed(words.BUTTONS.index("reveal"))
+        assert _done(_load(shoe, _document()))

@@ -13,7 +13,7 @@ from firmware.tests.table import (
     Table,
     plan_of,
 )
-from protocol import cards, words
+from protocol import cards, events, words
 from protocol.tests.helpers import seed_random
 
 
@@ -99,6 +99,62 @@ def test_any_first_card_burns_what_it_counts():
                 assert table.play(name) == ["card %s burn" % name] + opened, (rank, n)
 
 
+def test_one_card_is_burned_face_down_or_none_where_the_game_has_it_so():
+    assert Table("lid+", burn="one").play("lid-") == [
+        "lid 0", "shoe_loaded 8 mini 4", "burn 1", "lock 1",
+    ]  # fmt: skip
+    for name in ("AC", "KC", "9S"):
+        table = Table("lid+ lid-", burn="one")
+        assert table.shoe.burn_left == 1 and words.PHASES[table.shoe.phase] == "burning"
+        assert table.play(name) == ["card %s burn" % name, "betting_open"]
+    table = Table("lid+", burn="none")
+    assert table.play("lid-") == ["lid 0", "shoe_loaded 8 mini 4", "betting_open", "lock 1"]
+    assert table.play("CUT 4C")[:2] == ["cut_card 1", "betting_closed card"]
+
+
+def test_a_card_that_cannot_be_read_is_burned_unseen_where_one_is_burned():
+    table = Table("lid+ lid- ?no_code", burn="one")
+    assert table.play("!unseen key-")[-3:] == ["betting_open", "lock 1", "key 0"]
+
+
+def test_an_ace_burns_eleven_where_the_house_has_it_so():
+    table = Table("lid+ lid-", burn_ace=11)
+    assert table.play("AC") == ["card AC burn_first", "burn 11"]
+    for n in range(11):
+        told = table.play(("5D", "6H")[n % 2])
+    assert told[1:] == ["betting_open"]
+
+
+def test_the_result_tells_margin_and_hits_of_the_games_wagers_only():
+    rounds = (
+        ("KC KH KD KS 9C 2C", "player 9 2 0 0 7", "player_pair banker_pair heavenly_9"),
+        ("KC KH QD QS JC 7C", "banker 0 7 0 0 7", "dragon_7 fortune_7"),
+        ("KC KH QD 7S 8H", "player 8 7 0 0 1", "panda_8 golden_8"),
+        ("7C 7D KC KD", "tie 7 7 0 0 0", "blazing_7s_two"),
+        ("9C KD KC QD", "player 9 0 1 0 9", ""),
+    )
+    for wagers, hits in (
+        (["player"], ()),
+        (["player_pair"], ("player_pair",)),
+        (["dragon_7", "panda_8"], ("dragon_7", "panda_8")),
+        (["fortune_7", "blazing_7s"], ("fortune_7", "blazing_7s_two", "blazing_7s_three")),
+        (["cover_all"], words.HITS[4:]),
+    ):
+        table = Table(DEALT, wagers=wagers)
+        for dealt, result, every in rounds:
+            told = [line for line in table.play(dealt) if line[:6] == "result"]
+            expected = ["result " + result] + [hit for hit in every.split() if hit in hits]
+            assert told == [" ".join(expected)], (wagers, told)
+            table.play("next")
+
+
+def test_every_result_names_the_game_that_was_dealt():
+    table = Table(DEALT + " 9C 2D KC")
+    actions = table.shoe.card_passed(cards.number_of("2H"))
+    (result,) = [values for shape, _, _, values in actions if shape is events.RESULT]
+    assert result[-1] == table.shoe.game.sha256
+
+
 def test_betting_is_closed_by_the_button_or_by_the_first_card_and_once():
     assert Table(DEALT).play("next 4C 2D next") == [
         "button next", "betting_closed button", "card 4C player_1", "card 2D banker_1",
@@ -111,11 +167,11 @@ def test_betting_is_closed_by_the_button_or_by_the_first_card_and_once():
 
 def test_naturals_end_the_round_at_four_cards():
     for inputs, result in (
-        ("9C 2D KC 2H", "result player 9 4 1 0"),
-        ("2D 4C 2H 4D", "result banker 4 8 0 1"),
-        ("9C 8D KC QH", "result player 9 8 1 1"),
-        ("4C 9D 4H QH", "result banker 8 9 1 1"),
-        ("9C 4D 9D 4H", "result tie 8 8 1 1"),
+        ("9C 2D KC 2H", "result player 9 4 1 0 5"),
+        ("2D 4C 2H 4D", "result banker 4 8 0 1 4"),
+        ("9C 8D KC QH", "result player 9 8 1 1 1"),
+        ("4C 9D 4H QH", "result banker 8 9 1 1 1"),
+        ("9C 4D 9D 4H", "result tie 8 8 1 1 0"),
     ):
         assert Table(DEALT).play(inputs)[-2:] == [result, "lock 0"]
 
@@ -126,7 +182,7 @@ def test_the_cut_card_ends_the_shoe_where_it_comes_in_a_round():
             for closed in ("", "next "):
                 names = CARDS.split()
                 inputs = closed + " ".join(names[:dealt] + ["CUT"] + names[dealt:])
-                table = Table(DEALT, after_cut)
+                table = Table(DEALT, rounds_after_cut=after_cut)
                 told = table.play(inputs)
                 assert not table.shoe.error
                 rounds = 1 + after_cut if dealt else 1

@@ -3,7 +3,7 @@
 import random
 
 from firmware import panel
-from firmware.tests.table import DEALT, INPUTS, SITUATIONS, Table
+from firmware.tests.table import CARDS, DEALT, INPUTS, SITUATIONS, Table
 from protocol import cards, words
 from protocol.tests.helpers import seed_random
 
@@ -49,12 +49,6 @@ _ERRORS = {
 }
 
 
-def _lamps(table):
-    lit = panel.lamps_of(table.shoe)
-    assert 0 <= lit < 1 << len(words.LAMPS)
-    return " ".join(sorted([words.LAMPS[n] for n in range(len(words.LAMPS)) if lit >> n & 1]))
-
-
 def _lines(table, link=panel.HOST):
     """The display's lines, of which each must fit, in letters that every display has."""
     text = panel.text_of(table.shoe, link)
@@ -72,7 +66,7 @@ def test_every_situation_shows_what_is_going_on():
         table = Table(SITUATIONS[name][0])
         title, lamps = _SHOWN[name]
         assert _lines(table)[0] == title, name
-        assert _lamps(table) == lamps, name
+        assert table.lamps() == lamps, name
         assert _lines(table)[5:7] == ["", ""], name
 
 
@@ -82,7 +76,7 @@ def test_every_error_is_named_with_its_remedy():
         name, remedy = _ERRORS[inputs]
         lines = _lines(table)
         assert (lines[0], lines[5], lines[6]) == ("STOP", name, remedy), (inputs, lines)
-        assert _lamps(table) == "error", inputs
+        assert table.lamps() == "error", inputs
 
 
 def test_a_card_too_many_and_cards_missing_are_named():
@@ -124,7 +118,7 @@ def test_the_supervisor_sees_what_is_wrong_and_what_each_button_does():
         lines = _lines(table)
         assert lines[:4] == ["STOP BANKER 1", "JAM", "P 4C         4", "B"], pressed
         assert tuple(lines[4:]) == shown, (pressed, lines)
-        assert _lamps(table) == "error", pressed
+        assert table.lamps() == "error", pressed
 
 
 def test_what_is_wrong_and_where_fits_the_display_whatever_is_chosen():
@@ -158,14 +152,14 @@ def test_a_card_that_was_not_due_is_named_and_leaves_the_result_lit():
     table = Table(SITUATIONS["between"][0] + " 9S")
     lines = _lines(table)
     assert (lines[0], lines[5], lines[6]) == ("STOP", "CARD NOT DUE", "TURN KEY")
-    assert _lamps(table) == "error tie"
+    assert table.lamps() == "error tie"
 
 
 def test_the_ready_lamp_is_lit_where_the_lock_is_open_and_nowhere_else():
     for name in SITUATIONS:
         for text in INPUTS:
             table = Table(SITUATIONS[name][0] + " " + text)
-            assert ("ready" in _lamps(table)) == table.released, (name, text)
+            assert ("ready" in table.lamps()) == table.released, (name, text)
 
 
 def test_hands_and_totals_show_as_they_are_dealt():
@@ -186,15 +180,45 @@ def test_the_winner_shows_until_the_next_round():
         ("9C 9D KC KD", "TIE HAND", "tie"),
     ):
         table = Table(DEALT + " " + inputs)
-        assert (_lines(table)[4], _lamps(table)) == (line, lamps)
+        assert (_lines(table)[4], table.lamps()) == (line, lamps)
         table.play("next")
-        assert (_lines(table)[4], _lamps(table)) == ("", "ready")
+        assert (_lines(table)[4], table.lamps()) == ("", "ready")
+
+
+_EZ = ["player", "banker", "tie", "dragon_7", "panda_8"]
+_TREASURES = ["player", "banker", "tie", "fortune_7", "golden_8"]
+_DRAGON_7, _PANDA_8 = "KC KH QD QS JC 7C", "KC KH QD 7S 8H"
+
+
+def test_dragon_7_and_panda_8_are_announced_where_the_game_has_them():
+    for wagers, dragon_7, panda_8 in (
+        (_EZ, "DRAGON 7", "PANDA 8"),
+        (_EZ[:4], "DRAGON 7", "PLAYER WINS"),
+        (_TREASURES, "BANKER WINS", "PLAYER WINS"),
+        (["player", "banker", "tie"], "BANKER WINS", "PLAYER WINS"),
+    ):
+        table = Table(DEALT + " " + _DRAGON_7, wagers=wagers)
+        assert (_lines(table)[4], table.lamps()) == (dragon_7, "banker")
+        table.play("next " + _PANDA_8)
+        assert (_lines(table)[4], table.lamps()) == (panda_8, "player")
+        table.play("next " + "9C 2D KC 2H")
+        assert _lines(table)[4] == "PLAYER WINS"
+
+
+def test_nothing_is_announced_where_the_house_does_not_want_it():
+    table = Table(DEALT + " 4C 2D AC TH", announced=False, wagers=_EZ)
+    assert _lines(table)[2:5] == ["P 4C AC", "B 2D TH", ""]
+    for cards_of_round, lamp in ((_DRAGON_7, "banker"), (_PANDA_8, "player"), (CARDS, "tie")):
+        table = Table(DEALT + " " + cards_of_round, announced=False, wagers=_EZ)
+        assert (_lines(table)[4], table.lamps()) == ("", lamp)
+        assert not _lines(table)[2][-1].isdigit() and "  " not in _lines(table)[2]
+    assert _lines(Table(DEALT + " CUT", announced=False))[4] == "LAST ROUND"
 
 
 def test_a_void_round_shows_no_winner_and_no_cards():
     table = Table(DEALT + " 9C 2D KC key+ void key-")
     assert _lines(table)[:5] == ["NEXT ROUND?", "SHOE 8 R1", "P", "B", ""]
-    assert _lamps(table) == ""
+    assert table.lamps() == ""
 
 
 def test_the_last_round_is_announced_from_its_beginning():

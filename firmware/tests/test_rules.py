@@ -6,7 +6,8 @@ does not draw.
 """
 
 from firmware import rules
-from protocol import games
+from firmware.tests import documents
+from protocol import cards, games, words
 
 # "Banker draws when Player's third card is:", by the Banker's total (Washington).
 _WASHINGTON = {
@@ -103,7 +104,16 @@ def test_every_card_counts_what_the_documents_say():
 def test_as_many_cards_are_burned_as_the_first_one_counts():
     for suit in range(4):
         for rank in range(1, 14):
-            assert rules.burn_count(_card(suit, rank)) == _BURNED[rank - 1], (suit, rank)
+            burned = rules.burn_count(_game(), _card(suit, rank))
+            assert burned == _BURNED[rank - 1], (suit, rank)
+
+
+def test_an_ace_burns_what_the_house_has_it_burn_and_no_other_card_does():
+    for ace in range(1, 12):
+        game = games.Game(games.encode(dict(games.MINI, burn_ace=ace)))
+        for rank in range(1, 14):
+            burned = ace if rank == 1 else _BURNED[rank - 1]
+            assert rules.burn_count(game, _card(rank % 4, rank)) == burned, (ace, rank)
 
 
 def test_a_total_is_the_last_digit():
@@ -127,3 +137,94 @@ def test_every_two_and_three_cards_total_their_last_digit():
 
 def test_naturals_are_eight_and_nine():
     assert [total for total in range(10) if rules.is_natural(total)] == [8, 9]
+
+
+def _pairs():
+    """Every two cards by rank, 0 an ace to 12 a king; in what order does not matter."""
+    return [(one, other) for one in range(13) for other in range(one, 13)]
+
+
+def test_every_pair_of_first_hands_with_every_third_card_draws_as_the_documents_say():
+    game = _game()
+    count, wrong = 0, []
+    pairs = [(rules.total_of(list(pair)), documents.count_of(pair)) for pair in _pairs()]
+    for player, player_count in pairs:
+        for banker, banker_count in pairs:
+            count += 1
+            natural = player_count > 7 or banker_count > 7
+            draws = not natural and player_count < 6
+            if (player, banker) != (player_count, banker_count):
+                wrong.append((player, banker))
+            if (rules.is_natural(player) or rules.is_natural(banker)) != natural:
+                wrong.append((player, banker))
+            if natural:
+                continue
+            if rules.player_draws(game, player) != draws:
+                wrong.append((player, banker))
+            for third in range(13) if draws else (None,):
+                card = rules.NO_CARD if third is None else third + 39
+                value = None if third is None else documents.VALUES[third]
+                right = documents.banker_draws(banker_count, value)
+                if rules.banker_draws(game, banker, card) != right:
+                    wrong.append((player, banker, third))
+    assert count == 8281 and not wrong, wrong[:5]
+
+
+def _classes(hands):
+    """One hand of each kind that a hit can depend on: cards, total, whether it is a pair."""
+    found = {}
+    for hand in hands:
+        found[len(hand), documents.count_of(hand), hand[0] == hand[1]] = hand
+    return list(found.values())
+
+
+def _check_hits(player, banker):
+    told = rules.hits_of([rank + 13 for rank in player], [rank + 26 for rank in banker])
+    for n in range(len(words.HITS)):
+        right = documents.HITS[words.HITS[n]](player, banker)
+        assert (told >> n & 1 == 1) == right, (words.HITS[n], player, banker)
+    assert told >> len(words.HITS) == 0
+
+
+def test_every_hand_against_every_kind_of_hand_hits_what_the_documents_say():
+    threes = [pair + (third,) for pair in _pairs() for third in range(13)]
+    kinds = _classes(_pairs()) + _classes(threes)
+    assert len(kinds) > 2 * (10 + 5)
+    for one in kinds:
+        for other in kinds:
+            _check_hits(one, other)
+    few = [kinds[n] for n in range(0, len(kinds), 6)]
+    for hand in _pairs() + threes:
+        for other in few:
+            _check_hits(hand, other)
+            _check_hits(other, hand)
+
+
+# Rounds by hand; what each is, of all hits.
+_ROUNDS = (
+    ("2C 5D", "3H 4S", "blazing_7s_two"),
+    ("AC 2D 4H", "3S 4S", ""),  # 7 of three cards against 7 of two
+    ("AC 4D 2H", "5S TS 2S", "blazing_7s_three"),
+    ("KC KD", "KH KS 7C", "player_pair banker_pair dragon_7 fortune_7"),
+    ("KC QD", "KH QS 7C", "dragon_7 fortune_7"),
+    ("KC QD 7H", "KH QS 7C", "blazing_7s_three"),
+    ("KC 7D", "KH QS 7C", ""),  # a tie: the Banker does not win with it
+    ("KC QD 8H", "KH 7S", "panda_8 golden_8"),
+    ("KC QD 8H", "KH 8S", ""),
+    ("KC 8D", "KH 3S", ""),  # 8 of two cards
+    ("2C 2H 5D", "KH 6S", "player_pair heavenly_9"),
+    ("KC 6H", "4H AS 4C", "heavenly_9"),
+    ("2C 3H 4D", "4H AS 4C", "heavenly_9_both"),
+    ("9C KH", "9H QS", ""),  # nines of two cards
+    ("9C 9H", "TH TS", "player_pair banker_pair"),
+    ("TC JH", "QH KS", ""),  # tens and faces are not of one rank
+    ("TC JH TD", "AH TS AC", ""),  # the third card makes no pair
+)
+
+
+def test_rounds_by_hand_hit_what_a_reader_of_the_documents_says():
+    for player, banker, hits in _ROUNDS:
+        hands = [[cards.number_of(name) for name in hand.split()] for hand in (player, banker)]
+        told = rules.hits_of(hands[0], hands[1])
+        names = [words.HITS[n] for n in range(len(words.HITS)) if told >> n & 1]
+        assert names == hits.split(), (player, banker, names)

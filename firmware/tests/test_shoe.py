@@ -6,9 +6,11 @@ from firmware import buffers, inputs, panel  # buffers first, as main.py does
 from firmware import shoe as shoe_module
 from firmware.health import LEAST_PERMILLE
 from firmware.shoe import Shoe
+from firmware.store import Store, StoreError
 from firmware.tests.passing import E, X, code, pass_of, printed
 from firmware.tests.test_store import Folder
-from protocol import cards, cbor, events, words
+from protocol import cards, cbor, events, games, messages, words
+from protocol.tests.helpers import raised
 
 _KINDS = {shape.number: shape for shape in events.KINDS}
 _LID, _KEY = 0, 1
@@ -33,13 +35,16 @@ class _Board:
         self.seen = []
         """What the shoe did to the lock and what was played, in order."""
         self.text = ""
+        self.outputs = []
+        """What the shoe lit, showed and sounded, in order."""
         self._script = []
         self._samples = b""
         self._changes = []
         self._now_ms = 0
 
     def play(self, shoe, *script):
-        """Samples as bytes, changes of inputs as integers, ("overrun",) for lost ones."""
+        """Samples as bytes, changes of inputs as integers; ("overrun", samples) where some were
+        lost before those."""
         self._script += script
         deal = shoe._deal()
         try:
@@ -61,6 +66,7 @@ class _Board:
             self.seen.append("input")
         elif isinstance(item, tuple):
             self.overruns += 1
+            self._samples = b"".join(item[1:])
         else:
             self._samples = bytes(item)
             self.seen.append("samples")
@@ -78,13 +84,14 @@ class _Board:
         self.seen.append("open" if released else "shut")
 
     def set_lamps(self, lit):
-        pass
+        self.outputs.append(lit)
 
     def show(self, text):
         self.text = text
+        self.outputs.append(text)
 
     def buzz(self, ms):
-        pass
+        self.outputs.append("beep")
 
 
 def _started(folder):
@@ -204,6 +211,14 @@ def test_lost_samples_stop_play_and_the_card_that_was_passing_is_not_read():
         assert shoe.dealing.player == [8]
 
 
+def test_what_comes_behind_lost_samples_is_not_read_together_with_what_came_before():
+    with Folder() as folder:
+        board, shoe = _loaded(folder)
+        whole = bytes(_card("9C"))
+        board.play(shoe, whole[:100], ("overrun", whole[100:]))  # none were lost: the worst case
+        assert words.ERRORS[shoe.dealing.error] == "samples_lost" and shoe.dealing.player == []
+
+
 def test_a_blocked_head_keeps_stopping_play_until_it_is_clear():
     with Folder() as folder:
         board, shoe = _loaded(folder)
@@ -270,3 +285,68 @@ def test_the_notice_names_the_first_dirty_channel():
         assert shoe._notice() == ""
         shoe.health.dirty = 0b0110
         assert shoe._notice() == "CLEAN SENSOR A" and len(shoe._notice()) <= panel.COLUMNS
+
+
+_MIDI = dict(games.MINI, name="midi", shown="after_reveal", burn="none", wagers=["dragon_7"])
+_NEXT, _REVEAL = inputs.pressed(0), inputs.pressed(1)
+
+
+def _shown_in_midi(deal):
+    """What the shoe lit, showed and sounded in a midi round: at the first card, from then until
+    reveal, and at reveal."""
+    with Folder() as folder:
+        Store(folder.path).save("game", games.encode(_MIDI))
+        board, shoe = _started(folder)
+        lid = [inputs.switched(_LID, True), inputs.switched(_LID, False)]
+        names = deal.split()
+        board.play(shoe, *lid, _NEXT)
+        shown = []
+        for script in ([names[0]], names[1:], []):
+            board.outputs = []
+            for name in script:
+                for part in _parts(_card(name), 380):
+                    board.play(shoe, part)
+                    shoe._show()  # as every tick does
+            board.play(shoe, *[_NEXT, _REVEAL] if not script else [_NEXT])
+            shown.append(board.outputs)
+        assert shoe.dealing.revealed and shoe.dealing.winner >= 0, deal
+        return shown
+
+
+def test_in_midi_nothing_is_lit_shown_or_sounded_between_first_card_and_reveal():
+    firsts = []
+    for deal in (
+        "9C 2D KC 2H", "2D 4C 2H 4D", "9C 9D KC KD", "7C 6D KC KD", "6C 5D KC KD 7H",
+        "KC 7D KD KH 8C", "KC KH QD QS JC 7C", "AC 5D AD KH 4C TC",
+    ):  # fmt: skip
+        first, between, revealed = _shown_in_midi(deal)
+        firsts.append(first)
+        assert between == [] and "beep" not in first + revealed, (deal, between)
+        assert len(revealed) == 2, "lamps and display"
+    assert firsts == [firsts[0]] * len(firsts)
+
+
+def test_a_game_that_is_kept_and_damaged_or_unknown_puts_the_shoe_out_of_service():
+    document = games.encode(_MIDI)
+    for kept in (document[:-1], b"", document.replace(b"midi", b"\xff\xff\xff\xff"), b"\xa0"):
+        with Folder() as folder:
+            Store(folder.path).save("game", kept)
+            assert raised(games.GameError, Shoe, _Board(folder)), kept
+            assert Store(folder.path).load("game") == kept, "it stays for whoever looks why"
+    with Folder() as folder:
+        Store(folder.path).save("game", document)
+        data = folder.read("game.cbor")
+        folder.write("game.cbor", data[:50] + b"x" + data[51:])
+        assert raised(StoreError, Shoe, _Board(folder))
+        folder.write("game.cbor", data)
+        assert _started(folder)[1].dealing.game.document == document
+
+
+def test_a_new_host_begins_a_game_document_anew():
+    with Folder() as folder:
+        _, shoe = _started(folder)
+        document = games.encode(_MIDI)
+        part = [1, 0, len(document), document[:400]]
+        assert shoe.command(messages.LOAD_GAME, part)[2] == 0 and shoe.game_parts is not None
+        shoe.welcome(1)
+        assert shoe.game_parts is None

@@ -145,7 +145,7 @@ def test_the_lid_between_shoes_loads_cards_and_is_no_error():
         assert table.play("lid-") == ["lid 0", "shoe_loaded 8 mini 4", "lock 1"], name
         assert (table.shoe.shoe, table.shoe.round, table.shoe.cards) == (number + 1, 0, 0), name
         told = table.play("AC 2C next " + CARDS)
-        assert told[-2] == "result tie 7 7 0 0", "the cut card of the last shoe is forgotten"
+        assert told[-2] == "result tie 7 7 0 0 0", "the cut card of the last shoe is forgotten"
 
 
 def test_an_error_from_before_the_cards_were_loaded_must_be_cleared_first():

@@ -100,6 +100,15 @@ class Client:
             )
         return answer
 
+    def load_game(self, document: bytes) -> None:
+        """Have the shoe deal the game of `document` from its next shoe of cards on.
+
+        Raises CommandRefused with the shoe's reason; the game that it had then stays.
+        """
+        for offset in range(0, max(len(document), 1), messages.MAX_GAME_PART):
+            part = document[offset : offset + messages.MAX_GAME_PART]
+            self.command(messages.LOAD_GAME, offset, len(document), part)
+
     def read_again(self, first: int) -> None:
         """Have the events from number `first` on sent again: `receive` gives them.
 

@@ -1,5 +1,8 @@
 """What can go wrong, by whose fault it is. Each error ends a command with its own exit code."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 FINDINGS = 1
 """Exit code where a check found something."""
 
@@ -95,3 +98,40 @@ class BadAnswer(SabotError):
     """The shoe answered a command with something that makes no sense."""
 
     exit_code = 16
+
+
+class UnknownGame(SabotError):
+    """No rule document that Sabot knows has a game of this name."""
+
+    exit_code = 17
+
+
+class Forbidden(SabotError):
+    """The rule document of the game forbids it; the message has the clause."""
+
+    exit_code = 18
+
+
+class ImpossibleDeal(SabotError):
+    """Cards that no round of the game can consist of."""
+
+    exit_code = 19
+
+
+class BadWagers(SabotError):
+    """Wagers that cannot be read, or on no round that is known."""
+
+    exit_code = 20
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Which of `names` a misspelled one was meant to be; None where none is near."""
+    near = get_close_matches(name.lower(), list(names), 1)
+    return near[0] if near else None
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """What to do about a misspelled `name`: the nearest of `names`, else all of them."""
+    known = list(names)
+    near = nearest(name, known)
+    return f"did you mean {near}?" if near else f"there are: {', '.join(known)}"

@@ -28,6 +28,8 @@ class Round:
     banker_total: int | None = None
     winner: str | None = None
     natural: bool = False
+    hits: list[str] = field(default_factory=list)
+    """Of `words.HITS`: what else the round was, that a wager of its game depends on."""
     void: str | None = None
     """Why the round was voided; None where it was not."""
 
@@ -46,6 +48,7 @@ class Round:
             "banker_total": self.banker_total,
             "winner": self.winner,
             "natural": self.natural,
+            "hits": self.hits,
             "void": self.void,
             "first_event": self.first_event,
             "last_event": self.last_event,
@@ -84,6 +87,7 @@ class Rounds:
             open_round.banker_total = event.fields["banker_total"]
             open_round.winner = event.fields["winner"]
             open_round.natural = event.fields["player_natural"] or event.fields["banker_natural"]
+            open_round.hits = hits_of(event.fields["hits"])
             return self._close(open_round, event)
         elif kind == "round_void":
             open_round.void = event.fields["reason"]
@@ -107,6 +111,11 @@ def rounds_of(unit: str, events: Iterable[Event]) -> Iterator[Round]:
         ended = fold.add(event)
         if ended is not None:
             yield ended
+
+
+def hits_of(bits: int) -> list[str]:
+    """The names of the hits that a `result` tells."""
+    return [name for place, name in enumerate(words.HITS) if bits >> place & 1]
 
 
 def time_text(unix_ms: int | None) -> str | None:

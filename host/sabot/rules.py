@@ -2,10 +2,10 @@
 
 The verifier recomputes every round with these; they share nothing with firmware/rules.py.
 Written from the Maryland standard rules, Mini Baccarat, and held against the table of
-"mini-baccarat-pairs" in the tests.
+"mini-baccarat-pairs" in the tests; what the Treasures are is Pennsylvania's, "5 Treasures Bonus".
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _POINTS = dict(zip("A23456789TJQK", (1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0), strict=True))
@@ -37,9 +37,35 @@ def total(hand: Sequence[str]) -> int:
     return sum(_POINTS[card[0]] for card in hand) % 10
 
 
-def burn_count(card: str) -> int:
-    """How many cards are burned after `card` was the first of the shoe."""
-    return 10 if card[0] in "TJQK" else _POINTS[card[0]]
+def burn_counts(card: str) -> range:
+    """How many cards may be burned after `card` was the first of the shoe: for an ace it is the
+    house's choice."""
+    if card[0] == "A":
+        return range(1, 12)
+    count = 10 if card[0] in "TJQK" else _POINTS[card[0]]
+    return range(count, count + 1)
+
+
+def hits(player: Sequence[str], banker: Sequence[str]) -> frozenset[str]:
+    """What a whole round is, of `protocol.words.HITS`."""
+    return frozenset(_hits(player, banker))
+
+
+def _hits(player: Sequence[str], banker: Sequence[str]) -> Iterator[str]:
+    for name, hand in (("player", player), ("banker", banker)):
+        if hand[0][0] == hand[1][0]:
+            yield f"{name}_pair"
+    hands = (len(player), total(player)), (len(banker), total(banker))
+    if hands[1] == (3, 7) and total(player) < 7:
+        yield from ("dragon_7", "fortune_7")
+    if hands[0] == (3, 8) and total(banker) < 8:
+        yield from ("panda_8", "golden_8")
+    if (3, 9) in hands:
+        yield "heavenly_9" if hands.count((3, 9)) == 1 else "heavenly_9_both"
+    if hands == ((2, 7), (2, 7)):
+        yield "blazing_7s_two"
+    if hands == ((3, 7), (3, 7)):
+        yield "blazing_7s_three"
 
 
 def judge(player: Sequence[str], banker: Sequence[str]) -> Verdict:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 
-from protocol import cards
+from protocol import cards, words
 from sabot import rules, wire
 from sabot.rounds import Round, Rounds
 from sabot.store import Filter, Row, Store
@@ -18,9 +18,12 @@ class Finding:
     lost), `damaged` (a record that cannot be read), `changed` (a record that is not what the
     table says of it), `time` (a clock of the shoe that ran backwards or jumped), `incomplete`
     (a round without an end), `cards` (a composition that the decks cannot give, or that its
-    cards do not), `rules` (a draw, decision, order, total, winner, burn or count that differs
-    from the recomputed one, a card marked as entered by hand that was not or the other way
-    round).
+    cards do not), `rules` (a draw, decision, order, total, winner, margin, burn or count that
+    differs from the recomputed one, a hit that the cards are not, a card marked as entered by hand
+    that was not or the other way round), `game` (another game than the one that was loaded, or
+    one loaded while cards were in play).
+
+    What a game's wagers ask for is not in the log, so a hit that was not told is not missed.
 
     A surplus copy is found although the shoe itself has stopped for it: it is in the log.
     """
@@ -67,6 +70,8 @@ _CAME_OUT = {"double_feed": 2, "pushed_back": 0, "foreign_set": 0}
 # Faults with which a card that is drawn again has not come out after all.
 _STAYED_IN = ("double_feed", "jam", "sensor_fault")
 
+_SHA_SHOWN = 16  # digits of a game's hash
+
 _SHOWN = 3  # of the cards in which a composition differs
 
 _GAPS = {
@@ -86,6 +91,7 @@ class _UnitCheck:
         self._clock_base: int | None = None  # time of day at the boot, by the clock as it was set
         self._rounds = Rounds(unit)
         self._shoe = _ShoeCheck()
+        self._game: bytes | None = None  # SHA-256 of the one in the shoe, as far as known
 
     def row(self, row: Row) -> Iterator[Finding]:
         self._summary.events += 1
@@ -128,6 +134,7 @@ class _UnitCheck:
     def _not_judged(self, number: int) -> Iterator[Finding]:
         """At `number` something is not there: what it was part of cannot be judged."""
         self._shoe.whole = False
+        self._game = None
         if self._rounds.open is not None:
             yield self._incomplete(number, self._rounds.open)
             self._rounds.open = None
@@ -147,6 +154,7 @@ class _UnitCheck:
         if event.kind == "gap":
             fields = event.fields
             self._gaps.append((fields["first"], fields["last"], fields["reason"]))
+        yield from self._game_of(event)
         was_open = self._rounds.open
         ended = self._rounds.add(event)
         if was_open is not None and ended is None and self._rounds.open is not was_open:
@@ -158,6 +166,20 @@ class _UnitCheck:
             for detail in _wrong_with(ended, self._shoe, event):
                 where = f"shoe {ended.shoe} round {ended.round}: "
                 yield self._finding(event.number, "rules", where + detail)
+
+    def _game_of(self, event: wire.Event) -> Iterator[Finding]:
+        if event.kind == "boot" or event.kind == "gap":
+            self._game = None  # the log does not have which one was kept
+        elif event.kind == "game_loaded":
+            if self._shoe.in_play():
+                yield self._finding(event.number, "game", "loaded while cards were in play")
+            self._game = event.fields["sha256"]
+        elif event.kind == "result":
+            dealt = event.fields["game"]
+            if self._game not in (None, dealt):
+                detail = f"{dealt.hex()[:_SHA_SHOWN]} was dealt, {self._game.hex()[:_SHA_SHOWN]} is"
+                yield self._finding(event.number, "game", f"{detail} in the shoe")
+            self._game = dealt
 
     def _incomplete(self, number: int, open_round: Round) -> Finding:
         detail = f"round {open_round.round} of shoe {open_round.shoe} has no result"
@@ -201,10 +223,15 @@ class _ShoeCheck:
         self._unread = 0
         self._results = 0
         self._round = 0
+        self._burn_counts = range(1, 2)  # of one that is burned face down
         self._burn_due: int | None = None
         self._burned = 0
         self._entered = False  # by the supervisor, and not dealt yet
         self._ended = False
+
+    def in_play(self) -> bool:
+        """Whether a shoe of cards has been loaded and has not ended, as far as known."""
+        return self.whole and not self._ended
 
     def event(self, event: wire.Event) -> Iterator[tuple[str, str]]:
         kind, fields = event.kind, event.fields
@@ -236,9 +263,7 @@ class _ShoeCheck:
                 yield "rules", "a card was entered by hand before, and it was not dealt"
             self._resolved(fields["fault"], fields["position"], fields["resolution"])
         elif kind == "burn":
-            if self._burn_due is not None and fields["count"] != self._burn_due:
-                due = f"{self._burn_due} by the first card"
-                yield "rules", f"{fields['count']} cards to burn, {due}"
+            yield from self._burn(fields["count"])
         elif kind == "decision":
             self.decisions.append(_decision(fields["hand"], fields["action"], fields["total"]))
         elif kind == "result":
@@ -249,6 +274,14 @@ class _ShoeCheck:
         elif kind == "composition":
             yield from self._composition(fields["counts"], fields["unread"], fields["expected"])
             self.whole = False  # what comes out now is in no shoe of cards
+
+    def _burn(self, count: int) -> Iterator[tuple[str, str]]:
+        """So many are to be burned; without a first card face up it is one."""
+        self._burn_due = count
+        if self.whole and count not in self._burn_counts:
+            self._burn_due = self._burn_counts[0]
+            due = " or ".join(map(str, self._burn_counts))
+            yield "rules", f"{count} cards to burn, {due} by the first card"
 
     def _resolved(self, fault: str, position: str, resolution: str) -> None:
         """The supervisor's decision; `fault` is "none" for a card that was read."""
@@ -277,14 +310,14 @@ class _ShoeCheck:
             yield "cards", f"{cards.name_of(card)}, which is no playing card, drawn as {position}"
             return
         if position == "burn_first":
-            self._burn_due = rules.burn_count(cards.name_of(card))
+            self._burn_counts = rules.burn_counts(cards.name_of(card))
         if self.whole and self._drawn[card] > self._decks:
             copies = f"copy {self._drawn[card]} of {cards.name_of(card)}"
             yield "cards", f"{copies} in a shoe of {self._decks} decks"
 
     def _burnt(self) -> Iterator[tuple[str, str]]:
         if self.whole and self._burn_due not in (None, self._burned):
-            yield "rules", f"{self._burned} cards burned, {self._burn_due} by the first card"
+            yield "rules", f"{self._burned} cards burned, {self._burn_due} were to be"
         self._burn_due = None
 
     def _composition(self, counts: bytes, unread: int, expected: int) -> Iterator[tuple[str, str]]:
@@ -329,11 +362,24 @@ def _wrong_with(ended: Round, shoe: _ShoeCheck, last: wire.Event) -> Iterator[st
         ("winner", ended.winner, verdict.winner),
         ("Player's natural", last.fields["player_natural"], _is_natural(ended.player)),
         ("Banker's natural", last.fields["banker_natural"], _is_natural(ended.banker)),
+        ("margin", last.fields["margin"], abs(verdict.player_total - verdict.banker_total)),
         ("order", ", ".join(shoe.positions), ", ".join(_positions(ended))),
         ("decision", ", ".join(shoe.decisions) or "none", ", ".join(_decisions(ended))),
     ):
         if told != right:
             yield f"{name} is {told} in the log, {right} by the cards"
+    yield from _wrong_hits(ended, last.fields["hits"])
+
+
+def _wrong_hits(ended: Round, bits: int) -> Iterator[str]:
+    if bits >> len(words.HITS):
+        yield f"hits are {bits:#x} in the log, of which some have no name"
+    if min(len(ended.player), len(ended.banker)) < 2:
+        return  # that has been found already
+    right = rules.hits(ended.player, ended.banker)
+    for hit in ended.hits:
+        if hit not in right:
+            yield f"{hit.replace('_', ' ')} in the log, not by the cards"
 
 
 def _is_natural(hand: list[str]) -> bool:

@@ -56,11 +56,14 @@ def hand_text(hand: Sequence[str], total: int | None) -> Text:
 
 
 def outcome_text(ended: Round) -> Text:
-    """Who won, a star for a natural, or that the round was voided; cards entered by hand."""
+    """Who won, a star for a natural, what else it was; or that the round was voided. Cards entered
+    by hand."""
     if ended.winner is None:
         text = Text(f"void ({ended.void})", style="yellow")
     else:
-        text = Text(ended.winner + (" *" if ended.natural else ""), style=_STYLE[ended.winner])
+        won = ended.winner + (" *" if ended.natural else "")
+        hits = [hit.replace("_", " ") for hit in ended.hits]
+        text = Text(", ".join([won, *hits]), style=_STYLE[ended.winner])
     if ended.by_hand:
         text.append("  by hand:", style="yellow")
     for card in ended.by_hand:

@@ -63,7 +63,7 @@ def test_a_deck_file_with_a_name_that_is_wrong(tmp_path: Path) -> None:
         (None, (), "cannot be read (No such file or directory)"),
         ("7H XX", ("--short",), "line 2: 'XX' is no card"),
         ("7H " * 9, ("--short",), "9 copies of 7H"),
-        ("7H TC CUT", (), "2 cards, eight decks have 416; complete it, or use --short"),
+        ("7H TC CUT", (), "2 cards, 8 decks have 416; complete it, or use --short"),
     ],
 )
 def test_a_deck_that_cannot_be_dealt(
@@ -131,8 +131,6 @@ def test_a_damaged_record_is_told_and_not_shown(tmp_path: Path, command: str) ->
         ("events --shoe -1", "--shoe"),
         ("events --shoe 99999999999999999999", "--shoe"),
         ("rounds --round 99999999999999999999", "--round"),
-        ("sim --game chemin", "no game is called chemin; there is: mini"),
-        ("demo --game chemin", "no game is called chemin; there is: mini"),
         ("sim --set 13", "--set"),
         ("sim --pace -1", "--pace"),
         ("demo --pace nan", "--pace"),
@@ -177,6 +175,16 @@ def test_a_memory_that_cannot_be_used_ends_the_simulator(tmp_path: Path) -> None
     (tmp_path / "state" / "counters.cbor").write_bytes(b"\x85nonsense")
     line = error_line_here(tmp_path, "sim", "--unit", "U7", "--state", "state", code=12)
     assert line.startswith("simulated shoe U7: ") and "counters is damaged" in line
+    (tmp_path / "state" / "counters.cbor").unlink()
+    (tmp_path / "state" / "game.cbor").write_bytes(b"\xa0nonsense")
+    line = error_line_here(tmp_path, "sim", "--unit", "U7", "--state", "state", code=12)
+    assert line.startswith("simulated shoe U7: ") and "game is damaged" in line
+
+
+@pytest.mark.parametrize("command", ["sim", "demo"])
+def test_a_game_that_is_not_known_is_told_with_the_nearest(tmp_path: Path, command: str) -> None:
+    line = error_line_here(tmp_path, command, "--game", "ez-mid", code=17)
+    assert line == "no game is called 'ez-mid'; did you mean ez-midi?"
 
 
 def test_a_simulated_shoe_that_dies_ends_the_simulator(tmp_path: Path) -> None:

@@ -172,8 +172,6 @@ def test_events_can_be_read_again(shoe: SimulatedShoe) -> None:
 @pytest.mark.parametrize(
     ("shape", "value", "reason"),
     [
-        (messages.LOAD_GAME, b"\xff", "game document"),
-        (messages.LOAD_GAME, b"", "game document"),
         (messages.SET_CLOCK, 5, "set the host's clock"),
         (messages.READ_EVENTS, 4711, "event 4711 is not held"),
     ],
@@ -189,14 +187,49 @@ def test_a_refused_command_is_told_with_its_reason(
         assert said.startswith(f"{shoe.unit} refused {shape.name}: ") and reason in said
 
 
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        (b"\xff", "game document: float, break"),
+        (b"", "a game document has 1 to 900 bytes"),
+        (bytes(901), "a game document has 1 to 900 bytes"),
+        (games.document_of(games.MINI_NAME)[:-1], "game document: ends within an item"),
+        (games.document_of(games.MINI_NAME) + b"\0", "game document: bytes behind the item"),
+        (games.encode({**games.MINI, "wagers": ["tie"]}).replace(b"ctie", b"clie"), "wager lie"),
+    ],
+)
+def test_a_refused_game_is_told_with_its_reason_and_the_old_one_stays(
+    shoe: SimulatedShoe, document: bytes, reason: str
+) -> None:
+    with Port(shoe.port) as port:
+        client = Client(port)
+        with pytest.raises(CommandRefused) as raised:
+            client.load_game(document)
+        said = str(raised.value)
+        assert said.startswith(f"{shoe.unit} refused load_game: ") and reason in said
+    with Port(shoe.port) as port:
+        mini = games.Game(games.document_of(games.MINI_NAME))
+        assert Client(port).welcome["game_sha256"] == mini.sha256
+
+
+def test_a_game_is_sent_in_parts_and_told_at_the_next_attachment(shoe: SimulatedShoe) -> None:
+    document = games.encode({**games.MINI, "name": "long", "house": {"note": "x" * 480}})
+    assert len(document) > 2 * messages.MAX_GAME_PART
+    with Port(shoe.port) as port:
+        Client(port).load_game(document)
+    with Port(shoe.port) as port:
+        welcome = Client(port).welcome
+        assert (welcome["game"], welcome["game_sha256"]) == ("long", games.Game(document).sha256)
+
+
 def test_a_command_is_carried_out_once_though_it_is_repeated(shoe: SimulatedShoe) -> None:
     document = games.document_of(games.MINI_NAME)
     with Port(shoe.port) as port:
         client = Client(port)
         client.begin(1)
-        client.command(messages.LOAD_GAME, document)
+        client.load_game(document)
         for _ in range(3):
-            client._session.command(messages.LOAD_GAME, 1, document)
+            client._session.command(messages.LOAD_GAME, 2, 400, len(document), document[400:])
         client.command(messages.STATUS)
         kinds = [record.event.shape for record in received(client, 2)]
         assert kinds == [events.BOOT, events.GAME_LOADED]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from protocol import cards, words
+from sabot.games import catalogue
 from sabot.logger import Logger, Watcher
 from sabot.rounds import rounds_of
 from sabot.sim import dealer
@@ -26,6 +27,28 @@ _ROUNDS = [
     ("6S QH", "5D KH 2D", "banker"),
     ("TC JC 8S", "2H AC", "player"),
 ]
+
+
+@pytest.mark.parametrize("game", [game.name for game in catalogue.GAMES])
+def test_every_game_is_dealt_to_its_end(game: str, tmp_path: Path, rng: random.Random) -> None:
+    deck = [cards.number_of(name) for name in _DECK.split()]
+    with (
+        SimulatedShoe(f"D-{game}", game=catalogue.document(game)) as shoe,
+        Store(tmp_path / "log.sqlite", create=True) as store,
+    ):
+        shoe.power_on()
+        hands = dealer.Dealer(shoe.bench, deck, card_set=0, pace=0, seed=rng.randrange(1000))
+        logger = Logger(store, [shoe.port], Watcher(), once=True)
+        logger.start()
+        hands.start()
+        assert logger.wait(_TIMEOUT_S) and hands.failure is None
+        hands.stop()
+        events = [row.event() for row in store.rows(Filter(unit=shoe.unit))]
+        rounds = list(rounds_of(shoe.unit, events))
+        assert [(" ".join(r.player), " ".join(r.banker), r.winner) for r in rounds] == _ROUNDS
+        revealed = [event.fields["button"] for event in events if event.kind == "button"]
+        assert revealed.count("reveal") == (len(_ROUNDS) if game.endswith("midi") else 0)
+        assert list(verify(store, Summary())) == []
 
 
 @pytest.mark.parametrize("fault", words.FAULTS[1:])

@@ -145,3 +145,14 @@ def test_every_card_comes_to_every_place() -> None:
     """As many of each suit among the first hundred cards as chance lets expect: 25 of 100."""
     counts = Counter(card // 13 for seed in range(200) for card in deck.shuffled(seed)[:100])
     assert all(abs(count - 5000) < 300 for count in counts.values())  # 5.6 standard deviations
+
+
+def test_a_game_of_fewer_decks_is_shuffled_and_read_with_so_many(tmp_path: Path) -> None:
+    dealt = deck.shuffled(5, decks=2, cut_from_end=10)
+    assert len(dealt) == 105 and dealt[-11] == cards.CUT_CARD
+    assert Counter(dealt).most_common(1)[0][1] == 2
+    path = tmp_path / "two.deck"
+    path.write_text("\n".join(cards.name_of(card) for card in dealt))
+    assert deck.read(path, decks=2) == dealt
+    with pytest.raises(BadDeck, match="8 decks have 416"):
+        deck.read(path)

@@ -25,10 +25,15 @@ def folded(log: FirmwareLog) -> list[dict[str, Any]]:
 def round_(
     number: int, player: str, banker: str, *outcome: Any, by_hand: str = ""
 ) -> dict[str, Any]:
-    """A round as `folded` gives it: cards, totals, winner, natural."""
+    """A round as `folded` gives it: cards, totals, winner, natural; mini has no hits."""
     names = ("player_total", "banker_total", "winner", "natural")
     hands = {"player": player.split(), "banker": banker.split(), "by_hand": by_hand.split()}
-    return {"round": number} | hands | dict(zip(names, outcome, strict=True)) | {"void": None}
+    return (
+        {"round": number}
+        | hands
+        | dict(zip(names, outcome, strict=True))
+        | {"hits": [], "void": None}
+    )
 
 
 def void(number: int, player: str, banker: str, reason: str) -> dict[str, Any]:
@@ -63,7 +68,15 @@ def test_a_round_keeps_its_events_and_times() -> None:
         event_of("betting_open", 30, unix_ms=T0, **given),
         event_of("card", 31, unix_ms=T0 + 1, card="7H", position="player_1", **given),
         event_of("card", 32, unix_ms=T0 + 2, card="TC", position="banker_1", by_hand=True, **given),
-        event_of("result", 33, unix_ms=T0 + 61_001, winner="player", player_total=7, **given),
+        event_of(
+            "result",
+            33,
+            unix_ms=T0 + 61_001,
+            winner="player",
+            player_total=7,
+            hits=0b1001,
+            **given,
+        ),
     ]
     assert [fold.add(event) for event in events[:3]] == [None] * 3
     assert fold.open is not None and fold.open.player == ["7H"]
@@ -74,7 +87,7 @@ def test_a_round_keeps_its_events_and_times() -> None:
         "started": "2026-11-18T11:06:40.000Z", "ended": "2026-11-18T11:07:41.001Z",
         "player": ["7H"], "banker": ["TC"], "by_hand": ["TC"],
         "player_total": 7, "banker_total": 0,
-        "winner": "player", "natural": False, "void": None,
+        "winner": "player", "natural": False, "hits": ["player_pair", "panda_8"], "void": None,
         "first_event": 30, "last_event": 33,
     }  # fmt: skip
     assert json.loads(json.dumps(ended.as_json())) == ended.as_json()

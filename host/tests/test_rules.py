@@ -30,6 +30,8 @@ PAIRS = {
 POINTS = {"A": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6": 6, "7": 7, "8": 8, "9": 9}
 POINTS |= {"T": 0, "J": 0, "Q": 0, "K": 0}
 CARD_OF_POINT = ["KS", "AC", "2D", "3H", "4S", "5C", "6D", "7H", "8S", "9C"]
+MINI = games.Game(games.document_of(games.MINI_NAME))
+EVERY_WAGER = games.Game(games.encode({**games.MINI, "wagers": list(games.HITS_OF_WAGER)}))
 NUMBER_OF = {name: cards.number_of(name) for name in CARD_OF_POINT}
 
 # Two cards of each total, as unlike each other as may be.
@@ -63,8 +65,9 @@ def test_burn_counts() -> None:
     # Table facts, "A shoe of cards": its point value, tens and faces 10, an ace 1.
     for rank, suit in itertools.product(POINTS, "CDHS"):
         expected = 10 if rank in "TJQK" else POINTS[rank]
-        assert rules.burn_count(rank + suit) == expected
-        assert firmware_rules.burn_count(cards.number_of(rank + suit)) == expected
+        some_houses = 11 if rank == "A" else expected
+        assert list(rules.burn_counts(rank + suit)) == list(range(expected, some_houses + 1))
+        assert firmware_rules.burn_count(MINI, cards.number_of(rank + suit)) == expected
 
 
 def test_the_two_documents_agree_so_a_slip_of_typing_shows() -> None:
@@ -145,24 +148,30 @@ def test_a_third_card_of_8_or_9_points_makes_no_natural() -> None:
 def test_every_reachable_round_comes_out_alike_in_the_firmware_and_here() -> None:
     """All totals of both pairs, all points of either third card, dealt by firmware/dealing.py."""
     assert tuple(map(words.WINNERS.index, ("player", "banker", "tie"))) == (PLAYER, BANKER, TIE)
-    dealing = Dealing(games.Game(games.document_of(games.MINI_NAME)), 0, 0)
+    dealing = Dealing(EVERY_WAGER, 0, 0)
     dealing.switched(LID, True)
     dealing.switched(LID, False)
     dealing.card_passed(NUMBER_OF["AC"])
     dealing.card_passed(NUMBER_OF["KS"])
     rounds = set()
+    seen: set[str] = set()
     for first, second in itertools.product(PAIR_OF_TOTAL, repeat=2):
         for thirds in itertools.product(CARD_OF_POINT, repeat=2):
             cards_in_order = [first[0], second[0], first[1], second[1], *thirds]
             player, banker, result = _dealt(dealing, cards_in_order)
             verdict = rules.judge(player, banker)
             assert verdict.wrong is None, (player, banker)
-            winner, player_total, banker_total, player_natural, banker_natural = result
+            winner, player_total, banker_total, player_natural, banker_natural = result[:5]
+            assert result[5] == abs(player_total - banker_total)
+            hits = {name for n, name in enumerate(words.HITS) if result[6] >> n & 1}
+            assert rules.hits(player, banker) == hits, (player, banker)
+            seen |= hits
             assert verdict.winner == words.WINNERS[winner], (player, banker)
             assert (verdict.player_total, verdict.banker_total) == (player_total, banker_total)
             assert verdict.natural == (player_natural or banker_natural)
             _assert_any_other_draw_is_wrong(cards_in_order, player, banker)
             rounds.add((tuple(player), tuple(banker)))
+    assert seen == set(words.HITS)
     assert len(rounds) > 3000  # naturals 36; one draws 6 x 10 or 2 x 6 x 10; both draw the most
 
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from firmware.dealing import KEY
-from protocol import cards, words
+from protocol import cards, events, games, words
 from sabot import rules, wire
+from sabot.rounds import rounds_of
 from tests.helpers import FirmwareLog, Forgery, event_bytes, shuffled_names
 
 
@@ -51,13 +52,14 @@ def composition(log: Forgery) -> tuple[int, str]:
 
 
 def of_other_value(log: Forgery, card: int) -> int:
-    """A card worth something else, of which the log has not all eight."""
+    """A card worth something else, of which the log has not all eight. No ace: by the first card
+    that may burn anything."""
     counts = Counter(event.fields["card"] for event in log.all("card"))
     worth = rules.total([cards.name_of(card)])
     return next(
         other
         for other in range(cards.DECK_SIZE)
-        if counts[other] < 8 and rules.total([cards.name_of(other)]) != worth
+        if counts[other] < 8 and rules.total([cards.name_of(other)]) not in (worth, 1)
     )
 
 
@@ -173,6 +175,84 @@ def test_a_decision_turned_into_something_else_is_found(log: Forgery) -> None:
     dealt = round_with(log, 2, 2)
     log.replace(only(dealt, "decision", hand="player").number, "identified")
     assert log.found() == [(only(dealt, "result").number, "rules")]
+
+
+def test_a_changed_margin_is_found(log: Forgery) -> None:
+    result = only(round_with(log, 3, 2), "result")
+    told = result.fields["margin"]
+    log.edit(result.number, margin=told + 1)
+    assert log.found() == [(result.number, "rules")]
+    assert f"margin is {told + 1} in the log, {told} by the cards" in log.detail(result.number)
+
+
+@pytest.mark.parametrize("hit", words.HITS)
+def test_a_hit_that_the_cards_are_not_is_found_and_one_that_they_are_is_not(
+    log: Forgery, hit: str
+) -> None:
+    bit = 1 << words.HITS.index(hit)
+    expected = []
+    for ended in rounds_of("U1", log.events()):
+        if hit not in rules.hits(ended.player, ended.banker):
+            expected.append((ended.last_event, "rules"))
+        log.edit(ended.last_event, hits=bit)
+    assert expected and log.found() == expected
+    assert f"{hit.replace('_', ' ')} in the log, not by the cards" in log.detail(expected[0][0])
+
+
+def test_a_hit_without_a_name_is_found(log: Forgery) -> None:
+    result = log.all("result")[3]
+    log.edit(result.number, hits=1 << len(words.HITS))
+    assert log.found() == [(result.number, "rules")]
+
+
+def test_another_game_than_the_rounds_before_had_is_found(log: Forgery) -> None:
+    results = log.all("result")
+    log.edit(results[5].number, game=b"\1" * 32)
+    assert log.found() == [(result.number, "game") for result in results[5:7]]
+    assert f"{'01' * 8} was dealt, {results[0].fields['game'].hex()[:16]} is in the shoe" in (
+        log.detail(results[5].number)
+    )
+
+
+def test_another_game_than_the_one_that_was_loaded_is_found() -> None:
+    firmware = FirmwareLog()
+    firmware.recorder.record(events.GAME_LOADED, 0, 0, ("other", b"\2" * 32))
+    log = Forgery(firmware.load().draw("AS", "2C", "9S", "KC", "KD", "7D").records)
+    result = log.all("result")[0]
+    assert log.found() == [(result.number, "game")]
+    log.edit(log.all("game_loaded")[0].number, sha256=result.fields["game"])
+    assert log.found() == []
+
+
+def test_a_game_that_was_loaded_within_a_shoe_of_cards_is_found() -> None:
+    firmware = FirmwareLog().load().draw("AS", "2C", "9S", "KC", "KD", "7D")
+    sha256 = firmware.dealing.game.sha256
+    firmware.recorder.record(events.GAME_LOADED, 1, 1, ("mini", sha256))
+    firmware.collect()
+    log = Forgery(firmware.records)
+    assert log.found() == [(log.all("game_loaded")[0].number, "game")]
+
+
+@pytest.mark.parametrize("burn", ["by_first", "one", "none"])
+@pytest.mark.parametrize("burn_ace", [1, 11])
+def test_every_way_to_burn_is_a_good_log_and_a_card_too_few_is_found(
+    burn: str, burn_ace: int
+) -> None:
+    game = games.Game(games.encode({**games.MINI, "burn": burn, "burn_ace": burn_ace}))
+    firmware = FirmwareLog()
+    firmware.dealing.game = game
+    count = {"by_first": 1 + burn_ace, "one": 1, "none": 0}[burn]
+    firmware.load().draw(*(["AS"] + ["2C", "3D"] * 6)[:count], "9S", "KC", "KD", "7D")
+    log = Forgery(firmware.records)
+    assert log.found() == [] and log.summary.rounds == 1
+    burned = [event for event in log.all("card") if event.fields["position"] == "burn"]
+    assert len(burned) == {"by_first": burn_ace, "one": 1, "none": 0}[burn]
+    if burned:
+        log.edit(burned[0].number, position="not_due")
+        assert log.found() == [(log.all("betting_open")[0].number, "rules")]
+    if burn == "one":
+        log.edit(log.all("burn")[0].number, count=2)
+        assert (log.all("burn")[0].number, "rules") in log.found()
 
 
 def test_a_changed_burn_count_is_found(log: Forgery) -> None:

@@ -90,6 +90,10 @@ def test_a_natural_has_a_star_and_a_void_round_its_reason() -> None:
     assert view.outcome_text(a_round(winner="tie", natural=True)).plain == "tie *"
     assert view.outcome_text(a_round(winner="tie")).plain == "tie"
     assert view.outcome_text(a_round(void="supervisor")).plain == "void (supervisor)"
+    hits = a_round(winner="banker", hits=["banker_pair", "dragon_7"])
+    assert view.outcome_text(hits).plain == "banker, banker pair, dragon 7"
+    hits = a_round(winner="banker", natural=True, hits=["banker_pair"])
+    assert view.outcome_text(hits).plain == "banker *, banker pair"
     by_hand = a_round(winner="tie", by_hand=["7H", "TC"])
     assert view.outcome_text(by_hand).plain == "tie  by hand: 7♥ 10♣"
     assert view.hand_text(["7H"], None).plain.startswith("-")

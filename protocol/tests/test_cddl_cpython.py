@@ -183,25 +183,44 @@ def test_sizes_are_those_of_the_code() -> None:
     assert f"runs: bstr .size (1..{messages.MAX_RUN_BYTES})" in _CDDL
     assert f"counts: bstr .size {cards.DECK_SIZE}," in _CDDL
     assert f"at most {games.MAX_DOCUMENT} bytes" in _CDDL
-    assert f"lit: 0..{(1 << len(words.LAMPS)) - 1}\n" in _CDDL.replace("]", "\n")
-    assert f"dirty: 0..{(1 << len(words.CHANNELS)) - 1}," in _CDDL
-    assert f"set-or-null = 0..{cards.SET_COUNT - 1} / null\n" in _CDDL
+    assert f"version: {games.DOCUMENT_VERSION},\n" in _CDDL
+    assert f"house: {{ 0*{games.MAX_HOUSE} tstr" in _CDDL
+    assert f"hits: uint,  ; a bit for each of HITS, {len(words.HITS)}\n" in _CDDL
+    assert f"wagers: [1*{len(games.HITS_OF_WAGER)} wager]" in _CDDL
+    assert f'"({"|".join(games.HITS_OF_WAGER)})"' in _CDDL
 
 
 def _game(**changed: object) -> bytes:
     return cbor2.dumps({**games.MINI, **changed}, canonical=True)
 
 
-@pytest.mark.parametrize("game", games.KNOWN, ids=lambda game: game["name"])
-def test_known_games_are_valid(game: dict[str, object]) -> None:
-    assert _valid("game-document", games.document_of(str(game["name"])))
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        *({"burn": burn} for burn in games.BURNS),
+        *({"turned_by": by} for by in games.TURNED_BY),
+        *({"shown": shown} for shown in games.SHOWN),
+        {"announced": False},
+        {"burn_ace": 11},
+        {"wagers": list(games.HITS_OF_WAGER)},
+        {"house": {}},
+        {"house": {str(n): n for n in range(games.MAX_HOUSE)}},
+        {"house": {"odds": "40", "gallery": False}},
+    ],
+    ids=str,
+)
+def test_good_games_are_valid(changed: dict[str, object]) -> None:
+    assert _valid("game-document", _game(**changed))
+    games.Game(_game(**changed))
 
 
 @pytest.mark.parametrize(
     "changed",
     [
         {"version": 0},
-        {"version": 2},
+        {"version": 1},
+        {"version": 3},
         {"version": True},
         {"name": ""},
         {"name": "x" * 65},
@@ -227,6 +246,25 @@ def test_known_games_are_valid(game: dict[str, object]) -> None:
         {"banker_draws": None},
         {"banker_draws": [[10]] * 10},
         {"banker_draws_if_player_stood": ["1"]},
+        {"order": "PPBB"},
+        {"order": None},
+        {"burn": "two"},
+        {"burn": 1},
+        {"burn_ace": 0},
+        {"burn_ace": 12},
+        {"turned_by": "player"},
+        {"shown": "never"},
+        {"announced": 1},
+        {"announced": None},
+        {"wagers": []},
+        {"wagers": ["chemin"]},
+        {"wagers": [1]},
+        {"wagers": "tie"},
+        {"house": None},
+        {"house": []},
+        {"house": {"odds": -1}},
+        {"house": {"odds": None}},
+        {"house": {str(n): n for n in range(games.MAX_HOUSE + 1)}},
         {"tie_pays": 8},
     ],
     ids=str,

@@ -2,7 +2,7 @@
 
 import random
 
-from protocol import cbor, games
+from protocol import cbor, games, words
 from protocol.tests.helpers import raised, seed_random
 
 _POINTS = ("player_draws", "banker_draws_if_player_stood")
@@ -43,15 +43,15 @@ def test_mini_goes_there_and_back():
     assert [list(table) for table in game.banker_draws] == games.MINI["banker_draws"]
 
 
-def test_every_known_game_has_a_name_of_its_own_and_a_good_document():
-    names = [game["name"] for game in games.KNOWN]
-    assert len(set(names)) == len(names)
-    for name in names:
-        assert games.Game(games.document_of(name)).name == name
-
-
 def test_a_game_that_is_not_known_has_no_document():
-    assert raised(games.GameError, games.document_of, "maxi")
+    for name in ("maxi", "", "Mini", "ez"):
+        assert raised(games.GameError, games.document_of, name), name
+
+
+def test_what_is_too_long_or_no_cbor_becomes_no_document():
+    assert games.encode(games.MINI) == games.document_of("mini")
+    for house in ({"note": "x" * 600}, {"odds": 1.5}, {"odds": 1 << 64}, {1: 1}):
+        assert raised(games.GameError, games.encode, _mini(house=house)), house
 
 
 def test_the_banker_draws_as_in_the_rules_of_the_source():
@@ -101,14 +101,15 @@ def test_a_document_not_in_deterministic_form_is_refused():
     assert _refused(document.replace(b"\x65decks\x08", b"\x65decks\xf9\x48\x00"))  # 8.0
     assert _refused(document.replace(b"\x65decks\x08", b"\x65decks\xc2\x41\x08"))  # a tag
     assert _refused(b"\xbf" + document[1:] + b"\xff")
-    name = b"\x64name\x64mini"
-    assert document[1 : 1 + len(name)] == name
-    assert _refused(document[:1] + document[1 + len(name) :] + name)  # keys out of order
-    assert _refused(b"\xab" + name + document[1:])  # a key twice
+    first, last = b"\x64burn\x68by_first", b"\x64name\x64mini"
+    assert document[:1] == b"\xb2" and document[1:].startswith(first + last)
+    behind = document[1 + len(first + last) :]
+    assert _refused(b"\xb2" + last + first + behind)  # keys out of order
+    assert _refused(b"\xb3" + first + first + last + behind)  # a key twice
 
 
 def test_an_unknown_version_is_refused():
-    for version in (0, 2, -1, 256, True, False, None, "1", b"\x01", [1]):
+    for version in (0, 1, 3, -1, 256, True, False, None, "1", b"\x01", [1]):
         assert _refused(_mini(version=version)), version
 
 
@@ -159,22 +160,122 @@ def test_banker_tables_that_are_not_ten_are_refused():
         assert _refused(_mini(banker_draws=value)), value
 
 
+def test_any_other_order_burn_or_way_to_show_is_refused():
+    for field, allowed in (
+        ("order", ("PBPB",)),
+        ("burn", ("by_first", "one", "none")),
+        ("turned_by", ("dealer", "players")),
+        ("shown", ("at_once", "after_reveal")),
+    ):
+        for value in allowed:
+            game = games.Game(_document(_mini(**{field: value})))
+            assert field == "order" or getattr(game, field) == value
+        others = (None, True, 0, 1, [], {}, allowed[0].encode(), [allowed[0]])
+        for value in ("", "PPBB", "two", "player", "never", allowed[0] + " ") + others:
+            assert _refused(_mini(**{field: value})), (field, value)
+
+
+def test_an_ace_burns_one_to_eleven():
+    for count in range(1, 12):
+        assert games.Game(_document(_mini(burn_ace=count))).burn_ace == count
+    for count in (0, 12, -1, None, True, "1", []):
+        assert _refused(_mini(burn_ace=count)), count
+
+
+def test_announced_is_a_flag():
+    for announced in (True, False):
+        assert games.Game(_document(_mini(announced=announced))).announced is announced
+    for value in (0, 1, None, "", "true", []):
+        assert _refused(_mini(announced=value)), value
+
+
+def test_a_hand_that_would_draw_to_a_natural_is_refused():
+    for natural in ([8], [9], [8, 9], [0, 1, 2, 3, 4, 5, 9], list(range(10))):
+        assert _refused(_mini(player_draws=natural)), natural
+        assert _refused(_mini(banker_draws_if_player_stood=natural)), natural
+    for total in (8, 9):
+        tables = list(games.MINI["banker_draws"])
+        tables[total] = [0]
+        assert _refused(_mini(banker_draws=tables)), total
+
+
+def test_a_wager_whose_outcome_the_device_does_not_report_is_refused():
+    for wager in (
+        "",
+        "chemin",
+        "Tie",
+        "player_natural",
+        "lucky_6",
+        "dragon",
+        1,
+        None,
+        True,
+        b"tie",
+        ["tie"],
+    ):
+        assert _refused(_mini(wagers=[wager])), wager
+        assert _refused(_mini(wagers=["player", "banker", wager])), wager
+    for wagers in (None, [], {}, "tie", 0, True, b"tie"):
+        assert _refused(_mini(wagers=wagers)), wagers
+
+
+def test_a_wager_that_comes_twice_is_refused():
+    for wager in games.HITS_OF_WAGER:
+        assert _refused(_mini(wagers=[wager, wager])), wager
+        others = [each for each in games.HITS_OF_WAGER if each != wager]
+        assert _refused(_mini(wagers=[wager] + others[:3] + [wager])), wager
+
+
+def test_the_hits_of_a_game_are_those_of_its_wagers():
+    # mini-baccarat-pairs; Maryland, chapter 7; Pennsylvania, "Dragon Bonus", "5 Treasures Bonus"
+    treasures = "fortune_7 golden_8 heavenly_9 heavenly_9_both blazing_7s_two blazing_7s_three"
+    for wagers, hits in (
+        ("player banker tie", ""),
+        ("player_pair", "player_pair"),
+        ("tie banker_pair player_pair", "player_pair banker_pair"),
+        ("dragon_7", "dragon_7"),
+        ("panda_8 dragon_7", "dragon_7 panda_8"),
+        ("dragon_bonus_player dragon_bonus_banker", ""),
+        ("heavenly_9", "heavenly_9 heavenly_9_both"),
+        ("blazing_7s", "blazing_7s_two blazing_7s_three"),
+        ("fortune_7 golden_8", "fortune_7 golden_8"),
+        ("cover_all", treasures),
+        ("cover_all dragon_7 fortune_7", "dragon_7 " + treasures),
+    ):
+        game = games.Game(_document(_mini(wagers=wagers.split())))
+        told = [words.HITS[n] for n in range(len(words.HITS)) if game.hits >> n & 1]
+        assert told == hits.split(), wagers
+        assert game.wagers == wagers.split() and game.hits >> len(words.HITS) == 0
+    assert {hit for hits in games.HITS_OF_WAGER.values() for hit in hits} == set(words.HITS)
+
+
+def test_a_house_that_is_no_map_of_a_few_plain_choices_is_refused():
+    for house in (None, [], "", 0, True, b"", [["odds", 1]]):
+        assert _refused(_mini(house=house)), house
+    for choice in (None, -1, [], [1], {}, {"a": 1}, b"", b"40"):
+        assert _refused(_mini(house={"odds": choice})), choice
+        assert _refused(_mini(house={"areas": 9, "odds": choice})), choice
+    most = {"c%d" % n: n for n in range(games.MAX_HOUSE)}
+    for house in ({}, most, {"odds": "40:1", "gallery": False, "maximum": (1 << 64) - 1}):
+        assert games.Game(_document(_mini(house=house))).house == house
+    most["one more"] = 1
+    assert _refused(_mini(house=most))
+
+
 def _of_size(size):
-    """A good document of that many bytes: letters of two bytes make the texts longer."""
-    for wide in range(130):
-        for plain in range(121 - wide):
-            if not wide + plain:
-                continue
-            document = _document(_mini(title="\u00fc" * 40, source="\u00fc" * wide + "x" * plain))
-            if len(document) == size:
-                return document
+    """A good document of that many bytes."""
+    plain = len(_document(_mini(house={"note": ""})))
+    for length in range(size - plain - 3, size - plain + 1):
+        document = _document(_mini(house={"note": "x" * length}))
+        if len(document) == size:
+            return document
     raise AssertionError(size)
 
 
 def test_a_document_of_the_largest_size_is_taken_and_one_byte_more_is_refused():
     assert not _refused(_of_size(games.MAX_DOCUMENT))
     assert _refused(_of_size(games.MAX_DOCUMENT + 1))
-    assert _refused(_document(_mini(source="\u6c34" * 120)))
+    assert _refused(_document(_mini(house={"note": "x" * 600})))
     assert _refused(bytes(5000))
 
 
@@ -193,3 +294,4 @@ def test_a_damaged_document_is_refused_or_is_another_whole_game():
         assert _document(value) == damaged
         assert 1 <= game.decks <= 8 and len(game.banker_draws) == 10
         assert game.player_draws == bytes(value["player_draws"])
+        assert len(game.wagers) == len(set(game.wagers)) and game.hits < 1 << len(words.HITS)

@@ -148,8 +148,31 @@ def test_places_in_words_py_are_named_as_they_are() -> None:
 
 
 def test_game_document_table_lists_every_key() -> None:
-    rows = [row for row in _rows(_section("The game document")) if row[0].startswith("`")]
-    assert [row[0].strip("`") for row in rows] == list(games.MINI)
+    rows = [row for row in _rows(_section("The game document")) if len(row) == 3]
+    assert [row[0].strip("`") for row in rows[2:]] == list(games.MINI)
+    values = {row[0].strip("`"): row[2] for row in rows}
+    assert values["version"] == str(games.DOCUMENT_VERSION)
+    for field, allowed in (
+        ("burn", games.BURNS),
+        ("turned_by", games.TURNED_BY),
+        ("shown", games.SHOWN),
+        ("order", (games.ORDER,)),
+    ):
+        assert re.findall(r"`(\w+)`", values[field])[: len(allowed)] == list(allowed), field
+    assert f"at most {games.MAX_HOUSE} choices" in values["house"]
+
+
+def test_wagers_table_lists_every_wager_with_its_hits() -> None:
+    rows = [row for row in _rows(_section("The game document")) if len(row) == 2]
+    listed = {}
+    for names, hits in rows[2:]:
+        for wager in re.findall(r"`(\w+)`", names):
+            listed[wager] = [] if hits == "none" else re.findall(r"`(\w+)`", hits) or [wager]
+    own = {wager: list(hits) for wager, hits in games.HITS_OF_WAGER.items()}
+    named = listed.pop("cover_all")
+    assert named == ["fortune_7", "golden_8", "heavenly_9", "blazing_7s"]
+    assert own.pop("cover_all") == [hit for wager in named for hit in listed[wager]]
+    assert listed == own
 
 
 def test_sizes_are_those_of_the_code() -> None:
@@ -162,6 +185,7 @@ def test_sizes_are_those_of_the_code() -> None:
     assert f"1 to {frame.MAX_PAYLOAD} bytes" in _README
     assert f"at most {bench.MAX_SAMPLE_BYTES} bytes" in _README
     assert f"1 to {messages.MAX_RUN_BYTES} bytes; a run may go on" in _README
+    assert f"1 to {messages.MAX_GAME_PART} bytes of it" in _README
     assert f"more than {cbor.MAX_DEPTH} deep" in _README
     assert f"{games.MAX_DOCUMENT} bytes at most" in _README
     assert f"bytes: {frame.MAX_PAYLOAD}" in _README

@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from sabot.cli import check, head, log, samples, show, sim
+from sabot.cli import check, games, head, log, samples, settle, show, sim
 from sabot.errors import DiskFull, SabotError
 from sabot.view import problems
 
@@ -30,8 +30,13 @@ for command in (
     head.health,
     samples.read,
     samples.waveform,
+    games.load,
+    games.score,
+    games.odds,
+    settle.settle,
 ):
     app.command()(command)
+app.add_typer(games.app, name="games")
 
 
 def run() -> None:

@@ -29,6 +29,29 @@ To = Annotated[str | None, typer.Option("--to", help="Before this time.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Comma-separated values.")]
 
+Choose = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--choose",
+        metavar="NAME=VALUE",
+        help="What the house chooses, as tie_pays=9; may be repeated. `sabot games show` lists it.",
+    ),
+]
+
+
+def choices_of(chosen: list[str] | None) -> dict[str, object]:
+    """The choices of --choose by name: numbers, yes and no, words."""
+    choices: dict[str, object] = {}
+    for text in chosen or ():
+        name, equals, value = text.partition("=")
+        if not equals or not value:
+            raise typer.BadParameter(f"{text!r} chooses nothing; write NAME=VALUE, as tie_pays=9")
+        if name in choices:
+            raise typer.BadParameter(f"{name} is chosen twice; choose it once")
+        number = int(value) if value.isascii() and value.isdecimal() else value
+        choices[name] = {"yes": True, "no": False}.get(value, number)
+    return choices
+
 
 def output_of(as_json: bool, as_csv: bool) -> Output:
     """How to print. Both at once is wrong usage."""

@@ -39,7 +39,7 @@ def rounds(
     with Store(db) as store:
         wanted = [
             ended
-            for ended in _all_rounds(store, unit, shoe)
+            for ended in all_rounds(store, unit, shoe)
             if (round_ is None or ended.round == round_) and _within(ended, begin, end)
         ]
         found = [ended for ended in wanted if with_void or ended.void is None]
@@ -78,7 +78,8 @@ def events(
             print_objects((_event_json(row) for row in store.rows(wanted)), how)
 
 
-def _all_rounds(store: Store, unit: str | None, shoe: int | None) -> Iterator[Round]:
+def all_rounds(store: Store, unit: str | None, shoe: int | None) -> Iterator[Round]:
+    """The ended rounds in a log. Raises DatabaseUnusable where an event of one is damaged."""
     # The kinds that rounds are made of are few of all events: the others stay on the disk.
     rows = store.rows(Filter(unit=unit, shoe=shoe, kinds=_ROUND_KINDS))
     for each, group in itertools.groupby(rows, key=lambda row: row.unit):

@@ -13,6 +13,7 @@ from sabot.cli import options
 from sabot.cli.log import ctrl_c_and_term
 from sabot.demo import run_demo
 from sabot.errors import SimulatorFailed
+from sabot.games import catalogue
 from sabot.sim import deck as decks
 from sabot.sim.dealer import Dealer
 from sabot.sim.disturbed import NOISE
@@ -25,7 +26,8 @@ _POLL_S = 0.2
 _UNIT_ID = r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}"
 
 Game = Annotated[
-    str, typer.Option(help=f"One of: {', '.join(str(game['name']) for game in games.KNOWN)}.")
+    str | None,
+    typer.Option(help="One that `sabot games` lists; without it what the unit keeps, or mini."),
 ]
 Deck = Annotated[
     Path | None,
@@ -42,7 +44,8 @@ Name = Annotated[str | None, typer.Option("--unit", help="The unit's id.")]
 
 
 def sim(
-    game: Game = games.MINI_NAME,
+    game: Game = None,
+    choose: options.Choose = None,
     deck: Deck = None,
     short: Short = False,
     seed: Seed = None,
@@ -56,8 +59,9 @@ def sim(
     ] = None,
 ) -> None:
     """Start a simulated shoe, print its port, deal once a host has attached. Ctrl-C ends it."""
-    cards = deck_of(deck, short, seed)
-    with ctrl_c_and_term(), shoe_of(game, card_set, unit, state) as shoe:
+    document = document_of(game, choose)
+    cards = deck_of(document, deck, short, seed)
+    with ctrl_c_and_term(), shoe_of(document, card_set, unit, state) as shoe:
         try:
             shoe.power_on()
             print(shoe.port, flush=True)
@@ -71,7 +75,8 @@ def sim(
 
 
 def demo(
-    game: Game = games.MINI_NAME,
+    game: Game = None,
+    choose: options.Choose = None,
     deck: Deck = None,
     short: Short = False,
     seed: Seed = None,
@@ -82,29 +87,42 @@ def demo(
     db: options.Db = _DEMO_DB,
 ) -> None:
     """Deal one whole shoe on a simulated shoe: log it, show it, verify the log."""
-    cards = deck_of(deck, short, seed)
-    with ctrl_c_and_term(), shoe_of(game, card_set, unit, None) as shoe:
+    document = document_of(game, choose)
+    cards = deck_of(document, deck, short, seed)
+    with ctrl_c_and_term(), shoe_of(document, card_set, unit, None) as shoe:
         dealer = dealer_of(shoe, cards, card_set, pace, noise, seed)
         code = run_demo(shoe, dealer, cards=len(cards), db=db)
     raise typer.Exit(code)
 
 
-def deck_of(path: Path | None, short: bool, seed: int | None) -> list[int]:
-    """The cards to deal: from the file, else shuffled."""
-    return decks.shuffled(seed) if path is None else decks.read(path, short=short)
+def document_of(game: str | None, chosen: list[str] | None) -> bytes | None:
+    """The game's document as the house has chosen; None for what the unit keeps.
+
+    Raises UnknownGame, Forbidden.
+    """
+    if game is None and not chosen:
+        return None
+    return catalogue.document(game or games.MINI_NAME, options.choices_of(chosen))
 
 
-def shoe_of(game: str, card_set: int, unit: str | None, state: Path | None) -> SimulatedShoe:
-    """A simulated shoe without power. Wrong usage where no such game is known."""
-    try:
-        games.document_of(game)
-    except games.GameError as error:
-        raise typer.BadParameter(f"{error}; there is: {games.MINI_NAME}") from None
+def deck_of(document: bytes | None, path: Path | None, short: bool, seed: int | None) -> list[int]:
+    """The cards to deal, as many as the game has: from the file, else shuffled."""
+    game = games.Game(document or games.document_of(games.MINI_NAME))
+    if path is not None:
+        return decks.read(path, short=short, decks=game.decks)
+    behind_cut = min(decks.CUT_FROM_END, game.cut_from_end)
+    return decks.shuffled(seed, decks=game.decks, cut_from_end=behind_cut)
+
+
+def shoe_of(
+    document: bytes | None, card_set: int, unit: str | None, state: Path | None
+) -> SimulatedShoe:
+    """A simulated shoe without power."""
     name = f"SIM-{secrets.token_hex(3).upper()}" if unit is None else unit
     if not re.fullmatch(_UNIT_ID, name):
         raise typer.BadParameter(f"{name[:40]!r} is no unit id; use letters, digits, - and _")
     try:
-        return SimulatedShoe(name, card_set=card_set, game=game, state=state)
+        return SimulatedShoe(name, card_set=card_set, game=document, state=state)
     except OSError as error:
         raise SimulatorFailed(
             f"{state or name}: no place for the unit's memory ({error.strerror}); "

@@ -15,6 +15,7 @@ from sabot.sim.waveform import pack
 _CARD_S = 1.2
 _BETTING_S = 18.0
 _RESULT_S = 12.0
+_TURNING_S = 15.0
 
 _HOST_POLL_S = 0.05
 _LISTENING = ("HOST",)
@@ -33,7 +34,8 @@ class Dealer:
     name of `disturbed.NOISE`) is how the cards pass the head; `seed` makes it the same again.
     The dealer waits while the display says that no host listens, or that the log is behind,
     and has the supervisor turn the key when the shoe has stopped. A card that the shoe could
-    not read the supervisor enters from its face.
+    not read the supervisor enters from its face. In midi the lock tells when all cards of a round
+    have come; they are turned, and the dealer reveals.
     """
 
     def __init__(
@@ -97,6 +99,10 @@ class Dealer:
             return bench.settle()
         elif "error" in outputs.lamps:
             return self._turn_key()
+        elif outputs.title == "NO MORE BETS" and not outputs.lock_released:
+            self._pause(_TURNING_S)
+            bench.press("reveal")
+            return bench.settle()
         if not outputs.lock_released:
             return bench.wait_for(lambda seen: seen != outputs, "gone on dealing")
         if self.drawn == len(self._deck):

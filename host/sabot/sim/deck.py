@@ -15,18 +15,20 @@ CUT_FROM_END = 14
 _LARGEST_FILE = 100_000
 
 
-def shuffled(seed: int | None = None) -> list[int]:
-    """Eight decks in an order that `seed` fixes, the cut card in its place."""
-    deck = [card for card in range(cards.DECK_SIZE) for _ in range(DECKS)]
+def shuffled(
+    seed: int | None = None, *, decks: int = DECKS, cut_from_end: int = CUT_FROM_END
+) -> list[int]:
+    """So many decks in an order that `seed` fixes, the cut card in its place."""
+    deck = [card for card in range(cards.DECK_SIZE) for _ in range(decks)]
     random.Random(seed).shuffle(deck)
-    deck.insert(len(deck) - CUT_FROM_END, cards.CUT_CARD)
+    deck.insert(len(deck) - cut_from_end, cards.CUT_CARD)
     return deck
 
 
-def read(path: Path, *, short: bool = False) -> list[int]:
+def read(path: Path, *, short: bool = False, decks: int = DECKS) -> list[int]:
     """The deck file at `path`: cards in drawing order, one a line, `CUT` for the cut card.
 
-    Without `short` it must be eight whole decks. Raises BadDeck with the line that is wrong.
+    Without `short` it must be so many whole decks. Raises BadDeck with the line that is wrong.
     """
     try:
         with path.open("rb") as file:  # a pipe or a device tells no size
@@ -39,25 +41,26 @@ def read(path: Path, *, short: bool = False) -> list[int]:
     except UnicodeDecodeError:
         raise BadDeck(f"{path}: not a deck file: one card a line, such as 7H") from None
     deck = [_card(path, n, line) for n, line in enumerate(lines, 1) if line.strip()]
-    check(deck, str(path), short=short)
+    check(deck, str(path), short=short, decks=decks)
     return deck
 
 
-def check(deck: Sequence[int], name: str, *, short: bool) -> None:
-    """Raise BadDeck unless `deck` can be in a shoe of eight decks (all of it without `short`)."""
+def check(deck: Sequence[int], name: str, *, short: bool, decks: int = DECKS) -> None:
+    """Raise BadDeck unless `deck` can be in a shoe of so many (all of it without `short`)."""
     counts = Counter(deck)
     if counts.pop(cards.CUT_CARD, 0) > 1:
         raise BadDeck(f"{name}: more than one CUT; leave one")
     for card, count in counts.items():
-        if count > DECKS:
+        if count > decks:
             raise BadDeck(
-                f"{name}: {count} copies of {cards.name_of(card)}, eight decks have {DECKS}; "
+                f"{name}: {count} copies of {cards.name_of(card)}, {decks} decks have {decks}; "
                 "take the surplus out"
             )
-    whole = DECKS * cards.DECK_SIZE
+    whole = decks * cards.DECK_SIZE
     if not short and counts.total() != whole:
         raise BadDeck(
-            f"{name}: {counts.total()} cards, eight decks have {whole}; complete it, or use --short"
+            f"{name}: {counts.total()} cards, {decks} decks have {whole}; complete it, "
+            "or use --short"
         )
     if not counts:
         raise BadDeck(f"{name}: no cards in it")

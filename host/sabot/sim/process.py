@@ -15,12 +15,12 @@ from typing import TextIO
 import cbor2
 
 import firmware
-from protocol import games, words
+from protocol import words
 from sabot import runtime
 from sabot.errors import SimulatorFailed
 from sabot.sim.bench import Bench
 
-HEAP_BYTES = 316_000
+HEAP_BYTES = 317_000
 """Heap of the simulated board. It stands for the 241,600 bytes that MicroPython leaves free
 on a Raspberry Pi Pico; firmware/README.md derives the figure."""
 
@@ -34,7 +34,8 @@ class SimulatedShoe:
     """A shoe at `port` (a pseudo-terminal), its other parts at `bench`.
 
     `state` is the folder that stands for the board's own flash: with the same folder the same
-    unit starts again. Use as a context manager, or call `close()`.
+    unit starts again. `game` is the document that it keeps there; None leaves what it has.
+    Use as a context manager, or call `close()`.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class SimulatedShoe:
         unit: str,
         *,
         card_set: int = 0,
-        game: str = games.MINI_NAME,
+        game: bytes | None = None,
         state: Path | None = None,
     ) -> None:
         self.unit = unit
@@ -51,7 +52,8 @@ class SimulatedShoe:
         self.state.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.state)
         _save_document(self.state / "settings.cbor", {"set": card_set})
-        _save_document(self.state / "game.cbor", games.document_of(game))
+        if game is not None:
+            _save_document(self.state / "game.cbor", game)
         self._link, self._port = os.openpty()
         tty.setraw(self._port)
         os.set_blocking(self._link, False)

@@ -1,0 +1,187 @@
+"""`sabot games`, `load`, `score`, `odds`: rule cards; a game onto a shoe; what cards are worth."""
+
+import json
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from protocol.games import MINI_NAME, Game
+from sabot.cli import options
+from sabot.client import Client
+from sabot.games import catalogue
+from sabot.games import odds as all_odds
+from sabot.games import score as scores
+from sabot.games.wagers import WAGERS, judge
+from sabot.ports import Port
+from sabot.view import console, hand_text, plain
+
+GameName = Annotated[str, typer.Option("--game", help="A game that `sabot games` lists.")]
+Hand = Annotated[str, typer.Option(help="Its cards as dealt, as 7S,KD,8H.")]
+Decks = Annotated[
+    int | None, typer.Option(help="Decks of new cards; else as the game has.", min=1, max=8)
+]
+
+app = typer.Typer(help="List the games and what the house chooses in each; print a rule card.")
+
+
+@app.callback(invoke_without_command=True)
+def games(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="All of it, as one JSON list.")] = False,
+) -> None:
+    """List the games and what the house chooses in each; print a rule card."""
+    if context.invoked_subcommand is not None:
+        return
+    if as_json:
+        print(json.dumps([game.as_json() for game in catalogue.GAMES]))
+        return
+    table = _table("name", "title", "the house chooses")
+    for game in catalogue.GAMES:
+        chosen = ", ".join(choice.name for choice in game.choices if choice.is_open())
+        table.add_row(game.name, game.title, chosen)
+    console.print(table)
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="A game that `sabot games` lists.")],
+    choose: options.Choose = None,
+) -> None:
+    """Print one game as a rule card: the deal, the wagers, the choices, each with its clause."""
+    house_game = catalogue.find(name)
+    game = game_of(name, choose)
+    console.print(f"{house_game.title}\n{house_game.source}\n", soft_wrap=True)
+    _show_deal(house_game, game)
+    wagers = _table("wager", "", "pays to one", "pushes on", "clause")
+    for wager in game.wagers:
+        row = WAGERS[wager]
+        pays = row.pays_to_one(game.house)
+        said = ", ".join(f"{prize} {amount}" for prize, amount in pays.items())
+        wagers.add_row(
+            wager,
+            row.title,
+            said if len(pays) > 1 else str(*pays.values()),
+            ", ".join(row.pushes_in(game)) or "-",
+            row.clauses[house_game.rules],
+        )
+    console.print(wagers, "")
+    choices = _table("the house chooses", "as shown", "allowed", "clause")
+    fixed = _table("settled", "", "clause")
+    chosen = options.choices_of(choose)
+    for choice in house_game.choices:
+        default = catalogue.value_text(chosen.get(choice.name, choice.default))  # type: ignore[arg-type]
+        if choice.is_open():
+            choices.add_row(choice.name, default, choice.allowed_text(), choice.clause)
+        else:
+            fixed.add_row(choice.name, default, choice.clause)
+    console.print(choices, "")
+    console.print(fixed)
+
+
+def score(
+    player: Hand,
+    banker: Hand,
+    game: GameName = MINI_NAME,
+    choose: options.Choose = None,
+    as_json: options.Json = False,
+) -> None:
+    """Score a round from its cards: totals, winner, what becomes of each wager."""
+    played = game_of(game, choose)
+    scored = scores.score(played, _names(player), _names(banker))
+    verdicts = {wager: judge(wager, scored, played) for wager in played.wagers}
+    if as_json:
+        told = scored.as_json() | {"wagers": {w: v.as_json() for w, v in verdicts.items()}}
+        print(json.dumps(told))
+        return
+    for title, hand, total, natural in (
+        ("Player", scored.player, scored.player_total, scored.player_natural),
+        ("Banker", scored.banker, scored.banker_total, scored.banker_natural),
+    ):
+        line = plain(f"{title} ").append_text(hand_text(hand, total))
+        console.print(line.append("  natural" if natural else ""))
+    tied = scored.winner == "tie"
+    console.print("tie" if tied else f"{scored.winner} wins by {scored.margin}")
+    table = _table("wager", "outcome", "pays to one", "for")
+    for wager, verdict in verdicts.items():
+        pays = str(verdict.pays_to_one) if verdict.outcome == "win" else "-"
+        table.add_row(wager, verdict.outcome, pays, verdict.prize or "-")
+    console.print(table)
+
+
+def odds(
+    game: GameName = MINI_NAME,
+    choose: options.Choose = None,
+    decks: Decks = None,
+    as_json: options.Json = False,
+) -> None:
+    """Count every combination of a game: how often each wager wins, and the house edge."""
+    played = game_of(game, choose)
+    counted = all_odds.odds(played, decks or played.decks)
+    if as_json:
+        print(json.dumps(counted.as_json()))
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("wager", "pays to one", "win", "push", "lose", "house edge"):
+        table.add_column(name, justify="left" if name == "wager" else "right")
+    for wager, worth in counted.wagers.items():
+        one, *more = worth.prizes.values()
+        table.add_row(
+            wager,
+            "" if more else str(one.pays_to_one),
+            *(f"{count:,}" for count in (worth.win, worth.push, worth.lose)),
+            f"{100 * worth.edge:.4f} %",
+        )
+        for prize, each in worth.prizes.items() if more else ():
+            table.add_row(f"  {prize}", str(each.pays_to_one), f"{each.combinations:,}")
+    console.print(table)
+    console.print(f"{counted.total:,} combinations of {counted.decks} decks")
+
+
+def load(port: options.Port, game: GameName = MINI_NAME, choose: options.Choose = None) -> None:
+    """Have a shoe deal a game, as the house has chosen, from its next shoe of cards on."""
+    loaded = game_of(game, choose)
+    with Port(port) as opened:
+        client = Client(opened)
+        client.load_game(loaded.document)
+    console.print(
+        plain(f"{client.unit} deals {loaded.name} now, SHA-256 {loaded.sha256.hex()}"),
+        soft_wrap=True,
+    )
+
+
+def game_of(name: str, chosen: list[str] | None) -> Game:
+    """The game of that name as the house has chosen. Raises UnknownGame, Forbidden."""
+    return Game(catalogue.document(name, options.choices_of(chosen)))
+
+
+def _show_deal(house_game: catalogue.HouseGame, game: Game) -> None:
+    table = _table("the deal", "", "clause")
+    clauses = house_game.clauses
+    table.add_row("cards 1 to 4", "Player, Banker, Player, Banker", clauses["order"])
+    table.add_row("turned by", game.turned_by, clauses["turned_by"])
+    table.add_row("a natural 8 or 9", "neither hand draws", clauses["draws"])
+    table.add_row("Player draws on", _points(game.player_draws))
+    stood = _points(game.banker_draws_if_player_stood)
+    table.add_row("Banker draws on", f"{stood}, where the Player stood")
+    for total, points in enumerate(game.banker_draws[:8]):
+        table.add_row(
+            f"Banker on {total} draws",
+            f"to a third card of {_points(points)}" if points else "never",
+        )
+    console.print(table, "")
+
+
+def _points(points: bytes) -> str:
+    return " ".join(map(str, points))
+
+
+def _names(hand: str) -> list[str]:
+    return [name.strip().upper() for name in hand.split(",")]
+
+
+def _table(*names: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in names:
+        table.add_column(name)
+    return table

@@ -1,0 +1,364 @@
+"""The games of the rule documents, a table each, and what a house may choose in them.
+
+Documents, by the names that clauses are given for:
+
+- "washington": Washington State Gambling Commission, Mini-Baccarat Game Rules, 4/12/2022; items;
+- "pairs": "Mini Baccarat" with Player pair and Banker pair; paragraphs;
+- "maryland": Maryland State Lottery and Gaming Control Agency, Standard Rules, Mini Baccarat and
+  Midi Baccarat, alike in clauses; chapters 1, 2, 7, 11 and 12 are all there is of them here;
+- "pennsylvania": "Mini & Midi Baccarat, Dragon Bonus, 5 Treasures", for the PGCB; paragraphs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from protocol import games as documents
+from sabot.errors import Forbidden, UnknownGame, did_you_mean, nearest
+from sabot.games.wagers import WAGERS
+
+Value = int | str | bool
+
+NOT_OFFERED = ("none", False)
+"""The values of a choice by which the wagers of WAGERS_OF_CHOICE are not offered."""
+
+WAGERS_OF_CHOICE = {
+    "pairs": ("player_pair", "banker_pair"),
+    "dragon_bonus": ("dragon_bonus_player", "dragon_bonus_banker"),
+    "treasures": ("fortune_7", "golden_8", "heavenly_9", "blazing_7s", "cover_all"),
+}
+"""The wagers that a house offers by a choice."""
+
+DEALING_CHOICES = (
+    "decks", "announced", "burn", "burn_ace", "cut_from_end", "rounds_after_cut",
+)  # fmt: skip
+"""Choices that are fields of the document. All others stand in its `house`."""
+
+_SILENT = "not in the document"
+_PRACTICE = f"{_SILENT}: common practice"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the house chooses: one of `allowed`; `default` where it says nothing."""
+
+    name: str
+    default: Value
+    allowed: Sequence[Value]
+    clause: str
+
+    def allows(self, value: object) -> bool:
+        """Whether the document allows `value`. True is no 1 here."""
+        return type(value) is type(self.default) and value in self.allowed
+
+    def is_open(self) -> bool:
+        """Whether the document leaves anything to choose."""
+        return len(self.allowed) > 1
+
+    def allowed_text(self) -> str:
+        """What is allowed, for people."""
+        if isinstance(self.allowed, range):
+            return f"{self.allowed[0]} to {self.allowed[-1]}"
+        *others, last = map(value_text, self.allowed)
+        return f"{', '.join(others)} or {last}" if others else f"only {last}"
+
+    def as_json(self) -> dict[str, Any]:
+        """As `sabot games --json` prints it; a range by its first and last."""
+        ends = self.allowed
+        allowed = {"from": ends[0], "to": ends[-1]} if isinstance(ends, range) else list(ends)
+        return {
+            "name": self.name,
+            "default": self.default,
+            "allowed": allowed,
+            "clause": self.clause,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class HouseGame:
+    """A game of a rule document, before the house has chosen."""
+
+    name: str
+    title: str
+    rules: str
+    """The document by its name above."""
+    source: str
+    wagers: tuple[str, ...]
+    """What is offered whatever the house chooses."""
+    choices: tuple[Choice, ...]
+    turned_by: str
+    shown: str
+    clauses: Mapping[str, str]
+    """Where the document has the deal ("order"), the draws and who turns the cards."""
+
+    def choice(self, name: str) -> Choice:
+        """The choice of this name. Raises Forbidden where there is none."""
+        for choice in self.choices:
+            if choice.name == name:
+                return choice
+        names = [choice.name for choice in self.choices]
+        raise Forbidden(f"{self.name} has no choice {name!r}; {did_you_mean(name, names)}")
+
+    def as_json(self) -> dict[str, Any]:
+        """As `sabot games --json` prints it; wagers as they are by default."""
+        game = documents.Game(document(self.name))
+        return {
+            "name": self.name,
+            "title": self.title,
+            "source": self.source,
+            "turned_by": self.turned_by,
+            "wagers": [
+                {
+                    "name": name,
+                    "title": WAGERS[name].title,
+                    "pushes": WAGERS[name].pushes_in(game),
+                    "pays": WAGERS[name].pays_to_one(game.house),
+                    "clause": WAGERS[name].clauses[self.rules],
+                }
+                for name in game.wagers
+            ],
+            "choices": [choice.as_json() for choice in self.choices],
+        }
+
+
+def value_text(value: Value) -> str:
+    """A value for people: flags as yes and no."""
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
+
+
+def find(name: str) -> HouseGame:
+    """The game of this name. Raises UnknownGame, with the nearest name."""
+    for game in GAMES:
+        if game.name == name:
+            return game
+    raise UnknownGame(
+        f"no game is called {name!r}; {did_you_mean(name, [game.name for game in GAMES])}"
+    )
+
+
+def document(name: str, choices: Mapping[str, object] = {}) -> bytes:
+    """The document of a game as the house has chosen, for a shoe and for settling wagers.
+
+    What is not in `choices` has its default. Raises UnknownGame, and Forbidden with the clause.
+    """
+    game = find(name)
+    for chosen, value in choices.items():
+        _check(game, game.choice(chosen), value)
+    values: dict[str, Any] = {
+        choice.name: choices.get(choice.name, choice.default) for choice in game.choices
+    }
+    if values["minimum_cents"] > values["maximum_cents"]:
+        raise Forbidden(
+            f"{name}: minimum_cents {values['minimum_cents']} is above maximum_cents "
+            f"{values['maximum_cents']}; choose a lower minimum"
+        )
+    wagers = list(game.wagers)
+    for choice, offered in WAGERS_OF_CHOICE.items():
+        if values[choice] in NOT_OFFERED:
+            del values[choice]
+        else:
+            wagers.extend(offered)
+    dealing = {field: values.pop(field) for field in DEALING_CHOICES}
+    return documents.encode(
+        {
+            "version": documents.DOCUMENT_VERSION,
+            "name": game.name,
+            "title": game.title,
+            "source": game.source,
+            "order": documents.ORDER,
+            "player_draws": documents.PLAYER_DRAWS,
+            "banker_draws": documents.BANKER_DRAWS,
+            "banker_draws_if_player_stood": documents.BANKER_DRAWS_IF_PLAYER_STOOD,
+            "turned_by": game.turned_by,
+            "shown": game.shown,
+            "wagers": wagers,
+            "house": values,
+            **dealing,
+        }
+    )
+
+
+def _check(game: HouseGame, choice: Choice, value: object) -> None:
+    if choice.allows(value):
+        return
+    said = value_text(value) if isinstance(value, Value) else repr(value)
+    words = [each for each in choice.allowed if isinstance(each, str)]
+    near = nearest(value, words) if isinstance(value, str) else None
+    hint = f"; did you mean {near}?" if near else ""
+    raise Forbidden(
+        f"{game.name}: {choice.name} {said} is forbidden, allowed is {choice.allowed_text()} "
+        f"({game.source}, {choice.clause}){hint}"
+    )
+
+
+_ANY_FLAG = (True, False)
+_RATE, _NO_RATE = 50, 0
+"""Permille of the amount won."""
+
+_ROUNDINGS = ("exact", "nearest_25", "up_25")
+_TIMES = ("at_once", "marked")
+_AREAS = range(1, 10)
+_MOST_GHOST_HANDS = 99
+_MOST_CENTS = 100_000_000
+
+_PRACTICES = (
+    Choice("burn", "by_first", documents.BURNS, _PRACTICE),
+    Choice("burn_ace", 1, range(1, 12), _PRACTICE),
+    Choice("cut_from_end", 16, range(1, 105), _PRACTICE),
+    Choice("rounds_after_cut", 1, range(3), _PRACTICE),
+    Choice("minimum_cents", 1_000, range(1, _MOST_CENTS + 1), _PRACTICE),
+    Choice("maximum_cents", 500_000, range(1, _MOST_CENTS + 1), _PRACTICE),
+)
+"""What no document settles. The bounds of the first four are the shoe's (`protocol.games`)."""
+
+_WASHINGTON = (
+    Choice("decks", 8, range(2, 9), "item 1: a multiple deck shoe using up to 8 decks"),
+    Choice("announced", True, _ANY_FLAG, "item 5: internal controls determine announcing"),
+    # The item has no highest odds; 9 to 1 is the most that tables pay.
+    Choice("tie_pays", 8, (8, 9), "item 8: tie bets pay at least 8 to 1; no table pays over 9"),
+    Choice("vigorish_permille", _RATE, range(_RATE + 1), "item 8: a commission of up to 5%"),
+    Choice("vigorish_rounding", "exact", ("exact",), "item 8: up to 5%, which rounding exceeds"),
+    Choice("vigorish_when", "at_once", _TIMES, _SILENT),
+    Choice("pairs", False, (False,), "item 2: the positions are Player, Banker, and Tie"),
+    Choice("dragon_bonus", "none", ("none",), "item 2: the positions are Player, Banker, and Tie"),
+    Choice("treasures", False, (False,), "item 2: the positions are Player, Banker, and Tie"),
+    Choice("areas", 9, _AREAS, "item 2: up to nine areas"),
+    Choice("gallery", True, _ANY_FLAG, "items 2 and 4: licensees may permit gallery betting"),
+    Choice(
+        "ghost_hands", 3, range(_MOST_GHOST_HANDS + 1), "Ghost hands: the house determines how many"
+    ),
+    *_PRACTICES,
+)
+
+_PAIRS = (
+    Choice("decks", 8, (8,), "paragraph 1: played with eight decks dealt from a shoe"),
+    Choice("announced", True, _ANY_FLAG, _SILENT),
+    Choice("tie_pays", 8, (8,), "paragraph 2: Tie wagers pay 8 to 1"),
+    Choice("vigorish_permille", _RATE, (_RATE,), "paragraph 2: a 5% commission"),
+    Choice("vigorish_rounding", "exact", ("exact",), "paragraph 2: a 5% commission"),
+    Choice("vigorish_when", "at_once", _TIMES, _SILENT),
+    Choice("pairs", True, _ANY_FLAG, "paragraph 2: an optional banker/player pair side bet"),
+    Choice("dragon_bonus", "none", ("none",), "paragraph 2: no such wager among those named"),
+    Choice("treasures", False, (False,), "paragraph 2: no such wager among those named"),
+    Choice("areas", 9, _AREAS, _PRACTICE),
+    Choice("gallery", False, (False,), f"{_SILENT}: no line wagers"),
+    Choice("ghost_hands", 0, (0,), f"{_SILENT}: no ghost hands"),
+    *_PRACTICES,
+)
+
+_NOT_IN_MARYLAND = "Chapter 7 A: not among the permissible wagers"
+
+_MARYLAND_ANY = (
+    Choice("decks", 8, range(1, 9), _PRACTICE),
+    Choice("announced", True, (True,), "Chapter 11 A: the dealer shall announce the Point Count"),
+    # The clause has no highest odds; 9 to 1 is the most that tables pay.
+    Choice("tie_pays", 8, (8, 9), "Chapter 12 B: odds of at least 8 to 1; no table pays over 9"),
+    Choice("pairs", False, (False,), _NOT_IN_MARYLAND),
+    Choice("dragon_bonus", "A", ("none", "A", "B", "C"), "Chapters 7 A(4), 12 F"),
+    Choice("treasures", False, (False,), _NOT_IN_MARYLAND),
+    Choice("areas", 9, _AREAS, "Chapter 2 A(1): no more than nine seated players"),
+    Choice("gallery", False, (False,), "Chapter 2 A(1): positions for seated players"),
+    Choice("ghost_hands", 0, (0,), f"{_SILENT}: no ghost hands"),
+    *_PRACTICES,
+)
+
+_MARYLAND = (
+    Choice("vigorish_permille", _RATE, (_RATE,), "Chapter 12 C: equal to 5 percent"),
+    Choice("vigorish_rounding", "exact", _ROUNDINGS, "Chapter 12 D(1)"),
+    Choice("vigorish_when", "at_once", _TIMES, "Chapter 12 D(2)"),
+    *_MARYLAND_ANY,
+)
+
+_NO_VIGORISH = "Chapter 1 B(2): in EZ Baccarat vigorish is not collected"
+
+_EZ = (
+    Choice("vigorish_permille", _NO_RATE, (_NO_RATE,), _NO_VIGORISH),
+    Choice("vigorish_rounding", "exact", ("exact",), _NO_VIGORISH),
+    Choice("vigorish_when", "at_once", ("at_once",), _NO_VIGORISH),
+    *_MARYLAND_ANY,
+)
+
+_PENNSYLVANIA = (
+    Choice("decks", 8, (8,), "paragraph 1: eight decks of cards are used"),
+    Choice("announced", True, _ANY_FLAG, _SILENT),
+    Choice("tie_pays", 8, (8,), "paragraph 1: a winning tie bet pays 8 to 1"),
+    Choice("vigorish_permille", _RATE, (_RATE,), "paragraph 1: a 5% commission"),
+    Choice("vigorish_rounding", "exact", ("exact",), "paragraph 1: a 5% commission"),
+    Choice("vigorish_when", "at_once", ("at_once",), "paragraph 1: as each wager is settled"),
+    Choice("pairs", False, (False,), f"{_SILENT}: no pair wagers"),
+    Choice("dragon_bonus", "A", ("none", "A"), "Dragon Bonus: its paytable is Maryland's A"),
+    Choice("treasures", True, _ANY_FLAG, "5 Treasures Bonus"),
+    Choice("areas", 9, _AREAS, _PRACTICE),
+    Choice("gallery", False, (False,), f"{_SILENT}: no line wagers"),
+    Choice("ghost_hands", 0, (0,), f"{_SILENT}: no ghost hands"),
+    *_PRACTICES,
+)
+
+_BASE = ("player", "banker", "tie")
+_EZ_WAGERS = (*_BASE, "dragon_7", "panda_8")
+
+_MD_MINI = "Maryland State Lottery and Gaming Control Agency, Standard Rules - Mini Baccarat"
+_MD_MIDI = "Maryland State Lottery and Gaming Control Agency, Standard Rules - Midi Baccarat"
+_PGCB = "Mini & Midi Baccarat, Dragon Bonus, 5 Treasures, for the Pennsylvania Gaming Control Board"
+
+_WASHINGTON_CLAUSES = {
+    "order": "item 5",
+    "draws": "items 9 and 10, Player Hand Rules, Banker Hand Rules",
+    "turned_by": "item 5",
+}
+_PAIRS_CLAUSES = {
+    "order": _PRACTICE,
+    "draws": "Natural, Player First Two Cards, The Third Card Rule",
+    "turned_by": "paragraph 1",
+}
+_MARYLAND_CLAUSES = {
+    "order": "Chapter 8, not at hand; as Washington, item 5",
+    "draws": "Chapter 10, not at hand; as Washington, items 9 and 10",
+    "turned_by": "not at hand; as Pennsylvania, paragraph 2",
+}
+_PENNSYLVANIA_CLAUSES = {
+    "order": "paragraph 2",
+    "draws": "paragraph 2, charts Player and Banker",
+    "turned_by": "paragraph 2",
+}
+
+_MINI = ("dealer", "at_once")
+_MIDI = ("players", "after_reveal")
+
+
+GAMES = (
+    HouseGame(
+        documents.MINI_NAME, "Mini baccarat", "washington", str(documents.MINI["source"]),
+        _BASE, _WASHINGTON, *_MINI, _WASHINGTON_CLAUSES,
+    ),
+    HouseGame(
+        "mini-pairs", "Mini baccarat with pairs", "pairs",
+        "Mini Baccarat, rules with Player pair and Banker pair",
+        _BASE, _PAIRS, *_MINI, _PAIRS_CLAUSES,
+    ),
+    HouseGame(
+        "md-mini", "Maryland mini baccarat", "maryland", _MD_MINI,
+        _BASE, _MARYLAND, *_MINI, _MARYLAND_CLAUSES,
+    ),
+    HouseGame(
+        "md-midi", "Maryland midi baccarat", "maryland", _MD_MIDI,
+        _BASE, _MARYLAND, *_MIDI, _MARYLAND_CLAUSES,
+    ),
+    HouseGame(
+        "ez-mini", "Maryland EZ mini baccarat", "maryland", _MD_MINI,
+        _EZ_WAGERS, _EZ, *_MINI, _MARYLAND_CLAUSES,
+    ),
+    HouseGame(
+        "ez-midi", "Maryland EZ midi baccarat", "maryland", _MD_MIDI,
+        _EZ_WAGERS, _EZ, *_MIDI, _MARYLAND_CLAUSES,
+    ),
+    HouseGame(
+        "pa-mini", "Pennsylvania mini baccarat", "pennsylvania", _PGCB,
+        _BASE, _PENNSYLVANIA, *_MINI, _PENNSYLVANIA_CLAUSES,
+    ),
+    HouseGame(
+        "pa-midi", "Pennsylvania midi baccarat", "pennsylvania", _PGCB,
+        _BASE, _PENNSYLVANIA, *_MIDI, _PENNSYLVANIA_CLAUSES,
+    ),
+)  # fmt: skip
+"""Every game, by the name that `sabot games` and a shoe have for it."""

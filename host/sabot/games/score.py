@@ -1,0 +1,162 @@
+"""The score of a round: what its cards amount to, by the tables that the shoe deals by."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from difflib import get_close_matches
+from typing import Any
+
+from firmware import rules
+from protocol import cards, words
+from protocol.games import Game
+from sabot.errors import ImpossibleDeal
+
+_PLAYING_CARDS = [cards.name_of(card) for card in range(cards.DECK_SIZE)]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A round that can be. Cards by name, in the order in which the hand got them."""
+
+    player: tuple[str, ...]
+    banker: tuple[str, ...]
+    player_total: int
+    banker_total: int
+    winner: str
+    """One of `words.WINNERS`."""
+    player_natural: bool
+    banker_natural: bool
+    margin: int
+    """Between the totals, 0 to 9."""
+    hits: frozenset[str] = frozenset()
+    """Of `words.HITS`, those that the round is and that a wager of its game depends on."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As `sabot score --json` prints it."""
+        hits = [name for name in words.HITS if name in self.hits]
+        return asdict(self) | {"hits": hits}
+
+
+def score(game: Game, player: Sequence[str], banker: Sequence[str]) -> Score:
+    """Score a round of `game` from its cards, such as "7H" and "TC".
+
+    Raises ImpossibleDeal where no round has these cards, and says why.
+    """
+    hands = {"Player": _numbers(player), "Banker": _numbers(banker)}
+    copies = Counter([*player, *banker])
+    for name, count in copies.items():
+        if count > game.decks:
+            raise ImpossibleDeal(f"{count} copies of {name} in a shoe of {game.decks} decks")
+    for name, hand in hands.items():
+        if not 2 <= len(hand) <= 3:
+            raise ImpossibleDeal(f"{name} has {len(hand)} cards; a hand has two or three")
+    _check_draws(game, hands["Player"], hands["Banker"])
+    return score_unchecked(game, player, banker)
+
+
+def score_unchecked(game: Game, player: Sequence[str], banker: Sequence[str]) -> Score:
+    """The same for cards that are known to be a whole round."""
+    hands = [cards.number_of(name) for name in player], [cards.number_of(name) for name in banker]
+    player_total, banker_total = map(rules.total_of, hands)
+    player_first, banker_first = (rules.total_of(hand[:2]) for hand in hands)
+    scored = Score(
+        player=tuple(player),
+        banker=tuple(banker),
+        player_total=player_total,
+        banker_total=banker_total,
+        winner=_winner(player_total, banker_total),
+        player_natural=rules.is_natural(player_first),
+        banker_natural=rules.is_natural(banker_first),
+        margin=abs(player_total - banker_total),
+    )
+    asked = [name for bit, name in enumerate(words.HITS) if game.hits >> bit & 1]
+    return replace(scored, hits=frozenset(name for name in asked if _HITS[name](scored)))
+
+
+def _numbers(hand: Sequence[str]) -> list[int]:
+    for name in hand:
+        if name not in _PLAYING_CARDS:
+            near = get_close_matches(name.upper(), _PLAYING_CARDS, 1, cutoff=0.3)
+            hint = f"did you mean {near[0]}?" if near else "write 7H, TC"
+            raise ImpossibleDeal(f"no card to play with is called {name!r}; {hint}")
+    return [cards.number_of(name) for name in hand]
+
+
+def _winner(player_total: int, banker_total: int) -> str:
+    if player_total == banker_total:
+        return "tie"
+    return "player" if player_total > banker_total else "banker"
+
+
+def _check_draws(game: Game, player: list[int], banker: list[int]) -> None:
+    totals = {"Player": rules.total_of(player[:2]), "Banker": rules.total_of(banker[:2])}
+    for name, total in totals.items():
+        if rules.is_natural(total):
+            for hand, held in (("Player", player), ("Banker", banker)):
+                _check_third(hand, held, False, f"{name} has a natural {total}")
+            return
+    total = totals["Player"]
+    due = rules.player_draws(game, total)
+    _check_third("Player", player, due, f"Player {_acts(due)} on {total}")
+    third = player[2] if due else rules.NO_CARD
+    against = f"Player's third card {cards.name_of(third)}" if due else "a Player that stood"
+    total = totals["Banker"]
+    due = rules.banker_draws(game, total, third)
+    _check_third("Banker", banker, due, f"Banker {_acts(due)} on {total} against {against}")
+
+
+def _check_third(name: str, hand: list[int], due: bool, why: str) -> None:
+    if due and len(hand) == 2:
+        raise ImpossibleDeal(f"{name}'s third card is missing: {why}")
+    if not due and len(hand) == 3:
+        raise ImpossibleDeal(f"{name}'s third card was not due: {why}")
+
+
+def _acts(draws: bool) -> str:
+    return "draws" if draws else "stands"
+
+
+def _pair(hand: tuple[str, ...]) -> bool:
+    return hand[0][0] == hand[1][0]
+
+
+def _nines(scored: Score) -> int:
+    """Hands that have 9 of three cards."""
+    hands = ((scored.player, scored.player_total), (scored.banker, scored.banker_total))
+    return sum(len(hand) == 3 and total == 9 for hand, total in hands)
+
+
+def _won_with(winner: str, total: int) -> Callable[[Score], bool]:
+    """Whether this hand won with this total of three cards."""
+
+    def won(scored: Score) -> bool:
+        if scored.winner != winner:
+            return False
+        own = scored.player if winner == "player" else scored.banker
+        return len(own) == 3 and max(scored.player_total, scored.banker_total) == total
+
+    return won
+
+
+def _sevens_of(count: int) -> Callable[[Score], bool]:
+    """Whether both hands have 7 of `count` cards."""
+    return lambda scored: (
+        scored.player_total == scored.banker_total == 7
+        and len(scored.player) == len(scored.banker) == count
+    )
+
+
+_HITS: dict[str, Callable[[Score], bool]] = {
+    "player_pair": lambda scored: _pair(scored.player),
+    "banker_pair": lambda scored: _pair(scored.banker),
+    "dragon_7": _won_with("banker", 7),
+    "panda_8": _won_with("player", 8),
+    "fortune_7": _won_with("banker", 7),
+    "golden_8": _won_with("player", 8),
+    "heavenly_9": lambda scored: _nines(scored) == 1,
+    "heavenly_9_both": lambda scored: _nines(scored) == 2,
+    "blazing_7s_two": _sevens_of(2),
+    "blazing_7s_three": _sevens_of(3),
+}
+"""Each of `words.HITS`: Mini Baccarat (pairs), paragraph 2; Maryland, Chapter 1 B(1) and (5);
+Pennsylvania, "5 Treasures Bonus"."""

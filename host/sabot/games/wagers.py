@@ -1,0 +1,258 @@
+"""The wagers of the rule documents, one table: when each wins, pushes or loses, and what it pays.
+
+The clauses are those of the documents in `sabot.games.catalogue`, by its names for them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from protocol.games import HITS_OF_WAGER, Game
+from sabot.errors import Forbidden, did_you_mean
+from sabot.games.score import Score
+
+House = Mapping[str, Any]
+"""What the house chose: `Game.house`."""
+
+QUARTER_CENTS = 25
+"""What vigorish may be rounded to: Maryland, Chapter 12 D(1)."""
+
+DRAGON_BONUS_PAYS = {
+    "A": {
+        "win_by_9": 30, "win_by_8": 10, "win_by_7": 6, "win_by_6": 4, "win_by_5": 2,
+        "win_by_4": 1, "natural": 1,
+    },
+    "B": {
+        "win_by_9": 20, "win_by_8": 8, "win_by_7": 7, "win_by_6": 4, "win_by_5": 3,
+        "win_by_4": 1, "natural": 1,
+    },
+    "C": {
+        "win_by_9": 30, "win_by_8": 10, "win_by_7": 4, "win_by_6": 4, "win_by_5": 2,
+        "win_by_4": 2, "natural": 1,
+    },
+}  # fmt: skip
+"""To one, by paytable: Maryland, Chapter 12 F. Pennsylvania, "Dragon Bonus", has A alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of a wager."""
+
+    outcome: str
+    """ "win", "push" (it is returned) or "lose"."""
+    pays_to_one: int
+    """What is won for each unit wagered, vigorish not deducted; 0 unless it wins."""
+    prize: str
+    """Which of the wager's prizes it wins; "" unless it wins."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As `sabot score --json` prints it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Prize:
+    """One way in which a wager wins."""
+
+    name: str
+    holds: Callable[[Score], bool]
+    pays_to_one: Callable[[House], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Wager:
+    """A row of the table. A wager that does not push wins its first prize that holds, or loses."""
+
+    title: str
+    clauses: Mapping[str, str]
+    """Where each rule document that has the wager says so."""
+    prizes: tuple[Prize, ...]
+    pushes: Mapping[str, Callable[[Score], bool]]
+    """By what it is returned for. "dragon_7" is possible only where that wager is offered."""
+    owes_vigorish: bool = False
+
+    def pushes_in(self, game: Game) -> list[str]:
+        """What it is returned for in this game."""
+        return [name for name in self.pushes if name not in WAGERS or name in game.wagers]
+
+    def pays_to_one(self, house: House) -> dict[str, int]:
+        """What each prize pays as the house has chosen."""
+        return {prize.name: prize.pays_to_one(house) for prize in self.prizes}
+
+
+def judge(wager: str, score: Score, game: Game) -> Verdict:
+    """What becomes of a wager of `game` after a round.
+
+    Raises Forbidden where the game does not offer it. Vigorish: `vigorish_cents`.
+    """
+    if wager not in game.wagers:
+        raise Forbidden(
+            f"{game.name} offers no wager {wager!r}; {did_you_mean(wager, game.wagers)}"
+        )
+    row = WAGERS[wager]
+    if any(holds(score) for holds in row.pushes.values()):
+        return _PUSH
+    for prize in row.prizes:
+        if prize.holds(score):
+            return Verdict("win", prize.pays_to_one(game.house), prize.name)
+    return _LOSE
+
+
+def vigorish_cents(won_cents: int, game: Game) -> int:
+    """The vigorish on a won wager that owes it, in cents.
+
+    By house.vigorish_rounding (Maryland, Chapter 12 D(1)): "exact" drops a fraction of a cent, so
+    that never more than the rate is taken; "nearest_25" rounds to 25 cents, 12.5 cents up;
+    "up_25" rounds any part of 25 cents up.
+    """
+    house: House = game.house
+    return _ROUNDED[house["vigorish_rounding"]](won_cents * house["vigorish_permille"])
+
+
+def _to_quarter(thousandths: int) -> int:
+    quarter = QUARTER_CENTS * 1000
+    return (thousandths + quarter // 2) // quarter * QUARTER_CENTS
+
+
+def _up_to_quarter(thousandths: int) -> int:
+    return -(-thousandths // (QUARTER_CENTS * 1000)) * QUARTER_CENTS
+
+
+_ROUNDED: dict[str, Callable[[int], int]] = {
+    "exact": lambda thousandths: thousandths // 1000,
+    "nearest_25": _to_quarter,
+    "up_25": _up_to_quarter,
+}
+"""By house.vigorish_rounding: from thousandths of a cent to cents."""
+
+_PUSH = Verdict("push", 0, "")
+_LOSE = Verdict("lose", 0, "")
+
+
+def _always(pays_to_one: int) -> Callable[[House], int]:
+    return lambda house: pays_to_one
+
+
+def _chosen_tie(house: House) -> int:
+    return int(house["tie_pays"])
+
+
+def _won_by(winner: str) -> Callable[[Score], bool]:
+    return lambda score: score.winner == winner
+
+
+def _is(hit: str) -> Callable[[Score], bool]:
+    return lambda score: hit in score.hits
+
+
+def _tied(score: Score) -> bool:
+    return score.winner == "tie"
+
+
+def _naturals_tied(score: Score) -> bool:
+    return _tied(score) and score.player_natural and score.banker_natural
+
+
+def _dragon_bonus(hand: str, clauses: Mapping[str, str]) -> Wager:
+    def natural(score: Score) -> bool:
+        own = score.player_natural if hand == "player" else score.banker_natural
+        return own and score.winner == hand
+
+    def by(margin: int) -> Callable[[Score], bool]:
+        # A winner without a natural is one of a round without naturals.
+        return lambda score: score.winner == hand and score.margin == margin
+
+    def pays(prize: str) -> Callable[[House], int]:
+        return lambda house: DRAGON_BONUS_PAYS[house["dragon_bonus"]][prize]
+
+    prizes = [Prize("natural", natural, pays("natural"))]
+    for margin in range(9, 3, -1):
+        prizes.append(Prize(f"win_by_{margin}", by(margin), pays(f"win_by_{margin}")))
+    return Wager(
+        f"Dragon Bonus on the {hand.title()}",
+        clauses,
+        tuple(prizes),
+        {"natural_tie": _naturals_tied},
+    )
+
+
+def _bonus(title: str, clauses: Mapping[str, str], *prizes: tuple[str, int]) -> Wager:
+    """A wager that wins on hits (`words.HITS`) and never pushes."""
+    return Wager(
+        title, clauses, tuple(Prize(hit, _is(hit), _always(pays)) for hit, pays in prizes), {}
+    )
+
+
+def _cover_all(score: Score) -> bool:
+    return not score.hits.isdisjoint(HITS_OF_WAGER["cover_all"])
+
+
+_EVEN = _always(1)
+
+_DRAGON_BONUS_CLAUSES = {
+    "maryland": "Chapters 7 A(4), 12 E and F",
+    # Equal naturals are not mentioned there; they push as in Maryland, whose paytable A it has.
+    "pennsylvania": "Dragon Bonus; equal naturals as Maryland, Chapter 12 F(1)(h)",
+}
+_TREASURES_CLAUSE = {"pennsylvania": "5 Treasures Bonus; amounts as published by Wizard of Odds"}
+
+WAGERS: Mapping[str, Wager] = {
+    "player": Wager(
+        "Player",
+        {
+            "washington": "item 8",
+            "pairs": "paragraph 2",
+            "maryland": "Chapters 7 A(2), 12 A",
+            "pennsylvania": "paragraph 2",
+        },
+        (Prize("player", _won_by("player"), _EVEN),),
+        {"tie": _tied},
+    ),
+    "banker": Wager(
+        "Banker",
+        {
+            "washington": "item 8",
+            "pairs": "paragraph 2",
+            "maryland": "Chapters 7 A(1), 12 C",
+            "pennsylvania": "paragraphs 1 and 2",
+        },
+        (Prize("banker", _won_by("banker"), _EVEN),),
+        # Only a game that offers the Dragon 7 wager, which is EZ Baccarat, has that hit.
+        {"tie": _tied, "dragon_7": _is("dragon_7")},
+        owes_vigorish=True,
+    ),
+    "tie": Wager(
+        "Tie",
+        {
+            "washington": "item 8",
+            "pairs": "paragraph 2",
+            "maryland": "Chapters 7 A(3), 12 B",
+            "pennsylvania": "paragraphs 1 and 2",
+        },
+        (Prize("tie", _tied, _chosen_tie),),
+        {},
+    ),
+    "player_pair": _bonus("Player pair", {"pairs": "paragraph 2"}, ("player_pair", 11)),
+    "banker_pair": _bonus("Banker pair", {"pairs": "paragraph 2"}, ("banker_pair", 11)),
+    "dragon_7": _bonus(
+        "Dragon 7 Insurance", {"maryland": "Chapters 7 A(5), 12 G"}, ("dragon_7", 40)
+    ),
+    "panda_8": _bonus("Panda 8 Insurance", {"maryland": "Chapters 7 A(6), 12 H"}, ("panda_8", 25)),
+    "dragon_bonus_player": _dragon_bonus("player", _DRAGON_BONUS_CLAUSES),
+    "dragon_bonus_banker": _dragon_bonus("banker", _DRAGON_BONUS_CLAUSES),
+    "fortune_7": _bonus("Fortune 7", _TREASURES_CLAUSE, ("fortune_7", 40)),
+    "golden_8": _bonus("Golden 8", _TREASURES_CLAUSE, ("golden_8", 25)),
+    "heavenly_9": _bonus(
+        "Heavenly 9", _TREASURES_CLAUSE, ("heavenly_9_both", 75), ("heavenly_9", 10)
+    ),
+    "blazing_7s": _bonus(
+        "Blazing 7s", _TREASURES_CLAUSE, ("blazing_7s_three", 200), ("blazing_7s_two", 50)
+    ),
+    "cover_all": Wager(
+        "Cover All",
+        _TREASURES_CLAUSE,
+        (Prize("cover_all", _cover_all, _always(6)),),
+        {},
+    ),
+}
+"""Every wager by the name that game documents have for it."""
