@@ -4,6 +4,7 @@ from firmware import commands
 from firmware.dealing import Dealing
 from firmware.recorder import Recorder
 from firmware.store import Store
+from firmware.tests.held import records_in
 from firmware.tests.test_store import Folder
 from protocol import cbor, events, games, messages, words
 
@@ -59,14 +60,9 @@ class _Shoe:
 
     def recorded(self):
         """All events since the start, without the counters."""
-        outbox = self.recorder.outbox
-        assert outbox.seek(outbox.first_held)
-        held = []
-        while True:
-            record = outbox.take()
-            if record is None:
-                return [event for event in held if event[0] != events.GAP.number]
-            held.append(cbor.decode(record, 0, len(record)))
+        records = records_in(self.recorder.outbox)
+        held = [cbor.decode(record, 0, len(record)) for record in records]
+        return [event for event in held if event[0] != events.GAP.number]
 
 
 def _run(shoe, shape, *values):

@@ -5,6 +5,7 @@ import random
 
 from firmware.recorder import Recorder
 from firmware.store import Store
+from firmware.tests.held import records_in
 from firmware.tests.test_store import Folder
 from protocol import cbor, events, words
 from protocol.tests.helpers import allocates, seed_random
@@ -90,14 +91,7 @@ def _record(recorder, count=1):
 
 
 def _all_of(recorder):
-    outbox = recorder.outbox
-    assert outbox.seek(outbox.first_held)
-    held = []
-    while True:
-        record = outbox.take()
-        if record is None:
-            return held
-        held.append(_decoded(record))
+    return [_decoded(record) for record in records_in(recorder.outbox)]
 
 
 def _largest(shape):

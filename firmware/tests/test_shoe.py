@@ -7,6 +7,7 @@ from firmware import shoe as shoe_module
 from firmware.health import LEAST_PERMILLE
 from firmware.shoe import Shoe
 from firmware.store import Store, StoreError
+from firmware.tests.held import records_in
 from firmware.tests.passing import E, X, code, pass_of, printed
 from firmware.tests.test_store import Folder
 from protocol import cards, cbor, events, games, messages, words
@@ -116,15 +117,11 @@ def _card(name, width_um=2000):
 
 def _recorded(shoe):
     """Every event held, as (kind, own values)."""
-    outbox = shoe.recorder.outbox
-    assert outbox.seek(outbox.first_held)
-    held = []
-    while True:
-        record = outbox.take()
-        if record is None:
-            return held
+    told = []
+    for record in records_in(shoe.recorder.outbox):
         values = cbor.decode(record, 0, len(record))
-        held.append((_KINDS[values[0]].name, values[1 + len(events.HEADER) - 1 :]))
+        told.append((_KINDS[values[0]].name, values[len(events.HEADER) :]))
+    return told
 
 
 def _kinds(shoe):

@@ -15,6 +15,7 @@ from sabot.sim.faulty import faulty_pass
 from sabot.sim.process import SimulatedShoe
 from sabot.store import Filter, Store
 from sabot.verify import Summary, verify
+from sabot.wire import Event
 
 _TIMEOUT_S = 60
 _GOOD_PASS = dealer.noisy_pass
@@ -29,6 +30,20 @@ _ROUNDS = [
 ]
 
 
+def _dealt(shoe: SimulatedShoe, store: Store, hands: dealer.Dealer) -> list[Event]:
+    """What is logged of the deck, dealt to its end; its rounds are as they must be."""
+    shoe.power_on()
+    logger = Logger(store, [shoe.port], Watcher(), once=True)
+    logger.start()
+    hands.start()
+    assert logger.wait(_TIMEOUT_S) and hands.failure is None
+    hands.stop()
+    events = [row.event() for row in store.rows(Filter(unit=shoe.unit))]
+    rounds = list(rounds_of(shoe.unit, events))
+    assert [(" ".join(r.player), " ".join(r.banker), r.winner) for r in rounds] == _ROUNDS
+    return events
+
+
 @pytest.mark.parametrize("game", [game.name for game in catalogue.GAMES])
 def test_every_game_is_dealt_to_its_end(game: str, tmp_path: Path, rng: random.Random) -> None:
     deck = [cards.number_of(name) for name in _DECK.split()]
@@ -36,16 +51,8 @@ def test_every_game_is_dealt_to_its_end(game: str, tmp_path: Path, rng: random.R
         SimulatedShoe(f"D-{game}", game=catalogue.document(game)) as shoe,
         Store(tmp_path / "log.sqlite", create=True) as store,
     ):
-        shoe.power_on()
         hands = dealer.Dealer(shoe.bench, deck, card_set=0, pace=0, seed=rng.randrange(1000))
-        logger = Logger(store, [shoe.port], Watcher(), once=True)
-        logger.start()
-        hands.start()
-        assert logger.wait(_TIMEOUT_S) and hands.failure is None
-        hands.stop()
-        events = [row.event() for row in store.rows(Filter(unit=shoe.unit))]
-        rounds = list(rounds_of(shoe.unit, events))
-        assert [(" ".join(r.player), " ".join(r.banker), r.winner) for r in rounds] == _ROUNDS
+        events = _dealt(shoe, store, hands)
         revealed = [event.fields["button"] for event in events if event.kind == "button"]
         assert revealed.count("reveal") == (len(_ROUNDS) if game.endswith("midi") else 0)
         assert list(verify(store, Summary())) == []
@@ -73,15 +80,7 @@ def test_the_supervisor_settles_every_fault_at_every_card(
         SimulatedShoe(f"D-{fault}") as shoe,
         Store(tmp_path / "log.sqlite", create=True) as store,
     ):
-        shoe.power_on()
         hands = dealer.Dealer(shoe.bench, deck, card_set=0, pace=0, seed=rng.randrange(1000))
-        logger = Logger(store, [shoe.port], Watcher(), once=True)
-        logger.start()
-        hands.start()
-        assert logger.wait(_TIMEOUT_S) and hands.failure is None
-        hands.stop()
-        events = [row.event() for row in store.rows(Filter(unit=shoe.unit))]
-        rounds = list(rounds_of(shoe.unit, events))
-        assert [(" ".join(r.player), " ".join(r.banker), r.winner) for r in rounds] == _ROUNDS
+        events = _dealt(shoe, store, hands)
         assert len([event for event in events if event.kind == "resolved"]) >= len(_DECK.split())
         assert list(verify(store, Summary())) == []
