@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import protocol.tests.conftest  # noqa: F401 - Hypothesis without clocks, here too
 from sabot.sim.process import SimulatedShoe
 from sabot.store import Store
 from tests.helpers import FirmwareLog, shuffled_names, stored

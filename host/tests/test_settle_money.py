@@ -4,14 +4,14 @@ import json
 from collections import Counter
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
 from sabot.games import catalogue, placed
 from sabot.games.placing import PLACING
 from sabot.games.settle import Settlement, settle
 from sabot.rules import judge
-from tests.table import game, of_three, scored
+from tests.table import BANKER_WINS, game, of_three, scored
 
 NAMES = [each.name for each in catalogue.GAMES]
 LEAST, MOST = 1000, 500_000
@@ -134,8 +134,22 @@ def test_what_the_players_lose_the_house_gains(
     assert owed + totals["vigorish_marked_cents"] == redeemed + totals["owed_cents"]
 
 
+def _one_banker_wager(
+    rounding: str, cents: int
+) -> tuple[str, dict[str, Any], tuple[str, str] | str]:
+    """A table with one wager, which wins: Banker's, as small as that."""
+    house = {"vigorish_when": "at_once", "vigorish_rounding": rounding, "minimum_cents": 1}
+    seat_1 = {"seat": 1, "player": "seat 1", "wagers": {"banker": cents}}
+    return "md-mini", {"positions": [seat_1], "house": house, "warned": []}, BANKER_WINS
+
+
 @settings(deadline=None, max_examples=200)
 @given(some_table())
+@example(_one_banker_wager("exact", 1))
+@example(_one_banker_wager("exact", 20))
+@example(_one_banker_wager("nearest_25", 249))
+@example(_one_banker_wager("nearest_25", 250))
+@example(_one_banker_wager("up_25", 1))
 def test_vigorish_is_of_what_was_paid_and_the_order_is_the_dealers(
     table: tuple[str, dict[str, Any], tuple[str, str] | str],
 ) -> None:
@@ -160,7 +174,12 @@ def test_vigorish_is_of_what_was_paid_and_the_order_is_the_dealers(
             assert abs(step.amount_cents - exact) < 25
             if file["house"]["vigorish_rounding"] == "exact":
                 assert exact - 1 < step.amount_cents <= exact
-    assert not paid or permille == 0
+    # Where no vigorish is taken it comes to nothing by the rounding: of a win of a few cents.
+    rounding = game(name, **wagers.house).house["vigorish_rounding"]
+    nothing_below_cents = {"exact": 1, "nearest_25": 12.5, "up_25": 0}[rounding]
+    for won_cents in paid.values():
+        exact = won_cents * permille / 1000
+        assert exact == 0 or exact < nothing_below_cents
     shown = done.as_json()
     numbers = [
         each["step"]
