@@ -7,14 +7,15 @@ takes them from here.
 from firmware.scan import RUN_BYTES
 
 _PASS_BYTES = RUN_BYTES + 32
-OUTBOX_BYTES = 24 * 1024
-"""Room for the events of 40 to 60 rounds without a host."""
+
+QUEUE_BYTES = 4096
+"""Room for what waits to be written to the journal, some 60 entries."""
 
 RECENT_BYTES = 8 * _PASS_BYTES
 """Room for 8 of the longest passes, and for some 80 as they usually are."""
 
 FAULT_BYTES = 4 * _PASS_BYTES
 
-outbox = bytearray(OUTBOX_BYTES)
+journal = bytearray(QUEUE_BYTES)
 recent = bytearray(RECENT_BYTES)
 faults = bytearray(FAULT_BYTES)

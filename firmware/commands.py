@@ -27,23 +27,30 @@ def _reply(command_id: object, outcome: int, detail: str) -> "list[object]":
     return [messages.REPLY.number, command_id, outcome, detail]
 
 
+_CROWDED = "the journal is full: take its events first"
+
+
 def _set_clock(shoe, values):
     if values[1] < _OLDEST_CLOCK_MS:
         return _REFUSED, "that time is past: set the host's clock"
     if values[1] > _NEWEST_CLOCK_MS:
         return _REFUSED, "that time is far off: set the host's clock"
+    if shoe.journal.crowded():
+        return _REFUSED, _CROWDED
     shoe.recorder.set_clock(values[1], shoe.dealing.shoe, shoe.dealing.round)
     return _DONE, ""
 
 
 def _identify(shoe, values):
+    if shoe.journal.crowded():
+        return _REFUSED, _CROWDED
     shoe.board.buzz(_IDENTIFY_MS)
     shoe.recorder.record(events.IDENTIFIED, shoe.dealing.shoe, shoe.dealing.round, ())
     return _DONE, ""
 
 
 def _read_events(shoe, values):
-    if shoe.recorder.outbox.seek(values[1]):
+    if shoe.outbox.seek(values[1]):
         return _DONE, ""
     return _REFUSED, "event %d is not held" % values[1]
 
@@ -75,6 +82,9 @@ def _take_game(shoe, document):
         game = games.Game(document)
     except games.GameError as error:
         return _REFUSED, str(error)
+    if shoe.journal.crowded():
+        return _REFUSED, _CROWDED
+    shoe.journal.drain()  # what was dealt by the old game is on flash before the new one is
     shoe.store.save("game", game.document)
     shoe.dealing.game = game
     shoe.recorder.record(
@@ -107,8 +117,10 @@ def _status(shoe, values: "list[object]") -> "list[object]":
         dealing.cards,
         gc.mem_alloc(),  # type: ignore[attr-defined]
         gc.mem_free(),  # type: ignore[attr-defined]
-        shoe.recorder.outbox.unacked(),
+        shoe.outbox.unacked(),
         shoe.link.dropped,
+        shoe.journal.room(),
+        shoe.journal.bad_sectors,
     ]
 
 

@@ -15,7 +15,8 @@ A card of the shoe in play that cannot be read, or is one too many, is *pending*
 until the supervisor decides what becomes of it (pending.py), and play goes on from there.
 """
 
-from firmware import pending, rules
+from firmware import draws, pending, rules
+from firmware.draws import NOT_DUE, PLAYER_1
 from firmware.inventory import Inventory
 from firmware.pending import Pending
 from protocol import cards, events, words
@@ -24,15 +25,9 @@ NO_SHOE, FIRST_BURN, BURNING, BETWEEN, BETTING, DEALING, ENDED = range(len(words
 
 _BURN_FIRST = words.POSITIONS.index("burn_first")
 _BURN = words.POSITIONS.index("burn")
-PLAYER_1 = words.POSITIONS.index("player_1")
-PLAYER_2 = words.POSITIONS.index("player_2")
-BANKER_2 = words.POSITIONS.index("banker_2")
-PLAYER_3 = words.POSITIONS.index("player_3")
-BANKER_3 = words.POSITIONS.index("banker_3")
-_NOT_DUE = words.POSITIONS.index("not_due")
 
 NO_ERROR = words.ERRORS.index("none")
-CARD_NOT_DUE = words.ERRORS.index("card_not_due")
+CARDNOT_DUE = words.ERRORS.index("card_not_due")
 UNREADABLE = words.ERRORS.index("unreadable")
 LID_OPENED = words.ERRORS.index("lid_opened")
 CUT_CARD_MISPLACED = words.ERRORS.index("cut_card_misplaced")
@@ -40,9 +35,11 @@ TEST_CARD = words.ERRORS.index("test_card")
 CARDS_MISSING = words.ERRORS.index("cards_missing")
 SENSOR_FAULT = words.ERRORS.index("sensor_fault")
 SAMPLES_LOST = words.ERRORS.index("samples_lost")
+JOURNAL_FULL = words.ERRORS.index("journal_full")
 
 _DOUBLE_FEED = words.FAULTS.index("double_feed")
 _SENSOR_FAULT = words.FAULTS.index("sensor_fault")
+_POWER_LOST = words.FAULTS.index("power_lost")
 
 _NEXT = words.BUTTONS.index("next")
 _REVEAL = words.BUTTONS.index("reveal")
@@ -50,14 +47,19 @@ _VOID = words.BUTTONS.index("void")
 _BURN_BUTTON = words.BUTTONS.index("burn")
 LID, KEY, SERVICE = range(len(words.SWITCHES))
 
-PLAYER, BANKER, TIE = range(len(words.WINNERS))
-_DRAWS, _STANDS, _NATURAL = range(len(words.ACTIONS))
 _BY_BUTTON, _BY_CARD = range(len(words.CLOSED_BY))
 _BY_CUT_CARD = words.END_REASONS.index("cut_card")
 _BY_SUPERVISOR = words.END_REASONS.index("supervisor")
 
 _NO_LIMIT = -1
 _NO_FIGURES = (0, 0, 0, 0)
+
+_STATE = (
+    "shoe", "round", "phase", "error", "fault", "lid_open", "key_on", "service_on", "player",
+    "banker", "winner", "hits", "revealed", "burn_left", "rounds", "rounds_left", "_position",
+    "_after_burning", "_lock_released", "_second_card", "_behind_cut",
+)  # fmt: skip
+"""Fields that, with the inventory and the pending card, are all that the dealing remembers."""
 
 
 class Dealing:
@@ -79,6 +81,7 @@ class Dealing:
         """With the errors `unreadable` and `sensor_fault`: place in `words.FAULTS`."""
         self.lid_open = False
         self.key_on = False
+        self.service_on = False
         self.player: "list[int]" = []
         self.banker: "list[int]" = []
         self.winner = -1
@@ -100,6 +103,19 @@ class Dealing:
         self._second_card = False  # of a double feed, while the first is not settled
         self._behind_cut = 0
         self._actions: "list[tuple]" = []
+
+    def state(self) -> list:
+        """All that it remembers, in numbers, flags and bytes; for `restore`."""
+        fields = [getattr(self, name) for name in _STATE]
+        return [fields, self.inventory.state(), self.pending.state()]
+
+    def restore(self, state: list) -> None:
+        """Stand where it stood when `state` was taken, with the same game."""
+        fields, inventory, waiting = state
+        for i in range(len(_STATE)):
+            setattr(self, _STATE[i], fields[i])
+        self.inventory.restore(inventory)
+        self.pending.restore(waiting)
 
     @property
     def cards(self) -> int:
@@ -132,7 +148,7 @@ class Dealing:
             return True
         if self.phase == BURNING:
             return self.burn_left > 1 or self._after_burning == BETTING
-        return self._due_behind(card) != _NOT_DUE
+        return self._due_behind(card) != NOT_DUE
 
     def round_open(self) -> bool:
         """Whether a round has begun and has neither a result nor been voided."""
@@ -171,6 +187,15 @@ class Dealing:
     def samples_lost(self) -> list:
         """The head was not read in time: nobody knows what passed."""
         self._fail(SAMPLES_LOST)
+        return self._done()
+
+    def power_lost(self) -> list:
+        """The power went while a card passed: nobody knows whether it came out."""
+        return [] if self.can_change_game() else self.pass_failed(_POWER_LOST)
+
+    def journal_full(self) -> list:
+        """What is recorded from now on would overwrite what no host has."""
+        self._fail(JOURNAL_FULL)
         return self._done()
 
     def pressed(self, button: int) -> list:
@@ -213,6 +238,7 @@ class Dealing:
                 self._clear_error()
         else:
             self._say(events.SERVICE, on)
+            self.service_on = on
         return self._done()
 
     def _say(self, shape, *values: object) -> None:
@@ -270,8 +296,8 @@ class Dealing:
     def _deal(self, card: int, figures: "tuple[int, int, int, int]", by_hand: bool) -> None:
         position = self._position_of_next()
         self._draw(card, position, figures, by_hand)
-        if position == _NOT_DUE:
-            self._fail(CARD_NOT_DUE, card)
+        if position == NOT_DUE:
+            self._fail(CARDNOT_DUE, card)
         elif position == _BURN_FIRST:
             self._burn_new_cards(rules.burn_count(self.game, card))
         elif position == _BURN:
@@ -297,7 +323,7 @@ class Dealing:
 
     def _due_position(self) -> int:
         if not self.card_due():
-            return _NOT_DUE
+            return NOT_DUE
         if self.phase == FIRST_BURN:
             return _BURN_FIRST
         return _BURN if self.phase == BURNING else self._position
@@ -330,67 +356,23 @@ class Dealing:
         self._say(events.BETTING_CLOSED, by)
 
     def _due_behind(self, card: int) -> int:
-        """As what the next card is due once `card` lies in its hand; _NOT_DUE ends the round."""
-        position = self._position
-        if position < BANKER_2:
-            return position + 1
-        if position == BANKER_3:
-            return _NOT_DUE
-        banker = rules.total_of(self.banker)
-        third = card
-        if position == BANKER_2:
-            player = rules.total_of(self.player)
-            banker = rules.total_with(banker, card)
-            if rules.is_natural(player) or rules.is_natural(banker):
-                return _NOT_DUE
-            if rules.player_draws(self.game, player):
-                return PLAYER_3
-            third = rules.NO_CARD
-        return BANKER_3 if rules.banker_draws(self.game, banker, third) else _NOT_DUE
+        """As what the next card is due once `card` lies in its hand; NOT_DUE ends the round."""
+        return draws.due_behind(self.game, self._position, self.player, self.banker, card)
 
     def _after_card(self, due: int) -> None:
         """A card lies in its hand: tell what the rules decided, go on to what is `due`."""
-        position = self._position
-        if position == BANKER_2:
-            self._tell_of_two_each(due)
-        elif position == PLAYER_3:
-            self._tell_of_banker(due)
-        if due == _NOT_DUE:
+        for decision in draws.decisions(self._position, due, self.player, self.banker):
+            self._say(events.DECISION, *decision)
+        if due == NOT_DUE:
             self._result()
         else:
             self._position = due
 
-    def _tell_of_two_each(self, due: int) -> None:
-        player, banker = rules.total_of(self.player), rules.total_of(self.banker)
-        if rules.is_natural(player) or rules.is_natural(banker):
-            for hand, total in ((PLAYER, player), (BANKER, banker)):
-                action = _NATURAL if rules.is_natural(total) else _STANDS
-                self._say(events.DECISION, hand, action, total)
-        elif due == PLAYER_3:
-            self._say(events.DECISION, PLAYER, _DRAWS, player)
-        else:
-            self._say(events.DECISION, PLAYER, _STANDS, player)
-            self._tell_of_banker(due)
-
-    def _tell_of_banker(self, due: int) -> None:
-        action = _DRAWS if due == BANKER_3 else _STANDS
-        self._say(events.DECISION, BANKER, action, rules.total_of(self.banker))
-
     def _result(self) -> None:
-        player, banker = rules.total_of(self.player), rules.total_of(self.banker)
-        self.winner = PLAYER if player > banker else BANKER if banker > player else TIE
-        self.hits = rules.hits_of(self.player, self.banker) & self.game.hits
-        self._say(
-            events.RESULT,
-            self.winner,
-            player,
-            banker,
-            rules.is_natural(rules.total_of(self.player[:2])),
-            rules.is_natural(rules.total_of(self.banker[:2])),
-            abs(player - banker),
-            self.hits,
-            self.game.sha256,
-        )
+        result = draws.result_of(self.game, self.player, self.banker)
+        self.winner = result[0]
+        self.hits = result[6]
+        self._say(events.RESULT, *result)
         self.rounds += 1
         self._count_down()
         if self.revealed:
@@ -480,7 +462,7 @@ class Dealing:
         elif resolution == pending.AS_READ:
             self._deal(card, figures, by_hand)
         elif card != pending.NONE:  # put aside; it has come out all the same
-            self._draw(card, _NOT_DUE, figures, by_hand)
+            self._draw(card, NOT_DUE, figures, by_hand)
         elif resolution == pending.DRAWN_AGAIN:
             self.inventory.drawn_again(fault)
         elif resolution == pending.UNSEEN and position == _BURN:

@@ -21,12 +21,13 @@ class Debouncer:
     """Turns levels, looked at in even steps, into changes that have held for `steps` looks.
 
     Levels come as one integer: bit n is button n held down, the switches behind the buttons.
-    Releasing a button is no change. Holds no more than one change of each input.
+    Releasing a button is no change. Holds no more than one change of each input. `settled` are
+    the levels to begin with.
     """
 
-    def __init__(self, steps: int) -> None:
+    def __init__(self, steps: int, settled: int = 0) -> None:
         self._steps = steps
-        self._settled = 0
+        self._settled = settled
         self._counts = bytearray(BUTTON_COUNT + SWITCH_COUNT)
         self._pending = 0
         self._settling = False

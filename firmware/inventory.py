@@ -9,9 +9,9 @@ CARD_TOO_MANY = words.ERRORS.index("card_too_many")
 _MOST = 255  # that a count can hold
 
 _CAME_OUT = {"double_feed": 2, "pushed_back": 0, "foreign_set": 0}
-"""Cards of the shoe that come out with a fault, where it is not 1. With a jam or a broken
-sensor it may have stayed in: it counts as long as nobody draws it again."""
-_MAY_BE_IN = ("double_feed", "jam", "sensor_fault")
+"""Cards of the shoe that come out with a fault, where it is not 1. With a jam, a broken
+sensor or no power it may have stayed in: it counts as long as nobody draws it again."""
+_MAY_BE_IN = ("double_feed", "jam", "sensor_fault", "power_lost")
 
 
 class Inventory:
@@ -24,6 +24,16 @@ class Inventory:
         """How many of card 0-51 came out, at whatever position, read or entered by hand."""
         self.unread = 0
         """Cards that came out and that nobody has named."""
+
+    def state(self) -> list:
+        """All of it, for `restore`."""
+        return [self.decks, bytes(self.counts), self.unread]
+
+    def restore(self, state: list) -> None:
+        """As it was when `state` was taken."""
+        self.decks, counts, self.unread = state
+        self.counts[:] = counts
+        self._named = sum(counts)
 
     def load(self, decks: int) -> None:
         """Begin with so many whole decks."""

@@ -6,7 +6,7 @@ they are sent again. A host that falls silent is
 taken for gone, and nothing is sent until the next `hello`.
 """
 
-from protocol import VERSION, cbor, frame, messages, schema, words
+from protocol import VERSION, cbor, events, frame, messages, schema, words
 
 WINDOW = 48
 """Events that may be on their way without being acknowledged."""
@@ -76,18 +76,18 @@ class Link:
         # What the outbox has given up is not waited for.
         last = max(outbox.acked, outbox.first_held - 1) + WINDOW
         while len(self.out) - size >= frame.MAX_FRAME and outbox.cursor_number <= last:
-            record = outbox.take()
-            if record is None:
+            taken = outbox.take()
+            if taken is None:
                 break
-            size = self._write_event(record, size)
+            size = self._write_event(taken.record, taken.mac, size)
         return size
 
-    def _write_event(self, record: memoryview, at: int) -> int:
+    def _write_event(self, record: memoryview, mac: memoryview, at: int) -> int:
         payload = self._payload
         size = len(record)
-        # The same bytes as encode_array(payload, 0, [EVENT.number, record], 2), without its
-        # loop over the record.
-        payload[0] = 0x82
+        # The same bytes as encode_array(payload, 0, [EVENT.number, record, mac], 3), without its
+        # loop over them.
+        payload[0] = 0x83
         payload[1] = 0x18
         payload[2] = messages.EVENT.number
         if size < 24:
@@ -97,8 +97,12 @@ class Link:
             payload[3] = 0x58
             payload[4] = size
             begin = 5
-        self._view[begin : begin + size] = record
-        return frame.write_frame(payload, begin + size, self.out, at)
+        begin += size
+        self._view[begin - size : begin] = record
+        end = begin + 1 + events.MAC_SIZE
+        payload[begin] = 0x40 | events.MAC_SIZE
+        self._view[begin + 1 : end] = mac
+        return frame.write_frame(payload, end, self.out, at)
 
     def _write(self, message: "list[object]", at: int) -> int:
         size = cbor.encode_array(self._payload, 0, message, len(message))

@@ -1,55 +1,50 @@
-"""Events on their way to the host: a bounded ring of bytes in RAM.
+"""Events on their way to the host: a place in the journal, and what the host has.
 
-Events leave it from the oldest on, when their room is needed: first those that the host has
-acknowledged, then, with no room left, those that it has not, and `lost` tells which. Until
-then each can be read again. (Durable storage will stand behind these same methods.)
+Only what is on flash is given out. An event that cannot be read any more is left out, and
+`left_out` tells which: the host is told to go on behind it once it has all before.
 """
 
-_LENGTH_SIZE = 2
+from firmware.journal import Cursor
 
 
 class Outbox:
-    """`ring` is the room for events, which are numbered without gaps from `first_number`."""
+    """`journal` is mounted; a host has its events up to `acked`, as far as known."""
 
-    def __init__(self, ring: bytearray, first_number: int) -> None:
-        self._ring = ring
-        self._view = memoryview(ring)
-        self._head = 0  # where the oldest event lies
-        self._tail = 0  # where the next one will
-        self._end = len(ring)  # nothing lies behind this; the ring goes on at 0
-        self._cursor = 0  # where the next event to be sent lies
-        self.first_held = first_number
-        """Number of the oldest event held; `next_number` where none is."""
-        self.next_number = first_number
-        """Number that the next event will get."""
-        self.acked = first_number - 1
-        """The host has every event up to this number, as far as known."""
-        self.cursor_number = first_number
+    def __init__(self, journal, acked: int) -> None:
+        self._journal = journal
+        self._cursor = Cursor(journal)
+        self._placed = False
+        self.acked = acked
+        """The host that is there has every event up to this number, as far as known."""
+        self.cursor_number = acked + 1
         """Number of the event that `take` will give next."""
-        self.lost_first = 0
-        """First and last number that was given up without being acknowledged; 0 for none."""
-        self.lost_last = 0
+        self._left_out_first = self._left_out_last = 0
+        self._doubted = 0  # the event that could not be read the last time
+        self._held_up = 0
+        self._told = [journal.lost_last]
+        self.left_out: "list[tuple[int, int]]" = []
+        """The first and the last of each row that is left out, until it is recorded."""
 
-    def put(self, record: "memoryview", size: int) -> None:
-        """Append the event in `record[:size]` under `next_number`, giving up old ones for it."""
-        need = size + _LENGTH_SIZE
-        while not self._make_room(need):
-            self._drop()
-        at = self._tail
-        self._ring[at] = size >> 8
-        self._ring[at + 1] = size & 0xFF
-        self._view[at + _LENGTH_SIZE : at + need] = record[:size]
-        if self.cursor_number == self.next_number:
-            self._cursor = at
-        self._tail = at + need
-        self.next_number += 1
+    @property
+    def first_held(self) -> int:
+        """Number of the oldest event that this host can still get."""
+        first = self._journal.first_held
+        if self._left_out_first and self.acked + 1 >= self._left_out_first:
+            return max(first, self._left_out_last + 1)
+        return first
+
+    @property
+    def next_number(self) -> int:
+        """Behind the last event that can be given."""
+        return self._journal.durable + 1
 
     def acknowledge(self, number: int) -> bool:
-        """The host has all events up to `number`. False where no such number was given yet."""
+        """The host has all events up to `number`. False where no such event is on flash yet."""
         if number >= self.next_number:
             return False
         if number > self.acked:
             self.acked = number
+            self._journal.acknowledge(number)
             if number >= self.cursor_number:
                 self._seek(number + 1)
         return True
@@ -57,11 +52,13 @@ class Outbox:
     def stand_at(self, number: int) -> bool:
         """A host has come that has events up to `number`, be it less than another one had.
 
-        `take` goes on behind them. False where no such number was given yet.
+        `take` goes on behind them. False where no such event is on flash yet.
         """
         if number >= self.next_number:
             return False
-        self.acked = max(number, self.first_held - 1)
+        self.acked = max(number, self._journal.first_held - 1)
+        self._journal.acknowledge(self.acked)
+        self._left_out_first = self._left_out_last = 0
         self._seek(self.acked + 1)
         return True
 
@@ -76,82 +73,57 @@ class Outbox:
 
     def seek(self, number: int) -> bool:
         """Let `take` begin with event `number`. False where that is not held."""
-        if not self.first_held <= number <= self.next_number:
+        if not self._journal.first_held <= number <= self.next_number:
             return False
+        if self._left_out_last <= self.acked:
+            self._left_out_first = self._left_out_last = 0
         self._seek(number)
         return True
 
-    def take(self) -> "memoryview | None":
-        """The next event to send; None where all have been given. Valid until the next `put`."""
-        if self.cursor_number == self.next_number:
+    def take(self) -> "Cursor | None":
+        """The next event to send, in the `record` and `mac` of what is returned.
+
+        None where there is none, or the flash is busy. Valid until anything else is read.
+        """
+        journal, cursor = self._journal, self._cursor
+        if self.cursor_number > journal.durable or journal.busy():
             return None
-        at = self._entry(self._cursor)
-        size = self._ring[at] << 8 | self._ring[at + 1]
-        begin = at + _LENGTH_SIZE
-        self._cursor = begin + size
-        self.cursor_number += 1
-        return self._view[begin : begin + size]
+        if self.cursor_number == self._held_up and self._left_out_last > self.acked:
+            return None
+        if self.cursor_number < journal.first_held:
+            self._seek(journal.first_held)  # overwritten meanwhile
+        if not self._placed:
+            cursor.seek(self.cursor_number)
+            self._placed = True
+        if cursor.next():
+            self.cursor_number += 1
+            return cursor
+        self._placed = False
+        if self._doubted != self.cursor_number:
+            self._doubted = self.cursor_number  # perhaps it was only misread
+        else:
+            self._leave_out()
+        return None
+
+    def _leave_out(self) -> None:
+        """Go on behind events that cannot be read."""
+        first, last = self.cursor_number, self._cursor.skip()
+        known = self._left_out_first and first >= self._left_out_first
+        if not known or first > self._left_out_last + 1:
+            if self._left_out_last > self.acked:
+                self._held_up = first  # until the host has gone over those before
+                return
+            self._left_out_first = first
+        self._left_out_last = max(last, self._left_out_last)
+        self.cursor_number = last + 1
+        if last not in self._told:
+            self._told.append(last)
+            self.left_out.append((first, last))
 
     def unacked(self) -> int:
-        """Events held that the host has not acknowledged."""
+        """Events on flash that the host has not acknowledged."""
         return self.next_number - max(self.acked + 1, self.first_held)
 
-    def used_bytes(self) -> int:
-        """Bytes of the ring taken by events held."""
-        if self.first_held == self.next_number:
-            return 0
-        if self._tail > self._head:
-            return self._tail - self._head
-        return self._end - self._head + self._tail
-
-    def forget_lost(self) -> None:
-        """The loss has been recorded."""
-        self.lost_first = self.lost_last = 0
-
-    def _make_room(self, need: int) -> bool:
-        """Whether `need` bytes are free at the tail, which may go round to the beginning."""
-        if self.first_held == self.next_number:
-            self._head = self._tail = 0
-            self._end = len(self._ring)
-            return True
-        if self._tail > self._head:
-            if self._tail + need <= len(self._ring):
-                return True
-            if need < self._head:
-                self._end = self._tail
-                self._tail = 0
-                return True
-            return False
-        return self._tail + need < self._head
-
-    def _drop(self) -> None:
-        number = self.first_held
-        if number > self.acked:
-            if not self.lost_first:
-                self.lost_first = number
-            self.lost_last = number
-        at = self._head
-        behind = at + _LENGTH_SIZE + (self._ring[at] << 8 | self._ring[at + 1])
-        self._head = self._entry(behind)
-        if self._head != behind:  # gone round: the ring is in one piece again
-            self._end = len(self._ring)
-            if self._cursor == behind:
-                self._cursor = 0
-        self.first_held = number + 1
-        if self.cursor_number <= number:
-            self.cursor_number = number + 1
-            self._cursor = self._head
-
-    def _entry(self, at: int) -> int:
-        """Where the entry at `at` really begins: the ring may go on at 0."""
-        if at == self._end and self._tail != at:
-            return 0
-        return at
-
     def _seek(self, number: int) -> None:
-        at = self._head
-        for _ in range(number - self.first_held):
-            at = self._entry(at)
-            at += _LENGTH_SIZE + (self._ring[at] << 8 | self._ring[at + 1])
-        self._cursor = at
         self.cursor_number = number
+        self._placed = False

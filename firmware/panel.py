@@ -20,6 +20,7 @@ _PANDA_8 = 1 << words.HITS.index("panda_8")
 _ERRORS = (
     "", "CARD NOT DUE", "", "LID OPENED", "CUT CARD MISPLCD", "TEST CARD",
     "SURPLUS COPY", "CARD TOO MANY", "CARDS MISSING", "SENSOR FAULT", "SAMPLES LOST",
+    "JOURNAL FULL",
 )  # fmt: skip
 _CHOICES = {
     pending.NONE: "CARD --",

@@ -41,6 +41,7 @@ _ALLOWED = {
     "foreign_set": ("A", "A", "A", "A"),
     "jam": ("AE", "AUE", "AE", "AUE"),
     "sensor_fault": ("AE", "AUE", "AE", "AUE"),
+    "power_lost": ("AE", "AUE", "AE", "AUE"),
     "surplus_copy": ("RAE", "RAE", "RAE", "RE"),
     "card_too_many": ("RAE", "RAE", "RAE", "RE"),
 }
@@ -89,6 +90,25 @@ class Pending:
         self.card = card
         self.figures = figures
         self.by_hand = by_hand
+
+    def state(self) -> list:
+        """All of it, for `restore`."""
+        return [
+            self.position,
+            self.card,
+            list(self.figures),
+            self.by_hand,
+            self.second,
+            self._allowed,
+            self._choice,
+            self._suit,
+        ]
+
+    def restore(self, state: list) -> None:
+        """As it was when `state` was taken."""
+        self.position, self.card, figures, self.by_hand = state[:4]
+        self.figures = tuple(figures)  # type: ignore[assignment]
+        self.second, self._allowed, self._choice, self._suit = state[4:]
 
     def end(self) -> None:
         """Nothing stops play any more."""

@@ -116,6 +116,11 @@ class Scanner:
         return self._state[_IN_PASS] != 0
 
     @property
+    def passing_samples(self) -> int:
+        """How long a card has been passing; 0 where none is."""
+        return self._state[_NOW] - self._state[_BEGAN] if self.in_pass else 0
+
+    @property
     def marks_gone(self) -> int:
         """Marks of the pass that have gone by, pieces of one counted too."""
         return self._state[_GONE]

@@ -1,21 +1,29 @@
-"""The whole shoe: a board's inputs to the dealing, its actions to the outputs and the link."""
+"""The whole shoe: a board's inputs to the dealing, its actions to the outputs and the link.
+
+What has happened is queued for the journal at once and goes to the link once it is on flash. The
+flash is written in the turns of `_deal`, where there is time between samples.
+"""
 
 import asyncio
 import gc
 
-from firmware import VERSION, buffers, commands, inputs, panel
+from firmware import VERSION, buffers, commands, dealing, inputs, notes, panel
 from firmware.build import build_hash
+from firmware.chain import name_of
 from firmware.dealing import Dealing
 from firmware.health import NOTHING as NOTHING_DIRTY
 from firmware.health import Health
+from firmware.journal import NOTE, PASSING, Journal, JournalError
 from firmware.link import Link
+from firmware.outbox import Outbox
 from firmware.passes import Passes
 from firmware.reader import NO_CARD, Reader
 from firmware.reader import NONE as NO_FAULT
 from firmware.recorder import Recorder
+from firmware.resume import Resumed, keep_state
 from firmware.store import Store
 from protocol import VERSION as PROTOCOL_VERSION
-from protocol import cards, events, frame, games, messages, words
+from protocol import cards, cbor, events, frame, games, messages, words
 
 BEHIND_EVENTS = 160
 """Events waiting with a host attached from which the display says so."""
@@ -25,13 +33,21 @@ _IDLE_MS = 8  # a card at 3 m/s shows its last mark 20 ms after its edge
 _PASSING_MS = 2
 _LAST_MARKS_MS = 1
 _MANY_MARKS = 12
+_LAST_MARKS_MOST_MS = 200  # two marks at 50 mm/s take 140 ms
 _COLLECT_MS = 2000
 _TICK_MS = 50
-_REST_MS = 2000
 _FULL_LINE_PAUSE_MS = 1
 _ALARM_MS = 400
 _DONE_MS = 80
+_SCRUB_MS = 1000
+_CAUGHT_UP = 16
+"""Events not acknowledged with which a loss is recorded: it must not cost more of them."""
+_SURELY_PASSING = 200  # samples, 10 ms; a card at 3 m/s takes 500
+_MOST_NOTES = 32  # to be gone through again after a loss of power
 _CALIBRATION = "calibration"
+_FIRST_KEY = "first_key"
+_CHAIN = "chain"  # its name
+_AT_REST = (dealing.NO_SHOE, dealing.BETWEEN, dealing.ENDED)
 
 
 class Shoe:
@@ -44,9 +60,13 @@ class Shoe:
         saved: bytes = self.store.load("game")  # type: ignore[assignment]
         # One that is damaged or unknown puts the shoe out of service: it must not deal another.
         game = games.Game(games.document_of(games.MINI_NAME) if saved is None else saved)
-        self.recorder = Recorder(self.store, buffers.outbox, board.ticks_ms)
         card_set = settings.get("set", 0)
-        self.dealing = Dealing(game, card_set, self.recorder.shoe)
+        self.dealing = Dealing(game, card_set, 0)
+        self.journal = self._mount()
+        self.journal.may_overwrite = settings.get("when_full") == "go_on"
+        resumed = self._resume()
+        self.recorder = Recorder(self.journal, resumed.boot + 1, board.ticks_ms)
+        self.outbox = Outbox(self.journal, resumed.acknowledged)
         self.reader = Reader(card_set)
         self._runs = memoryview(self.reader.scanner.runs)
         self.passes = Passes(buffers.recent, buffers.faults)
@@ -54,7 +74,7 @@ class Shoe:
         self._overruns = 0
         self._to_collect = False
         self._inputs: "list[int]" = []
-        self.link = Link(self.recorder.outbox, self)
+        self.link = Link(self.outbox, self)
         self.game_parts: "list | None" = None
         """A game document that a host is sending, and how many bytes of it have come."""
         self.calibration: "list[int | None]" = self.store.load(_CALIBRATION) or [None] * 5  # type: ignore[assignment]
@@ -63,8 +83,16 @@ class Shoe:
         self._samples = bytearray(_SAMPLE_BYTES)
         self._to_send = asyncio.Event()
         self._lock = self._lamps = self._text = None
-        self._round_was_open = False
-        self._record_boot()
+        self._round_was_open = self.dealing.round_open()
+        self._shoe_was = self.dealing.shoe
+        self._note = bytearray(64)
+        self._state = bytearray(events.MAX_SIZE)
+        self._notes = 0  # since the last state
+        self._marked = False  # that a card passes
+        self._last_since_ms = -1  # since when its last marks do
+        self._scrubbed = 0  # the sector that is looked at next
+        self._record_boot(resumed)
+        self.journal.restore_lost()
         self._show()
 
     async def run(self) -> None:
@@ -74,7 +102,7 @@ class Shoe:
     def welcome(self, session: int) -> "list[list[object]]":
         """The messages that answer a host's `hello`, with which everything starts over."""
         self.game_parts = None
-        outbox = self.recorder.outbox
+        outbox = self.outbox
         game = self.dealing.game
         return [
             [
@@ -94,7 +122,7 @@ class Shoe:
 
     def heartbeat(self, now_ms: int) -> "list[object]":
         """The message that says "I am here" and how things stand."""
-        outbox = self.recorder.outbox
+        outbox = self.outbox
         dealing = self.dealing
         return [
             messages.HEARTBEAT.number,
@@ -115,48 +143,139 @@ class Shoe:
 
     def acknowledged(self) -> None:
         """The host has more events than before."""
-        self.recorder.record_loss()
+        if self.journal.lost_first and self.outbox.unacked() <= _CAUGHT_UP:
+            self.recorder.record_lost("queue_full")
+            if not self.reader.scanner.in_pass:
+                self._keep_state()  # so that it is not recorded once more after a restart
 
-    def _record_boot(self) -> None:
-        recorder = self.recorder
-        game = self.dealing.game.name
-        boot = (self.board.reset_cause, VERSION, self._build, self.board.NAME, game)
-        recorder.record(events.BOOT, recorder.shoe, 0, boot)
-        if recorder.shoe_open:
-            reason = words.END_REASONS.index("restart")
-            recorder.record(events.SHOE_ENDED, recorder.shoe, 0, (reason, None, None))
-            recorder.save(recorder.shoe, False)
+    def _mount(self) -> Journal:
+        """The journal. The unit's first key was left in a document, and is only there till now."""
+        journal = Journal(self.board.flash, buffers.journal)
+        first_key: bytes = self.store.load(_FIRST_KEY)  # type: ignore[assignment]
+        journal.mount(first_key)
+        if first_key is not None:
+            if journal.chain.secret != first_key:
+                raise JournalError("first key for a unit that has one")
+            self.store.save(_CHAIN, name_of(first_key))
+            self.store.remove(_FIRST_KEY)
+        return journal
+
+    def _resume(self) -> Resumed:
+        resumed = Resumed(self.journal, self.dealing)
+        self.journal.restore_acknowledged(resumed.acknowledged)
+        return resumed
+
+    def _record_boot(self, resumed: Resumed) -> None:
+        """The start, and then what had happened and was not on flash when the power went."""
+        recorder, dealing, board = self.recorder, self.dealing, self.board
+        chain: bytes = self.store.load(_CHAIN)  # type: ignore[assignment]
+        boot = (board.reset_cause, VERSION, self._build, board.NAME, dealing.game.name, chain)
+        recorder.record(events.BOOT, dealing.shoe, dealing.round, boot)
+        for shape, shoe, round_, values in resumed.missing:
+            recorder.record(shape, shoe, round_, values)
+        if resumed.checkpoint_due:
+            recorder.checkpoint(dealing.shoe, dealing.round)
+        if self.journal.lost_first:
+            recorder.record_lost("journal_damaged")
+        if resumed.lost and not dealing.can_change_game():
+            ended = (words.END_REASONS.index("restart"), None, None)
+            recorder.record(events.SHOE_ENDED, dealing.shoe, dealing.round, ended)
+        if resumed.lost:
+            self._forget()
+        if resumed.card_passing:
+            self._carry_out([notes.POWER_LOST])
+        switches = board.switches()
+        for switch in range(len(words.SWITCHES)):
+            self._switched(switch, switches >> switch & 1 == 1)
+        self._keep_state()
+        self.journal.drain()
+
+    def _forget(self) -> None:
+        """Nobody knows what has happened since the last state: that shoe of cards is over."""
+        old = self.dealing
+        self.dealing = Dealing(old.game, old.card_set, old.shoe)
 
     async def _deal(self) -> None:
-        board = self.board
+        board, journal = self.board, self.journal
         while True:
-            await board.activity(self._within_ms())
+            await board.activity(self._within_ms(), not journal.unwritten())
             self._read_samples()
-            change = board.take_input()
-            while change != inputs.NONE:
-                self._inputs.append(change)
-                change = board.take_input()
-            # A card that has shown its code but not left the head comes before them.
-            while self._inputs and self.reader.known == NO_CARD:
-                self._input_changed(self._inputs.pop(0))
+            self._mark_passing()
+            if not journal.stuck:
+                self._take_inputs()
             self._check_head()
+            if not self._last_marks():
+                self._write()
+            if journal.unwritten():
+                continue
             if self._to_collect:
                 # Now, and not while the next card passes: it takes 24 ms on a Pico.
                 self._to_collect = False
                 gc.collect()
 
+    def _write(self) -> None:
+        """Do for the journal what the chip is ready for."""
+        at_rest = self._at_rest()
+        durable = self.journal.durable
+        while self.journal.step(at_rest):
+            pass
+        if self.journal.durable != durable:
+            self._to_send.set()
+
+    async def _write_out(self) -> None:
+        """What was recorded while no card and no button has `_deal` turn."""
+        self._write()
+        while self.journal.unwritten():
+            await asyncio.sleep_ms(_LAST_MARKS_MS)
+            await self._cards_first()
+            self._write()
+
+    def _at_rest(self) -> bool:
+        """Whether no card can come soon: there is time for what takes long."""
+        dealing = self.dealing
+        card_may_come = dealing.phase not in _AT_REST and not dealing.error
+        return not card_may_come and not self.reader.scanner.in_pass
+
+    def _take_inputs(self) -> None:
+        board = self.board
+        change = board.take_input()
+        while change != inputs.NONE:
+            self._inputs.append(change)
+            change = board.take_input()
+        # A card that has shown its code but not left the head comes before them.
+        while self._inputs and self.reader.known == NO_CARD:
+            self._input_changed(self._inputs.pop(0))
+
+    def _mark_passing(self) -> None:
+        """Should the power go now, nobody would know whether the card has come out."""
+        scanner = self.reader.scanner
+        if self._marked or scanner.passing_samples < _SURELY_PASSING:
+            return
+        if not self.dealing.can_change_game():
+            self._marked = True
+            self.journal.put(PASSING, memoryview(self._note), 0)
+
     def _within_ms(self) -> int:
         """How soon samples must be looked at: the lock follows a card's last mark within 5 ms."""
         scanner = self.reader.scanner
         if not scanner.in_pass:
-            return _IDLE_MS
+            return _LAST_MARKS_MS if self.journal.unwritten() else _IDLE_MS
         return _LAST_MARKS_MS if self._last_marks() else _PASSING_MS
 
     def _last_marks(self) -> bool:
-        """Whether the last marks of a card pass the head: now everything else has time."""
+        """Whether the last marks of a card pass the head: now everything else has time.
+
+        Not for long: a card may be held there.
+        """
         scanner = self.reader.scanner
         gone = scanner.marks_gone >= _MANY_MARKS
-        return gone and scanner.in_pass and self.reader.known == NO_CARD
+        if not (gone and scanner.in_pass and self.reader.known == NO_CARD):
+            self._last_since_ms = -1
+            return False
+        now_ms = self.board.ticks_ms()
+        if self._last_since_ms < 0:
+            self._last_since_ms = now_ms
+        return now_ms - self._last_since_ms < _LAST_MARKS_MOST_MS
 
     async def _cards_first(self) -> None:
         while self._last_marks():
@@ -182,8 +301,9 @@ class Shoe:
         if board.overruns != self._overruns:
             # Before they are read: they do not follow what was read last.
             self._overruns = board.overruns
+            self._marked = False
             self.reader.samples_lost()
-            self._act(self.dealing.samples_lost())
+            self._carry_out([notes.SAMPLES_LOST])
         return size
 
     def _card_known(self) -> None:
@@ -192,30 +312,32 @@ class Shoe:
 
     def _pass_ended(self) -> None:
         self._to_collect = True
+        marked, self._marked = self._marked, False
         passed, dealing = self.reader.passed, self.dealing
         if not passed.samples:
-            self._sensor_failed()
+            if marked or not dealing.error:  # the mark must not outlast what became of the card
+                self._carry_out([notes.SENSOR_FAILED])
         elif passed.card == cards.TEST_CARD and dealing.can_change_game():
             self._calibrate()
         else:
-            figures = (
+            figures = [
                 passed.speed_mm_s,
                 passed.margin_permille,
                 passed.skew_um,
                 passed.samples,
-            )
+            ]
             if passed.fault == NO_FAULT:
-                self._act(dealing.card_passed(passed.card, figures))
+                self._carry_out([notes.CARD, passed.card] + figures)
                 self._watch_health()
             else:
-                self._act(dealing.pass_failed(passed.fault, figures))
+                self._carry_out([notes.FAULT, passed.fault] + figures)
         scanner = self.reader.scanner
         runs = self._runs[: scanner.close_runs()]
         self.passes.keep(passed, runs, scanner.cut, self.board.ticks_ms())
 
     def _sensor_failed(self) -> None:
         if not self.dealing.error:
-            self._act(self.dealing.sensor_failed())
+            self._carry_out([notes.SENSOR_FAILED])
 
     def _check_head(self) -> None:
         if self.reader.blocked:
@@ -243,32 +365,55 @@ class Shoe:
 
     def _input_changed(self, change: int) -> None:
         if change < inputs.BUTTON_COUNT:
-            self._act(self.dealing.pressed(change))
+            self._carry_out([notes.PRESSED, change])
         else:
             switch, on = divmod(change - inputs.BUTTON_COUNT, 2)
-            self._act(self.dealing.switched(switch, on == 1))
+            self._switched(switch, on == 1)
+
+    def _switched(self, switch: int, on: bool) -> None:
+        """A switch stands so now, which may be as it stood when the power went."""
+        dealing = self.dealing
+        if on != (dealing.lid_open, dealing.key_on, dealing.service_on)[switch]:
+            self._carry_out([notes.SWITCHED, switch, on])
+
+    def _carry_out(self, note: list) -> None:
+        """Give the dealing an input, and do what comes of it."""
+        size = cbor.encode_array(self._note, 0, note, len(note))
+        self.journal.put(NOTE, memoryview(self._note), size)
+        self._notes += 1
+        self._act(notes.carry_out(self.dealing, note))
+        if self.journal.full() and not self.dealing.error and not self.dealing.round_open():
+            self._carry_out([notes.JOURNAL_FULL])
 
     def _act(self, actions: list) -> None:
         """The lock follows at once; then what happened is recorded, then shown."""
         dealing = self.dealing
         had_error = self._lamps is not None and self._lamps & 1 << panel.ERROR_LAMP
         self._set_lock()
+        ended = False
         for shape, shoe, round_, values in actions:
             self.recorder.record(shape, shoe, round_, values)
+            ended = ended or shape is events.COMPOSITION
+        if ended:
+            self.recorder.checkpoint(dealing.shoe, dealing.round)
         self._show()
         if dealing.error and not had_error:
             self.board.buzz(_ALARM_MS)
-        self._save_counters()
-        self._to_send.set()
+        self._keep_state_between()
 
-    def _save_counters(self) -> None:
+    def _keep_state_between(self) -> None:
         """Where a round or a shoe of cards began or ended: there is time between rounds."""
-        dealing, recorder = self.dealing, self.recorder
+        dealing = self.dealing
         round_ended = self._round_was_open and not dealing.round_open()
         self._round_was_open = dealing.round_open()
-        shoe_open = not dealing.can_change_game()
-        if round_ended or recorder.shoe != dealing.shoe or recorder.shoe_open != shoe_open:
-            recorder.save(dealing.shoe, shoe_open)
+        if round_ended or dealing.shoe != self._shoe_was or self._notes >= _MOST_NOTES:
+            if not self.reader.scanner.in_pass:
+                self._keep_state()
+
+    def _keep_state(self) -> None:
+        self._shoe_was = self.dealing.shoe
+        self._notes = 0
+        keep_state(self.journal, self.recorder.boot, self.dealing, self._state)
 
     def _set_lock(self) -> None:
         dealing, passing = self.dealing, self.reader.known
@@ -298,7 +443,7 @@ class Shoe:
     def _link_words(self) -> str:
         if not self.link.listening:
             return panel.NO_HOST
-        if self.recorder.outbox.unacked() > BEHIND_EVENTS:
+        if self.outbox.unacked() > BEHIND_EVENTS:
             return panel.LOG_BEHIND
         return panel.HOST
 
@@ -308,6 +453,7 @@ class Shoe:
             await self._cards_first()
             self.link.feed(data, self.board.ticks_ms())
             self._to_send.set()
+            await self._write_out()
 
     async def _talk(self) -> None:
         view = memoryview(self.link.out)
@@ -328,20 +474,30 @@ class Shoe:
                 await asyncio.sleep_ms(0)
 
     async def _tick(self) -> None:
-        quiet_ms = 0
-        last = 0
-        collected_ms = 0
+        collected_ms = scrubbed_ms = 0
         while True:
             await asyncio.sleep_ms(_TICK_MS)
             await self._cards_first()
             collected_ms += _TICK_MS
-            if collected_ms >= _COLLECT_MS and not self.reader.scanner.in_pass:
+            scrubbed_ms += _TICK_MS
+            passing = self.reader.scanner.in_pass
+            if collected_ms >= _COLLECT_MS and not passing:
                 collected_ms = 0
                 self._to_collect = True
+            if not passing and self.journal.state_is_far():
+                self._keep_state()  # what a host has recorded moves no note count
+            if scrubbed_ms >= _SCRUB_MS and self._at_rest():
+                scrubbed_ms = 0
+                self._scrubbed = self.journal.scrub(self._scrubbed)
+            self._record_faults()
+            await self._write_out()
             self._show()
             self._to_send.set()
-            number = self.recorder.outbox.next_number
-            quiet_ms = quiet_ms + _TICK_MS if number == last else 0
-            last = number
-            if quiet_ms >= _REST_MS and self.dealing.can_change_game():
-                self.recorder.rest()
+
+    def _record_faults(self) -> None:
+        while self.journal.faults:
+            self._record(events.JOURNAL_FAULT, self.journal.faults.pop(0))
+        while self.outbox.left_out:
+            first, last = self.outbox.left_out.pop(0)
+            reason = words.GAP_REASONS.index("journal_damaged")
+            self._record(events.GAP, (first, last, reason, b""))

@@ -40,6 +40,14 @@ class Store:
         except cbor.CborError:
             raise StoreError(name + " is damaged") from None
 
+    def remove(self, name: str) -> None:
+        """Take the document away, if it is there."""
+        try:
+            os.remove(self._file(name))
+        except OSError as error:
+            if error.errno != errno.ENOENT:
+                raise StoreError(name + " cannot be removed: " + str(error)) from None
+
     def save(self, name: str, document: object) -> None:
         """Replace the document: after a loss of power it is the old one or the new, whole."""
         buf = bytearray(_MAX_SIZE)

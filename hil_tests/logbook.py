@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hil_tests.dealer import Hand, logged
+from sabot.keys import DEFAULT, Keys
 from sabot.logger import Logger, Watcher
 from sabot.rounds import Round, rounds_of
 from sabot.store import Filter, Store
-from sabot.verify import Summary, verify
+from sabot.verify import Against, Finding, Summary, verify
 
 _TIMEOUT_S = 60.0
 _POLL_S = 0.02
@@ -18,6 +19,7 @@ class Logbook:
     """Logs the shoes at `ports` into a new database in `folder`, until `close`."""
 
     def __init__(self, folder: Path, ports: Sequence[str], *, once: bool = False) -> None:
+        self._folder = folder
         self.store = Store(folder / "log.sqlite", create=True)
         self.attachments: list[str] = []
         watcher = Watcher(attached=lambda port, client: self.attachments.append(client.unit))
@@ -56,9 +58,28 @@ class Logbook:
 
     def check(self, unit: str, hands: Sequence[Hand]) -> None:
         """The log holds just these hands of `unit`, and is without findings."""
-        assert [logged(ended) for ended in self.rounds(unit)] == [
-            hand.as_logged() for hand in hands
-        ]
-        numbers = [row.number for row in self.store.rows(Filter(unit=unit))]
-        assert numbers == list(range(1, len(numbers) + 1))
-        assert list(verify(self.store, Summary())) == []
+        check(self.store, unit, hands, self._folder)
+
+
+def check(store: Store, unit: str, hands: Sequence[Hand], folder: Path) -> int:
+    """A log holds just these hands of `unit`, every event from the first to the last, in an audit
+    chain without a fault; the number of the last. The shoes' keys are somewhere in `folder`.
+    """
+    rows = store.rows(Filter(unit=unit))
+    rounds = list(rounds_of(unit, (row.event() for row in rows)))
+    assert [logged(ended) for ended in rounds] == [hand.as_logged() for hand in hands]
+    numbers = [number for number, _, _ in store.raw(unit)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert findings(store, folder) == []
+    return len(numbers)
+
+
+def findings(store: Store, folder: Path) -> list[Finding]:
+    """All that the verifier finds fault with, by the keys of the shoes that live in `folder`."""
+    keys = Keys()
+    for path in folder.rglob(DEFAULT.name):
+        found = Keys.load(path)
+        for unit in found.units():
+            for chain in found.chains(unit):
+                keys.put(unit, found.first_key(unit, chain) or b"")
+    return list(verify(store, Summary(), Against(keys=keys)))

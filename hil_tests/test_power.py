@@ -1,54 +1,111 @@
-import itertools
-import time
+import random
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from hil_tests import dealer
-from hil_tests.logbook import Logbook
-from hil_tests.targets import Target
+from hil_tests.dealer import enter, press_until, turn_key
+from hil_tests.logbook import Logbook, findings
+from hil_tests.targets import Bench, Target
+from protocol import messages
 from sabot.client import Client
+from sabot.games import catalogue
 from sabot.ports import Port
-from sabot.store import Filter
-from sabot.verify import Summary, verify
+from sabot.rounds import Round, rounds_of
+from sabot.session import Record
+from sabot.sim.bench import Outputs
+from sabot.store import Filter, Store
 
-_REST_S = 4.0
+_SHORT = 370  # cards behind the cut card: seven rounds or so
+_POWER_CUTS = 0.2  # of a dealer's steps
+_HARDLY_IN_MM = 4.0
+_WITHIN_MM = (12.0, 40.0, 52.0, 64.0, 70.0)  # its last mark has gone by at 61 mm
+_LINK_LINES = ("HOST", "NO HOST", "LOG BEHIND")
+_MANY_EVENTS = 3000  # more than the journal is searched for a state
+_ATTACH_TIMEOUT_S = 30.0
+_QUIET_S = 0.5
 
 
-def test_a_shoe_killed_and_started_again_goes_on_with_its_numbers_and_tells_the_gap(
-    target: Target, tmp_path: Path, seed: int
+def _seen(outputs: Outputs) -> tuple[object, ...]:
+    """What stands around it sees, but for the line that tells of the host."""
+    lines = ["" if line in _LINK_LINES else line for line in outputs.display]
+    return outputs.lock_released, outputs.lamps, lines
+
+
+def _power_cut(target: Target) -> Outputs:
+    target.power.off()
+    target.power.on()
+    return target.bench.outputs
+
+
+def _load(bench: Bench, *cards: str) -> Outputs:
+    """A shoe of cards with one card to burn, and the first cards of its first round."""
+    bench.switch("lid_open", True)
+    bench.switch("lid_open", False)
+    for card in ("AC", "2C", *cards):
+        bench.pull(card)
+    return bench.outputs
+
+
+def _events(target: Target) -> list[Record]:
+    """What a host gets that has nothing yet."""
+    with Port(target.port) as port:
+        client = Client(port)
+        client.begin(1)
+        return _received(client)
+
+
+def _received(client: Client) -> list[Record]:
+    records: list[Record] = []
+    while not records or records[-1].event.number < client.welcome["last_held"]:
+        records += client.receive(1.0).records
+        client.acknowledge()
+    return records
+
+
+def _check(target: Target, folder: Path) -> list[Round]:
+    """The rounds in the shoe's events, which are without a finding so far."""
+    with Store(folder / "log.sqlite", create=True) as store:
+        records = _events(target)
+        store.append(target.unit, records)
+        found = [finding for finding in findings(store, folder) if finding.kind != "incomplete"]
+        assert not found
+    return list(rounds_of(target.unit, (record.event for record in records)))
+
+
+@pytest.mark.parametrize("game", ["mini", "pa-midi"])
+def test_a_shoe_whose_power_goes_again_and_again_is_dealt_and_logged_as_if_it_had_not(
+    target: Target, tmp_path: Path, seed: int, game: str
 ) -> None:
+    chance = random.Random(seed)
+    document = catalogue.document(game)
+    with Port(target.port) as port:
+        Client(port).load_game(document)
+    starts = 1
+
+    def between_steps(where: str) -> None:
+        nonlocal starts
+        if chance.random() < _POWER_CUTS:
+            before = _seen(target.bench.outputs)
+            assert _seen(_power_cut(target)) == before, where
+            starts += 1
+
     with Logbook(tmp_path, [target.port]) as book:
-        first = dealer.Dealer(target.bench, dealer.shuffled(seed))
-        first.load()
-        first.deal_round()
-        opened = Filter(unit=target.unit, round=2, kinds=["betting_open"])
-        book.wait(lambda: any(book.store.rows(opened)), "told of the second round")
-        target.power.off()
-        target.power.on()
-        book.wait(lambda: len(book.attachments) == 2, "attached again")
-        second = dealer.Dealer(target.bench, dealer.shuffled(seed + 1))
-        second.load()
-        hand = second.deal_round()
-        book.wait_for_rounds(target.unit, 3)
-
-        events = [row.event() for row in book.store.rows(Filter(unit=target.unit))]
-        numbers = [event.number for event in events]
-        assert numbers == sorted(set(numbers))
-        holes = [(a + 1, b - 1) for a, b in itertools.pairwise(numbers) if b != a + 1]
-        gaps = [event.fields for event in events if event.kind == "gap"]
-        assert len(holes) == len(gaps) == 1
-        assert gaps[0]["first"] <= holes[0][0] and gaps[0]["last"] == holes[0][1]
-        assert gaps[0]["reason"] == "restart"
-        assert [finding.kind for finding in verify(book.store, Summary())] == ["gap"]
-        boots = [event.boot for event in events]
-        assert boots == sorted(boots) and set(boots) == {1, 2}
-        rounds = book.rounds(target.unit)
-        assert [(ended.shoe, ended.void) for ended in rounds[1:]] == [(1, "restart"), (2, None)]
-        assert dealer.logged(rounds[-1]) == hand.as_logged()
+        cards = dealer.shuffled(seed, cut_from_end=_SHORT)
+        dealing = dealer.Dealer(
+            target.bench, cards, between_steps, unreadable_every=9, game=document
+        )
+        dealing.deal_shoe()
+        _wait_for(book, target, "checkpoint", 1)
+        boots = [row.event().boot for row in book.store.rows(Filter(unit=target.unit))]
+        assert boots == sorted(boots) and set(boots) == set(range(1, starts + 1))
+        assert starts > 1
+        book.check(target.unit, dealing.hands)
 
 
-def test_a_shoe_switched_off_after_its_cards_leaves_no_gap(
+def test_a_shoe_switched_off_right_after_its_cards_leaves_no_gap(
     target: Target, tmp_path: Path, seed: int
 ) -> None:
     with Logbook(tmp_path, [target.port]) as book:
@@ -57,36 +114,236 @@ def test_a_shoe_switched_off_after_its_cards_leaves_no_gap(
             dealing = dealer.Dealer(target.bench, dealer.shuffled(seed + n, cut_from_end=405))
             dealing.deal_shoe()
             hands += dealing.hands
-            book.wait_for_rounds(target.unit, len(hands))
-            time.sleep(_REST_S)  # what the shoe does meanwhile cannot be seen from outside
-            target.power.off()
-            target.power.on()
-            book.wait(lambda n=n: len(book.attachments) == n + 2, "attached again")
-        book.wait(lambda: _boots(book, target) == {1, 2, 3}, "told of every boot")
+            shown = target.bench.outputs
+            assert _seen(_power_cut(target)) == _seen(shown)
+        _wait_for(book, target, "boot", 3)
         book.check(target.unit, hands)
 
 
-def _boots(book: Logbook, target: Target) -> set[int]:
-    return {row.event().boot for row in book.store.rows(Filter(unit=target.unit))}
+def _wait_for(book: Logbook, target: Target, kind: str, count: int) -> None:
+    wanted = Filter(unit=target.unit, kinds=[kind])
+    book.wait(lambda: len(list(book.store.rows(wanted))) == count, f"told of {count} {kind}")
 
 
-@pytest.mark.parametrize("cards", [0, 1, 3])
-def test_a_shoe_killed_within_a_round_comes_back_with_the_lock_closed(
-    target: Target, seed: int, cards: int
+@pytest.mark.parametrize("cards", [0, 1, 3, 4])
+def test_killed_within_a_round_it_stands_in_the_same_round_with_the_same_cards_and_lock(
+    target: Target, tmp_path: Path, cards: int
 ) -> None:
-    dealing = dealer.Dealer(target.bench, dealer.shuffled(seed))
-    dealing.load()
-    target.bench.press("next")
-    for card in ("2C", "3D", "4H")[:cards]:
-        target.bench.pull(card)
+    dealt = ["2C", "3D", "2H", "KS", "9C", "9H"]
+    before = _load(target.bench, *dealt[:cards])
+    assert before.lock_released
+    shown = _power_cut(target)
+    assert _seen(shown) == _seen(before)
+    assert _seen(_power_cut(target)) == _seen(before)
+    for card in dealt[cards:]:
+        assert target.bench.outputs.lock_released
+        shown = target.bench.pull(card)
+    assert (shown.display[4], shown.lock_released) == ("PLAYER WINS", False)
+    (ended,) = _check(target, tmp_path)
+    assert (ended.player, ended.banker) == (["2C", "2H", "9C"], ["3D", "KS", "9H"])
+    kinds = [record.event.kind for record in _events(target)]
+    assert kinds.count("boot") == 3 and kinds.count("shoe_loaded") == 1
+
+
+def _open_the_lid(bench: Bench) -> None:
+    _load(bench, "4C")
+    bench.switch("lid_open", True)
+    bench.switch("lid_open", False)
+
+
+def _choose_half_a_card(bench: Bench) -> None:
+    _load(bench, "4C")
+    bench.pull_unreadable()
+    bench.switch("key_on", True)
+    press_until(bench, "next", "CARD 3")
+    bench.press("burn")
+
+
+def _draw_a_ninth_copy(bench: Bench) -> None:
+    bench.switch("lid_open", True)
+    bench.switch("lid_open", False)
+    for card in ("TS", *["9S"] * 9):
+        bench.pull(card)
+
+
+_ERRORS: dict[str, Callable[[Bench], object]] = {
+    "LID OPENED": _open_the_lid,
+    "NO CODE": lambda bench: (_load(bench, "4C"), bench.pull_unreadable()),
+    "a choice of the supervisor": _choose_half_a_card,
+    "CARD NOT DUE": lambda bench: bench.pull("4C"),
+    "TEST CARD": lambda bench: (_load(bench, "4C"), bench.pull("TEST")),
+    "SURPLUS COPY 9S": _draw_a_ninth_copy,
+    "CUT CARD MISPLCD": lambda bench: (_load(bench, "9C", "2S", "KC", "2H"), bench.pull("CUT")),
+}
+
+
+@pytest.mark.parametrize("error", _ERRORS)
+def test_an_error_that_was_showing_still_shows(target: Target, error: str) -> None:
+    _ERRORS[error](target.bench)
+    before = target.bench.outputs
+    assert before.title.startswith("STOP") and not before.lock_released
+    assert error in before.display or error == "a choice of the supervisor"
+    assert _seen(_power_cut(target)) == _seen(before)
+    assert _seen(_power_cut(target)) == _seen(before)
+
+
+def test_nobody_is_answered_before_the_shoe_has_come_up(target: Target) -> None:
+    _load(target.bench, "4C")
     target.power.off()
+    clients: list[Client] = []
+    with Port(target.port) as port:
+        attaching = threading.Thread(
+            target=lambda: clients.append(Client(port, _ATTACH_TIMEOUT_S)), daemon=True
+        )
+        attaching.start()
+        attaching.join(_QUIET_S)
+        assert attaching.is_alive(), "answered without power"
+        target.power.on()
+        attaching.join(_ATTACH_TIMEOUT_S)
+        (client,) = clients
+        client.begin(1)
+        told = [(record.event.kind, record.event.boot) for record in _received(client)]
+        assert client.welcome["boot"] == 2
+        assert ("boot", 2) in told, "its answer does not know of its own start"
+
+
+# ---- a card was passing
+
+
+@pytest.mark.parametrize("came_mm", _WITHIN_MM)
+def test_a_card_that_was_passing_is_for_the_supervisor_to_decide(
+    target: Target, tmp_path: Path, came_mm: float
+) -> None:
+    bench = target.bench
+    before = _load(bench, "4C")
+    bench.pull_part("7D", came_mm)
+    shown = _power_cut(target)
+    assert (shown.title, shown.lock_released, shown.lamps) == ("STOP", False, {"error"})
+    assert shown.display[1:4] == before.display[1:4]
+    assert shown.display[5:7] == ("POWER LOST", "TURN KEY")
+    assert _seen(_power_cut(target)) == _seen(shown)
+    turn_key(bench)
+    assert _seen(bench.outputs) == _seen(shown), "the key alone settles nothing"
+    bench.switch("key_on", True)
+    assert bench.outputs.display[:2] == ("STOP BANKER 1", "POWER LOST")
+    press_until(bench, "next", "DRAW AGAIN")
+    bench.press("reveal")
+    assert _seen(bench.switch("key_on", False)) == _seen(before)
+    for card in ("7D", "4H", "2S"):
+        bench.pull(card)
+    assert bench.outputs.display[4] == "BANKER WINS"
+    (ended,) = _check(target, tmp_path)
+    assert (ended.player, ended.banker) == (["4C", "4H"], ["7D", "2S"])
+    unread = [record.event for record in _events(target) if record.event.kind == "unreadable"]
+    assert [(event.boot, event.fields["fault"]) for event in unread] == [(2, "power_lost")]
+
+
+def test_a_card_that_had_hardly_begun_to_pass_is_just_pulled_again(target: Target) -> None:
+    before = _load(target.bench, "4C")
+    target.bench.pull_part("7D", _HARDLY_IN_MM)
+    assert _seen(_power_cut(target)) == _seen(before)
+
+
+def test_a_card_that_passed_as_the_power_went_is_entered_from_its_face(
+    target: Target, tmp_path: Path
+) -> None:
+    bench = target.bench
+    _load(bench, "4C")
+    bench.pull_part("7D", _WITHIN_MM[-1])
+    _power_cut(target)
+    enter(bench, "7D")
+    assert bench.outputs.display[3].split() == ["B", "7D", "7"]
+    _power_cut(target)
+    for card in ("4H", "2S"):
+        bench.pull(card)
+    (ended,) = _check(target, tmp_path)
+    assert (ended.player, ended.banker, ended.by_hand) == (["4C", "4H"], ["7D", "2S"], ["7D"])
+
+
+def test_a_round_in_which_the_power_went_can_be_voided(target: Target, tmp_path: Path) -> None:
+    bench = target.bench
+    _load(bench, "4C")
+    bench.pull_part("7D", _WITHIN_MM[1])
+    _power_cut(target)
+    bench.switch("key_on", True)
+    bench.press("void")
+    bench.switch("key_on", False)
+    assert bench.outputs.title == "NEXT ROUND?" and not bench.outputs.lamps
+    before = bench.outputs
+    assert _seen(_power_cut(target)) == _seen(before)
+    (ended,) = _check(target, tmp_path)
+    assert ended.void is not None and ended.player == ["4C"]
+
+
+def test_a_burned_card_that_was_passing_can_be_left_unseen(target: Target) -> None:
+    bench = target.bench
+    bench.switch("lid_open", True)
+    bench.switch("lid_open", False)
+    bench.pull("2C")
+    bench.pull_part("7D", _WITHIN_MM[1])
+    _power_cut(target)
+    bench.switch("key_on", True)
+    assert bench.outputs.title == "STOP BURN"
+    press_until(bench, "next", "UNSEEN")
+    bench.press("reveal")
+    shown = bench.switch("key_on", False)
+    assert (shown.title, shown.lock_released) == ("BURN: 1 LEFT", True)
+
+
+def test_with_no_cards_in_play_nothing_is_asked(target: Target) -> None:
+    before = target.bench.outputs
+    target.bench.pull_part("7D", _WITHIN_MM[1])
+    assert _seen(_power_cut(target)) == _seen(before)
+
+
+# ---- what was done while the power was off
+
+
+def test_a_lid_opened_while_the_power_was_off_stops_play_at_the_start(
+    target: Target, tmp_path: Path
+) -> None:
+    bench = target.bench
+    before = _load(bench, "4C")
+    target.power.off()
+    bench.switch("lid_open", True)
     target.power.on()
-    shown = target.bench.outputs
-    assert not shown.lock_released and shown.title == "LOAD CARDS"
+    shown = bench.outputs
+    assert (shown.title, shown.display[5:7]) == ("STOP", ("LID OPENED", "CLOSE LID, KEY"))
+    assert not shown.lock_released
+    bench.switch("lid_open", False)
+    turn_key(bench)
+    assert _seen(bench.outputs) == _seen(before)
+    _check(target, tmp_path)
+    assert _kinds_behind_the_last_boot(_events(target))[:2] == ["lid", "error"]
+
+
+def test_a_key_turned_while_the_power_was_off_is_noticed_at_the_start(target: Target) -> None:
+    bench = target.bench
+    _load(bench, "4C")
+    bench.pull_unreadable()
+    target.power.off()
+    bench.switch("key_on", True)
+    target.power.on()
+    assert bench.outputs.title == "STOP BANKER 1"
+    target.power.off()
+    bench.switch("key_on", False)
+    target.power.on()
+    assert bench.outputs.title == "STOP"
+    assert _kinds_behind_the_last_boot(_events(target)) == ["key"]
+
+
+def _kinds_behind_the_last_boot(records: Sequence[Record]) -> list[str]:
+    kinds = [record.event.kind for record in records]
+    return kinds[len(kinds) - kinds[::-1].index("boot") :]
+
+
+def test_a_host_that_records_much_does_not_make_the_shoe_forget(target: Target) -> None:
+    before = _load(target.bench, "4C")
     with Port(target.port) as port:
         client = Client(port)
-        assert client.welcome["boot"] == 2
         client.begin(1)
-        kinds: list[str] = []
-        while "shoe_ended" not in kinds:
-            kinds += [record.event.kind for record in client.receive(1.0).records]
+        for _ in range(_MANY_EVENTS):
+            client.command(messages.IDENTIFY)
+            if client.receive(0).records:
+                client.acknowledge()
+    assert _seen(_power_cut(target)) == _seen(before)

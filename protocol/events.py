@@ -14,8 +14,11 @@ HEADER = (
     ("round", "uint"),  # of that shoe, open or the last that was; 0 before the first
 )
 
-MAX_SIZE = 160
+MAX_SIZE = 192
 """Bytes of the largest event, encoded."""
+
+MAC_SIZE = 16
+"""Bytes of the MAC that each event carries in the audit chain (README.md, "Audit chain")."""
 
 BOOT = Shape(
     1,
@@ -26,6 +29,7 @@ BOOT = Shape(
         ("build", "bytes"),
         ("board", "text"),
         ("game", "text"),
+        ("chain", "bytes"),  # MAC_SIZE: names the chain that its events stand in, and its first key
     ),
 )
 LID = Shape(2, "lid", (("open", "flag"),))
@@ -91,7 +95,16 @@ SHOE_ENDED = Shape(
     ),
 )
 CLOCK_SET = Shape(20, "clock_set", (("before_unix_ms", "uint?"),))
-GAP = Shape(21, "gap", (("first", "uint"), ("last", "uint"), ("reason", "gap_reason")))
+GAP = Shape(
+    21,
+    "gap",
+    (
+        ("first", "uint"),
+        ("last", "uint"),
+        ("reason", "gap_reason"),
+        ("mac", "bytes"),  # of event `last`: what the chain goes on from
+    ),
+)
 GAME_LOADED = Shape(22, "game_loaded", (("game", "text"), ("sha256", "bytes")))
 IDENTIFIED = Shape(23, "identified", ())
 RESOLVED = Shape(
@@ -130,10 +143,28 @@ CALIBRATED = Shape(
         ("samples", "uint"),
     ),
 )
+CHECKPOINT = Shape(
+    28,
+    "checkpoint",
+    (
+        ("records", "uint"),  # that came before this one, from the unit's first
+        ("mac", "bytes"),  # of the last of them
+    ),
+)  # at the end of a shoe of cards, behind its composition
+JOURNAL_FAULT = Shape(
+    29,
+    "journal_fault",
+    (
+        ("fault", "journal_fault"),
+        ("sector", "uint"),  # of the journal's memory
+        ("first", "uint"),  # first and last event in it that cannot be read any more; 0 for none
+        ("last", "uint"),
+    ),
+)
 
 KINDS = (
     BOOT, LID, KEY, SERVICE, BUTTON, SHOE_LOADED, BURN, BETTING_OPEN, BETTING_CLOSED, CARD,
     UNREADABLE, DECISION, RESULT, ROUND_VOID, LOCK, ERROR, ERROR_CLEARED, CUT_CARD, SHOE_ENDED,
     CLOCK_SET, GAP, GAME_LOADED, IDENTIFIED, RESOLVED, COMPOSITION, CLEAN_SENSOR,
-    CALIBRATED,
+    CALIBRATED, CHECKPOINT, JOURNAL_FAULT,
 )  # fmt: skip

@@ -51,7 +51,7 @@ FIRMWARE = Shape(
 )
 GAME = Shape(72, "game", (("session", "uint"), ("name", "text"), ("sha256", "bytes")))
 WRONG_VERSION = Shape(65, "wrong_version", (("protocol", "uint"), ("asked", "uint")))
-EVENT = Shape(66, "event", (("record", "bytes"),))
+EVENT = Shape(66, "event", (("record", "bytes"), ("mac", "bytes")))
 REPLY = Shape(67, "reply", (("id", "uint"), ("outcome", "outcome"), ("detail", "text")))
 HEARTBEAT = Shape(
     68,
@@ -84,6 +84,8 @@ STATUS_REPORT = Shape(
         ("heap_free", "uint"),
         ("queue_events", "uint"),  # events held that no host has acknowledged
         ("frames_dropped", "uint"),
+        ("journal_room", "uint"),  # events that fit before one not acknowledged is overwritten
+        ("bad_sectors", "uint"),  # of the journal's memory, found since the start
     ),
 )
 HEALTH_REPORT = Shape(

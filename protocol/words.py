@@ -39,18 +39,21 @@ CLOSED_BY = ("button", "card")
 
 FAULTS = (
     "none", "double_feed", "pushed_back", "reversed", "no_code", "bad_code",
-    "foreign_set", "jam", "sensor_fault",
+    "foreign_set", "jam", "sensor_fault", "power_lost",
 )  # fmt: skip
-"""Why a pass through the sensor head is not a card (card code specification)."""
+"""Why a pass through the sensor head is not a card (card code specification). `power_lost`: the
+power went while it passed."""
 
 ERRORS = (
     "none", "card_not_due", "unreadable", "lid_opened", "cut_card_misplaced", "test_card",
     "surplus_copy", "card_too_many", "cards_missing", "sensor_fault", "samples_lost",
+    "journal_full",
 )  # fmt: skip
 """What stops play until the supervisor's key clears it.
 
 `surplus_copy`: one more of a card than there are decks; `sensor_fault`: a channel of the head
-that cannot be right although no card passes; `samples_lost`: nobody read the head in time.
+that cannot be right although no card passes; `samples_lost`: nobody read the head in time;
+`journal_full`: events that no host has taken fill the journal.
 """
 
 RESOLUTIONS = ("entered", "as_read", "drawn_again", "unseen", "void")
@@ -63,7 +66,9 @@ CHANNELS = ("e", "a", "b", "x")
 
 VOID_REASONS = ("supervisor", "unreadable", "restart")
 END_REASONS = ("cut_card", "supervisor", "restart")
-GAP_REASONS = ("queue_full", "restart")
+GAP_REASONS = ("queue_full", "restart", "journal_damaged")
+JOURNAL_FAULTS = ("erase_failed", "program_failed", "damaged")
+"""What is wrong with a sector of the journal. `damaged`: what was written has changed since."""
 
 OUTCOMES = ("done", "refused", "unknown_command", "bad_arguments")
 """How a command ended."""
@@ -88,6 +93,7 @@ ENUMERATIONS = {
     "void_reason": VOID_REASONS,
     "end_reason": END_REASONS,
     "gap_reason": GAP_REASONS,
+    "journal_fault": JOURNAL_FAULTS,
     "outcome": OUTCOMES,
     "problem": PROBLEMS,
 }

@@ -5,7 +5,10 @@ A board owns its pins and ports. What the firmware asks of it:
 - `NAME`, `ROOT` (the folder above firmware/), `storage` (a folder to keep documents in),
   `unit` (the unit's id), `reset_cause` (place in `words.RESET_CAUSES`)
 - `ticks_ms()`: milliseconds since the start, never wrapping
-- `await activity(within_ms)`: returns when there may be samples or input, samples so soon
+- `await activity(within_ms, wait)`: returns when there may be samples or input, samples so soon;
+  without `wait` after `within_ms` in any case
+- `flash`: the journal's chip, as in boards/nor.py
+- `switches()`: how the switches stood at the start, bit n the n-th of `words.SWITCHES`
 - `read_samples(buf)`: bytes of sensor samples put into `buf`, as firmware/reader.py reads them
 - `overruns`: how often samples were lost because nobody read them in time
 - `take_input()`: the next change of a button or a switch, as in firmware/inputs.py

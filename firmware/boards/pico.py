@@ -14,6 +14,7 @@ import machine
 import micropython
 
 from firmware import inputs
+from firmware.boards.nor import NorFlash
 from firmware.boards.sampler import Sampler
 from firmware.boards.ssd1306 import Display
 from protocol import words
@@ -59,6 +60,7 @@ _LOOK_MS = 5
 _LINE_MS = 3  # of the display
 _SETTLED_LOOKS = 4  # contacts bounce for less than 20 ms
 _HALT_STEP_MS = 50
+_PULLED_UP_US = 500  # from reset on the chip pulls its pins low; a cable takes a while to follow
 
 _LINK_STEP_MS = 4
 _LINK_BYTES = 64
@@ -69,6 +71,7 @@ _BUZZER_HZ = 2700
 _HALF_THE_TIME = 32768  # of the PWM's 65,536
 _I2C_HZ = 400000
 _I2C_TIMEOUT_US = 10000  # the longest write takes 3 ms
+_SPI_HZ = 24_000_000  # the most that v1.28 makes of its 48 MHz; the chip would take 50 MHz
 
 
 class Board:
@@ -77,6 +80,8 @@ class Board:
 
     def __init__(self) -> None:
         self._lock = _output("lock")  # before anything that takes time or may fail
+        self._journal_select = _output("journal_select")
+        self._flash: "NorFlash | None" = None
         self._lamps = [_output("lamp_" + name) for name in words.LAMPS]
         micropython.kbd_intr(-1)  # byte 3 is a byte like any other on the link
         self.storage = "/state"
@@ -117,7 +122,9 @@ class Board:
             if _PIN_OF[parts[i]][1] == LOW:
                 self._inverted |= 1 << i
         self._reads = tuple(reversed(reads))
-        self._debouncer = inputs.Debouncer(_SETTLED_LOOKS)
+        time.sleep_us(_PULLED_UP_US)
+        self._stood = self._levels() >> inputs.BUTTON_COUNT << inputs.BUTTON_COUNT
+        self._debouncer = inputs.Debouncer(_SETTLED_LOOKS, self._stood)
         self._looked_ms = self._ticks_ms
         self._change = inputs.NONE
 
@@ -125,6 +132,16 @@ class Board:
     def overruns(self) -> int:
         """How often samples were lost because nobody read them in time."""
         return self._sampler.overruns
+
+    @property
+    def flash(self) -> NorFlash:
+        """The journal's chip. Raises FlashError: not at the start, so that a display is there
+        to say it."""
+        if self._flash is None:
+            sck, mosi, miso = (_pin("journal_" + line) for line in ("clock", "mosi", "miso"))
+            spi = machine.SPI(0, baudrate=_SPI_HZ, sck=sck, mosi=mosi, miso=miso)
+            self._flash = NorFlash(spi, self._journal_select)
+        return self._flash
 
     def ticks_ms(self) -> int:
         """Milliseconds since the start. MicroPython's own wrap at 2**30, after 12.4 days.
@@ -136,7 +153,10 @@ class Board:
         self._ticks_ms = now
         return self._elapsed_ms
 
-    async def activity(self, within_ms: int) -> None:
+    def switches(self) -> int:
+        return self._stood >> inputs.BUTTON_COUNT
+
+    async def activity(self, within_ms: int, wait: bool) -> None:
         if not self._sampling:
             # Not before somebody reads: the shoe's own start takes longer than the ring lasts.
             self._sampling = True
@@ -144,7 +164,7 @@ class Board:
         while True:
             await asyncio.sleep_ms(within_ms)
             self._step(within_ms)
-            if self._change != inputs.NONE or self._sampler.waiting():
+            if not wait or self._change != inputs.NONE or self._sampler.waiting():
                 return
 
     def _step(self, within_ms: int) -> None:
@@ -251,8 +271,9 @@ def _input(part: str) -> machine.Pin:
 
 
 def _output(part: str) -> machine.Pin:
-    """Off from the first instant. All outputs of PINS are on when they are high."""
-    return machine.Pin(_PIN_OF[part][0], machine.Pin.OUT, value=0)
+    """Off from the first instant."""
+    gpio, on = _PIN_OF[part]
+    return machine.Pin(gpio, machine.Pin.OUT, value=HIGH if on == LOW else LOW)
 
 
 def _reset_cause() -> int:

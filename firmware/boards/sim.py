@@ -3,7 +3,10 @@
 Standard input and output are the link to the host (a pseudo-terminal's device side). The
 *bench*, a socket, plays the sensor head, the buttons and switches and is told of every
 output, in the messages of protocol/bench.py. Arguments: the bench's descriptor, the folder
-that stands for the board's own flash, the unit's id, the reset cause's number.
+that stands for the board's own flash and holds the journal's chip as a file, the unit's id, the
+reset cause's number, how the switches stand (bit n the n-th of `words.SWITCHES`), the speed of the
+journal's chip in permille of a real one's time, and, where they are wanted, a file for what is
+done to that chip (boards/simflash.py).
 """
 
 import asyncio
@@ -11,6 +14,7 @@ import sys
 import time
 
 from firmware import inputs
+from firmware.boards.simflash import SimFlash
 from protocol import bench, cbor, frame
 
 _LINK_READ = 512
@@ -25,8 +29,11 @@ class Board:
     """Samples come in messages and wait there: none is ever lost."""
 
     def __init__(self) -> None:
-        descriptor, self.storage, self.unit, cause = sys.argv[1:5]
+        descriptor, self.storage, self.unit, cause, switches, speed = sys.argv[1:7]
+        trace = sys.argv[7] if len(sys.argv) > 7 else None
         self.reset_cause = int(cause)
+        self._switches = int(switches)
+        self.flash = SimFlash(self.storage + "/journal.nor", speed=int(speed), trace=trace)
         self._start_ms = time.ticks_ms()
         self._link = open(0, "r+b")
         self._link_input = asyncio.StreamReader(self._link)
@@ -45,20 +52,23 @@ class Board:
     def ticks_ms(self) -> int:
         return time.ticks_diff(time.ticks_ms(), self._start_ms)  # 62 bits here: no wrap to mind
 
-    async def activity(self, within_ms: int) -> None:
+    def switches(self) -> int:
+        return self._switches
+
+    async def activity(self, within_ms: int, wait: bool) -> None:
         """One message of the bench at a time, so that its order is kept."""
         while not self._bench_messages:
-            if self._idle_told != self._taken:
-                self._idle_told = self._taken
-                self._tell(bench.IDLE, self._taken)
-            data = await self._bench_input.read(_BENCH_READ)
-            if not data:
-                raise SystemExit  # the bench is gone: so is the power
-            for payload in self._bench_frames.feed(data):
-                message: list = cbor.decode(payload, 0, len(payload))  # type: ignore[assignment]
-                shape = _SHAPES[message[0]]
-                shape.check(message[1:])
-                self._bench_messages.append(message)
+            if not wait:
+                await asyncio.sleep_ms(0)
+                data = self._bench.read(_BENCH_READ)
+                if data is None:  # nothing is there
+                    return
+            else:
+                if self._idle_told != self._taken:
+                    self._idle_told = self._taken
+                    self._tell(bench.IDLE, self._taken)
+                data = await self._bench_input.read(_BENCH_READ)
+            self._take(data)
         self._taken += 1
         message = self._bench_messages.pop(0)
         number = message[0]
@@ -68,6 +78,15 @@ class Board:
             self._input = inputs.pressed(message[1])
         else:
             self._input = inputs.switched(message[1], message[2])
+
+    def _take(self, data: bytes) -> None:
+        if not data:
+            raise SystemExit  # the bench is gone: so is the power
+        for payload in self._bench_frames.feed(data):
+            message: list = cbor.decode(payload, 0, len(payload))  # type: ignore[assignment]
+            shape = _SHAPES[message[0]]
+            shape.check(message[1:])
+            self._bench_messages.append(message)
 
     def read_samples(self, buf: bytearray) -> int:
         size = min(len(buf), len(self._samples))

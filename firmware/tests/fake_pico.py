@@ -8,9 +8,13 @@ ring or not be there, the fake raises.
 import sys
 
 from firmware import inputs
-from firmware.tests import fake_display, fake_rp2
+from firmware.tests import fake_display, fake_nor, fake_rp2
 
 world: "World"
+
+_FLASH_SELECT = 17
+_FLASH_BUS = (18, 19, 16)
+"""Where the chip of the journal is: its select, its clock, data in and data out."""
 
 
 class PowerCut(Exception):
@@ -29,6 +33,7 @@ class World:
         self.outputs: "dict[int, int]" = {}
         self.output_log: "list[tuple[int, int]]" = []
         self.pulled_up: "set[int]" = set()
+        self.settled: "set[int]" = set()
         self.clock_hz = 125_000_000
         self.reset_cause = 1
         self.kbd_intr: "list[int]" = []
@@ -39,6 +44,11 @@ class World:
         self.to_host = bytearray()
         self.room = 256
         self.display = fake_display.Ssd1306()
+        self.flash = fake_nor.Chip()
+
+    def settle(self) -> None:
+        """The lines have been pulled up, where something pulls them."""
+        self.settled = set(self.pulled_up)
 
     def sample(self, nibbles) -> None:
         """One cycle of the state machine for each nibble on the four sensor pins."""
@@ -64,6 +74,9 @@ class _Time:
             raise PowerCut
         world.naps_left -= 1
         world.now_ms += ms
+
+    def sleep_us(self, us: int) -> None:
+        world.settle()
 
 
 class _Asyncio:
@@ -98,7 +111,9 @@ class _Pin:
         if level >= 0:
             world.outputs[self.gpio] = level
             world.output_log.append((self.gpio, level))
-        return world.inputs.get(self.gpio, 1 if self.gpio in world.pulled_up else 0)
+            if self.gpio == _FLASH_SELECT:
+                world.flash.select(level)
+        return world.inputs.get(self.gpio, 1 if self.gpio in world.settled else 0)
 
 
 class _Pwm:
@@ -123,10 +138,21 @@ class _I2c:
         world.display.write(buf)
 
 
+class _Spi(fake_nor.Spi):
+    def __init__(self, number: int, baudrate: int, sck: _Pin, mosi: _Pin, miso: _Pin) -> None:
+        assert number == 0 and (sck.gpio, mosi.gpio, miso.gpio) == _FLASH_BUS
+        for pin, function in ((miso, 0), (sck, 2), (mosi, 3)):
+            # RP2040 data sheet, GPIO functions: of SPI0 the pins 0-7 and 16-23.
+            assert pin.gpio % 4 == function and pin.gpio // 8 % 2 == number
+        assert baudrate <= 50_000_000  # the chip's limit for a read
+        fake_nor.Spi.__init__(self, world.flash)
+
+
 class _Machine:
     Pin = _Pin
     PWM = _Pwm
     I2C = _I2c
+    SPI = _Spi
     PWRON_RESET, WDT_RESET = 1, 3
 
     def freq(self) -> int:
@@ -245,9 +271,11 @@ def new_world() -> World:
     return world
 
 
-def new_board():
-    """A board that has just started, and its world."""
+def new_board(**levels: int):
+    """A board that has just started, and its world, in which the named parts stand so."""
     made = new_world()
+    for part in levels:
+        made.inputs[pico._PIN_OF[part][0]] = levels[part]
     board = pico.Board()
     return board, made
 
@@ -267,7 +295,7 @@ def live(board, world, ms: int) -> "list[int]":
     changes = []
     end = world.now_ms + ms
     while world.now_ms < end:
-        run(board.activity(8))
+        run(board.activity(8, True))
         change = board.take_input()
         while change != inputs.NONE:
             changes.append(change)

@@ -2,6 +2,8 @@
 
 from firmware.link import Link
 from firmware.outbox import Outbox
+from firmware.tests.fake_flash import RING, new_chip
+from firmware.tests.ledger import Ledger
 from protocol import VERSION, cbor, frame, messages, words
 
 _SHAPES = {shape.number: shape for shape in messages.TO_HOST}
@@ -40,17 +42,20 @@ class _Device:
 class Line:
     """A link, the outbox behind it, and what the host sees of both."""
 
-    def __init__(self, capacity=6000):
-        self.outbox = Outbox(bytearray(capacity), 1)
+    def __init__(self, ring=RING, busy_polls=0):
+        self.ledger = Ledger(new_chip(ring, busy_polls))
+        self.journal = self.ledger.journal
+        self.outbox = Outbox(self.journal, 0)
         self.device = _Device(self.outbox)
         self.link = Link(self.outbox, self.device)
         self.reader = frame.FrameReader()
         self.now_ms = 1000
 
     def put(self, count=1, size=20):
+        """So many events, on flash."""
         for _ in range(count):
-            record = self.outbox.next_number.to_bytes(4, "big") + bytes(size - 4)
-            self.outbox.put(memoryview(record), size)
+            self.ledger.event(size)
+            self.ledger.drain()
 
     def say(self, *sent):
         for message in sent:

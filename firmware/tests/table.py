@@ -1,12 +1,13 @@
 """A shoe at a table, for the tests of the dealing: inputs and events as text, a second judge.
 
 Inputs and events are written as text: "lid+ lid- AC" opens and closes the lid and pulls the
-ace of clubs, "?jam" is a pass that failed; "card AC player_1" is the event that tells of it.
+ace of clubs, "?jam" is a pass that failed, "?full" a full journal; "card AC player_1" is the event
+that tells of it.
 "!7H" has the supervisor enter a card from its face, "!again" and the like decide otherwise: the
 supervisor reads the display and presses what it says.
 """
 
-from firmware import dealing, panel
+from firmware import dealing, notes, panel
 from firmware.tests import documents
 from protocol import cards, games, words
 
@@ -40,7 +41,8 @@ NOT_IN_PLAY = ("no shoe", "lid open to load", "ended")
 IN_PLAY = [name for name in SITUATIONS if name not in NOT_IN_PLAY]
 INPUTS = (
     "lid+", "lid-", "key+", "key-", "service+", "service-", "next", "reveal", "void", "burn",
-    "9S", "TH", "CUT", "TEST", "?bad_code", "?double_feed", "?pushed_back", "?sensor", "?samples",
+    "9S", "TH", "CUT", "TEST", "?bad_code", "?double_feed", "?pushed_back", "?power", "?sensor",
+    "?samples", "?full",
 )  # fmt: skip
 HANDS = words.BUTTONS + (
     "key+", "key+", "key-", "lid-", "lid+", "next reveal", "next next next next burn burn reveal",
@@ -160,6 +162,10 @@ class Table:
             actions = shoe.sensor_failed()
         elif text == "?samples":
             actions = shoe.samples_lost()
+        elif text == "?full":
+            actions = shoe.journal_full()
+        elif text == "?power":
+            actions = shoe.power_lost()
         elif text[0] == "?":
             actions = shoe.pass_failed(words.FAULTS.index(text[1:]), FIGURES)
         else:
@@ -226,6 +232,26 @@ class Table:
             assert values[0] == bytes(self._counts), line
             assert values[2] == 52 * self.shoe.game.decks, line
             self._counts = None
+
+
+def note_of(text):
+    """An input of a table as a note."""
+    if text[-1] in "+-":
+        switch = [word.split("_")[0] for word in words.SWITCHES].index(text[:-1])
+        return [notes.SWITCHED, switch, text[-1] == "+"]
+    if text in words.BUTTONS:
+        return [notes.PRESSED, words.BUTTONS.index(text)]
+    special = {
+        "?sensor": notes.SENSOR_FAILED,
+        "?samples": notes.SAMPLES_LOST,
+        "?power": notes.POWER_LOST,
+        "?full": notes.JOURNAL_FULL,
+    }
+    if text in special:
+        return [special[text]]
+    if text[0] == "?":
+        return [notes.FAULT, words.FAULTS.index(text[1:])] + list(FIGURES)
+    return [notes.CARD, cards.number_of(text)] + list(FIGURES)
 
 
 def told_of(action):

@@ -2,8 +2,11 @@
 
 from firmware import commands
 from firmware.dealing import Dealing
+from firmware.journal import Journal
+from firmware.outbox import Outbox
 from firmware.recorder import Recorder
 from firmware.store import Store
+from firmware.tests.fake_flash import FIRST_KEY, RING, new_chip
 from firmware.tests.held import records_in
 from firmware.tests.test_store import Folder
 from protocol import cbor, events, games, messages, words
@@ -50,7 +53,10 @@ class _Shoe:
         self.link = _Link()
         self.store = Store(folder.path)
         game = games.Game(self.store.load("game") or games.document_of("mini"))
-        self.recorder = Recorder(self.store, bytearray(4000), self.board.ticks_ms)
+        self.journal = Journal(new_chip(), bytearray(4096))
+        self.journal.mount(FIRST_KEY)
+        self.recorder = Recorder(self.journal, 1, self.board.ticks_ms)
+        self.outbox = Outbox(self.journal, 0)
         self.dealing = Dealing(game, 0, 41)
         self.game_parts = None
 
@@ -59,10 +65,8 @@ class _Shoe:
         self.dealing.switched(0, False)
 
     def recorded(self):
-        """All events since the start, without the counters."""
-        records = records_in(self.recorder.outbox)
-        held = [cbor.decode(record, 0, len(record)) for record in records]
-        return [event for event in held if event[0] != events.GAP.number]
+        """All events since the start."""
+        return [cbor.decode(record, 0, len(record)) for record in records_in(self.journal)]
 
 
 def _run(shoe, shape, *values):
@@ -155,7 +159,8 @@ def test_status_tells_how_things_stand():
             shoe.dealing.card_passed(card)
         for _ in range(5):
             shoe.recorder.record(events.LID, 1, 0, (True,))
-        shoe.recorder.outbox.acknowledge(3)
+        shoe.journal.drain()
+        shoe.outbox.acknowledge(3)
         real, commands.gc = commands.gc, _Gc()
         try:
             answer = _run(shoe, messages.STATUS, 12)
@@ -178,23 +183,26 @@ def test_status_tells_how_things_stand():
             "heap_free": 2000,
             "queue_events": 2,
             "frames_dropped": 3,
+            "journal_room": (RING - 1) * (4080 // 214),  # the largest entries into sectors
+            "bad_sectors": 0,
         }
 
 
 def test_read_events_goes_back_to_what_is_held_and_refuses_the_rest():
     with Folder() as folder:
         shoe = _Shoe(folder)
-        outbox = shoe.recorder.outbox
-        for _ in range(300):
+        outbox = shoe.outbox
+        for _ in range(1500):  # more than the chip holds
             shoe.recorder.record(events.LID, 1, 0, (True,))
+            shoe.journal.drain()
             outbox.acknowledge(outbox.next_number - 1)
-        assert 1 < outbox.first_held < 300
-        for number in (0, 1, outbox.first_held - 1, 302, 1 << 63):
+        assert 1 < outbox.first_held < 1200
+        for number in (0, 1, outbox.first_held - 1, 1502, 1 << 63):
             assert str(number) in _refused(_run(shoe, messages.READ_EVENTS, 1, number))
             assert outbox.take() is None
-        for number in (300, outbox.first_held, 250):
+        for number in (1500, outbox.first_held, 1300):
             assert _done(_run(shoe, messages.READ_EVENTS, 1, number))
-            record = outbox.take()
+            record = outbox.take().record
             assert cbor.decode(record, 0, len(record))[1] == number
 
 

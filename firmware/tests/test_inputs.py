@@ -110,6 +110,16 @@ def test_a_switch_that_is_back_before_anybody_asked_comes_out_as_it_is_now() -> 
     assert debouncer.take() == inputs.NONE
 
 
+def test_what_stands_at_the_beginning_is_no_change_and_its_going_off_is() -> None:
+    levels = _switch(_LID) | _switch(_KEY)
+    debouncer = inputs.Debouncer(_STEPS, levels)
+    assert _changes(debouncer, levels, 100) == []
+    assert _changes(debouncer, _switch(_KEY), _STEPS - 1) == []
+    assert _changes(debouncer, _switch(_KEY), 1) == [inputs.switched(_LID, False)]
+    assert _changes(debouncer, 0, _STEPS) == [inputs.switched(_KEY, False)]
+    assert _changes(debouncer, _switch(_LID), _STEPS) == [inputs.switched(_LID, True)]
+
+
 def test_presses_wait_until_they_are_taken() -> None:
     debouncer = inputs.Debouncer(_STEPS)
     for _ in range(_STEPS):

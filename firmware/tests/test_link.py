@@ -74,10 +74,13 @@ def test_a_host_that_has_less_than_the_one_before_gets_it_all():
 def test_events_of_every_size_arrive_as_they_are():
     line = Line()
     line.attach()
-    for size in range(161):
+    for size in range(193):
         record = random_bytes(size)
-        line.outbox.put(memoryview(record), size)
-        assert line.hear() == [[messages.EVENT.number, record]], size
+        line.journal.put_event(memoryview(record), size)
+        mac = bytes(line.journal.chain.mac)
+        assert line.hear() == [], "not before it is on flash"
+        line.journal.drain()
+        assert line.hear() == [[messages.EVENT.number, record, mac]], size
         line.say(ack(size + 1))
 
 
@@ -154,11 +157,12 @@ def test_events_that_are_acknowledged_can_be_read_again_on_an_idle_line():
 
 
 def test_a_host_that_was_slow_still_gets_all_that_is_held():
-    line = Line(2000)
+    line = Line(ring=6)
+    line.journal.may_overwrite = True
     line.put(5)
     line.attach()
     line.hear()
-    line.put(300)  # far more than there is room for, and no acknowledgement
+    line.put(300, 180)  # far more than there is room for, and no acknowledgement
     first = line.outbox.first_held
     assert first > WINDOW + 5
     heard, has = [], 0
@@ -348,3 +352,32 @@ def test_over_a_bad_line_every_event_comes_once_and_every_command_is_done_once()
     assert has == 120 and sorted(early) == list(range(1, 121)), (has, step)
     ids = [values[0] for _, values in line.device.done]
     assert ids[:5] == [1, 2, 3, 4, 5] and ids == sorted(set(ids)), ids
+
+
+def test_while_the_chip_is_busy_no_event_goes_out_and_all_else_goes_on():
+    seed_random()
+    line = Line(busy_polls=5)
+    line.attach()
+    heard, has, beats, answers = [], 0, 0, 0
+    for _ in range(400):
+        line.ledger.some()
+        for _ in range(random.randrange(4)):
+            line.journal.step(random.getrandbits(1) == 1)
+            line.say([messages.STATUS.number, random.randrange(100)], ack(has))
+            for message in messages_of(line.reader.feed(line.sent())):
+                heard += events_of([message])
+                beats += message[0] == messages.HEARTBEAT.number
+                answers += message[0] == messages.REPLY.number
+            while has + 1 in heard[-100:]:
+                has += 1
+            line.now_ms += random.randrange(60)
+    while line.journal.unwritten():
+        line.journal.step()
+    for _ in range(100):
+        line.now_ms += 50
+        line.say(ack(has))
+        heard += events_of(messages_of(line.reader.feed(line.sent())))
+        while has + 1 in heard[-100:]:
+            has += 1
+    assert has == line.journal.durable == line.ledger.last() > 300
+    assert beats > 5 and answers > 100

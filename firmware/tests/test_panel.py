@@ -40,11 +40,13 @@ _ERRORS = {
     "?foreign_set": ("FOREIGN SET", "TURN KEY"),
     "?jam": ("JAM", "TURN KEY"),
     "?sensor_fault": ("SENSOR FAULT", "TURN KEY"),
+    "?power_lost": ("POWER LOST", "TURN KEY"),
     "?jam lid+ lid-": ("JAM", "TURN KEY"),
     "?jam key+ lid+": ("JAM", "CLOSE LID, KEY"),
     "?jam key+ next key-": ("JAM", "TURN KEY"),
     "?sensor": ("SENSOR FAULT", "TURN KEY"),
     "?samples": ("SAMPLES LOST", "TURN KEY"),
+    "?full": ("JOURNAL FULL", "TURN KEY"),
     "9S 9S 9S 9S next 9S 9S 9S 9S next 9S": ("SURPLUS COPY 9S", "TURN KEY"),
 }
 

@@ -1,6 +1,7 @@
 """The Pico's board against a fake Pico: pins, inputs, outputs, link, clock."""
 
 from firmware import inputs
+from firmware.boards import nor
 from firmware.tests import fake_pico
 from firmware.tests.fake_pico import awake, live, new_board, new_world, pico, run
 from protocol import words
@@ -63,7 +64,8 @@ def test_the_lock_is_low_where_the_rest_of_the_board_fails_to_start() -> None:
     try:
         pico.Board()
     except ValueError:
-        assert world.outputs == dict.fromkeys(world.outputs, 0) and _LOCK in world.outputs
+        on = [gpio for gpio in world.outputs if world.outputs[gpio]]
+        assert on == [_PIN_OF["journal_select"]] and _LOCK in world.outputs
         return
     raise AssertionError("a clock that gives no exact sample rate was taken")
 
@@ -139,23 +141,38 @@ def test_activity_comes_back_for_samples_as_soon_as_it_was_asked_to() -> None:
                 world.sample([0] * 8)
 
         world.while_asleep = third_time
-        run(board.activity(within_ms))
+        run(board.activity(within_ms, True))
         assert world.sleeps == [within_ms] * 3
 
 
-def test_activity_comes_back_for_an_input_even_where_no_samples_come() -> None:
-    board, world = new_board()
-    world.inputs[_PIN_OF["switch_lid_open"]] = 0
+def test_activity_comes_back_at_once_where_nobody_wants_to_wait() -> None:
+    for within_ms in (8, 2, 1):
+        board, world = new_board()
+        for turns in range(1, 5):
+            run(board.activity(within_ms, False))
+            assert world.sleeps == [within_ms] * turns
+        assert board.take_input() == inputs.NONE
+
+
+def test_inputs_are_looked_at_where_nobody_waits_too() -> None:
+    board, world = new_board(switch_lid_open=0)
     world.inputs[_PIN_OF["button_void"]] = 0
-    run(board.activity(8))
+    for _ in range(50):
+        run(board.activity(1, False))
+    assert board.take_input() == inputs.pressed(words.BUTTONS.index("void"))
+
+
+def test_activity_comes_back_for_an_input_even_where_no_samples_come() -> None:
+    board, world = new_board(switch_lid_open=0)
+    world.inputs[_PIN_OF["button_void"]] = 0
+    run(board.activity(8, True))
     assert world.now_ms < 50
     assert board.take_input() == inputs.pressed(words.BUTTONS.index("void"))
 
 
 def test_each_button_and_switch_comes_out_as_itself_once() -> None:
     for i in range(len(words.BUTTONS)):
-        board, world = new_board()
-        world.inputs[_PIN_OF["switch_lid_open"]] = 0
+        board, world = new_board(switch_lid_open=0)
         assert live(board, world, 100) == []
         world.inputs[_PIN_OF["button_" + words.BUTTONS[i]]] = 0
         assert live(board, world, 1000) == [inputs.pressed(i)]
@@ -164,10 +181,9 @@ def test_each_button_and_switch_comes_out_as_itself_once() -> None:
     levels = {name: 0 for name in words.SWITCHES}
     levels["lid_open"] = 1  # the lid's contact opens with the lid
     for i in range(len(words.SWITCHES)):
-        board, world = new_board()
         name = words.SWITCHES[i]
-        for other in words.SWITCHES:
-            world.inputs[_PIN_OF["switch_" + other]] = 1 - levels[other]
+        off = {"switch_" + other: 1 - levels[other] for other in words.SWITCHES}
+        board, world = new_board(**off)
         assert live(board, world, 100) == []
         world.inputs[_PIN_OF["switch_" + name]] = levels[name]
         assert live(board, world, 100) == [inputs.switched(i, True)]
@@ -175,9 +191,30 @@ def test_each_button_and_switch_comes_out_as_itself_once() -> None:
         assert live(board, world, 100) == [inputs.switched(i, False)]
 
 
+def test_how_the_switches_stand_at_the_start_is_told_and_is_no_change() -> None:
+    levels = {"lid_open": 1, "key_on": 0, "service_on": 0}
+    for on in range(8):
+        stood = {}
+        for i in range(len(words.SWITCHES)):
+            level = levels[words.SWITCHES[i]]
+            stood["switch_" + words.SWITCHES[i]] = level if on >> i & 1 else 1 - level
+        board, world = new_board(**stood)
+        assert board.switches() == on
+        assert live(board, world, 200) == []
+        for i in range(len(words.SWITCHES)):
+            name = words.SWITCHES[i]
+            world.inputs[_PIN_OF["switch_" + name]] ^= 1
+            assert live(board, world, 100) == [inputs.switched(i, not on >> i & 1)], (on, name)
+        assert board.switches() == on, "as they stood at the start"
+
+
+def test_a_button_held_down_at_the_start_is_a_press() -> None:
+    board, world = new_board(switch_lid_open=0, button_burn=0)
+    assert live(board, world, 100) == [inputs.pressed(words.BUTTONS.index("burn"))]
+
+
 def test_a_bouncing_button_is_pressed_once() -> None:
-    board, world = new_board()
-    world.inputs[_PIN_OF["switch_lid_open"]] = 0
+    board, world = new_board(switch_lid_open=0)
     pin = _PIN_OF["button_next"]
     changes = []
     for level in (0, 1, 0, 0, 1, 0):
@@ -193,27 +230,25 @@ def test_a_bouncing_button_is_pressed_once() -> None:
 
 def test_cut_wires_are_an_open_lid_no_pressed_button_and_a_covered_sensor_head() -> None:
     board, world = new_board()
-    lid = words.SWITCHES.index("lid_open")
-    assert live(board, world, 200) == [inputs.switched(lid, True)]
+    assert board.switches() == 1 << words.SWITCHES.index("lid_open")
+    assert live(board, world, 200) == []
     for channel in "eabx":
         assert _PIN_OF["sensor_" + channel] in world.pulled_up
 
 
 def test_two_buttons_at_once_both_come_out() -> None:
-    board, world = new_board()
-    world.inputs[_PIN_OF["switch_lid_open"]] = 0
+    board, world = new_board(switch_lid_open=0)
     world.inputs[_PIN_OF["button_void"]] = world.inputs[_PIN_OF["button_burn"]] = 0
     assert sorted(live(board, world, 200)) == [2, 3]
 
 
 def test_a_change_that_nobody_took_yet_is_not_overtaken_by_the_next() -> None:
-    board, world = new_board()
+    board, world = new_board(switch_lid_open=0)
     awake(world)
-    world.inputs[_PIN_OF["switch_lid_open"]] = 0
     for button in ("reveal", "burn"):
         world.inputs[_PIN_OF["button_" + button]] = 0
         for _ in range(20):
-            run(board.activity(8))
+            run(board.activity(8, True))
     assert [board.take_input(), board.take_input(), board.take_input()] == [1, 3, inputs.NONE]
 
 
@@ -316,6 +351,40 @@ def test_unit_reset_cause_and_folders_are_the_boards_own() -> None:
         assert words.RESET_CAUSES[pico.Board().reset_cause] == word
 
 
+# The journal's chip
+
+
+def test_the_journals_chip_is_left_alone_from_the_first_instant() -> None:
+    _, world = new_board()
+    select = [level for gpio, level in world.output_log if gpio == _PIN_OF["journal_select"]]
+    assert select == [1] and not world.flash.selected and world.flash.history() == b""
+
+
+def test_flash_is_the_chip_of_the_journal_the_same_each_time() -> None:
+    board, world = new_board()
+    assert board.flash is board.flash and board.flash.sectors == 4096
+    board.flash.program(0x123456, b"card")
+    while board.flash.busy():
+        pass
+    buf = bytearray(4)
+    board.flash.read(0x123456, buf)
+    assert bytes(buf) == world.flash.peek(0x123456, 4) == b"card"
+    assert not world.flash.selected
+
+
+def test_without_the_chip_the_board_is_there_to_say_so() -> None:
+    board, world = new_board()
+    world.flash.plugged = False
+    world.flash.pulled = 0
+    for _ in range(2):
+        try:
+            assert board.flash is None, "a chip where there is none"
+        except nor.FlashError as error:
+            board.show(str(error)[:16])
+    live(board, world, 100)
+    assert world.display.page(0) == _line("no journal chip:")
+
+
 # Display
 
 
@@ -345,7 +414,7 @@ def test_one_step_sends_at_most_one_line_so_the_cards_do_not_wait() -> None:
     awake(world)
     board.show("A\nB\nC")
     for row in range(3):
-        run(board.activity(8))
+        run(board.activity(8, True))
         assert world.display.page(row) == _line("ABC"[row])
         assert world.display.page(row + 1) == b"\xa5" * 128
 
@@ -356,7 +425,6 @@ def test_a_missing_display_stops_nothing_and_is_found_when_it_comes() -> None:
     board = pico.Board()
     awake(world)
     board.show("HELLO")
-    world.inputs[_PIN_OF["switch_lid_open"]] = 0
     world.inputs[_PIN_OF["button_next"]] = 0
     assert live(board, world, 200) == [inputs.pressed(0)]
     world.display.plugged = True

@@ -12,7 +12,7 @@ from protocol.tests.helpers import seed_random
 
 _FAULTS = words.FAULTS[1:]
 _RANKS = ["CARD %s-" % rank for rank in cards.RANKS] + ["CUT CARD"]
-_STAY_IN = ("pushed_back", "jam", "sensor_fault")
+_STAY_IN = ("pushed_back", "jam", "sensor_fault", "power_lost")
 _OUT = {"double_feed": 2, "pushed_back": 0, "foreign_set": 0}
 _ALL = [cards.name_of(card) for card in range(52)]
 # By place in a snapshot: cards, what came out by name, what came out unread.

@@ -23,12 +23,14 @@ _ERRORS = (
     ("lid+", "error lid_opened None none"),
     ("?sensor", "error sensor_fault None sensor_fault"),
     ("?samples", "error samples_lost None none"),
+    ("?full", "error journal_full None none"),
 )
 # Errors that need nothing but the key, wherever they come.
 _KEY_ONLY = (
     ("TEST", "error test_card TEST none"),
     ("?sensor", "error sensor_fault None sensor_fault"),
     ("?samples", "error samples_lost None none"),
+    ("?full", "error journal_full None none"),
 )
 
 
@@ -230,6 +232,18 @@ def test_an_unreadable_card_without_a_shoe_in_play_needs_nothing_but_the_key():
             assert table.snapshot() == before, name
 
 
+def test_a_card_that_passed_when_the_power_went_is_one_that_could_not_be_read():
+    for name in SITUATIONS:
+        table, other = _at(name), _at(name)
+        before = table.snapshot()
+        told = table.play("?power")
+        if name in NOT_IN_PLAY:
+            assert (told, table.snapshot()) == ([], before), name
+        else:
+            assert told == other.play("?power_lost"), name
+            assert table.snapshot() == other.snapshot(), name
+
+
 def test_the_burn_button_burns_one_card_between_rounds():
     table = _at("between")
     assert table.play("burn") == ["button burn", "lock 1"]
@@ -260,11 +274,13 @@ def test_the_service_switch_is_recorded_and_changes_nothing():
 
 def test_no_input_is_lost_in_any_situation():
     kinds = {"lid": "lid", "key": "key", "service": "service"}
-    errors = {"?sensor": "sensor_fault", "?samples": "samples_lost"}
+    errors = {"?sensor": "sensor_fault", "?samples": "samples_lost", "?full": "journal_full"}
     for name in SITUATIONS:
         for text in INPUTS:
             told = " / ".join(_at(name).play(text))
-            if text in words.BUTTONS:
+            if text == "?power" and name in NOT_IN_PLAY:
+                assert told == "", name  # that card was none of a shoe's
+            elif text in words.BUTTONS:
                 assert told.startswith("button " + text), (name, told)
             elif text[-1] in "+-":
                 assert told.startswith(kinds[text[:-1]] + " "), (name, told)

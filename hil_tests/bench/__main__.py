@@ -17,9 +17,13 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from hil_tests.bench.database import BATCH, measure
 from hil_tests.bench.device import CARD_EVENT
+from hil_tests.bench.journal import deal_and_count
+from hil_tests.bench.verifying import measure as verify_long_log
 from hil_tests.work import decision_us, shares
 from protocol import messages
+from protocol.events import MAC_SIZE
 from protocol.frame import FrameReader
 from sabot import wire
 from sabot.client import Client
@@ -36,8 +40,8 @@ from sabot.store import Store
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SECONDS = 2.0
-_SINGLE_COMMITS = 2000
-_BATCH, _BATCHES = 500, 60
+_SINGLE_COMMITS = 5000
+_BATCHES = 200
 _AIM_SAMPLES = 10_000_000
 _GENERATED = 2000
 _FOUND_ENCODE_US, _FOUND_DECODE_US, _FOUND_BYTES = 31.0, 24.0, 2200.0
@@ -171,17 +175,50 @@ def heap_high_water() -> list[Figure]:
 
 
 def database() -> list[Figure]:
-    """Events into SQLite, durable: one commit each, and in batches."""
-    records = [_record(number) for number in range(1, _SINGLE_COMMITS + _BATCH * _BATCHES + 1)]
+    """Events into SQLite, durable: one commit each, and in batches; and out of it again."""
+    records = [_record(number) for number in range(1, _SINGLE_COMMITS + BATCH * _BATCHES + 1)]
     with tempfile.TemporaryDirectory(dir=".") as folder:
-        with Store(Path(folder) / "log.sqlite", create=True) as store:
-            singles, rest = records[:_SINGLE_COMMITS], records[_SINGLE_COMMITS:]
-            single = _per_second(lambda: [store.append("U", [each]) for each in singles], singles)
-            batches = [rest[at : at + _BATCH] for at in range(0, len(rest), _BATCH)]
-            batch = _per_second(lambda: [store.append("U", each) for each in batches], rest)
+        rates = measure(Path(folder), records[:_SINGLE_COMMITS], records[_SINGLE_COMMITS:])
+    share = f"aim: 9,000; {rates.single / rates.bare:.0%} of a bare loop, {rates.bare:,.0f}"
     return [
-        Figure("events into SQLite, a commit each", single, "events/s", "a shoe: under 1"),
-        Figure(f"events into SQLite, {_BATCH} a commit", batch, "events/s", "catching up"),
+        Figure("events into SQLite, a commit each", rates.single, "events/s", share),
+        Figure(f"events into SQLite, {BATCH} a commit", rates.batch, "events/s", "aim: 100,000"),
+        Figure("events derived from records", rates.derived, "events/s", "when nothing comes"),
+        Figure("events out of SQLite, raw", rates.raw, "events/s", "for verify"),
+    ]
+
+
+def journal() -> list[Figure]:
+    """What the journal does to its chip over a shoe of cards."""
+    work = deal_and_count()
+    typical_ms, longest_ms = work.durable_ms()
+    chip = f"chip time {typical_ms:g} ms, {longest_ms:g} ms at its slowest"
+    return [
+        Figure(
+            "journal: erases an event", work.erases_per_event, "erases", "aim: 0.03; littlefs 1.07"
+        ),
+        Figure(
+            "journal: programmed an event",
+            work.bytes_per_event,
+            "bytes",
+            "aim: 300; littlefs 2,475",
+        ),
+        Figure("journal: from input to flash, most", work.most_programs, "programs", chip),
+        Figure("journal: erases while cards are due", work.erases_on_the_way, "erases", "aim: 0"),
+        Figure("journal: shoes of cards kept", work.shoes_kept, "shoes", "aim: 100"),
+        Figure("journal: its sectors last", work.ring_years, "years", "4,000 rounds a day"),
+        Figure("journal: its key sectors last", work.key_years, "years", "4,000 rounds a day"),
+    ]
+
+
+def verifier() -> list[Figure]:
+    """`sabot verify` over a long log."""
+    done = verify_long_log()
+    what = f"{done.records:,} records, {done.log_bytes / 1e6:,.0f} MB"
+    return [
+        Figure("verify, one core", done.per_s, "records/s", f"aim: 140,000; {what}"),
+        Figure("verify, one core, no key", done.unkeyed_per_s, "records/s", "the chain left out"),
+        Figure("verify, two units at once", done.at_once_per_s, "records/s", "as time passes"),
     ]
 
 
@@ -202,7 +239,7 @@ def size() -> list[Figure]:
 def main() -> None:
     console = Console()
     parts: Sequence[Callable[[], list[Figure]]] = (
-        codec, reader, generator, frames, shoe, heap_high_water, database, size,
+        codec, reader, generator, frames, shoe, heap_high_water, journal, database, verifier, size,
     )  # fmt: skip
     figures: list[Figure] = []
     for part in track(parts, "measuring", console=console, transient=True):
@@ -213,13 +250,18 @@ def main() -> None:
     table.add_column("unit")
     table.add_column("held against")
     for figure in figures:
-        shown = f"{figure.value:,.1f}" if figure.value < 1000 else f"{figure.value:,.0f}"
+        shown = _shown(figure.value)
         table.add_row(figure.name, shown, figure.unit, figure.against)
     console.print(table)
     out = _ROOT / "build" / "bench.json"
     out.parent.mkdir(exist_ok=True)
     out.write_text(json.dumps([asdict(figure) for figure in figures], indent=1) + "\n")
     console.print(f"Written to {out.relative_to(_ROOT)}.")
+
+
+def _shown(value: float) -> str:
+    digits = 0 if value >= 1000 else 1 if value >= 1 or not value else 3
+    return f"{value:,.{digits}f}"
 
 
 def _micropython(what: str) -> list[str]:
@@ -268,7 +310,7 @@ def _record(number: int) -> Record:
     values = [*CARD_EVENT]
     values[1] = number
     data = wire.cbor2.dumps(values, canonical=True)
-    return Record(wire.parse_event(data), data)
+    return Record(wire.parse_event(data), data, bytes(MAC_SIZE))
 
 
 def _per_second(work: Callable[[], object], items: Sequence[object]) -> float:

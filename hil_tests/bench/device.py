@@ -80,15 +80,15 @@ def codec() -> None:
 def frames() -> None:
     payload = bytearray(frame.MAX_PAYLOAD + frame.CRC_SIZE)
     record = bytearray(events.MAX_SIZE)
-    out = bytearray(_FRAME_BATCH * 64)
+    out = bytearray(_FRAME_BATCH * 96)
     view = memoryview(out)
     size = cbor.encode_array(record, 0, CARD_EVENT, len(CARD_EVENT))
-    message = [messages.EVENT.number, bytes(record[:size])]
+    message = [messages.EVENT.number, bytes(record[:size]), bytes(events.MAC_SIZE)]
     port = open(1, "wb")
     while True:
         at = 0
         for _ in range(_FRAME_BATCH):
-            size = cbor.encode_array(payload, 0, message, 2)
+            size = cbor.encode_array(payload, 0, message, len(message))
             at = frame.write_frame(payload, size, out, at)
         port.write(view[:at])
 

@@ -4,11 +4,13 @@
 
 Run under a 32-bit build of the unix port and under the 64-bit one, its two figures give how
 much larger the same firmware is on 64 bits (firmware/README.md, "Heap"). FOLDER must exist,
-and be empty; the command leaves the counters of a new unit in it.
+and be empty; the command leaves the memory of a new unit in it.
 """
 
 import gc
 import sys
+
+from firmware.boards.simflash import SimFlash
 
 
 class _NoBoard:
@@ -19,8 +21,12 @@ class _NoBoard:
 
     def __init__(self, storage: str) -> None:
         self.storage = storage
+        self.flash = SimFlash(storage + "/journal.nor", speed=0)
 
     def ticks_ms(self) -> int:
+        return 0
+
+    def switches(self) -> int:
         return 0
 
     def set_lock(self, released: bool) -> None:
@@ -37,10 +43,14 @@ def main() -> None:
     board = _NoBoard(sys.argv[1])
     gc.collect()
     before = gc.mem_alloc()
+    import firmware.buffers  # noqa: F401
+    import protocol.events  # noqa: F401
     from firmware.shoe import Shoe
+    from firmware.store import Store
 
     gc.collect()
     modules = gc.mem_alloc() - before
+    Store(board.storage).save("first_key", bytes(range(32)))
     shoe = Shoe(board)
     gc.collect()
     total = gc.mem_alloc() - before

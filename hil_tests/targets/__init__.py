@@ -21,6 +21,9 @@ class Bench(Protocol):
     def pull(self, card: str) -> Outputs:
         """Pull a card ("7H", "CUT") through the head; what the shoe shows then."""
 
+    def pull_part(self, card: str, travel_mm: float) -> Outputs:
+        """Pull a card until its leading edge has come so far into the head, and hold it there."""
+
     def pull_unreadable(self) -> Outputs:
         """Pull a card without a code."""
 

@@ -6,7 +6,9 @@ from pathlib import Path
 from protocol import cards
 from sabot.sim.bench import Outputs
 from sabot.sim.process import SimulatedShoe
-from sabot.sim.waveform import blank_samples, pass_samples
+from sabot.sim.waveform import DEALER_SPEED_MM_S, SAMPLE_RATE_HZ, blank_samples, pass_samples
+
+_SAMPLES_PER_BYTE = 2
 
 
 class SimTarget:
@@ -16,14 +18,16 @@ class SimTarget:
         self._shoe = SimulatedShoe(unit, state=folder)
         self.unit = unit
         self.port = self._shoe.port
-        self.bench = _Bench(self._shoe)
+        self.bench = SimBench(self._shoe)
         self.power = _Power(self._shoe)
 
     def close(self) -> None:
         self._shoe.close()
 
 
-class _Bench:
+class SimBench:
+    """Hands and eyes at a simulated shoe; each does a thing and waits until the shoe has too."""
+
     def __init__(self, shoe: SimulatedShoe) -> None:
         self._bench = shoe.bench
 
@@ -33,6 +37,12 @@ class _Bench:
 
     def pull(self, card: str) -> Outputs:
         self._bench.play(pass_samples(cards.number_of(card), 0))
+        return self._bench.settle()
+
+    def pull_part(self, card: str, travel_mm: float) -> Outputs:
+        samples = pass_samples(cards.number_of(card), 0)
+        seconds = travel_mm / DEALER_SPEED_MM_S
+        self._bench.play(samples[: round(seconds * SAMPLE_RATE_HZ / _SAMPLES_PER_BYTE)])
         return self._bench.settle()
 
     def pull_unreadable(self) -> Outputs:

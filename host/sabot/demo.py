@@ -13,13 +13,14 @@ from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sabot.errors import FINDINGS, INTERRUPTED
+from sabot.keys import Keys
 from sabot.logger import Logger, Watcher
 from sabot.rounds import Round
 from sabot.session import Record
 from sabot.sim.dealer import Dealer
 from sabot.sim.process import SimulatedShoe
-from sabot.store import Filter, Store
-from sabot.verify import Summary, verify_unit
+from sabot.store import Store
+from sabot.verify import Against, Summary, verify
 from sabot.view import bead_plate, console, round_line, rounds_table
 
 _LAST_ROUNDS = 8
@@ -51,13 +52,14 @@ def run_demo(shoe: SimulatedShoe, dealer: Dealer, *, cards: int, db: Path) -> in
         for failure in logger.failures.values():
             raise failure
         summary = Summary()
-        findings = list(verify_unit(shoe.unit, store.rows(Filter(unit=shoe.unit)), summary))
+        findings = list(verify(store, summary, Against(keys=Keys.load(shoe.keys))))
     screen.print_summary(db, interrupted)
     for finding in findings:
         console.print(f"event {finding.event}: {finding.kind}: {finding.detail}", markup=False)
     checked = f"{summary.events} events and {summary.rounds} rounds checked"
-    console.print(f"Verified: {checked}, {len(findings)} findings.")
-    _print_next(db)
+    console.print(f"Verified: {checked}, and the audit chain; {len(findings)} findings.")
+    console.print(f"The unit's first key: {shoe.keys}", soft_wrap=True)
+    _print_next(db, shoe.keys)
     if interrupted:
         return INTERRUPTED
     return FINDINGS if findings else 0
@@ -122,12 +124,13 @@ class _Screen:
         return Panel(bead_plate(winners, columns), title="bead plate", expand=False)
 
 
-def _print_next(db: Path) -> None:
+def _print_next(db: Path, keys: Path) -> None:
     sabot = "sabot" if shutil.which("sabot") else os.path.relpath(sys.argv[0])
     console.print("Next:")
     for command, what in (
         (f"rounds --db {db}", "every round"),
         (f"events --db {db} --round 1", "what the shoe recorded of round 1"),
+        (f"verify --db {db} --keys {keys}", "is it whole and unchanged?"),
         ("sim --pace 0.01", "a shoe of your own; log it from another terminal"),
     ):
         console.print(f"  {sabot} {command}  [dim]# {what}[/dim]", soft_wrap=True)

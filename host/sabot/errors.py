@@ -124,6 +124,24 @@ class BadWagers(SabotError):
     exit_code = 20
 
 
+class KeysUnusable(SabotError):
+    """A key file that is not there or cannot be read, or has no key for the unit in question."""
+
+    exit_code = 21
+
+
+class BundleUnusable(SabotError):
+    """A bundle that is none, is damaged or newer, or whose signature is not its signer's."""
+
+    exit_code = 22
+
+
+class KeptByLaw(SabotError):
+    """Records that must not be removed: too young, or a shoe of cards that has not ended."""
+
+    exit_code = 23
+
+
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Which of `names` a misspelled one was meant to be; None where none is near."""
     near = get_close_matches(name.lower(), list(names), 1)

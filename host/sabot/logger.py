@@ -21,13 +21,14 @@ from sabot.errors import HistoryDiffers as _HistoryDiffers
 from sabot.ports import Port
 from sabot.rounds import Round, Rounds
 from sabot.session import Record
-from sabot.store import Filter, Store
+from sabot.store import DatabaseLocked, Filter, Store
 from sabot.wire import WireError
 
 _RECEIVE_S = 0.25
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
-RETRIED = (PortNotFound, PortBusy, NoShoe)
+_IDLE_DERIVES = 5000  # far fewer than make a shoe believe that its host is gone
+RETRIED = (PortNotFound, PortBusy, NoShoe, DatabaseLocked)
 """Errors that waiting may mend."""
 
 
@@ -85,6 +86,7 @@ class Logger:
         pause_s, attached_once, told = _FIRST_PAUSE_S, False, ""
         while not self._stop.is_set():
             try:
+                self._store.derive()  # what an earlier log was killed over
                 with Port(port) as opened:
                     client = Client(opened)
                     attached_once, pause_s, told = True, _FIRST_PAUSE_S, ""
@@ -140,6 +142,8 @@ class Logger:
                 self._store.append(unit, records)
                 client.acknowledge()
                 records = [record for record in records if record.event.number > last]
+            else:
+                self._store.derive(_IDLE_DERIVES)
             if records:
                 if self._tell(unit, records) and self._once:
                     return
@@ -187,10 +191,8 @@ class Logger:
 
 
 def _ends_shoe(record: Record) -> bool:
-    """Whether a shoe of cards is told to its end: its composition is last, where it is known."""
-    event = record.event
-    cut_short = event.kind == "shoe_ended" and event.fields["reason"] == "restart"
-    return cut_short or event.kind == "composition"
+    """Whether a shoe of cards is told to its end: the checkpoint is the last of it."""
+    return record.event.kind == "checkpoint"
 
 
 @contextmanager

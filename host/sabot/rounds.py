@@ -92,7 +92,7 @@ class Rounds:
         elif kind == "round_void":
             open_round.void = event.fields["reason"]
             return self._close(open_round, event)
-        elif kind == "boot" or kind == "shoe_ended":
+        elif kind == "shoe_ended":  # as firmware before 0.2 did after a restart
             open_round.void = "restart"
             return self._close(open_round, event)
         return None

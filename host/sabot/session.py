@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from protocol import VERSION, messages
+from protocol.events import MAC_SIZE
 from protocol.frame import FrameReader
 from protocol.schema import Shape
 from sabot import wire
@@ -35,6 +36,8 @@ class Record:
 
     event: wire.Event
     data: bytes
+    mac: bytes
+    """Its MAC in the audit chain, 16 bytes, as the shoe sent it: unchecked."""
 
 
 @dataclass(slots=True)
@@ -150,7 +153,7 @@ class Session:
         elif not self.attached:
             return
         elif shape is messages.EVENT:
-            self._event(message["record"], received)
+            self._event(message["record"], message["mac"], received)
         elif shape is messages.HEARTBEAT:
             received.heartbeat = message
             self._skip_to = message["first_held"]
@@ -175,11 +178,13 @@ class Session:
             }
             self._skip_to = received.welcome["first_held"]
 
-    def _event(self, data: bytes, received: Received) -> None:
+    def _event(self, data: bytes, mac: bytes, received: Received) -> None:
         if self._expect is None:
             return
         try:
-            record = Record(wire.parse_event(data), data)
+            if len(mac) != MAC_SIZE:
+                raise wire.WireError(f"a MAC of {len(mac)} bytes")
+            record = Record(wire.parse_event(data), data, mac)
         except wire.WireError:
             self.missing = True
             return
@@ -195,9 +200,11 @@ class Session:
             record = self._early.pop(self._expect, None)
             if record is not None:
                 received.records.append(record)
-            elif self._expect >= self._skip_to:
-                return  # otherwise the shoe has given this number up: go on behind it
-            self._expect += 1
+                self._expect += 1
+            elif self._expect < self._skip_to:  # the shoe has given it up: go on behind
+                self._expect = min([self._skip_to, *self._early])
+            else:
+                return
 
     def _send(self, shape: Shape, *values: object) -> None:
         self.out += wire.frame_of(shape, *values)

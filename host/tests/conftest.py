@@ -34,7 +34,7 @@ def rng() -> random.Random:
 
 @pytest.fixture(scope="session")
 def good_log() -> list[bytes]:
-    """The records of one whole shoe of cards, made by the firmware's own dealing and recorder."""
+    """The records of one whole shoe of cards, made by the firmware's own dealing."""
     return FirmwareLog().deal_shoe(shuffled_names(5)).records
 
 

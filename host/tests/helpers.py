@@ -1,20 +1,21 @@
 """Logs as the firmware makes them, and bytes of messages and events, for the host's tests."""
 
+import hashlib
+import hmac
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import cbor2
 
 from firmware.dealing import BETTING, BETWEEN, DEALING, ENDED, KEY, LID, Dealing
-from firmware.recorder import Recorder
 from protocol import cards, events, games, words
 from protocol.schema import Shape
 from sabot import wire
+from sabot.chain import Ratchet
+from sabot.links import RawRecord
 from sabot.session import Record
-from sabot.store import Row
 from sabot.verify import Finding, Summary, verify_unit
 
 SHAPES = {shape.name: shape for shape in events.KINDS}
@@ -22,6 +23,9 @@ _DEFAULTS: dict[str, Any] = {"text": "", "bytes": b"", "flag": False}
 _NEXT, _REVEAL, _VOID, _BURN = map(words.BUTTONS.index, ("next", "reveal", "void", "burn"))
 _MOST_CHOICES = 20
 _START_UNIX_MS = 1_795_000_000_000
+
+TEST_KEY = bytes(range(32))
+"""First key of the chain that the logs of the tests stand in."""
 
 
 def values_of(shape: Shape, **given: Any) -> list[Any]:
@@ -61,9 +65,45 @@ def event_of(kind: str, number: int, **given: Any) -> wire.Event:
 parsed = lru_cache(maxsize=10_000)(wire.parse_event)
 
 
+class Recorded(bytes):
+    """A record with the MAC that it has in its log."""
+
+    mac: bytes
+
+    def __new__(cls, data: bytes, mac: bytes) -> "Recorded":
+        """The record `data`."""
+        recorded = super().__new__(cls, data)
+        recorded.mac = mac
+        return recorded
+
+
+def mac_of(data: bytes) -> bytes:
+    """The MAC of a record in its log; one that is no good for a record of no log."""
+    return data.mac if isinstance(data, Recorded) else hashlib.sha256(data).digest()[:16]
+
+
 def stored(records: Iterable[bytes]) -> list[Record]:
     """Records as `Store.append` takes them."""
-    return [Record(wire.parse_event(data), data) for data in records]
+    return [Record(wire.parse_event(data), bytes(data), mac_of(data)) for data in records]
+
+
+class NaiveChain:
+    """The audit chain written down once more, from its definition and with the `hmac` module."""
+
+    def __init__(self, first_key: bytes = TEST_KEY) -> None:
+        self.id = hashlib.sha256(b"sabot chain" + first_key).digest()[:16]
+        self._secrets = [first_key]
+
+    def key(self, epoch: int) -> bytes:
+        """The MAC key of an epoch."""
+        while len(self._secrets) <= epoch:
+            self._secrets.append(hashlib.sha256(b"sabot next" + self._secrets[-1]).digest())
+        return hashlib.sha256(b"sabot mac" + self._secrets[epoch]).digest()
+
+    def mac(self, number: int, before: bytes, record: bytes, *, epoch: int | None = None) -> bytes:
+        """The MAC of event `number`; under the key of another epoch, as a thief would."""
+        key = self.key(number // 4 if epoch is None else epoch)
+        return hmac.new(key, before + record, "sha256").digest()[:16]
 
 
 def shuffled_names(seed: int, cut_from_end: int = 14) -> list[str]:
@@ -73,63 +113,74 @@ def shuffled_names(seed: int, cut_from_end: int = 14) -> list[str]:
     return [*deck[:-cut_from_end], "CUT", *deck[-cut_from_end:]]
 
 
-class _Memory:
-    """The board's file system, as firmware/recorder.py uses it."""
-
-    def __init__(self) -> None:
-        self._documents: dict[str, Any] = {}
-
-    def load(self, name: str) -> Any:
-        return self._documents.get(name)
-
-    def save(self, name: str, document: Any) -> None:
-        self._documents[name] = document
-
-
 class FirmwareLog:
-    """The firmware's dealing and recorder on CPython; `records` is all that they recorded."""
+    """The firmware's dealing on CPython, and a recorder of the tests' own; `records` is all that
+    they recorded, each with its MAC in the chain of `first_key`.
+    """
 
-    def __init__(self, ring_bytes: int = 1 << 20) -> None:
-        self.records: list[bytes] = []
-        self._ms = 0
-        self._ring_bytes = ring_bytes
-        self._memory = _Memory()
+    def __init__(self, first_key: bytes = TEST_KEY) -> None:
+        self.records: list[Recorded] = []
+        self.chain = NaiveChain(first_key)
+        self.dealing = Dealing(games.Game(games.document_of(games.MINI_NAME)), 0, 0)
+        self._macs = [self.chain.id]  # of every event, by number
+        self._boot = self._ms = 0
+        self._unix_base_ms: int | None = None
         self.power_on()
 
-    def power_on(self, *, heard: bool = True) -> None:
-        """Start anew, as after a loss of power."""
+    @property
+    def last_number(self) -> int:
+        """Number of the last event."""
+        return len(self._macs) - 1
+
+    def record(self, shape: Shape, shoe: int, round_: int, values: Iterable[Any]) -> None:
+        """Record an event, 7 ms after the last."""
+        self._ms += 7
+        unix_ms = None if self._unix_base_ms is None else self._unix_base_ms + self._ms
+        head = [shape.number, len(self._macs), self._boot, self._ms, unix_ms, shoe, round_]
+        data = cbor2.dumps([*head, *values], canonical=True)
+        self._macs.append(self.chain.mac(len(self._macs), self._macs[-1], data))
+        self.records.append(Recorded(data, self._macs[-1]))
+
+    def power_on(self, *, passing: bool = False, clock: bool = True) -> "FirmwareLog":
+        """Start anew, as after a loss of power: the dealing stands where it stood.
+
+        `passing`: a card was in the head when the power went. With `clock` a host sets it.
+        """
+        self._boot += 1
         self._ms = 10
-        self.recorder = Recorder(self._memory, bytearray(self._ring_bytes), lambda: self._ms)
-        self.dealing = Dealing(
-            games.Game(games.document_of(games.MINI_NAME)), 0, self.recorder.shoe
-        )
-        recorder = self.recorder
-        recorder.record(events.BOOT, recorder.shoe, 0, (0, "0.0.0", b"\1" * 32, "sim", "mini"))
-        if recorder.shoe_open:
-            reason = words.END_REASONS.index("restart")
-            recorder.record(events.SHOE_ENDED, recorder.shoe, 0, (reason, None, None))
-        if heard:
-            recorder.set_clock(_START_UNIX_MS + 1000 * len(self.records), recorder.shoe, 0)
-            self.collect()
+        self._unix_base_ms = None
+        values = (0, "0.0.0", b"\1" * 32, "sim", "mini", self.chain.id)
+        self.record(events.BOOT, self.dealing.shoe, self.dealing.round, values)
+        if passing:
+            self.act(self.dealing.power_lost())
+        if clock:
+            self.set_clock(_START_UNIX_MS + 1000 * len(self._macs))
+        return self
 
-    def collect(self) -> None:
-        """Take what has been recorded, as a host does."""
-        while (record := self.recorder.outbox.take()) is not None:
-            self.records.append(bytes(record))
-        self.recorder.outbox.acknowledge(self.recorder.outbox.next_number - 1)
-        self.recorder.record_loss()
-        if self.recorder.outbox.unacked():
-            self.collect()
+    def set_clock(self, unix_ms: int) -> None:
+        """A host sets the clock."""
+        before = None if self._unix_base_ms is None else self._unix_base_ms + self._ms
+        self._unix_base_ms = unix_ms - self._ms
+        self.record(events.CLOCK_SET, self.dealing.shoe, self.dealing.round, (before,))
 
-    def act(self, actions: list[Any], *, heard: bool = True) -> None:
-        """Record what the dealing wants recorded; with `heard` a host takes it at once."""
+    def act(self, actions: list[Any]) -> None:
+        """Record what the dealing wants recorded."""
         for shape, shoe, round_, values in actions:
-            self._ms += 7
-            self.recorder.record(shape, shoe, round_, values)
-        if actions and actions[-1][0] in (events.SHOE_LOADED, events.SHOE_ENDED):
-            self.recorder.save(self.dealing.shoe, not self.dealing.can_change_game())
-        if heard:
-            self.collect()
+            self.record(shape, shoe, round_, values)
+            if shape is events.COMPOSITION:
+                values = (self.last_number, self._macs[-1])
+                self.record(events.CHECKPOINT, shoe, round_, values)
+
+    def lose(self, first: int, last: int) -> None:
+        """Events `first` to `last` never reach a host."""
+        kept = {wire.parse_event(data).number: data for data in self.records}
+        self.records = [data for number, data in kept.items() if not first <= number <= last]
+
+    def tell_of_loss(self, first: int, last: int, reason: str = "journal_damaged") -> int:
+        """Record the gap; returns its number."""
+        values = (first, last, words.GAP_REASONS.index(reason), self._macs[last])
+        self.record(events.GAP, 0, 0, values)
+        return self.last_number
 
     def betting_due(self) -> bool:
         """Whether the dealer's "next" button is to be pressed."""
@@ -145,7 +196,7 @@ class FirmwareLog:
         self.act(self.dealing.switched(LID, False))
         return self
 
-    def draw(self, *names: str, heard: bool = True) -> "FirmwareLog":
+    def draw(self, *names: str) -> "FirmwareLog":
         """Pull cards, with good figures; "next" and "key" are what hands do in between.
 
         "blank" has no code, "?jam" another fault; "!7H", "!drawn_again" and the like is what the
@@ -164,7 +215,7 @@ class FirmwareLog:
                 actions = self._decided(name[1:])
             else:
                 actions = self.dealing.card_passed(cards.number_of(name), (800, 990, 20, 1875))
-            self.act(actions, heard=heard)
+            self.act(actions)
         return self
 
     def _decided(self, what: str) -> list[Any]:
@@ -191,7 +242,7 @@ class FirmwareLog:
             actions += dealing.pressed(_REVEAL)
         return actions + dealing.switched(KEY, False)
 
-    def deal_shoe(self, deck: Sequence[str], *, heard: bool = True) -> "FirmwareLog":
+    def deal_shoe(self, deck: Sequence[str]) -> "FirmwareLog":
         """Load, and deal until the shoe of cards ends or the cards run out.
 
         Where the cut card came too early, the key is turned in the end: cards are missing.
@@ -199,33 +250,41 @@ class FirmwareLog:
         self.load()
         for name in deck:
             if self.betting_due():
-                self.draw("next", heard=heard)
-            self.draw(name, heard=heard)
+                self.draw("next")
+            self.draw(name)
             if self.over():
-                return self.draw("key", heard=heard) if self.dealing.error else self
+                return self.draw("key") if self.dealing.error else self
         assert self.dealing.phase == DEALING, "the deck had no cut card and no open round"
         return self
 
 
 class Forgery:
-    """A log that can be edited behind the verifier's back, columns and records alike."""
+    """A log that can be edited behind the verifier's back, one row after the other.
+
+    It is verified without a key, and that there is none is left out of what is found: what must
+    be found by the events alone. `test_adversary.py` is about the chain.
+    """
 
     def __init__(self, records: Iterable[bytes], unit: str = "U1") -> None:
         self.unit = unit
-        self.rows: list[Row] = []
+        self.rows: list[RawRecord] = [
+            (parsed(bytes(data)).number, bytes(data), mac_of(data)) for data in records
+        ]
         self.summary = Summary()
         self._findings: list[Finding] = []
-        for data in records:
-            self.append(data)
 
     def copy(self) -> "Forgery":
         """Another one with the same rows."""
-        return Forgery([row.data for row in self.rows], self.unit)
+        other = Forgery([], self.unit)
+        other.rows = self.rows.copy()
+        return other
 
-    def found(self) -> list[tuple[int, str]]:
+    def found(self, first_key: bytes | None = None) -> list[tuple[int, str]]:
         """Event and kind of each finding, in the verifier's order."""
         self.summary = Summary()
-        self._findings = list(verify_unit(self.unit, self.rows, self.summary))
+        macs = None if first_key is None else Ratchet(first_key)
+        found = verify_unit(self.unit, self.rows, self.summary, macs=macs)
+        self._findings = [each for each in found if each.kind != "no_key"]
         return [(finding.event, finding.kind) for finding in self._findings]
 
     def detail(self, number: int, kind: str | None = None) -> str:
@@ -239,52 +298,50 @@ class Forgery:
 
     def event(self, number: int) -> wire.Event:
         """The event as its record has it."""
-        return parsed(next(row.data for row in self.rows if row.number == number))
+        return parsed(next(data for row, data, _ in self.rows if row == number))
 
     def events(self) -> list[wire.Event]:
         """All events, as their records have them."""
-        return [parsed(row.data) for row in self.rows]
+        return [parsed(data) for _, data, _ in self.rows]
 
     def all(self, kind: str) -> list[wire.Event]:
         """All events of a kind."""
-        return [parsed(row.data) for row in self.rows if row.kind == kind]
+        return [event for event in self.events() if event.kind == kind]
 
     def round_open_before(self, number: int) -> bool:
         """Whether a round was open when event `number` was recorded."""
-        ends = ("betting_open", "result", "round_void", "boot", "shoe_ended")
-        kinds = [row.kind for row in self.rows if row.number < number and row.kind in ends]
+        ends = ("betting_open", "result", "round_void", "shoe_ended", "shoe_loaded")
+        kinds = [e.kind for e in self.events() if e.number < number and e.kind in ends]
         return kinds[-1:] == ["betting_open"]
 
     def append(self, data: bytes) -> None:
-        """Put a record behind the others, with the columns that belong to it."""
-        self.rows.append(row_of(self.unit, data))
+        """Put a record behind the others."""
+        self.rows.append((parsed(data).number, data, mac_of(data)))
 
     def delete(self, first: int, last: int) -> None:
         """Take events out."""
-        self.rows = [row for row in self.rows if not first <= row.number <= last]
+        self.rows = [row for row in self.rows if not first <= row[0] <= last]
 
     def replace(self, number: int, kind: str) -> None:
         """Another event in the place of `number`, with the header that was there."""
         old = self.event(number)
         given = {"boot": old.boot, "t_ms": old.t_ms, "unix_ms": old.unix_ms}
-        self._put(number, event_bytes(kind, number, shoe=old.shoe, round=old.round, **given))
+        self.put(number, event_bytes(kind, number, shoe=old.shoe, round=old.round, **given))
 
     def edit(self, number: int, **changed: Any) -> None:
-        """Change fields of a record, and its columns with it."""
-        old = self.event(number)
-        given = {"boot": old.boot, "t_ms": old.t_ms, "unix_ms": old.unix_ms}
-        given |= {"shoe": old.shoe, "round": old.round} | dict(old.fields) | changed
-        self._put(number, event_bytes(old.kind, number, **given))
+        """Change fields of a record."""
+        self.put(number, edited(self.event(number), **changed))
 
-    def tamper(self, number: int, **columns: Any) -> None:
-        """Change columns of a row only; the record is the column `data`."""
-        self.rows = [replace(row, **columns) if row.number == number else row for row in self.rows]
-
-    def _put(self, number: int, data: bytes) -> None:
-        self.rows = [row_of(self.unit, data) if row.number == number else row for row in self.rows]
+    def put(self, number: int, data: Any, mac: Any = None) -> None:
+        """Other bytes in the row `number`, and another MAC."""
+        self.rows = [
+            (row, data, own if mac is None else mac) if row == number else (row, record, own)
+            for row, record, own in self.rows
+        ]
 
 
-def row_of(unit: str, data: bytes) -> Row:
-    """The row that belongs to a record."""
-    event = parsed(data)
-    return Row(unit, event.number, event.kind, event.unix_ms, event.shoe, event.round, 0, data)
+def edited(old: wire.Event, **changed: Any) -> bytes:
+    """The record of an event with some fields changed."""
+    given = {"boot": old.boot, "t_ms": old.t_ms, "unix_ms": old.unix_ms}
+    given |= {"shoe": old.shoe, "round": old.round} | dict(old.fields) | changed
+    return event_bytes(old.kind, given.pop("number", old.number), **given)

@@ -1,5 +1,6 @@
 """A naive shoe, a bad line and odd ports, against which the host's end of the link is held."""
 
+import hashlib
 import os
 import random
 import select
@@ -10,9 +11,26 @@ import tty
 from collections.abc import Callable
 
 from protocol import VERSION, messages
+from protocol.events import MAC_SIZE
 from protocol.frame import FrameReader
 from sabot import wire
+from sabot.session import Record
 from tests.helpers import event_bytes, framed
+
+
+def mac_of(data: bytes) -> bytes:
+    """A MAC in no chain, for whoever only carries and keeps it."""
+    return hashlib.sha256(data).digest()[:MAC_SIZE]
+
+
+def recorded(data: bytes) -> Record:
+    """An event as a session gives it, by its bytes."""
+    return Record(wire.parse_event(data), data, mac_of(data))
+
+
+def naive_event(number: int) -> bytes:
+    """The event that a naive shoe records under a number."""
+    return event_bytes("identified", number, t_ms=7 * number, round=number // 50)
 
 
 class Line:
@@ -49,14 +67,21 @@ class Line:
 
 
 class NaiveShoe:
-    """Sends what is not acknowledged, again and again; holds at most `room` events."""
+    """Sends what is not acknowledged, again and again; holds at most `room` events.
 
-    def __init__(self, first: int, room: int = 10_000) -> None:
+    With `forgets` it holds nothing that is acknowledged but the last: whoever acknowledges what
+    he cannot keep never sees it again.
+    """
+
+    def __init__(self, first: int, room: int = 10_000, *, forgets: bool = False) -> None:
         self.held: dict[int, bytes] = {}
         self.given_up: set[int] = set()
         self.next_number = first
         self.unit, self.boot = "U1", 0
+        self.acknowledged = 0
+        """The highest number that any host has called durable."""
         self._room = room
+        self._forgets = forgets
         self._acked: int | None = None
         self._attached = False
         self._frames = FrameReader()
@@ -71,7 +96,7 @@ class NaiveShoe:
     def record(self, count: int) -> None:
         for _ in range(count):
             number = self.next_number
-            self.held[number] = event_bytes("identified", number, t_ms=7 * number)
+            self.held[number] = naive_event(number)
             self.next_number += 1
             if len(self.held) > self._room:
                 oldest = self.first_held
@@ -80,7 +105,9 @@ class NaiveShoe:
                     self.given_up.add(oldest)
 
     def answer(self, message: wire.Message) -> list[bytes]:
-        """Frames that answer a command: it knows none."""
+        """Frames that answer a command: it knows one, and does nothing about it."""
+        if message.shape is messages.SET_CLOCK:
+            return [framed(messages.REPLY, id=message["id"])]
         return []
 
     def step(self, data: bytes, now_s: float) -> list[bytes]:
@@ -92,7 +119,7 @@ class NaiveShoe:
             except wire.WireError:
                 continue
             if message.shape is messages.HELLO:
-                self._attached, self._acked = True, None
+                self._attached, self._acked, self._sent = True, None, 0
                 numbers = {"first_held": self.first_held, "last_held": self.next_number - 1}
                 own = {"session": message["session"], "unit": self.unit, "boot": self.boot}
                 out.append(framed(messages.WELCOME, protocol=VERSION, **own, **numbers))
@@ -101,6 +128,7 @@ class NaiveShoe:
             elif message.shape is messages.ACK and self._attached:
                 again = message["number"] == self._acked
                 self._acked = max(message["number"], self._acked or 0)
+                self._let_go(message["number"])
                 self._sent = self._acked if again else max(self._acked, self._sent)
             else:
                 out += self.answer(message)
@@ -114,9 +142,20 @@ class NaiveShoe:
             last = min(max(self._acked, self.first_held - 1) + 48, self.next_number - 1)
             for number in range(self._sent + 1, last + 1):
                 if number in self.held:
-                    out.append(framed(messages.EVENT, record=self.held[number]))
+                    out.append(event_frame(self.held[number]))
             self._sent = max(last, self._sent)
         return out
+
+    def _let_go(self, acknowledged: int) -> None:
+        self.acknowledged = max(acknowledged, self.acknowledged)
+        if self._forgets:
+            last = min(self.acknowledged, self.next_number - 1)
+            self.held = {number: data for number, data in self.held.items() if number >= last}
+
+
+def event_frame(data: bytes) -> bytes:
+    """The frame that carries an event."""
+    return framed(messages.EVENT, record=data, mac=mac_of(data))
 
 
 class Answering:

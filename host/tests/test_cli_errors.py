@@ -98,7 +98,7 @@ def test_a_database_that_is_newer(tmp_path: Path, command: str) -> None:
     with closing(sqlite3.connect(tmp_path / "new", isolation_level=None)) as connection:
         connection.execute("UPDATE about SET value = 7 WHERE name = 'version'")
     line = error_line_here(tmp_path, *command.split(), "--db", "new", code=8)
-    assert line.startswith("new: a log of version 7, this sabot knows 1; update sabot")
+    assert line.startswith("new: a log of version 7, this sabot knows 2; update sabot")
 
 
 def test_a_database_where_there_is_no_folder(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_damaged_record_is_told_and_not_shown(tmp_path: Path, command: str) ->
     with Store(tmp_path / "log", create=True) as store:
         store.append("U1", stored(event_bytes("betting_open", n) for n in (1, 2, 3)))
     with closing(sqlite3.connect(tmp_path / "log", isolation_level=None)) as connection:
-        connection.execute("UPDATE events SET record = x'00' WHERE number = 2")
+        connection.execute("UPDATE records SET record = x'00' WHERE number = 2")
     done = CliRunner().invoke(app, [*command.split(), "--db", str(tmp_path / "log")])
     assert isinstance(done.exception, DatabaseUnusable)
     said = str(done.exception)
@@ -146,7 +146,7 @@ def test_a_damaged_record_is_told_and_not_shown(tmp_path: Path, command: str) ->
         ("capture U1 --all", "--all"),
         ("shuffle", "shuffle"),
         ("verify --nonsense", "--nonsense"),
-        ("verify more", "more"),
+        ("verify more more", "more"),
     ],
 )
 def test_wrong_usage(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from firmware.dealing import KEY
 from protocol import words
 from sabot.rounds import Rounds, rounds_of, time_text
 from tests.helpers import FirmwareLog, event_of, parsed
@@ -93,12 +94,26 @@ def test_a_round_keeps_its_events_and_times() -> None:
     assert json.loads(json.dumps(ended.as_json())) == ended.as_json()
 
 
-@pytest.mark.parametrize("kind", ["boot", "shoe_ended"])
-def test_a_round_cut_off_by_a_restart_is_void(kind: str) -> None:
+def test_a_round_goes_on_over_a_restart() -> None:
+    log = FirmwareLog().load().draw("AS", "2C", "9S", "KC").power_on().draw("KD").power_on()
+    assert folded(log.draw("7D")) == [round_(1, "9S KD", "KC 7D", 9, 7, "player", True)]
+
+
+@pytest.mark.parametrize("decided", ["!drawn_again", "!KD"])
+def test_a_card_that_passed_when_the_power_went_is_in_a_hand_once(decided: str) -> None:
+    log = FirmwareLog().load().draw("AS", "2C", "9S", "KC").power_on(passing=True)
+    log.draw(decided, *(["KD"] if decided == "!drawn_again" else []), "7D")
+    by_hand = "" if decided == "!drawn_again" else "KD"
+    wanted = round_(1, "9S KD", "KC 7D", 9, 7, "player", True, by_hand=by_hand)
+    assert folded(log) == [wanted]
+
+
+def test_a_round_that_a_shoe_of_cards_ended_in_is_void() -> None:
+    """As firmware up to protocol version 2 ended it after a restart."""
     fold = Rounds("U1")
     fold.add(event_of("betting_open", 1, round=2))
     fold.add(event_of("card", 2, round=2, card="KS", position="player_1"))
-    ended = fold.add(event_of(kind, 3, round=0))
+    ended = fold.add(event_of("shoe_ended", 3, round=0))
     assert ended is not None and fold.open is None
     assert (ended.void, ended.winner, ended.player) == ("restart", None, ["KS"])
 
@@ -115,8 +130,9 @@ def test_a_void_round_has_a_reason_and_no_winner(reason: str) -> None:
 def test_voids_of_the_firmware() -> None:
     log = FirmwareLog().load().draw("AS", "2C")
     log.draw("KS", "7H", "blank", "!void", "next", "9S")
-    log.power_on()
-    assert folded(log) == [void(1, "KS", "7H", "unreadable"), void(2, "9S", "", "restart")]
+    log.power_on().act(log.dealing.switched(KEY, True))
+    log.act(log.dealing.pressed(words.BUTTONS.index("void")))
+    assert folded(log) == [void(1, "KS", "7H", "unreadable"), void(2, "9S", "", "supervisor")]
 
 
 def test_cards_outside_of_hands_are_in_no_hand() -> None:

@@ -5,7 +5,8 @@ import itertools
 import pytest
 
 from firmware import rules as firmware_rules
-from firmware.dealing import BANKER, BETTING, BETWEEN, DEALING, LID, PLAYER, TIE, Dealing
+from firmware.dealing import BETTING, BETWEEN, DEALING, LID, Dealing
+from firmware.draws import BANKER, PLAYER, TIE
 from protocol import cards, events, games, words
 from sabot import rules
 

@@ -12,7 +12,8 @@ from sabot import wire
 from sabot.errors import WrongVersion
 from sabot.session import ASK_PAUSE_S, Record, Session
 from tests.helpers import event_bytes, framed
-from tests.naive_shoe import Line, NaiveShoe
+from tests.naive_shoe import Line, NaiveShoe, mac_of
+from tests.naive_shoe import event_frame as frame_of_event
 
 SESSION = 77
 STEP_S = 0.005
@@ -108,6 +109,7 @@ def test_every_event_comes_once_and_in_order(
     simulate(rng, shoe, host, trouble, lambda: host.durable >= 800, more)
     assert [record.event.number for record in host.got] == wanted
     assert [record.data for record in host.got] == [shoe.held[number] for number in wanted]
+    assert [record.mac for record in host.got] == [mac_of(record.data) for record in host.got]
 
 
 @pytest.mark.parametrize("trouble", [0.0, 0.2])
@@ -152,7 +154,7 @@ def attached(first_held: int = 1, last_held: int = 0) -> Session:
 
 
 def event_frame(number: int) -> bytes:
-    return framed(messages.EVENT, record=event_bytes("identified", number))
+    return frame_of_event(event_bytes("identified", number))
 
 
 def numbers_in(session: Session, data: bytes, now_s: float = 0.0) -> list[int]:
@@ -244,12 +246,24 @@ def test_what_came_too_early_is_handed_out_in_its_turn() -> None:
         event_frame(3),  # one was left out
         event_frame(1)[:-3] + b"\0",  # damage
         b"\1" * 5000 + b"\0",  # longer than any frame
-        framed(messages.EVENT, record=b"\xff"),  # an event that is none
+        frame_of_event(b"\xff"),  # an event that is none
+        framed(messages.EVENT, record=event_bytes("identified", 1), mac=bytes(15)),
+        framed(messages.EVENT, record=event_bytes("identified", 1), mac=bytes(17)),
         framed(messages.HEARTBEAT, first_held=1, last_held=4),  # more is held than came
         framed(messages.PROBLEM, count=1),  # the shoe lost something of ours
         wire.frame_of(Shape(99, "unknown", ())),
     ],
-    ids=["left out", "damaged", "oversize", "no event", "held", "problem", "no message"],
+    ids=[
+        "left out",
+        "damaged",
+        "oversize",
+        "no event",
+        "short mac",
+        "long mac",
+        "held",
+        "problem",
+        "no message",
+    ],
 )
 def test_what_is_missing_is_asked_for_once_and_not_too_often(trouble: bytes) -> None:
     session = attached(last_held=4)
@@ -268,6 +282,24 @@ def test_what_is_missing_is_asked_for_once_and_not_too_often(trouble: bytes) -> 
     assert acks_in(session.out) == [0]
     session.ask_for_missing(20.0 + 1.5 * ASK_PAUSE_S)
     assert acks_in(session.out) == [0]
+
+
+def test_an_event_whose_mac_has_another_length_is_not_handed_out() -> None:
+    session = attached(last_held=2)
+    session.begin(1)
+    bad = framed(messages.EVENT, record=event_bytes("identified", 1), mac=bytes(12))
+    assert numbers_in(session, bad + event_frame(2)) == []
+    session.acknowledge()
+    assert set(acks_in(session.out)) == {0}
+    assert numbers_in(session, event_frame(1)) == [1, 2]
+
+
+def test_a_shoe_that_gives_up_very_many_numbers_at_once_is_followed_at_once() -> None:
+    session = attached(last_held=5)
+    session.begin(1)
+    last = (1 << 63) - 1
+    session.feed(framed(messages.HEARTBEAT, first_held=last, last_held=last), 0.0)
+    assert numbers_in(session, event_frame(last)) == [last]
 
 
 def test_another_version_is_told_with_both_versions_and_what_to_do() -> None:

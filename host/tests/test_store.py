@@ -1,8 +1,12 @@
-"""The log database: what is stored, exactly once, and every file that it must not touch."""
+"""The log database: what is stored, exactly once, and every file that it must not touch.
+
+What is in the file is read and changed without any of our code, with SQL.
+"""
 
 import itertools
 import json
 import os
+import random
 import sqlite3
 import subprocess
 import sys
@@ -10,28 +14,71 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sabot import store as store_module
 from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
 from sabot.session import Record
-from sabot.store import Filter, Store
-from tests.helpers import event_bytes, stored
+from sabot.store import DatabaseLocked, Filter, Row, Store
+from tests.helpers import event_bytes
+from tests.naive_shoe import recorded
 
 NOBODY = 65534
+LEAF = 10  # first byte of a page at the end of a tree whose keys are all there is
+
+
+@pytest.fixture
+def good_store(tmp_path: Path) -> Iterator[Store]:
+    """A log database with some hundred events of unit U1."""
+    with Store(tmp_path / "good.sqlite", create=True) as store:
+        store.append("U1", varied(500))
+        yield store
 
 
 def some(first: int, last: int, **given: int) -> list[Record]:
-    return stored(event_bytes("identified", number, **given) for number in range(first, last + 1))
+    return [recorded(event_bytes("identified", n, **given)) for n in range(first, last + 1)]
 
 
-def bytes_in(path: Path, unit: str = "U1") -> list[bytes]:
-    """The records of a unit, read without any of our code."""
+def varied(last: int) -> list[Record]:
+    """Events of several kinds, shoes and rounds, some of them without a time."""
+    kinds = ("betting_open", "card", "decision", "lock", "lid")
+    return [
+        recorded(
+            event_bytes(
+                kinds[n % len(kinds)],
+                n,
+                shoe=n // 200,
+                round=n // 20 % 10,
+                unix_ms=None if n % 7 == 0 else 1_795_000_000_000 + 10 * n,
+            )
+        )
+        for n in range(1, last + 1)
+    ]
+
+
+def sql(path: Path, statement: str, *given: object) -> list[tuple[object, ...]]:
+    """What the database library itself says."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        query = "SELECT record FROM events WHERE unit = ? ORDER BY number"
-        return [row[0] for row in connection.execute(query, (unit,))]
+        return connection.execute(statement, given).fetchall()
+
+
+def contents_in(path: Path, unit: str = "U1") -> list[tuple[bytes, bytes]]:
+    """Record and MAC of the events of a unit."""
+    query = "SELECT record, mac FROM records, units WHERE id = records.unit AND units.unit = ?"
+    return sql(path, query + " ORDER BY number", unit)  # type: ignore[return-value]
+
+
+def contents(records: list[Record]) -> list[tuple[bytes, bytes]]:
+    return [(record.data, record.mac) for record in records]
+
+
+def derived_in(path: Path) -> list[tuple[object, ...]]:
+    """All that is derived, as it stands in the file."""
+    return sql(path, "SELECT * FROM events ORDER BY unit, number")
 
 
 def error_of(call: Callable[[], object]) -> SabotError:
@@ -72,14 +119,16 @@ def open_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def test_what_was_appended_is_there_byte_for_byte(tmp_path: Path, good_log: list[bytes]) -> None:
-    path = tmp_path / "log.sqlite"
+def test_what_was_appended_is_there_byte_for_byte(tmp_path: Path) -> None:
+    path, log = tmp_path / "log.sqlite", varied(1000)
     with Store(path, create=True) as store:
-        for at in range(0, len(good_log), 100):
-            store.append("U1", stored(good_log[at : at + 100]))
-        assert store.last_number("U1") == len(good_log)
+        for at in range(0, len(log), 99):
+            store.append("U1", log[at : at + 99])
+        assert store.last_number("U1") == store.count() == len(log)
         assert store.units() == ["U1"]
-    assert bytes_in(path) == good_log
+        assert list(store.raw("U1")) == [(n, r.data, r.mac) for n, r in enumerate(log, 1)]
+        assert [(row.data, row.mac) for row in store.rows()] == contents(log)
+    assert contents_in(path) == contents(log)
 
 
 def test_an_event_is_stored_exactly_once(tmp_path: Path) -> None:
@@ -91,8 +140,8 @@ def test_an_event_is_stored_exactly_once(tmp_path: Path) -> None:
         store.append("U1", some(5, 15))
         assert list(store.rows())[:10] == first  # its time of receipt stays as well
         store.append("U1", some(20, 20) + some(3, 3) + some(16, 16))
-    expected = [record.data for record in some(1, 16) + some(20, 20)]
-    assert bytes_in(path) == expected
+        store.append("U1", [])
+    assert contents_in(path) == contents(some(1, 16) + some(20, 20))
 
 
 def test_an_event_twice_in_one_batch_is_stored_once(tmp_path: Path) -> None:
@@ -101,16 +150,21 @@ def test_an_event_twice_in_one_batch_is_stored_once(tmp_path: Path) -> None:
         assert [row.number for row in store.rows()] == [1, 2, 3]
 
 
-def test_the_same_number_with_other_bytes_stops_the_whole_batch(tmp_path: Path) -> None:
+@pytest.mark.parametrize("what", ["contents", "MAC"])
+def test_the_same_number_with_other_bytes_or_mac_stops_the_whole_batch(
+    tmp_path: Path, what: str
+) -> None:
     path = tmp_path / "log.sqlite"
+    (same,) = some(3, 3)
+    other = some(3, 3, t_ms=999) if what == "contents" else [replace(same, mac=bytes(16))]
     with Store(path, create=True) as store:
         store.append("U1", some(1, 5))
-        other = some(3, 3, t_ms=999)
         batch = [*some(6, 7), *other, *some(8, 9)]
         error = error_of(lambda: store.append("U1", batch))
         assert isinstance(error, HistoryDiffers)
         assert all(word in str(error) for word in ("U1", "event 3", str(path), "another database"))
-        assert bytes_in(path) == [record.data for record in some(1, 5)]
+        assert f"with other {what}" in str(error)
+        assert contents_in(path) == contents(some(1, 5))
         store.append("U2", other)  # another unit's event 3 is another event
         store.append("U1", some(6, 9))
         assert store.last_number("U1") == 9
@@ -120,7 +174,40 @@ def test_two_different_events_under_one_number_in_one_batch_store_nothing(tmp_pa
     with Store(tmp_path / "log.sqlite", create=True) as store:
         with pytest.raises(HistoryDiffers):
             store.append("U1", some(1, 2) + some(2, 2, t_ms=999))
-        assert store.last_number("U1") == 0
+        assert store.last_number("U1") == 0 and store.units() == []
+        store.append("U1", some(1, 2))  # the unit itself was not stored either
+        assert store.last_number("U1") == 2
+
+
+def test_a_number_that_no_column_holds_is_told(tmp_path: Path) -> None:
+    with Store(tmp_path / "log.sqlite", create=True) as store:
+        error = error_of(lambda: store.append("U1", some(1 << 63, 1 << 63)))
+        assert isinstance(error, DatabaseUnusable) and "too large" in str(error)
+        store.append("U1", some((1 << 63) - 1, (1 << 63) - 1, unix_ms=(1 << 64) - 1))
+        (row,) = store.rows()
+        assert (row.number, row.unix_ms) == ((1 << 63) - 1, (1 << 63) - 1)
+
+
+def test_what_is_stored_is_on_the_disk_before_append_returns(tmp_path: Path) -> None:
+    """A killed process shows nothing of it; what can be held is that SQLite is asked to."""
+    asked: list[str] = []
+    connect = sqlite3.connect
+
+    def watched(*given: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*given, **options)
+        connection.set_trace_callback(asked.append)
+        return connection
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite3, "connect", watched)
+        with Store(tmp_path / "log.sqlite", create=True) as store:
+            assert "PRAGMA synchronous=FULL" in asked
+            assert "PRAGMA journal_mode=WAL" in asked
+            asked.clear()
+            store.append("U1", some(1, 3))
+            assert (asked[0], asked[-1]) == ("BEGIN IMMEDIATE", "COMMIT")
+            assert not any("INTO events" in statement for statement in asked)
+    assert not any("synchronous" in statement for statement in asked)
 
 
 def test_units_do_not_mix(tmp_path: Path) -> None:
@@ -149,8 +236,9 @@ def test_units_do_not_mix(tmp_path: Path) -> None:
         Filter("U2", 2, 2, ("key",), 1000, 2000),
     ],
 )
+@pytest.mark.parametrize("derived", [0, 31, 54])
 def test_a_filter_lets_through_what_a_list_comprehension_does(
-    tmp_path: Path, wanted: Filter
+    tmp_path: Path, wanted: Filter, derived: int
 ) -> None:
     with Store(tmp_path / "log.sqlite", create=True) as store:
         kinds, times = ("lid", "key", "identified"), (None, 0, 999, 1000, 1999, 2000)
@@ -160,13 +248,17 @@ def test_a_filter_lets_through_what_a_list_comprehension_does(
             for number, (kind, unix_ms, (shoe, round_)) in enumerate(each, 1)
         ]
         for unit in ("U2", "U1"):
-            store.append(unit, stored(log))
+            store.append(unit, [recorded(data) for data in log[:derived]])
+        store.derive()
+        for unit in ("U1", "U2"):
+            store.append(unit, [recorded(data) for data in log[derived:]])
         rows = [row for row in store.rows() if _let_through(wanted, row)]
         assert list(store.rows(wanted)) == rows
         assert len(rows) in (108, 54, 0, 36, 18, 1) or wanted.kinds or wanted.to_unix_ms
+        assert len(derived_in(store.path)) == 2 * derived
 
 
-def _let_through(wanted: Filter, row: store_module.Row) -> bool:
+def _let_through(wanted: Filter, row: Row) -> bool:
     """The filter, in other words; a row without a time is in no span of time."""
     if wanted.unit not in (None, row.unit) or wanted.shoe not in (None, row.shoe):
         return False
@@ -184,7 +276,7 @@ def _let_through(wanted: Filter, row: store_module.Row) -> bool:
 def test_any_file_name_will_do(tmp_path: Path, name: str) -> None:
     with Store(tmp_path / name, create=True) as store:
         store.append("U1", some(1, 1))
-    assert bytes_in(tmp_path / name) == [some(1, 1)[0].data]
+    assert contents_in(tmp_path / name) == contents(some(1, 1))
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [name]
 
 
@@ -193,37 +285,60 @@ def _text(path: Path) -> None:
 
 
 def _other_database(path: Path) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("CREATE TABLE customers (name TEXT)")
+    sql(path, "CREATE TABLE customers (name TEXT)")
 
 
 def _other_database_with_an_about(path: Path) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("CREATE TABLE about (author TEXT)")
+    sql(path, "CREATE TABLE about (author TEXT)")
+
+
+def _log(path: Path) -> None:
+    with Store(path, create=True) as store:
+        store.append("U1", varied(2000))
 
 
 def _other_format(path: Path) -> None:
-    Store(path, create=True).close()
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    _log(path)
+    sql(path, "PRAGMA journal_mode=DELETE")
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE about SET value = 'wine-cellar' WHERE name = 'format'")
 
 
-def _newer(path: Path) -> None:
-    Store(path, create=True).close()
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("UPDATE about SET value = '2' WHERE name = 'version'")
+def _version(version: str) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        _log(path)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE about SET value = ? WHERE name = 'version'", (version,))
+
+    return make
+
+
+def _damaged_header(path: Path) -> None:
+    _log(path)
+    with path.open("r+b") as file:
+        file.write(bytes(100))
+
+
+def _damaged_page_size(path: Path) -> None:
+    _log(path)
+    with path.open("r+b") as file:
+        file.seek(16)
+        file.write(b"\xff\xff")
 
 
 @pytest.mark.parametrize("create", [True, False])
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (_text, "not a Sabot log"),
-        (_other_database, "not a Sabot log"),
-        (_other_database_with_an_about, "not a Sabot log"),
-        (_other_format, "not a Sabot log"),
-        (_newer, "version 2, this sabot knows 1"),
-        (Path.mkdir, "cannot be"),
+        (_text, "not a Sabot log; name another file"),
+        (_other_database, "a database, but not a Sabot log; name another file"),
+        (_other_database_with_an_about, "a database, but not a Sabot log; name another file"),
+        (_other_format, "a database, but not a Sabot log; name another file"),
+        (_version("3"), "a log of version 3, this sabot knows 2; update sabot"),
+        (_version("1"), "a log of version 1, this sabot knows 2; read it with the sabot that"),
+        (_damaged_header, "damaged at its beginning; keep it, and log to another file"),
+        (_damaged_page_size, "damaged at its beginning; keep it, and log to another file"),
+        (Path.mkdir, "a folder; name a file"),
     ],
 )
 def test_what_is_not_ours_is_named_and_left_alone(
@@ -234,9 +349,62 @@ def test_what_is_not_ours_is_named_and_left_alone(
     before = path.read_bytes() if path.is_file() else b""
     error = error_of(lambda: Store(path, create=create))
     assert isinstance(error, DatabaseUnusable)
-    assert str(error).startswith(f"{path}: ") and said in str(error)
+    assert str(error).startswith(f"{path}: {said}")
     assert (path.read_bytes() if path.is_file() else b"") == before
     assert {each.name for each in tmp_path.iterdir()} <= {"run", "thing", "thing-wal", "thing-shm"}
+
+
+def test_a_log_of_version_1_is_recognised_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE about (name TEXT NOT NULL, value TEXT NOT NULL)")
+        connection.execute("CREATE TABLE events (unit TEXT, number INTEGER, record BLOB)")
+        about = [("format", "sabot-log"), ("version", "1")]
+        connection.executemany("INSERT INTO about VALUES (?, ?)", about)
+    for create in (True, False):
+        error = error_of(lambda: Store(path, create=create))  # noqa: B023
+        assert "a log of version 1" in str(error) and "another file with --db" in str(error)
+
+
+def test_an_empty_file_is_no_log_until_one_is_made_there(tmp_path: Path) -> None:
+    path = tmp_path / "log.sqlite"
+    path.touch()
+    error = error_of(lambda: Store(path))
+    assert str(error) == f"{path}: an empty file, no log yet; `sabot log` makes one"
+    with Store(path, create=True) as store:
+        store.append("U1", some(1, 1))
+    assert contents_in(path) == contents(some(1, 1))
+
+
+def test_a_page_damaged_in_the_middle_is_told_and_the_rest_can_be_read(
+    tmp_path: Path, rng: random.Random
+) -> None:
+    path = tmp_path / "log.sqlite"
+    with Store(path, create=True) as store:
+        for first in range(1, 20_000, 500):
+            store.append("U1", some(first, first + 499))
+    page = sql(path, "PRAGMA page_size")[0][0]
+    assert isinstance(page, int)
+    data = bytearray(path.read_bytes())
+    begin = event_bytes("identified", 1)[:2]  # a record's
+    leaves = [
+        at for at in range(0, len(data), page) if data[at] == LEAF and begin in data[at : at + page]
+    ]
+    at = rng.choice(leaves[10:-10])
+    data[at : at + page] = rng.randbytes(page)
+    path.write_bytes(data)
+    with Store(path) as store:
+        read = []
+        with pytest.raises(DatabaseUnusable) as raised:
+            for number, record, mac in store.raw("U1"):
+                read.append((record, mac))
+                assert number == len(read)
+        said = str(raised.value)
+        assert said.startswith(f"{path}: damaged (") and "keep it" in said and "\n" not in said
+        assert read == contents(some(1, len(read))) and read
+        behind = list(store.raw("U1", len(read) + 200))
+        assert behind[-1][0] == 20_000
 
 
 def test_reading_makes_no_database(tmp_path: Path) -> None:
@@ -264,7 +432,7 @@ def test_a_file_that_may_not_be_written(open_folder: Path) -> None:
     assert as_nobody(lambda: Store(open_folder / "new.sqlite", create=True)).startswith(
         f"DatabaseUnusable: {open_folder}/new.sqlite: cannot be opened; does the folder exist"
     )
-    assert bytes_in(path) == [some(1, 1)[0].data]
+    assert contents_in(path) == contents(some(1, 1))
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="root alone can become somebody else")
@@ -313,8 +481,10 @@ def test_a_lock_held_for_too_long_is_an_error(
     with Store(good_store.path) as reader:
         assert reader.last_number("U1") > 0  # a reader is not held up
     error = error_of(lambda: Store(good_store.path, create=True))
-    assert isinstance(error, DatabaseUnusable)
+    assert isinstance(error, DatabaseLocked)
     assert "locked by another program" in str(error) and "stop that" in str(error)
+    error = error_of(lambda: Store(good_store.path).rebuild())
+    assert isinstance(error, DatabaseLocked)
 
 
 def test_whoever_reads_does_not_hold_up_the_log(

@@ -13,14 +13,17 @@ from pathlib import Path
 import pytest
 
 from sabot.store import Store
-from tests.helpers import event_bytes, stored
+from tests.helpers import event_bytes
+from tests.killed_logger import Kills
+from tests.naive_shoe import recorded
 
 _APPEND = """
 import resource, signal, sys
 from pathlib import Path
 from sabot.errors import DiskFull
 from sabot.store import Store
-from tests.helpers import event_bytes, stored
+from tests.helpers import event_bytes
+from tests.naive_shoe import recorded
 
 path, most_bytes = Path(sys.argv[1]), int(sys.argv[2])
 if most_bytes:
@@ -31,7 +34,7 @@ try:
         number = store.last_number("U1")
         while number < 100_000:
             batch = [event_bytes("identified", number + i) for i in (1, 2, 3)]
-            store.append("U1", stored(batch))
+            store.append("U1", [recorded(data) for data in batch])
             number += 3
             print(number, flush=True)
 except DiskFull as error:
@@ -56,7 +59,8 @@ def assert_holds(path: Path, last: int) -> int:
     with Store(path) as store:
         rows = list(store.rows())
     assert [row.number for row in rows] == list(range(1, len(rows) + 1))
-    assert all(row.data == event_bytes("identified", row.number) for row in rows)
+    wanted = [recorded(event_bytes("identified", row.number)) for row in rows]
+    assert [(row.data, row.mac) for row in rows] == [(each.data, each.mac) for each in wanted]
     assert len(rows) >= last and len(rows) % 3 == 0
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
@@ -75,7 +79,7 @@ def test_a_full_disk_is_told_and_all_before_it_is_kept(tmp_path: Path, most_byte
     kept = assert_holds(path, int(durable[-1]) if durable else 0)
     with Store(path, create=True) as store:  # room has been made
         first = store.last_number("U1") + 1
-        store.append("U1", stored(event_bytes("identified", first + i) for i in range(3)))
+        store.append("U1", [recorded(event_bytes("identified", first + i)) for i in range(3)])
     assert assert_holds(path, kept + 3) == kept + 3
 
 
@@ -99,3 +103,27 @@ def test_what_a_killed_process_called_durable_is_there(tmp_path: Path, rng: rand
         durable = max(int(line) for line in said if line)
         assert durable > held
         held = assert_holds(path, durable)
+
+
+def test_loggers_killed_at_any_moment_lose_and_double_nothing(
+    tmp_path: Path, rng: random.Random
+) -> None:
+    """A sample; `python -m tests.killed_logger` kills hundreds."""
+    with Kills(tmp_path, rng) as kills:
+        for _ in range(40):
+            kills.kill()
+        kills.end()
+
+
+def test_two_processes_that_store_the_same_events_store_each_once(tmp_path: Path) -> None:
+    path = tmp_path / "log.sqlite"
+    Store(path, create=True).close()
+    children = [appending(path) for _ in range(2)]
+    said = []
+    for child in children:
+        assert child.stdout is not None
+        said += [int(child.stdout.readline()) for _ in range(15)]
+    for child in children:
+        child.kill()
+        said += [int(line) for line in child.communicate(timeout=30)[0].splitlines() if line]
+    assert_holds(path, max(said))

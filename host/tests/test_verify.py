@@ -1,7 +1,7 @@
-"""An adversary edits a good log, in every way; the verifier names what was done and where.
+"""An adversary edits a good log; by its events alone the verifier names what was done and where.
 
-The log is one whole shoe of cards, recorded by the firmware's own code. What an adversary does
-to bytes and columns is in test_verify_damage.py.
+The log is one whole shoe of cards, dealt by the firmware's own code, and verified without a key:
+what the audit chain finds is in test_adversary.py, damaged bytes in test_verify_damage.py.
 """
 
 import random
@@ -76,7 +76,7 @@ def test_any_deleted_event_is_missing(log: Forgery, rng: random.Random) -> None:
         forged.delete(number, number)
         expected = [(number, "missing")]
         if log.round_open_before(number):
-            expected.insert(0, (number + 1, "incomplete"))
+            expected.append((number + 1, "incomplete"))
         assert forged.found() == expected, log.event(number)
         assert f"events {number} to {number} are not" in forged.detail(number, "missing")
 
@@ -89,7 +89,7 @@ def test_any_deleted_range_is_missing(log: Forgery, rng: random.Random) -> None:
         forged.delete(first, last)
         expected = [(first, "missing")]
         if log.round_open_before(first):
-            expected.insert(0, (last + 1, "incomplete"))
+            expected.append((last + 1, "incomplete"))
         assert forged.found() == expected
         assert f"events {first} to {last} are not" in forged.detail(first, "missing")
 
@@ -216,7 +216,7 @@ def test_another_game_than_the_rounds_before_had_is_found(log: Forgery) -> None:
 
 def test_another_game_than_the_one_that_was_loaded_is_found() -> None:
     firmware = FirmwareLog()
-    firmware.recorder.record(events.GAME_LOADED, 0, 0, ("other", b"\2" * 32))
+    firmware.record(events.GAME_LOADED, 0, 0, ("other", b"\2" * 32))
     log = Forgery(firmware.load().draw("AS", "2C", "9S", "KC", "KD", "7D").records)
     result = log.all("result")[0]
     assert log.found() == [(result.number, "game")]
@@ -227,8 +227,7 @@ def test_another_game_than_the_one_that_was_loaded_is_found() -> None:
 def test_a_game_that_was_loaded_within_a_shoe_of_cards_is_found() -> None:
     firmware = FirmwareLog().load().draw("AS", "2C", "9S", "KC", "KD", "7D")
     sha256 = firmware.dealing.game.sha256
-    firmware.recorder.record(events.GAME_LOADED, 1, 1, ("mini", sha256))
-    firmware.collect()
+    firmware.record(events.GAME_LOADED, 1, 1, ("mini", sha256))
     log = Forgery(firmware.records)
     assert log.found() == [(log.all("game_loaded")[0].number, "game")]
 
@@ -442,7 +441,7 @@ def test_a_gap_that_the_shoe_declares_is_a_gap_and_no_missing_event(log: Forgery
     dealt = round_with(log, 2, 2)
     first, last = dealt[0].number, dealt[-1].number
     log.delete(first, last)
-    number = log.rows[-1].number + 1
+    number = len(log.events()) + last - first + 2
     log.append(event_bytes("gap", number, boot=2, first=first, last=last))
     assert log.found() == [(first, "gap")]
     assert "no host took them" in log.detail(first) and f"{first} to {last}" in log.detail(first)
@@ -464,9 +463,9 @@ def test_a_gap_of_which_nothing_is_missing_is_no_finding(log: Forgery) -> None:
     assert log.found() == []
 
 
-def test_what_cannot_be_found_without_a_signature_is_known(log: Forgery) -> None:
-    """The limits of records that are not chained or signed: an end cut off, the figures of a
-    pass, a card for another of the same value where the composition is cut off.
+def test_what_cannot_be_found_without_a_key_is_known(log: Forgery) -> None:
+    """The limits of the events alone: an end cut off, the figures of a pass, a card for another of
+    the same value where the composition is cut off.
     """
     counts = Counter(event.fields["card"] for event in log.all("card"))
     rare = next(card for card in range(cards.DECK_SIZE) if counts[card] < 8)
@@ -475,6 +474,76 @@ def test_what_cannot_be_found_without_a_signature_is_known(log: Forgery) -> None
     log.edit(victim.number, card=rare, speed_mm_s=1)
     log.delete(len(log.rows) - 5, len(log.rows))
     assert log.found() == []
+
+
+@pytest.mark.parametrize("after", range(13))
+def test_a_restart_anywhere_within_a_shoe_of_cards_is_no_finding(after: int) -> None:
+    """In the burning, in betting, in a round, between rounds: dealing goes on where it stood."""
+    hands = ("AS", "KH", "next", "7D", "7C", "TS", "2D", "next", "9H", "9D", "TC", "TD")
+    log = FirmwareLog().load().draw(*hands[:after]).power_on().draw(*hands[after:])
+    forged = ended_by_supervisor(log)
+    assert forged.found() == []
+    assert [event.fields["rounds"] for event in forged.all("shoe_ended")] == [2]
+    assert len(forged.all("boot")) == 2 and forged.summary.rounds == 2
+
+
+@pytest.mark.parametrize("decided", ["drawn_again", "7D", "void"])
+def test_a_card_that_passed_when_the_power_went_is_counted_as_decided(decided: str) -> None:
+    log = FirmwareLog().load().draw("AS", "KH", "next").power_on(passing=True)
+    log.draw(f"!{decided}")
+    forged = ended_by_supervisor(log)
+    assert forged.found() == []
+    (composed,) = forged.all("composition")
+    assert composed.fields["unread"] == (1 if decided == "void" else 0)
+    (lost,) = forged.all("unreadable")
+    forged.edit(lost.number, fault="foreign_set")
+    assert {kind for _, kind in forged.found()} == {"rules", "cards"}
+
+
+def test_a_game_that_was_loaded_holds_over_a_restart_within_a_shoe_of_cards(log: Forgery) -> None:
+    firmware = FirmwareLog().load().draw("AS", "2C", "9S", "KC", "KD", "7D", "next").power_on()
+    forged = Forgery(firmware.draw("9H", "KS", "KH", "7S").records)
+    assert forged.found() == []
+    forged.edit(forged.all("result")[1].number, game=b"\1" * 32)
+    assert forged.found() == [(forged.all("result")[1].number, "game")]
+
+
+def clock_notes(log: FirmwareLog) -> list[str]:
+    """What is noted about the clock of a log in which nothing is wrong."""
+    forged = Forgery(log.records)
+    assert forged.found() == []
+    return [note.detail for note in forged.summary.notes if note.kind == "clock"]
+
+
+def test_a_clock_that_was_set_back_or_ahead_by_years_is_noted_and_no_finding() -> None:
+    log = FirmwareLog()
+    unix_ms = (wire.parse_event(log.records[-1]).unix_ms or 0) + 1000
+    for by_ms, noted in (
+        (-100_000, None),
+        (500_000, None),
+        (-3_600_000, "back by 36"),
+        (86_400_000, None),
+        (400 * 86_400_000, "ahead by 399 days"),
+        (-400 * 86_400_000, "back by 345"),
+    ):
+        before = clock_notes(log)
+        unix_ms += by_ms
+        log.set_clock(unix_ms)
+        said = clock_notes(log)[len(before) :]
+        assert (noted is None) == (said == []), by_ms
+        assert noted is None or noted in said[0]
+
+
+def test_a_clock_that_starts_years_before_the_last_event_is_noted() -> None:
+    log = FirmwareLog().power_on(clock=False)
+    log.set_clock(86_400_000)  # the host believes in 1970
+    assert ["back by" in each and "1970-01-02" in each for each in clock_notes(log)] == [True]
+
+
+def test_rounds_without_a_time_of_day_are_noted() -> None:
+    log = FirmwareLog().power_on(clock=False).load()
+    log.draw("AS", "2C", "9S", "KC", "KD", "7D", "next", "9H", "KS", "KH", "7S")
+    assert clock_notes(log) == ["2 rounds have no time of day: no host had set the clock"]
 
 
 def irregular() -> FirmwareLog:

@@ -2,7 +2,7 @@
 
 import random
 
-from protocol import cbor
+from protocol import cbor, events
 from protocol.tests.helpers import (
     allocates,
     raised,
@@ -168,7 +168,7 @@ def _array_encoder(buf, items):
 
 
 def test_encoding_an_event_allocates_nothing():
-    buf = bytearray(160)
+    buf = bytearray(events.MAX_SIZE)
     for items in _events():
         assert not _encoding_allocates(buf, items), items
         assert not _encoding_allocates(buf, tuple(items)), items

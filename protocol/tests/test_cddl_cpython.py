@@ -26,7 +26,7 @@ _WRONG_TYPES: dict[str, tuple[Any, ...]] = {
     "uint": (-1, None, True, "1", bytes(200), {}, 1.0),
     "flag": (0, 1, None, "true"),
     "text": (0, None, True, b"", {}),
-    "bytes": (None, True, "", {}),
+    "bytes": (None, True, "a" * 500, {}),
 }
 
 
@@ -108,6 +108,33 @@ def test_golden_records_are_valid_events() -> None:
     assert records and all(_valid("event", record) for record in records)
 
 
+def test_the_golden_chain_is_of_valid_events_and_macs() -> None:
+    for case in vectors("chain")["records"]:
+        record, mac = bytes.fromhex(case["record"]), bytes.fromhex(case["mac"])
+        assert _valid("event", record), case["number"]
+        assert _valid("event-message", cbor2.dumps([messages.EVENT.number, record, mac]))
+
+
+@pytest.mark.parametrize(
+    ("shape", "field"),
+    [
+        (messages.EVENT, "mac"),
+        (events.BOOT, "chain"),
+        (events.GAP, "mac"),
+        (events.CHECKPOINT, "mac"),
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_a_mac_has_its_size_and_no_other(shape: Shape, field: str) -> None:
+    sample = _sample(shape)
+    fields = (events.HEADER[1:] if shape in events.KINDS else ()) + shape.fields
+    place = 1 + [name for name, _ in fields].index(field)
+    allowed = (0, events.MAC_SIZE) if shape is events.GAP else (events.MAC_SIZE,)
+    for size in (0, 1, events.MAC_SIZE - 1, events.MAC_SIZE, events.MAC_SIZE + 1, 32):
+        changed = [*sample[:place], bytes(size), *sample[place + 1 :]]
+        assert _valid(_rule(shape), cbor2.dumps(changed)) == (size in allowed), size
+
+
 def _spoiled(kind: str) -> tuple[Any, ...]:
     """Values that a field of type `kind` must not have."""
     name = kind.rstrip("?")
@@ -179,6 +206,7 @@ def test_sizes_are_those_of_the_code() -> None:
     assert f"protocol-version = {VERSION}\n" in _CDDL
     assert f"max_payload: {frame.MAX_PAYLOAD}\n" in _CDDL
     assert f"bstr .size (8..{events.MAX_SIZE})" in _CDDL
+    assert f"mac = bstr .size {events.MAC_SIZE} " in _CDDL
     assert f"bstr .size (4..{bench.MAX_SAMPLE_BYTES})" in _CDDL
     assert f"runs: bstr .size (1..{messages.MAX_RUN_BYTES})" in _CDDL
     assert f"counts: bstr .size {cards.DECK_SIZE}," in _CDDL

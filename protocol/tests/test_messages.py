@@ -1,7 +1,6 @@
 """Messages and events against the golden vectors, and the order in which they are defined."""
 
 from firmware.link import Link
-from firmware.outbox import Outbox
 from protocol import VERSION, bench, cards, cbor, events, frame, messages, schema, words
 from protocol.tests.helpers import raised, same, value_of, vectors
 
@@ -100,11 +99,14 @@ def test_every_kind_has_a_good_vector_and_bad_ones():
 
 def test_the_golden_event_messages_carry_events():
     good = _good(vectors("messages"))
-    records = [fields["record"] for name, fields, _ in good if name == "event"]
-    assert len(records) >= 3
-    for record in records:
+    carried = [(fields["record"], fields["mac"]) for name, fields, _ in good if name == "event"]
+    assert len(carried) >= 3
+    chained = {case["record"]: case["mac"] for case in vectors("chain")["records"]}
+    for record, mac in carried:
         _parse(record, events.KINDS, events.HEADER[1:])
-    assert min([len(record) for record in records]) < 24 < max([len(record) for record in records])
+        assert chained[record.hex()] == mac.hex() and len(mac) == events.MAC_SIZE
+    sizes = [len(record) for record, _ in carried]
+    assert min(sizes) < 24 and max(sizes) == events.MAX_SIZE
 
 
 def test_numbers_and_names_are_unique():
@@ -215,6 +217,8 @@ def _largest(kind, name):
         return bytes(32)
     if name == "counts":
         return bytes(cards.DECK_SIZE)
+    if name in ("mac", "chain"):
+        return bytes(events.MAC_SIZE)
     kind = kind[:-1] if kind[-1] == "?" else kind
     if kind == "uint":
         return (1 << 48) - 1 if name.endswith("_ms") else (1 << 32) - 1
@@ -230,7 +234,41 @@ def test_no_event_that_comes_up_is_longer_than_max_size():
         assert size <= events.MAX_SIZE, (shape.name, size)
 
 
+def test_the_largest_event_fits_a_message_with_its_mac():
+    message = [messages.EVENT.number, bytes(events.MAX_SIZE), bytes(events.MAC_SIZE)]
+    assert len(_encode(message)) <= frame.MAX_PAYLOAD
+
+
 # The shoe's own end of the link is held against the same vectors.
+
+
+class _Outbox:
+    """What a `Link` asks of the events held: one at most. Any number can be acknowledged."""
+
+    def __init__(self, record=b"", mac=b""):
+        self.record = record
+        self.mac = mac
+        self.acked = 0
+        self.first_held = 1
+        self.cursor_number = 1 if record else 2
+
+    def acknowledge(self, number):
+        self.acked = max(self.acked, number)
+        return True
+
+    stand_at = acknowledge
+
+    def rewind(self):
+        pass
+
+    def unacked(self):
+        return 0
+
+    def take(self):
+        if self.cursor_number > 1:
+            return None
+        self.cursor_number = 2
+        return self
 
 
 class _Device:
@@ -268,9 +306,7 @@ def _attached(link):
 def test_the_shoe_takes_good_messages_of_a_host_and_counts_all_others():
     for name, fields, data in _good(vectors("messages")):
         device = _Device()
-        link = Link(
-            Outbox(bytearray(100), _UINT_MAX + 1), device
-        )  # no `ack` is of what was never sent
+        link = Link(_Outbox(), device)
         assert _attached(link)
         link.feed(_frame_of(data), 10)
         known = [shape for shape in messages.TO_DEVICE if shape.name == name]
@@ -285,7 +321,7 @@ def test_the_shoe_drops_and_counts_every_bad_message():
     taken = []
     for why, data in _bad(vectors("messages")):
         device = _Device()
-        link = Link(Outbox(bytearray(100), _UINT_MAX + 1), device)
+        link = Link(_Outbox(), device)
         link.feed(_frame_of(data), 0)
         alone = link.dropped == 1 and not link.attached
         assert _attached(link)
@@ -297,12 +333,11 @@ def test_the_shoe_drops_and_counts_every_bad_message():
 
 def test_the_shoe_sends_every_event_as_a_deterministic_message():
     wrong = []
+    mac = bytes(range(events.MAC_SIZE))
     for name, _, record in _good(vectors("events")):
-        outbox = Outbox(bytearray(1000), 1)
-        outbox.put(memoryview(bytearray(record)), len(record))
-        link = Link(outbox, _Device())
+        link = Link(_Outbox(memoryview(record), memoryview(mac)), _Device())
         assert _attached(link)
         sent = frame.FrameReader().feed(bytes(memoryview(link.out)[: link.fill(0)]))
-        if sent[-1] != _encode([messages.EVENT.number, record]):
+        if sent[-1] != _encode([messages.EVENT.number, record, mac]):
             wrong.append((name, len(record), sent[-1].hex()))
     assert not wrong, wrong

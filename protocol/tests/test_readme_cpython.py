@@ -2,6 +2,8 @@
 
 import ast
 import binascii
+import hashlib
+import hmac
 import re
 from pathlib import Path
 from typing import Any
@@ -68,9 +70,60 @@ def test_hex_of_each_layer_is_right(block: str) -> None:
 def test_there_is_hex_of_a_message_and_an_event() -> None:
     ack, card, event = [_value(_hex_block(block)["value"]) for block in _blocks("hex")]
     assert ack[0] == messages.ACK.number and card[0] == events.CARD.number
-    assert event == [messages.EVENT.number, cbor2.dumps(card, canonical=True)]
-    golden = {case["hex"] for case in vectors("events")["good"]}
-    assert event[1].hex() in golden
+    number, record, mac = event
+    assert number == messages.EVENT.number and record == cbor2.dumps(card, canonical=True)
+    golden = {case["record"]: case["mac"] for case in vectors("chain")["records"]}
+    assert golden[record.hex()] == mac.hex()
+
+
+def test_the_example_of_the_audit_chain_is_right_and_of_the_event_above() -> None:
+    (block,) = _blocks("chain")
+    given = {name: bytes.fromhex(octets) for name, octets in _hex_block(block).items()}
+    secrets = [given["S_0"]]
+    while len(secrets) < 4:
+        secrets.append(hashlib.sha256(b"sabot next" + secrets[-1]).digest())
+    key = hashlib.sha256(b"sabot mac" + secrets[3]).digest()
+    _, card, event = [_value(_hex_block(block)["value"]) for block in _blocks("hex")]
+    assert card[1] == 15 and card[1] // 4 == 3
+    records = {case["number"]: case for case in vectors("chain")["records"]}
+    assert given == {
+        "S_0": bytes.fromhex(vectors("chain")["first_key"]),
+        "T_0": hashlib.sha256(b"sabot chain" + secrets[0]).digest()[: events.MAC_SIZE],
+        "S_1": secrets[1],
+        "S_2": secrets[2],
+        "S_3": secrets[3],
+        "M_3": key,
+        "T_14": bytes.fromhex(records[14]["mac"]),
+        "record_15": event[1],
+        "T_15": event[2],
+    }
+    assert event[2] == hmac.digest(key, given["T_14"] + event[1], "sha256")[: events.MAC_SIZE]
+
+
+def test_the_audit_chain_is_defined_with_its_figures() -> None:
+    text = _section("Audit chain")
+    labels = re.findall(r'SHA-256\("([a-z ]+)" \+ ', text)
+    assert labels == ["sabot next", "sabot mac", "sabot chain"]
+    assert text.count(f"first {events.MAC_SIZE} bytes |") == 2
+    records = vectors("chain")["epoch_records"]
+    assert f"n // {records} " in text and f"every {records} events" in text
+    assert f"at most the {records} recorded" in text
+
+
+@pytest.mark.parametrize("listed", [words.GAP_REASONS, words.JOURNAL_FAULTS], ids=str)
+def test_every_reason_of_a_gap_and_every_fault_of_the_journal_is_explained(
+    listed: tuple[str, ...],
+) -> None:
+    rows = [row[0].strip("`") for row in _rows(_section("Events")) if len(row) == 2]
+    at = rows.index(listed[0])
+    assert tuple(rows[at : at + len(listed)]) == listed
+
+
+def test_fields_that_are_macs_say_their_size() -> None:
+    rows = [row for row in _rows(_README) if len(row) == 5 and row[2] in ("`mac`", "`chain`")]
+    assert len(rows) == 4
+    for row in rows:
+        assert row[4].startswith(f"{events.MAC_SIZE}: "), row
 
 
 def test_bytes_taken_apart_are_those_of_the_hex() -> None:
@@ -179,7 +232,13 @@ def test_sizes_are_those_of_the_code() -> None:
     rows = dict(_rows(_section("Sizes"))[2:])
     assert list(rows.values()) == [
         str(size)
-        for size in (frame.MAX_PAYLOAD, frame.MAX_FRAME, events.MAX_SIZE, games.MAX_DOCUMENT)
+        for size in (
+            frame.MAX_PAYLOAD,
+            frame.MAX_FRAME,
+            events.MAX_SIZE,
+            events.MAC_SIZE,
+            games.MAX_DOCUMENT,
+        )
     ]
     assert f"Version {VERSION}." in _README
     assert f"1 to {frame.MAX_PAYLOAD} bytes" in _README

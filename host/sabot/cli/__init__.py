@@ -5,7 +5,20 @@ import sys
 
 import typer
 
-from sabot.cli import check, games, head, log, samples, settle, show, sim
+from sabot.cli import (
+    check,
+    export,
+    games,
+    head,
+    incidents,
+    log,
+    prune,
+    rebuild,
+    samples,
+    settle,
+    show,
+    sim,
+)
 from sabot.errors import DiskFull, SabotError
 from sabot.view import problems
 
@@ -25,7 +38,14 @@ for command in (
     log.log,
     show.rounds,
     show.events,
+    incidents.incidents,
     check.verify,
+    check.checkpoints,
+    export.operator_key,
+    export.export,
+    prune.prune,
+    prune.retention,
+    rebuild.rebuild,
     head.capture,
     head.health,
     samples.read,

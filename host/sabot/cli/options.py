@@ -1,11 +1,12 @@
 """Options that several commands share."""
 
-from datetime import datetime
+from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from sabot import tabletime
 from sabot.view import Output
 
 DEFAULT_DB = Path("sabot.sqlite")
@@ -23,11 +24,24 @@ Round = Annotated[
 ]
 From = Annotated[
     str | None,
-    typer.Option("--from", help="From this time on, as 2026-11-21T20:15 (local, or with zone)."),
+    typer.Option("--from", help="From this time on: 2026-11-21T20:15 or 20:15 (today), local."),
 ]
 To = Annotated[str | None, typer.Option("--to", help="Before this time.")]
+Zone = Annotated[
+    str | None,
+    typer.Option("--zone", help="Zone of all times, as Europe/Malta; else this machine's."),
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Comma-separated values.")]
+
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--keys", help="File with the units' keys; sabot.keys where there is one."),
+]
+Operator = Annotated[
+    Path | None,
+    typer.Option(metavar="NAME.pub.pem", help="Public key of the operator who must have signed."),
+]
 
 Choose = Annotated[
     list[str] | None,
@@ -60,11 +74,19 @@ def output_of(as_json: bool, as_csv: bool) -> Output:
     return Output.JSON if as_json else Output.CSV if as_csv else Output.TABLE
 
 
-def unix_ms_of(text: str | None) -> int | None:
-    """UTC milliseconds of a time that was typed; a time without zone is local."""
-    if text is None:
-        return None
+def zone_of(name: str | None) -> tzinfo:
+    """The zone of --zone; this machine's without it."""
     try:
-        return round(datetime.fromisoformat(text).timestamp() * 1000)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is no time; write it as 2026-11-21T20:15") from None
+        return tabletime.zone_of(name)
+    except tabletime.BadTime as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def span_of(
+    from_: str | None, to: str | None, zone: tzinfo | None = None
+) -> tuple[int | None, int | None]:
+    """UTC milliseconds of --from and --to, on the clock of `zone`; this machine's without one."""
+    try:
+        return tabletime.span(from_, to, zone or zone_of(None))
+    except tabletime.BadTime as error:
+        raise typer.BadParameter(str(error)) from None

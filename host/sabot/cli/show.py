@@ -12,11 +12,11 @@ from protocol import events as event_shapes
 from sabot.cli import options
 from sabot.errors import DatabaseUnusable
 from sabot.rounds import Round, rounds_of, time_text
-from sabot.store import Filter, Row, Store
+from sabot.store import DAMAGED, Filter, Row, Store
 from sabot.view import Output, console, local_time, plain, print_objects, problems, rounds_table
 from sabot.wire import Event, WireError
 
-_ROUND_KINDS = ("boot", "betting_open", "card", "result", "round_void", "shoe_ended")
+_ROUND_KINDS = ("boot", "betting_open", "card", "result", "round_void", "shoe_ended", DAMAGED)
 _KINDS = tuple(shape.name for shape in event_shapes.KINDS)
 
 
@@ -35,7 +35,7 @@ def rounds(
 ) -> None:
     """List the rounds in a log that have a result."""
     how = options.output_of(as_json, as_csv)
-    begin, end = options.unix_ms_of(from_), options.unix_ms_of(to)
+    begin, end = options.span_of(from_, to)
     with Store(db) as store:
         wanted = [
             ended
@@ -69,7 +69,7 @@ def events(
     for name in kind or ():
         if name not in _KINDS:
             raise typer.BadParameter(f"no event is of kind {name!r}; kinds: {', '.join(_KINDS)}")
-    begin, end = options.unix_ms_of(from_), options.unix_ms_of(to)
+    begin, end = options.span_of(from_, to)
     wanted = Filter(unit, shoe, round_, kind or None, begin, end)
     with Store(db) as store:
         if how is Output.TABLE:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from protocol import games
+from sabot import keys
 from sabot.cli import options
 from sabot.cli.log import ctrl_c_and_term
 from sabot.demo import run_demo
@@ -40,6 +41,9 @@ Pace = Annotated[
 ]
 Noise = Annotated[str, typer.Option(help=f"How the cards pass: {', '.join(NOISE)}.")]
 Set = Annotated[int, typer.Option("--set", help="Card set, 0 to 12.", min=0, max=12)]
+Keys = Annotated[
+    Path, typer.Option("--keys", help="A new unit's first key is added to this key file.")
+]
 Name = Annotated[str | None, typer.Option("--unit", help="The unit's id.")]
 
 
@@ -57,11 +61,12 @@ def sim(
         Path | None,
         typer.Option("--state", help="Folder for the unit's memory: the same unit next time."),
     ] = None,
+    key_file: Keys = keys.DEFAULT,
 ) -> None:
     """Start a simulated shoe, print its port, deal once a host has attached. Ctrl-C ends it."""
     document = document_of(game, choose)
     cards = deck_of(document, deck, short, seed)
-    with ctrl_c_and_term(), shoe_of(document, card_set, unit, state) as shoe:
+    with ctrl_c_and_term(), shoe_of(document, card_set, unit, state, key_file) as shoe:
         try:
             shoe.power_on()
             print(shoe.port, flush=True)
@@ -86,10 +91,14 @@ def demo(
     unit: Name = None,
     db: options.Db = _DEMO_DB,
 ) -> None:
-    """Deal one whole shoe on a simulated shoe: log it, show it, verify the log."""
+    """Deal one whole shoe on a simulated shoe: log it, show it, verify the log.
+
+    The first key of the simulated unit is added to a key file beside the database.
+    """
+    key_file = db.with_suffix(".keys")
     document = document_of(game, choose)
     cards = deck_of(document, deck, short, seed)
-    with ctrl_c_and_term(), shoe_of(document, card_set, unit, None) as shoe:
+    with ctrl_c_and_term(), shoe_of(document, card_set, unit, None, key_file) as shoe:
         dealer = dealer_of(shoe, cards, card_set, pace, noise, seed)
         code = run_demo(shoe, dealer, cards=len(cards), db=db)
     raise typer.Exit(code)
@@ -115,14 +124,18 @@ def deck_of(document: bytes | None, path: Path | None, short: bool, seed: int | 
 
 
 def shoe_of(
-    document: bytes | None, card_set: int, unit: str | None, state: Path | None
+    document: bytes | None,
+    card_set: int,
+    unit: str | None,
+    state: Path | None,
+    key_file: Path | None,
 ) -> SimulatedShoe:
     """A simulated shoe without power."""
     name = f"SIM-{secrets.token_hex(3).upper()}" if unit is None else unit
     if not re.fullmatch(_UNIT_ID, name):
         raise typer.BadParameter(f"{name[:40]!r} is no unit id; use letters, digits, - and _")
     try:
-        return SimulatedShoe(name, card_set=card_set, game=document, state=state)
+        return SimulatedShoe(name, card_set=card_set, game=document, state=state, keys=key_file)
     except OSError as error:
         raise SimulatorFailed(
             f"{state or name}: no place for the unit's memory ({error.strerror}); "

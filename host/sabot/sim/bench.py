@@ -46,6 +46,7 @@ class Bench:
         self._sent = 0
         self._taken = -1
         self._gone = False
+        self._switches = 0
 
     def connect(self, channel: socket.socket) -> None:
         """Begin with a shoe that has just been powered."""
@@ -83,8 +84,15 @@ class Bench:
         self._send(wire.frame_of(bench.PRESS, words.BUTTONS.index(button)))
 
     def switch(self, switch: str, on: bool) -> None:
-        """Move a switch of `words.SWITCHES`."""
-        self._send(wire.frame_of(bench.SWITCH, words.SWITCHES.index(switch), on))
+        """Move a switch of `words.SWITCHES`; without power it just stands so then."""
+        place = words.SWITCHES.index(switch)
+        self._switches = self._switches & ~(1 << place) | on << place
+        if self._socket is not None:
+            self._send(wire.frame_of(bench.SWITCH, place, on))
+
+    def switch_bits(self) -> int:
+        """How the switches stand: bit n is the n-th of `words.SWITCHES`."""
+        return self._switches
 
     def settle(self) -> Outputs:
         """Wait until the shoe has acted on all that was played; return what it shows then.

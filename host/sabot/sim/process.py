@@ -9,6 +9,7 @@ import sys
 import tempfile
 import tty
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
@@ -16,11 +17,12 @@ import cbor2
 
 import firmware
 from protocol import words
+from sabot import keys as unit_keys
 from sabot import runtime
 from sabot.errors import SimulatorFailed
 from sabot.sim.bench import Bench
 
-HEAP_BYTES = 317_000
+HEAP_BYTES = 334_000
 """Heap of the simulated board. It stands for the 241,600 bytes that MicroPython leaves free
 on a Raspberry Pi Pico; firmware/README.md derives the figure."""
 
@@ -28,14 +30,19 @@ ROOT = Path(firmware.__file__).resolve().parent.parent
 """The folder above firmware/, where MicroPython finds it."""
 
 _STOP_TIMEOUT_S = 5.0
+_JOURNAL = "journal.nor"
+_FIRST_KEY = "first_key.cbor"
 
 
 class SimulatedShoe:
     """A shoe at `port` (a pseudo-terminal), its other parts at `bench`.
 
-    `state` is the folder that stands for the board's own flash: with the same folder the same
-    unit starts again. `game` is the document that it keeps there; None leaves what it has.
-    Use as a context manager, or call `close()`.
+    `state` is the folder that stands for the board's own flash and holds the journal's chip: with
+    the same folder the same unit starts again. `game` is the document that it keeps there; None
+    leaves what it has. A new unit gets its own first key, as at provisioning; that is added to
+    the key file `keys`, which is one in `state` where none is named. `settings` are the house's
+    (firmware/README.md). `flash_speed_permille` is how much of a real chip's time the journal's
+    takes, `trace` a file for what is done to it. Use as a context manager, or call `close()`.
     """
 
     def __init__(
@@ -45,13 +52,21 @@ class SimulatedShoe:
         card_set: int = 0,
         game: bytes | None = None,
         state: Path | None = None,
+        keys: Path | None = None,
+        settings: Mapping[str, object] | None = None,
+        flash_speed_permille: int = 1000,
+        trace: Path | None = None,
     ) -> None:
         self.unit = unit
         self._temporary = tempfile.TemporaryDirectory(prefix="sabot-") if state is None else None
         self.state = Path(self._temporary.name) if self._temporary else Path(str(state)).resolve()
         self.state.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.state)
-        _save_document(self.state / "settings.cbor", {"set": card_set})
+        _save_document(self.state / "settings.cbor", {"set": card_set, **(settings or {})})
+        self.keys = keys or self.state / "sabot.keys"
+        self._provision()
+        self._flash_speed_permille = flash_speed_permille
+        self._trace = trace
         if game is not None:
             _save_document(self.state / "game.cbor", game)
         self._link, self._port = os.openpty()
@@ -73,10 +88,18 @@ class SimulatedShoe:
         """Start the firmware and wait until it has come up. Raises SimulatorFailed."""
         ours, theirs = socket.socketpair()
         os.set_blocking(theirs.fileno(), False)
-        arguments = [str(theirs.fileno()), str(self.state), self.unit]
-        cause = str(words.RESET_CAUSES.index(reset_cause))
+        arguments = [
+            str(theirs.fileno()),
+            str(self.state),
+            self.unit,
+            str(words.RESET_CAUSES.index(reset_cause)),
+            str(self.bench.switch_bits()),
+            str(self._flash_speed_permille),
+        ]
+        if self._trace is not None:
+            arguments.append(str(self._trace.resolve()))
         self._process = subprocess.Popen(
-            [*interpreter(), "-m", "firmware.main", *arguments, cause],
+            [*interpreter(), "-m", "firmware.main", *arguments],
             cwd=ROOT,
             stdin=self._link,
             stdout=self._link,
@@ -90,6 +113,14 @@ class SimulatedShoe:
             self.bench.settle()
         except SimulatorFailed:
             raise SimulatorFailed(f"simulated shoe {self.unit}: {self._last_words()}") from None
+
+    def _provision(self) -> None:
+        """Give a unit that has never had power its first key."""
+        if (self.state / _JOURNAL).exists() or (self.state / _FIRST_KEY).exists():
+            return
+        first_key = unit_keys.new_key()
+        unit_keys.add(self.keys, self.unit, first_key)
+        _save_document(self.state / _FIRST_KEY, first_key)
 
     def power_off(self) -> None:
         """Stop the firmware as a loss of power does: at once, wherever it is."""

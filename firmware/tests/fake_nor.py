@@ -1,0 +1,187 @@
+"""A W25Q128JV for tests, from its pins: the commands of its data sheet, one byte at a time.
+
+What it is told that it does not know, or while it is not selected, raises. What a real chip
+ignores it ignores: all but the status while it is busy, and a program or an erase that was not
+enabled. Allocates only for pages that were never programmed, so tests can lock the heap.
+"""
+
+PAGE = 256
+SECTOR = 4096
+
+_LENGTHS = {0x9F: 4, 0x05: 2, 0x06: 1, 0x03: 5, 0x02: 5, 0x20: 4}
+"""Bytes of a command without which it is nothing."""
+
+
+class Chip:
+    """`busy_polls`: how many bytes of status say so after a program or an erase has begun."""
+
+    def __init__(self, capacity: int = 0x18, busy_polls: int = 3) -> None:
+        self.identity = bytearray((0xEF, 0x40, capacity))
+        self.busy_polls = busy_polls
+        self.selected = True  # until the processor drives the pin; it is low from reset on
+        self.plugged = True
+        self.pulled = 0xFF  # what the processor reads where nothing drives the line
+        self.deaf = False  # to a write enable
+        self.stuck = False  # busy for ever
+        self.protected = 0  # bits 2 to 6 of the status
+        self.polls_left = 0
+        self.enabled = False
+        self.commands = bytearray(64)
+        """The codes of what was done, not of what was ignored; 64 at most. Read by `history`."""
+        self.done = 0
+        self.pages: "dict[int, bytearray]" = {}
+        self._size = 1 << capacity
+        self._buffer = bytearray(PAGE)  # of a program
+        self._given = bytearray(PAGE)  # which bytes of it came
+        self._at = self._code = self._address = 0
+        self._awake = True
+
+    def history(self) -> bytes:
+        """The codes of the commands since the last call."""
+        codes = bytes(self.commands[: self.done])
+        self.done = 0
+        return codes
+
+    def peek(self, address: int, size: int) -> bytes:
+        """What is stored, whatever goes on."""
+        return bytes([self._octet(address + i) for i in range(size)])
+
+    def select(self, level: int) -> None:
+        if level and self.selected:
+            self.selected = False
+            self._end()
+        elif not level and not self.selected:
+            self.selected = True
+            self._at = 0
+
+    def exchange(self, octet: int) -> int:
+        """One byte to the chip, and the byte that comes back meanwhile."""
+        assert self.selected, "the clock runs and the chip is not selected"
+        if not self.plugged:
+            return self.pulled
+        at = self._at
+        self._at = at + 1
+        if at == 0:
+            assert octet in _LENGTHS, "no such command: %02x" % octet
+            self._code = octet
+            self._address = 0
+            self._awake = octet == 0x05 or not self._busy()
+            return self.pulled
+        if not self._awake:
+            return self.pulled
+        if self._code == 0x05:
+            return self._status()
+        if self._code == 0x9F:
+            assert at <= 3
+            return self.identity[at - 1]
+        if at <= 3:
+            self._address = self._address << 8 | octet
+            return self.pulled
+        if self._code == 0x03:
+            answer = self._octet(self._address % self._size)
+            self._address += 1
+            return answer
+        if self._code == 0x02:
+            place = (self._address + at - 4) % PAGE  # beyond the page's end it begins anew
+            self._buffer[place] = octet
+            self._given[place] = 1
+        return self.pulled
+
+    def _status(self) -> int:
+        status = self.protected | (2 if self.enabled else 0) | (1 if self._busy() else 0)
+        if self.polls_left:
+            self.polls_left -= 1
+            if not self.polls_left:
+                self.enabled = False
+        return status
+
+    def _busy(self) -> bool:
+        return self.stuck or self.polls_left > 0
+
+    def _end(self) -> None:
+        if not self._at or not self._awake or not self.plugged:
+            return
+        code, at = self._code, self._at
+        self._at = 0
+        if code == 0x02 or code == 0x20:
+            if at < _LENGTHS[code] or not self.enabled:
+                self._forget()
+                return
+            assert code == 0x02 or at == 4, "an erase with bytes behind it is none"
+            if self.protected:
+                self._forget()
+                self.enabled = False
+                return
+            if code == 0x02:
+                self._program(self._address % self._size // PAGE)
+            else:
+                self._erase(self._address % self._size // SECTOR)
+            self.polls_left = self.busy_polls
+            if not self.polls_left:
+                self.enabled = False
+        elif code == 0x06 and not self.deaf:
+            self.enabled = True
+        if self.done < len(self.commands):
+            self.commands[self.done] = code
+            self.done += 1
+
+    def _program(self, page: int) -> None:
+        if page not in self.pages:
+            self.pages[page] = bytearray(b"\xff" * PAGE)
+        memory = self.pages[page]
+        for place in range(PAGE):
+            if self._given[place]:
+                memory[place] &= self._buffer[place]
+        self._forget()
+
+    def _forget(self) -> None:
+        for place in range(PAGE):
+            self._given[place] = 0
+
+    def _erase(self, sector: int) -> None:
+        first = sector * (SECTOR // PAGE)
+        for page in range(first, first + SECTOR // PAGE):
+            if page in self.pages:
+                memory = self.pages[page]
+                for place in range(PAGE):
+                    memory[place] = 0xFF
+
+    def _octet(self, address: int) -> int:
+        page = address // PAGE
+        return self.pages[page][address % PAGE] if page in self.pages else 0xFF
+
+
+class Spi:
+    """machine.SPI with `chip` on it. `lost` readings of many bytes fail, as on the RP2040 they
+    do where the DMA comes too late."""
+
+    def __init__(self, chip: Chip) -> None:
+        self._chip = chip
+        self.lost = 0
+
+    def write(self, buf) -> None:
+        for i in range(len(buf)):
+            self._chip.exchange(buf[i])
+
+    def readinto(self, buf, write: int = 0) -> None:
+        for i in range(len(buf)):
+            buf[i] = self._chip.exchange(write)
+        if self.lost and len(buf) >= 32:
+            self.lost -= 1
+            buf[0] ^= 0xFF
+            raise OSError(5)
+
+    def write_readinto(self, out, buf) -> None:
+        assert len(out) == len(buf)
+        for i in range(len(out)):
+            buf[i] = self._chip.exchange(out[i])
+
+
+class Select:
+    """The pin that selects `chip`."""
+
+    def __init__(self, chip: Chip) -> None:
+        self._chip = chip
+
+    def value(self, level: int) -> None:
+        self._chip.select(level)

@@ -1,0 +1,86 @@
+"""How fast the host verifies a log: a million records and more, dealt by the firmware's code."""
+
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from sabot.keys import Keys
+from sabot.session import Record
+from sabot.store import Store
+from sabot.verify import Against, Summary, verify, verify_file
+from sabot.wire import parse_event
+from tests.helpers import FirmwareLog, shuffled_names
+
+_BUILD = Path(__file__).resolve().parents[2] / "build"
+_RECORDS = 1_000_000
+_DECKS = 20  # different ones; a restart behind each round of them
+_UNITS_AT_ONCE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was measured, of a log of `records` with everything derived from it."""
+
+    records: int
+    log_bytes: int
+    per_s: float
+    """Records a second of one core's time, keys, chain, derived tables and rules."""
+    unkeyed_per_s: float
+    """The same without a key, so without the chain."""
+    at_once_per_s: float
+    """Records a second that pass, two units in processes of their own."""
+
+
+def measure(records: int = _RECORDS) -> Verified:
+    """Make such a log in build/, verify it, and delete it."""
+    _BUILD.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=_BUILD) as folder:
+        one, two = Path(folder) / "one.sqlite", Path(folder) / "two.sqlite"
+        keys = Keys()
+        made = _deal(one, ["U1"], records, keys)
+        _deal(two, [f"V{n}" for n in range(_UNITS_AT_ONCE)], records // _UNITS_AT_ONCE, keys)
+        begin_s = time.perf_counter()
+        findings, summary = verify_file(two, Against(keys=keys))
+        at_once_s = time.perf_counter() - begin_s
+        assert not findings, findings[:3]
+        return Verified(
+            made,
+            one.stat().st_size,
+            made / _cpu_s(one, Against(keys=keys)),
+            made / _cpu_s(one, Against()),
+            summary.events / at_once_s,
+        )
+
+
+def _deal(path: Path, units: list[str], records: int, keys: Keys) -> int:
+    """Deal shoe of cards after shoe of cards; how many records a unit has."""
+    decks = [shuffled_names(seed) for seed in range(_DECKS)]
+    with Store(path, create=True) as store:
+        for unit in units:
+            first_key = unit.encode().ljust(32, b"\1")
+            keys.put(unit, first_key)
+            log = FirmwareLog(first_key)
+            while log.last_number < records:
+                for deck in decks:
+                    log.deal_shoe(deck)
+                log.power_on()
+                batch = [Record(parse_event(each), bytes(each), each.mac) for each in log.records]
+                log.records.clear()
+                store.append(unit, batch)
+        store.derive()
+    return log.last_number
+
+
+def _cpu_s(path: Path, against: Against) -> float:
+    with Store(path) as store:
+        begin_s = time.process_time()
+        findings = list(verify(store, Summary(), against))
+        cpu_s = time.process_time() - begin_s
+    assert {each.kind for each in findings} <= {"no_key"}, findings[:3]
+    return cpu_s
+
+
+if __name__ == "__main__":
+    print(measure(int(sys.argv[1]) if len(sys.argv) > 1 else _RECORDS))

@@ -1,0 +1,144 @@
+"""Makes the golden journals that are not there (README.md): python -m hil_tests.golden.make"""
+
+import json
+import lzma
+import random
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from firmware import VERSION
+from hil_tests.flashimage import Image, read_trace
+from hil_tests.journalimage import entries_in
+from hil_tests.recordedrun import Action, document_of, play
+from hil_tests.targets.sim import SimBench
+from protocol import messages
+from sabot.client import Client
+from sabot.ports import Port
+from sabot.sim.process import SimulatedShoe
+
+FOLDER = Path(__file__).resolve().parent
+UNIT = "GOLDEN"
+SAID = ("phase", "error", "lock_released", "shoe", "round", "cards")
+"""Of the message `status_report`: where a shoe stands."""
+HANDS = slice(1, 4)
+"""The display's lines with the round and its cards."""
+
+_PASSING_MM = 40.0
+
+
+def _pull(*cards: str) -> list[Action]:
+    return [("pull", card) for card in cards]
+
+
+_LOAD: list[Action] = [("switch", "lid_open", "1"), ("switch", "lid_open", "0")]
+_BURN = _pull("AC", "2C")
+_ROUND = _pull("4C", "7D", "4H", "2S")
+_NEXT: list[Action] = [("press", "next")]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What happens before the power goes. `passing`: a card that is in the head then."""
+
+    actions: Sequence[Action]
+    passing: str = ""
+    torn: bool = False
+    """The power goes in the largest program of the last action."""
+
+
+SCENES = {
+    "mid-round": Scene(
+        [*_LOAD, *_BURN, *_ROUND, ("power",), *_NEXT, *_NEXT, *_pull("KD", "9S", "3H")]
+    ),
+    "error-shown": Scene(
+        [
+            *_LOAD, *_BURN, *_pull("4C"), ("blank",),
+            ("switch", "key_on", "1"), *_NEXT, *_NEXT, ("press", "burn"),
+        ]
+    ),
+    "card-passing": Scene([*_LOAD, *_BURN, *_ROUND, *_NEXT, *_pull("KD")], passing="9S"),
+    "torn-tail": Scene([*_LOAD, *_BURN, *_ROUND], torn=True),
+    "shoe-ended": Scene([*_LOAD, *_BURN, *_pull("4C", "7D", "4H", "CUT", "2S"), *_NEXT, *_ROUND]),
+}  # fmt: skip
+
+
+def status_of(shoe: SimulatedShoe) -> dict[str, object]:
+    """Where a shoe says that it stands, and the cards that it shows."""
+    with Port(shoe.port) as port:
+        report = Client(port).ask(messages.STATUS, messages.STATUS_REPORT)
+    return {
+        **{name: report[name] for name in SAID},
+        "hands": list(shoe.bench.outputs.display[HANDS]),
+    }
+
+
+def start_on(shoe: SimulatedShoe, switches: Sequence[str]) -> None:
+    """Power on, with these switches on."""
+    for switch in switches:
+        shoe.bench.switch(switch, True)
+    shoe.power_on()
+
+
+def make(name: str, scene: Scene) -> None:
+    """Play a scene to a new shoe, and keep its chip."""
+    first_key = random.Random(name).randbytes(32)
+    with tempfile.TemporaryDirectory(prefix="sabot-golden-") as made:
+        folder = Path(made)
+        trace = folder / "trace"
+        (folder / "first").mkdir()
+        (folder / "first" / "first_key.cbor").write_bytes(document_of(first_key))
+        with SimulatedShoe(
+            UNIT, state=folder / "first", flash_speed_permille=0, trace=trace
+        ) as shoe:
+            shoe.power_on()
+            for action in scene.actions:
+                before = len(read_trace(trace.read_bytes()))
+                play(shoe, action)
+            if scene.passing:
+                SimBench(shoe).pull_part(scene.passing, _PASSING_MM)
+            switches = ["key_on"] if shoe.bench.switch_bits() else []
+        operations = read_trace(trace.read_bytes())
+        image = Image()
+        if scene.torn:
+            sizes = [len(operation.data) for operation in operations]
+            at = max(range(before, len(sizes)), key=sizes.__getitem__)
+            image.apply_all(operations[:at])
+            image.cut(operations[at], "first bytes", np.random.default_rng(1))
+        else:
+            image.apply_all(operations)
+        chain = (folder / "first" / "chain.cbor").read_bytes()
+        second = folder / "second"
+        second.mkdir()
+        image.save(second / "journal.nor")
+        chip = (second / "journal.nor").read_bytes()
+        (second / "chain.cbor").write_bytes(chain)
+        with SimulatedShoe(UNIT, state=second, flash_speed_permille=0) as shoe:
+            start_on(shoe, switches)
+            says = status_of(shoe)
+    events = [[entry.record.hex(), entry.mac.hex()] for entry in entries_in(image) if entry.number]
+    expected = {
+        "firmware": VERSION,
+        "first_key": first_key.hex(),
+        "switches_on": switches,
+        "says": says,
+        "events": events,
+    }
+    (FOLDER / f"{name}.nor.xz").write_bytes(lzma.compress(chip))
+    (FOLDER / f"{name}.json").write_text(json.dumps(expected, indent=1) + "\n")
+
+
+def main() -> int:
+    for name, scene in SCENES.items():
+        if not (FOLDER / f"{name}.json").exists():
+            make(name, scene)
+            print(f"made {name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

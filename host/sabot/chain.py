@@ -1,0 +1,111 @@
+"""The audit chain as the verifier computes it; the definition is in protocol/README.md.
+
+Shares nothing with firmware/chain.py. Keys are in memory only, and in no message or repr.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from protocol.events import MAC_SIZE
+
+EPOCH_RECORDS = 4
+"""Events under one key."""
+
+KEY_SIZE = 32
+
+_LANDMARK_EPOCHS = 4096  # between secrets that are remembered, so that going back is cheap
+_BLOCK = 64
+_INNER = bytes(value ^ 0x36 for value in range(256))
+_OUTER = bytes(value ^ 0x5C for value in range(256))
+
+Pads = tuple["hashlib._Hash", "hashlib._Hash"]
+"""HMAC's two hashes of one key, begun and ready to be copied: half the time of a new HMAC."""
+
+
+def chain_id(first_key: bytes) -> bytes:
+    """A chain's name, 16 bytes, and what stands in the place of a MAC before event 1."""
+    return hashlib.sha256(b"sabot chain" + first_key).digest()[:MAC_SIZE]
+
+
+def epoch_of(number: int) -> int:
+    """The epoch of event `number`, from 1."""
+    return number // EPOCH_RECORDS
+
+
+class MacKeys(Protocol):
+    """Whatever has the keys of some epochs of one chain."""
+
+    @property
+    def chain(self) -> bytes | None:
+        """The chain's id; None where nobody knows it."""
+
+    def mac_key(self, epoch: int) -> bytes:
+        """The key of an epoch, 32 bytes. Raises KeyError where it is not there."""
+
+    def epochs(self, last: int) -> Iterable[int]:
+        """The epochs up to `last` whose keys are there."""
+
+
+class Ratchet:
+    """All keys of a chain, from its first: forward a step at a time, back from a landmark."""
+
+    def __init__(self, first_key: bytes) -> None:
+        if len(first_key) != KEY_SIZE:
+            raise ValueError(f"a first key of {len(first_key)} bytes, it has {KEY_SIZE}")
+        self.chain: bytes | None = chain_id(first_key)
+        self._landmarks = [first_key]  # the secret of every so many epochs
+        self._epoch = 0
+        self._secret = first_key
+
+    def mac_key(self, epoch: int) -> bytes:
+        """The key of an epoch; takes a microsecond for each epoch since the one before."""
+        if epoch < self._epoch:
+            mark = epoch // _LANDMARK_EPOCHS
+            self._epoch, self._secret = mark * _LANDMARK_EPOCHS, self._landmarks[mark]
+        sha256, secret = hashlib.sha256, self._secret
+        for at in range(self._epoch + 1, epoch + 1):
+            secret = sha256(b"sabot next" + secret).digest()
+            if at == len(self._landmarks) * _LANDMARK_EPOCHS:
+                self._landmarks.append(secret)
+        self._epoch, self._secret = epoch, secret
+        return sha256(b"sabot mac" + secret).digest()
+
+    def epochs(self, last: int) -> Iterable[int]:
+        """Every one."""
+        return range(last + 1)
+
+
+class RevealedKeys:
+    """The keys of some epochs, given away by whoever has the first one; `chain` is its id."""
+
+    def __init__(self, keys: Mapping[int, bytes], chain: bytes | None = None) -> None:
+        self.chain = chain
+        self._keys = dict(keys)
+
+    def mac_key(self, epoch: int) -> bytes:
+        """The key of an epoch. Raises KeyError where it was not given."""
+        return self._keys[epoch]
+
+    def epochs(self, last: int) -> Iterable[int]:
+        """Those that were given."""
+        return sorted(epoch for epoch in self._keys if epoch <= last)
+
+
+def pads(mac_key: bytes) -> Pads:
+    """What `mac_under` wants of a key; worth keeping for the events of an epoch."""
+    block = mac_key.ljust(_BLOCK, b"\0")
+    return hashlib.sha256(block.translate(_INNER)), hashlib.sha256(block.translate(_OUTER))
+
+
+def mac_under(key: Pads, before: bytes, record: bytes) -> bytes:
+    """The MAC of a record behind an event whose MAC is `before`, 16 bytes."""
+    inner, outer = key[0].copy(), key[1].copy()
+    inner.update(before + record)
+    outer.update(inner.digest())
+    return outer.digest()[:MAC_SIZE]
+
+
+def mac(mac_key: bytes, before: bytes, record: bytes) -> bytes:
+    """The same, under the key of the record's epoch: HMAC-SHA-256, cut to 16 bytes."""
+    return mac_under(pads(mac_key), before, record)

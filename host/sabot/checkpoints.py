@@ -1,0 +1,127 @@
+"""Checkpoints: how far a log had come and with which MAC, to be kept where no log is.
+
+A chain is good up to each of its events, so a log that was cut off shows nothing; nor does one
+that somebody wrote anew who has the key. A checkpoint that is kept elsewhere tells of both.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from protocol.events import MAC_SIZE
+from sabot.keys import replace_whole
+from sabot.rounds import time_text
+from sabot.store import Filter, Store
+from sabot.wire import WireError, parse_event
+
+_MOST_BYTES = 1 << 26
+_MODE = 0o644
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Of `unit` there were `records` events, the last of which had this MAC."""
+
+    unit: str
+    records: int
+    mac: bytes
+    shoe: int = 0
+    """The shoe of cards that had ended, or was in play; 0 where it was not told."""
+    time: str | None = None
+    """Of its event, as text; None without a clock."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The checkpoint as `sabot checkpoints` prints it."""
+        return {
+            "unit": self.unit,
+            "shoe": self.shoe,
+            "records": self.records,
+            "mac": self.mac.hex(),
+            "time": self.time,
+        }
+
+
+class NoCheckpoints(ValueError):
+    """A file that does not hold checkpoints from end to end."""
+
+
+def checkpoints_of(store: Store) -> Iterator[Checkpoint]:
+    """Every checkpoint that the shoes recorded, by unit and number; behind those of a unit its
+    last event, as one more."""
+    for unit in store.units():
+        for row in store.rows(Filter(unit=unit, kinds=("checkpoint",))):
+            try:
+                fields = row.event().fields
+            except WireError:
+                continue  # `verify` tells of it
+            when = time_text(row.unix_ms)
+            yield Checkpoint(unit, fields["records"], fields["mac"], row.shoe, when)
+        last = store.last_number(unit)
+        for number, record, mac in store.raw(unit, last, last):
+            try:
+                event = parse_event(record)
+            except WireError:
+                continue
+            yield Checkpoint(unit, number, mac, event.shoe, time_text(event.unix_ms))
+
+
+def load(path: Path) -> list[Checkpoint]:
+    """The checkpoints in a file of JSON lines. Raises NoCheckpoints; OSError."""
+    with path.open("rb") as file:
+        lines = file.read(_MOST_BYTES).splitlines()
+    kept = [_checkpoint(path, at, line) for at, line in enumerate(lines, 1) if line.strip()]
+    if not kept:
+        raise NoCheckpoints(f"{path} has no checkpoint")
+    return kept
+
+
+def save(path: Path, kept: Iterable[Checkpoint]) -> None:
+    """Write checkpoints as `load` reads them, whole or not at all. Raises OSError."""
+    lines = "".join(json.dumps(each.as_json()) + "\n" for each in kept)
+    replace_whole(path, lines.encode(), _MODE)
+
+
+def wrong_with(
+    store: Store, unit: str, kept: Iterable[Checkpoint], after: dict[int, bytes]
+) -> Iterator[tuple[int, str, str]]:
+    """Event number, kind and detail of what the log of `unit` is not, by its checkpoints: the
+    first of each kind. `after` has the MACs of events that were removed, by number.
+    """
+    last = store.last_number(unit)
+    told = set()
+    for each in sorted(kept, key=lambda each: each.records):
+        macs = [mac for _, _, mac in store.raw(unit, each.records, each.records)]
+        macs += [after[each.records]] if each.records in after else []
+        when = each.time or "no known time"
+        if each.records > last:
+            kind, number = "truncated", last + 1
+            detail = f"a checkpoint of {when} has {each.records} events, the log ends before"
+        elif macs and macs[0] != each.mac:
+            kind, number = "rewritten", each.records
+            detail = f"its MAC is {_hex(macs[0])}, by a checkpoint of {when} it was"
+            detail += f" {each.mac.hex()}: this or events before were written anew"
+        else:
+            continue  # as it was, or not there and told of already
+        if kind not in told:
+            told.add(kind)
+            yield number, kind, detail
+
+
+def _hex(mac: object) -> str:
+    return mac.hex() if isinstance(mac, bytes) else repr(mac)
+
+
+def _checkpoint(path: Path, at: int, line: bytes) -> Checkpoint:
+    wrong = NoCheckpoints(f"{path}, line {at}: no checkpoint, as `sabot checkpoints` prints them")
+    try:
+        entry = json.loads(line)
+        unit, records, mac = entry["unit"], entry["records"], bytes.fromhex(entry["mac"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise wrong from None
+    whole = isinstance(unit, str) and type(records) is int and records > 0 and len(mac) == MAC_SIZE
+    if not whole:
+        raise wrong
+    when = entry.get("time")
+    return Checkpoint(unit, records, mac, time=when if isinstance(when, str) else None)

@@ -1,0 +1,145 @@
+"""Takes one shoe of cards out of a log, for a bundle."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import pairwise, takewhile
+
+from sabot.bundle import chain_of, facts_of, judge, unit_keys
+from sabot.bundlefile import MAX_SIZE, Bundle, epochs_of
+from sabot.context import mac_before, standing_before, tombstones
+from sabot.errors import BundleUnusable, DatabaseUnusable, did_you_mean
+from sabot.keys import Keys
+from sabot.store import Filter, Store
+from sabot.verify import Summary
+from sabot.wire import Event, WireError, parse_event
+
+LEAD = 16
+"""Records before `shoe_loaded` that come along at the most: how the cards were changed."""
+
+_LATEST_GAP = 4096  # events behind the end at which a `gap` is still looked for
+_END = ("shoe_ended", "composition", "checkpoint")  # of a shoe of cards, in this order
+
+_Raw = tuple[int, bytes, bytes]
+
+
+def collect(
+    store: Store,
+    unit: str,
+    shoe: int,
+    *,
+    keys: Keys | None,
+    still_open: bool,
+    exported_unix_ms: int,
+) -> Bundle:
+    """A bundle of the shoe of cards `shoe` of `unit`, with what is wrong with it in `findings`.
+
+    With `keys` the MAC keys of its epochs are put in. Raises DatabaseUnusable for a shoe of cards
+    that is not in the log; BundleUnusable for one that has not ended, unless `still_open`, or that
+    is too large; KeysUnusable where `keys` lack the unit's.
+    """
+    start = next((row.number for row in store.rows(Filter(unit=unit, shoe=shoe))), None)
+    if start is None:
+        raise _not_there(store, unit, shoe)
+    dealt, ended = _dealt(store, unit, shoe, start)
+    if not ended and not still_open:
+        raise BundleUnusable(
+            f"{unit} shoe {shoe}: has not ended in {store.path}; --open exports it as it stands"
+        )
+    records = _up_to_gap(store, unit, [*_lead(store, unit, start), *dealt])
+    context = standing_before(store, unit, records[0][0])
+    name = chain_of(context, records)
+    epochs = epochs_of(context, records)
+    bundle = Bundle(
+        unit=unit,
+        shoe=shoe,
+        chain=name,
+        before=mac_before(store, unit, records[0][0]),
+        context=context,
+        records=tuple(records),
+        keys={} if keys is None else unit_keys(keys, unit, name, epochs),
+        facts=facts_of(shoe, context, records),
+        ended=ended,
+        findings=(),
+        exported_unix_ms=exported_unix_ms,
+    )
+    wrong = judge(bundle, None, Summary())
+    return replace(bundle, findings=tuple(found for found in wrong if found.kind != "no_key"))
+
+
+def _dealt(store: Store, unit: str, shoe: int, start: int) -> tuple[list[_Raw], bool]:
+    """The records from `start` to the end of the shoe of cards, and whether it has ended."""
+    records: list[_Raw] = []
+    end = size = 0  # `end`: how many records there are up to the last of _END
+    for raw in store.raw(unit, start):
+        event = _event_in(raw)
+        if event is not None and event.kind == "shoe_loaded" and event.shoe != shoe:
+            break
+        records.append(raw)
+        size += len(raw[1]) + len(raw[2])
+        if size > MAX_SIZE:
+            raise BundleUnusable(
+                f"{unit} shoe {shoe}: is over {MAX_SIZE:,} bytes in {store.path}, too large for a "
+                "bundle; `sabot verify` tells what is wrong with it"
+            )
+        if event is not None and event.kind in _END:
+            end = len(records)
+            if event.kind == _END[-1]:
+                break
+    return (records[:end], True) if end else (records, False)
+
+
+def _lead(store: Store, unit: str, start: int) -> list[_Raw]:
+    """The records before event `start` that belong to no shoe of cards, LEAD at the most."""
+    before = list(store.raw(unit, max(1, start - LEAD), start - 1))
+    numbered = zip(reversed(before), range(start - 1, 0, -1), strict=False)
+    own = takewhile(lambda pair: pair[0][0] == pair[1] and _is_between(pair[0]), numbered)
+    return [raw for raw, _ in own][::-1]
+
+
+def _is_between(raw: _Raw) -> bool:
+    event = _event_in(raw)
+    return event is not None and event.kind not in _END
+
+
+def _up_to_gap(store: Store, unit: str, records: Sequence[_Raw]) -> list[_Raw]:
+    """The records, and where some are lost among them those up to the `gap` that tells of it."""
+    lost = [later - 1 for (earlier, *_), (later, *_) in pairwise(records) if later > earlier + 1]
+    last = records[-1][0]
+    for gap in _gaps(store, unit) if lost else ():
+        within = gap.fields["first"] <= lost[-1] <= gap.fields["last"]
+        if within and last < gap.number <= last + _LATEST_GAP:
+            return [*records, *store.raw(unit, last + 1, gap.number)]
+    return list(records)
+
+
+def _gaps(store: Store, unit: str) -> Iterator[Event]:
+    for row in store.rows(Filter(unit=unit, kinds=("gap",))):
+        with suppress(WireError):
+            yield row.event()
+
+
+def _not_there(store: Store, unit: str, shoe: int) -> DatabaseUnusable:
+    units = store.units()
+    if unit not in units:
+        hint = did_you_mean(unit, units) if units else "it is empty"
+        return DatabaseUnusable(f"{store.path}: has no unit {unit}; {hint}")
+    for tombstone in tombstones(store, unit):
+        if shoe in {each.shoe for each in tombstone.shoes}:
+            return DatabaseUnusable(
+                f"{store.path}: shoe {shoe} of {unit} was removed by retention, as events "
+                f"{tombstone.first} to {tombstone.last}; name a copy of the log with --db"
+            )
+    there = sorted({row.shoe for row in store.rows(Filter(unit=unit, kinds=("shoe_loaded",)))})
+    what = f"those from {there[0]} to {there[-1]}" if there else "none"
+    return DatabaseUnusable(
+        f"{store.path}: has no shoe of cards {shoe} of {unit}, but {what}; name another with "
+        "--shoe, or another log with --db"
+    )
+
+
+def _event_in(raw: _Raw) -> Event | None:
+    try:
+        return parse_event(raw[1])
+    except WireError:
+        return None

@@ -1,0 +1,491 @@
+"""What a surveillance officer looks for in a log: events in, incidents out.
+
+An incident is nothing that must not be: cards are entered by hand, lids are opened. It is what
+somebody may want to see on the video. What must not be in a log at all is for `sabot.verify`;
+of that only the rounds that its recomputing disagrees with are incidents too.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any
+
+from protocol import cards
+from sabot.games.catalogue import GAMES
+from sabot.tabletime import duration_text, iso_of
+from sabot.verify import Finding
+from sabot.view import card_text, plain
+from sabot.wire import Event
+
+KINDS = {
+    "error": "an error stopped play, until the supervisor's key",
+    "by_hand": "a card was entered by the supervisor from its face",
+    "void": "a round was voided",
+    "not_due": "a card came out although none was due",
+    "power_lost": "the power went while a card passed",
+    "lid": "the lid was open while a shoe of cards was in play",
+    "ended_early": "the supervisor ended a shoe of cards before its cut card did",
+    "service": "the service switch was on",
+    "restart": "the unit started again",
+    "gap": "events were lost by the shoe, or are missing in the log",
+    "journal": "the shoe's memory of events had a fault",
+    "clock": "the clock was set to another time, or jumped",
+    "long_round": "much time from no more bets to the result",
+    "long_reveal": "much time from the last card to the reveal, in midi",
+    "rules": "the verifier's recomputing disagrees with the shoe",
+    "sensor": "a sensor is due to be cleaned",
+}
+"""The kinds of incidents, and what each says."""
+
+CLOCK_TOLERANCE_MS = 5000
+"""By how much a clock may be set without being an incident. A crystal of 50 ppm is off by 4.3 s
+after a day; what is more was set wrongly, or not set for long, and the video is sought in vain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """From when on something is long."""
+
+    round_s: int = 120
+    """From no more bets to the result. Not from the opening of the bets: an idle table waits for
+    wagers by the hour. The slowest tables, where players squeeze the cards, deal some 40 rounds an
+    hour: 90 s each, wagers and all. Who needs longer for the cards alone has had to do with
+    something else."""
+    reveal_s: int = 60
+    """From the last card to the reveal: one card is to be squeezed, and a button to be pressed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """Something to look at: from event `event` of `unit` on. Its shoe of cards and round are those
+    that were in play, or the last that were."""
+
+    unit: str
+    kind: str
+    event: int
+    shoe: int
+    round: int
+    boot: int
+    t_ms: int
+    unix_ms: int | None
+    """When it began, UTC; None where no clock was set since the unit's start."""
+    reckoned: bool
+    """Whether `unix_ms` was reckoned back from a clock that was set later in the same start."""
+    lasted_ms: int | None
+    """None for what has no length, or where its end or the clock is not known."""
+    stands: bool
+    """Whether it was not over at the end of the events; then it has lasted so far."""
+    detail: str
+
+    def within(self, from_unix_ms: int | None, to_unix_ms: int | None) -> bool:
+        """Whether any of it lies in that time. What has no time might, wherever it is asked for."""
+        if self.unix_ms is None:
+            return True
+        end = self.unix_ms + (self.lasted_ms or 0)
+        before_end = to_unix_ms is None or self.unix_ms < to_unix_ms
+        return before_end and (self.stands or from_unix_ms is None or end >= from_unix_ms)
+
+    def lasted_text(self) -> str:
+        """How long it was, for people."""
+        if self.lasted_ms is None:
+            return "not over" if self.stands else ""
+        return duration_text(self.lasted_ms) + (", not over" if self.stands else "")
+
+    def as_json(self, zone: tzinfo) -> dict[str, Any]:
+        """The incident as `sabot incidents --json` prints it."""
+        return {
+            "unit": self.unit,
+            "kind": self.kind,
+            "event": self.event,
+            "shoe": self.shoe,
+            "round": self.round,
+            "time": iso_of(self.unix_ms, zone),
+            "reckoned": self.reckoned,
+            "boot": self.boot,
+            "t_ms": self.t_ms,
+            "lasted_ms": self.lasted_ms,
+            "stands": self.stands,
+            "detail": self.detail,
+        }
+
+
+def incidents_of(
+    unit: str,
+    events: Iterable[Event],
+    findings: Iterable[Finding] = (),
+    limits: Limits = Limits(),
+) -> list[Incident]:
+    """The incidents in `events` of one unit, which come in order, with what the verifier found
+    in them; in the order of their events."""
+    watch = Watch(unit, limits)
+    watch.add_all(events, findings)
+    return watch.incidents()
+
+
+@dataclass(slots=True, eq=False)
+class _Draft:
+    """An incident before its length and time are known."""
+
+    kind: str
+    begin: Event
+    shoe: int
+    round: int
+    detail: str
+    end: Event | None = None
+    over: bool = True
+    """Whether no later event can be its end."""
+    least_ms: int = 0
+    """Shorter, or of a length that nobody knows, it is no incident; 0: it always is one."""
+    before: Event | None = None
+    """Of a restart: the last event before it."""
+
+
+class Watch:
+    """Folds the events of one unit, in order, into incidents."""
+
+    def __init__(self, unit: str, limits: Limits = Limits()) -> None:
+        self._unit = unit
+        self._limits = limits
+        self._drafts: list[_Draft] = []
+        self._last: Event | None = None
+        self._whole = False  # whether the next number is the one that follows
+        self._shoe = self._round = 0
+        self._in_play = False
+        self._round_open = False
+        self._key_on: bool | None = None
+        self._build: bytes | None = None
+        self._shows_at_once: bool | None = None  # None: nobody knows
+        self._last_unix_ms: int | None = None
+        self._clock_base: int | None = None  # time of day at the start, by the clock as it was set
+        self._first_bases: dict[int, int] = {}  # by boot: the same, as first set
+        self._errors: list[_Draft] = []  # those that stand, the one that is shown first
+        self._open: dict[str, _Draft] = {}  # by kind
+        self._missing: list[tuple[int, int, _Draft]] = []
+        self._gaps: list[tuple[int, int]] = []
+
+    def add_all(self, events: Iterable[Event], findings: Iterable[Finding] = ()) -> None:
+        """Take the next events, and what the verifier found in them."""
+        disagreements: dict[int, list[str]] = {}
+        for finding in findings:
+            if finding.kind == "rules":
+                disagreements.setdefault(finding.event, []).append(finding.detail)
+        for event in events:
+            self.add(event, disagreements.get(event.number, ()))
+
+    def add(self, event: Event, disagreements: Sequence[str] = ()) -> None:
+        """Take the next event, and what the verifier disagrees with at it."""
+        self._place(event)
+        self._clock(event)
+        take = getattr(self, f"_on_{event.kind}", None)
+        if take is not None:
+            take(event)
+        for detail in disagreements:
+            self._put("rules", event, detail)
+        self._last = event
+        self._whole = True
+
+    def skip(self) -> None:
+        """Events are left out here that nobody asked for: what began before has no known end."""
+        self._break()
+        self._whole = False
+
+    def incidents(self) -> list[Incident]:
+        """All of them so far, in the order of their events."""
+        reported = sorted(self._gaps)
+        covered = {
+            id(draft) for first, last, draft in self._missing if _covers(reported, first, last)
+        }
+        drafts = [*self._drafts, *self._open.values()]
+        made = [self._made(draft) for draft in drafts if id(draft) not in covered]
+        return sorted((each for each in made if each), key=lambda each: each.event)
+
+    # Each kind of event that is one or part of one.
+
+    def _on_boot(self, event: Event) -> None:
+        fields = event.fields
+        if event.number > 1:
+            where = "a round open" if self._round_open else "no round open"
+            detail = f"start {event.boot}, {_words(fields['reset_cause'])}, {where}"
+            if self._build not in (None, fields["build"]):
+                version = plain(fields["firmware"]).plain
+                detail += f"; other firmware than before, {version} now"
+            self._put("restart", event, detail).before = self._last
+        self._build = fields["build"]
+        self._game(fields["game"])
+
+    def _on_lid(self, event: Event) -> None:
+        if not event.fields["open"]:
+            self._end("lid", event)
+        elif self._in_play:
+            self._end("lid", event)
+            self._begin("lid", event, "lid open with a shoe of cards in play")
+
+    def _on_service(self, event: Event) -> None:
+        self._end("service", event)
+        if event.fields["on"]:
+            self._begin("service", event, "service switch on")
+
+    def _on_key(self, event: Event) -> None:
+        self._key_on = event.fields["on"]
+
+    def _on_button(self, event: Event) -> None:
+        if event.fields["button"] == "reveal":
+            self._end("long_reveal", event)
+
+    def _on_shoe_loaded(self, event: Event) -> None:
+        self._drop("long_reveal")
+        self._in_play = True
+        self._round_open = False
+        self._game(event.fields["game"])
+
+    def _on_betting_open(self, event: Event) -> None:
+        # A reveal that was due and did not come was none: the game shows its cards at once.
+        self._drop("long_reveal")
+        self._drop("long_round")
+        self._in_play = self._round_open = True
+
+    def _on_betting_closed(self, event: Event) -> None:
+        detail = "from no more bets to the result"
+        self._begin("long_round", event, detail, 1000 * self._limits.round_s)
+
+    def _on_card(self, event: Event) -> None:
+        name, position = event.fields["card"], event.fields["position"]
+        card = card_text(cards.name_of(name)).plain
+        self._in_play = self._in_play or position != "not_due"
+        if event.fields["by_hand"]:
+            self._put("by_hand", event, f"{card} as {_words(position)}")
+        if position == "not_due":
+            self._put("not_due", event, card)
+
+    def _on_unreadable(self, event: Event) -> None:
+        fault, position = event.fields["fault"], event.fields["position"]
+        if position == "not_due":
+            self._put("not_due", event, f"no readable card: {_words(fault)}")
+        if fault == "power_lost":
+            self._put("power_lost", event, f"a card was passing as {_words(position)}")
+
+    def _on_result(self, event: Event) -> None:
+        self._round_open = False
+        self._end("long_round", event)
+        if self._shows_at_once is not True:
+            detail = "from the last card to the reveal"
+            self._begin("long_reveal", event, detail, 1000 * self._limits.reveal_s)
+
+    def _on_round_void(self, event: Event) -> None:
+        self._round_open = False
+        self._end("long_round", event)
+        self._put("void", event, _VOIDED[event.fields["reason"]])
+
+    def _on_error(self, event: Event) -> None:
+        detail = _error(event)
+        if self._errors:
+            detail += f", while this stood: {_error(self._errors[0].begin)}"
+        draft = self._put("error", event, detail)
+        draft.over = False
+        self._errors.append(draft)
+
+    def _on_resolved(self, event: Event) -> None:
+        for draft in self._errors[:1]:
+            draft.detail += f"; {_RESOLVED[event.fields['resolution']]}"
+
+    def _on_error_cleared(self, event: Event) -> None:
+        for draft in self._errors:
+            draft.detail += f"; {_CLEARED[self._key_on]}"
+            draft.end, draft.over = event, True
+        self._errors = []
+
+    def _on_shoe_ended(self, event: Event) -> None:
+        self._drop("long_reveal")
+        self._in_play = self._round_open = False
+        if event.fields["reason"] == "supervisor":
+            after = event.fields["rounds"]
+            detail = "" if after is None else f" after {after} rounds"
+            self._put("ended_early", event, f"ended by the supervisor{detail}")
+
+    def _on_clock_set(self, event: Event) -> None:
+        before = event.fields["before_unix_ms"]
+        if event.unix_ms is None:
+            return
+        if before is not None:
+            change = event.unix_ms - before
+            if abs(change) > CLOCK_TOLERANCE_MS:
+                self._put("clock", event, f"set {_change(change)}")
+        elif self._last_unix_ms is not None:
+            change = event.unix_ms - self._last_unix_ms
+            if change < -CLOCK_TOLERANCE_MS:
+                detail = f"set {_change(change)} of what it was before the restart"
+                self._put("clock", event, detail)
+
+    def _on_gap(self, event: Event) -> None:
+        fields = event.fields
+        self._gaps.append((fields["first"], fields["last"]))
+        self._put("gap", event, f"{_numbers(fields)} lost: {_words(fields['reason'])}")
+
+    def _on_clean_sensor(self, event: Event) -> None:
+        channel, mean = event.fields["channel"].upper(), event.fields["mean_permille"]
+        self._put("sensor", event, f"channel {channel} to be cleaned, mean {mean / 10:.1f} %")
+
+    def _on_journal_fault(self, event: Event) -> None:
+        fields = event.fields
+        detail = f"{_words(fields['fault'])}, sector {fields['sector']}"
+        if fields["last"]:
+            detail += f", {_numbers(fields)} cannot be read any more"
+        self._put("journal", event, detail)
+
+    def _place(self, event: Event) -> None:
+        """Note which shoe of cards and round it is in, and what is missing before it."""
+        last = self._last
+        if self._whole and last is not None and event.number > last.number + 1:
+            self._break()
+            first, before = last.number + 1, event.number - 1
+            one = first == before
+            which = f"event {first} is" if one else f"events {first} to {before} are"
+            detail = f"{which} missing, or cannot be read"
+            self._missing.append((first, before, self._put("gap", event, detail)))
+        if event.shoe:  # events about the unit itself may be in none
+            if event.shoe != self._shoe:
+                self._round = 0
+            self._shoe = event.shoe
+            self._round = event.round or self._round
+
+    def _break(self) -> None:
+        """Events are not there: what has begun may have ended in them."""
+        for draft in self._errors:
+            draft.detail += "; its end is not in the log"
+            draft.over = True
+        for kind in list(self._open):
+            self._drop(kind)
+        self._errors = []
+        self._key_on = self._clock_base = None
+
+    def _clock(self, event: Event) -> None:
+        if event.unix_ms is None:
+            return
+        base = event.unix_ms - event.t_ms
+        if self._last is not None and self._last.boot != event.boot:
+            self._clock_base = None
+        self._first_bases.setdefault(event.boot, base)
+        jumped = None if self._clock_base is None else base - self._clock_base
+        if event.kind != "clock_set" and jumped is not None and abs(jumped) > CLOCK_TOLERANCE_MS:
+            self._put("clock", event, f"jumped {_change(jumped)} without being set")
+        self._clock_base = base
+        if event.kind != "clock_set":
+            self._last_unix_ms = event.unix_ms
+
+    def _game(self, name: str) -> None:
+        self._shows_at_once = _SHOWS_AT_ONCE.get(name)
+
+    def _put(self, kind: str, event: Event, detail: str) -> _Draft:
+        draft = self._draft(kind, event, detail)
+        self._drafts.append(draft)
+        return draft
+
+    def _draft(self, kind: str, event: Event, detail: str) -> _Draft:
+        return _Draft(kind, event, self._shoe, self._round, detail)
+
+    def _begin(self, kind: str, event: Event, detail: str, least_ms: int = 0) -> None:
+        self._drop(kind)
+        draft = self._open[kind] = self._draft(kind, event, detail)
+        draft.over, draft.least_ms = False, least_ms
+
+    def _end(self, kind: str, event: Event) -> None:
+        draft = self._open.pop(kind, None)
+        if draft is None:
+            return
+        draft.end, draft.over = event, True
+        known = draft.begin.boot == event.boot  # else there may be a clock later that tells
+        if not known or event.t_ms - draft.begin.t_ms > draft.least_ms or not draft.least_ms:
+            self._drafts.append(draft)
+
+    def _drop(self, kind: str) -> None:
+        """It may have ended, nobody knows when; what must be long to be one is none."""
+        draft = self._open.pop(kind, None)
+        if draft is not None and not draft.least_ms:
+            draft.over = True
+            self._drafts.append(draft)
+
+    def _made(self, draft: _Draft) -> Incident | None:
+        stands = not draft.over
+        if draft.kind == "long_reveal" and stands and self._shows_at_once is None:
+            return None  # nobody knows whether a reveal is due
+        end = self._last if stands else draft.end
+        lasted = None if end is None else self._ms_between(draft.begin, end)
+        if draft.least_ms and (lasted is None or lasted <= draft.least_ms):
+            return None
+        detail = draft.detail
+        if draft.before is not None:
+            pause = self._ms_between(draft.before, draft.begin)
+            if pause is not None:
+                detail += f"; {duration_text(pause)} after the event before"
+        begin = draft.begin
+        unix_ms = self._unix_ms(begin)
+        return Incident(
+            self._unit, draft.kind, begin.number, draft.shoe, draft.round, begin.boot, begin.t_ms,
+            unix_ms, begin.unix_ms is None and unix_ms is not None, lasted, stands, detail,
+        )  # fmt: skip
+
+    def _unix_ms(self, event: Event) -> int | None:
+        if event.unix_ms is not None:
+            return event.unix_ms
+        base = self._first_bases.get(event.boot)
+        return None if base is None else base + event.t_ms
+
+    def _ms_between(self, begin: Event, end: Event) -> int | None:
+        """By the time since the start, which nobody sets; else by the clock."""
+        if begin.boot == end.boot:
+            return max(0, end.t_ms - begin.t_ms)
+        first, last = self._unix_ms(begin), self._unix_ms(end)
+        return None if first is None or last is None or last < first else last - first
+
+
+_SHOWS_AT_ONCE = {game.name: game.shown == "at_once" for game in GAMES}
+
+_VOIDED = {
+    "supervisor": "by the supervisor",
+    "unreadable": "by the supervisor, for a card that could not be read",
+    "restart": "by a restart",
+}
+
+_RESOLVED = {
+    "entered": "entered from its face",
+    "as_read": "taken as read",
+    "drawn_again": "drawn again",
+    "unseen": "left unseen",
+    "void": "round voided",
+}
+
+_CLEARED = {
+    True: "cleared with the supervisor's key",
+    False: "cleared although the supervisor's key was not on",
+    None: "cleared; whether with the supervisor's key is not in the log",
+}
+
+
+def _error(event: Event) -> str:
+    error, card, fault = (event.fields[name] for name in ("error", "card", "fault"))
+    text = _words(error)
+    if card is not None and card < cards.DECK_SIZE:
+        text += f" {card_text(cards.name_of(card)).plain}"
+    return text if fault == "none" else f"{text} ({_words(fault)})"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _numbers(fields: Any) -> str:
+    first, last = fields["first"], fields["last"]
+    return f"event {first}" if first == last else f"events {first} to {last}"
+
+
+def _change(ms: int) -> str:
+    return f"{duration_text(abs(ms))} {'ahead' if ms > 0 else 'back'}"
+
+
+def _covers(ranges: Iterable[tuple[int, int]], first: int, last: int) -> bool:
+    """Whether sorted `ranges` together have every number from `first` to `last`."""
+    following = first
+    for low, high in ranges:
+        if low <= following <= high:
+            following = high + 1
+    return following > last

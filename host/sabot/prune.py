@@ -1,0 +1,200 @@
+"""Retention: removes old shoes of cards from a log, whole ones only, and leaves tombstones.
+
+What goes is contiguous from the beginning of a unit's records, or from behind its tombstones. A
+shoe of cards goes with what was recorded before the next one was loaded, and with what came before
+the first. It stays where
+
+- any of its records is younger than is to be kept, or it has not ended,
+- it is the unit's last one: the log goes on from there, and
+- anything at all is found wrong in what would go: a log in dispute is evidence.
+
+A record's age: since the host received it, by the host's clock, or since the shoe wrote it, by the
+shoe's, whichever is less. A shoe's clock that is ahead of now is wrong and does not count, nor
+does one that was never set. So neither clock alone, put back, makes a record old; and that of the
+shoe stands under the audit chain.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from sabot import tombstone
+from sabot.bundle import chain_of, ratchet_of
+from sabot.context import mac_before, standing_before, tombstones
+from sabot.errors import DatabaseUnusable, KeptByLaw
+from sabot.keys import Keys
+from sabot.retention import DAY_MS
+from sabot.signing import PrivateKey
+from sabot.store import Filter, Row, Store
+from sabot.tombstone import RemovedShoe
+from sabot.verify import Finding, Summary, verify_unit
+from sabot.view import local_time
+from sabot.wire import Event, WireError
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The records of a shoe of cards, and those that go with it. `shoe` is 0 where none of them
+    says that one was loaded."""
+
+    shoe: int
+    first: int
+    last: int
+    events: int
+    rounds: int
+    ended: bool
+    youngest_unix_ms: int
+    """When the youngest of them was recorded or received."""
+    followed: bool
+    """Whether another shoe of cards was loaded behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to go of a unit: the stretches from its first record on; and what stops there."""
+
+    unit: str
+    going: Sequence[Stretch]
+    stays: Stretch | None
+    """The first one that stays; None in a log without records."""
+    why: str
+    """Why that stays, for people."""
+    stuck: bool
+    """Whether time alone will not change that: it is old, and its end is not in the log."""
+    findings: Sequence[Finding]
+    """What is wrong in what is to go: then nothing may."""
+
+    @property
+    def first(self) -> int:
+        """Number of the first event to go."""
+        return self.going[0].first
+
+    @property
+    def last(self) -> int:
+        """Number of the last event to go."""
+        return self.going[-1].last
+
+    @property
+    def events(self) -> int:
+        """How many records are to go."""
+        return sum(stretch.events for stretch in self.going)
+
+
+def plan(store: Store, unit: str, *, keep_days: int, now_unix_ms: int, keys: Keys | None) -> Plan:
+    """What of a unit is older than `keep_days`; with `keys` its audit chain is checked too.
+
+    Raises KeysUnusable where `keys` lack the unit's.
+    """
+    going: list[Stretch] = []
+    stays, why, stuck = None, "there is nothing else", False
+    keep_ms = keep_days * DAY_MS
+    first = max((each.last for each in tombstones(store, unit)), default=0) + 1
+    for stretch in _stretches(store.rows(Filter(unit=unit)), first, now_unix_ms, keep_ms):
+        old = now_unix_ms - stretch.youngest_unix_ms >= keep_ms
+        if old and stretch.ended and stretch.followed:
+            going.append(stretch)
+            continue
+        stays, stuck = stretch, old and stretch.followed
+        if not old:
+            why = f"until {local_time(stretch.youngest_unix_ms + keep_ms)} at the least"
+        elif not stretch.followed:
+            why = "the log goes on from there"
+        else:
+            why = "its end is not in the log"
+        break
+    findings: list[Finding] = []
+    if going:
+        macs = None
+        if keys is not None:
+            before = standing_before(store, unit, going[-1].last + 1)
+            macs = ratchet_of(keys, unit, chain_of(before, ()))
+        found = verify_unit(
+            unit,
+            store.raw(unit, 1, going[-1].last),
+            Summary(),
+            macs=macs,
+            tombstones=store.tombstones(unit),
+        )
+        findings = [each for each in found if each.kind != "no_key"]
+    return Plan(unit, going, stays, why, stuck, findings)
+
+
+def carry_out(
+    store: Store, planned: Plan, private: PrivateKey, *, keep_days: int, now_unix_ms: int
+) -> None:
+    """Remove what was planned, and leave a tombstone signed with `private`; all or nothing.
+
+    Raises KeptByLaw where something is wrong in it, and DatabaseUnusable where the log is not what
+    was planned upon.
+    """
+    unit, first, last = planned.unit, planned.first, planned.last
+    if planned.findings:
+        raise KeptByLaw(f"{unit}: {len(planned.findings)} findings in what would be removed")
+    digest, count, after = sha256(), 0, b""
+    for _, record, mac in store.raw(unit, first, last):
+        digest.update(record)
+        digest.update(mac)
+        count, after = count + 1, mac
+    if count != planned.events:
+        raise DatabaseUnusable(
+            f"{store.path}: events {first} to {last} of {unit} are {count} records, and "
+            f"{planned.events} by its tables; run `sabot rebuild`, then try again"
+        )
+    stone = tombstone.make(
+        private,
+        unit=unit,
+        first=first,
+        last=last,
+        shoes=[RemovedShoe(each.shoe, each.rounds, each.events) for each in planned.going],
+        before=mac_before(store, unit, first),
+        after=after,
+        sha256=digest.digest(),
+        removed_unix_ms=now_unix_ms,
+        keep_days=keep_days,
+        context=standing_before(store, unit, last + 1),
+    )
+    store.prune(unit, first, last, stone)
+
+
+def _stretches(
+    rows: Iterator[Row], first: int, now_unix_ms: int, keep_ms: int
+) -> Iterator[Stretch]:
+    """A unit's records, cut where a shoe of cards is loaded; the last one may be cut short where it
+    is known to be too young.
+    """
+    shoe = events = rounds = youngest = last = 0
+    ended = False
+    for row in rows:
+        event = _event_in(row)
+        kind = None if event is None else event.kind
+        if event is not None and kind == "shoe_loaded":
+            if shoe:
+                yield Stretch(shoe, first, last, events, rounds, ended, youngest, True)
+                first, events, rounds, youngest, ended = last + 1, 0, 0, 0, False
+            shoe = event.shoe
+        events += 1
+        rounds += kind == "result"
+        ended = ended or kind == "shoe_ended"
+        last = row.number
+        youngest = max(youngest, _recorded_unix_ms(row, event, now_unix_ms))
+        if shoe and now_unix_ms - youngest < keep_ms:
+            break
+    if events:
+        yield Stretch(shoe, first, last, events, rounds, ended, youngest, False)
+
+
+def _recorded_unix_ms(row: Row, event: Event | None, now_unix_ms: int) -> int:
+    """When a record was made, at the latest that its two clocks leave open."""
+    received = row.received_unix_ms
+    if not isinstance(received, int):  # SQLite keeps text in a column of numbers
+        return now_unix_ms + 1
+    if event is None or event.unix_ms is None or event.unix_ms > now_unix_ms:
+        return received
+    return max(received, event.unix_ms)
+
+
+def _event_in(row: Row) -> Event | None:
+    try:
+        return row.event()
+    except WireError:
+        return None

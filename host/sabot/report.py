@@ -1,0 +1,380 @@
+"""A shoe of cards as one page of HTML: to be read, printed and filed by people.
+
+The page needs nothing else, no script, no font and no net, and forbids its reader to load
+anything. Whatever a shoe said of itself comes onto it as text.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from html import escape
+
+from protocol import cards
+from sabot import svg
+from sabot.incidents import Incident, incidents_of
+from sabot.roads import Outcome, outcomes_of
+from sabot.rounds import Round, Rounds
+from sabot.svg import Shown
+from sabot.tabletime import duration_text, iso_of, moment_of, text_of
+from sabot.verify import Finding
+from sabot.view import card_text, plain
+from sabot.wire import Event
+
+
+@dataclass(frozen=True, slots=True)
+class ReportInput:
+    """What a report is made of; None for what is not known."""
+
+    unit: str
+    shoe: int
+    events: Sequence[Event]
+    """Of the unit, in order: those of the shoe of cards, and what belongs to it."""
+    findings: Sequence[Finding]
+    zone: tzinfo
+    """Of the table's clock."""
+    firmware: str | None
+    build_hex: str | None
+    game: str | None
+    game_sha256_hex: str | None
+    checkpoint: tuple[int, str] | None
+    """Number of the last event that it covers, and that one's MAC in hex."""
+    signer_fingerprint: str | None
+    chain_checked: bool = False
+    """Whether `findings` are of a check that had the keys of the audit chain."""
+
+
+def render(report: ReportInput) -> str:
+    """The whole HTML file."""
+    fold = Rounds(report.unit)
+    ended = [done for event in report.events if (done := fold.add(event)) is not None]
+    rounds = [each for each in (*ended, fold.open) if each and each.shoe == report.shoe]
+    incidents = incidents_of(report.unit, report.events, report.findings)
+    title = f"Shoe of cards {report.shoe} of unit {report.unit}"
+    body = (
+        f"<h1>{_text(title)}</h1>",
+        _verdict(report),
+        _facts(report, rounds),
+        _roads(outcomes_of(rounds)),
+        _rounds(report, rounds),
+        _other_cards(report),
+        _incidents(
+            report, "Errors", [each for each in incidents if each.kind == "error"], kinds=False
+        ),
+        _incidents(
+            report, "Incidents", [each for each in incidents if each.kind != "error"], kinds=True
+        ),
+        _findings(report),
+    )
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        '<meta name="viewport" content="width=device-width">\n'
+        f"<title>{_text(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"{svg.symbols(_cards_in(report.events))}\n" + "\n".join(body) + "\n</body>\n</html>\n"
+    )
+
+
+_NONE = "&#x2013;"
+
+_NOT_CHECKED = "no_key"  # the finding that the audit chain could not be checked
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 10pt/1.35 "Helvetica Neue", Arial, "Liberation Sans", sans-serif; color: #111;
+  background: #fff; margin: 1em auto; max-width: 190mm; padding: 0 4mm; }
+h1 { font-size: 18pt; margin: 0 0 .4em; } h2 { font-size: 13pt; margin: 1.4em 0 .4em; }
+.verdict { border: 3px solid; border-radius: 4px; padding: .4em .7em; margin: .6em 0;
+  font-size: 15pt; font-weight: bold; }
+.verdict small { display: block; font-size: 10pt; font-weight: normal; color: #111; }
+.good { color: #14602e; border-color: #14602e; background: #eef8f0; }
+.bad { color: #a01010; border-color: #a01010; background: #fdeeee; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; vertical-align: middle; padding: 2px 6px 2px 0;
+  border-bottom: 1px solid #ccc; }
+thead th { border-bottom: 2px solid #111; }
+.total { font-size: 14pt; }
+.facts th { width: 9em; font-weight: normal; color: #444; }
+.hash { font-family: "DejaVu Sans Mono", "Liberation Mono", monospace; font-size: 8.5pt;
+  overflow-wrap: anywhere; }
+.player { color: #1d4ed8; font-weight: bold; } .banker { color: #b91c1c; font-weight: bold; }
+.tie { color: #15803d; font-weight: bold; } .void { color: #92400e; font-weight: bold; }
+small { color: #444; } time { white-space: nowrap; }
+svg text { font-family: Arial, "Liberation Sans", sans-serif; }
+svg.defs { position: absolute; } svg.hand { display: block; height: 9mm; width: auto; }
+svg.road { display: block; max-width: 100%; height: auto; }
+@page { size: A4; margin: 14mm 12mm; }
+@media print {
+  body { margin: 0; padding: 0; max-width: none; font-size: 9pt; }
+  tr, svg, .verdict { break-inside: avoid; } h2 { break-after: avoid; }
+  thead { display: table-header-group; }
+  * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
+}
+"""
+
+
+def _verdict(report: ReportInput) -> str:
+    wrong = [each for each in report.findings if each.kind != _NOT_CHECKED]
+    checked = report.chain_checked and len(wrong) == len(report.findings)
+    chain = (
+        "Records, rounds and the audit chain were checked."
+        if checked
+        else "Records and rounds were checked; the audit chain was not, for want of its keys."
+    )
+    if not report.events:
+        sign, kind, said = "&#x2717;", "bad", "There is nothing to check: no events"
+    elif wrong:
+        count = "1 finding" if len(wrong) == 1 else f"{len(wrong)} findings"
+        sign, kind, said = "&#x2717;", "bad", f"Something is wrong: {count}"
+    else:
+        sign, kind, said = "&#x2713;", "good", "Nothing to find fault with"
+    return f'<p class="verdict {kind}">{sign} {said}<small>{chain}</small></p>'
+
+
+def _facts(report: ReportInput, rounds: Sequence[Round]) -> str:
+    events = report.events
+    times = [each.unix_ms for each in events if each.unix_ms is not None]
+    span = "no clock"
+    if times:
+        first, last = min(times), max(times)
+        span = f"{_time(first, report.zone)} to {_time(last, report.zone)}"
+        span += f" <small>({_text(str(report.zone))})</small>"
+    checkpoint = "none: the shoe of cards has not ended in these events"
+    if report.checkpoint is not None:
+        covered, mac = report.checkpoint
+        checkpoint = f'up to event {covered:,}, MAC <span class="hash">{_text(mac)}</span>'
+    numbers = f"{events[0].number:,} to {events[-1].number:,}" if events else "none"
+    rows = (
+        ("Unit", _text(report.unit)),
+        ("Shoe of cards", f"{report.shoe}"),
+        ("Table time", span),
+        ("Events", numbers),
+        ("Rounds", _counted(rounds)),
+        ("End", _end_of(report)),
+        ("Game", _with_hash(report.game, report.game_sha256_hex)),
+        ("Firmware", _with_hash(report.firmware, report.build_hex)),
+        ("Checkpoint", checkpoint),
+        ("Signed by", _hash(report.signer_fingerprint) if report.signer_fingerprint else "nobody"),
+    )
+    cells = "".join(f'<tr><th scope="row">{name}</th><td>{what}</td></tr>' for name, what in rows)
+    return f'<table class="facts"><tbody>{cells}</tbody></table>'
+
+
+def _counted(rounds: Sequence[Round]) -> str:
+    parts = [
+        f"{name} {sum(each.winner == winner for each in rounds)}"
+        for winner, name in _WINNERS.items()
+    ]
+    void = sum(each.void is not None for each in rounds)
+    still_open = sum(each.winner is None and each.void is None for each in rounds)
+    parts += [f"voided {void}"] * bool(void) + ["without an end 1"] * bool(still_open)
+    return f"{len(rounds)}: {', '.join(parts)}"
+
+
+def _end_of(report: ReportInput) -> str:
+    for event in report.events:
+        if event.kind == "shoe_ended" and event.shoe == report.shoe:
+            drawn = event.fields["cards"]
+            count = "" if drawn is None else f", {drawn} cards drawn"
+            return f"{_text(_ENDED[event.fields['reason']])}{count}"
+    return "not in these events"
+
+
+def _roads(outcomes: Sequence[Outcome]) -> str:
+    return (
+        f"<h2>Bead plate</h2>{svg.bead_plate_of(outcomes)}"
+        f"<h2>Big Road</h2>{svg.big_road_of(outcomes)}"
+        "<p><small>P Player, B Banker, T tie; a star marks a natural; a dot on the top left a "
+        "Banker pair, on the bottom right a Player pair. In the Big Road a green stroke is a tie "
+        "behind the round, a number where there were several.</small></p>"
+    )
+
+
+def _rounds(report: ReportInput, rounds: Iterable[Round]) -> str:
+    rows = [_round(report, each) for each in rounds]
+    if not rows:
+        return "<h2>Rounds</h2><p>none</p>"
+    table = _table(
+        "Rounds", ("Round", "Begun", "Ended", "Player", "Total", "Banker", "Total", "Result"), rows
+    )
+    return (
+        f"{table}<p><small>Cards in the order in which they were drawn, third cards turned "
+        "sideways. A dashed frame and an H mark a card that the supervisor entered from its face."
+        "</small></p>"
+    )
+
+
+def _round(report: ReportInput, ended: Round) -> tuple[str, ...]:
+    # One without an end has no last event, and all that follow are its own.
+    last = ended.last_event or report.events[-1].number
+    drawn = [
+        event
+        for event in report.events
+        if event.kind == "card" and ended.first_event <= event.number <= last
+    ]
+    hands: list[str] = []
+    for name, total in (("player", ended.player_total), ("banker", ended.banker_total)):
+        shown = [_shown(each) for each in drawn if each.fields["position"].startswith(name)]
+        hands += [_hand(name.capitalize(), shown), _total(total)]
+    return (
+        str(ended.round),
+        _stacked_time(ended.started_unix_ms, report.zone),
+        _stacked_time(ended.ended_unix_ms, report.zone) if ended.last_event else _NONE,
+        *hands,
+        _result(ended, [_shown(each) for each in drawn]),
+    )
+
+
+def _total(total: int | None) -> str:
+    return _NONE if total is None else f'<strong class="total">{total}</strong>'
+
+
+def _shown(event: Event) -> Shown:
+    position = event.fields["position"]
+    return Shown(
+        cards.name_of(event.fields["card"]), position.endswith("_3"), event.fields["by_hand"]
+    )
+
+
+def _hand(name: str, shown: Sequence[Shown]) -> str:
+    if not shown:
+        return _NONE
+    return svg.hand(shown, f"{name}: " + ", ".join(map(_card_label, shown)))
+
+
+def _card_label(shown: Shown) -> str:
+    third = "third card " if shown.sideways else ""
+    return f"{third}{svg.card_name(shown.card)}{', entered by hand' if shown.by_hand else ''}"
+
+
+def _result(ended: Round, drawn: Iterable[Shown]) -> str:
+    if ended.winner is not None:
+        parts = [f'<span class="{ended.winner}">{_WINNERS[ended.winner]}</span>']
+        parts += ["natural"] * ended.natural
+        parts += [_text(hit.replace("_", " ")) for hit in ended.hits]
+    elif ended.void is not None:
+        parts = [f'<span class="void">void</span> ({_text(ended.void)})']
+    else:
+        parts = ['<span class="void">no end</span>']
+    by_hand = [card_text(each.card).plain for each in drawn if each.by_hand]
+    parts += [f"by hand: {' '.join(map(_text, by_hand))}"] * bool(by_hand)
+    where = f"from event {ended.first_event:,}"
+    if ended.last_event:
+        where = f"events {ended.first_event:,} to {ended.last_event:,}"
+    return f"{', '.join(parts)}<br><small>{where}</small>"
+
+
+def _other_cards(report: ReportInput) -> str:
+    rows = [
+        (
+            _time(event.unix_ms, report.zone),
+            f"{event.number:,}",
+            svg.hand([shown], _card_label(shown)),
+            _text(event.fields["position"].replace("_", " ")),
+        )
+        for event in report.events
+        if event.kind == "card" and not event.fields["position"].startswith(tuple(_HANDS))
+        for shown in [_shown(event)]
+    ]
+    if not rows:
+        return ""
+    return _table("Cards outside the hands", ("Time", "Event", "Card", "Drawn as"), rows)
+
+
+def _incidents(report: ReportInput, title: str, found: Sequence[Incident], *, kinds: bool) -> str:
+    if not found:
+        return f"<h2>{title}</h2><p>none</p>"
+    rows = [
+        (
+            _when(each, report.zone),
+            f"{each.event:,}",
+            _place(each, report.shoe),
+            *([_text(each.kind.replace("_", " "))] * kinds),
+            _lasted(each),
+            _text(each.detail),
+        )
+        for each in found
+    ]
+    columns = ("Time", "Event", "Round", *(["Kind"] * kinds), "Lasted", "What")
+    return _table(title, columns, rows)
+
+
+def _when(incident: Incident, zone: tzinfo) -> str:
+    if incident.unix_ms is None:
+        return f"no clock, boot {incident.boot} + {duration_text(incident.t_ms)}"
+    reckoned = "<br><small>reckoned</small>" if incident.reckoned else ""
+    return _time(incident.unix_ms, zone) + reckoned
+
+
+def _place(incident: Incident, shoe: int) -> str:
+    round_ = str(incident.round) if incident.round else _NONE
+    return round_ if incident.shoe == shoe else f"shoe {incident.shoe}, {round_}"
+
+
+def _lasted(incident: Incident) -> str:
+    return _text(incident.lasted_text()) or _NONE
+
+
+def _findings(report: ReportInput) -> str:
+    if not report.findings:
+        return "<h2>Findings of the check</h2><p>none</p>"
+    rows = [
+        (f"{each.event:,}", _text(each.kind.replace("_", " ")), _text(each.detail))
+        for each in report.findings
+    ]
+    return _table("Findings of the check", ("Event", "Kind", "What"), rows)
+
+
+def _table(title: str, columns: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
+    """A heading and a table; the cells are HTML already."""
+    head = "".join(f'<th scope="col">{name}</th>' for name in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in rows)
+    return f"<h2>{title}</h2><table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
+
+
+def _time(unix_ms: int | None, zone: tzinfo) -> str:
+    if unix_ms is None:
+        return "no clock"
+    if moment_of(unix_ms, zone) is None:
+        return f"{unix_ms} ms"
+    return f'<time datetime="{iso_of(unix_ms, zone)}">{text_of(unix_ms, zone)}</time>'
+
+
+def _stacked_time(unix_ms: int | None, zone: tzinfo) -> str:
+    """Of a narrow column: the time of day, and the date and offset below it."""
+    if unix_ms is None or moment_of(unix_ms, zone) is None:
+        return _time(unix_ms, zone)
+    date, of_day, offset = text_of(unix_ms, zone).split(" ")
+    iso = iso_of(unix_ms, zone)
+    return f'<time datetime="{iso}">{of_day}<br><small>{date} {offset}</small></time>'
+
+
+def _with_hash(name: str | None, hash_hex: str | None) -> str:
+    parts = [_text(name) if name else "not known"]
+    if hash_hex:
+        parts.append(_hash(hash_hex))
+    return "<br>".join(parts)
+
+
+def _hash(text: str) -> str:
+    return f'<span class="hash">{_text(text)}</span>'
+
+
+def _text(text: str) -> str:
+    """As HTML; what steers anything, or turns the line's direction, is written out."""
+    return escape(plain(text).plain)
+
+
+def _cards_in(events: Iterable[Event]) -> Iterator[str]:
+    return (cards.name_of(each.fields["card"]) for each in events if each.kind == "card")
+
+
+_HANDS = ("player", "banker")
+
+_WINNERS = {"player": "Player", "banker": "Banker", "tie": "Tie"}
+
+_ENDED = {
+    "cut_card": "by the cut card",
+    "supervisor": "by the supervisor",
+    "restart": "by a restart",
+}

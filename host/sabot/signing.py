@@ -1,0 +1,199 @@
+"""The operator's signature under bundles and tombstones: Ed25519, keys in PEM files.
+
+What is signed is *sealed*: the document in canonical CBOR, and the signature over its very bytes.
+The private key is in its file and in memory, and in no message.
+"""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import cbor2
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
+
+from sabot.errors import KeysUnusable
+
+PrivateKey = Ed25519PrivateKey
+
+PUBLIC_SIZE = 32
+SIGNATURE_SIZE = 64
+PRIVATE_MODE = 0o600
+_FINGERPRINT_DIGITS = 16
+_MOST_PEM_BYTES = 16_384
+_MOST_DEPTH = 8  # of lists in lists: what is sealed has less
+
+
+def make(stem: Path) -> tuple[Path, Path, str]:
+    """Make an operator's key: STEM.pem, which only its owner may read, and STEM.pub.pem.
+
+    Returns the two paths and the fingerprint. Raises KeysUnusable where one of the files is there
+    already, or cannot be written; then neither has been made.
+    """
+    private = Ed25519PrivateKey.generate()
+    public_pem = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    private_pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    private_path = stem.with_name(stem.name + ".pem")
+    public_path = stem.with_name(stem.name + ".pub.pem")
+    made: list[Path] = []
+    try:
+        for path, pem, mode in (
+            (public_path, public_pem, 0o644),
+            (private_path, private_pem, PRIVATE_MODE),
+        ):
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            made.append(path)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(pem)
+                file.flush()
+                os.fsync(file.fileno())
+    except BaseException as error:  # Ctrl-C too: half a pair is of no use
+        for path in made:
+            with suppress(OSError):
+                path.unlink()
+        if isinstance(error, FileExistsError):
+            raise KeysUnusable(
+                f"{error.filename}: is there already and is not overwritten; name another key"
+            ) from None
+        if isinstance(error, OSError):
+            raise KeysUnusable(
+                f"{error.filename or stem}: cannot be written ({error.strerror}); name another "
+                "place for the key"
+            ) from None
+        raise
+    return private_path, public_path, fingerprint(public_of(private))
+
+
+def load_private(path: Path) -> PrivateKey:
+    """The operator's private key in `path`. Raises KeysUnusable."""
+    pem = _read(path)
+    try:
+        key = load_pem_private_key(pem, password=None)
+    except TypeError:
+        raise KeysUnusable(
+            f"{path}: locked by a password, which sabot cannot ask for; name another with --key"
+        ) from None
+    except (ValueError, UnsupportedAlgorithm):
+        key = None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise KeysUnusable(
+            f"{path}: no private Ed25519 key; `sabot operator-key` makes one, named with --key"
+        )
+    return key
+
+
+def load_public(path: Path) -> bytes:
+    """The operator's public key in `path`, 32 raw bytes. Raises KeysUnusable."""
+    pem = _read(path)
+    try:
+        key = load_pem_public_key(pem)
+    except (ValueError, UnsupportedAlgorithm):
+        key = None
+    if not isinstance(key, Ed25519PublicKey):
+        raise KeysUnusable(f"{path}: no public Ed25519 key; name the operator's NAME.pub.pem")
+    return key.public_bytes_raw()
+
+
+def exposed(path: Path) -> bool:
+    """Whether others than its owner may read or write the file."""
+    return bool(path.stat().st_mode & 0o077)
+
+
+def public_of(private: PrivateKey) -> bytes:
+    """The public key that belongs to a private one, 32 raw bytes."""
+    return private.public_key().public_bytes_raw()
+
+
+def sign(private: PrivateKey, data: bytes) -> bytes:
+    """The signature of `data`, 64 bytes."""
+    return private.sign(data)
+
+
+def verify(public: bytes, signature: bytes, data: bytes) -> bool:
+    """Whether `signature` is that of `data` by the owner of `public` (32 raw bytes)."""
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, data)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def fingerprint(public: bytes) -> str:
+    """A public key's name for people: 16 hexadecimal digits, to be compared with the operator's."""
+    return sha256(public).hexdigest()[:_FINGERPRINT_DIGITS]
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A document that was read, and whether it is as it was signed by its own `public_key`."""
+
+    document: Mapping[str, Any]
+    signed: bool
+
+
+class NotSealed(ValueError):
+    """Bytes that are no sealed document: cut off, or something else altogether."""
+
+
+def seal(private: PrivateKey, document: Mapping[str, Any]) -> bytes:
+    """A document with its signature: the CBOR array [document's bytes, signature].
+
+    The signer's key is put into the document as `public_key`.
+    """
+    whole = {**document, "public_key": public_of(private)}
+    data = cbor2.dumps(whole, canonical=True)
+    return cbor2.dumps([data, sign(private, data)], canonical=True)
+
+
+def open_sealed(data: bytes) -> Sealed:
+    """Read what `seal` wrote. Raises NotSealed; a signature that does not fit is told only."""
+    outer = _strictly(data)
+    if not isinstance(outer, list) or [type(part) for part in outer] != [bytes, bytes]:
+        raise NotSealed("no pair of a document and a signature")
+    document_bytes, signature = outer
+    document = _strictly(document_bytes)
+    if not isinstance(document, dict) or not all(isinstance(name, str) for name in document):
+        raise NotSealed("no document with named fields")
+    public = document.get("public_key")
+    signed = isinstance(public, bytes) and verify(public, signature, document_bytes)
+    return Sealed(document, signed)
+
+
+def _strictly(data: bytes) -> Any:
+    """One item of canonical CBOR and nothing behind it. Raises NotSealed."""
+    try:
+        value = cbor2.loads(
+            data,
+            max_depth=_MOST_DEPTH,
+            allow_indefinite=False,
+            allow_duplicate_keys=False,
+            strict_hashable_types=True,
+        )
+        canonical = cbor2.dumps(value, canonical=True) == data
+    except (cbor2.CBORError, ValueError, TypeError, RecursionError) as error:
+        raise NotSealed(f"no CBOR ({error})") from None
+    if not canonical:
+        raise NotSealed("no canonical CBOR")
+    return value
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MOST_PEM_BYTES)
+    except OSError as error:
+        raise KeysUnusable(
+            f"{path}: cannot be read ({error.strerror}); check the name of the key"
+        ) from None

@@ -1,0 +1,203 @@
+"""Pictures for a report, as SVG that needs nothing else: hands of cards, bead plate, Big Road.
+
+Nothing is told by colour alone: suits have shapes, winners have letters, and every picture says
+in words what it shows.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from sabot.roads import ROWS, BigCell, Outcome, bead_plate, big_road
+
+CARD_WIDTH, CARD_HEIGHT = 30, 42
+_GAP = 4
+_INK = {"C": "#111", "D": "#c00", "H": "#c00", "S": "#111"}
+_SUIT_NAMES = {"C": "clubs", "D": "diamonds", "H": "hearts", "S": "spades"}
+_RANK_NAMES = {"A": "ace", "T": "10", "J": "jack", "Q": "queen", "K": "king"}
+
+# Each in a square of 20. Paths and not letters: fonts differ, or make little pictures of them.
+_SUITS = {
+    "H": '<path d="M10 18C4 13 1 10 1 6.5C1 3.5 3.2 2 5.5 2C7.5 2 9.2 3.2 10 5'
+    'C10.8 3.2 12.5 2 14.5 2C16.8 2 19 3.5 19 6.5C19 10 16 13 10 18Z"/>',
+    "D": '<path d="M10 1L17 10L10 19L3 10Z"/>',
+    "S": '<path d="M10 1C10.8 3.5 19 8 19 12.5C19 15 17.2 16.5 15 16.5C13 16.5 11.6 15.4 10.8 14'
+    "C11 16.5 11.8 18 13.5 19L6.5 19C8.2 18 9 16.5 9.2 14C8.4 15.4 7 16.5 5 16.5"
+    'C2.8 16.5 1 15 1 12.5C1 8 9.2 3.5 10 1Z"/>',
+    "C": '<circle cx="10" cy="5.4" r="4.2"/><circle cx="5.2" cy="12" r="4.2"/>'
+    '<circle cx="14.8" cy="12" r="4.2"/>'
+    '<path d="M9 8L11 8L11.5 12L10.8 14C11 16.5 11.8 18 13.5 19L6.5 19C8.2 18 9 16.5 9.2 14'
+    'L8.5 12Z"/>',
+}
+
+_CELL = 22
+_FEWEST_COLUMNS = 14
+_COLOURS = {"player": "#1d4ed8", "banker": "#b91c1c", "tie": "#15803d"}
+_LETTERS = {"player": "P", "banker": "B", "tie": "T"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A card such as "7H" as it is drawn."""
+
+    card: str
+    sideways: bool = False
+    """Turned, as the third card of a hand lies on the layout."""
+    by_hand: bool = False
+    """Entered by the supervisor: a dashed frame and an "H"."""
+
+
+def card_name(card: str) -> str:
+    """A card such as "7H" in words: "7 of hearts"."""
+    suit = _SUIT_NAMES.get(card[1:])
+    if suit is None:
+        return {"CUT": "cut card", "TEST": "test card"}.get(card, card)
+    return f"{_RANK_NAMES.get(card[0], card[0])} of {suit}"
+
+
+def symbols(cards: Iterable[str]) -> str:
+    """Definitions of these cards, that `hand` refers to: once in a document, before it."""
+    drawn = "".join(_symbol(card) for card in sorted(set(cards)))
+    return f'<svg width="0" height="0" aria-hidden="true" class="defs"><defs>{drawn}</defs></svg>'
+
+
+def hand(cards: Iterable[Shown], label: str) -> str:
+    """Cards side by side. `label` says what is shown."""
+    x, parts = 1, list[str]()
+    for each in cards:
+        turned = each.sideways
+        width, height = (CARD_HEIGHT, CARD_WIDTH) if turned else (CARD_WIDTH, CARD_HEIGHT)
+        y = 1 + (CARD_HEIGHT - height)
+        at = f'href="#card-{each.card}" width="{CARD_WIDTH}" height="{CARD_HEIGHT}"'
+        if turned:
+            parts.append(f'<use {at} transform="translate({x + width} {y}) rotate(90)"/>')
+        else:
+            parts.append(f'<use {at} x="{x}" y="{y}"/>')
+        if each.by_hand:
+            parts.append(
+                f'<rect x="{x + 1}" y="{y + 1}" width="{width - 2}" height="{height - 2}" rx="3" '
+                'fill="none" stroke="#b45309" stroke-width="2" stroke-dasharray="4 3"/>'
+                f'<text x="{x + width - 6}" y="{y + height - 4}" font-size="9" font-weight="bold" '
+                'text-anchor="middle" fill="#b45309">H</text>'
+            )
+        x += width + _GAP
+    return _picture(max(x - _GAP, 1) + 1, CARD_HEIGHT + 2, label, "".join(parts), "hand")
+
+
+def bead_plate_of(outcomes: Sequence[Outcome]) -> str:
+    """The bead plate, newest to the right: P, B or T, a star for a natural, dots for pairs."""
+    parts = []
+    beads = bead_plate(outcomes)
+    for bead in beads:
+        x, y = _centre(bead.column, bead.row)
+        winner = bead.outcome.winner
+        parts.append(
+            f"<g><title>{escape(_said(bead.outcome))}</title>"
+            f'<circle cx="{x}" cy="{y}" r="9" fill="{_COLOURS[winner]}"/>'
+            f'<text x="{x}" y="{y + 4}" font-size="11" font-weight="bold" text-anchor="middle" '
+            f'fill="#fff">{_LETTERS[winner]}</text>{_flags(bead.outcome, x, y)}</g>'
+        )
+    columns = max((bead.column + 1 for bead in beads), default=0)
+    return _road("bead plate", columns, parts, outcomes)
+
+
+def big_road_of(outcomes: Sequence[Outcome]) -> str:
+    """The Big Road: rings with P or B; ties as a green stroke, and how many where several."""
+    cells = big_road(outcomes)
+    parts = [_big_cell(cell) for cell in cells]
+    columns = max((cell.column + 1 for cell in cells), default=0)
+    return _road("Big Road", columns, parts, outcomes)
+
+
+def _symbol(card: str) -> str:
+    frame = (
+        f'<rect x="0.75" y="0.75" width="{CARD_WIDTH - 1.5}" height="{CARD_HEIGHT - 1.5}" rx="3" '
+        'fill="#fff" stroke="#555" stroke-width="1"/>'
+    )
+    ink = _INK.get(card[1:])
+    if ink is None:
+        word = "CUT" if card == "CUT" else "TEST"
+        face = f'<text x="15" y="25" font-size="10" text-anchor="middle">{word}</text>'
+    else:
+        rank = "10" if card[0] == "T" else card[0]
+        face = (
+            f'<g fill="{ink}"><text x="15" y="19" font-size="18" font-weight="bold" '
+            f'text-anchor="middle">{rank}</text>'
+            f'<g transform="translate(7 22) scale(0.8)">{_SUITS[card[1]]}</g></g>'
+        )
+    view = f'viewBox="0 0 {CARD_WIDTH} {CARD_HEIGHT}"'
+    return f'<symbol id="card-{card}" {view}>{frame}{face}</symbol>'
+
+
+def _big_cell(cell: BigCell) -> str:
+    x, y = _centre(cell.column, cell.row)
+    shown = said = ""
+    if cell.outcome is not None:
+        winner = cell.outcome.winner
+        said = _said(cell.outcome)
+        shown = (
+            f'<circle cx="{x}" cy="{y}" r="8" fill="#fff" stroke="{_COLOURS[winner]}" '
+            'stroke-width="2.5"/>'
+            f'<text x="{x}" y="{y + 3.5}" font-size="10" text-anchor="middle" '
+            f'fill="{_COLOURS[winner]}">{_LETTERS[winner]}</text>'
+            f"{_flags(cell.outcome, x, y)}"
+        )
+    if cell.ties:
+        said = ", ".join(filter(None, (said, f"ties: {cell.ties}")))
+        shown += (
+            f'<line x1="{x - 9}" y1="{y + 9}" x2="{x + 9}" y2="{y - 9}" '
+            f'stroke="{_COLOURS["tie"]}" stroke-width="2"/>'
+            f'<text x="{x - 7}" y="{y - 4}" font-size="8" font-weight="bold" '
+            f'text-anchor="middle" fill="{_COLOURS["tie"]}">'
+            f"{'T' if cell.ties == 1 else cell.ties}</text>"
+        )
+    return f"<g><title>{escape(said)}</title>{shown}</g>"
+
+
+def _flags(outcome: Outcome, x: int, y: int) -> str:
+    """A star for a natural, on the top right; dots: Banker pair top left, Player pair low right."""
+    parts = []
+    if outcome.natural:
+        parts.append(
+            f'<text x="{x + 8}" y="{y - 1}" font-size="12" font-weight="bold" '
+            'text-anchor="middle" fill="#000">*</text>'
+        )
+    for has, winner, side in (
+        (outcome.banker_pair, "banker", -1),
+        (outcome.player_pair, "player", 1),
+    ):
+        if has:
+            parts.append(
+                f'<circle cx="{x + 7 * side}" cy="{y + 7 * side}" r="3" '
+                f'fill="{_COLOURS[winner]}" stroke="#fff" stroke-width="1"/>'
+            )
+    return "".join(parts)
+
+
+def _said(outcome: Outcome) -> str:
+    parts = [f"round {outcome.round}: {outcome.winner}"]
+    parts += ["natural"] * outcome.natural
+    parts += ["Player pair"] * outcome.player_pair + ["Banker pair"] * outcome.banker_pair
+    return ", ".join(parts)
+
+
+def _centre(column: int, row: int) -> tuple[int, int]:
+    return 1 + _CELL * column + _CELL // 2, 1 + _CELL * row + _CELL // 2
+
+
+def _road(name: str, columns: int, parts: Iterable[str], outcomes: Sequence[Outcome]) -> str:
+    columns = max(columns, _FEWEST_COLUMNS)
+    width, height = _CELL * columns, _CELL * ROWS
+    upright = (f"M{1 + _CELL * i} 1v{height}" for i in range(columns + 1))
+    level = (f"M1 {1 + _CELL * i}h{width}" for i in range(ROWS + 1))
+    grid = f'<path d="{"".join((*upright, *level))}" fill="none" stroke="#bbb"/>'
+    letters = " ".join(_LETTERS[each.winner] for each in outcomes) or "no rounds"
+    return _picture(width + 2, height + 2, f"{name}: {letters}", grid + "".join(parts), "road")
+
+
+def _picture(width: int, height: int, label: str, inside: str, kind: str) -> str:
+    said = escape(label)
+    return (
+        f'<svg class="{kind}" role="img" aria-label="{said}" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}"><title>{said}</title>{inside}</svg>'
+    )
