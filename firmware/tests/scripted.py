@@ -67,6 +67,7 @@ class Board:
 
     async def activity(self, within_ms, wait):
         if not wait:
+            self._now_ms += 1
             return  # what is queued is written first
         if not self._script:
             raise Over

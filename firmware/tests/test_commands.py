@@ -48,12 +48,12 @@ class _Gc:
 class _Shoe:
     """As much of firmware.shoe.Shoe as commands act on, started on what `folder` holds."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, ring=RING):
         self.board = _Board()
         self.link = _Link()
         self.store = Store(folder.path)
         game = games.Game(self.store.load("game") or games.document_of("mini"))
-        self.journal = Journal(new_chip(), bytearray(4096))
+        self.journal = Journal(new_chip(ring), bytearray(4096))
         self.journal.mount(FIRST_KEY)
         self.recorder = Recorder(self.journal, 1, self.board.ticks_ms)
         self.outbox = Outbox(self.journal, 0)
@@ -364,3 +364,24 @@ def test_a_midi_shoe_is_in_play_until_its_last_round_is_revealed():
         _refused(_load(shoe, _document()))
         shoe.dealing.pressed(words.BUTTONS.index("reveal"))
         assert _done(_load(shoe, _document()))
+
+
+def test_a_journal_that_waits_for_a_host_takes_nothing_more_from_commands():
+    with Folder() as folder:
+        shoe = _Shoe(folder, ring=3)
+        journal = shoe.journal
+        while not journal.crowded():
+            assert _done(_run(shoe, messages.IDENTIFY, 1))
+            while journal.unwritten():
+                journal.step()
+        number, beeps = journal.number, len(shoe.board.buzzed_ms)
+        assert "full" in _refused(_run(shoe, messages.IDENTIFY, 2))
+        assert "full" in _refused(_run(shoe, messages.SET_CLOCK, 3, _JULY_2026_MS))
+        assert "full" in _refused(_load(shoe, _document(name="other")))
+        assert journal.number == number and len(shoe.board.buzzed_ms) == beeps
+        assert shoe.recorder.unix_ms() is None and shoe.dealing.game.name == "mini"
+        assert shoe.store.load("game") is None
+        assert _done(_run(shoe, messages.READ_EVENTS, 4, 1))
+        journal.acknowledge(journal.durable)
+        journal.drain()
+        assert _done(_run(shoe, messages.IDENTIFY, 5)) and journal.number == number + 1

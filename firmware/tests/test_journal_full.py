@@ -94,6 +94,15 @@ def test_a_ring_that_is_full_is_so_no_longer_once_a_host_has_all_even_with_secto
     assert not journal.full() and journal.spare_sectors() >= RING - 2
 
 
+def test_what_a_host_has_just_taken_counts_before_the_next_step() -> None:
+    ledger = Ledger()
+    while not ledger.journal.full():
+        ledger.event(60)
+        ledger.drain()
+    ledger.journal.acknowledge(ledger.journal.durable)
+    assert not ledger.journal.full()
+
+
 def test_what_cannot_be_queued_any_more_puts_the_shoe_out_of_service() -> None:
     ledger = Ledger()
     _fill_up(ledger)

@@ -92,6 +92,16 @@ def test_a_jam_behind_the_last_mark_stops_play_and_lets_the_inputs_through():
         assert "JAM" in board.text and not shoe.dealing.lock_released()
 
 
+def test_a_card_held_before_its_last_mark_keeps_the_journal_waiting_for_a_while_only():
+    with Folder() as folder:
+        board, shoe = loaded(folder, "9C", "2D", "KC")
+        known, _, _ = parts_of(card_samples("2H"), 380)
+        begun_ms = board.ticks_ms()
+        board.play(shoe, known[:-20])  # until its mark is on flash, with the lock still first
+        assert 200 <= board.ticks_ms() - begun_ms < 250
+        assert not shoe.journal.unwritten() and shoe.reader.scanner.in_pass
+
+
 def test_lost_samples_stop_play_and_the_card_that_was_passing_is_not_read():
     with Folder() as folder:
         board, shoe = loaded(folder)

@@ -19,7 +19,7 @@ _UNUSED = range(cards.CARD_COUNT * cards.SET_COUNT, 3**cards.DIGIT_COUNT)
 
 
 def faulty_pass(random: Random, noise: Noise, fault: str, card_set: int) -> Levels:
-    """One pass with the fault (a name of `words.FAULTS`), for a shoe of `card_set`.
+    """One pass with the fault (a name of `words.FAULTS` but power_lost), for a shoe of `card_set`.
 
     Pauses are left out: a pause of 0.5 s in the one place where a fault shows would hide it.
     """
