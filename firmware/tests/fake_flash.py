@@ -156,10 +156,11 @@ class Flash:
             self._page(sector * _PAGES + n)[:] = content[n * PAGE : n * PAGE + PAGE]
 
     def _tear(self, sector: int) -> None:
-        """Chips make all zeros first, then ones; somewhere within that it ended."""
+        """Chips make all zeros first, then ones; somewhere within that it ended, here and there."""
         way = random.randrange(3)
-        upto = random.randint(0, SECTOR)
-        for i in range(SECTOR if way == 1 else upto):
+        begin = random.choice((0, random.randint(0, SECTOR)))
+        upto = random.randint(begin, SECTOR)
+        for i in range(begin, SECTOR if way == 1 else upto):
             cells, place = self._page(sector * _PAGES + i // PAGE), i % PAGE
             if way == 0:
                 cells[place] = 0
