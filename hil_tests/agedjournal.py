@@ -13,7 +13,7 @@ import cbor2
 from hil_tests.flashimage import SECTOR, SECTORS, Image
 from hil_tests.journalimage import KEY_SECTORS, SLOT
 from protocol import events
-from sabot.chain import EPOCH_RECORDS, Ratchet, chain_id, epoch_of, mac
+from sabot.audit.chain import EPOCH_RECORDS, Ratchet, chain_id, epoch_of, mac
 
 RING = SECTORS - KEY_SECTORS
 BOOT = 7

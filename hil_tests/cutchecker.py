@@ -16,13 +16,13 @@ from hil_tests.journalimage import entries_in, slots_in
 from hil_tests.recordedrun import UNIT, Run, document_of, play
 from protocol import words
 from sabot import wire
-from sabot.chain import Ratchet, chain_id, epoch_of, mac
+from sabot.audit.chain import Ratchet, chain_id, epoch_of, mac
+from sabot.audit.verify import Summary, verify_unit
 from sabot.client import Client
 from sabot.ports import Port
 from sabot.session import Record
 from sabot.sim.bench import Outputs
 from sabot.sim.process import SimulatedShoe
-from sabot.verify import Summary, verify_unit
 
 PROGRAM_MIDDLES = tuple(how for how in PROGRAM_CUTS if how not in ("nothing", DONE))
 ERASE_MIDDLES = tuple(how for how in ERASE_CUTS if how not in ("nothing", DONE))

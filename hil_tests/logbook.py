@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hil_tests.dealer import Hand, logged
-from sabot.keys import DEFAULT, Keys
+from sabot.audit.keys import DEFAULT, Keys
+from sabot.audit.verify import Against, Finding, Summary, verify
 from sabot.logger import Logger, Watcher
 from sabot.rounds import Round, rounds_of
 from sabot.store import Filter, Store
-from sabot.verify import Against, Finding, Summary, verify
 
 _TIMEOUT_S = 60.0
 _POLL_S = 0.02

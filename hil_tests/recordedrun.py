@@ -21,8 +21,8 @@ import cbor2
 from hil_tests.dealer import Dealer, shuffled
 from hil_tests.flashimage import Image, Operation, read_trace
 from protocol import cards, messages
-from sabot import keys as unit_keys
-from sabot.chain import chain_id
+from sabot.audit import keys as unit_keys
+from sabot.audit.chain import chain_id
 from sabot.client import Client
 from sabot.ports import Port
 from sabot.sim.bench import Outputs

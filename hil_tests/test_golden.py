@@ -8,11 +8,11 @@ import pytest
 
 from hil_tests.golden.make import FOLDER, SCENES, UNIT, start_on, status_of
 from hil_tests.recordedrun import document_of
-from sabot.chain import Ratchet, chain_id
+from sabot.audit.chain import Ratchet, chain_id
+from sabot.audit.verify import Summary, verify_unit
 from sabot.client import Client
 from sabot.ports import Port
 from sabot.sim.process import SimulatedShoe
-from sabot.verify import Summary, verify_unit
 
 _GOLDEN = sorted(path.stem for path in FOLDER.glob("*.json"))
 

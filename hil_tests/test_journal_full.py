@@ -14,12 +14,12 @@ from hil_tests.flashimage import Image
 from hil_tests.journalimage import entries_in, events_in
 from hil_tests.recordedrun import document_of
 from hil_tests.targets.sim import SimBench
-from sabot.chain import Ratchet, chain_id
+from sabot.audit.chain import Ratchet, chain_id
+from sabot.audit.verify import Summary, verify_unit
 from sabot.client import Client
 from sabot.ports import Port
 from sabot.session import Record
 from sabot.sim.process import SimulatedShoe
-from sabot.verify import Summary, verify_unit
 
 Rows = list[tuple[int, bytes, bytes]]
 """Number, record and MAC of events."""

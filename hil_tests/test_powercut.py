@@ -15,9 +15,9 @@ from hil_tests.flashimage import SECTOR, Image, Operation, read_trace
 from hil_tests.journalimage import KEY_SECTORS, entries_in, events_in, slots_in
 from hil_tests.powercut import Tally, cuts_of, sample, sweep
 from hil_tests.recordedrun import UNIT, Run, document_of, record_run
-from sabot.chain import Ratchet, chain_id
+from sabot.audit.chain import Ratchet, chain_id
+from sabot.audit.verify import Summary, verify_unit
 from sabot.sim.process import SimulatedShoe
-from sabot.verify import Summary, verify_unit
 
 _NEW_CUTS = 45
 _OLD_CUTS = 6

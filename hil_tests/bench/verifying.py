@@ -9,11 +9,11 @@ from pathlib import Path
 
 import cbor2
 
-from sabot.chain import EPOCH_RECORDS, MAC_SIZE, Ratchet, chain_id
-from sabot.keys import Keys
+from sabot.audit.chain import EPOCH_RECORDS, MAC_SIZE, Ratchet, chain_id
+from sabot.audit.keys import Keys
+from sabot.audit.verify import Against, Summary, verify, verify_file
 from sabot.session import Record
 from sabot.store import Store
-from sabot.verify import Against, Summary, verify, verify_file
 from sabot.wire import parse_event
 from tests.helpers import FirmwareLog, shuffled_names
 

@@ -12,15 +12,15 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from sabot.audit.keys import Keys
+from sabot.audit.verify import Against, Summary, verify
 from sabot.errors import FINDINGS, INTERRUPTED
-from sabot.keys import Keys
 from sabot.logger import Logger, Watcher
 from sabot.rounds import Round
 from sabot.session import Record
 from sabot.sim.dealer import Dealer
 from sabot.sim.process import SimulatedShoe
 from sabot.store import Store
-from sabot.verify import Against, Summary, verify
 from sabot.view import bead_plate, console, round_line, rounds_table
 
 _LAST_ROUNDS = 8

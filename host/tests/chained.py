@@ -1,6 +1,6 @@
 """Logs of several shoes of cards with their audit chain, dealt by the firmware's own dealing.
 
-The MACs are made here from the definition in protocol/README.md, with nothing of sabot.chain.
+The MACs are made here from the definition in protocol/README.md, with nothing of sabot.audit.chain.
 """
 
 import hmac

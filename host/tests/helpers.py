@@ -13,10 +13,10 @@ from firmware.dealing import BETTING, BETWEEN, DEALING, ENDED, KEY, LID, Dealing
 from protocol import cards, events, games, words
 from protocol.schema import Shape
 from sabot import wire
-from sabot.chain import Ratchet
-from sabot.links import RawRecord
+from sabot.audit.chain import Ratchet
+from sabot.audit.links import RawRecord
+from sabot.audit.verify import Finding, Summary, verify_unit
 from sabot.session import Record
-from sabot.verify import Finding, Summary, verify_unit
 
 SHAPES = {shape.name: shape for shape in events.KINDS}
 _DEFAULTS: dict[str, Any] = {"text": "", "bytes": b"", "flag": False}

@@ -20,14 +20,14 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from sabot import signing, tombstone
-from sabot.chain import RevealedKeys
-from sabot.checkpoints import Checkpoint, checkpoints_of
-from sabot.keys import Keys
-from sabot.links import RawRecord
+from sabot.audit import signing, tombstone
+from sabot.audit.chain import RevealedKeys
+from sabot.audit.checkpoints import Checkpoint, checkpoints_of
+from sabot.audit.keys import Keys
+from sabot.audit.links import RawRecord
+from sabot.audit.verify import Against, Summary, verify, verify_unit
 from sabot.rounds import rounds_of
 from sabot.store import Store
-from sabot.verify import Against, Summary, verify, verify_unit
 from tests.helpers import (
     TEST_KEY,
     FirmwareLog,

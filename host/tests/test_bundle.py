@@ -15,18 +15,18 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from protocol import events as shapes
-from sabot import bundle as bundles
-from sabot import bundlefile, signing
-from sabot import keys as unit_keys
-from sabot.bundle import BundleVerdict, verify_bundle
-from sabot.bundlefile import Bundle
+from sabot.audit import bundle as bundles
+from sabot.audit import bundlefile, signing
+from sabot.audit import keys as unit_keys
+from sabot.audit.bundle import BundleVerdict, verify_bundle
+from sabot.audit.bundlefile import Bundle
+from sabot.audit.excerpt import LEAD, collect
+from sabot.audit.keys import Keys
+from sabot.audit.tombstone import Standing
+from sabot.audit.verify import Finding
 from sabot.errors import BundleUnusable, DatabaseUnusable, KeysUnusable
-from sabot.excerpt import LEAD, collect
-from sabot.keys import Keys
 from sabot.session import Record
 from sabot.store import Store
-from sabot.tombstone import Standing
-from sabot.verify import Finding
 from sabot.wire import parse_event
 from tests.chained import (
     BUILD,
@@ -592,7 +592,7 @@ def test_what_is_too_large_is_not_written(house: House, monkeypatch: pytest.Monk
     with pytest.raises(BundleUnusable, match=r"not written: U1 shoe 2 makes [\d,]+ bytes"):
         bundlefile.save(house.bundle, taken, _OPERATOR)
     assert not house.bundle.exists()
-    monkeypatch.setattr("sabot.excerpt.MAX_SIZE", 2000)
+    monkeypatch.setattr("sabot.audit.excerpt.MAX_SIZE", 2000)
     with pytest.raises(BundleUnusable, match="too large for a bundle"):
         house.collect()
 

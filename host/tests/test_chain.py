@@ -11,8 +11,8 @@ import pytest
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.hmac import HMAC
 
-from sabot.chain import Ratchet, RevealedKeys, chain_id, epoch_of, mac
-from sabot.verify import Summary, verify_unit
+from sabot.audit.chain import Ratchet, RevealedKeys, chain_id, epoch_of, mac
+from sabot.audit.verify import Summary, verify_unit
 from tests.helpers import NaiveChain
 
 VECTORS = Path(__file__).resolve().parents[2] / "protocol" / "vectors" / "chain.json"

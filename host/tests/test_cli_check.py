@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from sabot import keys, signing
+from sabot.audit import keys, signing
 from sabot.cli import app
 from sabot.store import Store
 from tests.commands import run

@@ -12,13 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from sabot import runtime
+from sabot.audit.verify import Summary, verify
 from sabot.cli import app
 from sabot.logger import Logger, Watcher
 from sabot.ports import Port
 from sabot.rounds import Round, rounds_of
 from sabot.sim.process import SimulatedShoe
 from sabot.store import Filter, Store
-from sabot.verify import Summary, verify
 from tests.commands import (
     KNOWN_ROUNDS,
     SABOT,

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from protocol import cards, words
+from sabot.audit.keys import Keys
+from sabot.audit.verify import Against, Summary, verify
 from sabot.games import catalogue
-from sabot.keys import Keys
 from sabot.logger import Logger, Watcher
 from sabot.rounds import rounds_of
 from sabot.sim import dealer
 from sabot.sim.faulty import faulty_pass
 from sabot.sim.process import SimulatedShoe
 from sabot.store import Filter, Store
-from sabot.verify import Against, Summary, verify
 from sabot.wire import Event
 
 _TIMEOUT_S = 60

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from firmware import rules as firmware_rules
 from protocol import cards, games, words
 from protocol.games import Game
-from sabot import rules
+from sabot.audit import rules
 from sabot.errors import ImpossibleDeal
 from sabot.games.catalogue import document
 from sabot.games.score import score

@@ -7,10 +7,10 @@ import pytest
 
 from firmware.dealing import KEY, LID
 from protocol import games, words
+from sabot.audit.verify import Finding
 from sabot.games import catalogue
-from sabot.incidents import KINDS, Incident, Limits, Watch, incidents_of
-from sabot.tabletime import zone_of
-from sabot.verify import Finding
+from sabot.reports.incidents import KINDS, Incident, Limits, Watch, incidents_of
+from sabot.reports.tabletime import zone_of
 from sabot.wire import Event
 from tests.dealt_events import DealtEvents
 from tests.helpers import event_of, shuffled_names

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sabot.cli import app
-from sabot.incidents import KINDS
+from sabot.reports.incidents import KINDS
 from sabot.session import Record
 from sabot.store import Store
 from sabot.wire import parse_event

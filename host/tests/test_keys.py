@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from sabot import keys
-from sabot.chain import chain_id
+from sabot.audit import keys
+from sabot.audit.chain import chain_id
+from sabot.audit.keys import Keys, add, new_key
 from sabot.errors import KeysUnusable
-from sabot.keys import Keys, add, new_key
 
 
 @pytest.fixture

@@ -10,20 +10,20 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from protocol import events as shapes
-from sabot import keys as unit_keys
-from sabot import prune, signing
-from sabot.bundle import verify_bundle
-from sabot.bundlefile import save
-from sabot.chain import Ratchet
-from sabot.context import tombstones
+from sabot.audit import keys as unit_keys
+from sabot.audit import prune, signing
+from sabot.audit.bundle import verify_bundle
+from sabot.audit.bundlefile import save
+from sabot.audit.chain import Ratchet
+from sabot.audit.context import tombstones
+from sabot.audit.excerpt import collect
+from sabot.audit.keys import Keys
+from sabot.audit.prune import Plan
+from sabot.audit.retention import DAY_MS
+from sabot.audit.tombstone import NoTombstone, RemovedShoe, Tombstone
+from sabot.audit.verify import Finding, Summary, verify_unit
 from sabot.errors import DatabaseUnusable, KeptByLaw, KeysUnusable
-from sabot.excerpt import collect
-from sabot.keys import Keys
-from sabot.prune import Plan
-from sabot.retention import DAY_MS
 from sabot.store import Filter, Store
-from sabot.tombstone import NoTombstone, RemovedShoe, Tombstone
-from sabot.verify import Finding, Summary, verify_unit
 from tests.chained import FIRST_KEY, START_UNIX_MS, ChainedLog, mac_key_of
 
 _OPERATOR = Ed25519PrivateKey.from_private_bytes(b"operator" * 4)

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from sabot.report import ReportInput, render
-from sabot.svg import card_name
-from sabot.tabletime import zone_of
-from sabot.verify import Finding
+from sabot.audit.verify import Finding
+from sabot.reports.report import ReportInput, render
+from sabot.reports.svg import card_name
+from sabot.reports.tabletime import zone_of
 from sabot.wire import Event
 from tests.commands import KNOWN_ROUNDS, SHORT_DECK
 from tests.dealt_events import DealtEvents

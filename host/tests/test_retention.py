@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sabot.audit.retention import Minimum, check_keep_days, minimums, set_minimum
 from sabot.errors import DatabaseUnusable, KeptByLaw
-from sabot.retention import Minimum, check_keep_days, minimums, set_minimum
 from sabot.store import Store
 
 _NOW = 1_795_000_000_000
@@ -72,7 +72,7 @@ def test_a_minimum_that_cannot_be_read_lets_nothing_go(db: Path, text: str) -> N
 def test_a_log_that_is_in_use_for_too_long_is_told(
     db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sabot.retention._BUSY_TIMEOUT_S", 0.0)
+    monkeypatch.setattr("sabot.audit.retention._BUSY_TIMEOUT_S", 0.0)
     with closing(sqlite3.connect(db, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         with pytest.raises(DatabaseUnusable, match="is it in use"):

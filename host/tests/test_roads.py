@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from sabot.roads import Bead, BigCell, Outcome, bead_plate, big_road, outcomes_of
+from sabot.reports.roads import Bead, BigCell, Outcome, bead_plate, big_road, outcomes_of
 from sabot.rounds import Round
 
 WINNERS = {"P": "player", "B": "banker", "T": "tie"}

@@ -8,7 +8,7 @@ from firmware import rules as firmware_rules
 from firmware.dealing import BETTING, BETWEEN, DEALING, LID, Dealing
 from firmware.draws import BANKER, PLAYER, TIE
 from protocol import cards, events, games, words
-from sabot import rules
+from sabot.audit import rules
 
 # Pennsylvania, "Mini & Midi Baccarat", the chart "Banker having": (draws, does not draw).
 PENNSYLVANIA = {

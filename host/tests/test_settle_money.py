@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
+from sabot.audit.rules import judge
 from sabot.games import catalogue, placed
 from sabot.games.placing import PLACING
 from sabot.games.settle import Settlement, settle
-from sabot.rules import judge
 from tests.table import BANKER_WINS, game, of_three, scored
 
 NAMES = [each.name for each in catalogue.GAMES]

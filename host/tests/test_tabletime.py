@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from sabot.tabletime import (
+from sabot.reports.tabletime import (
     BadTime,
     HostZone,
     duration_text,

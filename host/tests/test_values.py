@@ -8,7 +8,7 @@ import pytest
 
 from protocol import events, words
 from sabot import wire
-from sabot.values import _MATCHES, values_of, why_damaged
+from sabot.audit.values import _MATCHES, values_of, why_damaged
 from tests.helpers import SHAPES
 
 NUMBERS = (

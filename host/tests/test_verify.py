@@ -13,7 +13,8 @@ import pytest
 
 from firmware.dealing import KEY
 from protocol import cards, events, games, words
-from sabot import rules, wire
+from sabot import wire
+from sabot.audit import rules
 from sabot.rounds import rounds_of
 from tests.helpers import FirmwareLog, Forgery, event_bytes, shuffled_names
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from sabot import wire
-from sabot.keys import Keys
+from sabot.audit.keys import Keys
+from sabot.audit.verify import Against, Summary, verify
 from sabot.store import Store
-from sabot.verify import Against, Summary, verify
 from tests.helpers import TEST_KEY, FirmwareLog, Forgery, event_bytes, shuffled_names, stored
 
 

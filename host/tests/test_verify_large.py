@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from sabot import keys
-from sabot.chain import Ratchet
-from sabot.links import RawRecord
+from sabot.audit import keys
+from sabot.audit.chain import Ratchet
+from sabot.audit.links import RawRecord
+from sabot.audit.verify import Against, Finding, Note, Summary, verify, verify_file, verify_unit
 from sabot.store import Store
-from sabot.verify import Against, Finding, Note, Summary, verify, verify_file, verify_unit
 from tests.helpers import TEST_KEY, FirmwareLog, mac_of, parsed, shuffled_names, stored
 
 UNITS = ("U1", "U2", "U3")
@@ -99,7 +99,8 @@ def test_a_forged_number_far_away_costs_no_time(folder: Path) -> None:
 SLOWLY = """
 import sys, time
 from pathlib import Path
-from sabot import command, links
+from sabot import command
+from sabot.audit import links
 whole = links.values_of
 def slowly(records):
     Path("begun").touch()

@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sabot import checkpoints as kept_elsewhere
-from sabot import signing
-from sabot.bundle import verify_bundle
+from sabot.audit import checkpoints as kept_elsewhere
+from sabot.audit import signing
+from sabot.audit.bundle import verify_bundle
+from sabot.audit.keys import DEFAULT, Keys
+from sabot.audit.verify import Against, Finding, Note, Summary, verify_file
 from sabot.cli import options
 from sabot.errors import FINDINGS
-from sabot.keys import DEFAULT, Keys
 from sabot.store import Store
-from sabot.verify import Against, Finding, Note, Summary, verify_file
 from sabot.view import Output, console, plain, print_objects, problems
 
 

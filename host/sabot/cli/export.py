@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from sabot import bundlefile, signing
+from sabot.audit import bundlefile, signing
+from sabot.audit.excerpt import collect
+from sabot.audit.keys import Keys
 from sabot.cli import options
-from sabot.excerpt import collect
-from sabot.keys import Keys
-from sabot.report import ReportInput, render
+from sabot.reports.report import ReportInput, render
 from sabot.store import Store
 from sabot.view import console, plain, problems
 

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from sabot import tabletime
+from sabot.audit.verify import Summary, verify_unit
 from sabot.cli import options
-from sabot.incidents import KINDS, Incident, Limits, Watch
+from sabot.reports import tabletime
+from sabot.reports.incidents import KINDS, Incident, Limits, Watch
 from sabot.store import Filter, Row, Store
-from sabot.verify import Summary, verify_unit
 from sabot.view import Output, console, plain, print_objects, problems
 from sabot.wire import Event, WireError
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sabot import tabletime
+from sabot.reports import tabletime
 from sabot.view import Output
 
 DEFAULT_DB = Path("sabot.sqlite")

@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from sabot import prune as pruning
-from sabot import retention as keeping
+from sabot.audit import prune as pruning
+from sabot.audit import retention as keeping
+from sabot.audit.context import tombstones
+from sabot.audit.prune import Plan
+from sabot.audit.signing import fingerprint
 from sabot.cli import options
 from sabot.cli.export import OperatorKey, load_keys, load_operator_key
-from sabot.context import tombstones
 from sabot.errors import FINDINGS, DatabaseUnusable, KeptByLaw, did_you_mean
-from sabot.prune import Plan
-from sabot.signing import fingerprint
 from sabot.store import Store
 from sabot.view import console, local_time, plain, problems
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from protocol import games
-from sabot import keys
+from sabot.audit import keys
 from sabot.cli import options
 from sabot.cli.log import ctrl_c_and_term
 from sabot.demo import run_demo

@@ -17,8 +17,8 @@ import cbor2
 
 import firmware
 from protocol import words
-from sabot import keys as unit_keys
 from sabot import runtime
+from sabot.audit import keys as unit_keys
 from sabot.errors import SimulatorFailed
 from sabot.sim.bench import Bench
 

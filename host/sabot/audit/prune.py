@@ -18,16 +18,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from sabot import tombstone
-from sabot.bundle import chain_of, ratchet_of
-from sabot.context import mac_before, standing_before, tombstones
+from sabot.audit import tombstone
+from sabot.audit.bundle import chain_of, ratchet_of
+from sabot.audit.context import mac_before, standing_before, tombstones
+from sabot.audit.keys import Keys
+from sabot.audit.retention import DAY_MS
+from sabot.audit.signing import PrivateKey
+from sabot.audit.tombstone import RemovedShoe
+from sabot.audit.verify import Finding, Summary, verify_unit
 from sabot.errors import DatabaseUnusable, KeptByLaw
-from sabot.keys import Keys
-from sabot.retention import DAY_MS
-from sabot.signing import PrivateKey
 from sabot.store import Filter, Row, Store
-from sabot.tombstone import RemovedShoe
-from sabot.verify import Finding, Summary, verify_unit
 from sabot.view import local_time
 from sabot.wire import Event, WireError
 

@@ -7,8 +7,8 @@ may have been told thousands of events before.
 from collections.abc import Iterator
 from contextlib import suppress
 
+from sabot.audit.tombstone import NoTombstone, Standing, Tombstone
 from sabot.store import Filter, Store
-from sabot.tombstone import NoTombstone, Standing, Tombstone
 from sabot.wire import WireError, parse_event
 
 KINDS = ("boot", "game_loaded", "clock_set")

@@ -12,7 +12,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from sabot.chain import KEY_SIZE, chain_id
+from sabot.audit.chain import KEY_SIZE, chain_id
 from sabot.errors import KeysUnusable
 
 DEFAULT = Path("sabot.keys")

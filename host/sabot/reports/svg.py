@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from sabot.roads import ROWS, BigCell, Outcome, bead_plate, big_road
+from sabot.reports.roads import ROWS, BigCell, Outcome, bead_plate, big_road
 
 CARD_WIDTH, CARD_HEIGHT = 30, 42
 _GAP = 4

@@ -5,13 +5,13 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise, takewhile
 
-from sabot.bundle import chain_of, facts_of, judge, unit_keys
-from sabot.bundlefile import MAX_SIZE, Bundle, epochs_of
-from sabot.context import mac_before, standing_before, tombstones
+from sabot.audit.bundle import chain_of, facts_of, judge, unit_keys
+from sabot.audit.bundlefile import MAX_SIZE, Bundle, epochs_of
+from sabot.audit.context import mac_before, standing_before, tombstones
+from sabot.audit.keys import Keys
+from sabot.audit.verify import Summary
 from sabot.errors import BundleUnusable, DatabaseUnusable, did_you_mean
-from sabot.keys import Keys
 from sabot.store import Filter, Store
-from sabot.verify import Summary
 from sabot.wire import Event, WireError, parse_event
 
 LEAD = 16

@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from protocol import events
-from sabot import checkpoints, signing
-from sabot.chain import MacKeys, Ratchet, chain_id, epoch_of, mac
-from sabot.checkpoints import Checkpoint
-from sabot.conduct import Conduct
-from sabot.keys import Keys
-from sabot.links import Links, RawRecord
+from sabot.audit import checkpoints, signing
+from sabot.audit.chain import MacKeys, Ratchet, chain_id, epoch_of, mac
+from sabot.audit.checkpoints import Checkpoint
+from sabot.audit.conduct import Conduct
+from sabot.audit.keys import Keys
+from sabot.audit.links import Links, RawRecord
+from sabot.audit.tombstone import NoTombstone, Tombstone
+from sabot.audit.values import Values
 from sabot.rounds import time_text
 from sabot.store import DAMAGED, Store
-from sabot.tombstone import NoTombstone, Tombstone
-from sabot.values import Values
 
 MOST_OF_A_KIND = 1000
 """Findings of one kind in one unit that are told one by one; of the others their number."""

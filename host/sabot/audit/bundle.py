@@ -19,12 +19,12 @@ from hmac import compare_digest
 from pathlib import Path
 from typing import Any
 
-from sabot import chain, signing
-from sabot.bundlefile import Bundle, Facts, read, readable
+from sabot.audit import chain, signing
+from sabot.audit.bundlefile import Bundle, Facts, read, readable
+from sabot.audit.keys import Keys
+from sabot.audit.tombstone import Standing
+from sabot.audit.verify import Finding, Summary, verify_unit
 from sabot.errors import BundleUnusable, KeysUnusable
-from sabot.keys import Keys
-from sabot.tombstone import Standing
-from sabot.verify import Finding, Summary, verify_unit
 from sabot.wire import Event
 
 

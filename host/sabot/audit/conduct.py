@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 from protocol import cards, events, words
-from sabot import rules
-from sabot.values import Values
+from sabot.audit import rules
+from sabot.audit.values import Values
 
 Tell = Callable[[int, str, str], None]
 """Takes a finding: event number, kind, detail."""

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from protocol.events import MAC_SIZE
-from sabot import chain, signing
+from sabot.audit import chain, signing
+from sabot.audit.tombstone import Standing
+from sabot.audit.verify import Finding
 from sabot.errors import BundleUnusable
-from sabot.tombstone import Standing
-from sabot.verify import Finding
 from sabot.wire import Event, WireError, parse_event
 
 FORMAT = "sabot-bundle"

@@ -18,12 +18,12 @@ from typing import Any
 
 from protocol import events, words
 from protocol.events import MAC_SIZE
-from sabot import chain
-from sabot.chain import EPOCH_RECORDS, MacKeys, mac_under
-from sabot.conduct import Tell
-from sabot.signing import fingerprint
-from sabot.tombstone import NoTombstone, Tombstone
-from sabot.values import Values, values_of, why_damaged
+from sabot.audit import chain
+from sabot.audit.chain import EPOCH_RECORDS, MacKeys, mac_under
+from sabot.audit.conduct import Tell
+from sabot.audit.signing import fingerprint
+from sabot.audit.tombstone import NoTombstone, Tombstone
+from sabot.audit.values import Values, values_of, why_damaged
 
 RawRecord = tuple[int, bytes, bytes]
 """Number by the table, record, MAC."""

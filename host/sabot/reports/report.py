@@ -10,13 +10,13 @@ from datetime import tzinfo
 from html import escape
 
 from protocol import cards
-from sabot import svg
-from sabot.incidents import Incident, incidents_of
-from sabot.roads import Outcome, outcomes_of
+from sabot.audit.verify import Finding
+from sabot.reports import svg
+from sabot.reports.incidents import Incident, incidents_of
+from sabot.reports.roads import Outcome, outcomes_of
+from sabot.reports.svg import Shown
+from sabot.reports.tabletime import duration_text, iso_of, moment_of, text_of
 from sabot.rounds import Round, Rounds
-from sabot.svg import Shown
-from sabot.tabletime import duration_text, iso_of, moment_of, text_of
-from sabot.verify import Finding
 from sabot.view import card_text, plain
 from sabot.wire import Event
 

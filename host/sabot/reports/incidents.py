@@ -1,7 +1,7 @@
 """What a surveillance officer looks for in a log: events in, incidents out.
 
 An incident is nothing that must not be: cards are entered by hand, lids are opened. It is what
-somebody may want to see on the video. What must not be in a log at all is for `sabot.verify`;
+somebody may want to see on the video. What must not be in a log at all is for `sabot.audit.verify`;
 of that only the rounds that its recomputing disagrees with are incidents too.
 """
 
@@ -11,9 +11,9 @@ from datetime import tzinfo
 from typing import Any
 
 from protocol import cards
+from sabot.audit.verify import Finding
 from sabot.games.catalogue import GAMES
-from sabot.tabletime import duration_text, iso_of
-from sabot.verify import Finding
+from sabot.reports.tabletime import duration_text, iso_of
 from sabot.view import card_text, plain
 from sabot.wire import Event
 

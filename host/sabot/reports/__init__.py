@@ -1,0 +1,1 @@
+"""What people read of a log: the page of a shoe of cards, roads, incidents, the table's time."""
