@@ -14,7 +14,7 @@ from typing import Any
 
 import cbor2
 
-from hil_tests.targets import Bench
+from hil_tests.capabilities import Bench
 
 _FELT = {0: "0123456789", 1: "0123456789", 2: "0123456789", 3: "012345679", 4: "234567", 5: "4567"}
 _FELT |= {6: "67", 7: ""}

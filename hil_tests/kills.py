@@ -23,9 +23,10 @@ from rich.console import Console
 from rich.progress import track
 
 from hil_tests import dealer
+from hil_tests.capabilities import Target
 from hil_tests.dealer import Hand
 from hil_tests.logbook import check
-from hil_tests.targets import Target, make_target
+from hil_tests.targets import make_target
 from sabot.client import Client
 from sabot.ports import Port
 from sabot.store import Store
@@ -43,7 +44,7 @@ class Host:
 
     def __init__(self, target: Target, db: Path) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _LOG, "log", target.port, "--db", str(db)],
+            [sys.executable, "-c", _LOG, "log", target.shoe.port, "--db", str(db)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -134,7 +135,7 @@ def kill_many(
             time.sleep(rng.uniform(0, _LONGEST_LIFE_S))
             hosts.pop(0).kill()
             assert dealing.failure is None, dealing.failure
-            if (stored := _last_number(db, target.unit)) > last:
+            if (stored := _last_number(db, target.shoe.unit)) > last:
                 last, hands_then = stored, len(dealing.hands)
         hosts[0].log()
         dealing.stop()
@@ -143,8 +144,8 @@ def kill_many(
         for host in hosts:
             host.kill()
     with Store(db) as store:
-        assert check(store, target.unit, dealing.hands, folder) == events
-    with Port(target.port) as port:
+        assert check(store, target.shoe.unit, dealing.hands, folder) == events
+    with Port(target.shoe.port) as port:
         held = Client(port).welcome["last_held"]
         assert held == events, f"the shoe has recorded {held} events, the log has {events}"
     return len(dealing.hands), events
@@ -162,7 +163,7 @@ def _wait_for_all(target: Target, db: Path) -> int:
     deadline = time.monotonic() + _TIMEOUT_S
     last, since = -1, 0.0
     while time.monotonic() < deadline:
-        now = _last_number(db, target.unit)
+        now = _last_number(db, target.shoe.unit)
         if now != last:
             last, since = now, time.monotonic()
         elif time.monotonic() - since > _QUIET_S:

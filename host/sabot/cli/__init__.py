@@ -10,6 +10,7 @@ from sabot.cli import (
     export,
     games,
     head,
+    hil,
     incidents,
     log,
     prune,
@@ -57,6 +58,7 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(games.app, name="games")
+app.add_typer(hil.app, name="hil")
 
 
 def run() -> None:

@@ -42,7 +42,7 @@ class Bench:
         self._socket: socket.socket | None = None
         self._changed = threading.Condition()
         self._outputs = Outputs()
-        self._history: list[Outputs] = []
+        self._history: list[tuple[float, Outputs]] = []
         self._sent = 0
         self._taken = -1
         self._gone = False
@@ -67,8 +67,10 @@ class Bench:
         with self._changed:
             return self._outputs
 
-    def history(self) -> list[Outputs]:
-        """Every state of the outputs since this was called last."""
+    def history(self) -> list[tuple[float, Outputs]]:
+        """Every state of the outputs since this was called last, and when it came, by
+        `time.monotonic`.
+        """
         with self._changed:
             seen, self._history = self._history, []
             return seen
@@ -163,4 +165,4 @@ class Bench:
         else:
             outputs = replace(outputs, beeps=outputs.beeps + 1)
         self._outputs = outputs
-        self._history.append(outputs)
+        self._history.append((time.monotonic(), outputs))

@@ -2,8 +2,8 @@ from pathlib import Path
 
 from hil_tests import dealer
 from hil_tests.cable import Cable
+from hil_tests.capabilities import Target
 from hil_tests.logbook import Logbook
-from hil_tests.targets import Target
 
 NOISE = 0.05
 ROUNDS_ON_A_NOISY_LINE = 6
@@ -13,7 +13,7 @@ def test_a_cable_pulled_in_every_state_of_a_round_loses_and_doubles_nothing(
     target: Target, tmp_path: Path, seed: int
 ) -> None:
     with (
-        Cable(target.port, tmp_path) as cable,
+        Cable(target.shoe.port, tmp_path) as cable,
         Logbook(tmp_path, [cable.port]) as book,
     ):
         pulled: set[str] = set()
@@ -37,20 +37,20 @@ def test_a_cable_pulled_in_every_state_of_a_round_loses_and_doubles_nothing(
             dealing.deal_round()
         if wanted:
             cable.plug()
-        book.wait_for_rounds(target.unit, len(dealing.hands))
-        book.check(target.unit, dealing.hands)
+        book.wait_for_rounds(target.shoe.unit, len(dealing.hands))
+        book.check(target.shoe.unit, dealing.hands)
 
 
 def test_a_line_that_spoils_5_percent_of_all_bytes_loses_and_doubles_nothing(
     target: Target, tmp_path: Path, seed: int
 ) -> None:
     with (
-        Cable(target.port, tmp_path, noise=NOISE, seed=seed) as cable,
+        Cable(target.shoe.port, tmp_path, noise=NOISE, seed=seed) as cable,
         Logbook(tmp_path, [cable.port]) as book,
     ):
         dealing = dealer.Dealer(target.bench, dealer.shuffled(seed))
         dealing.load()
         for _ in range(ROUNDS_ON_A_NOISY_LINE):
             dealing.deal_round()
-        book.wait_for_rounds(target.unit, ROUNDS_ON_A_NOISY_LINE, timeout_s=120)
-        book.check(target.unit, dealing.hands)
+        book.wait_for_rounds(target.shoe.unit, ROUNDS_ON_A_NOISY_LINE, timeout_s=120)
+        book.check(target.shoe.unit, dealing.hands)

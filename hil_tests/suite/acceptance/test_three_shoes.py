@@ -3,8 +3,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hil_tests import dealer
+from hil_tests.capabilities import Target
 from hil_tests.logbook import Logbook
-from hil_tests.targets import Target
 
 
 def test_three_shoes_at_once_are_logged_apart(
@@ -14,7 +14,7 @@ def test_three_shoes_at_once_are_logged_apart(
     dealings = [
         dealer.Dealer(target.bench, dealer.shuffled(seed + n)) for n, target in enumerate(targets)
     ]
-    with Logbook(tmp_path, [target.port for target in targets], once=True) as book:
+    with Logbook(tmp_path, [target.shoe.port for target in targets], once=True) as book:
         threads = [threading.Thread(target=dealing.deal_shoe) for dealing in dealings]
         for thread in threads:
             thread.start()
@@ -23,4 +23,4 @@ def test_three_shoes_at_once_are_logged_apart(
         assert all(dealing.ended for dealing in dealings)
         book.wait(lambda: book.logger.wait(0), "through with three shoes of cards")
         for target, dealing in zip(targets, dealings, strict=True):
-            book.check(target.unit, dealing.hands)
+            book.check(target.shoe.unit, dealing.hands)

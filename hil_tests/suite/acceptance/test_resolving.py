@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from hil_tests import dealer
+from hil_tests.capabilities import Bench, Target
 from hil_tests.dealer import press_until, turn_key
 from hil_tests.logbook import Logbook
-from hil_tests.targets import Bench, Target
 from sabot.store import Filter
 
 _BURNED = ("AC", "2C")
@@ -22,16 +22,16 @@ def _load(bench: Bench, *cards: str) -> None:
 def test_a_shoe_with_cards_entered_by_hand_is_logged_as_it_was_dealt(
     target: Target, tmp_path: Path, seed: int, every: int
 ) -> None:
-    with Logbook(tmp_path, [target.port], once=True) as book:
+    with Logbook(tmp_path, [target.shoe.port], once=True) as book:
         cards = dealer.shuffled(seed, cut_from_end=370 if every == 1 else 16)
         dealing = dealer.Dealer(target.bench, cards, unreadable_every=every)
         dealing.deal_shoe()
         book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
-        rounds = book.rounds(target.unit)
+        rounds = book.rounds(target.shoe.unit)
         assert [dealer.logged(ended) for ended in rounds] == [
             hand.as_logged() for hand in dealing.hands
         ]
-        book.check(target.unit, dealing.hands)
+        book.check(target.shoe.unit, dealing.hands)
         entered = [card for ended in rounds for card in ended.by_hand]
         assert entered == [card for card in dealing.entered if card != "CUT"][-len(entered) :]
         if every == 1:
@@ -57,21 +57,21 @@ def test_a_card_that_cannot_be_read_is_named_on_the_display_with_what_to_press(
 
 def test_a_round_is_voided_with_a_card_that_nobody_enters(target: Target, tmp_path: Path) -> None:
     bench = target.bench
-    with Logbook(tmp_path, [target.port]) as book:
+    with Logbook(tmp_path, [target.shoe.port]) as book:
         _load(bench, "4C", "2D")
         bench.pull_unreadable()
         bench.switch("key_on", True)
         shown = bench.press("void")
         assert shown.title == "NEXT ROUND?" and not shown.lamps
         bench.switch("key_on", False)
-        book.wait_for_rounds(target.unit, 1)
-        (ended,) = book.rounds(target.unit)
+        book.wait_for_rounds(target.shoe.unit, 1)
+        (ended,) = book.rounds(target.shoe.unit)
         assert (ended.void, ended.player, ended.banker) == ("unreadable", ["4C"], ["2D"])
 
 
 def test_a_ninth_copy_stops_play_until_it_is_put_aside(target: Target, tmp_path: Path) -> None:
     bench = target.bench
-    with Logbook(tmp_path, [target.port]) as book:
+    with Logbook(tmp_path, [target.shoe.port]) as book:
         bench.switch("lid_open", True)
         bench.switch("lid_open", False)
         for card in ("TS", *["9S"] * 8):
@@ -85,7 +85,7 @@ def test_a_ninth_copy_stops_play_until_it_is_put_aside(target: Target, tmp_path:
         assert bench.press("reveal").lock_released
         assert bench.outputs.title == "BURN: 2 LEFT"
         book.wait(
-            lambda: any(book.store.rows(Filter(unit=target.unit, kinds=["resolved"]))), "told"
+            lambda: any(book.store.rows(Filter(unit=target.shoe.unit, kinds=["resolved"]))), "told"
         )
-        (row,) = book.store.rows(Filter(unit=target.unit, kinds=["resolved"]))
+        (row,) = book.store.rows(Filter(unit=target.shoe.unit, kinds=["resolved"]))
         assert row.event().fields["resolution"] == "drawn_again"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hil_tests import dealer
+from hil_tests.capabilities import Target
 from hil_tests.logbook import Logbook
-from hil_tests.targets import Target
 from protocol import VERSION, cbor, frame, messages
 from sabot import wire
 from sabot.errors import WrongVersion
@@ -19,7 +19,7 @@ _FLOOD_BYTES = 400_000
 
 def _send(target: Target, data: bytes) -> None:
     """Write all of `data` to the port as a host does that never reads."""
-    port = os.open(target.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    port = os.open(target.shoe.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     try:
         at = 0
         deadline = time.monotonic() + 60
@@ -81,17 +81,17 @@ def test_a_hostile_port_does_not_stop_the_dealing(
     dealing.deal_round()
     _send(target, _hostile(kind, seed))
     dealing.deal_round()
-    with Logbook(tmp_path, [target.port]) as book:
+    with Logbook(tmp_path, [target.shoe.port]) as book:
         dealing.deal_round()
-        book.wait_for_rounds(target.unit, 3)
-        book.check(target.unit, dealing.hands)
+        book.wait_for_rounds(target.shoe.unit, 3)
+        book.check(target.shoe.unit, dealing.hands)
 
 
 def test_bad_messages_are_answered_with_a_problem_once_attached(target: Target) -> None:
     hello = wire.frame_of(messages.HELLO, VERSION, 7)
     payload = bytearray(64)
     size = cbor.encode_into(payload, 0, [messages.ACK.number, "not a number"])
-    port = os.open(target.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    port = os.open(target.shoe.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     try:
         os.write(port, hello + _framed(bytes(payload[:size])))
         frames = frame.FrameReader()
@@ -109,7 +109,7 @@ def test_bad_messages_are_answered_with_a_problem_once_attached(target: Target) 
 
 
 def test_another_protocol_version_is_refused_with_both_versions_named(target: Target) -> None:
-    port = os.open(target.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    port = os.open(target.shoe.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     try:
         os.write(port, wire.frame_of(messages.HELLO, VERSION + 7, 1))
         session = Session(1)
@@ -127,7 +127,7 @@ def test_nothing_is_sent_before_a_host_says_hello(target: Target) -> None:
     dealing = dealer.Dealer(target.bench, dealer.shuffled(1))
     dealing.load()
     dealing.deal_round()
-    port = os.open(target.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    port = os.open(target.shoe.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     try:
         os.write(port, wire.frame_of(messages.ACK, 0) + wire.frame_of(messages.STATUS, 1))
         assert not select.select([port], [], [], 1.5)[0]

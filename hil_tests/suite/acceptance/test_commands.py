@@ -3,13 +3,12 @@ import time
 import pytest
 
 from hil_tests import dealer
-from hil_tests.targets import Target
+from hil_tests.capabilities import Target, attached
 from protocol import messages
 from protocol.games import Game
 from sabot.client import Client
 from sabot.errors import CommandRefused
 from sabot.games import catalogue
-from sabot.ports import Port
 from sabot.wire import Event
 
 
@@ -23,8 +22,7 @@ def _events(client: Client, until: str) -> list[Event]:
 
 
 def test_the_clock_is_carried_by_every_event_after_it_was_set(target: Target) -> None:
-    with Port(target.port) as port:
-        client = Client(port)
+    with attached(target.shoe) as client:
         client.begin(1)
         now_ms = time.time_ns() // 1_000_000
         client.command(messages.SET_CLOCK, now_ms)
@@ -37,8 +35,7 @@ def test_the_clock_is_carried_by_every_event_after_it_was_set(target: Target) ->
 
 
 def test_a_clock_before_the_project_began_is_refused_with_the_reason(target: Target) -> None:
-    with Port(target.port) as port:
-        client = Client(port)
+    with attached(target.shoe) as client:
         with pytest.raises(CommandRefused, match="time is past"):
             client.command(messages.SET_CLOCK, 1_000_000)
 
@@ -46,16 +43,15 @@ def test_a_clock_before_the_project_began_is_refused_with_the_reason(target: Tar
 def test_status_tells_where_the_dealing_stands(target: Target) -> None:
     dealing = dealer.Dealer(target.bench, dealer.shuffled(1))
     dealing.load()
-    with Port(target.port) as port:
-        status = Client(port).command(messages.STATUS)
+    with attached(target.shoe) as client:
+        status = client.command(messages.STATUS)
     assert status["lock_released"] and status["shoe"] == 1 and status["round"] == 1
     assert status["heap_used"] > 0 and status["heap_free"] > 0 and status["cards"] >= 2
 
 
 def test_identify_beeps_and_is_recorded(target: Target) -> None:
     beeps = target.bench.outputs.beeps
-    with Port(target.port) as port:
-        client = Client(port)
+    with attached(target.shoe) as client:
         client.begin(1)
         client.command(messages.IDENTIFY)
         target.bench.wait_for(lambda seen: seen.beeps == beeps + 1, "beeped")
@@ -63,14 +59,12 @@ def test_identify_beeps_and_is_recorded(target: Target) -> None:
 
 
 def test_events_that_are_acknowledged_can_be_read_again(target: Target) -> None:
-    with Port(target.port) as port:
-        client = Client(port)
+    with attached(target.shoe) as client:
         client.begin(1)
         target.bench.press("next")
         first = _events(client, "button")
         client.acknowledge()
-    with Port(target.port) as port:
-        client = Client(port)
+    with attached(target.shoe) as client:
         client.begin(len(first) + 1)
         client.read_again(1)
         assert _events(client, "button") == first
@@ -79,34 +73,30 @@ def test_events_that_are_acknowledged_can_be_read_again(target: Target) -> None:
 def test_a_host_that_has_fewer_events_than_another_had_gets_what_is_still_held(
     target: Target,
 ) -> None:
-    with Port(target.port) as port:
-        client = Client(port)
+    with attached(target.shoe) as client:
         client.begin(1)
         target.bench.press("next")
         first = _events(client, "button")
         client.acknowledge()
-    with Port(target.port) as port:
-        client = Client(port)
+    with attached(target.shoe) as client:
         client.begin(1)
         assert _events(client, "button") == first
 
 
 def test_events_that_are_not_held_are_refused(target: Target) -> None:
-    with Port(target.port) as port, pytest.raises(CommandRefused, match="is not held"):
-        Client(port).read_again(10**6)
+    with attached(target.shoe) as client, pytest.raises(CommandRefused, match="is not held"):
+        client.read_again(10**6)
 
 
 def test_a_game_is_loaded_between_shoes_and_survives_a_restart(target: Target) -> None:
     document = catalogue.document("ez-midi")
-    with Port(target.port) as port:
-        client = Client(port)
+    with attached(target.shoe) as client:
         client.begin(1)
         client.load_game(document)
         loaded = _events(client, "game_loaded")[-1]
     target.power.off()
     target.power.on()
-    with Port(target.port) as port:
-        client = Client(port)
+    with attached(target.shoe) as client:
         assert client.welcome["game"] == "ez-midi" == loaded.fields["game"]
         assert client.welcome["game_sha256"] == loaded.fields["sha256"] == Game(document).sha256
 
@@ -115,12 +105,11 @@ def test_a_game_is_refused_while_a_shoe_of_cards_is_in_play_and_where_it_is_dama
     target: Target,
 ) -> None:
     document = catalogue.document("ez-mini")
-    with Port(target.port) as port:
-        client = Client(port)
+    with attached(target.shoe) as client:
         with pytest.raises(CommandRefused, match="game document"):
             client.load_game(document[:-1])
         dealer.Dealer(target.bench, dealer.shuffled(1)).load()
         with pytest.raises(CommandRefused, match="between shoes"):
             client.load_game(document)
-    with Port(target.port) as port:
-        assert Client(port).welcome["game"] == "mini"
+    with attached(target.shoe) as client:
+        assert client.welcome["game"] == "mini"

@@ -3,12 +3,10 @@ from pathlib import Path
 import pytest
 
 from hil_tests import dealer
+from hil_tests.capabilities import Target, attached
 from hil_tests.logbook import Logbook
-from hil_tests.targets import Target
 from protocol.games import Game
-from sabot.client import Client
 from sabot.games import catalogue
-from sabot.ports import Port
 from sabot.store import Filter
 
 _ROUNDS = 60  # a shoe of eight decks has more
@@ -20,18 +18,18 @@ _OTHER_HOUSES = (
 
 
 def _load(target: Target, document: bytes) -> None:
-    with Port(target.port) as port:
-        Client(port).load_game(document)
+    with attached(target.shoe) as client:
+        client.load_game(document)
 
 
 def test_a_full_shoe_is_logged_as_an_independent_dealer_dealt_it(
     target: Target, tmp_path: Path, seed: int
 ) -> None:
-    with Logbook(tmp_path, [target.port], once=True) as book:
+    with Logbook(tmp_path, [target.shoe.port], once=True) as book:
         dealing = dealer.Dealer(target.bench, dealer.shuffled(seed))
         dealing.deal_shoe()
         book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
-        book.check(target.unit, dealing.hands)
+        book.check(target.shoe.unit, dealing.hands)
         assert len(dealing.hands) > _ROUNDS
 
 
@@ -41,13 +39,13 @@ def test_a_full_shoe_of_every_game_is_logged_as_an_independent_dealer_dealt_it(
 ) -> None:
     document = catalogue.document(game)
     _load(target, document)
-    with Logbook(tmp_path, [target.port], once=True) as book:
+    with Logbook(tmp_path, [target.shoe.port], once=True) as book:
         dealing = dealer.Dealer(target.bench, dealer.shuffled(seed), game=document)
         dealing.deal_shoe()
         book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
-        book.check(target.unit, dealing.hands)
+        book.check(target.shoe.unit, dealing.hands)
         assert len(dealing.hands) > _ROUNDS
-        rows = book.store.rows(Filter(unit=target.unit, kinds=["result"]))
+        rows = book.store.rows(Filter(unit=target.shoe.unit, kinds=["result"]))
         assert {row.event().fields["game"] for row in rows} == {Game(document).sha256}
 
 
@@ -62,22 +60,22 @@ def test_other_houses_burn_and_end_the_shoe_otherwise(
     if "burn_ace" in house:
         ace = next(place for place, card in enumerate(cards) if card[0] == "A")
         cards.insert(0, cards.pop(ace))
-    with Logbook(tmp_path, [target.port], once=True) as book:
+    with Logbook(tmp_path, [target.shoe.port], once=True) as book:
         dealing = dealer.Dealer(target.bench, cards, game=document)
         dealing.deal_shoe()
         book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
-        book.check(target.unit, dealing.hands)
+        book.check(target.shoe.unit, dealing.hands)
 
 
 def test_two_shoes_of_cards_one_after_the_other_are_numbered_on(
     target: Target, tmp_path: Path, seed: int
 ) -> None:
-    with Logbook(tmp_path, [target.port]) as book:
+    with Logbook(tmp_path, [target.shoe.port]) as book:
         hands = []
         for n in range(2):
             dealing = dealer.Dealer(target.bench, dealer.shuffled(seed + n, cut_from_end=400))
             dealing.deal_shoe()
             hands += dealing.hands
-        book.wait_for_rounds(target.unit, len(hands))
-        book.check(target.unit, hands)
-        assert {ended.shoe for ended in book.rounds(target.unit)} == {1, 2}
+        book.wait_for_rounds(target.shoe.unit, len(hands))
+        book.check(target.shoe.unit, hands)
+        assert {ended.shoe for ended in book.rounds(target.shoe.unit)} == {1, 2}

@@ -1,8 +1,8 @@
 from pathlib import Path
 
 from hil_tests import dealer
+from hil_tests.capabilities import Target
 from hil_tests.logbook import Logbook
-from hil_tests.targets import Target
 
 
 def test_a_host_that_comes_after_two_shoes_of_cards_gets_every_event(
@@ -13,13 +13,13 @@ def test_a_host_that_comes_after_two_shoes_of_cards_gets_every_event(
         dealing = dealer.Dealer(target.bench, dealer.shuffled(seed + n))
         dealing.deal_shoe()
         hands += dealing.hands
-    with Logbook(tmp_path, [target.port]) as book:
-        book.wait_for_rounds(target.unit, len(hands))
-        book.check(target.unit, hands)
+    with Logbook(tmp_path, [target.shoe.port]) as book:
+        book.wait_for_rounds(target.shoe.unit, len(hands))
+        book.check(target.shoe.unit, hands)
 
 
 def test_a_display_says_whether_a_host_listens(target: Target, tmp_path: Path) -> None:
     assert target.bench.outputs.link == "NO HOST"
-    with Logbook(tmp_path, [target.port]):
+    with Logbook(tmp_path, [target.shoe.port]):
         target.bench.wait_for(lambda seen: seen.link == "HOST", "shown a host")
     target.bench.wait_for(lambda seen: seen.link == "NO HOST", "shown that the host is gone")

@@ -6,17 +6,16 @@ from pathlib import Path
 import pytest
 
 from hil_tests import dealer
+from hil_tests.capabilities import Bench, Target, attached
 from hil_tests.dealer import enter, press_until, turn_key
-from hil_tests.logbook import Logbook, findings
-from hil_tests.targets import Bench, Target
+from hil_tests.logbook import Logbook, check_taken, received, taken
 from protocol import messages
 from sabot.client import Client
 from sabot.games import catalogue
 from sabot.ports import Port
-from sabot.rounds import Round, rounds_of
 from sabot.session import Record
 from sabot.sim.bench import Outputs
-from sabot.store import Filter, Store
+from sabot.store import Filter
 
 _SHORT = 370  # cards behind the cut card: seven rounds or so
 _POWER_CUTS = 0.2  # of a dealer's steps
@@ -49,40 +48,14 @@ def _load(bench: Bench, *cards: str) -> Outputs:
     return bench.outputs
 
 
-def _events(target: Target) -> list[Record]:
-    """What a host gets that has nothing yet."""
-    with Port(target.port) as port:
-        client = Client(port)
-        client.begin(1)
-        return _received(client)
-
-
-def _received(client: Client) -> list[Record]:
-    records: list[Record] = []
-    while not records or records[-1].event.number < client.welcome["last_held"]:
-        records += client.receive(1.0).records
-        client.acknowledge()
-    return records
-
-
-def _check(target: Target, folder: Path) -> list[Round]:
-    """The rounds in the shoe's events, which are without a finding so far."""
-    with Store(folder / "log.sqlite", create=True) as store:
-        records = _events(target)
-        store.append(target.unit, records)
-        found = [finding for finding in findings(store, folder) if finding.kind != "incomplete"]
-        assert not found
-    return list(rounds_of(target.unit, (record.event for record in records)))
-
-
 @pytest.mark.parametrize("game", ["mini", "pa-midi"])
 def test_a_shoe_whose_power_goes_again_and_again_is_dealt_and_logged_as_if_it_had_not(
     target: Target, tmp_path: Path, seed: int, game: str
 ) -> None:
     chance = random.Random(seed)
     document = catalogue.document(game)
-    with Port(target.port) as port:
-        Client(port).load_game(document)
+    with attached(target.shoe) as client:
+        client.load_game(document)
     starts = 1
 
     def between_steps(where: str) -> None:
@@ -92,23 +65,23 @@ def test_a_shoe_whose_power_goes_again_and_again_is_dealt_and_logged_as_if_it_ha
             assert _seen(_power_cut(target)) == before, where
             starts += 1
 
-    with Logbook(tmp_path, [target.port]) as book:
+    with Logbook(tmp_path, [target.shoe.port]) as book:
         cards = dealer.shuffled(seed, cut_from_end=_SHORT)
         dealing = dealer.Dealer(
             target.bench, cards, between_steps, unreadable_every=9, game=document
         )
         dealing.deal_shoe()
         _wait_for(book, target, "checkpoint", 1)
-        boots = [row.event().boot for row in book.store.rows(Filter(unit=target.unit))]
+        boots = [row.event().boot for row in book.store.rows(Filter(unit=target.shoe.unit))]
         assert boots == sorted(boots) and set(boots) == set(range(1, starts + 1))
         assert starts > 1
-        book.check(target.unit, dealing.hands)
+        book.check(target.shoe.unit, dealing.hands)
 
 
 def test_a_shoe_switched_off_right_after_its_cards_leaves_no_gap(
     target: Target, tmp_path: Path, seed: int
 ) -> None:
-    with Logbook(tmp_path, [target.port]) as book:
+    with Logbook(tmp_path, [target.shoe.port]) as book:
         hands = []
         for n in range(2):
             dealing = dealer.Dealer(target.bench, dealer.shuffled(seed + n, cut_from_end=405))
@@ -117,11 +90,11 @@ def test_a_shoe_switched_off_right_after_its_cards_leaves_no_gap(
             shown = target.bench.outputs
             assert _seen(_power_cut(target)) == _seen(shown)
         _wait_for(book, target, "boot", 3)
-        book.check(target.unit, hands)
+        book.check(target.shoe.unit, hands)
 
 
 def _wait_for(book: Logbook, target: Target, kind: str, count: int) -> None:
-    wanted = Filter(unit=target.unit, kinds=[kind])
+    wanted = Filter(unit=target.shoe.unit, kinds=[kind])
     book.wait(lambda: len(list(book.store.rows(wanted))) == count, f"told of {count} {kind}")
 
 
@@ -139,9 +112,9 @@ def test_killed_within_a_round_it_stands_in_the_same_round_with_the_same_cards_a
         assert target.bench.outputs.lock_released
         shown = target.bench.pull(card)
     assert (shown.display[4], shown.lock_released) == ("PLAYER WINS", False)
-    (ended,) = _check(target, tmp_path)
+    (ended,) = check_taken(target, tmp_path)
     assert (ended.player, ended.banker) == (["2C", "2H", "9C"], ["3D", "KS", "9H"])
-    kinds = [record.event.kind for record in _events(target)]
+    kinds = [record.event.kind for record in taken(target)]
     assert kinds.count("boot") == 3 and kinds.count("shoe_loaded") == 1
 
 
@@ -191,7 +164,7 @@ def test_nobody_is_answered_before_the_shoe_has_come_up(target: Target) -> None:
     _load(target.bench, "4C")
     target.power.off()
     clients: list[Client] = []
-    with Port(target.port) as port:
+    with Port(target.shoe.port) as port:
         attaching = threading.Thread(
             target=lambda: clients.append(Client(port, _ATTACH_TIMEOUT_S)), daemon=True
         )
@@ -202,7 +175,7 @@ def test_nobody_is_answered_before_the_shoe_has_come_up(target: Target) -> None:
         attaching.join(_ATTACH_TIMEOUT_S)
         (client,) = clients
         client.begin(1)
-        told = [(record.event.kind, record.event.boot) for record in _received(client)]
+        told = [(record.event.kind, record.event.boot) for record in received(client)]
         assert client.welcome["boot"] == 2
         assert ("boot", 2) in told, "its answer does not know of its own start"
 
@@ -232,9 +205,9 @@ def test_a_card_that_was_passing_is_for_the_supervisor_to_decide(
     for card in ("7D", "4H", "2S"):
         bench.pull(card)
     assert bench.outputs.display[4] == "BANKER WINS"
-    (ended,) = _check(target, tmp_path)
+    (ended,) = check_taken(target, tmp_path)
     assert (ended.player, ended.banker) == (["4C", "4H"], ["7D", "2S"])
-    unread = [record.event for record in _events(target) if record.event.kind == "unreadable"]
+    unread = [record.event for record in taken(target) if record.event.kind == "unreadable"]
     assert [(event.boot, event.fields["fault"]) for event in unread] == [(2, "power_lost")]
 
 
@@ -256,7 +229,7 @@ def test_a_card_that_passed_as_the_power_went_is_entered_from_its_face(
     _power_cut(target)
     for card in ("4H", "2S"):
         bench.pull(card)
-    (ended,) = _check(target, tmp_path)
+    (ended,) = check_taken(target, tmp_path)
     assert (ended.player, ended.banker, ended.by_hand) == (["4C", "4H"], ["7D", "2S"], ["7D"])
 
 
@@ -271,7 +244,7 @@ def test_a_round_in_which_the_power_went_can_be_voided(target: Target, tmp_path:
     assert bench.outputs.title == "NEXT ROUND?" and not bench.outputs.lamps
     before = bench.outputs
     assert _seen(_power_cut(target)) == _seen(before)
-    (ended,) = _check(target, tmp_path)
+    (ended,) = check_taken(target, tmp_path)
     assert ended.void is not None and ended.player == ["4C"]
 
 
@@ -313,8 +286,8 @@ def test_a_lid_opened_while_the_power_was_off_stops_play_at_the_start(
     bench.switch("lid_open", False)
     turn_key(bench)
     assert _seen(bench.outputs) == _seen(before)
-    _check(target, tmp_path)
-    assert _kinds_behind_the_last_boot(_events(target))[:2] == ["lid", "error"]
+    check_taken(target, tmp_path)
+    assert _kinds_behind_the_last_boot(taken(target))[:2] == ["lid", "error"]
 
 
 def test_a_key_turned_while_the_power_was_off_is_noticed_at_the_start(target: Target) -> None:
@@ -329,7 +302,7 @@ def test_a_key_turned_while_the_power_was_off_is_noticed_at_the_start(target: Ta
     bench.switch("key_on", False)
     target.power.on()
     assert bench.outputs.title == "STOP"
-    assert _kinds_behind_the_last_boot(_events(target)) == ["key"]
+    assert _kinds_behind_the_last_boot(taken(target)) == ["key"]
 
 
 def _kinds_behind_the_last_boot(records: Sequence[Record]) -> list[str]:
@@ -339,8 +312,7 @@ def _kinds_behind_the_last_boot(records: Sequence[Record]) -> list[str]:
 
 def test_a_host_that_records_much_does_not_make_the_shoe_forget(target: Target) -> None:
     before = _load(target.bench, "4C")
-    with Port(target.port) as port:
-        client = Client(port)
+    with attached(target.shoe) as client:
         client.begin(1)
         for _ in range(_MANY_EVENTS):
             client.command(messages.IDENTIFY)

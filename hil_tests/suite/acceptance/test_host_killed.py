@@ -1,7 +1,7 @@
 from pathlib import Path
 
+from hil_tests.capabilities import Target
 from hil_tests.kills import kill_many
-from hil_tests.targets import Target
 
 KILLS = 12
 

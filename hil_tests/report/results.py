@@ -1,0 +1,110 @@
+"""The results of a run as data, to and from `results.json` in a report folder."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sabot.errors import ReportUnusable
+
+FORMAT = "sabot hil report 1"
+FILE = "results.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A figure with what it may be; None where there is no such limit."""
+
+    name: str
+    value: float
+    unit: str
+    at_most: float | None = None
+    at_least: float | None = None
+
+    @property
+    def good(self) -> bool:
+        """Whether it keeps to its limits."""
+        above = self.at_most is not None and self.value > self.at_most
+        below = self.at_least is not None and self.value < self.at_least
+        return not (above or below)
+
+    @property
+    def limits(self) -> str:
+        """Its limits in words; empty where there are none."""
+        low = "" if self.at_least is None else f"at least {self.at_least:g}"
+        high = "" if self.at_most is None else f"at most {self.at_most:g}"
+        return " and ".join(part for part in (low, high) if part)
+
+
+@dataclass(slots=True)
+class Result:
+    """What came of one test."""
+
+    test: str
+    """As pytest calls it."""
+    outcome: str
+    """passed, failed or skipped."""
+    seconds: float
+    reason: str = ""
+    """Why it was skipped, or in one line why it failed."""
+    detail: str = ""
+    """All that there is to say of a failure."""
+    measurements: list[Measurement] = field(default_factory=list)
+    passes: list[tuple[int, str]] = field(default_factory=list)
+    """Of a failure: what was played to the head last (us by the target's clock, base64)."""
+    link: list[str] = field(default_factory=list)
+    """Of a failure: the messages on the link before it."""
+    repeat: str = ""
+    """The command that runs it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """All of a run."""
+
+    about: Mapping[str, str]
+    """What was tested, on what, when, how: for people, in this order."""
+    results: list[Result]
+
+    def counted(self, outcome: str) -> int:
+        """How many tests came out so."""
+        return sum(result.outcome == outcome for result in self.results)
+
+    @property
+    def measurements(self) -> list[tuple[str, Measurement]]:
+        """Every measurement with its test."""
+        return [(result.test, each) for result in self.results for each in result.measurements]
+
+
+def write(run: Run, folder: Path) -> None:
+    """Write `results.json`. Raises OSError."""
+    document = {"format": FORMAT, "about": dict(run.about), "results": [*map(asdict, run.results)]}
+    (folder / FILE).write_text(json.dumps(document, indent=1) + "\n")
+
+
+def read(folder: Path) -> Run:
+    """The run in a report folder. Raises ReportUnusable."""
+    path = folder / FILE
+    try:
+        document = json.loads(path.read_bytes())
+        if document["format"] != FORMAT:
+            raise ReportUnusable(f"{path}: {document['format']!r}; this is for {FORMAT!r}")
+        results = [_result(each) for each in document["results"]]
+        return Run({str(name): str(text) for name, text in document["about"].items()}, results)
+    except OSError as error:
+        raise ReportUnusable(
+            f"{path}: cannot be read ({error.strerror}); name the folder that `sabot hil --report` "
+            "wrote"
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ReportUnusable(f"{path}: damaged, or no report; run `sabot hil --report` anew") from (
+            None
+        )
+
+
+def _result(document: Mapping[str, Any]) -> Result:
+    result = Result(**document)
+    result.measurements = [Measurement(**each) for each in document["measurements"]]
+    result.passes = [(int(t_us), str(samples)) for t_us, samples in document["passes"]]
+    return result

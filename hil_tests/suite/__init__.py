@@ -1,0 +1,1 @@
+"""What a shoe is judged by. `acceptance` has all of `smoke`, and more."""

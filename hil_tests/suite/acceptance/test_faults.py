@@ -1,0 +1,81 @@
+"""Every fault of a card's pass, in every place that a card has in a round."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hil_tests import dealer
+from hil_tests.capabilities import Bench, Target
+from hil_tests.dealer import press_until
+from hil_tests.logbook import check_taken
+from protocol import words
+from sabot.sim import waveform
+from sabot.sim.disturbed import NOISE
+from sabot.sim.faulty import faulty_pass
+
+FAULTS = [fault for fault in words.FAULTS[1:] if fault != "power_lost"]
+PLACES = ["first burn", "burn", *(f"card {n}" for n in range(1, 7))]
+_CARDS = ["AC", "2C", "KS", "3H", "QS", "JH", "4D", "5D", "CUT"]  # six cards: the Banker draws to 4
+_QUIET = bytes(2000)  # 0.2 s with nothing at the head
+
+
+class _Clumsy(dealer.Dealer):
+    """Has one card pass so that it cannot be read; the supervisor settles it."""
+
+    def __init__(self, bench: Bench, samples: bytes, place: str) -> None:
+        super().__init__(bench, _CARDS)
+        self._spoilt = samples
+        self._place = place
+
+    def _pull(self, where: str) -> str:
+        if where != self._place:
+            return super()._pull(where)
+        assert self._bench.outputs.lock_released
+        card = next(self._cards)
+        self._bench.play(self._spoilt)
+        shown = self._bench.settle()
+        assert (shown.title, shown.lock_released, shown.lamps) == ("STOP", False, {"error"}), shown
+        if _settle(self._bench, card):
+            self._bench.pull(card)
+        return card
+
+
+def _settle(bench: Bench, card: str) -> bool:
+    """The supervisor enters the card that came out; whether it was another, and is to be drawn."""
+    again = False
+    bench.switch("key_on", True)
+    for _ in range(2):
+        why = bench.outputs.display[1]
+        if why == "FOREIGN SET":
+            press_until(bench, "next", "DRAW AGAIN")
+            again = True
+        elif why.endswith("2ND"):  # there was no second card
+            for _ in range(20):
+                if bench.outputs.display[4] in ("DRAW AGAIN", "NOT COUNTED"):
+                    break
+                bench.press("next")
+        else:
+            press_until(bench, "next", f"CARD {card[0]}")
+            press_until(bench, "burn", f"CARD {card}")
+        shown = bench.press("reveal")
+        if not shown.title.startswith("STOP"):
+            break
+    shown = bench.switch("key_on", False)
+    assert "error" not in shown.lamps, shown
+    return again
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_stops_play_and_the_round_comes_out_as_its_cards_are(
+    target: Target, tmp_path: Path, fault: str, place: str
+) -> None:
+    levels = faulty_pass(np.random.default_rng(1), NOISE["clean"], fault, 0)
+    samples = waveform.pack(levels) + _QUIET
+    dealing = _Clumsy(target.bench, samples, place)
+    dealing.load()
+    hand = dealing.deal_round()
+    assert len(hand.player + hand.banker) == 6
+    (ended,) = [each for each in check_taken(target, tmp_path) if each.winner]
+    assert dealer.logged(ended) == hand.as_logged()

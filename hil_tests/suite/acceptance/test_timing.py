@@ -1,0 +1,71 @@
+"""How soon the shoe acts. Only where time is the chip's own: on a simulator it is the machine's."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from hil_tests.capabilities import Bench, Clock, Shoe, Target, Unable, attached
+from protocol import cards, messages
+from sabot.sim.waveform import SAMPLE_RATE_HZ, A, B, pass_samples, unpack
+
+_SAMPLE_US = 1_000_000 // SAMPLE_RATE_HZ
+_LAST_CARD = "7S"
+
+
+@pytest.fixture(autouse=True)
+def _time_is_the_chips(clock: Clock) -> None:
+    if not clock.emulated:
+        raise Unable("the simulator's times are those of this machine")
+
+
+def _last_mark_us(samples: bytes) -> int:
+    """When the last mark has left the head, from the first sample on."""
+    marked = np.flatnonzero((unpack(samples) & (A | B)) > 0)
+    return int(marked[-1] + 1) * _SAMPLE_US
+
+
+def _first_three(bench: Bench) -> None:
+    """All of a round but the card that ends it."""
+    bench.switch("lid_open", True)
+    bench.switch("lid_open", False)
+    for card in ("AC", "2C", "9C", "TD", "KH"):
+        bench.pull(card)
+
+
+def test_the_lock_shuts_behind_the_last_card(bench: Bench, measure: Callable[..., None]) -> None:
+    _first_three(bench)
+    bench.seen()
+    samples = pass_samples(cards.number_of(_LAST_CARD), 0)
+    begun_us = bench.play(samples)
+    bench.settle()
+    (shut_us,) = [
+        change.t_us
+        for change in bench.seen()
+        if change.what == "lock_released" and change.value is False
+    ]
+    taken_ms = (shut_us - begun_us - _last_mark_us(samples)) / 1000
+    measure("last mark to lock", taken_ms, "ms", at_most=5.0)
+
+
+def test_a_card_is_on_flash_and_told_soon(target: Target, measure: Callable[..., None]) -> None:
+    """An event is on flash before it goes out on the link."""
+    _first_three(target.bench)
+    with attached(target.shoe) as client:
+        client.begin(1)
+        while client.receive(0.5).records:
+            client.acknowledge()
+        samples = pass_samples(cards.number_of(_LAST_CARD), 0)
+        begun_us = target.bench.play(samples)
+        last_us = begun_us + len(samples) * 2 * _SAMPLE_US
+        while not any(each.event.kind == "result" for each in client.receive(0.05).records):
+            assert target.clock.now_us() < last_us + 5_000_000
+        told_ms = (target.clock.now_us() - begun_us - _last_mark_us(samples)) / 1000
+    measure("last mark to its result on flash and with the host", told_ms, "ms")
+
+
+def test_the_heap_has_room(shoe: Shoe, bench: Bench, measure: Callable[..., None]) -> None:
+    _first_three(bench)
+    with attached(shoe) as client:
+        status = client.command(messages.STATUS)
+    measure("heap free within a round", status["heap_free"], "bytes", at_least=20_000)

@@ -1,0 +1,154 @@
+"""`sabot hil`: the suites of the test bench on a simulated, emulated or real shoe."""
+
+import importlib.util
+import shlex
+import signal
+import subprocess
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sabot.errors import (
+    FINDINGS,
+    INTERRUPTED,
+    FaultOfOurs,
+    NothingTested,
+    ReportUnusable,
+    SuitesMissing,
+    did_you_mean,
+)
+from sabot.view import console, problems
+
+app = typer.Typer(
+    help="Judge a firmware or a repaired shoe: the same tests on every target.",
+    invoke_without_command=True,
+    no_args_is_help=False,
+)
+
+_ENDED_WITH = {0: 0, 1: FINDINGS, 2: INTERRUPTED, 4: 2}  # pytest's exit codes to ours
+_NOTHING_RAN = 5
+
+
+class Suite(StrEnum):
+    """How much is tested."""
+
+    SMOKE = "smoke"
+    ACCEPTANCE = "acceptance"
+    SOAK = "soak"
+
+
+_FOLDERS = {
+    Suite.SMOKE: ("smoke",),
+    Suite.ACCEPTANCE: ("smoke", "acceptance"),
+    Suite.SOAK: ("soak",),
+}
+
+
+@app.callback()
+def hil(
+    context: typer.Context,
+    target: Annotated[str, typer.Option(help="What to test: sim.")] = "sim",
+    suite: Annotated[
+        Suite, typer.Option(help="smoke: whether it lives; acceptance: all; soak: for hours.")
+    ] = Suite.SMOKE,
+    only: Annotated[
+        str | None, typer.Option("-k", metavar="WORDS", help="Only tests named so, as in pytest.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="A new folder for the report: a page, and data.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Repeat randomised tests.", min=0)] = None,
+    minutes: Annotated[
+        float, typer.Option(help="How long to soak; 0: one short shoe of cards.", min=0)
+    ] = 0.0,
+) -> None:
+    """Run a suite. Exit code 0: nothing to find fault with, 1: something failed."""
+    if context.invoked_subcommand is not None:
+        return
+    suites = _suites()
+    _check_target(target)
+    if report is not None:
+        _new_folder(report)
+    command = ["sabot", "hil", "--suite", suite.value]
+    arguments = [
+        "--target",
+        target,
+        "--minutes",
+        str(minutes),
+        "--repeat-with",
+        shlex.join(command),
+    ]
+    arguments += [] if only is None else ["-k", only]
+    arguments += [] if seed is None else ["--seed", str(seed)]
+    if report is not None:
+        arguments += ["--report", str(report), "--junit-xml", str(report / "junit.xml")]
+    folders = [str(suites / folder) for folder in _FOLDERS[suite]]
+    ended = _pytest([*arguments, *folders])
+    if ended == _NOTHING_RAN:
+        raise NothingTested(f"{suite.value}: no test is named {only!r}; leave -k out to see all")
+    if ended not in _ENDED_WITH:
+        raise FaultOfOurs(f"the tests ended with code {ended}; what pytest printed says why")
+    if report is not None and ended in (0, 1):
+        problems.print(f"Report: {report / 'report.html'}", markup=False)
+    raise typer.Exit(_ENDED_WITH[ended])
+
+
+@app.command()
+def compare(
+    before: Annotated[Path, typer.Argument(help="The folder of a report.")],
+    after: Annotated[Path, typer.Argument(help="The folder of a later one.")],
+) -> None:
+    """Show what changed between two reports. Exit code 1: something fails that did not."""
+    _suites()
+    from hil_tests.report import compare as comparing
+    from hil_tests.report.results import read
+
+    was, now = read(before), read(after)
+    lines = list(comparing.differences(was, now))
+    for line in lines or ["Nothing changed."]:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if comparing.worse(was, now):
+        raise typer.Exit(FINDINGS)
+
+
+def _suites() -> Path:
+    """The folder of the suites. Raises SuitesMissing."""
+    missing = [name for name in ("hil_tests", "pytest") if not importlib.util.find_spec(name)]
+    if missing:
+        raise SuitesMissing(f"{' and '.join(missing)} not installed; pip install 'sabot[hil]'")
+    found = importlib.util.find_spec("hil_tests.suite")
+    assert found is not None and found.submodule_search_locations is not None
+    return Path(next(iter(found.submodule_search_locations)))
+
+
+def _check_target(target: str) -> None:
+    from hil_tests.targets import TARGETS
+
+    if target not in TARGETS:
+        raise typer.BadParameter(f"no target is called {target!r}; {did_you_mean(target, TARGETS)}")
+
+
+def _new_folder(report: Path) -> None:
+    try:
+        report.mkdir(parents=True)
+    except FileExistsError:
+        raise ReportUnusable(f"{report}: is there already; name a new folder") from None
+    except OSError as error:
+        raise ReportUnusable(f"{report}: cannot be made ({error.strerror})") from None
+
+
+def _pytest(arguments: list[str]) -> int:
+    """Run pytest in a process of its own; its exit code. Ctrl-C reaches it from the terminal, and
+    it puts the rig away before it ends.
+    """
+    run = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-p", "hil_tests.plugin", "-c", "/dev/null", *arguments]
+    )
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return run.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
