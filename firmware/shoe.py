@@ -282,9 +282,12 @@ class Shoe:
             await asyncio.sleep_ms(_LAST_MARKS_MS)
 
     def _read_samples(self) -> None:
+        """Take what is there. Not until nothing is: on a Pico the next word would come meanwhile,
+        and the one behind it, and it would never end."""
         reader, samples = self.reader, self._samples
-        size = self._next_samples()
-        while size:
+        size = len(samples)
+        while size == len(samples):
+            size = self._next_samples()
             at = 0
             while at < size:
                 was_known = reader.known
@@ -293,7 +296,6 @@ class Shoe:
                     self._pass_ended()
                 elif reader.known != was_known:
                     self._card_known()
-            size = self._next_samples()
 
     def _next_samples(self) -> int:
         board = self.board

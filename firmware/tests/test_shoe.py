@@ -92,6 +92,22 @@ def test_a_jam_behind_the_last_mark_stops_play_and_lets_the_inputs_through():
         assert "JAM" in board.text and not shoe.dealing.lock_released()
 
 
+def test_samples_that_come_as_fast_as_they_are_read_do_not_keep_the_rest_waiting():
+    with Folder() as folder:
+        board, shoe = loaded(folder)
+        reads = []
+
+        def read_samples(buf):
+            assert len(reads) < 50, "it never comes to an end"
+            reads.append(1)
+            buf[:4] = bytes(4)
+            return 4
+
+        board.read_samples = read_samples
+        shoe._read_samples()
+        assert len(reads) <= 2
+
+
 def test_a_card_held_before_its_last_mark_keeps_the_journal_waiting_for_a_while_only():
     with Folder() as folder:
         board, shoe = loaded(folder, "9C", "2D", "KC")
