@@ -15,6 +15,7 @@ from typing import Any
 import cbor2
 
 from hil_tests.capabilities import Bench
+from sabot.sim.bench import Outputs
 
 _FELT = {0: "0123456789", 1: "0123456789", 2: "0123456789", 3: "012345679", 4: "234567", 5: "4567"}
 _FELT |= {6: "67", 7: ""}
@@ -121,6 +122,15 @@ def pips(cards: list[str]) -> int:
     return sum(worth.get(card[0]) if card[0] in worth else int(card[0]) for card in cards) % 10
 
 
+def load_cards(bench: Bench, *cards: str) -> Outputs:
+    """Put cards into the shoe, and pull these; what it shows then."""
+    bench.switch("lid_open", True)
+    bench.switch("lid_open", False)
+    for card in cards:
+        bench.pull(card)
+    return bench.outputs
+
+
 def press_until(bench: Bench, button: str, line: str) -> None:
     """Press a button until the display's fifth line, the choice, begins with `line`."""
     for _ in range(_MOST_PRESSES):
@@ -182,8 +192,7 @@ class Dealer:
 
     def load(self) -> None:
         """Put the cards in and burn."""
-        self._bench.switch("lid_open", True)
-        self._bench.switch("lid_open", False)
+        load_cards(self._bench)
         burn = {"by_first": 0, "one": 1, "none": 0}[self._game["burn"]]
         if self._game["burn"] == "by_first":
             ace = {"A": self._game["burn_ace"]}

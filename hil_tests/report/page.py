@@ -3,11 +3,11 @@
 import base64
 import tempfile
 from collections.abc import Iterable, Sequence
-from html import escape
 from pathlib import Path
 
 from hil_tests.report.results import Measurement, Result, Run
 from sabot import picture
+from sabot.reports.html import as_text, document
 from sabot.sim.replay import replay
 
 FILE = "report.html"
@@ -25,7 +25,7 @@ def render(run: Run) -> str:
     skipped = [result for result in run.results if result.outcome == "skipped"]
     title = f"Test bench: {run.about.get('Target', 'a shoe')}"
     body = (
-        f"<h1>{escape(title)}</h1>",
+        f"<h1>{as_text(title)}</h1>",
         _verdict(run),
         _table("", (), run.about.items(), "facts"),
         _measurements(run.measurements),
@@ -33,15 +33,7 @@ def render(run: Run) -> str:
         _table("Not tested here", ("Test", "Why"), ((_short(r.test), r.reason) for r in skipped)),
         _table("All tests", ("Test", "Came out", "Took"), map(_row, run.results)),
     )
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
-        '<meta name="viewport" content="width=device-width">\n'
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        + "\n".join(part for part in body if part)
-        + "\n</body>\n</html>\n"
-    )
+    return document(title, _STYLE, body, images=True)
 
 
 _STYLE = """
@@ -86,10 +78,11 @@ def _measurements(measured: Sequence[tuple[str, Measurement]]) -> str:
     if not measured:
         return ""
     rows = "".join(
-        f"<tr><td>{escape(each.name)}</td>"
+        f"<tr><td>{as_text(each.name)}</td>"
         f'<td class="number {"passed" if each.good else "failed"}">'
-        f"{each.value:,.6g} {escape(each.unit)}</td><td>{_gauge(each)}</td>"
-        f"<td>{escape(each.limits) or '–'}</td><td><small>{escape(_short(test))}</small></td></tr>"
+        f"{each.value:,.6g} {as_text(each.unit)}</td><td>{_gauge(each)}</td>"
+        f"<td>{as_text(each.limits) or '–'}</td>"
+        f"<td><small>{as_text(_short(test))}</small></td></tr>"
         for test, each in measured
     )
     head = "<tr><th>What</th><th>Measured</th><th></th><th>Allowed</th><th>Test</th></tr>"
@@ -112,18 +105,21 @@ def _gauge(each: Measurement) -> str:
 
 
 def _failure(result: Result) -> str:
-    parts = [f"<h2>Failed: {escape(_short(result.test))}</h2>"]
-    parts.append(f'<p class="failed">{escape(result.reason)}</p>')
-    parts.append(f"<p>To repeat it: <code>{escape(result.repeat)}</code></p>")
+    parts = [f"<h2>Failed: {as_text(_short(result.test))}</h2>"]
+    parts.append(f'<p class="failed">{as_text(result.reason)}</p>')
+    parts.append(f"<p>To repeat it: <code>{as_text(result.repeat)}</code></p>")
     if result.passes:
         parts.append("<p>What passed the head before, the last at the bottom:</p>")
         parts.append(_waveforms(result.passes))
     if result.link:
-        parts.append(f"<p>The link before:</p><pre>{escape(chr(10).join(result.link))}</pre>")
-    parts.append(
-        f"<details><summary>The test</summary><pre>{escape(result.detail)}</pre></details>"
-    )
+        parts.append(f"<p>The link before:</p>{_lines(result.link)}")
+    test = _lines(result.detail.splitlines())
+    parts.append(f"<details><summary>The test</summary>{test}</details>")
     return "\n".join(parts)
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "<pre>" + "\n".join(map(as_text, lines)) + "</pre>"
 
 
 def _waveforms(passes: Iterable[tuple[int, str]]) -> str:
@@ -159,14 +155,14 @@ def _table(
 ) -> str:
     lines = []
     for first, *others in rows:
-        begin = f"<th>{escape(first)}</th>" if kind else f"<td>{escape(first)}</td>"
-        cells = "".join(f'<td class="{escape(o)}">{escape(o)}</td>' for o in others)
+        begin = f"<th>{as_text(first)}</th>" if kind else f"<td>{as_text(first)}</td>"
+        cells = "".join(f'<td class="{as_text(o)}">{as_text(o)}</td>' for o in others)
         lines.append(f"<tr>{begin}{cells}</tr>")
     if not lines:
         return ""
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    head = "".join(f"<th>{as_text(column)}</th>" for column in columns)
     return (
-        (f"<h2>{escape(title)}</h2>" if title else "")
+        (f"<h2>{as_text(title)}</h2>" if title else "")
         + f'<table class="{kind}">'
         + (f"<thead><tr>{head}</tr></thead>" if head else "")
         + f"<tbody>{''.join(lines)}</tbody></table>"

@@ -7,7 +7,7 @@ import pytest
 
 from hil_tests import dealer
 from hil_tests.capabilities import Bench, Target, attached
-from hil_tests.dealer import enter, press_until, turn_key
+from hil_tests.dealer import enter, load_cards, press_until, turn_key
 from hil_tests.logbook import Logbook, check_taken, received, taken
 from protocol import messages
 from sabot.client import Client
@@ -18,6 +18,7 @@ from sabot.sim.bench import Outputs
 from sabot.store import Filter
 
 _SHORT = 370  # cards behind the cut card: seven rounds or so
+_BURNED = ("AC", "2C")
 _POWER_CUTS = 0.2  # of a dealer's steps
 _HARDLY_IN_MM = 4.0
 _WITHIN_MM = (12.0, 40.0, 52.0, 64.0, 70.0)  # its last mark has gone by at 61 mm
@@ -37,15 +38,6 @@ def _power_cut(target: Target) -> Outputs:
     target.power.off()
     target.power.on()
     return target.bench.outputs
-
-
-def _load(bench: Bench, *cards: str) -> Outputs:
-    """A shoe of cards with one card to burn, and the first cards of its first round."""
-    bench.switch("lid_open", True)
-    bench.switch("lid_open", False)
-    for card in ("AC", "2C", *cards):
-        bench.pull(card)
-    return bench.outputs
 
 
 @pytest.mark.parametrize("game", ["mini", "pa-midi"])
@@ -103,7 +95,7 @@ def test_killed_within_a_round_it_stands_in_the_same_round_with_the_same_cards_a
     target: Target, tmp_path: Path, cards: int
 ) -> None:
     dealt = ["2C", "3D", "2H", "KS", "9C", "9H"]
-    before = _load(target.bench, *dealt[:cards])
+    before = load_cards(target.bench, *_BURNED, *dealt[:cards])
     assert before.lock_released
     shown = _power_cut(target)
     assert _seen(shown) == _seen(before)
@@ -119,13 +111,13 @@ def test_killed_within_a_round_it_stands_in_the_same_round_with_the_same_cards_a
 
 
 def _open_the_lid(bench: Bench) -> None:
-    _load(bench, "4C")
+    load_cards(bench, *_BURNED, "4C")
     bench.switch("lid_open", True)
     bench.switch("lid_open", False)
 
 
 def _choose_half_a_card(bench: Bench) -> None:
-    _load(bench, "4C")
+    load_cards(bench, *_BURNED, "4C")
     bench.pull_unreadable()
     bench.switch("key_on", True)
     press_until(bench, "next", "CARD 3")
@@ -141,12 +133,15 @@ def _draw_a_ninth_copy(bench: Bench) -> None:
 
 _ERRORS: dict[str, Callable[[Bench], object]] = {
     "LID OPENED": _open_the_lid,
-    "NO CODE": lambda bench: (_load(bench, "4C"), bench.pull_unreadable()),
+    "NO CODE": lambda bench: (load_cards(bench, *_BURNED, "4C"), bench.pull_unreadable()),
     "a choice of the supervisor": _choose_half_a_card,
     "CARD NOT DUE": lambda bench: bench.pull("4C"),
-    "TEST CARD": lambda bench: (_load(bench, "4C"), bench.pull("TEST")),
+    "TEST CARD": lambda bench: (load_cards(bench, *_BURNED, "4C"), bench.pull("TEST")),
     "SURPLUS COPY 9S": _draw_a_ninth_copy,
-    "CUT CARD MISPLCD": lambda bench: (_load(bench, "9C", "2S", "KC", "2H"), bench.pull("CUT")),
+    "CUT CARD MISPLCD": lambda bench: (
+        load_cards(bench, *_BURNED, "9C", "2S", "KC", "2H"),
+        bench.pull("CUT"),
+    ),
 }
 
 
@@ -161,7 +156,7 @@ def test_an_error_that_was_showing_still_shows(target: Target, error: str) -> No
 
 
 def test_nobody_is_answered_before_the_shoe_has_come_up(target: Target) -> None:
-    _load(target.bench, "4C")
+    load_cards(target.bench, *_BURNED, "4C")
     target.power.off()
     clients: list[Client] = []
     with Port(target.shoe.port) as port:
@@ -188,7 +183,7 @@ def test_a_card_that_was_passing_is_for_the_supervisor_to_decide(
     target: Target, tmp_path: Path, came_mm: float
 ) -> None:
     bench = target.bench
-    before = _load(bench, "4C")
+    before = load_cards(bench, *_BURNED, "4C")
     bench.pull_part("7D", came_mm)
     shown = _power_cut(target)
     assert (shown.title, shown.lock_released, shown.lamps) == ("STOP", False, {"error"})
@@ -212,7 +207,7 @@ def test_a_card_that_was_passing_is_for_the_supervisor_to_decide(
 
 
 def test_a_card_that_had_hardly_begun_to_pass_is_just_pulled_again(target: Target) -> None:
-    before = _load(target.bench, "4C")
+    before = load_cards(target.bench, *_BURNED, "4C")
     target.bench.pull_part("7D", _HARDLY_IN_MM)
     assert _seen(_power_cut(target)) == _seen(before)
 
@@ -221,7 +216,7 @@ def test_a_card_that_passed_as_the_power_went_is_entered_from_its_face(
     target: Target, tmp_path: Path
 ) -> None:
     bench = target.bench
-    _load(bench, "4C")
+    load_cards(bench, *_BURNED, "4C")
     bench.pull_part("7D", _WITHIN_MM[-1])
     _power_cut(target)
     enter(bench, "7D")
@@ -235,7 +230,7 @@ def test_a_card_that_passed_as_the_power_went_is_entered_from_its_face(
 
 def test_a_round_in_which_the_power_went_can_be_voided(target: Target, tmp_path: Path) -> None:
     bench = target.bench
-    _load(bench, "4C")
+    load_cards(bench, *_BURNED, "4C")
     bench.pull_part("7D", _WITHIN_MM[1])
     _power_cut(target)
     bench.switch("key_on", True)
@@ -276,7 +271,7 @@ def test_a_lid_opened_while_the_power_was_off_stops_play_at_the_start(
     target: Target, tmp_path: Path
 ) -> None:
     bench = target.bench
-    before = _load(bench, "4C")
+    before = load_cards(bench, *_BURNED, "4C")
     target.power.off()
     bench.switch("lid_open", True)
     target.power.on()
@@ -292,7 +287,7 @@ def test_a_lid_opened_while_the_power_was_off_stops_play_at_the_start(
 
 def test_a_key_turned_while_the_power_was_off_is_noticed_at_the_start(target: Target) -> None:
     bench = target.bench
-    _load(bench, "4C")
+    load_cards(bench, *_BURNED, "4C")
     bench.pull_unreadable()
     target.power.off()
     bench.switch("key_on", True)
@@ -311,7 +306,7 @@ def _kinds_behind_the_last_boot(records: Sequence[Record]) -> list[str]:
 
 
 def test_a_host_that_records_much_does_not_make_the_shoe_forget(target: Target) -> None:
-    before = _load(target.bench, "4C")
+    before = load_cards(target.bench, *_BURNED, "4C")
     with attached(target.shoe) as client:
         client.begin(1)
         for _ in range(_MANY_EVENTS):

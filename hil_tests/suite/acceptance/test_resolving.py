@@ -4,18 +4,11 @@ import pytest
 
 from hil_tests import dealer
 from hil_tests.capabilities import Bench, Target
-from hil_tests.dealer import press_until, turn_key
+from hil_tests.dealer import load_cards, press_until, turn_key
 from hil_tests.logbook import Logbook
 from sabot.store import Filter
 
 _BURNED = ("AC", "2C")
-
-
-def _load(bench: Bench, *cards: str) -> None:
-    bench.switch("lid_open", True)
-    bench.switch("lid_open", False)
-    for card in (*_BURNED, *cards):
-        bench.pull(card)
 
 
 @pytest.mark.parametrize("every", [1, 7])
@@ -42,7 +35,7 @@ def test_a_shoe_with_cards_entered_by_hand_is_logged_as_it_was_dealt(
 def test_a_card_that_cannot_be_read_is_named_on_the_display_with_what_to_press(
     bench: Bench,
 ) -> None:
-    _load(bench, "4C")
+    load_cards(bench, *_BURNED, "4C")
     shown = bench.pull_unreadable()
     assert shown.display[5:7] == ("NO CODE", "TURN KEY") and shown.lamps == {"error"}
     shown = bench.switch("key_on", True)
@@ -58,7 +51,7 @@ def test_a_card_that_cannot_be_read_is_named_on_the_display_with_what_to_press(
 def test_a_round_is_voided_with_a_card_that_nobody_enters(target: Target, tmp_path: Path) -> None:
     bench = target.bench
     with Logbook(tmp_path, [target.shoe.port]) as book:
-        _load(bench, "4C", "2D")
+        load_cards(bench, *_BURNED, "4C", "2D")
         bench.pull_unreadable()
         bench.switch("key_on", True)
         shown = bench.press("void")
@@ -72,10 +65,7 @@ def test_a_round_is_voided_with_a_card_that_nobody_enters(target: Target, tmp_pa
 def test_a_ninth_copy_stops_play_until_it_is_put_aside(target: Target, tmp_path: Path) -> None:
     bench = target.bench
     with Logbook(tmp_path, [target.shoe.port]) as book:
-        bench.switch("lid_open", True)
-        bench.switch("lid_open", False)
-        for card in ("TS", *["9S"] * 8):
-            bench.pull(card)
+        load_cards(bench, "TS", *["9S"] * 8)
         shown = bench.pull("9S")
         assert shown.display[5] == "SURPLUS COPY 9S" and not shown.lock_released
         turn_key(bench)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hil_tests.capabilities import Bench, Clock, Shoe, Target, Unable, attached
+from hil_tests.dealer import load_cards
 from protocol import cards, messages
 from sabot.sim.waveform import SAMPLE_RATE_HZ, A, B, pass_samples, unpack
 
@@ -27,10 +28,7 @@ def _last_mark_us(samples: bytes) -> int:
 
 def _first_three(bench: Bench) -> None:
     """All of a round but the card that ends it."""
-    bench.switch("lid_open", True)
-    bench.switch("lid_open", False)
-    for card in ("AC", "2C", "9C", "TD", "KH"):
-        bench.pull(card)
+    load_cards(bench, "AC", "2C", "9C", "TD", "KH")
 
 
 def test_the_lock_shuts_behind_the_last_card(bench: Bench, measure: Callable[..., None]) -> None:

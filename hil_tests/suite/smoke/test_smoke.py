@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hil_tests import dealer
 from hil_tests.capabilities import Bench, Clock, Power, Shoe, Target, attached
-from hil_tests.dealer import enter
+from hil_tests.dealer import enter, load_cards
 from hil_tests.logbook import check_taken
 from protocol import messages
 from sabot.games import catalogue
@@ -73,10 +73,7 @@ def test_a_card_that_cannot_be_read_stops_play_until_the_supervisor_enters_it(
     target: Target, tmp_path: Path
 ) -> None:
     bench = target.bench
-    bench.switch("lid_open", True)
-    bench.switch("lid_open", False)
-    for card in ("AC", "2C"):
-        bench.pull(card)
+    load_cards(bench, "AC", "2C")
     bench.press("next")
     shown = bench.pull_unreadable()
     assert (shown.title, shown.lock_released, shown.lamps) == ("STOP", False, {"error"})

@@ -7,17 +7,17 @@ anything. Whatever a shoe said of itself comes onto it as text.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
-from html import escape
 
 from protocol import cards
 from sabot.audit.verify import Finding
 from sabot.reports import svg
+from sabot.reports.html import as_text, document
 from sabot.reports.incidents import Incident, incidents_of
 from sabot.reports.roads import Outcome, outcomes_of
 from sabot.reports.svg import Shown
 from sabot.reports.tabletime import duration_text, iso_of, moment_of, text_of
 from sabot.rounds import Round, Rounds
-from sabot.view import card_text, plain
+from sabot.view import card_text
 from sabot.wire import Event
 
 
@@ -51,7 +51,7 @@ def render(report: ReportInput) -> str:
     incidents = incidents_of(report.unit, report.events, report.findings)
     title = f"Shoe of cards {report.shoe} of unit {report.unit}"
     body = (
-        f"<h1>{_text(title)}</h1>",
+        f"<h1>{as_text(title)}</h1>",
         _verdict(report),
         _facts(report, rounds),
         _roads(outcomes_of(rounds)),
@@ -65,14 +65,7 @@ def render(report: ReportInput) -> str:
         ),
         _findings(report),
     )
-    return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        '<meta name="viewport" content="width=device-width">\n'
-        f"<title>{_text(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        f"{svg.symbols(_cards_in(report.events))}\n" + "\n".join(body) + "\n</body>\n</html>\n"
-    )
+    return document(title, _STYLE, (svg.symbols(_cards_in(report.events)), *body))
 
 
 _NONE = "&#x2013;"
@@ -138,14 +131,14 @@ def _facts(report: ReportInput, rounds: Sequence[Round]) -> str:
     if times:
         first, last = min(times), max(times)
         span = f"{_time(first, report.zone)} to {_time(last, report.zone)}"
-        span += f" <small>({_text(str(report.zone))})</small>"
+        span += f" <small>({as_text(str(report.zone))})</small>"
     checkpoint = "none: the shoe of cards has not ended in these events"
     if report.checkpoint is not None:
         covered, mac = report.checkpoint
-        checkpoint = f'up to event {covered:,}, MAC <span class="hash">{_text(mac)}</span>'
+        checkpoint = f'up to event {covered:,}, MAC <span class="hash">{as_text(mac)}</span>'
     numbers = f"{events[0].number:,} to {events[-1].number:,}" if events else "none"
     rows = (
-        ("Unit", _text(report.unit)),
+        ("Unit", as_text(report.unit)),
         ("Shoe of cards", f"{report.shoe}"),
         ("Table time", span),
         ("Events", numbers),
@@ -176,7 +169,7 @@ def _end_of(report: ReportInput) -> str:
         if event.kind == "shoe_ended" and event.shoe == report.shoe:
             drawn = event.fields["cards"]
             count = "" if drawn is None else f", {drawn} cards drawn"
-            return f"{_text(_ENDED[event.fields['reason']])}{count}"
+            return f"{as_text(_ENDED[event.fields['reason']])}{count}"
     return "not in these events"
 
 
@@ -251,13 +244,13 @@ def _result(ended: Round, drawn: Iterable[Shown]) -> str:
     if ended.winner is not None:
         parts = [f'<span class="{ended.winner}">{_WINNERS[ended.winner]}</span>']
         parts += ["natural"] * ended.natural
-        parts += [_text(hit.replace("_", " ")) for hit in ended.hits]
+        parts += [as_text(hit.replace("_", " ")) for hit in ended.hits]
     elif ended.void is not None:
-        parts = [f'<span class="void">void</span> ({_text(ended.void)})']
+        parts = [f'<span class="void">void</span> ({as_text(ended.void)})']
     else:
         parts = ['<span class="void">no end</span>']
     by_hand = [card_text(each.card).plain for each in drawn if each.by_hand]
-    parts += [f"by hand: {' '.join(map(_text, by_hand))}"] * bool(by_hand)
+    parts += [f"by hand: {' '.join(map(as_text, by_hand))}"] * bool(by_hand)
     where = f"from event {ended.first_event:,}"
     if ended.last_event:
         where = f"events {ended.first_event:,} to {ended.last_event:,}"
@@ -270,7 +263,7 @@ def _other_cards(report: ReportInput) -> str:
             _time(event.unix_ms, report.zone),
             f"{event.number:,}",
             svg.hand([shown], _card_label(shown)),
-            _text(event.fields["position"].replace("_", " ")),
+            as_text(event.fields["position"].replace("_", " ")),
         )
         for event in report.events
         if event.kind == "card" and not event.fields["position"].startswith(tuple(_HANDS))
@@ -289,9 +282,9 @@ def _incidents(report: ReportInput, title: str, found: Sequence[Incident], *, ki
             _when(each, report.zone),
             f"{each.event:,}",
             _place(each, report.shoe),
-            *([_text(each.kind.replace("_", " "))] * kinds),
+            *([as_text(each.kind.replace("_", " "))] * kinds),
             _lasted(each),
-            _text(each.detail),
+            as_text(each.detail),
         )
         for each in found
     ]
@@ -312,14 +305,14 @@ def _place(incident: Incident, shoe: int) -> str:
 
 
 def _lasted(incident: Incident) -> str:
-    return _text(incident.lasted_text()) or _NONE
+    return as_text(incident.lasted_text()) or _NONE
 
 
 def _findings(report: ReportInput) -> str:
     if not report.findings:
         return "<h2>Findings of the check</h2><p>none</p>"
     rows = [
-        (f"{each.event:,}", _text(each.kind.replace("_", " ")), _text(each.detail))
+        (f"{each.event:,}", as_text(each.kind.replace("_", " ")), as_text(each.detail))
         for each in report.findings
     ]
     return _table("Findings of the check", ("Event", "Kind", "What"), rows)
@@ -350,19 +343,14 @@ def _stacked_time(unix_ms: int | None, zone: tzinfo) -> str:
 
 
 def _with_hash(name: str | None, hash_hex: str | None) -> str:
-    parts = [_text(name) if name else "not known"]
+    parts = [as_text(name) if name else "not known"]
     if hash_hex:
         parts.append(_hash(hash_hex))
     return "<br>".join(parts)
 
 
 def _hash(text: str) -> str:
-    return f'<span class="hash">{_text(text)}</span>'
-
-
-def _text(text: str) -> str:
-    """As HTML; what steers anything, or turns the line's direction, is written out."""
-    return escape(plain(text).plain)
+    return f'<span class="hash">{as_text(text)}</span>'
 
 
 def _cards_in(events: Iterable[Event]) -> Iterator[str]:
