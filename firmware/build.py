@@ -5,6 +5,7 @@ import os
 
 _DIRECTORY = 0x4000
 _CHUNK = 512
+_NOT_OF_THE_SHOE = ("tests", "bench", "__pycache__")  # bench/ runs on the test bench's own board
 
 
 def build_hash(root: str) -> bytes:
@@ -34,7 +35,7 @@ def _collect(root: str, folder: str, paths: "list[str]") -> None:
         name, kind = entry[0], entry[1]
         path = folder + "/" + name
         if kind == _DIRECTORY:
-            if name not in ("tests", "__pycache__"):
+            if name not in _NOT_OF_THE_SHOE:
                 _collect(root, path, paths)
         elif name.endswith(".py") or name.endswith(".mpy"):
             paths.append(path)

@@ -26,7 +26,7 @@ from hil_tests import dealer
 from hil_tests.capabilities import Target
 from hil_tests.dealer import Hand
 from hil_tests.logbook import check
-from hil_tests.targets import make_target
+from hil_tests.targets import choice_of, make_target
 from sabot.client import Client
 from sabot.ports import Port
 from sabot.store import Store
@@ -183,7 +183,7 @@ def main() -> int:
     begin_s = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        target = make_target(options.target, "KILLS", folder / "flash")
+        target = make_target(choice_of(options.target), "KILLS", folder / "flash")
         try:
             target.power.on()
             kills = track(range(options.kills), "killing hosts", console=console)

@@ -19,19 +19,23 @@ from hil_tests.capabilities import Bench, BrokenRig, Clock, Power, Shoe, Target,
 from hil_tests.report import page
 from hil_tests.report import results as result_files
 from hil_tests.report.results import Measurement, Result, Run
-from hil_tests.targets import TARGETS, make_target
+from hil_tests.targets import Choice, NoSuchTarget, choice_of, make_target
 from hil_tests.witness import Witness
+from sabot.errors import ImageUnusable
 
 _BROKEN = pytest.StashKey[str]()
 _WITNESSES = pytest.StashKey[list[Witness]]()
 _MEASURED = pytest.StashKey[list[Measurement]]()
+_CHOICE = pytest.StashKey[Choice]()
 _ABOUT = pytest.StashKey[dict[str, str]]()
 _SEED = pytest.StashKey[int]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("sabot", "the test bench")
-    group.addoption("--target", default="sim", help=f"what to test: {', '.join(TARGETS)}")
+    group.addoption("--target", default="sim", help="what to test: sim, emulator, board:SERIAL")
+    group.addoption("--bench", default=None, help="the bench board's USB serial number")
+    group.addoption("--uf2", type=Path, default=None, help="MicroPython for an emulated Pico")
     group.addoption("--seed", type=int, default=None, help="repeat a randomised test")
     group.addoption("--minutes", type=float, default=0.0, help="how long to soak; 0: one sample")
     group.addoption("--report", type=Path, default=None, help="a new folder for the report")
@@ -39,6 +43,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    option = config.option
+    try:
+        config.stash[_CHOICE] = choice_of(option.target, option.uf2, option.seed, option.bench)
+    except NoSuchTarget as error:
+        raise pytest.UsageError(str(error)) from None
     config.stash[_ABOUT] = {}
     if config.option.report is not None and not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Reporter(config), "sabot report")
@@ -72,10 +81,12 @@ def more_targets(
     made: list[Target] = []
 
     def make(unit: str) -> Target:
+        if made and request.config.stash[_CHOICE].name == "board":
+            raise Unable("there is one shoe on this bench")
         folder = tmp_path / f"flash-{len(made)}"
         witness = Witness()
         request.node.stash.setdefault(_WITNESSES, []).append(witness)
-        target = make_target(request.config.getoption("--target"), unit, folder, witness)
+        target = make_target(request.config.stash[_CHOICE], unit, folder, witness)
         made.append(target)
         target.power.on()
         request.config.stash[_ABOUT].update(target.about())
@@ -87,9 +98,10 @@ def more_targets(
 
 
 @pytest.fixture
-def target(more_targets: Callable[[str], Target]) -> Target:
+def target(request: pytest.FixtureRequest, more_targets: Callable[[str], Target]) -> Target:
     """One shoe, powered on, no cards in it."""
-    return more_targets(f"HIL-{random.randrange(16**6):06X}")
+    chance = random.Random(request.config.getoption("--seed"))
+    return more_targets(f"HIL-{chance.randrange(16**6):06X}")
 
 
 @pytest.fixture
@@ -145,6 +157,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     broken = item.config.stash.get(_BROKEN, None)
     if broken is not None:
         pytest.fail(broken, pytrace=False)
+    if item.config.option.seed is not None:
+        random.seed(item.config.option.seed)  # a host's session takes a number by chance
 
 
 @pytest.hookimpl(wrapper=True)
@@ -160,7 +174,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def _judged(config: pytest.Config) -> Generator[None, object, object]:
     try:
         return (yield)
-    except Unable as why:
+    except (Unable, ImageUnusable) as why:
         pytest.skip(str(why))
     except BrokenRig as cause:
         config.stash[_BROKEN] = f"the rig is broken: {cause}"

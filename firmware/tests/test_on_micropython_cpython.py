@@ -15,7 +15,8 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 def _portable() -> list[str]:
-    found = [*_ROOT.glob("protocol/tests/test_*.py"), *_ROOT.glob("firmware/tests/test_*.py")]
+    folders = ("protocol/tests", "firmware/tests", "firmware/bench/tests")
+    found = [path for folder in folders for path in _ROOT.glob(f"{folder}/test_*.py")]
     names = [".".join(path.relative_to(_ROOT).with_suffix("").parts) for path in found]
     return sorted(name for name in names if not name.endswith("_cpython"))
 

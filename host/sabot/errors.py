@@ -160,6 +160,18 @@ class NothingTested(SabotError):
     exit_code = 26
 
 
+class ImageUnusable(SabotError):
+    """There is no MicroPython image for the emulator, or the firmware cannot run on it."""
+
+    exit_code = 27
+
+
+class RigBroken(SabotError):
+    """The bench board does not answer, has an old firmware, or fails its own check."""
+
+    exit_code = 28
+
+
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Which of `names` a misspelled one was meant to be; None where none is near."""
     near = get_close_matches(name.lower(), list(names), 1)

@@ -56,5 +56,5 @@ def test_no_test_of_that_name_is_told(tmp_path: Path) -> None:
 
 
 def test_a_target_that_there_is_not_is_told(tmp_path: Path) -> None:
-    done = run(tmp_path, "hil", "--target", "simm", code=2)
-    assert "no target is called 'simm'" in done.stderr and "did you mean sim?" in done.stderr
+    line = error_line_here(tmp_path, "hil", "--target", "simm", code=2)
+    assert line == "no target is called 'simm'; did you mean sim?"

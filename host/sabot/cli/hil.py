@@ -17,8 +17,8 @@ from sabot.errors import (
     FaultOfOurs,
     NothingTested,
     ReportUnusable,
+    RigBroken,
     SuitesMissing,
-    did_you_mean,
 )
 from sabot.view import console, problems
 
@@ -50,7 +50,7 @@ _FOLDERS = {
 @app.callback()
 def hil(
     context: typer.Context,
-    target: Annotated[str, typer.Option(help="What to test: sim.")] = "sim",
+    target: Annotated[str, typer.Option(help="What to test: sim, emulator, board:SERIAL.")] = "sim",
     suite: Annotated[
         Suite, typer.Option(help="smoke: whether it lives; acceptance: all; soak: for hours.")
     ] = Suite.SMOKE,
@@ -59,6 +59,13 @@ def hil(
     ] = None,
     report: Annotated[
         Path | None, typer.Option(help="A new folder for the report: a page, and data.")
+    ] = None,
+    bench: Annotated[
+        str | None, typer.Option(metavar="SERIAL", help="The bench board that a board is wired to.")
+    ] = None,
+    uf2: Annotated[
+        Path | None,
+        typer.Option(help="MicroPython for an emulated Pico; else SABOT_UF2, else fetched."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Repeat randomised tests.", min=0)] = None,
     minutes: Annotated[
@@ -69,7 +76,7 @@ def hil(
     if context.invoked_subcommand is not None:
         return
     suites = _suites()
-    _check_target(target)
+    _check_target(target, uf2, bench)
     if report is not None:
         _new_folder(report)
     command = ["sabot", "hil", "--suite", suite.value]
@@ -81,6 +88,8 @@ def hil(
         "--repeat-with",
         shlex.join(command),
     ]
+    arguments += [] if bench is None else ["--bench", bench]
+    arguments += [] if uf2 is None else ["--uf2", str(uf2.resolve())]
     arguments += [] if only is None else ["-k", only]
     arguments += [] if seed is None else ["--seed", str(seed)]
     if report is not None:
@@ -114,6 +123,23 @@ def compare(
         raise typer.Exit(FINDINGS)
 
 
+@app.command()
+def check_bench(
+    bench: Annotated[str, typer.Argument(help="The bench board's USB serial number.")],
+) -> None:
+    """Test the rig itself, with its jumper plug in. Exit code 1: no shoe can be judged by it."""
+    _suites()
+    from hil_tests import rigcheck
+    from hil_tests.capabilities import BrokenRig
+
+    try:
+        fit = rigcheck.check_bench(bench)
+    except BrokenRig as error:
+        raise RigBroken(str(error)) from None
+    if not fit:
+        raise typer.Exit(FINDINGS)
+
+
 def _suites() -> Path:
     """The folder of the suites. Raises SuitesMissing."""
     missing = [name for name in ("hil_tests", "pytest") if not importlib.util.find_spec(name)]
@@ -124,11 +150,15 @@ def _suites() -> Path:
     return Path(next(iter(found.submodule_search_locations)))
 
 
-def _check_target(target: str) -> None:
-    from hil_tests.targets import TARGETS
+def _check_target(target: str, uf2: Path | None, bench: str | None) -> None:
+    """Raises SabotError where there is no such target, or what it needs."""
+    from hil_tests.targets import choice_of
 
-    if target not in TARGETS:
-        raise typer.BadParameter(f"no target is called {target!r}; {did_you_mean(target, TARGETS)}")
+    choice = choice_of(target, uf2, bench=bench)
+    if choice.name == "emulator":
+        from hil_tests.emulation import uf2 as images
+
+        images.read_image(images.find_image(choice.image))
 
 
 def _new_folder(report: Path) -> None:

@@ -1,0 +1,365 @@
+"""The emulator as a target: the firmware on MicroPython on an emulated Raspberry Pi Pico.
+
+Needs the optional packages of the extra `emulator` and an image of MicroPython
+(`hil_tests.emulation.uf2.find_image`).
+"""
+
+import fcntl
+import hashlib
+import lzma
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+from hil_tests.capabilities import Seen, Unable
+from hil_tests.emulation import filesystem, package
+from hil_tests.emulation.norchip import TYPICAL, Times
+from hil_tests.emulation.pico import EmulatedPico
+from hil_tests.emulation.uf2 import FLASH_BYTES, Image, find_image, read_image
+from hil_tests.witness import Witness, Witnessed
+from protocol import cards, words
+from sabot.audit import keys as unit_keys
+from sabot.client import Client
+from sabot.errors import NoShoe, SimulatorFailed
+from sabot.sim.bench import Outputs
+from sabot.sim.waveform import DEALER_SPEED_MM_S, SAMPLE_RATE_HZ, blank_samples, pass_samples
+
+_MS = 1000  # in us
+_S = 1000 * _MS
+
+_START_US = 20 * _S  # the longest that a start may take
+_SETTLE_US = 30 * _S
+_QUIET_US = 150 * _MS  # outputs and journal as they are: the display waits for the journal
+_QUIET_STEP_US = 5 * _MS
+_HELD_US = 80 * _MS  # the board wants four looks the same, 5 to 20 ms apart
+_ID_BYTES = 8
+_FIRST_KEY = hashlib.sha256(b"the first key of every emulated unit").digest()
+_SAMPLES_PER_BYTE = 2
+_SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
+
+
+class EmulatorTarget:
+    """A unit whose id depends on `unit` alone; all have the same first key. In `folder` is its key
+    file, `sabot.keys`. `image` is a UF2 file, None looks for one. `seed` decides what a power cut
+    leaves.
+
+    The very first start of a unit goes through all of the journal's chip, 11 s. So it is done
+    once for all targets alike, and this one begins behind it, unless `first_start`. Raises
+    ImageUnusable.
+    """
+
+    def __init__(
+        self,
+        unit: str,
+        folder: Path,
+        witness: Witness,
+        *,
+        image: Path | None = None,
+        seed: int = 0,
+        first_start: bool = False,
+        journal_times: Times = TYPICAL,
+        flash_times: Times = TYPICAL,
+    ) -> None:
+        self._image = read_image(find_image(image))
+        files = filesystem.shoe_files({"settings": {"set": 0}, "first_key": _FIRST_KEY})
+        self.pico = EmulatedPico(
+            self._image,
+            files,
+            unique_id=hashlib.sha256(unit.encode()).digest()[:_ID_BYTES],
+            journal_times=journal_times,
+            flash_times=flash_times,
+            seed=seed,
+        )
+        folder.mkdir(parents=True, exist_ok=True)
+        self.keys = folder / "sabot.keys"
+        unit_keys.add(self.keys, self.pico.unique_id.hex(), _FIRST_KEY)
+        self.clock = EmulatedClock(self.pico)
+        self.bench = EmulatedBench(self.pico, witness)
+        self.shoe = EmulatedShoe(self.pico, self.clock, witness)
+        self.power = EmulatedPower(self.pico, self.bench, self.shoe)
+        if not first_start:
+            self.pico.flash[:], self.pico.journal.content[:] = _after_first_start(
+                self._image, files
+            )
+
+    def about(self) -> Mapping[str, str]:
+        """What is tested, and on what."""
+        package = f"rp2040py {version('rp2040py')}"
+        return {"Rig": f"emulated Pico, {package}", "MicroPython": f"rp2 {self._image.version}"}
+
+    def close(self) -> None:
+        """Power off."""
+        self.shoe.detach()
+        self.power.off()
+
+
+class EmulatedClock:
+    """Time that goes on only while a test has it go on."""
+
+    emulated = True
+
+    def __init__(self, pico: EmulatedPico) -> None:
+        self._pico = pico
+
+    def now_us(self) -> int:
+        """Microseconds since the target was made."""
+        return self._pico.t_us
+
+    def pass_ms(self, ms: float) -> None:
+        """Let so much time pass."""
+        self._pico.run_us(ms * _MS)
+
+
+class EmulatedBench:
+    """Hands at the pins, eyes on pins and display."""
+
+    def __init__(self, pico: EmulatedPico, witness: Witness) -> None:
+        self._pico = pico
+        self._witness = witness
+        self._outputs = Outputs()
+        self._seen: list[Seen] = []
+        self._changed_us = 0
+        for part in _SENSORS:
+            self._put(part, False)  # a head without a card
+        for button in words.BUTTONS:
+            self._put(f"button_{button}", False)
+        for switch in words.SWITCHES:
+            self._put(f"switch_{switch}", False)
+        pico.on_pin(pico.pins["lock"].gpio, self._lock_moved)
+        for lamp in words.LAMPS:
+            pico.on_pin(pico.pins[f"lamp_{lamp}"].gpio, self._lamp_watcher(lamp))
+        pico.on_buzzer = self._buzzed
+        pico.on_display = self._drawn
+
+    @property
+    def outputs(self) -> Outputs:
+        """What the shoe shows now."""
+        return self._outputs
+
+    def seen(self) -> list[Seen]:
+        """Every change of an output since this was asked last."""
+        seen, self._seen = self._seen, []
+        return seen
+
+    def pull(self, card: str) -> Outputs:
+        """Pull a card through the head; what the shoe shows then."""
+        self.play(pass_samples(cards.number_of(card), 0))
+        return self.settle()
+
+    def pull_part(self, card: str, travel_mm: float) -> Outputs:
+        """Pull a card until its leading edge has come so far, and hold it there."""
+        samples = pass_samples(cards.number_of(card), 0)
+        seconds = travel_mm / DEALER_SPEED_MM_S
+        self.play(samples[: round(seconds * SAMPLE_RATE_HZ / _SAMPLES_PER_BYTE)])
+        return self.settle()
+
+    def pull_unreadable(self) -> Outputs:
+        """Pull a card without a code."""
+        self.play(blank_samples())
+        return self.settle()
+
+    def play(self, samples: bytes) -> int:
+        """Play sample words to the head; when the first of them was there."""
+        self._must_have_power()
+        began_us = self._pico.t_us
+        self._witness.played(began_us, samples)
+        self._pico.run_us(self._pico.play(samples))
+        return began_us
+
+    def press(self, button: str) -> Outputs:
+        """Press a button and release it; what the shoe shows then."""
+        self._must_have_power()
+        for held in (True, False):
+            self._put(f"button_{button}", held)
+            self._pico.run_us(_HELD_US)
+        return self.settle()
+
+    def switch(self, switch: str, on: bool) -> Outputs:
+        """Move a switch; without power it just stands so then."""
+        self._put(f"switch_{switch}", on)
+        if not self._pico.powered:
+            return self._outputs
+        self._pico.run_us(_HELD_US)
+        return self.settle()
+
+    def settle(self) -> Outputs:
+        """Wait until outputs and journal have been quiet for a while. Raises SimulatorFailed."""
+        end_us = self._pico.t_us + _SETTLE_US
+        begin_us = self._pico.t_us
+        while self._pico.powered and self._pico.t_us < end_us:
+            last_us = max(begin_us, self._changed_us, self._pico.journal.changed_ns // _MS)
+            left_us = last_us + _QUIET_US - self._pico.t_us
+            if left_us <= 0:
+                return self._outputs
+            self._pico.run_us(max(left_us, _QUIET_STEP_US))
+        if self._pico.powered:
+            raise SimulatorFailed(f"the shoe is not quiet within {_SETTLE_US // _S} s")
+        return self._outputs
+
+    def wait_for(self, wanted: Callable[[Outputs], bool], what: str) -> Outputs:
+        """Wait until the shoe shows what is `wanted`. Raises SimulatorFailed."""
+        self._must_have_power()
+        if not self._pico.run_until(lambda: wanted(self._outputs), _SETTLE_US):
+            shown = " / ".join(line for line in self._outputs.display if line)
+            raise SimulatorFailed(
+                f"the shoe has not {what}: not within {_SETTLE_US // _S} s; it shows: {shown}"
+            )
+        return self._outputs
+
+    def _must_have_power(self) -> None:
+        if not self._pico.powered:
+            raise SimulatorFailed("the shoe has no power")
+
+    def _put(self, part: str, on: bool) -> None:
+        pin = self._pico.pins[part]
+        self._pico.set_pin(pin.gpio, pin.on if on else 1 - pin.on)
+
+    def _lock_moved(self, t_us: int, level: int) -> None:
+        released = level == self._pico.pins["lock"].on
+        self._show(t_us, replace(self._outputs, lock_released=released), "lock_released", released)
+
+    def _lamp_watcher(self, lamp: str) -> Callable[[int, int], None]:
+        on = self._pico.pins[f"lamp_{lamp}"].on
+
+        def changed(t_us: int, level: int) -> None:
+            lit = {lamp} if level == on else set[str]()
+            lamps = frozenset(self._outputs.lamps - {lamp} | lit)
+            self._show(t_us, replace(self._outputs, lamps=lamps), "lamps", lamps)
+
+        return changed
+
+    def _buzzed(self, t_us: int, hertz: float) -> None:
+        if hertz:
+            beeps = self._outputs.beeps + 1
+            self._show(t_us, replace(self._outputs, beeps=beeps), "beeps", beeps)
+        self._changed_us = t_us
+
+    def _drawn(self, t_us: int) -> None:
+        lines = self._pico.display.lines()
+        self._show(t_us, replace(self._outputs, display=lines), "display", lines)
+
+    def _show(self, t_us: int, outputs: Outputs, what: str, value: object) -> None:
+        self._changed_us = t_us
+        if outputs != self._outputs:
+            self._outputs = outputs
+            self._seen.append(Seen(t_us, what, value))
+
+
+class EmulatedShoe:
+    """The link, over the emulated USB serial line. A session takes a number by chance from
+    `random`: whoever wants the same trace twice sets its seed."""
+
+    def __init__(self, pico: EmulatedPico, clock: EmulatedClock, witness: Witness) -> None:
+        self.unit = pico.unique_id.hex()
+        self._pico = pico
+        self._clock = clock
+        self._witness = witness
+        self._port: EmulatedPort | None = None
+
+    @property
+    def port(self) -> str:
+        """Raises Unable: time stands still while the test does not wait for it."""
+        raise Unable("no port for other programs: emulated time goes on only in the test itself")
+
+    def attach(self) -> Client:
+        """A new session; the one before is over."""
+        self.detach()
+        self._port = EmulatedPort(self._pico)
+        line = Witnessed(self._port, self._witness, self._clock.now_us)
+        return Client(line, now_s=lambda: self._clock.now_us() / _S)
+
+    def detach(self) -> None:
+        """The host goes away."""
+        if self._port is not None:
+            self._port.close()
+            self._port = None
+
+
+class EmulatedPort:
+    """The host's end of the line, as `sabot.ports.Port`: to read lets emulated time pass."""
+
+    name = "emulator"
+
+    def __init__(self, pico: EmulatedPico) -> None:
+        self._pico = pico
+        self._open = True
+        pico.usb_read()  # what came while nobody listened
+
+    def read(self, timeout_s: float) -> bytes:
+        """What has come, after at most `timeout_s` of emulated time. Raises NoShoe."""
+        self._check()
+        pico = self._pico
+        pico.run_until(lambda: not pico.powered or pico.usb_waiting > 0, timeout_s * _S)
+        self._check()
+        return pico.usb_read()
+
+    def write(self, data: bytes | bytearray) -> None:
+        """Send `data`. Raises NoShoe."""
+        self._check()
+        self._pico.usb_write(bytes(data))
+
+    def close(self) -> None:
+        """Give the port back."""
+        self._open = False
+
+    def _check(self) -> None:
+        if not self._open:
+            raise NoShoe(f"{self.name}: the connection broke (another session has begun)")
+        if not self._pico.powered:
+            raise NoShoe(f"{self.name}: the connection broke (the shoe has no power)")
+
+
+class EmulatedPower:
+    """The supply."""
+
+    def __init__(self, pico: EmulatedPico, bench: EmulatedBench, shoe: EmulatedShoe) -> None:
+        self._pico = pico
+        self._bench = bench
+        self._shoe = shoe
+
+    def on(self) -> None:
+        """Power on; returns once the display tells how the link is, or why there is none.
+
+        Raises SimulatorFailed where it does not come to that.
+        """
+        self._pico.power_on()
+        shown = self._pico.run_until(
+            lambda: not self._pico.powered or bool(self._bench.outputs.title), _START_US
+        )
+        if not shown:
+            said = self._pico.usb_read().decode(errors="replace").strip()
+            raise SimulatorFailed(f"emulated shoe {self._shoe.unit} does not come up: {said}")
+        if self._pico.powered:
+            self._bench.settle()
+
+    def off(self) -> None:
+        """Power off, at once."""
+        self._pico.power_off()
+
+    def off_in_flash(self, operation: int, share: float) -> None:
+        """Let the power go in an operation of the journal's chip from now on."""
+        self._pico.cut_power_in(operation, share)
+
+
+def _after_first_start(image: Image, files: Mapping[str, bytes]) -> tuple[bytes, bytes]:
+    """The Pico's flash and the journal's chip of a unit that has been started once; kept between
+    runs under a name that depends on all that was on it."""
+    digest = hashlib.sha256(image.content)
+    for path, content in files.items():
+        digest.update(f"{path} {len(content)}\n".encode() + content)
+    file = package.cache() / f"started-{digest.hexdigest()[:32]}.xz"
+    with (package.cache() / "started.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a minute's work: others wait rather than do it too
+        if file.exists():
+            both = lzma.decompress(file.read_bytes())
+            return both[:FLASH_BYTES], both[FLASH_BYTES:]
+        pico = EmulatedPico(image, files)
+        bench = EmulatedBench(pico, Witness())
+        EmulatedPower(pico, bench, EmulatedShoe(pico, EmulatedClock(pico), Witness())).on()
+        pico.power_off()
+        flash, journal = bytes(pico.flash), bytes(pico.journal.content)
+        unfinished = file.with_suffix(".new")
+        unfinished.write_bytes(lzma.compress(flash + journal, preset=0))
+        unfinished.rename(file)
+        return flash, journal

@@ -1,0 +1,1 @@
+"""The wiring of bench board and shoe, and its drawing."""
