@@ -11,7 +11,7 @@ demo: $(READY)
 	$(BIN)/sabot demo
 
 test: $(READY)
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .

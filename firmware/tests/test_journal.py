@@ -133,9 +133,9 @@ def test_every_operation_of_a_sectors_change_can_be_the_last() -> None:
 
 
 def _cut(ledger: Ledger, begun, cut_at: int, at_rest: bool) -> bool:
-    """Cut the power in that operation; False where there is none any more."""
+    """Cut the power in that operation, and behind it; False where there is none any more."""
     flash = ledger.flash
-    for cut in (BEFORE, TORN, AFTER):
+    for cut in (TORN, AFTER):  # before it is behind the one before
         flash.load(begun[0])
         ledger.entries, ledger.first_entry_event = begun[1][:], begun[2]
         ledger.macs.last = begun[3]
