@@ -16,8 +16,9 @@ import numpy as np
 
 from hil_tests.capabilities import BrokenRig, Seen, Unable
 from hil_tests.emulation.oled import ADDRESS, Oled
+from hil_tests.targets.hands import Hands
 from hil_tests.witness import Witness, Witnessed
-from protocol import cards, cbor, rig, words
+from protocol import cbor, rig, words
 from protocol.frame import FrameReader
 from protocol.schema import SchemaError, Shape
 from sabot import wire
@@ -26,17 +27,13 @@ from sabot.errors import NoShoe, PortNotFound, SabotError
 from sabot.ports import Port, resolve
 from sabot.sim.bench import Outputs
 from sabot.sim.waveform import (
-    DEALER_SPEED_MM_S,
     SAMPLE_RATE_HZ,
-    blank_samples,
-    pass_samples,
     unpack,
 )
 
 _T = TypeVar("_T")
 
 _SAMPLE_US = 1_000_000 // SAMPLE_RATE_HZ
-_SAMPLES_PER_BYTE = 2
 _PART_RUNS = rig.MAX_PART_BYTES // rig.RUN_BYTES
 
 _HELLO_S, _HELLO_EVERY_S = 5.0, 0.25
@@ -479,7 +476,7 @@ class _Eyes:
         self._outputs = outputs
 
 
-class BoardBench:
+class BoardBench(Hands):
     """Hands and eyes, through the bench board."""
 
     def __init__(self, board: BenchBoard, clock: BoardClock, eyes: _Eyes, witness: Witness) -> None:
@@ -497,23 +494,6 @@ class BoardBench:
     def seen(self) -> list[Seen]:
         """Every change of an output since this was asked last."""
         return self._eyes.seen()
-
-    def pull(self, card: str) -> Outputs:
-        """Pull a card through the head; what the shoe shows then."""
-        self.play(pass_samples(cards.number_of(card), 0))
-        return self.settle()
-
-    def pull_part(self, card: str, travel_mm: float) -> Outputs:
-        """Pull a card until its leading edge has come so far, and hold it there."""
-        samples = pass_samples(cards.number_of(card), 0)
-        seconds = travel_mm / DEALER_SPEED_MM_S
-        self.play(samples[: round(seconds * SAMPLE_RATE_HZ / _SAMPLES_PER_BYTE)])
-        return self.settle()
-
-    def pull_unreadable(self) -> Outputs:
-        """Pull a card without a code."""
-        self.play(blank_samples())
-        return self.settle()
 
     def play(self, samples: bytes) -> int:
         """Play sample words to the head; when the first of them was there."""

