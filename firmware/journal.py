@@ -1,9 +1,8 @@
 """What the shoe saw, on its own flash chip, before anybody is told: a ring of records.
 
-Sectors are used one after the other. Each begins with a header: its place in the order of all
-sectors ever used, and the number of the first event in it. Behind it lie entries, each with its
-length and a CRC, none across a sector's end: events with their MACs, and what the shoe needs to
-stand where it stood after a loss of power (notes of inputs, states, a mark that a card passes).
+Sectors (ring.py) are used one after the other. In them lie events with their MACs, and what the
+shoe needs to stand where it stood after a loss of power (notes of inputs, states, a mark that a
+card passes).
 
 `put` only queues an entry. `step` writes, one flash operation at a time, and never waits for
 the chip; what it programs it reads back. A sector is erased ahead, or, with none left, when it is
@@ -18,19 +17,21 @@ import binascii
 from firmware import keyring
 from firmware.boards.nor import PAGE, SECTOR
 from firmware.chain import EPOCH_RECORDS, Chain, name_of
+from firmware.cursor import Cursor
 from firmware.keyring import Keyring
-from protocol import events, words
+from firmware.ring import (
+    EVENT,
+    HEAD_SIZE,
+    HEADER_SIZE,
+    MAGIC,
+    MISSING,
+    MOST_ENTRY,
+    OVERHEAD,
+    STATE,
+    Ring,
+)
+from protocol import words
 
-EVENT = 1
-"""An entry's kind: an event's record, and its MAC behind it;"""
-NOTE = 2
-"""an input that the dealing got (notes.py);"""
-STATE = 3
-"""where the shoe stood (snapshot.py);"""
-PASSING = 4
-"""a card has begun to pass."""
-MISSING = 0
-"""What `each_since_state` tells between entries: here something cannot be read any more."""
 _KEY = 5  # in the queue only: the secret of a new epoch, for the keyring
 
 RESERVE_SECTORS = 8
@@ -40,35 +41,23 @@ _AHEAD = 3  # sectors kept erased
 _MOST_BAD = 16  # sectors with no header between two that have one
 _MOST_BACK = 16  # sectors searched for the last state
 _MOST_KEPT = 8  # sectors that are let go in one step once a host has them
-_MAGIC = b"Sj\x01\x00"
-_HEADER_SIZE = 16
-_HEAD_SIZE = 2
-_OVERHEAD = _HEAD_SIZE + 4
-_MOST_PAYLOAD = events.MAX_SIZE + events.MAC_SIZE
-_MOST_ENTRY = _MOST_PAYLOAD + _OVERHEAD
-_BLANK = 0xFF
-_BLANK_PAGE = b"\xff" * PAGE
 _ZERO_PAGE = bytes(PAGE)
 
 ERASE_FAILED = words.JOURNAL_FAULTS.index("erase_failed")
 PROGRAM_FAILED = words.JOURNAL_FAULTS.index("program_failed")
 DAMAGED = words.JOURNAL_FAULTS.index("damaged")
 
-assert _MOST_ENTRY <= PAGE
-
 
 class JournalError(Exception):
     """The journal cannot be used. Nothing is guessed from it."""
 
 
-class Journal:
+class Journal(Ring):
     """The journal on the chip `flash`; `mount` comes first."""
 
     def __init__(self, flash, queue: bytearray) -> None:
-        self._flash = flash
+        super().__init__(flash)
         self._keys = Keyring(flash)
-        self.sectors = flash.sectors - keyring.SECTORS
-        """In the ring."""
         self.chain: Chain = None  # type: ignore[assignment]
         """Its end, queued events counted."""
         self.durable = 0
@@ -94,9 +83,7 @@ class Journal:
         self._queued = memoryview(queue)
         self._head = self._tail = 0
         self._verified = 0  # bytes of the queue, from _head on, that are on flash
-        self._page = bytearray(PAGE)
-        self._window = memoryview(self._page)
-        self._out = bytearray(_HEADER_SIZE)
+        self._out = bytearray(HEADER_SIZE)
         self._slot = memoryview(bytearray(keyring.SLOT_SIZE))
         self._first = 0  # the oldest sector that still holds something
         self._kept = 0  # the oldest with an event that no host has
@@ -138,10 +125,10 @@ class Journal:
         self.first_held = max(1, self._first_of(self._first))
 
     def _begin(self, first_secret: "bytes | None") -> None:
-        magic = self._window[: len(_MAGIC)]
+        magic = self._window[: len(MAGIC)]
         for sector in range(self.sectors):
             self._flash.read(self._address(sector), magic)
-            if magic == _MAGIC:
+            if magic == MAGIC:
                 raise JournalError("journal without its key: have it looked into")
         if first_secret is None:
             raise JournalError("no key: provision this unit")
@@ -176,7 +163,7 @@ class Journal:
 
     def _end_of(self, sector: int) -> int:
         """Behind the last good entry of a sector; SECTOR where anything but blank comes then."""
-        at = _HEADER_SIZE
+        at = HEADER_SIZE
         while True:
             size = self._load(sector, at)
             if size <= 0:
@@ -226,16 +213,16 @@ class Journal:
                 self._missing(due, first - 1)
                 visit(MISSING, b"")
             due = max(due, first)
-            at = _HEADER_SIZE
+            at = HEADER_SIZE
             size = self._load(sector, at) if first >= 0 else 0
             while size > 0:
                 due += self._page[0] == EVENT
                 if at >= begin:
-                    visit(self._page[0], self._window[_HEAD_SIZE : _HEAD_SIZE + self._page[1]])
+                    visit(self._page[0], self._window[HEAD_SIZE : HEAD_SIZE + self._page[1]])
                 at += size
                 size = self._load(sector, at)
             sector += 1
-            begin = _HEADER_SIZE
+            begin = HEADER_SIZE
         if due <= self.durable:
             self._missing(due, self.durable)
             visit(MISSING, b"")
@@ -255,7 +242,7 @@ class Journal:
             self.lost_first = self.lost_last = 0
 
     def _last_state(self, sector: int) -> int:
-        found, at = -1, _HEADER_SIZE
+        found, at = -1, HEADER_SIZE
         if self._first_of(sector) < 0:
             return found
         size = self._load(sector, at)
@@ -272,10 +259,10 @@ class Journal:
         """Queue the next event, and chain it to those before."""
         chain = self.chain
         if chain.move_on(self.number):
-            self._make_queue_room(keyring.SLOT_SIZE + _HEAD_SIZE)
+            self._make_queue_room(keyring.SLOT_SIZE + HEAD_SIZE)
             at = self._tail
             self._queue[at] = _KEY
-            begin = at + _HEAD_SIZE
+            begin = at + HEAD_SIZE
             # The sector that is open now: the epoch's events are in it, or behind it.
             place = max(self._open, 0)
             keyring.fill(self._queued[begin : begin + keyring.SLOT_SIZE], place, chain)
@@ -296,9 +283,9 @@ class Journal:
 
     def _put(self, kind: int, payload, size: int, behind) -> None:
         length = size + len(behind)
-        self._make_queue_room(length + _OVERHEAD)
+        self._make_queue_room(length + OVERHEAD)
         queue, at = self._queue, self._tail
-        begin = at + _HEAD_SIZE
+        begin = at + HEAD_SIZE
         end = begin + length
         queue[at] = kind
         queue[at + 1] = length
@@ -360,9 +347,9 @@ class Journal:
                 yield False
 
     def _write_key(self):
-        size = _HEAD_SIZE + keyring.SLOT_SIZE
+        size = HEAD_SIZE + keyring.SLOT_SIZE
         slot = self._slot
-        slot[:] = self._queued[self._head + _HEAD_SIZE : self._head + size]
+        slot[:] = self._queued[self._head + HEAD_SIZE : self._head + size]
         for _ in self._keys.write(slot):
             yield True
         for i in range(self._head, self._head + size):
@@ -373,7 +360,7 @@ class Journal:
         """Bytes from the queue's head on that are whole entries and fit into the sector."""
         at = self._head
         while at != self._tail and self._queue[at] != _KEY:
-            end = at + self._queue[at + 1] + _OVERHEAD
+            end = at + self._queue[at + 1] + OVERHEAD
             if self._at + end - self._head - self._verified > SECTOR:
                 break
             at = end
@@ -410,7 +397,7 @@ class Journal:
 
     def _pop_written(self) -> None:
         while self._verified:
-            size = self._queue[self._head + 1] + _OVERHEAD
+            size = self._queue[self._head + 1] + OVERHEAD
             if size > self._verified:
                 return
             if self._queue[self._head] == EVENT:
@@ -431,7 +418,7 @@ class Journal:
                 return
         sector = self._erased.pop(0)
         out = self._out
-        out[0:4] = _MAGIC
+        out[0:4] = MAGIC
         out[4:8] = sector.to_bytes(4, "little")
         out[8:12] = (self.durable + 1).to_bytes(4, "little")
         out[12:16] = binascii.crc32(memoryview(out)[:12]).to_bytes(4, "little")
@@ -444,7 +431,7 @@ class Journal:
             self._first = self._kept = sector
             self.first_held = self.durable + 1
         self._open = sector
-        self._at = _HEADER_SIZE
+        self._at = HEADER_SIZE
         self._verified = 0
 
     def _erase_ahead(self):
@@ -548,7 +535,7 @@ class Journal:
 
     def room(self) -> int:
         """Events that surely fit before one that no host has is overwritten."""
-        return self.spare_sectors() * ((SECTOR - _HEADER_SIZE) // _MOST_ENTRY)
+        return self.spare_sectors() * ((SECTOR - HEADER_SIZE) // MOST_ENTRY)
 
     def _let_go(self) -> None:
         """See how far the host has come, a few sectors at a time."""
@@ -592,7 +579,7 @@ class Journal:
         if not self._first <= sector < self._open:
             return self._first
         behind = self._behind(sector)
-        number, at = self._first_of(sector), _HEADER_SIZE
+        number, at = self._first_of(sector), HEADER_SIZE
         size = self._load(sector, at) if number >= 0 else 0
         if number < 0 and sector == self._first:
             number = self.first_held
@@ -607,165 +594,3 @@ class Journal:
             self._damaged.append(sector)
             self.faults.append((DAMAGED, self._address(sector) // SECTOR, number, last))
         return behind
-
-    # ---- reading
-
-    def _address(self, sector: int) -> int:
-        return (keyring.SECTORS + sector % self.sectors) * SECTOR
-
-    def _first_of(self, sector: int) -> int:
-        """Number of the first event in a sector; -1 where it has no header, or another one's."""
-        if sector < 0:
-            return -1
-        window = self._window[:_HEADER_SIZE]
-        self._flash.read(self._address(sector), window)
-        if window[0:4] != _MAGIC or _uint(window, 4) != sector:
-            return -1
-        if _uint(window, 12) != binascii.crc32(window[:12]):
-            return -1
-        return _uint(window, 8)
-
-    def _load(self, sector: int, at: int) -> int:
-        """Read the entry at `at` into the page; its size, 0 for none, -1 for one that is torn."""
-        space = SECTOR - at
-        if space < _OVERHEAD:
-            return 0
-        window = self._window[: min(PAGE, space)]
-        self._flash.read(self._address(sector) + at, window)
-        if self._page[0] == _BLANK:
-            return 0
-        size = self._page[1] + _OVERHEAD
-        if size > len(window):
-            return -1
-        end = size - 4
-        return size if binascii.crc32(window[:end]) == _uint(window, end) else -1
-
-    def _is_blank(self, sector: int, at: int) -> bool:
-        address = self._address(sector)
-        while at < SECTOR:
-            size = min(PAGE, SECTOR - at)
-            window = self._window[:size]
-            self._flash.read(address + at, window)
-            if window != (_BLANK_PAGE if size == PAGE else _BLANK_PAGE[:size]):
-                return False
-            at += size
-        return True
-
-
-class Cursor:
-    """A place among the events on flash, which `next` moves on. The chip must not be busy."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self.number = 1
-        """Of the event that `next` reads."""
-        self.record: memoryview = None  # type: ignore[assignment]
-        """The event that was read last, and its MAC, until anything else is read."""
-        self.mac: memoryview = None  # type: ignore[assignment]
-        self.sector = -1
-        """In which it stands."""
-        self._at = SECTOR
-
-    def seek(self, number: int) -> bool:
-        """Go to event `number`. False where no sector has it."""
-        journal = self._journal
-        low, high = journal._first, journal._open
-        found = -1
-        while low <= high:  # the last sector that begins with this number or one before it
-            middle = probe = (low + high + 1) // 2
-            first = journal._first_of(probe)
-            while first < 0 and probe < high:
-                probe += 1
-                first = journal._first_of(probe)
-            if 0 <= first <= number:
-                found = probe
-                low = probe + 1
-            else:
-                high = middle - 1
-        self.number = number
-        if found < 0:
-            return False
-        self._enter(found)
-        at = journal._first_of(found)
-        while at < number:
-            if not self._read():
-                self.number = number
-                return number == journal.durable + 1
-            at += 1
-        self.number = number
-        return True
-
-    def next(self) -> bool:
-        """Read event `number`, and go on behind it. False where it cannot be read."""
-        if not self._read():
-            return False
-        self.number += 1
-        return True
-
-    def skip(self) -> int:
-        """Go on behind events that cannot be read: to the next sector. The last one left out."""
-        journal = self._journal
-        sector = max(self.sector + 1, journal._first)
-        while sector <= journal._open:
-            first = journal._first_of(sector)
-            if first > self.number:
-                self._enter(sector)
-                self.number = first
-                return first - 1
-            sector += 1
-        self.number = journal.durable + 1
-        self.sector = journal._open
-        self._at = journal._at
-        return journal.durable
-
-    def last_in(self, sector: int, first: int) -> int:
-        """Number of the last event of a sector that begins with `first`; `mac` is that of it."""
-        self._enter(sector)
-        number = first - 1
-        mac = b""
-        while self._read(stay=True):
-            number += 1
-            mac = bytes(self.mac)
-        self.mac = memoryview(mac)
-        return number
-
-    def _enter(self, sector: int) -> None:
-        self.sector = sector
-        self._at = _HEADER_SIZE
-
-    def _read(self, stay: bool = False) -> bool:
-        journal = self._journal
-        while self.sector <= journal._open:
-            at = self._at
-            if self.sector == journal._open and at >= journal._at:
-                return False
-            size = journal._load(self.sector, at)
-            if size > 0:
-                self._at = at + size
-                if journal._page[0] == EVENT:
-                    begin = _HEAD_SIZE
-                    end = begin + journal._page[1]
-                    self.record = journal._window[begin : end - events.MAC_SIZE]
-                    self.mac = journal._window[end - events.MAC_SIZE : end]
-                    return True
-            elif stay or not self._go_on():
-                return False
-        return False
-
-    def _go_on(self) -> bool:
-        """To the next sector, which must go on with the number that is due."""
-        journal = self._journal
-        sector = self.sector + 1
-        while sector <= journal._open:
-            first = journal._first_of(sector)
-            if first >= 0:
-                if first > self.number:
-                    return False
-                self._enter(sector)
-                return True
-            sector += 1
-        return False
-
-
-def _uint(window: "memoryview", at: int) -> int:
-    return int.from_bytes(window[at : at + 4], "little")

@@ -4,7 +4,7 @@ Only what is on flash is given out. An event that cannot be read any more is lef
 `left_out` tells which: the host is told to go on behind it once it has all before.
 """
 
-from firmware.journal import Cursor
+from firmware.cursor import Cursor
 
 
 class Outbox:

@@ -1,8 +1,9 @@
 """Where a shoe stood when its power went, out of its journal."""
 
-from firmware import journal as journal_entries
 from firmware import notes
 from firmware.dealing import Dealing
+from firmware.journal import JournalError
+from firmware.ring import EVENT, MISSING, NOTE, PASSING, STATE
 from protocol import cbor, events, words
 
 _VERSION = 1
@@ -53,7 +54,7 @@ class Resumed:
         self.checkpoint_due = ended and not self._checkpointed
 
     def _visit(self, kind: int, payload: memoryview) -> None:
-        if kind == journal_entries.EVENT:
+        if kind == EVENT:
             size = len(payload) - events.MAC_SIZE
             event: list = cbor.decode(payload, 0, size)  # type: ignore[assignment]
             self.boot = event[_BOOT]
@@ -65,11 +66,11 @@ class Resumed:
                 self._start_over()
             elif event[0] not in _NOT_OF_DEALING:
                 self._behind += 1
-        elif kind == journal_entries.MISSING:
+        elif kind == MISSING:
             self.lost = True
-        elif kind == journal_entries.PASSING:
+        elif kind == PASSING:
             self.card_passing = True
-        elif kind == journal_entries.NOTE:
+        elif kind == NOTE:
             note: list = cbor.decode(payload, 0, len(payload))  # type: ignore[assignment]
             self._actions = notes.carry_out(self._dealing, note)
             self._behind = 0
@@ -79,7 +80,7 @@ class Resumed:
         else:
             state: list = cbor.decode(payload, 0, len(payload))  # type: ignore[assignment]
             if state[0] != _VERSION:
-                raise journal_entries.JournalError("state of another firmware")
+                raise JournalError("state of another firmware")
             self.boot = state[1]
             self.acknowledged = state[2]
             self._dealing.restore(state[3])
@@ -100,4 +101,4 @@ def keep_state(journal, boot: int, dealing, buf: bytearray) -> None:
     """Write down where the shoe stands; notes before this are not needed any more."""
     state = [_VERSION, boot, journal.acknowledged(), dealing.state()]
     size = cbor.encode_array(buf, 0, state, len(state))
-    journal.put(journal_entries.STATE, memoryview(buf), size)
+    journal.put(STATE, memoryview(buf), size)

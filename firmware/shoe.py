@@ -13,7 +13,7 @@ from firmware.chain import name_of
 from firmware.dealing import Dealing
 from firmware.health import NOTHING as NOTHING_DIRTY
 from firmware.health import Health
-from firmware.journal import NOTE, PASSING, Journal, JournalError
+from firmware.journal import Journal, JournalError
 from firmware.link import Link
 from firmware.outbox import Outbox
 from firmware.passes import Passes
@@ -21,6 +21,7 @@ from firmware.reader import NO_CARD, Reader
 from firmware.reader import NONE as NO_FAULT
 from firmware.recorder import Recorder
 from firmware.resume import Resumed, keep_state
+from firmware.ring import NOTE, PASSING
 from firmware.store import Store
 from protocol import VERSION as PROTOCOL_VERSION
 from protocol import cards, cbor, events, frame, games, messages, words

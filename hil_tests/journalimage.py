@@ -1,6 +1,6 @@
 """What lies on a journal chip, read without the firmware: the entries, and the keys' slots.
 
-Written after the formats in firmware/journal.py and firmware/keyring.py and sharing nothing with
+Written after the formats in firmware/ring.py and firmware/keyring.py and sharing nothing with
 them, so that it can say what the firmware must find.
 """
 

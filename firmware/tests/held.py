@@ -1,7 +1,7 @@
 """What a journal holds, for tests of what recorded it."""
 
 from firmware import keyring
-from firmware.journal import Cursor
+from firmware.cursor import Cursor
 
 
 def each_record(journal):

@@ -7,7 +7,9 @@ the heap is that of the board.
 import binascii
 import random
 
-from firmware.journal import EVENT, NOTE, PASSING, STATE, Cursor, Journal
+from firmware.cursor import Cursor
+from firmware.journal import Journal
+from firmware.ring import EVENT, NOTE, PASSING, STATE
 from firmware.tests.fake_flash import FIRST_KEY, Flash, new_chip
 from firmware.tests.naive_chain import NaiveChain
 from protocol.tests.helpers import random_bytes

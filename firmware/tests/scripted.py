@@ -3,7 +3,7 @@
 from firmware import buffers, inputs, keyring  # noqa: F401  # buffers first, as main.py does
 from firmware import shoe as shoe_module
 from firmware.boards.simflash import SimFlash
-from firmware.journal import Cursor
+from firmware.cursor import Cursor
 from firmware.shoe import Shoe
 from firmware.store import Store
 from firmware.tests.fake_flash import FIRST_KEY, RING, new_chip

@@ -5,7 +5,8 @@ import random
 from firmware import keyring
 from firmware.boards.nor import SECTOR
 from firmware.boards.simflash import SimFlash
-from firmware.journal import NOTE, STATE, Cursor
+from firmware.cursor import Cursor
+from firmware.ring import NOTE, STATE
 from firmware.tests.fake_flash import AFTER, BEFORE, RING, TORN, PowerCut, new_chip
 from firmware.tests.ledger import Ledger, scrubbed
 from firmware.tests.test_store import Folder

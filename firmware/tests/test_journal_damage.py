@@ -5,17 +5,9 @@ import random
 
 from firmware import keyring
 from firmware.boards.nor import SECTOR
-from firmware.journal import (
-    DAMAGED,
-    ERASE_FAILED,
-    EVENT,
-    NOTE,
-    PROGRAM_FAILED,
-    STATE,
-    Cursor,
-    Journal,
-    JournalError,
-)
+from firmware.cursor import Cursor
+from firmware.journal import DAMAGED, ERASE_FAILED, PROGRAM_FAILED, Journal, JournalError
+from firmware.ring import EVENT, NOTE, STATE
 from firmware.tests.fake_flash import FIRST_KEY, RING, PowerCut, new_chip
 from firmware.tests.held import cut_off_before_newest_key, sector_of
 from firmware.tests.ledger import Ledger, epoch_events, events_of, filled, rows, scrubbed, wear

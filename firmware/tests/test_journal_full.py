@@ -4,7 +4,9 @@ import random
 
 from firmware import keyring
 from firmware.boards.nor import SECTOR
-from firmware.journal import NOTE, RESERVE_SECTORS, Cursor, JournalError
+from firmware.cursor import Cursor
+from firmware.journal import RESERVE_SECTORS, JournalError
+from firmware.ring import NOTE
 from firmware.tests.fake_flash import RING
 from firmware.tests.held import sector_of
 from firmware.tests.ledger import Ledger, events_of, filled, rows, sectors_in_use, wear

@@ -2,8 +2,9 @@
 
 import random
 
-from firmware.journal import NOTE, RESERVE_SECTORS
+from firmware.journal import RESERVE_SECTORS
 from firmware.outbox import Outbox
+from firmware.ring import NOTE
 from firmware.tests.fake_flash import RING, new_chip
 from firmware.tests.held import cut_off_before_newest_key, sector_of
 from firmware.tests.ledger import Ledger, epoch_events, events_of, filled

@@ -4,9 +4,10 @@ import binascii
 import random
 
 from firmware.chain import EPOCH_RECORDS
-from firmware.journal import STATE, Journal
+from firmware.journal import Journal
 from firmware.outbox import Outbox
 from firmware.recorder import Recorder
+from firmware.ring import STATE
 from firmware.tests.fake_flash import FIRST_KEY, PowerCut, new_chip
 from firmware.tests.held import records_in
 from firmware.tests.naive_chain import NaiveChain

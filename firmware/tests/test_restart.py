@@ -4,7 +4,8 @@ import binascii
 import random
 
 from firmware import buffers, inputs, panel  # noqa: F401  # buffers first, as main.py does
-from firmware.journal import NOTE, PASSING, STATE, JournalError
+from firmware.journal import JournalError
+from firmware.ring import NOTE, PASSING, STATE
 from firmware.shoe import Shoe
 from firmware.store import Store
 from firmware.tests.fake_flash import FIRST_KEY, PowerCut, new_chip

@@ -9,8 +9,9 @@ import random
 from firmware import dealing as dealing_module
 from firmware import notes, panel
 from firmware.dealing import Dealing
-from firmware.journal import EVENT, NOTE, PASSING, STATE, Journal, JournalError
+from firmware.journal import Journal, JournalError
 from firmware.resume import Resumed, keep_state
+from firmware.ring import EVENT, NOTE, PASSING, STATE
 from firmware.tests import table
 from firmware.tests.fake_flash import FIRST_KEY, new_chip
 from protocol import cards, cbor, events, games, words

@@ -1,8 +1,9 @@
 """The whole shoe on a board made of lists: while a card passes, and what its head tells it."""
 
 from firmware import buffers, inputs, panel  # buffers first, as main.py does
+from firmware.cursor import Cursor
 from firmware.health import LEAST_PERMILLE
-from firmware.journal import RESERVE_SECTORS, Cursor
+from firmware.journal import RESERVE_SECTORS
 from firmware.shoe import Shoe
 from firmware.store import Store, StoreError
 from firmware.tests.fake_flash import new_chip

@@ -307,7 +307,7 @@ class TimedSpi:
         send, receive = self._channels[self._SEND], self._channels[self._RECEIVE]
         size = send._trans_count
         if size != receive._trans_count or send._data_size != 1 or receive._data_size != 1:
-            raise NotImplementedError("SPI by DMA as MicroPython v1.28 does not do it")
+            raise ValueError("SPI by DMA in a way that MicroPython v1.28 has not")
         came = self._exchange(self._gather(send, size))
         if receive._ctrl & self._TO_WRITE:
             begin = receive._write_addr - self._RAM
