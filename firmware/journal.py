@@ -39,6 +39,7 @@ RESERVE_SECTORS = 8
 
 _AHEAD = 3  # sectors kept erased
 _MOST_BAD = 16  # sectors with no header between two that have one
+_WOULD_SHOW = 4 * _MOST_BAD  # sectors, one of which has a header wherever any has
 _MOST_BACK = 16  # sectors searched for the last state
 _MOST_KEPT = 8  # sectors that are let go in one step once a host has them
 _ZERO_PAGE = bytes(PAGE)
@@ -105,7 +106,7 @@ class Journal(Ring):
         Raises JournalError where the chip was written to and cannot be used, or is blank and
         there is no secret.
         """
-        if not self._keys.mount():
+        if not self._keys.mount(memoryview(bytearray(SECTOR))):
             self._begin(first_secret)
             return
         keys = self._keys
@@ -126,7 +127,7 @@ class Journal(Ring):
 
     def _begin(self, first_secret: "bytes | None") -> None:
         magic = self._window[: len(MAGIC)]
-        for sector in range(self.sectors):
+        for sector in range(min(_WOULD_SHOW, self.sectors)):
             self._flash.read(self._address(sector), magic)
             if magic == MAGIC:
                 raise JournalError("journal without its key: have it looked into")

@@ -22,9 +22,6 @@ _CRC = _MAC + MAC_SIZE
 _END = _CRC + 4
 _ZEROS = bytes(_SLOT)
 _BLANK = b"\xff" * _SLOT
-_PAGE_SLOTS = PAGE // _SLOT
-_ZEROS_PAGE = bytes(PAGE)
-_BLANK_PAGE = b"\xff" * PAGE
 
 assert PAGE % _SLOT == 0 and _END <= _SLOT  # a slot never lies across a page's end
 
@@ -43,16 +40,21 @@ class Keyring:
         self._erased = -1  # the sector that was erased last, since the start
         self._rests: "list[int]" = []  # slots that must become zeros
 
-    def mount(self) -> bool:
-        """Look for the newest slot; whether there is one. `epoch` and the others tell of it."""
+    def mount(self, sector: "memoryview") -> bool:
+        """Look for the newest slot; whether there is one. `epoch` and the others tell of it.
+
+        `sector` is room for one: all of the ring is read, and a page at a time that would take
+        half a second.
+        """
         newest = -1
-        page = bytearray(PAGE)
-        for first in range(0, SECTORS * _SLOTS, _PAGE_SLOTS):
-            self._flash.read(first * _SLOT, page)
-            if page == _BLANK_PAGE or page == _ZEROS_PAGE:
+        for first in range(0, SECTORS * _SLOTS, _SLOTS):
+            self._flash.read(first * _SLOT, sector)
+            if _all_as(_ZEROS, sector) or _all_as(_BLANK, sector):
                 continue
-            for at in range(first, first + _PAGE_SLOTS):
-                self._read(at)
+            for at in range(first, first + _SLOTS):
+                slot = sector[at % _SLOTS * _SLOT :][:_SLOT]
+                self._view[:] = slot
+                slot[:] = _ZEROS  # no secret stays there
                 if self._view == _BLANK or self._view == _ZEROS:
                     continue
                 self._rests.append(at)
@@ -140,6 +142,11 @@ class Keyring:
 
     def _uint(self, at: int) -> int:
         return int.from_bytes(self._view[at : at + 4], "little")
+
+
+def _all_as(slot: bytes, sector: "memoryview") -> bool:
+    """Whether a sector is nothing but this slot again and again."""
+    return sector[:_SLOT] == slot and sector[_SLOT:] == sector[:-_SLOT]
 
 
 def fill(slot: "memoryview", place: int, chain) -> None:

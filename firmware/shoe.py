@@ -80,7 +80,7 @@ class Shoe:
         """A game document that a host is sending, and how many bytes of it have come."""
         self.calibration: "list[int | None]" = self.store.load(_CALIBRATION) or [None] * 5  # type: ignore[assignment]
         """Permille of the four channels that the last test card gave, and when that was."""
-        self._build = build_hash(board.ROOT)
+        self._build = build_hash(board.ROOT, buffers.recent)  # no pass is in it yet
         self._samples = bytearray(_SAMPLE_BYTES)
         self._to_send = asyncio.Event()
         self._lock = self._lamps = self._text = None

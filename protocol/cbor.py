@@ -132,6 +132,18 @@ def _text_size(text: str) -> int:
 
 
 def _write_text(buf: bytearray, at: int, text: str) -> int:
+    start = at
+    at = _write_head(buf, at, _TEXT, len(text))
+    for letter in text:
+        code = ord(letter)
+        if code >= 0x80:
+            return _write_wide_text(buf, start, text)
+        buf[at] = code
+        at += 1
+    return at
+
+
+def _write_wide_text(buf: bytearray, at: int, text: str) -> int:
     at = _write_head(buf, at, _TEXT, _text_size(text))
     for letter in text:
         code = ord(letter)
@@ -306,7 +318,7 @@ def _text(octets: bytes) -> str:
         text = octets.decode()
     except ValueError:  # UnicodeError is one, on both interpreters
         raise CborError("text is not UTF-8") from None
-    # MicroPython lets surrogates and overlong forms through.
-    if _text_size(text) != len(octets):
+    # MicroPython lets surrogates and overlong forms through; they have more bytes than letters.
+    if len(text) != len(octets) and _text_size(text) != len(octets):
         raise CborError("text is not UTF-8")
     return text

@@ -7,11 +7,12 @@ from firmware.build import build_hash
 from firmware.tests.test_store import Folder
 
 # CPython has no os.ilistdir, with which the hash finds its files: nothing can be held there.
+_CHUNK = 512
 _HERE = hasattr(os, "ilistdir")
 
 _FILES = {
     "firmware/__init__.py": b'VERSION = "1"\n',
-    "firmware/shoe.py": b"shoe = 1\n" * 100,  # longer than what is read at once
+    "firmware/shoe.py": b"shoe = 1\n" * 100,  # more than _CHUNK
     "firmware/boards/sim.py": b"board = 1\n",
     "firmware/native.mpy": b"M\x06\x00\x1f",
     "protocol/cbor.py": b"",
@@ -54,7 +55,7 @@ class _Tree:
         os.remove(self.root + "/" + path)
 
     def hash(self):
-        return build_hash(self.root)
+        return build_hash(self.root, bytearray(_CHUNK))
 
 
 def test_the_hash_is_sha_256_over_sorted_paths_and_contents():

@@ -50,6 +50,10 @@ class _Ring:
                 pass
 
 
+def _sector():
+    return memoryview(bytearray(SECTOR))
+
+
 def _mac_before(epoch: int) -> bytes:
     return bytes([epoch & 0xFF, epoch >> 8]) * 8
 
@@ -57,7 +61,7 @@ def _mac_before(epoch: int) -> bytes:
 def _restarted(flash) -> "_Ring | None":
     """As the shoe finds it after a loss of power, and goes on from there; None for no key."""
     unit = _Ring(flash)
-    if not unit.ring.mount():
+    if not unit.ring.mount(_sector()):
         return None
     ring = unit.ring
     unit.chain = Chain(ring.epoch(), ring.secret(), ring.mac())
@@ -86,7 +90,7 @@ def _check_no_old_one(flash, epoch: int, naive: NaiveChain) -> None:
 def _new(flash=None) -> "tuple[_Ring, Flash]":
     flash = Flash(SECTORS) if flash is None else flash
     unit = _Ring(flash)
-    assert not unit.ring.mount(), "a blank chip has no key"
+    assert not unit.ring.mount(_sector()), "a blank chip has no key"
     unit.begin()
     return unit, flash
 
@@ -200,7 +204,7 @@ def test_a_cut_while_a_new_unit_gets_its_key_leaves_no_key_or_a_good_one() -> No
                 unit = _restarted(flash)
                 if unit is None:
                     unit = _Ring(flash)
-                    unit.ring.mount()
+                    unit.ring.mount(_sector())
                     unit.begin()
                 unit = _check(flash, 0, naive)
                 unit.step()
@@ -369,12 +373,20 @@ def test_random_lives_with_every_kind_of_trouble() -> None:
         _check_no_old_one(flash, unit.chain.epoch, naive)
 
 
+def test_no_secret_stays_in_the_room_that_the_ring_was_read_into() -> None:
+    _, flash = _new()
+    naive = NaiveChain(_FIRST)
+    room = _sector()
+    assert Keyring(flash).mount(room)
+    assert flash.holds(naive.secret(0)) and bytes(room).find(naive.secret(0)) < 0
+
+
 def test_on_the_simulated_boards_chip_too_no_old_secret_is_in_the_file() -> None:
     naive = NaiveChain(_FIRST)
     with Folder() as folder:
         path = folder.file("journal.nor")
         unit = _Ring(SimFlash(path, speed=0, sectors=SECTORS))
-        assert not unit.ring.mount()
+        assert not unit.ring.mount(_sector())
         unit.begin()
         for epoch in range(1, _SLOTS + 10):
             unit.step()
