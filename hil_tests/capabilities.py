@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from sabot.client import Client
+from sabot.client import Client, Line
 from sabot.sim.bench import Outputs
 
 
@@ -93,7 +93,11 @@ class Shoe(Protocol):
 
     @property
     def port(self) -> str:
-        """A port that any program may open. Unable where only the test itself can talk."""
+        """A port that any program may open. Where time is emulated it answers while the test has
+        time pass, and not while `attach` or `line` is used. Unable where there is none."""
+
+    def line(self) -> Line:
+        """The bare link, for whoever talks otherwise than a host; a session before is over."""
 
     def attach(self) -> Client:
         """A new session with the shoe, its time-outs by the target's clock; the one before is

@@ -14,7 +14,7 @@ from typing import Any
 
 import cbor2
 
-from hil_tests.capabilities import Bench
+from hil_tests.capabilities import Bench, Clock
 from sabot.sim.bench import Outputs
 
 _FELT = {0: "0123456789", 1: "0123456789", 2: "0123456789", 3: "012345679", 4: "234567", 5: "4567"}
@@ -36,6 +36,7 @@ _FACE_DOWN = ("P", "B", "REVEAL IF TURNED")
 _WON = {"player": "PLAYER WINS", "banker": "BANKER WINS", "tie": "TIE HAND"}
 
 _MOST_PRESSES = 25
+_CUT_IN_FRONT = 380  # cards behind the cut card
 
 
 def shuffled(seed: int, cut_from_end: int = 16) -> list[str]:
@@ -44,6 +45,13 @@ def shuffled(seed: int, cut_from_end: int = 16) -> list[str]:
     random.Random(seed).shuffle(cards)
     cards.insert(len(cards) - cut_from_end, "CUT")
     return cards
+
+
+def whole_shoe(seed: int, clock: Clock) -> list[str]:
+    """As `shuffled`, to be dealt to its end. Where time is emulated, which takes ten times as long
+    as the real one, the cut card lies far in front: six rounds or so.
+    """
+    return shuffled(seed, _CUT_IN_FRONT) if clock.emulated else shuffled(seed)
 
 
 @dataclass

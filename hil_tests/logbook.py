@@ -1,10 +1,9 @@
 """A log that runs while a test deals, and what must hold of it afterwards."""
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from hil_tests.capabilities import Target, attached
+from hil_tests.capabilities import Clock, Target, attached
 from hil_tests.dealer import Hand, logged
 from sabot.audit.keys import DEFAULT, Keys
 from sabot.audit.verify import Against, Finding, Summary, verify
@@ -15,15 +14,20 @@ from sabot.session import Record
 from sabot.store import Filter, Store
 
 _TIMEOUT_S = 60.0
-_POLL_S = 0.02
+_POLL_MS = 20.0
 _RECEIVE_S = 1.0
 
 
 class Logbook:
-    """Logs the shoes at `ports` into a new database in `folder`, until `close`."""
+    """Logs the shoes at `ports` into a new database in `folder`, until `close`. While it waits for
+    something `clock` goes on.
+    """
 
-    def __init__(self, folder: Path, ports: Sequence[str], *, once: bool = False) -> None:
+    def __init__(
+        self, folder: Path, ports: Sequence[str], clock: Clock, *, once: bool = False
+    ) -> None:
         self._folder = folder
+        self._clock = clock
         self.store = Store(folder / "log.sqlite", create=True)
         self.attachments: list[str] = []
         watcher = Watcher(attached=lambda port, client: self.attachments.append(client.unit))
@@ -45,11 +49,11 @@ class Logbook:
 
     def wait(self, done: object, what: str, timeout_s: float = _TIMEOUT_S) -> None:
         """Wait until `done()` is true, which `what` names."""
-        deadline = time.monotonic() + timeout_s
+        deadline_us = self._clock.now_us() + timeout_s * 1_000_000
         while not done():  # type: ignore[operator]
             assert not self.logger.failures, self.logger.failures
-            assert time.monotonic() < deadline, f"not {what} within {timeout_s:g} s"
-            time.sleep(_POLL_S)
+            assert self._clock.now_us() < deadline_us, f"not {what} within {timeout_s:g} s"
+            self._clock.pass_ms(_POLL_MS)
 
     def rounds(self, unit: str) -> list[Round]:
         """The rounds of `unit` in the log."""

@@ -101,6 +101,8 @@ class EmulatedPico:
         """Told time in us and frequency when the buzzer begins or ends."""
         self.on_display: Callable[[int], None] | None = None
         """Told the time in us when something was written to the display."""
+        self.on_look: Callable[[], None] | None = None
+        """Called every millisecond of emulated time while it has power."""
         self._flash_times = flash_times
         self._base_ns = 0  # emulated time when the power last went on, or now without it
         self._mcu: Any = None
@@ -116,6 +118,7 @@ class EmulatedPico:
         self._cut: tuple[int, float] | None = None
         self._changes: list[tuple[float, int]] = []  # of the sensors, the last first
         self._playing: Any = None
+        self._looking: Any = None
 
     # Power and time
 
@@ -159,6 +162,8 @@ class EmulatedPico:
         display = self.display
         mends.TimedI2c(mcu.i2c[0], mcu.core, clock, display.begin, display.octet, self._drawn)
         self._playing = clock.create_alarm(self._play_on)
+        self._looking = clock.create_alarm(self._look)
+        self._looking.schedule(_LOOK_US * _US)
         self._still_until_ns = 0.0
         for gpio, level in self._driven.items():
             mcu.gpio[gpio].set_input_value(bool(level))
@@ -177,7 +182,7 @@ class EmulatedPico:
         self._base_ns = self._now_ns()
         self._mcu.simulator = None  # a circle less for the collector: the chip has 16 MB
         self._mcu = self._clock = self._usb = None
-        self._pio = self._runner = self._playing = None
+        self._pio = self._runner = self._playing = self._looking = None
         self._changes.clear()
         self.display = Oled()
         self._sound(0.0)
@@ -276,6 +281,11 @@ class EmulatedPico:
         """Bytes that have come from the shoe and were not read."""
         return len(self._usb.from_chip) if self.powered else 0
 
+    @property
+    def usb_unsent(self) -> int:
+        """Bytes for the shoe that it has not taken yet."""
+        return len(self._usb.to_chip) if self.powered else 0
+
     # Inside
 
     def _now_ns(self) -> int:
@@ -318,6 +328,11 @@ class EmulatedPico:
         self._noticed = True
         if self._runner is not None:
             self._runner.stopped = True
+
+    def _look(self) -> None:
+        self._looking.schedule(_LOOK_US * _US)
+        if self.on_look is not None:
+            self.on_look()
 
     def _watchdog_bites(self) -> None:
         self._pio.reset_chip(from_watchdog=True)

@@ -22,7 +22,7 @@ from protocol import cbor, rig, words
 from protocol.frame import FrameReader
 from protocol.schema import SchemaError, Shape
 from sabot import wire
-from sabot.client import Client
+from sabot.client import Client, Line
 from sabot.errors import NoShoe, PortNotFound, SabotError
 from sabot.ports import Port, resolve
 from sabot.sim.bench import Outputs
@@ -549,9 +549,13 @@ class BoardShoe:
 
     def attach(self) -> Client:
         """A new session; the one before is over."""
+        return Client(self.line())
+
+    def line(self) -> Line:
+        """The bare link; a session before is over."""
         self.detach()
         self._open = self._when_there(lambda: Port(self.unit))
-        return Client(Witnessed(self._open, self._witness, self._clock.now_us))
+        return Witnessed(self._open, self._witness, self._clock.now_us)
 
     def detach(self) -> None:
         """The host goes away."""

@@ -4,15 +4,18 @@ Needs the optional packages of the extra `emulator` and an image of MicroPython
 (`hil_tests.emulation.uf2.find_image`).
 """
 
+import contextlib
 import fcntl
 import hashlib
 import lzma
+import os
+import tty
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from hil_tests.capabilities import Seen, Unable
+from hil_tests.capabilities import Seen
 from hil_tests.emulation import filesystem, package
 from hil_tests.emulation.norchip import TYPICAL, Times
 from hil_tests.emulation.pico import EmulatedPico
@@ -21,7 +24,7 @@ from hil_tests.targets.hands import Hands
 from hil_tests.witness import Witness, Witnessed
 from protocol import words
 from sabot.audit import keys as unit_keys
-from sabot.client import Client
+from sabot.client import Client, Line
 from sabot.errors import NoShoe, SimulatorFailed
 from sabot.sim.bench import Outputs
 
@@ -33,6 +36,8 @@ _SETTLE_US = 30 * _S
 _QUIET_US = 150 * _MS  # outputs and journal as they are: the display waits for the journal
 _QUIET_STEP_US = 5 * _MS
 _HELD_US = 80 * _MS  # the board wants four looks the same, 5 to 20 ms apart
+_WRITE_US = 60 * _S
+_TERMINAL_BYTES = 4096
 _ID_BYTES = 8
 _FIRST_KEY = hashlib.sha256(b"the first key of every emulated unit").digest()
 _SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
@@ -89,7 +94,7 @@ class EmulatorTarget:
 
     def close(self) -> None:
         """Power off."""
-        self.shoe.detach()
+        self.shoe.close()
         self.power.off()
 
 
@@ -238,24 +243,41 @@ class EmulatedShoe:
         self._clock = clock
         self._witness = witness
         self._port: EmulatedPort | None = None
+        self._terminal: Terminal | None = None
 
     @property
     def port(self) -> str:
-        """Raises Unable: time stands still while the test does not wait for it."""
-        raise Unable("no port for other programs: emulated time goes on only in the test itself")
+        """A terminal that any program may open."""
+        if self._terminal is None:
+            self._terminal = Terminal(self._pico)
+        return self._terminal.name
 
     def attach(self) -> Client:
         """A new session; the one before is over."""
+        return Client(self.line(), now_s=lambda: self._clock.now_us() / _S)
+
+    def line(self) -> Line:
+        """The bare link; a session before is over."""
         self.detach()
+        if self._terminal is not None:
+            self._terminal.plugged = False
         self._port = EmulatedPort(self._pico)
-        line = Witnessed(self._port, self._witness, self._clock.now_us)
-        return Client(line, now_s=lambda: self._clock.now_us() / _S)
+        return Witnessed(self._port, self._witness, self._clock.now_us)
 
     def detach(self) -> None:
         """The host goes away."""
         if self._port is not None:
             self._port.close()
             self._port = None
+        if self._terminal is not None:
+            self._terminal.plugged = True
+
+    def close(self) -> None:
+        """Put everything away."""
+        self.detach()
+        if self._terminal is not None:
+            self._terminal.close()
+            self._terminal = None
 
 
 class EmulatedPort:
@@ -277,9 +299,14 @@ class EmulatedPort:
         return pico.usb_read()
 
     def write(self, data: bytes | bytearray) -> None:
-        """Send `data`. Raises NoShoe."""
+        """Send `data`; returns once the shoe has taken it. Raises NoShoe."""
         self._check()
-        self._pico.usb_write(bytes(data))
+        pico = self._pico
+        pico.usb_write(bytes(data))
+        taken = pico.run_until(lambda: not pico.powered or not pico.usb_unsent, _WRITE_US)
+        self._check()
+        if not taken:
+            raise NoShoe(f"{self.name}: the shoe takes nothing")
 
     def close(self) -> None:
         """Give the port back."""
@@ -290,6 +317,41 @@ class EmulatedPort:
             raise NoShoe(f"{self.name}: the connection broke (another session has begun)")
         if not self._pico.powered:
             raise NoShoe(f"{self.name}: the connection broke (the shoe has no power)")
+
+
+class Terminal:
+    """A pseudo-terminal at the emulated USB serial line. Emulated time must pass for what goes
+    through it; it comes a millisecond late at most.
+    """
+
+    def __init__(self, pico: EmulatedPico) -> None:
+        self._pico = pico
+        self._ours, self._theirs = os.openpty()
+        tty.setraw(self._theirs)
+        os.set_blocking(self._ours, False)
+        self.name = os.ttyname(self._theirs)
+        self.plugged = True
+        """Whether it carries anything."""
+        pico.usb_read()  # what came while nobody listened
+        pico.on_look = self._carry
+
+    def close(self) -> None:
+        """Put it away."""
+        self._pico.on_look = None
+        os.close(self._ours)
+        os.close(self._theirs)
+
+    def _carry(self) -> None:
+        if not self.plugged:
+            return
+        pico = self._pico
+        if pico.usb_unsent < _TERMINAL_BYTES:
+            with contextlib.suppress(BlockingIOError):
+                pico.usb_write(os.read(self._ours, _TERMINAL_BYTES))
+        if pico.usb_waiting:
+            # A terminal that nobody reads is full some day: what comes then is lost.
+            with contextlib.suppress(BlockingIOError):
+                os.write(self._ours, pico.usb_read())
 
 
 class EmulatedPower:

@@ -9,7 +9,7 @@ from pathlib import Path
 from hil_tests.capabilities import Seen, Unable
 from hil_tests.targets.hands import Hands
 from hil_tests.witness import Witness, Witnessed
-from sabot.client import Client
+from sabot.client import Client, Line
 from sabot.ports import Port
 from sabot.sim.bench import Outputs
 from sabot.sim.process import SimulatedShoe
@@ -63,9 +63,12 @@ class _Shoe:
         self._open: Port | None = None
 
     def attach(self) -> Client:
+        return Client(self.line())
+
+    def line(self) -> Line:
         self.detach()
         self._open = Port(self.port)
-        return Client(Witnessed(self._open, self._witness, self._clock.now_us))
+        return Witnessed(self._open, self._witness, self._clock.now_us)
 
     def detach(self) -> None:
         if self._open is not None:

@@ -14,7 +14,7 @@ def test_a_cable_pulled_in_every_state_of_a_round_loses_and_doubles_nothing(
 ) -> None:
     with (
         Cable(target.shoe.port, tmp_path) as cable,
-        Logbook(tmp_path, [cable.port]) as book,
+        Logbook(tmp_path, [cable.port], target.clock) as book,
     ):
         pulled: set[str] = set()
         wanted: list[str] = []
@@ -46,7 +46,7 @@ def test_a_line_that_spoils_5_percent_of_all_bytes_loses_and_doubles_nothing(
 ) -> None:
     with (
         Cable(target.shoe.port, tmp_path, noise=NOISE, seed=seed) as cable,
-        Logbook(tmp_path, [cable.port]) as book,
+        Logbook(tmp_path, [cable.port], target.clock) as book,
     ):
         dealing = dealer.Dealer(target.bench, dealer.shuffled(seed))
         dealing.load()

@@ -25,12 +25,12 @@ def _load(target: Target, document: bytes) -> None:
 def test_a_full_shoe_is_logged_as_an_independent_dealer_dealt_it(
     target: Target, tmp_path: Path, seed: int
 ) -> None:
-    with Logbook(tmp_path, [target.shoe.port], once=True) as book:
-        dealing = dealer.Dealer(target.bench, dealer.shuffled(seed))
+    with Logbook(tmp_path, [target.shoe.port], target.clock, once=True) as book:
+        dealing = dealer.Dealer(target.bench, dealer.whole_shoe(seed, target.clock))
         dealing.deal_shoe()
         book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
         book.check(target.shoe.unit, dealing.hands)
-        assert len(dealing.hands) > _ROUNDS
+        assert target.clock.emulated or len(dealing.hands) > _ROUNDS
 
 
 @pytest.mark.parametrize("game", [game.name for game in catalogue.GAMES if game.name != "mini"])
@@ -39,12 +39,13 @@ def test_a_full_shoe_of_every_game_is_logged_as_an_independent_dealer_dealt_it(
 ) -> None:
     document = catalogue.document(game)
     _load(target, document)
-    with Logbook(tmp_path, [target.shoe.port], once=True) as book:
-        dealing = dealer.Dealer(target.bench, dealer.shuffled(seed), game=document)
+    with Logbook(tmp_path, [target.shoe.port], target.clock, once=True) as book:
+        cards = dealer.whole_shoe(seed, target.clock)
+        dealing = dealer.Dealer(target.bench, cards, game=document)
         dealing.deal_shoe()
         book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
         book.check(target.shoe.unit, dealing.hands)
-        assert len(dealing.hands) > _ROUNDS
+        assert target.clock.emulated or len(dealing.hands) > _ROUNDS
         rows = book.store.rows(Filter(unit=target.shoe.unit, kinds=["result"]))
         assert {row.event().fields["game"] for row in rows} == {Game(document).sha256}
 
@@ -60,7 +61,7 @@ def test_other_houses_burn_and_end_the_shoe_otherwise(
     if "burn_ace" in house:
         ace = next(place for place, card in enumerate(cards) if card[0] == "A")
         cards.insert(0, cards.pop(ace))
-    with Logbook(tmp_path, [target.shoe.port], once=True) as book:
+    with Logbook(tmp_path, [target.shoe.port], target.clock, once=True) as book:
         dealing = dealer.Dealer(target.bench, cards, game=document)
         dealing.deal_shoe()
         book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
@@ -70,7 +71,7 @@ def test_other_houses_burn_and_end_the_shoe_otherwise(
 def test_two_shoes_of_cards_one_after_the_other_are_numbered_on(
     target: Target, tmp_path: Path, seed: int
 ) -> None:
-    with Logbook(tmp_path, [target.shoe.port]) as book:
+    with Logbook(tmp_path, [target.shoe.port], target.clock) as book:
         hands = []
         for n in range(2):
             dealing = dealer.Dealer(target.bench, dealer.shuffled(seed + n, cut_from_end=400))

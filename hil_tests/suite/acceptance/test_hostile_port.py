@@ -1,7 +1,4 @@
-import os
 import random
-import select
-import time
 from pathlib import Path
 
 import pytest
@@ -15,21 +12,16 @@ from sabot.errors import WrongVersion
 from sabot.session import Session
 
 _FLOOD_BYTES = 400_000
+_AT_ONCE = 1024  # a port takes that much within its time-out even where the shoe is slow
+_ANSWER_US = 10_000_000
 
 
 def _send(target: Target, data: bytes) -> None:
     """Write all of `data` to the port as a host does that never reads."""
-    port = os.open(target.shoe.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
-    try:
-        at = 0
-        deadline = time.monotonic() + 60
-        while at < len(data):
-            assert time.monotonic() < deadline, f"the shoe took {at} of {len(data)} bytes"
-            _, ready, _ = select.select([], [port], [], 1.0)
-            if ready:
-                at += os.write(port, data[at : at + 4096])
-    finally:
-        os.close(port)
+    line = target.shoe.line()
+    for at in range(0, len(data), _AT_ONCE):
+        line.write(data[at : at + _AT_ONCE])
+    target.shoe.detach()
 
 
 def _framed(payload: bytes) -> bytes:
@@ -81,7 +73,7 @@ def test_a_hostile_port_does_not_stop_the_dealing(
     dealing.deal_round()
     _send(target, _hostile(kind, seed))
     dealing.deal_round()
-    with Logbook(tmp_path, [target.shoe.port]) as book:
+    with Logbook(tmp_path, [target.shoe.port], target.clock) as book:
         dealing.deal_round()
         book.wait_for_rounds(target.shoe.unit, 3)
         book.check(target.shoe.unit, dealing.hands)
@@ -91,35 +83,26 @@ def test_bad_messages_are_answered_with_a_problem_once_attached(target: Target) 
     hello = wire.frame_of(messages.HELLO, VERSION, 7)
     payload = bytearray(64)
     size = cbor.encode_into(payload, 0, [messages.ACK.number, "not a number"])
-    port = os.open(target.shoe.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
-    try:
-        os.write(port, hello + _framed(bytes(payload[:size])))
-        frames = frame.FrameReader()
-        names: list[str] = []
-        deadline = time.monotonic() + 10
-        while "problem" not in names:
-            assert time.monotonic() < deadline, names
-            if select.select([port], [], [], 0.1)[0]:
-                names += [
-                    wire.parse_message(payload).shape.name
-                    for payload in frames.feed(os.read(port, 4096))
-                ]
-    finally:
-        os.close(port)
+    line = target.shoe.line()
+    line.write(hello + _framed(bytes(payload[:size])))
+    frames = frame.FrameReader()
+    names: list[str] = []
+    deadline_us = target.clock.now_us() + _ANSWER_US
+    while "problem" not in names:
+        assert target.clock.now_us() < deadline_us, names
+        names += [wire.parse_message(payload).shape.name for payload in frames.feed(line.read(0.1))]
+    target.shoe.detach()
 
 
 def test_another_protocol_version_is_refused_with_both_versions_named(target: Target) -> None:
-    port = os.open(target.shoe.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
-    try:
-        os.write(port, wire.frame_of(messages.HELLO, VERSION + 7, 1))
-        session = Session(1)
-        deadline = time.monotonic() + 10
-        with pytest.raises(WrongVersion) as refused:
-            while time.monotonic() < deadline:
-                if select.select([port], [], [], 0.1)[0]:
-                    session.feed(os.read(port, 4096), time.monotonic())
-    finally:
-        os.close(port)
+    line = target.shoe.line()
+    line.write(wire.frame_of(messages.HELLO, VERSION + 7, 1))
+    session = Session(1)
+    deadline_us = target.clock.now_us() + _ANSWER_US
+    with pytest.raises(WrongVersion) as refused:
+        while target.clock.now_us() < deadline_us:
+            session.feed(line.read(0.1), target.clock.now_us() / 1_000_000)
+    target.shoe.detach()
     assert f"version {VERSION}," in str(refused.value)
 
 
@@ -127,9 +110,7 @@ def test_nothing_is_sent_before_a_host_says_hello(target: Target) -> None:
     dealing = dealer.Dealer(target.bench, dealer.shuffled(1))
     dealing.load()
     dealing.deal_round()
-    port = os.open(target.shoe.port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
-    try:
-        os.write(port, wire.frame_of(messages.ACK, 0) + wire.frame_of(messages.STATUS, 1))
-        assert not select.select([port], [], [], 1.5)[0]
-    finally:
-        os.close(port)
+    line = target.shoe.line()
+    line.write(wire.frame_of(messages.ACK, 0) + wire.frame_of(messages.STATUS, 1))
+    assert line.read(1.5) == b""
+    target.shoe.detach()

@@ -23,9 +23,10 @@ _POWER_CUTS = 0.2  # of a dealer's steps
 _HARDLY_IN_MM = 4.0
 _WITHIN_MM = (12.0, 40.0, 52.0, 64.0, 70.0)  # its last mark has gone by at 61 mm
 _LINK_LINES = ("HOST", "NO HOST", "LOG BEHIND")
-_MANY_EVENTS = 3000  # more than the journal is searched for a state
+_MANY_EVENTS = 1000  # more than the journal is searched for a state
 _ATTACH_TIMEOUT_S = 30.0
 _QUIET_S = 0.5
+_POLL_MS = 20.0
 
 
 def _seen(outputs: Outputs) -> tuple[object, ...]:
@@ -57,7 +58,7 @@ def test_a_shoe_whose_power_goes_again_and_again_is_dealt_and_logged_as_if_it_ha
             assert _seen(_power_cut(target)) == before, where
             starts += 1
 
-    with Logbook(tmp_path, [target.shoe.port]) as book:
+    with Logbook(tmp_path, [target.shoe.port], target.clock) as book:
         cards = dealer.shuffled(seed, cut_from_end=_SHORT)
         dealing = dealer.Dealer(
             target.bench, cards, between_steps, unreadable_every=9, game=document
@@ -73,7 +74,7 @@ def test_a_shoe_whose_power_goes_again_and_again_is_dealt_and_logged_as_if_it_ha
 def test_a_shoe_switched_off_right_after_its_cards_leaves_no_gap(
     target: Target, tmp_path: Path, seed: int
 ) -> None:
-    with Logbook(tmp_path, [target.shoe.port]) as book:
+    with Logbook(tmp_path, [target.shoe.port], target.clock) as book:
         hands = []
         for n in range(2):
             dealing = dealer.Dealer(target.bench, dealer.shuffled(seed + n, cut_from_end=405))
@@ -158,21 +159,24 @@ def test_an_error_that_was_showing_still_shows(target: Target, error: str) -> No
 def test_nobody_is_answered_before_the_shoe_has_come_up(target: Target) -> None:
     load_cards(target.bench, *_BURNED, "4C")
     target.power.off()
-    clients: list[Client] = []
+    told: list[tuple[str, int]] = []
+
+    def attach(port: Port) -> None:
+        client = Client(port, _ATTACH_TIMEOUT_S)
+        assert client.welcome["boot"] == 2
+        client.begin(1)
+        told.extend((record.event.kind, record.event.boot) for record in received(client))
+
     with Port(target.shoe.port) as port:
-        attaching = threading.Thread(
-            target=lambda: clients.append(Client(port, _ATTACH_TIMEOUT_S)), daemon=True
-        )
+        attaching = threading.Thread(target=attach, args=(port,), daemon=True)
         attaching.start()
         attaching.join(_QUIET_S)
         assert attaching.is_alive(), "answered without power"
         target.power.on()
-        attaching.join(_ATTACH_TIMEOUT_S)
-        (client,) = clients
-        client.begin(1)
-        told = [(record.event.kind, record.event.boot) for record in received(client)]
-        assert client.welcome["boot"] == 2
-        assert ("boot", 2) in told, "its answer does not know of its own start"
+        deadline_us = target.clock.now_us() + _ATTACH_TIMEOUT_S * 1_000_000
+        while attaching.is_alive() and target.clock.now_us() < deadline_us:
+            target.clock.pass_ms(_POLL_MS)
+    assert ("boot", 2) in told, "its answer does not know of its own start"
 
 
 # ---- a card was passing

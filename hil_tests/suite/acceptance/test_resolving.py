@@ -15,7 +15,7 @@ _BURNED = ("AC", "2C")
 def test_a_shoe_with_cards_entered_by_hand_is_logged_as_it_was_dealt(
     target: Target, tmp_path: Path, seed: int, every: int
 ) -> None:
-    with Logbook(tmp_path, [target.shoe.port], once=True) as book:
+    with Logbook(tmp_path, [target.shoe.port], target.clock, once=True) as book:
         cards = dealer.shuffled(seed, cut_from_end=370 if every == 1 else 16)
         dealing = dealer.Dealer(target.bench, cards, unreadable_every=every)
         dealing.deal_shoe()
@@ -50,7 +50,7 @@ def test_a_card_that_cannot_be_read_is_named_on_the_display_with_what_to_press(
 
 def test_a_round_is_voided_with_a_card_that_nobody_enters(target: Target, tmp_path: Path) -> None:
     bench = target.bench
-    with Logbook(tmp_path, [target.shoe.port]) as book:
+    with Logbook(tmp_path, [target.shoe.port], target.clock) as book:
         load_cards(bench, *_BURNED, "4C", "2D")
         bench.pull_unreadable()
         bench.switch("key_on", True)
@@ -64,7 +64,7 @@ def test_a_round_is_voided_with_a_card_that_nobody_enters(target: Target, tmp_pa
 
 def test_a_ninth_copy_stops_play_until_it_is_put_aside(target: Target, tmp_path: Path) -> None:
     bench = target.bench
-    with Logbook(tmp_path, [target.shoe.port]) as book:
+    with Logbook(tmp_path, [target.shoe.port], target.clock) as book:
         load_cards(bench, "TS", *["9S"] * 8)
         shown = bench.pull("9S")
         assert shown.display[5] == "SURPLUS COPY 9S" and not shown.lock_released

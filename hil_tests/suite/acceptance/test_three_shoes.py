@@ -1,5 +1,5 @@
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hil_tests import dealer
@@ -7,14 +7,31 @@ from hil_tests.capabilities import Target
 from hil_tests.logbook import Logbook
 
 
+class _AllClocks:
+    """The time of several targets."""
+
+    def __init__(self, targets: Sequence[Target]) -> None:
+        self._clocks = [target.clock for target in targets]
+        self.emulated = self._clocks[0].emulated
+
+    def now_us(self) -> int:
+        return self._clocks[0].now_us()
+
+    def pass_ms(self, ms: float) -> None:
+        for clock in self._clocks:
+            clock.pass_ms(ms)
+
+
 def test_three_shoes_at_once_are_logged_apart(
     more_targets: Callable[[str], Target], tmp_path: Path, seed: int
 ) -> None:
     targets = [more_targets(f"HIL-{seed:08X}-{n}") for n in range(3)]
     dealings = [
-        dealer.Dealer(target.bench, dealer.shuffled(seed + n)) for n, target in enumerate(targets)
+        dealer.Dealer(target.bench, dealer.whole_shoe(seed + n, target.clock))
+        for n, target in enumerate(targets)
     ]
-    with Logbook(tmp_path, [target.shoe.port for target in targets], once=True) as book:
+    clock = _AllClocks(targets)
+    with Logbook(tmp_path, [target.shoe.port for target in targets], clock, once=True) as book:
         threads = [threading.Thread(target=dealing.deal_shoe) for dealing in dealings]
         for thread in threads:
             thread.start()
