@@ -7,6 +7,7 @@ import pytest
 
 from hil_tests.emulation.uf2 import ENVIRONMENT, find_image, parse, read_image
 from sabot.errors import ImageUnusable
+from tests.commands import error_line_here
 
 RP2040 = 0xE48BFF56
 RP2350 = 0xE48BFF59
@@ -80,7 +81,7 @@ def test_blocks_in_another_order_are_refused():
 def test_the_message_names_the_file(tmp_path: Path):
     file = tmp_path / "wrong.uf2"
     file.write_bytes(b"nothing")
-    with pytest.raises(ImageUnusable, match=r"wrong\.uf2: not a UF2 image"):
+    with pytest.raises(ImageUnusable, match=r"wrong\.uf2: not a UF2 image; get RPI_PICO"):
         read_image(file)
     with pytest.raises(ImageUnusable, match="cannot be read"):
         read_image(tmp_path)
@@ -103,3 +104,24 @@ def test_a_name_without_a_file_says_how_to_get_an_image(
     monkeypatch.setenv(ENVIRONMENT, str(tmp_path / "none.uf2"))
     with pytest.raises(ImageUnusable, match=r"no such file; get RPI_PICO v1\.28\.0"):
         find_image()
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (None, "no such file"),
+        (b"nothing", "not a UF2 image"),
+        (uf2(image(PICO.replace("Pico", "Pico 2"))), "MicroPython for Raspberry Pi Pico 2, not"),
+        (uf2(image(PICO.replace("1.28.0", "1.27.0"))), "MicroPython 1.27.0, tested is 1.28"),
+    ],
+)
+def test_the_command_refuses_a_wrong_image_before_it_makes_anything(
+    tmp_path: Path, data: bytes | None, why: str
+):
+    if data is not None:
+        (tmp_path / "image.uf2").write_bytes(data)
+    arguments = ("--target", "emulator", "--uf2", "image.uf2", "--report", "report")
+    line = error_line_here(tmp_path, "hil", *arguments, code=27)
+    assert line.startswith(f"image.uf2: {why}")
+    assert "; get RPI_PICO v1.28.0 (.uf2)" in line and "--uf2" in line
+    assert not (tmp_path / "report").exists()

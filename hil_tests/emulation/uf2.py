@@ -59,11 +59,11 @@ def read_image(path: Path) -> Image:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ImageUnusable(f"{path}: cannot be read ({error.strerror})") from None
+        raise ImageUnusable(f"{path}: cannot be read ({error.strerror}); {HOW_TO_GET_IT}") from None
     try:
         return parse(data)
     except ImageUnusable as error:
-        raise ImageUnusable(f"{path}: {error}") from None
+        raise ImageUnusable(f"{path}: {error}; {HOW_TO_GET_IT}") from None
 
 
 def parse(data: bytes) -> Image:
@@ -71,14 +71,14 @@ def parse(data: bytes) -> Image:
     content = _flash_of(data)
     version = _VERSION.search(content)
     if version is None:
-        raise ImageUnusable(f"no MicroPython in it; {HOW_TO_GET_IT}")
+        raise ImageUnusable("no MicroPython in it")
     board = _BOARD.search(content)
     name = board[1].decode() if board else "a board without a name"
     if name != _PICO:
-        raise ImageUnusable(f"MicroPython for {name}, not for {_PICO}; {HOW_TO_GET_IT}")
+        raise ImageUnusable(f"MicroPython for {name}, not for {_PICO}")
     said = version[1].decode()
     if said.split(".")[:2] != TESTED.split("."):
-        raise ImageUnusable(f"MicroPython {said}, tested is {TESTED}; {HOW_TO_GET_IT}")
+        raise ImageUnusable(f"MicroPython {said}, tested is {TESTED}")
     return Image(content, said)
 
 
