@@ -9,13 +9,15 @@ import serial
 from serial.tools import list_ports
 
 from sabot import runtime
-from sabot.errors import NoShoe, PortBusy, PortNotFound, SabotError
+from sabot.errors import NoShoe, PortBusy, PortNotFound, SabotError, SameUnit
 
 BAUD = 115_200
 _READ = 65_536
 _POLL_S = 0.05
 _BUSY = (errno.EBUSY, errno.EAGAIN)
 _RASPBERRY_PI_USB = 0x2E8A
+SIMULATED = "simulated"
+"""What a `PortInfo` says of a shoe that is no board."""
 _ON_NETWORK = ("socket", "rfc2217")
 
 
@@ -35,17 +37,22 @@ def attached() -> list[PortInfo]:
         for info in list_ports.comports()
         if info.serial_number and info.vid == _RASPBERRY_PI_USB
     ]
-    found += [PortInfo(unit, port, "simulated") for unit, port in runtime.published().items()]
+    found += [PortInfo(unit, port, SIMULATED) for unit, port in runtime.published().items()]
     return sorted(found, key=lambda info: info.serial)
 
 
 def resolve(name: str) -> str:
-    """The port or URL that `name` stands for: a unit's id, else a path or pyserial URL."""
+    """The port or URL that `name` stands for: a unit's id, else a path or pyserial URL.
+
+    Raises PortNotFound, or SameUnit where two boards say that they are it.
+    """
     if "://" in name or "/" in name:
         return name
-    for info in attached():
-        if info.serial == name:
-            return info.port
+    found = [info.port for info in attached() if info.serial == name]
+    if len(found) > 1:
+        raise SameUnit(f"{name}: so are called {' and '.join(found)}; name the port, or detach one")
+    if found:
+        return found[0]
     raise PortNotFound(f"{name}: no such unit is attached; `sabot ports` lists those that are")
 
 

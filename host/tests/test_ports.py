@@ -14,7 +14,7 @@ import pytest
 from serial.tools import list_ports
 
 from sabot import ports, runtime
-from sabot.errors import NoShoe, PortBusy, PortNotFound, SabotError
+from sabot.errors import NoShoe, PortBusy, PortNotFound, SabotError, SameUnit
 from sabot.ports import Port
 from tests.naive_shoe import Answering
 
@@ -222,3 +222,15 @@ def test_boards_are_found_by_usb_serial_number(monkeypatch: pytest.MonkeyPatch) 
     assert ports.resolve("E66") == "/dev/ttyACM1"
     assert ports.resolve("/dev/ttyUSB0") == "/dev/ttyUSB0"
     refusal("FT1", PortNotFound)
+
+
+def test_two_boards_of_one_serial_number_are_told_apart_by_the_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    boards = [
+        SimpleNamespace(vid=0x2E8A, serial_number="E66", device=f"/dev/ttyACM{n}", product="Pico")
+        for n in range(2)
+    ]
+    monkeypatch.setattr(list_ports, "comports", lambda: boards)
+    said = refusal("E66", SameUnit)
+    assert "/dev/ttyACM0 and /dev/ttyACM1" in said and "name the port" in said
