@@ -154,7 +154,7 @@ def measure(request: pytest.FixtureRequest) -> Callable[..., None]:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    broken = item.config.stash.get(_BROKEN, None)
+    broken = why_broken(item.config)
     if broken is not None:
         pytest.fail(broken, pytrace=False)
     if item.config.option.seed is not None:
@@ -178,7 +178,12 @@ def _judged(config: pytest.Config) -> Generator[None, object, object]:
         pytest.skip(str(why))
     except BrokenRig as cause:
         config.stash[_BROKEN] = f"the rig is broken: {cause}"
-        raise
+        pytest.fail(config.stash[_BROKEN], pytrace=False)
+
+
+def why_broken(config: pytest.Config) -> str | None:
+    """Why nothing more can be judged, in one line; None where the rig is whole."""
+    return config.stash.get(_BROKEN, None)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -240,7 +245,12 @@ class _Reporter:
             result.link = own.get("link", [])
             result.repeat = self._repeat(report.nodeid, own.get("seed"))
 
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        stopped = exitstatus == pytest.ExitCode.INTERRUPTED
+        if stopped:
+            for item in session.items:
+                not_begun = Result(item.nodeid, "skipped", 0.0, "stopped before it")
+                self._results.setdefault(item.nodeid, not_begun)
         began = time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(self._begin_s))
         about = {
             "Target": self._config.option.target,
@@ -249,7 +259,7 @@ class _Reporter:
             "Begun": began,
             "Took": f"{time.time() - self._begin_s:.0f} s",
         }
-        run = Run(about, list(self._results.values()))
+        run = Run(about, list(self._results.values()), whole=not stopped)
         self._folder.mkdir(parents=True, exist_ok=True)
         result_files.write(run, self._folder)
         page.write(run, self._folder)
@@ -270,4 +280,4 @@ def _why_skipped(report: pytest.TestReport) -> str:
 def _why_failed(report: pytest.TestReport) -> str:
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash is not None else report.longreprtext
-    return str(text).strip().split("\n")[0]
+    return str(text).strip().split("\n")[0].removeprefix("Failed: ")

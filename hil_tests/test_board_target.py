@@ -1,12 +1,14 @@
 """The target of a real shoe, with the bench board's own firmware logic (firmware/bench/bench.py)
 at the other end of a pseudo-terminal and a simulated shoe in place of the real one."""
 
+import json
 import os
 import threading
 import time
 import tty
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from protocol import cards, rig, words
 from sabot.sim.bench import Outputs
 from sabot.sim.process import SimulatedShoe
 from sabot.sim.waveform import pack, pass_samples, unpack
+from tests.commands import error_line_here, running
 
 _UNIT = "HIL-BOARD"
 _OLED_START = bytes((0x00, 0x8D, 0x14, 0x20, 0x00, 0xA1, 0xC8, 0xAF))
@@ -219,7 +222,8 @@ def _a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def fake() -> Iterator[FakeRig]:
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRig]:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))  # other workers have a shoe of this name
     with SimulatedShoe(_UNIT) as shoe:
         made = FakeRig(shoe)
         yield made
@@ -319,13 +323,17 @@ def test_a_rig_that_never_answers_is_a_broken_rig(
 def test_a_rig_of_another_version_is_a_broken_rig(
     fake: FakeRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    _speak_version_9(fake)
+    with pytest.raises(BrokenRig, match="speaks version 9"):
+        BoardTarget(_UNIT, fake.port)
+
+
+def _speak_version_9(fake: FakeRig) -> None:
     fake._rig._answer = (
         lambda message: fake._rig._answers.append(  # type: ignore[method-assign]
             [message[0], 9, *message[2:]]
         )
     )
-    with pytest.raises(BrokenRig, match="speaks version 9"):
-        BoardTarget(_UNIT, fake.port)
 
 
 def test_no_such_rig_is_a_broken_rig() -> None:
@@ -353,3 +361,52 @@ def test_a_supply_that_goes_by_itself_breaks_the_rig(target: BoardTarget, fake: 
     fake.board.changes.add(fake.board.now_us(), SUPPLY, 0)
     with pytest.raises(BrokenRig, match="supply went off"):
         target.bench.wait_for(lambda shown: False, "nothing")
+
+
+# ---- as the command tells it
+
+
+def _command(fake: FakeRig, *arguments: str) -> tuple[str, ...]:
+    return ("hil", "--target", f"board:{_UNIT}", "--bench", fake.port, *arguments)
+
+
+def test_the_command_refuses_a_rig_of_another_version_in_one_line(
+    fake: FakeRig, tmp_path: Path
+) -> None:
+    _speak_version_9(fake)
+    line = error_line_here(tmp_path, *_command(fake, "--report", "report"), code=28)
+    assert line.startswith(f"bench board {fake.port}: its firmware 0.1.0 speaks version 9")
+    assert line.endswith("update the older") and not (tmp_path / "report").exists()
+
+
+def test_a_rig_that_vanishes_in_mid_test_ends_the_command_with_one_line_and_a_report(
+    fake: FakeRig, tmp_path: Path
+) -> None:
+    with running(tmp_path, *_command(fake, "--report", "report")) as command:
+        _wait(lambda: fake.board.supply, "power at the shoe")
+        fake.vanish()
+        assert command.end(by=None) == 28
+    told, report = command.problems
+    assert f": bench board {fake.port}: it vanished: " in told
+    assert report == "Report: report/report.html"
+    results = json.loads((tmp_path / "report" / "results.json").read_text())["results"]
+    assert {result["outcome"] for result in results} == {"failed"}
+    (reason,) = {result["reason"] for result in results}
+    assert told == f"sabot: {reason}; mend it, then run this again"
+
+
+def test_ctrl_c_leaves_a_real_shoe_without_power_and_its_lock_shut(
+    fake: FakeRig, tmp_path: Path
+) -> None:
+    with running(tmp_path, *_command(fake, "-k", "answered")) as command:
+        _wait(lambda: fake.board.supply, "power at the shoe")
+        assert command.end() == 130
+        assert not fake.board.supply
+    assert command.problems == []
+
+
+def _wait(done: Callable[[], bool], what: str) -> None:
+    deadline_s = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < deadline_s, f"no {what}"
+        time.sleep(0.005)

@@ -45,6 +45,7 @@ def test_behind_a_broken_rig_everything_fails_with_the_first_cause(
         "report",
     )
     assert ran.parseoutcomes()["failed"] + ran.parseoutcomes()["errors"] == 3
+    assert "Traceback" not in ran.stdout.str() and "BrokenRig(" not in ran.stdout.str()
     assert [result["outcome"] for result in _results(pytester)] == ["failed"] * 3
     reasons = [str(result["reason"]) for result in _results(pytester)[1:]]
     assert all("no bench board answers" in reason for reason in reasons), reasons

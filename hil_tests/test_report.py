@@ -1,4 +1,5 @@
 import base64
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,10 @@ def _run(lock_ms: float = 4.0, outcome: str = "passed", **about: str) -> Run:
 def test_a_run_comes_back_as_it_was_written(tmp_path: Path) -> None:
     run = _run(outcome="failed")
     run.results[1].passes = [(12, "AAAA")]
-    write(run, tmp_path)
-    assert read(tmp_path) == run
+    for whole in (True, False):
+        run = replace(run, whole=whole)
+        write(run, tmp_path)
+        assert read(tmp_path) == run
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "sabot hil report 1"}', "null"])
@@ -81,6 +84,11 @@ def test_the_page_says_what_failed_and_what_was_read() -> None:
     text = page.render(run)
     assert "Not to be accepted" in text and "data:image/png" in text
     assert "Nothing to find fault with" in page.render(_run())
+
+
+def test_a_run_that_was_stopped_is_no_acceptance() -> None:
+    text = page.render(replace(_run(), whole=False))
+    assert "Stopped before the end" in text and "Nothing to find fault with" not in text
 
 
 def test_a_run_of_nothing_is_no_acceptance() -> None:

@@ -69,6 +69,8 @@ def _verdict(run: Run) -> str:
     counts = f"{run.counted('passed')} passed, {failed} failed, {skipped} not tested here"
     if failed:
         return f'<p class="verdict bad">Not to be accepted<small>{counts}</small></p>'
+    if not run.whole:
+        return f'<p class="verdict bad">Stopped before the end<small>{counts}</small></p>'
     if not run.counted("passed"):
         return f'<p class="verdict bad">Nothing was tested<small>{counts}</small></p>'
     return f'<p class="verdict good">Nothing to find fault with<small>{counts}</small></p>'

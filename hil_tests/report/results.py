@@ -66,6 +66,8 @@ class Run:
     about: Mapping[str, str]
     """What was tested, on what, when, how: for people, in this order."""
     results: list[Result]
+    whole: bool = True
+    """False where it was stopped before its end."""
 
     def counted(self, outcome: str) -> int:
         """How many tests came out so."""
@@ -79,7 +81,12 @@ class Run:
 
 def write(run: Run, folder: Path) -> None:
     """Write `results.json`. Raises OSError."""
-    document = {"format": FORMAT, "about": dict(run.about), "results": [*map(asdict, run.results)]}
+    document = {
+        "format": FORMAT,
+        "about": dict(run.about),
+        "whole": run.whole,
+        "results": [*map(asdict, run.results)],
+    }
     (folder / FILE).write_text(json.dumps(document, indent=1) + "\n")
 
 
@@ -91,7 +98,8 @@ def read(folder: Path) -> Run:
         if document["format"] != FORMAT:
             raise ReportUnusable(f"{path}: {document['format']!r}; this is for {FORMAT!r}")
         results = [_result(each) for each in document["results"]]
-        return Run({str(name): str(text) for name, text in document["about"].items()}, results)
+        about = {str(name): str(text) for name, text in document["about"].items()}
+        return Run(about, results, whole=bool(document.get("whole", True)))
     except OSError as error:
         raise ReportUnusable(
             f"{path}: cannot be read ({error.strerror}); name the folder that `sabot hil --report` "

@@ -155,19 +155,21 @@ class SuitesMissing(SabotError):
 
 
 class NothingTested(SabotError):
-    """No test was chosen."""
+    """No test was chosen, or none that the target can do."""
 
     exit_code = 26
 
 
 class ImageUnusable(SabotError):
-    """There is no MicroPython image for the emulator, or the firmware cannot run on it."""
+    """There is no MicroPython image for the emulator, or one that is damaged or of another board or
+    version."""
 
     exit_code = 27
 
 
 class RigBroken(SabotError):
-    """The bench board does not answer, has an old firmware, or fails its own check."""
+    """The bench board is not there or not clear, does not answer, has an old firmware, vanished in
+    mid-test, or fails its own check."""
 
     exit_code = 28
 

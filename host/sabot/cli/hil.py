@@ -2,6 +2,7 @@
 
 import importlib.util
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from sabot import ports
 from sabot.errors import (
     FINDINGS,
     INTERRUPTED,
@@ -30,6 +32,8 @@ app = typer.Typer(
 
 _ENDED_WITH = {0: 0, 1: FINDINGS, 2: INTERRUPTED, 4: 2}  # pytest's exit codes to ours
 _NOTHING_RAN = 5
+_WITH_REPORT = (0, FINDINGS, INTERRUPTED, RigBroken.exit_code)
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # hil_tests/as_command.py lets them in
 
 
 class Suite(StrEnum):
@@ -61,7 +65,10 @@ def hil(
         Path | None, typer.Option(help="A new folder for the report: a page, and data.")
     ] = None,
     bench: Annotated[
-        str | None, typer.Option(metavar="SERIAL", help="The bench board that a board is wired to.")
+        str | None,
+        typer.Option(
+            metavar="SERIAL", help="The bench board that a board is wired to; else the only other."
+        ),
     ] = None,
     uf2: Annotated[
         Path | None,
@@ -72,10 +79,13 @@ def hil(
         float, typer.Option(help="How long to soak; 0: one short shoe of cards.", min=0)
     ] = 0.0,
 ) -> None:
-    """Run a suite. Exit code 0: nothing to find fault with, 1: something failed."""
+    """Run a suite. Exit code 0: nothing to find fault with, 1: something failed, 130: stopped by
+    Ctrl-C; the report has what was done until then.
+    """
     if context.invoked_subcommand is not None:
         return
     suites = _suites()
+    bench = bench or _only_other_board(target)
     _check_target(target, uf2, bench)
     if report is not None:
         _new_folder(report)
@@ -96,13 +106,20 @@ def hil(
         arguments += ["--report", str(report), "--junit-xml", str(report / "junit.xml")]
     folders = [str(suites / folder) for folder in _FOLDERS[suite]]
     ended = _pytest([*arguments, *folders])
-    if ended == _NOTHING_RAN:
-        raise NothingTested(f"{suite.value}: no test is named {only!r}; leave -k out to see all")
-    if ended not in _ENDED_WITH:
-        raise FaultOfOurs(f"the tests ended with code {ended}; what pytest printed says why")
-    if report is not None and ended in (0, 1):
+    code = _ENDED_WITH.get(ended, ended)
+    if report is not None and code in _WITH_REPORT:
         problems.print(f"Report: {report / 'report.html'}", markup=False)
-    raise typer.Exit(_ENDED_WITH[ended])
+    elif report is not None:
+        shutil.rmtree(report, ignore_errors=True)  # there is nothing in it that could be wanted
+    if ended == _NOTHING_RAN and only is None:
+        raise NothingTested(f"{target}: can do nothing of this suite; the report would be empty")
+    if ended == _NOTHING_RAN:
+        raise NothingTested(
+            f"{suite.value}: no test named {only!r} that {target} can do; leave -k out to see all"
+        )
+    if ended not in _ENDED_WITH and ended != RigBroken.exit_code:
+        raise FaultOfOurs(f"the tests ended with code {ended}; what pytest printed says why")
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -159,6 +176,30 @@ def _check_target(target: str, uf2: Path | None, bench: str | None) -> None:
         from hil_tests.emulation import uf2 as images
 
         images.read_image(images.find_image(choice.image))
+    elif choice.name == "board":
+        from hil_tests.capabilities import BrokenRig
+        from hil_tests.targets.board import BenchBoard
+
+        try:
+            BenchBoard(choice.bench).close()
+        except BrokenRig as error:
+            raise RigBroken(str(error)) from None
+
+
+def _only_other_board(target: str) -> str | None:
+    """The bench board, where there is but one board beside the shoe; None where `target` needs
+    none. Raises RigBroken.
+    """
+    name, _, shoe = target.partition(":")
+    if name != "board" or not shoe:
+        return None
+    others = [info.serial for info in ports.attached() if info.what != ports.SIMULATED]
+    others = sorted({serial for serial in others if serial != shoe})
+    if len(others) > 1:
+        raise RigBroken(f"{' or '.join(others)} may be the bench board; name it with --bench")
+    if not others:
+        raise RigBroken(f"no board is attached beside {shoe}; plug the bench board in")
+    return others[0]
 
 
 def _new_folder(report: Path) -> None:
@@ -167,18 +208,29 @@ def _new_folder(report: Path) -> None:
     except FileExistsError:
         raise ReportUnusable(f"{report}: is there already; name a new folder") from None
     except OSError as error:
-        raise ReportUnusable(f"{report}: cannot be made ({error.strerror})") from None
+        raise ReportUnusable(
+            f"{report}: cannot be made ({error.strerror}); name another folder"
+        ) from None
 
 
 def _pytest(arguments: list[str]) -> int:
-    """Run pytest in a process of its own; its exit code. Ctrl-C reaches it from the terminal, and
-    it puts the rig away before it ends.
+    """Run pytest in a process of its own; its exit code. Whatever is to end this command ends it,
+    once: by a second Ctrl-C it would not put the rig away.
     """
-    run = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-p", "hil_tests.plugin", "-c", "/dev/null", *arguments]
-    )
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    plugins = ("-p", "hil_tests.plugin", "-p", "hil_tests.as_command")
+    command = [sys.executable, "-m", "pytest", *plugins, "-c", "/dev/null", *arguments]
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    run = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+
+    def end(*_: object) -> None:
+        for each in _ENDING:
+            signal.signal(each, signal.SIG_IGN)
+        run.send_signal(signal.SIGINT)
+
+    before = {each: signal.signal(each, end) for each in _ENDING}
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     try:
         return run.wait()
     finally:
-        signal.signal(signal.SIGINT, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
