@@ -157,13 +157,48 @@ def turn_key(bench: Bench) -> None:
 def enter(bench: Bench, card: str) -> None:
     """The supervisor enters a card from its face."""
     bench.switch("key_on", True)
+    _choose(bench, card)
+    bench.press("reveal")
+    bench.switch("key_on", False)
+
+
+def settle(bench: Bench, card: str) -> bool:
+    """The supervisor settles the stop over a card, whatever it is; whether that is to be drawn
+    again. There was no second card behind it.
+    """
+    again = False
+    bench.switch("key_on", True)
+    for _ in range(2):
+        why = bench.outputs.display[1]
+        if why in ("FOREIGN SET", "POWER LOST"):
+            press_until(bench, "next", "DRAW AGAIN")
+            again = True
+        elif why.endswith("2ND"):
+            for _ in range(_MOST_PRESSES):
+                if bench.outputs.display[4] in ("DRAW AGAIN", "NOT COUNTED"):
+                    break
+                bench.press("next")
+        else:
+            _choose(bench, card)
+        if not asks_for_a_card(bench.press("reveal")):
+            break
+    shown = bench.switch("key_on", False)
+    assert not asks_for_a_card(shown), shown
+    return again
+
+
+def asks_for_a_card(shown: Outputs) -> bool:
+    """Whether play stands still over a card that came out: not where cards are missing at the end
+    of the shoe, which is no card's fault."""
+    return shown.title.startswith("STOP") and "CARDS MISSING" not in shown.display
+
+
+def _choose(bench: Bench, card: str) -> None:
     if card == "CUT":
         press_until(bench, "next", "CUT CARD")
     else:
         press_until(bench, "next", f"CARD {card[0]}")
         press_until(bench, "burn", f"CARD {card}")
-    bench.press("reveal")
-    bench.switch("key_on", False)
 
 
 class Dealer:

@@ -26,6 +26,7 @@ from sabot.errors import ImageUnusable
 _BROKEN = pytest.StashKey[str]()
 _WITNESSES = pytest.StashKey[list[Witness]]()
 _MEASURED = pytest.StashKey[list[Measurement]]()
+_SUMMARY = pytest.StashKey[dict[str, str]]()
 _CHOICE = pytest.StashKey[Choice]()
 _ABOUT = pytest.StashKey[dict[str, str]]()
 _SEED = pytest.StashKey[int]()
@@ -150,6 +151,31 @@ def measure(request: pytest.FixtureRequest) -> Callable[..., None]:
     return note
 
 
+@pytest.fixture
+def summary(request: pytest.FixtureRequest) -> dict[str, str]:
+    """What a long test did and what came of it, in words for the report; also where it is stopped
+    before its end."""
+    return request.node.stash.setdefault(_SUMMARY, {})
+
+
+@pytest.fixture
+def progress(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Shows a line on the terminal while the test runs."""
+    manager = request.config.pluginmanager
+
+    def show(line: str) -> None:
+        terminal, capture = (
+            manager.getplugin("terminalreporter"),
+            manager.getplugin("capturemanager"),
+        )
+        if terminal is not None:  # a worker of several has none
+            with capture.global_and_fixture_disabled():
+                terminal.ensure_newline()
+                terminal.write_line(line)
+
+    return show
+
+
 # What becomes of a test
 
 
@@ -206,6 +232,7 @@ def pytest_runtest_makereport(
                 for name, text in each.about.items()
             },
         },
+        "summary": list(stash.get(_SUMMARY, {}).items()),
         "seed": stash.get(_SEED, None),
         "passes": [],
         "link": [],
@@ -236,6 +263,7 @@ class _Reporter:
         self._about.update(own.get("about", {}))
         if report.when == "call":
             result.measurements = [Measurement(*each) for each in own.get("measured", [])]
+            result.summary = [(what, said) for what, said in own.get("summary", [])]
         if report.skipped:
             result.outcome, result.reason = "skipped", _why_skipped(report)
         elif report.failed:

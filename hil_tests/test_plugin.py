@@ -107,6 +107,30 @@ def test_a_failure_shows_what_passed_the_head_what_the_link_said_and_how_to_repe
     assert "http" not in page.replace("http-equiv", ""), "it needs nothing from elsewhere"
 
 
+def test_a_summary_comes_into_the_report_and_progress_onto_the_terminal(
+    pytester: pytest.Pytester,
+) -> None:
+    ran = _run(
+        pytester,
+        """
+        def test_for_hours(summary, progress):
+            summary["Dealt: shoes of cards"] = "12"
+            summary["Cable"] = "left out: <no port>"
+            progress("1 of 2 minutes")
+            print("what only a failure shows")
+        """,
+        "--report",
+        "report",
+    )
+    ran.assert_outcomes(passed=1)
+    assert "1 of 2 minutes" in ran.stdout.lines
+    assert "what only a failure shows" not in ran.stdout.lines
+    (result,) = _results(pytester)
+    assert result["summary"] == [["Dealt: shoes of cards", "12"], ["Cable", "left out: <no port>"]]
+    page = (pytester.path / "report" / "report.html").read_text()
+    assert "<h2>For hours</h2>" in page and "left out: &lt;no port&gt;" in page
+
+
 def test_several_workers_write_one_report(pytester: pytest.Pytester) -> None:
     ran = _run(
         pytester,

@@ -25,6 +25,7 @@ def _run(lock_ms: float = 4.0, outcome: str = "passed", **about: str) -> Run:
 def test_a_run_comes_back_as_it_was_written(tmp_path: Path) -> None:
     run = _run(outcome="failed")
     run.results[1].passes = [(12, "AAAA")]
+    run.results[1].summary = [("Dealt: rounds", "70")]
     for whole in (True, False):
         run = replace(run, whole=whole)
         write(run, tmp_path)

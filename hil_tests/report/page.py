@@ -28,6 +28,7 @@ def render(run: Run) -> str:
         f"<h1>{as_text(title)}</h1>",
         _verdict(run),
         _table("", (), run.about.items(), "facts"),
+        *(_summary(result) for result in run.results),
         _measurements(run.measurements),
         *(_failure(result) for result in failed),
         _table("Not tested here", ("Test", "Why"), ((_short(r.test), r.reason) for r in skipped)),
@@ -50,7 +51,8 @@ table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: 2px 8px 2px 0;
   border-bottom: 1px solid #ccc; overflow-wrap: anywhere; }
 thead th { border-bottom: 2px solid #111; }
-.facts th { width: 14em; font-weight: normal; color: #444; }
+.facts th, .summary th { width: 14em; font-weight: normal; color: #444; }
+.summary th { width: 36em; }
 td.number { text-align: right; white-space: nowrap; }
 pre { font: 8.5pt/1.35 "DejaVu Sans Mono", "Liberation Mono", monospace; background: #f5f5f5;
   padding: .6em; overflow-x: auto; max-height: 28em; }
@@ -74,6 +76,10 @@ def _verdict(run: Run) -> str:
     if not run.counted("passed"):
         return f'<p class="verdict bad">Nothing was tested<small>{counts}</small></p>'
     return f'<p class="verdict good">Nothing to find fault with<small>{counts}</small></p>'
+
+
+def _summary(result: Result) -> str:
+    return _table(_short(result.test).capitalize(), (), result.summary, "summary")
 
 
 def _measurements(measured: Sequence[tuple[str, Measurement]]) -> str:

@@ -51,6 +51,8 @@ class Result:
     detail: str = ""
     """All that there is to say of a failure."""
     measurements: list[Measurement] = field(default_factory=list)
+    summary: list[tuple[str, str]] = field(default_factory=list)
+    """What was done and what came of it, for people, in this order."""
     passes: list[tuple[int, str]] = field(default_factory=list)
     """Of a failure: what was played to the head last (us by the target's clock, base64)."""
     link: list[str] = field(default_factory=list)
@@ -114,5 +116,6 @@ def read(folder: Path) -> Run:
 def _result(document: Mapping[str, Any]) -> Result:
     result = Result(**document)
     result.measurements = [Measurement(**each) for each in document["measurements"]]
+    result.summary = [(str(what), str(said)) for what, said in document.get("summary", [])]
     result.passes = [(int(t_us), str(samples)) for t_us, samples in document["passes"]]
     return result

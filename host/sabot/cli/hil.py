@@ -90,6 +90,7 @@ def hil(
     if report is not None:
         _new_folder(report)
     command = ["sabot", "hil", "--suite", suite.value]
+    command += ["--minutes", f"{minutes:g}"] if minutes else []
     arguments = [
         "--target",
         target,
@@ -218,7 +219,16 @@ def _pytest(arguments: list[str]) -> int:
     once: by a second Ctrl-C it would not put the rig away.
     """
     plugins = ("-p", "hil_tests.plugin", "-p", "hil_tests.as_command")
-    command = [sys.executable, "-m", "pytest", *plugins, "-c", "/dev/null", *arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        *plugins,
+        "-c",
+        "/dev/null",
+        "--no-header",
+        *arguments,
+    ]
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     run = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
 
