@@ -8,7 +8,7 @@ ring or not be there, the fake raises.
 import sys
 
 from firmware import inputs
-from firmware.tests import fake_display, fake_nor, fake_rp2
+from firmware.tests import fake_display, fake_nor, fake_rp2, fake_serial
 
 world: "World"
 
@@ -21,10 +21,11 @@ class PowerCut(Exception):
     """Ends a `halt`, which else never returns."""
 
 
-class World:
+class World(fake_serial.Line):
     """One Pico, from power-on."""
 
     def __init__(self) -> None:
+        super().__init__(room=256)
         self.now_ms = 0
         self.sleeps: "list[int]" = []
         self.while_asleep = lambda: None
@@ -40,9 +41,6 @@ class World:
         self.folders = ["firmware", "protocol"]
         self.duty = 0
         self.chip = fake_rp2.new_chip()
-        self.from_host = bytearray()
-        self.to_host = bytearray()
-        self.room = 256
         self.display = fake_display.Ssd1306()
         self.flash = fake_nor.Chip()
 
@@ -178,54 +176,6 @@ class _Uctypes:
         return world.chip.address_of(buf)
 
 
-class _Poll:
-    def register(self, stream, events: int) -> None:
-        self._stream, self._events = stream, events
-
-    def ipoll(self, timeout: int):
-        assert timeout == 0, "the shoe would wait here"
-        if self._events == _Select.POLLIN:
-            ready = len(world.from_host) > 0
-        else:
-            ready = world.room > 0
-        return iter(((self._stream, self._events),) if ready else ())
-
-
-class _Select:
-    POLLIN, POLLOUT = 1, 4
-    poll = _Poll
-
-
-class _HostToShoe:
-    def readinto(self, buf) -> int:
-        assert len(buf) <= len(world.from_host), "the shoe would wait for the host"
-        for i in range(len(buf)):
-            buf[i] = world.from_host[i]
-        world.from_host = world.from_host[len(buf) :]
-        return len(buf)
-
-
-class _ShoeToHost:
-    def write(self, buf) -> int:
-        assert len(buf) <= world.room, "the shoe would wait for the host"
-        world.room -= len(buf)
-        world.to_host.extend(buf)
-        return len(buf)
-
-
-class _Stream:
-    def __init__(self, buffer) -> None:
-        self.buffer = buffer
-
-
-class _Sys:
-    stdin = _Stream(_HostToShoe())
-    stdout = _Stream(_ShoeToHost())
-
-    def print_exception(self, error: BaseException) -> None:
-        world.to_host.extend(repr(error).encode())
-
-
 def _real(name: str):
     try:
         return __import__(name)
@@ -252,7 +202,7 @@ def _import_board():
         else:
             sys.modules[name] = before[name]
     pico.time, pico.asyncio, pico.os = _Time(), _Asyncio(), _Os()
-    pico.select, pico.sys = _Select(), _Sys()
+    pico.select, pico.sys = fake_serial.Select(lambda: world), fake_serial.Sys(lambda: world)
     return pico, sampler
 
 

@@ -6,7 +6,7 @@ goes on only by `run`. Runs under CPython and MicroPython. What the firmware may
 
 import sys
 
-from firmware.tests import fake_rp2
+from firmware.tests import fake_rp2, fake_serial
 
 world: "World"
 
@@ -18,10 +18,11 @@ _FIFO_WORDS = 8
 _FIRST_US = 12_345
 
 
-class World:
+class World(fake_serial.Line):
     """One Pico, from power-on."""
 
     def __init__(self) -> None:
+        super().__init__(room=1 << 30)
         self.now_us = _FIRST_US
         self.clock_hz = 125_000_000
         self.levels = [0] * 30
@@ -34,9 +35,6 @@ class World:
         self.memory = fake_rp2.new_chip()
         self.target: "I2cTarget | None" = None
         self.kbd_intr: "list[int]" = []
-        self.from_host = bytearray()
-        self.to_host = bytearray()
-        self.room = 1 << 30
         self.copied: "list[tuple[int, int]]" = []
         """Outputs whose level is also that of an input: a loopback plug."""
 
@@ -392,48 +390,6 @@ class _Micropython:
         world.kbd_intr.append(character)
 
 
-class _Poll:
-    def register(self, stream, events: int) -> None:
-        self._stream, self._events = stream, events
-
-    def ipoll(self, timeout: int):
-        assert timeout == 0, "the rig would wait here"
-        ready = len(world.from_host) if self._events == _Select.POLLIN else world.room
-        return iter(((self._stream, self._events),) if ready else ())
-
-
-class _Select:
-    POLLIN, POLLOUT = 1, 4
-    poll = _Poll
-
-
-class _HostToRig:
-    def readinto(self, buf) -> int:
-        assert len(buf) <= len(world.from_host), "the rig would wait for the host"
-        for i in range(len(buf)):
-            buf[i] = world.from_host[i]
-        world.from_host = world.from_host[len(buf) :]
-        return len(buf)
-
-
-class _RigToHost:
-    def write(self, buf) -> int:
-        assert len(buf) <= world.room, "the rig would wait for the host"
-        world.room -= len(buf)
-        world.to_host.extend(buf)
-        return len(buf)
-
-
-class _Stream:
-    def __init__(self, buffer) -> None:
-        self.buffer = buffer
-
-
-class _Sys:
-    stdin = _Stream(_HostToRig())
-    stdout = _Stream(_RigToHost())
-
-
 def _import_board():
     """firmware.bench.board and main with the Pico's modules in place of this interpreter's."""
     fakes = {
@@ -452,7 +408,7 @@ def _import_board():
         else:
             sys.modules[name] = before[name]
     board.time = screen.time = _Time()
-    board.select, board.sys = _Select(), _Sys()
+    board.select, board.sys = fake_serial.Select(lambda: world), fake_serial.Sys(lambda: world)
     return board, main
 
 
