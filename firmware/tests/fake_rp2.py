@@ -5,6 +5,8 @@ What the firmware may not do raises: a DMA outside of every buffer, a field that
 
 _RAM = 0x20000410  # of no particular alignment, as the heap gives it
 _PERMANENT = 63
+_CHANNELS = 12
+_COUNT_TRIGGER = 7
 _CTRL_FIELDS = (
     "size", "inc_read", "inc_write", "ring_size", "ring_sel", "treq_sel", "chain_to",
 )  # fmt: skip
@@ -106,6 +108,7 @@ class DMA:
 
     def __init__(self) -> None:
         self.channel = len(chip.channels)
+        assert self.channel < _CHANNELS
         self.registers = _Registers(self)
         self.count = 0
         self.busy = False
@@ -121,7 +124,7 @@ class DMA:
         ctrl["chain_to"] = self.channel
         for name in fields:
             assert name in _CTRL_FIELDS
-            ctrl[name] = fields[name]
+            ctrl[name] = int(fields[name])
         return ctrl
 
     def config(self, *, read=None, write=None, count=None, ctrl=None, trigger=False) -> None:
@@ -132,7 +135,7 @@ class DMA:
             self._write = write
             if isinstance(write, int):
                 self._to = write
-            elif not isinstance(write, _Register):
+            elif isinstance(write, bytearray):
                 self._to = chip.address_of(write)
         if count is not None:
             self._reload = count
@@ -141,7 +144,9 @@ class DMA:
         if trigger:
             self.start()
 
-    def active(self) -> bool:
+    def active(self, on=None) -> bool:
+        if on == 0:
+            self.busy = False
         return self.busy
 
     def start(self) -> None:
@@ -157,17 +162,7 @@ class DMA:
 
     def _transfer(self) -> None:
         size = 1 << self._ctrl["size"]
-        if isinstance(self._write, _Register):
-            assert self._write.number == 7 and size == 4  # TRANS_COUNT, trigger
-            self._write.channel._reload = self._read[self._from // size]
-            self._write.channel.start()
-        elif isinstance(self._read, StateMachine):
-            word = self._read.fifo.pop(0)
-            for i in range(size):
-                chip.poke(self._to + i, word >> 8 * i & 0xFF)
-        else:
-            for i in range(size):
-                chip.poke(self._to + i, chip.peek(self._from + i))
+        self._put(self._get(size), size)
         ring = (1 << self._ctrl["ring_size"]) - 1
         if self._ctrl["inc_read"]:
             self._from = _advance(self._from, size, 0 if self._ctrl["ring_sel"] else ring)
@@ -179,6 +174,25 @@ class DMA:
             if self._ctrl["chain_to"] != self.channel:
                 chip.channels[self._ctrl["chain_to"]].start()
 
+    def _get(self, size: int) -> int:
+        if isinstance(self._read, StateMachine):
+            return self._read.fifo.pop(0)
+        if isinstance(self._read, int):
+            word = 0
+            for i in range(size):  # a test locks the heap: no generator
+                word |= chip.peek(self._from + i) << 8 * i
+            return word
+        return self._read[self._from // size]  # an array of words
+
+    def _put(self, word: int, size: int) -> None:
+        if isinstance(self._write, _Register):
+            assert self._write.number == _COUNT_TRIGGER and size == 4
+            self._write.channel._reload = word
+            self._write.channel.start()
+        else:
+            for i in range(size):
+                chip.poke(self._to + i, word >> 8 * i & 0xFF)
+
 
 def _advance(address: int, size: int, ring: int) -> int:
     if ring:
@@ -188,7 +202,8 @@ def _advance(address: int, size: int, ring: int) -> int:
 
 class Pio:
     SHIFT_LEFT, SHIFT_RIGHT = 0, 1
-    JOIN_RX = 2
+    JOIN_TX, JOIN_RX = 1, 2
+    OUT_LOW = 0
 
 
 class Rp2:

@@ -5,15 +5,14 @@ goes on only by `run`. Runs under CPython and MicroPython. What the firmware may
 """
 
 import sys
+from array import array
 
 from firmware.tests import fake_rp2, fake_serial
 
 world: "World"
 
-_PERMANENT = 63
 _PIO0_CTRL_SET = 0x50202000
 _TIMER_LOW = 0x40054028
-_COUNT_TRIGGER = 7
 _FIFO_WORDS = 8
 _FIRST_US = 12_345
 
@@ -31,7 +30,6 @@ class World(fake_serial.Line):
         self.log: "list[tuple[int, int, int]]" = []
         """Time, pin, level: of every output and contact that changed."""
         self.machines: "dict[int, Machine]" = {}
-        self.dmas: "list[Dma]" = []
         self.memory = fake_rp2.new_chip()
         self.target: "I2cTarget | None" = None
         self.kbd_intr: "list[int]" = []
@@ -61,7 +59,7 @@ class World(fake_serial.Line):
                 self.levels[sense] = level
 
     def request(self, source: int) -> None:
-        for dma in self.dmas:
+        for dma in self.memory.channels:
             dma.request(source)
 
     def enable(self, bits: int) -> None:
@@ -123,7 +121,7 @@ class Machine:
         return 1
 
     def _in(self, source: str, bits: int) -> int:
-        assert source == "pins" and self.options["in_shiftdir"] == Pio.SHIFT_RIGHT
+        assert source == "pins" and self.options["in_shiftdir"] == fake_rp2.Pio.SHIFT_RIGHT
         first = self.in_base.gpio
         value = 0
         for i in range(bits):
@@ -137,7 +135,7 @@ class Machine:
         return 1
 
     def _out(self, to: str, bits: int) -> int:
-        assert self.options["out_shiftdir"] == Pio.SHIFT_RIGHT and self.options["autopull"]
+        assert self.options["out_shiftdir"] == fake_rp2.Pio.SHIFT_RIGHT and self.options["autopull"]
         if not self._left:
             if not self.fifo:
                 return 0
@@ -160,131 +158,36 @@ class Machine:
         return self._x + 1
 
 
-class _Register:
-    def __init__(self, dma: "Dma", number: int) -> None:
-        self.dma = dma
-        self.number = number
-
-
-class _Registers:
-    def __init__(self, dma: "Dma") -> None:
-        self._dma = dma
-
-    def __getitem__(self, where: slice) -> _Register:
-        return _Register(self._dma, where.start)
-
-
-class Dma:
-    """A channel with its ring, chain and triggers."""
-
-    def __init__(self) -> None:
-        self.channel = len(world.dmas)
-        assert self.channel < 12
-        self.registers = _Registers(self)
-        self.count = 0
-        self.busy = False
-        self._reload = 0
-        self._read = self._write = None
-        self._from = self._to = 0
-        self._ctrl: "dict[str, int]" = {}
-        world.dmas.append(self)
-
-    def pack_ctrl(self, **fields) -> "dict[str, int]":
-        ctrl = {"size": 2, "inc_read": 1, "inc_write": 1, "ring_size": 0, "ring_sel": 0}
-        ctrl["treq_sel"] = _PERMANENT
-        ctrl["chain_to"] = self.channel
-        for name in fields:
-            assert name in ctrl, name
-            ctrl[name] = int(fields[name])
-        return ctrl
-
-    def config(self, *, read=None, write=None, count=None, ctrl=None, trigger=False) -> None:
-        if read is not None:
-            self._read, self._from = read, read if isinstance(read, int) else 0
-        if write is not None:
-            self._write, self._to = write, write if isinstance(write, int) else 0
-        if count is not None:
-            self._reload = count
-        if ctrl is not None:
-            self._ctrl = ctrl
-        if trigger:
-            self.start()
-
-    def active(self, on=None) -> bool:
-        if on == 0:
-            self.busy = False
-        return self.busy
+class Dma(fake_rp2.DMA):
+    """A channel that also serves these state machines, and reads and writes registers."""
 
     def start(self) -> None:
-        self.count = self._reload
-        self.busy = self.count > 0
+        super().start()
         if isinstance(self._write, Machine):  # a FIFO with room asks at once
             for _ in range(_FIFO_WORDS - len(self._write.fifo)):
                 self.request(self._write.number)
-        self.request(_PERMANENT)
 
-    def request(self, source: int) -> None:
-        while self.busy and self._ctrl["treq_sel"] == source:
-            self._transfer()
-            if source != _PERMANENT:
-                break
-
-    def _transfer(self) -> None:
-        assert self._ctrl["size"] == 2
-        self._put(self._get())
-        ring = (1 << self._ctrl["ring_size"]) - 1
-        if self._ctrl["inc_read"]:
-            self._from = _advance(self._from, 0 if self._ctrl["ring_sel"] else ring)
-        if self._ctrl["inc_write"]:
-            self._to = _advance(self._to, ring if self._ctrl["ring_sel"] else 0)
-        self.count -= 1
-        if not self.count:
-            self.busy = False
-            if self._ctrl["chain_to"] != self.channel:
-                world.dmas[self._ctrl["chain_to"]].start()
-
-    def _get(self) -> int:
+    def _get(self, size: int) -> int:
         if isinstance(self._read, Machine):
             return self._read.fifo.pop(0)
         if self._read == _TIMER_LOW:
             return world.now_us & 0xFFFFFFFF
-        if isinstance(self._read, int):
-            word = 0
-            for i in range(4):
-                word |= world.memory.peek(self._from + i) << 8 * i
-            return word
-        return self._read[0]  # an array of one word
+        return super()._get(size)
 
-    def _put(self, word: int) -> None:
+    def _put(self, word: int, size: int) -> None:
+        assert size == 4
         if isinstance(self._write, Machine):
             self._write.put(word)
-        elif isinstance(self._write, _Register):
-            assert self._write.number == _COUNT_TRIGGER
-            self._write.dma._reload = word
-            self._write.dma.start()
         elif self._write == _PIO0_CTRL_SET:
             world.enable(word)
-        elif isinstance(self._write, int):
-            for i in range(4):
-                world.memory.poke(self._to + i, word >> 8 * i & 0xFF)
-        else:
+        elif isinstance(self._write, array):
             self._write[0] = word
-
-
-def _advance(address: int, ring: int) -> int:
-    if ring:
-        return (address & ~ring) | ((address + 4) & ring)
-    return address + 4
-
-
-class Pio:
-    SHIFT_LEFT, SHIFT_RIGHT = 0, 1
-    JOIN_TX, JOIN_RX = 1, 2
-    OUT_LOW = 0
+        else:
+            super()._put(word, size)
 
 
 class _Rp2:
-    PIO = Pio
+    PIO = fake_rp2.Pio
     DMA = Dma
     StateMachine = Machine
 
