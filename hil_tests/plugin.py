@@ -287,7 +287,8 @@ class _Reporter:
             "Begun": began,
             "Took": f"{time.time() - self._begin_s:.0f} s",
         }
-        run = Run(about, list(self._results.values()), whole=not stopped)
+        unfinished = why_broken(self._config) or ("stopped before its end" if stopped else "")
+        run = Run(about, list(self._results.values()), unfinished)
         self._folder.mkdir(parents=True, exist_ok=True)
         result_files.write(run, self._folder)
         page.write(run, self._folder)

@@ -390,6 +390,7 @@ def test_a_rig_that_vanishes_in_mid_test_ends_the_command_with_one_line_and_a_re
     assert f": bench board {fake.port}: it vanished: " in told
     assert report == "Report: report/report.html"
     results = json.loads((tmp_path / "report" / "results.json").read_text())["results"]
+    assert "Not judged to the end" in (tmp_path / "report" / "report.html").read_text()
     assert {result["outcome"] for result in results} == {"failed"}
     (reason,) = {result["reason"] for result in results}
     assert told == f"sabot: {reason}; mend it, then run this again"

@@ -26,8 +26,8 @@ def test_a_run_comes_back_as_it_was_written(tmp_path: Path) -> None:
     run = _run(outcome="failed")
     run.results[1].passes = [(12, "AAAA")]
     run.results[1].summary = [("Dealt: rounds", "70")]
-    for whole in (True, False):
-        run = replace(run, whole=whole)
+    for unfinished in ("", "stopped"):
+        run = replace(run, unfinished=unfinished)
         write(run, tmp_path)
         assert read(tmp_path) == run
 
@@ -88,8 +88,9 @@ def test_the_page_says_what_failed_and_what_was_read() -> None:
 
 
 def test_a_run_that_was_stopped_is_no_acceptance() -> None:
-    text = page.render(replace(_run(), whole=False))
-    assert "Stopped before the end" in text and "Nothing to find fault with" not in text
+    text = page.render(replace(_run(), unfinished="stopped by <hand>"))
+    assert "Not judged to the end" in text and "stopped by &lt;hand&gt;" in text
+    assert "Nothing to find fault with" not in text
 
 
 def test_a_run_of_nothing_is_no_acceptance() -> None:

@@ -69,10 +69,11 @@ svg.gauge { width: 160px; height: 12px; }
 def _verdict(run: Run) -> str:
     failed, skipped = run.counted("failed"), run.counted("skipped")
     counts = f"{run.counted('passed')} passed, {failed} failed, {skipped} not tested here"
+    if run.unfinished:
+        why = as_text(run.unfinished)
+        return f'<p class="verdict bad">Not judged to the end<small>{why}; {counts}</small></p>'
     if failed:
         return f'<p class="verdict bad">Not to be accepted<small>{counts}</small></p>'
-    if not run.whole:
-        return f'<p class="verdict bad">Stopped before the end<small>{counts}</small></p>'
     if not run.counted("passed"):
         return f'<p class="verdict bad">Nothing was tested<small>{counts}</small></p>'
     return f'<p class="verdict good">Nothing to find fault with<small>{counts}</small></p>'

@@ -68,8 +68,8 @@ class Run:
     about: Mapping[str, str]
     """What was tested, on what, when, how: for people, in this order."""
     results: list[Result]
-    whole: bool = True
-    """False where it was stopped before its end."""
+    unfinished: str = ""
+    """Why not all of it was judged; empty where it was."""
 
     def counted(self, outcome: str) -> int:
         """How many tests came out so."""
@@ -86,7 +86,7 @@ def write(run: Run, folder: Path) -> None:
     document = {
         "format": FORMAT,
         "about": dict(run.about),
-        "whole": run.whole,
+        "unfinished": run.unfinished,
         "results": [*map(asdict, run.results)],
     }
     (folder / FILE).write_text(json.dumps(document, indent=1) + "\n")
@@ -101,7 +101,7 @@ def read(folder: Path) -> Run:
             raise ReportUnusable(f"{path}: {document['format']!r}; this is for {FORMAT!r}")
         results = [_result(each) for each in document["results"]]
         about = {str(name): str(text) for name, text in document["about"].items()}
-        return Run(about, results, whole=bool(document.get("whole", True)))
+        return Run(about, results, str(document.get("unfinished", "")))
     except OSError as error:
         raise ReportUnusable(
             f"{path}: cannot be read ({error.strerror}); name the folder that `sabot hil --report` "

@@ -93,7 +93,8 @@ def test_ctrl_c_ends_it_with_code_130_and_nothing_is_left_running(
         assert any(result["reason"].startswith("stopped before it") for result in results)
     if moment == "between two tests":
         assert len(results) == 7
-    assert "Stopped before the end" in (report / "report.html").read_text()
+    page = (report / "report.html").read_text()
+    assert "Not judged to the end" in page and "stopped before its end" in page
 
 
 def test_the_end_of_its_terminal_ends_it_too(tmp_path: Path, runtime_folder: Path) -> None:

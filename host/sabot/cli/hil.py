@@ -30,8 +30,8 @@ app = typer.Typer(
     no_args_is_help=False,
 )
 
-_ENDED_WITH = {0: 0, 1: FINDINGS, 2: INTERRUPTED, 4: 2}  # pytest's exit codes to ours
-_NOTHING_RAN = 5
+_WRONG_USE, _NOTHING_RAN = 4, 5  # of pytest's exit codes
+_ENDED_WITH = {0: 0, 1: FINDINGS, 2: INTERRUPTED, _WRONG_USE: 2}  # ours to pytest's
 _WITH_REPORT = (0, FINDINGS, INTERRUPTED, RigBroken.exit_code)
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # hil_tests/as_command.py lets them in
 
@@ -110,8 +110,8 @@ def hil(
     code = _ENDED_WITH.get(ended, ended)
     if report is not None and code in _WITH_REPORT:
         problems.print(f"Report: {report / 'report.html'}", markup=False)
-    elif report is not None:
-        shutil.rmtree(report, ignore_errors=True)  # there is nothing in it that could be wanted
+    elif report is not None and ended in (_NOTHING_RAN, _WRONG_USE):
+        shutil.rmtree(report, ignore_errors=True)  # the next try would stumble over it
     if ended == _NOTHING_RAN and only is None:
         raise NothingTested(f"{target}: can do nothing of this suite; the report would be empty")
     if ended == _NOTHING_RAN:
