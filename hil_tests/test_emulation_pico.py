@@ -1,14 +1,15 @@
 """The emulated Pico, with MicroPython on it. Without an image of MicroPython these are skipped."""
 
 import os
+import threading
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from hil_tests.capabilities import Unable, attached
-from hil_tests.emulation import filesystem
+from hil_tests.capabilities import attached
+from hil_tests.emulation import filesystem, package
 from hil_tests.emulation.pico import EmulatedPico, pins
 from hil_tests.emulation.uf2 import ENVIRONMENT, HOW_TO_GET_IT, Image, find_image, read_image
 from hil_tests.targets.emulator import EmulatorTarget
@@ -17,6 +18,7 @@ from protocol import cards
 from sabot import wire
 from sabot.client import Client
 from sabot.errors import NoShoe, SimulatorFailed
+from sabot.ports import Port
 from sabot.sim.waveform import pass_samples
 
 pytestmark = pytest.mark.skipif(
@@ -150,6 +152,24 @@ def test_the_same_calls_give_the_same_trace_to_the_microsecond(image: Image):
     assert first[0] != trace(333_956)[0]
 
 
+def test_compiled_and_as_the_package_comes_it_runs_the_same_to_the_microsecond(
+    image: Image, monkeypatch: pytest.MonkeyPatch
+):
+    def started() -> tuple[bytes, int, int]:
+        pico = EmulatedPico(image, {"main.py": BUSY}, seed=5)
+        pico.set_pin(6, 1)
+        pico.power_on()
+        heard = said(pico, b"chip ef4018")
+        return heard, pico.t_us, pico.flash_operations
+
+    package.load()
+    if package.fast() is None:
+        pytest.skip("fast.pyx is not compiled here: it needs Cython and a compiler")
+    compiled = started()
+    monkeypatch.setattr(package, "fast", lambda: None)
+    assert started() == compiled
+
+
 # The firmware
 
 
@@ -178,9 +198,26 @@ def test_the_firmware_starts_to_a_shoe_that_answers_hello(shoe: EmulatorTarget):
     assert not shoe.pico.journal.misuse and not shoe.pico.display.misuse
 
 
-def test_a_port_for_other_programs_is_what_it_cannot_do(shoe: EmulatorTarget):
-    with pytest.raises(Unable, match="emulated time"):
-        _ = shoe.shoe.port
+def test_other_programs_may_open_its_port_and_are_answered_as_time_passes(shoe: EmulatorTarget):
+    units: list[str] = []
+
+    def attach() -> None:
+        with Port(shoe.shoe.port) as port:
+            units.append(Client(port, timeout_s=60).unit)
+
+    other = threading.Thread(target=attach, daemon=True)
+    other.start()
+    end_us = shoe.clock.now_us() + 60 * _S
+    while other.is_alive() and shoe.clock.now_us() < end_us:
+        shoe.clock.pass_ms(20)
+    assert units == [shoe.shoe.unit]
+
+
+def test_the_port_says_nothing_to_others_while_the_test_itself_talks(shoe: EmulatorTarget):
+    with Port(shoe.shoe.port) as port:
+        with attached(shoe.shoe) as client:
+            assert client.unit == shoe.shoe.unit
+        assert port.read(0) == b""
 
 
 def test_a_card_is_read_and_the_lock_moves_within_its_time(shoe: EmulatorTarget):

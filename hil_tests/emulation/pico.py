@@ -55,9 +55,8 @@ def _row(row: ast.expr, names: Mapping[str, Any]) -> tuple[int, str, int]:
     return ast.literal_eval(gpio), ast.literal_eval(part), names[level.id]
 
 
-class _Runner:
-    """What the package's loop over instructions needs to know: which chip, which clock, and
-    whether to leave."""
+class StockRunner:
+    """Runs a chip by the package's own loop, where fast.pyx and its `Runner` are not compiled."""
 
     __slots__ = ("clock", "rp2040", "stopped")
 
@@ -65,6 +64,13 @@ class _Runner:
         self.rp2040 = rp2040
         self.clock = clock
         self.stopped = False
+
+    def run(self) -> None:
+        """Go on, for a while at least, or until somebody sets `stopped`."""
+        from rp2040py.execute_batch import execute_batch
+
+        self.stopped = False
+        execute_batch(self, 1)
 
 
 class EmulatedPico:
@@ -148,7 +154,10 @@ class EmulatedPico:
         mcu.load_bootrom(BOOTROM_B1)
         mcu.logger = ConsoleLogger(LogLevel.ERROR)
         mcu.flash[:FLASH_BYTES] = self.flash
-        self._runner = mcu.simulator = _Runner(mcu, clock)
+        fast = package.fast()
+        self._runner = mcu.simulator = (fast.Runner if fast else StockRunner)(mcu, clock)
+        if fast:
+            fast.take_over_divider(mcu)
         mcu.watchdog.on_watchdog_trigger = self._watchdog_bites
         mends.set_peripheral_clock(mcu)
         self._pio = mends.PacedPio(mcu)
@@ -292,8 +301,6 @@ class EmulatedPico:
         return self._base_ns + (int(self._clock.nanos) if self._clock is not None else 0)
 
     def _run_to(self, target_ns: int, leave_early: bool = False) -> None:
-        from rp2040py.execute_batch import execute_batch
-
         self._noticed = False
         if not self.powered:
             self._base_ns = max(self._base_ns, target_ns)
@@ -310,8 +317,7 @@ class EmulatedPico:
             if still_ns > 0:
                 clock.tick(min(still_ns, clock.nanos_to_next_alarm))
             else:
-                runner.stopped = False
-                execute_batch(runner, 1)
+                runner.run()
             if self._cut_now:
                 self._cut_now = False
                 self.power_off()

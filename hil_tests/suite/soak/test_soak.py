@@ -251,7 +251,7 @@ def _cable(soak: _Soak, folder: Path) -> Iterator[Callable[[], None]]:
     seed = soak.chance.randrange(2**32)
     with (
         Cable(soak.target.shoe.port, folder, noise=spoilt, seed=seed) as cable,
-        Logbook(folder, [cable.port]) as book,
+        Logbook(folder, [cable.port], soak.target.clock) as book,
     ):
         kind = f"cable that spoils {spoilt:.1%} of all bytes" if spoilt else "cable without noise"
         soak.injected[f"{kind}, for a shoe of cards"] += 1
