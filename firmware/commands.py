@@ -1,7 +1,5 @@
 """The host's commands: each acts on the shoe and answers with a `reply` or a report."""
 
-import gc
-
 from protocol import events, games, messages, words
 
 _DONE = words.OUTCOMES.index("done")
@@ -103,7 +101,6 @@ _HANDLERS = {
 
 def _status(shoe, values: "list[object]") -> "list[object]":
     dealing = shoe.dealing
-    gc.collect()
     return [
         messages.STATUS_REPORT.number,
         values[0],
@@ -115,8 +112,8 @@ def _status(shoe, values: "list[object]") -> "list[object]":
         dealing.shoe,
         dealing.round,
         dealing.cards,
-        gc.mem_alloc(),  # type: ignore[attr-defined]
-        gc.mem_free(),  # type: ignore[attr-defined]
+        shoe.heap.used,
+        shoe.heap.free,
         shoe.outbox.unacked(),
         shoe.link.dropped,
         shoe.journal.room(),

@@ -5,7 +5,6 @@ flash is written in the turns of `_deal`, where there is time between samples.
 """
 
 import asyncio
-import gc
 
 from firmware import VERSION, buffers, commands, dealing, inputs, notes, panel
 from firmware.build import build_hash
@@ -13,6 +12,7 @@ from firmware.chain import name_of
 from firmware.dealing import Dealing
 from firmware.health import NOTHING as NOTHING_DIRTY
 from firmware.health import Health
+from firmware.heap import Heap
 from firmware.journal import Journal, JournalError
 from firmware.link import Link
 from firmware.outbox import Outbox
@@ -33,6 +33,7 @@ _SAMPLE_BYTES = 512
 _IDLE_MS = 8  # a card at 3 m/s shows its last mark 20 ms after its edge
 _PASSING_MS = 2
 _LAST_MARKS_MS = 1
+_ASIDE_MS = 5  # to ask more often whether the card is through takes the time it needs
 _MANY_MARKS = 12
 _LAST_MARKS_MOST_MS = 200  # two marks at 50 mm/s take 140 ms
 _COLLECT_MS = 2000
@@ -73,7 +74,8 @@ class Shoe:
         self.passes = Passes(buffers.recent, buffers.faults)
         self.health = Health()
         self._overruns = 0
-        self._to_collect = False
+        self.heap = Heap()
+        self._to_collect = True
         self._inputs: "list[int]" = []
         self.link = Link(self.outbox, self)
         self.game_parts: "list | None" = None
@@ -210,9 +212,9 @@ class Shoe:
             if journal.unwritten():
                 continue
             if self._to_collect:
-                # Now, and not while the next card passes: it takes 24 ms on a Pico.
+                # Now, and not while the next card passes.
                 self._to_collect = False
-                gc.collect()
+                self.heap.collect()
 
     def _write(self) -> None:
         """Do for the journal what the chip is ready for."""
@@ -280,7 +282,7 @@ class Shoe:
 
     async def _cards_first(self) -> None:
         while self._last_marks():
-            await asyncio.sleep_ms(_LAST_MARKS_MS)
+            await asyncio.sleep_ms(_ASIDE_MS)
 
     def _read_samples(self) -> None:
         """Take what is there. Not until nothing is: on a Pico the next word would come meanwhile,
@@ -453,8 +455,16 @@ class Shoe:
     async def _listen(self) -> None:
         while True:
             data = await self.board.read_link()
-            await self._cards_first()
-            self.link.feed(data, self.board.ticks_ms())
+            at = 0
+            while at < len(data):
+                # A frame a turn: what a host asks for in one piece would keep the cards waiting.
+                end = data.find(b"\0", at) + 1 or len(data)
+                while data[at] == 0 and data[end : end + 1] == b"\0":
+                    end += 1  # zeros alone are no frames
+                await self._cards_first()
+                self.link.feed(data[at:end], self.board.ticks_ms())
+                at = end
+                await asyncio.sleep_ms(0)
             self._to_send.set()
             await self._write_out()
 

@@ -297,7 +297,8 @@ class Dealer:
 
     def _pull(self, where: str) -> str:
         self._between_steps(where)
-        assert self._bench.outputs.lock_released, f"the lock holds a card that is due ({where})"
+        shown = self._bench.outputs
+        assert shown.lock_released, f"the lock holds a card that is due ({where}): {shown}"
         card = next(self._cards)
         self._pulled += 1
         if self._unreadable_every and self._pulled % self._unreadable_every == 0:

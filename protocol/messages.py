@@ -80,7 +80,7 @@ STATUS_REPORT = Shape(
         ("shoe", "uint"),
         ("round", "uint"),
         ("cards", "uint"),  # drawn from this shoe of cards, burned ones counted
-        ("heap_used", "uint"),  # bytes
+        ("heap_used", "uint"),  # bytes, as the last collection left it
         ("heap_free", "uint"),
         ("queue_events", "uint"),  # events held that no host has acknowledged
         ("frames_dropped", "uint"),

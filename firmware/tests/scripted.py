@@ -6,6 +6,7 @@ from firmware.boards.simflash import SimFlash
 from firmware.cursor import Cursor
 from firmware.shoe import Shoe
 from firmware.store import Store
+from firmware.tests import fake_gc  # noqa: F401  # CPython lacks a part of it
 from firmware.tests.fake_flash import FIRST_KEY, RING, new_chip
 from firmware.tests.held import each_record
 from firmware.tests.naive_chain import NaiveChain

@@ -1,6 +1,7 @@
 """The whole shoe on a board made of lists: while a card passes, and what its head tells it."""
 
 from firmware import buffers, inputs, panel  # buffers first, as main.py does
+from firmware import shoe as shoe_module
 from firmware.cursor import Cursor
 from firmware.health import LEAST_PERMILLE
 from firmware.journal import RESERVE_SECTORS
@@ -16,6 +17,7 @@ from firmware.tests.scripted import (
     REVEAL,
     VOID,
     Board,
+    Over,
     card_samples,
     each_recorded,
     kinds_of,
@@ -44,6 +46,38 @@ def test_the_lock_shuts_behind_the_last_mark_and_nothing_is_recorded_before_the_
         board.play(shoe, tail, rest)
         assert board.seen == ["samples", "shut", "samples", "samples"]
         assert kinds_of(shoe)[-2:] == ["result", "lock"]
+
+
+class _Turns:
+    """In asyncio's place: the turns of others are told in `heard`, between what the link took."""
+
+    def __init__(self, heard) -> None:
+        self.heard = heard
+
+    async def sleep_ms(self, ms):
+        self.heard.append("others")
+
+
+def test_what_a_host_sends_in_one_piece_is_taken_a_frame_a_turn():
+    with Folder() as folder:
+        board, shoe = started(folder)
+        heard = []
+        pieces = [b"\x03ab\0\x02c\0\0\0\x02", b"d\0"]
+
+        async def read_link():
+            if not pieces:
+                raise Over
+            return pieces.pop(0)
+
+        board.read_link = read_link
+        shoe.link.feed = lambda data, now_ms: heard.append(data)
+        real, shoe_module.asyncio = shoe_module.asyncio, _Turns(heard)
+        try:
+            raised(Over, shoe._listen().send, None)
+        finally:
+            shoe_module.asyncio = real
+        frames = [b"\x03ab\0", b"\x02c\0", b"\0\0", b"\x02", b"d\0"]
+        assert heard[::2] == frames and heard[1::2] == ["others"] * len(frames)
 
 
 def test_the_lock_stays_open_where_the_next_card_is_due():
