@@ -6,6 +6,8 @@ from hil_tests.capabilities import Target
 from hil_tests.logbook import Logbook
 
 NOISE = 0.05
+NOISE_ON_A_PICO = 0.005
+"""With 0.05 one frame in 150 comes through, and a Pico sends 150 in a second."""
 ROUNDS_ON_A_NOISY_LINE = 6
 
 
@@ -41,11 +43,12 @@ def test_a_cable_pulled_in_every_state_of_a_round_loses_and_doubles_nothing(
         book.check(target.shoe.unit, dealing.hands)
 
 
-def test_a_line_that_spoils_5_percent_of_all_bytes_loses_and_doubles_nothing(
+def test_a_line_that_spoils_many_bytes_loses_and_doubles_nothing(
     target: Target, tmp_path: Path, seed: int
 ) -> None:
+    noise = NOISE_ON_A_PICO if target.clock.emulated else NOISE
     with (
-        Cable(target.shoe.port, tmp_path, noise=NOISE, seed=seed) as cable,
+        Cable(target.shoe.port, tmp_path, noise=noise, seed=seed) as cable,
         Logbook(tmp_path, [cable.port], target.clock) as book,
     ):
         dealing = dealer.Dealer(target.bench, dealer.shuffled(seed))
