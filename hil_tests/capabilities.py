@@ -44,6 +44,10 @@ class Clock(Protocol):
     def pass_ms(self, ms: float) -> None:
         """Let so much time pass."""
 
+    def slept_us(self) -> int:
+        """Microseconds since the last start in which the shoe's processor had nothing to do.
+        Unable where nobody can tell."""
+
 
 class Bench(Protocol):
     """Hands and eyes. Each hand movement returns once the shoe has acted on it."""
@@ -119,6 +123,10 @@ class Power(Protocol):
     def off_in_flash(self, operation: int, share: float) -> None:
         """Let the power go in the `operation`-th operation on the journal's chip from now on
         (0: the next one), when so much of it (0 to 1) is done. Then the shoe is without power."""
+
+    def written_us(self) -> int:
+        """When the last operation of the journal's chip ended, or will, by the target's clock.
+        Unable where nobody can tell."""
 
 
 class Target(Protocol):

@@ -16,6 +16,7 @@ from sabot.store import Filter, Store
 _TIMEOUT_S = 60.0
 _POLL_MS = 20.0
 _RECEIVE_S = 1.0
+_MOST_SILENT = 20
 
 
 class Logbook:
@@ -96,10 +97,21 @@ def findings(store: Store, folder: Path) -> list[Finding]:
 def received(client: Client) -> list[Record]:
     """Every event that a shoe holds for a host that has begun; each is acknowledged."""
     records: list[Record] = []
+    silent = 0
     while not records or records[-1].event.number < client.welcome["last_held"]:
-        records += client.receive(_RECEIVE_S).records
-        client.acknowledge()
+        new = client.receive(_RECEIVE_S).records
+        silent = 0 if new else silent + 1
+        assert silent < _MOST_SILENT, "the shoe does not send what it holds"
+        if new:
+            records += new
+            client.acknowledge()
     return records
+
+
+def boot_of(target: Target) -> int:
+    """How often the shoe has started: a new one on a simulator once, a real one more often."""
+    with attached(target.shoe) as client:
+        return int(client.welcome["boot"])
 
 
 def taken(target: Target) -> list[Record]:

@@ -179,6 +179,13 @@ def progress(request: pytest.FixtureRequest) -> Callable[[str], None]:
 # What becomes of a test
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # A limit that is meant for a simulator would end them while all is well.
+    if config.stash[_CHOICE].name != "sim" and config.pluginmanager.hasplugin("timeout"):
+        for item in items:
+            item.add_marker(pytest.mark.timeout(0))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     broken = why_broken(item.config)
     if broken is not None:

@@ -36,11 +36,14 @@ cdef class Runner:
     cdef public object rp2040
     cdef public object clock
     cdef public bint stopped
+    cdef public double slept_ns
+    """How long the processor has slept."""
 
     def __init__(self, rp2040, clock):
         self.rp2040 = rp2040
         self.clock = clock
         self.stopped = False
+        self.slept_ns = 0
 
     def run(self):
         """Go on until somebody sets `stopped`; an alarm must be set that does."""
@@ -70,7 +73,9 @@ cdef class Runner:
                 alarm = clock._next_alarm
                 if alarm is None:
                     raise RuntimeError("it would sleep for ever")
-                clock.tick(alarm.nanos - clock._nanos_counter)
+                now_ns = clock._nanos_counter
+                clock.tick(alarm.nanos - now_ns)
+                self.slept_ns += clock._nanos_counter - now_ns
                 continue
             if core.interrupts_updated and core.check_for_interrupts():
                 core.waiting = False

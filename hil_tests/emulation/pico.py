@@ -138,6 +138,13 @@ class EmulatedPico:
         """Emulated time since it was made; it goes on without power."""
         return self._now_ns() // _US
 
+    @property
+    def slept_us(self) -> int | None:
+        """Emulated time since the power last went on in which the processor slept; None where
+        nobody counts it."""
+        slept_ns = getattr(self._runner, "slept_ns", None)
+        return None if slept_ns is None else int(slept_ns) // _US
+
     def power_on(self) -> None:
         """Power on: the chip is at its first instruction."""
         if self.powered:

@@ -52,6 +52,7 @@ _START_S = 20.0
 _USB_S = 10.0
 
 _SHAPES = {shape.number: shape for shape in rig.FROM_RIG}
+_CHIP_UNSEEN = "the bench board does not see the journal chip's operations; use the emulator"
 _FATAL = ("changes_lost", "display_lost", "underrun")
 
 
@@ -383,6 +384,10 @@ class BoardClock:
         """Let so much time pass."""
         time.sleep(ms / 1000)
 
+    def slept_us(self) -> int:
+        """Raises Unable."""
+        raise Unable("the bench board does not see whether the shoe's processor sleeps")
+
     def _board_us(self) -> int:
         return round(time.monotonic() * 1e6) + self._ahead_us
 
@@ -606,7 +611,11 @@ class BoardPower:
 
     def off_in_flash(self, operation: int, share: float) -> None:
         """Raises Unable."""
-        raise Unable("the bench board does not see the journal chip's operations; use the emulator")
+        raise Unable(_CHIP_UNSEEN)
+
+    def written_us(self) -> int:
+        """Raises Unable."""
+        raise Unable(_CHIP_UNSEEN)
 
     def _switch(self, on: bool) -> None:
         self._eyes.wants_supply = None

@@ -15,7 +15,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from hil_tests.capabilities import Seen
+from hil_tests.capabilities import Seen, Unable
 from hil_tests.emulation import filesystem, package
 from hil_tests.emulation.norchip import TYPICAL, Times
 from hil_tests.emulation.pico import EmulatedPico
@@ -113,6 +113,13 @@ class EmulatedClock:
     def pass_ms(self, ms: float) -> None:
         """Let so much time pass."""
         self._pico.run_us(ms * _MS)
+
+    def slept_us(self) -> int:
+        """Microseconds since the last start in which the processor slept. Raises Unable."""
+        slept_us = self._pico.slept_us
+        if slept_us is None:
+            raise Unable("the emulator's own loop does not count sleep: Cython is not installed")
+        return slept_us
 
 
 class EmulatedBench(Hands):
@@ -384,6 +391,10 @@ class EmulatedPower:
     def off_in_flash(self, operation: int, share: float) -> None:
         """Let the power go in an operation of the journal's chip from now on."""
         self._pico.cut_power_in(operation, share)
+
+    def written_us(self) -> int:
+        """When the last operation of the journal's chip ended, or will."""
+        return self._pico.journal.changed_ns // _MS
 
 
 def _after_first_start(image: Image, files: Mapping[str, bytes]) -> tuple[bytes, bytes]:

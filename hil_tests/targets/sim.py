@@ -53,6 +53,9 @@ class RealClock:
     def pass_ms(self, ms: float) -> None:
         time.sleep(ms / 1000)
 
+    def slept_us(self) -> int:
+        raise Unable("nobody counts how long this shoe's processor sleeps")
+
 
 class _Shoe:
     def __init__(self, simulated: SimulatedShoe, clock: RealClock, witness: Witness) -> None:
@@ -140,3 +143,6 @@ class _Power:
             "the simulator's power cannot be cut in a chosen flash operation; "
             "`make powercut` does that, in all of them"
         )
+
+    def written_us(self) -> int:
+        raise Unable("nobody sees when the simulator writes to its flash")

@@ -7,7 +7,6 @@ import pytest
 
 from hil_tests import dealer
 from hil_tests.capabilities import Bench, Target
-from hil_tests.dealer import press_until
 from hil_tests.logbook import check_taken
 from protocol import words
 from sabot.sim import waveform
@@ -36,34 +35,9 @@ class _Clumsy(dealer.Dealer):
         self._bench.play(self._spoilt)
         shown = self._bench.settle()
         assert (shown.title, shown.lock_released, shown.lamps) == ("STOP", False, {"error"}), shown
-        if _settle(self._bench, card):
+        if dealer.settle(self._bench, card):
             self._bench.pull(card)
         return card
-
-
-def _settle(bench: Bench, card: str) -> bool:
-    """The supervisor enters the card that came out; whether it was another, and is to be drawn."""
-    again = False
-    bench.switch("key_on", True)
-    for _ in range(2):
-        why = bench.outputs.display[1]
-        if why == "FOREIGN SET":
-            press_until(bench, "next", "DRAW AGAIN")
-            again = True
-        elif why.endswith("2ND"):  # there was no second card
-            for _ in range(20):
-                if bench.outputs.display[4] in ("DRAW AGAIN", "NOT COUNTED"):
-                    break
-                bench.press("next")
-        else:
-            press_until(bench, "next", f"CARD {card[0]}")
-            press_until(bench, "burn", f"CARD {card}")
-        shown = bench.press("reveal")
-        if not shown.title.startswith("STOP"):
-            break
-    shown = bench.switch("key_on", False)
-    assert "error" not in shown.lamps, shown
-    return again
 
 
 @pytest.mark.parametrize("place", PLACES)

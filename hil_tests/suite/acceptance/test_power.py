@@ -8,7 +8,7 @@ import pytest
 from hil_tests import dealer
 from hil_tests.capabilities import Bench, Target, attached
 from hil_tests.dealer import enter, load_cards, press_until, turn_key
-from hil_tests.logbook import Logbook, check_taken, received, taken
+from hil_tests.logbook import Logbook, boot_of, check_taken, received, taken
 from protocol import messages
 from sabot.client import Client
 from sabot.games import catalogue
@@ -48,8 +48,9 @@ def test_a_shoe_whose_power_goes_again_and_again_is_dealt_and_logged_as_if_it_ha
     chance = random.Random(seed)
     document = catalogue.document(game)
     with attached(target.shoe) as client:
+        starts = client.welcome["boot"]
         client.load_game(document)
-    starts = 1
+    begun = starts
 
     def between_steps(where: str) -> None:
         nonlocal starts
@@ -67,13 +68,14 @@ def test_a_shoe_whose_power_goes_again_and_again_is_dealt_and_logged_as_if_it_ha
         _wait_for(book, target, "checkpoint", 1)
         boots = [row.event().boot for row in book.store.rows(Filter(unit=target.shoe.unit))]
         assert boots == sorted(boots) and set(boots) == set(range(1, starts + 1))
-        assert starts > 1
+        assert starts > begun
         book.check(target.shoe.unit, dealing.hands)
 
 
 def test_a_shoe_switched_off_right_after_its_cards_leaves_no_gap(
     target: Target, tmp_path: Path, seed: int
 ) -> None:
+    starts = boot_of(target)
     with Logbook(tmp_path, [target.shoe.port], target.clock) as book:
         hands = []
         for n in range(2):
@@ -82,7 +84,7 @@ def test_a_shoe_switched_off_right_after_its_cards_leaves_no_gap(
             hands += dealing.hands
             shown = target.bench.outputs
             assert _seen(_power_cut(target)) == _seen(shown)
-        _wait_for(book, target, "boot", 3)
+        _wait_for(book, target, "boot", starts + 2)
         book.check(target.shoe.unit, hands)
 
 
@@ -96,6 +98,7 @@ def test_killed_within_a_round_it_stands_in_the_same_round_with_the_same_cards_a
     target: Target, tmp_path: Path, cards: int
 ) -> None:
     dealt = ["2C", "3D", "2H", "KS", "9C", "9H"]
+    starts = boot_of(target)
     before = load_cards(target.bench, *_BURNED, *dealt[:cards])
     assert before.lock_released
     shown = _power_cut(target)
@@ -108,7 +111,7 @@ def test_killed_within_a_round_it_stands_in_the_same_round_with_the_same_cards_a
     (ended,) = check_taken(target, tmp_path)
     assert (ended.player, ended.banker) == (["2C", "2H", "9C"], ["3D", "KS", "9H"])
     kinds = [record.event.kind for record in taken(target)]
-    assert kinds.count("boot") == 3 and kinds.count("shoe_loaded") == 1
+    assert kinds.count("boot") == starts + 2 and kinds.count("shoe_loaded") == 1
 
 
 def _open_the_lid(bench: Bench) -> None:
@@ -157,13 +160,14 @@ def test_an_error_that_was_showing_still_shows(target: Target, error: str) -> No
 
 
 def test_nobody_is_answered_before_the_shoe_has_come_up(target: Target) -> None:
+    starts = boot_of(target)
     load_cards(target.bench, *_BURNED, "4C")
     target.power.off()
     told: list[tuple[str, int]] = []
 
     def attach(port: Port) -> None:
         client = Client(port, _ATTACH_TIMEOUT_S)
-        assert client.welcome["boot"] == 2
+        assert client.welcome["boot"] == starts + 1
         client.begin(1)
         told.extend((record.event.kind, record.event.boot) for record in received(client))
 
@@ -176,7 +180,7 @@ def test_nobody_is_answered_before_the_shoe_has_come_up(target: Target) -> None:
         deadline_us = target.clock.now_us() + _ATTACH_TIMEOUT_S * 1_000_000
         while attaching.is_alive() and target.clock.now_us() < deadline_us:
             target.clock.pass_ms(_POLL_MS)
-    assert ("boot", 2) in told, "its answer does not know of its own start"
+    assert ("boot", starts + 1) in told, "its answer does not know of its own start"
 
 
 # ---- a card was passing
@@ -187,6 +191,7 @@ def test_a_card_that_was_passing_is_for_the_supervisor_to_decide(
     target: Target, tmp_path: Path, came_mm: float
 ) -> None:
     bench = target.bench
+    starts = boot_of(target)
     before = load_cards(bench, *_BURNED, "4C")
     bench.pull_part("7D", came_mm)
     shown = _power_cut(target)
@@ -207,7 +212,7 @@ def test_a_card_that_was_passing_is_for_the_supervisor_to_decide(
     (ended,) = check_taken(target, tmp_path)
     assert (ended.player, ended.banker) == (["4C", "4H"], ["7D", "2S"])
     unread = [record.event for record in taken(target) if record.event.kind == "unreadable"]
-    assert [(event.boot, event.fields["fault"]) for event in unread] == [(2, "power_lost")]
+    assert [(event.boot, event.fields["fault"]) for event in unread] == [(starts + 1, "power_lost")]
 
 
 def test_a_card_that_had_hardly_begun_to_pass_is_just_pulled_again(target: Target) -> None:
