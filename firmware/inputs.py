@@ -18,43 +18,46 @@ def switched(switch: int, on: bool) -> int:
 
 
 class Debouncer:
-    """Turns levels, looked at in even steps, into changes that have held for `steps` looks.
+    """Turns levels, looked at now and then, into changes that have held for `settle_ms`, seen in
+    two looks at least.
 
     Levels come as one integer: bit n is button n held down, the switches behind the buttons.
     Releasing a button is no change. Holds no more than one change of each input. `settled` are
     the levels to begin with.
     """
 
-    def __init__(self, steps: int, settled: int = 0) -> None:
-        self._steps = steps
+    def __init__(self, settle_ms: int, settled: int = 0) -> None:
+        self._settle_ms = settle_ms
         self._settled = settled
-        self._counts = bytearray(BUTTON_COUNT + SWITCH_COUNT)
+        self._held_ms = bytearray(BUTTON_COUNT + SWITCH_COUNT)  # and 1: 0 is not seen yet
         self._pending = 0
         self._settling = False
 
-    def look(self, levels: int) -> None:
-        """Take the levels of now."""
+    def look(self, levels: int, passed_ms: int) -> None:
+        """Take the levels of now, so long after the look before."""
         if levels == self._settled and not self._settling:
             return
         self._settling = False
-        for i in range(len(self._counts)):
+        held_ms = self._held_ms
+        passed_ms = min(passed_ms, self._settle_ms)
+        for i in range(len(held_ms)):
             bit = 1 << i
             if (levels ^ self._settled) & bit:
                 self._settling = True
-                self._counts[i] += 1
-                if self._counts[i] >= self._steps:
-                    self._counts[i] = 0
+                held_ms[i] += passed_ms if held_ms[i] else 1
+                if held_ms[i] > self._settle_ms:
+                    held_ms[i] = 0
                     self._settled ^= bit
                     if i >= BUTTON_COUNT or levels & bit:
                         self._pending |= bit
             else:
-                self._counts[i] = 0
+                held_ms[i] = 0
 
     def take(self) -> int:
         """A change that has settled, NONE where there is none."""
         if not self._pending:
             return NONE
-        for i in range(len(self._counts)):
+        for i in range(len(self._held_ms)):
             bit = 1 << i
             if self._pending & bit:
                 self._pending ^= bit

@@ -58,7 +58,7 @@ _PIN_OF = {part: (gpio, level) for gpio, part, level in PINS}
 
 _LOOK_MS = 5
 _LINE_MS = 3  # of the display
-_SETTLED_LOOKS = 4  # contacts bounce for less than 20 ms
+_SETTLED_MS = 15  # what bounces does so within less, or is seen in both states
 _HALT_STEP_MS = 50
 _PULLED_UP_US = 500  # from reset on the chip pulls its pins low; a cable takes a while to follow
 
@@ -124,7 +124,7 @@ class Board:
         self._reads = tuple(reversed(reads))
         time.sleep_us(_PULLED_UP_US)
         self._stood = self._levels() >> inputs.BUTTON_COUNT << inputs.BUTTON_COUNT
-        self._debouncer = inputs.Debouncer(_SETTLED_LOOKS, self._stood)
+        self._debouncer = inputs.Debouncer(_SETTLED_MS, self._stood)
         self._looked_ms = self._ticks_ms
         self._change = inputs.NONE
 
@@ -169,9 +169,10 @@ class Board:
 
     def _step(self, within_ms: int) -> None:
         now = time.ticks_ms()
-        if time.ticks_diff(now, self._looked_ms) >= _LOOK_MS:
+        passed_ms = time.ticks_diff(now, self._looked_ms)
+        if passed_ms >= _LOOK_MS:
             self._looked_ms = now
-            self._debouncer.look(self._levels())
+            self._debouncer.look(self._levels(), passed_ms)
             if self._change == inputs.NONE:
                 self._change = self._debouncer.take()
         if self._buzzing and time.ticks_diff(now, self._quiet_ms) >= 0:
