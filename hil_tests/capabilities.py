@@ -120,6 +120,10 @@ class Power(Protocol):
     def off(self) -> None:
         """Power off, at once, wherever the shoe is."""
 
+    def brown_out(self, us: int) -> None:
+        """Let the supply fail for so long, which the journal's chip may bridge; returns when it is
+        back, whatever the shoe does."""
+
     def off_in_flash(self, operation: int, share: float) -> None:
         """Let the power go in the `operation`-th operation on the journal's chip from now on
         (0: the next one), when so much of it (0 to 1) is done. Then the shoe is without power."""

@@ -191,10 +191,21 @@ class EmulatedPico:
 
     def power_off(self) -> None:
         """Power off, now. Both flash chips keep what they hold."""
-        if not self.powered:
-            return
+        if self.powered:
+            self.journal.power_off()
+            self._stop_all()
+
+    def brown_out(self, us: int) -> None:
+        """The supply is for so long below what the processor needs, and not below what the
+        journal's chip does: that goes on with what it was told. Then the processor is at its first
+        instruction."""
+        if self.powered:
+            self._stop_all()
+            self._base_ns += us * _US
+            self.power_on()
+
+    def _stop_all(self) -> None:
         self.flash[:] = self._mcu.flash[:FLASH_BYTES]
-        self.journal.power_off()
         self._base_ns = self._now_ns()
         self._mcu.simulator = None  # a circle less for the collector: the chip has 16 MB
         self._mcu = self._clock = self._usb = None

@@ -390,6 +390,10 @@ class EmulatedPower:
         """Power off, at once."""
         self._pico.power_off()
 
+    def brown_out(self, us: int) -> None:
+        """The processor has no power for so long; the journal's chip goes on with what it does."""
+        self._pico.brown_out(us)
+
     def off_in_flash(self, operation: int, share: float) -> None:
         """Let the power go in an operation of the journal's chip from now on."""
         self._pico.cut_power_in(operation, share)

@@ -138,6 +138,9 @@ class _Power:
     def off(self) -> None:
         self._shoe.power_off()
 
+    def brown_out(self, us: int) -> None:
+        raise Unable("a simulator's power is cut for longer")
+
     def off_in_flash(self, operation: int, share: float) -> None:
         raise Unable(
             "the simulator's power cannot be cut in a chosen flash operation; "

@@ -9,12 +9,13 @@ from hil_tests import dealer
 from hil_tests.capabilities import Bench, Target, attached
 from hil_tests.dealer import enter, load_cards, press_until, turn_key
 from hil_tests.logbook import Logbook, boot_of, check_taken, received, taken
-from protocol import messages
+from protocol import cards, messages
 from sabot.client import Client
 from sabot.games import catalogue
 from sabot.ports import Port
 from sabot.session import Record
 from sabot.sim.bench import Outputs
+from sabot.sim.waveform import pass_samples
 from sabot.store import Filter
 
 _SHORT = 370  # cards behind the cut card: seven rounds or so
@@ -26,6 +27,7 @@ _LINK_LINES = ("HOST", "NO HOST", "LOG BEHIND")
 _MANY_EVENTS = 1000  # more than the journal is searched for a state
 _ATTACH_TIMEOUT_S = 30.0
 _QUIET_S = 0.5
+_DIP_US = 500
 _POLL_MS = 20.0
 
 
@@ -169,7 +171,9 @@ def test_nobody_is_answered_before_the_shoe_has_come_up(target: Target) -> None:
         client = Client(port, _ATTACH_TIMEOUT_S)
         assert client.welcome["boot"] == starts + 1
         client.begin(1)
-        told.extend((record.event.kind, record.event.boot) for record in received(client))
+        told.extend(
+            (record.event.kind, record.event.boot) for record in received(client, target.clock)
+        )
 
     with Port(target.shoe.port) as port:
         attaching = threading.Thread(target=attach, args=(port,), daemon=True)
@@ -181,6 +185,31 @@ def test_nobody_is_answered_before_the_shoe_has_come_up(target: Target) -> None:
         while attaching.is_alive() and target.clock.now_us() < deadline_us:
             target.clock.pass_ms(_POLL_MS)
     assert ("boot", starts + 1) in told, "its answer does not know of its own start"
+
+
+def _browned_out(target: Target) -> Outputs:
+    target.power.brown_out(_DIP_US)
+    target.power.on()  # comes back once the shoe is up
+    return target.bench.outputs
+
+
+def test_a_brown_out_while_flash_is_written_leaves_the_round_as_it_was(
+    target: Target, tmp_path: Path
+) -> None:
+    bench = target.bench
+    load_cards(bench, *_BURNED, "4C")
+    bench.play(pass_samples(cards.number_of("7D"), 0))  # what it leaves is being written now
+    shown = _browned_out(target)
+    if shown.title == "STOP":  # the power went before the card was on flash
+        assert "POWER LOST" in shown.display
+        enter(bench, "7D")
+        shown = bench.outputs
+    assert shown.lock_released and shown.display[3].split() == ["B", "7D", "7"], shown
+    assert _seen(_browned_out(target)) == _seen(shown)
+    for card in ("4H", "2S"):
+        bench.pull(card)
+    (ended,) = check_taken(target, tmp_path)
+    assert (ended.player, ended.banker) == (["4C", "4H"], ["7D", "2S"])
 
 
 # ---- a card was passing
