@@ -399,7 +399,7 @@ def test_a_rig_that_vanishes_in_mid_test_ends_the_command_with_one_line_and_a_re
 def test_ctrl_c_leaves_a_real_shoe_without_power_and_its_lock_shut(
     fake: FakeRig, tmp_path: Path
 ) -> None:
-    with running(tmp_path, *_command(fake, "-k", "answered")) as command:
+    with running(tmp_path, *_command(fake, "-k", "answers")) as command:
         _wait(lambda: fake.board.supply, "power at the shoe")
         assert command.end() == 130
         assert not fake.board.supply

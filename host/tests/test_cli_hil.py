@@ -21,7 +21,7 @@ from tests.commands import TIMEOUT_S, error_line_here, run, running
 def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `report`, of a smoke test that passed."""
     folder = tmp_path_factory.mktemp("hil")
-    run(folder, "hil", "-k", "answered or without_cards", "--report", "report")
+    run(folder, "hil", "-k", "answers or without_cards", "--report", "report")
     return folder
 
 
