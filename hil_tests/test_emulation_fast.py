@@ -71,7 +71,7 @@ def ran(mcu: Any, clock: Any, runner: Any, us: int) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("us", [1, 7, 50, 333, 2000])
 def test_the_loop_leaves_the_chip_as_the_package_s_own_does(fast: Any, us: int):
-    from hil_tests.emulation.pico import StockRunner
+    from hil_tests.emulation.bare import StockRunner
 
     mcu, clock = chip()
     stock = ran(mcu, clock, StockRunner(mcu, clock), us)

@@ -4,6 +4,7 @@ A test that fails with "no longer needed" is good news: take the mend away.
 """
 
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ pytestmark = pytest.mark.skipif(
 
 PIO0, UART0, SPI0, I2C0, PWM = 0x50200000, 0x40034000, 0x4003C000, 0x40044000, 0x40050000
 DMA = 0x50000000
+PIN5_CONTROL = 0x4001402C
+STARTED, STOPPED, FULL = 1 << 10, 1 << 9, 1 << 2  # of an I2C block's interrupts
 RAM = 0x20001000
 MS = 1_000_000  # in ns
 
@@ -81,6 +84,63 @@ def test_a_pio_keeps_step_while_the_processor_sleeps(chip: Chip):
     still(sampled_words(Chip(), 1) != 2, mends.PacedPio)
     mends.PacedPio(chip.mcu)
     assert sampled_words(chip, 1) == 2
+
+
+def driven(chip: Chip) -> list[float]:
+    """When pin 5 changed while the processor slept for 1 ms, in ns: a PIO turns it every 25 us."""
+    changes: list[float] = []
+    drive_pin_5(chip)
+    chip.mcu.gpio[5].add_listener(lambda _new, _old: changes.append(chip.clock.nanos))
+    chip.write(PIO0 + 0x048, 0xE001 | 24 << 8)  # set pins, 1 [24]
+    chip.write(PIO0 + 0x04C, 0xE000 | 24 << 8)  # set pins, 0 [24]
+    chip.write(PIO0 + 0x0C8, 125 << 16)  # the clock's divider: 1 MHz
+    chip.write(PIO0 + 0x0CC, 1 << 12)  # wrap from instruction 1 to 0
+    chip.write(PIO0, 1)
+    chip.sleep(MS)
+    return changes
+
+
+def drive_pin_5(chip: Chip) -> None:
+    """Have it belong to PIO 0, as an output."""
+    chip.write(PIO0 + 0x0DC, 1 << 26 | 5 << 5)  # one pin to set, from pin 5 on
+    chip.write(PIO0 + 0x0D8, 0xE081)  # set pindirs, 1
+    chip.write(PIN5_CONTROL, 6)
+
+
+def test_a_pin_that_a_pio_drives_changes_at_its_time_while_the_processor_sleeps(chip: Chip):
+    still(len(driven(Chip())) < 38, mends.PacedPio)
+    mends.PacedPio(chip.mcu, drives_pins=True)
+    changes = driven(chip)
+    lengths = {round(later - former) for former, later in pairwise(changes)}
+    assert len(changes) in (40, 41) and lengths == {25_000}
+
+
+def test_a_pin_follows_what_the_processor_has_a_pio_set(chip: Chip):
+    def heard(one: Chip) -> int:
+        changes: list[object] = []
+        drive_pin_5(one)
+        one.mcu.gpio[5].add_listener(lambda new, _old: changes.append(new))
+        one.write(PIO0 + 0x0D8, 0xE001)  # set pins, 1
+        return len(changes)
+
+    still(heard(Chip()) == 0, mends.PacedPio)
+    mends.PacedPio(chip.mcu, drives_pins=True)
+    assert heard(chip) == 1 and chip.mcu.gpio[5].output_value
+
+
+def test_a_joined_fifo_has_eight_places_and_is_empty_then(chip: Chip):
+    def places(one: Chip) -> tuple[int, int]:
+        one.write(PIO0 + 0x0D0, 1 << 30)  # both for sending
+        for word in range(9):
+            one.write(PIO0 + 0x010, word)
+        held = one.read(PIO0 + 0x00C) & 15
+        for joined in (0, 1 << 30):
+            one.write(PIO0 + 0x0D0, joined)
+        return held, one.read(PIO0 + 0x00C) & 15
+
+    still(places(Chip()) != (8, 0), mends.PacedPio)
+    mends.PacedPio(chip.mcu)
+    assert places(chip) == (8, 0)
 
 
 def test_a_usb_host_with_nothing_to_send_sends_nothing_and_loses_nothing(chip: Chip):
@@ -250,6 +310,42 @@ def test_a_write_on_i2c_takes_its_time(chip: Chip):
     mends.TimedI2c(chip.mcu.i2c[0], core, chip.clock, begin, heard.append, lambda: None)
     assert stopped(chip, whole_ns) == [False, True]
     assert heard == b"\x55"
+
+
+def be_target(chip: Chip) -> None:
+    """Have I2C 0 be a target at 0x3C that asks for attention as MicroPython's does."""
+    chip.write(I2C0 + 0x6C, 0)
+    chip.write(I2C0 + 0x00, 1 << 9 | 1 << 7 | 2 << 1)
+    chip.write(I2C0 + 0x08, 0x3C)
+    chip.write(I2C0 + 0x30, STARTED | STOPPED | FULL)
+    chip.write(I2C0 + 0x6C, 1)
+
+
+def test_an_i2c_block_is_a_target_that_keeps_all_bytes_and_says_when_a_write_ended(chip: Chip):
+    stock = Chip()
+    be_target(stock)
+    still(stock.read(I2C0 + 0x30) == 0, mends.I2cTarget)
+    target = mends.I2cTarget(chip.mcu.i2c[0])
+    assert not target.answers(0x3C)
+    be_target(chip)
+    assert target.answers(0x3C) and not target.answers(0x3D)
+    target.begin(0x3C)
+    assert chip.read(I2C0 + 0x2C) == STARTED and chip.mcu.core.pending_interrupts & 1 << 23
+    chip.read(I2C0 + 0x64)
+    for octet in range(20):  # four more than there is room for
+        target.octet(octet)
+    target.end()
+    came = []
+    while chip.read(I2C0 + 0x2C) & FULL:
+        assert (chip.read(I2C0 + 0x2C) & STOPPED == 0) == (len(came) < 4)
+        came.append(chip.read(I2C0 + 0x10) & 0xFF)
+    assert came == list(range(20))
+    assert chip.read(I2C0 + 0x2C) == STOPPED
+    chip.read(I2C0 + 0x60)
+    target.begin(0x3D)
+    target.end()
+    chip.read(I2C0 + 0x64)
+    assert chip.read(I2C0 + 0x2C) == 0 and not chip.mcu.core.pending_interrupts & 1 << 23
 
 
 def test_the_package_comes_slow():

@@ -1,6 +1,5 @@
 """The emulated Pico, with MicroPython on it. Without an image of MicroPython these are skipped."""
 
-import os
 import threading
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -11,7 +10,7 @@ import pytest
 from hil_tests.capabilities import attached
 from hil_tests.emulation import filesystem, package
 from hil_tests.emulation.pico import EmulatedPico, pins
-from hil_tests.emulation.uf2 import ENVIRONMENT, HOW_TO_GET_IT, Image, find_image, read_image
+from hil_tests.emulation.uf2 import Image
 from hil_tests.targets.emulator import EmulatorTarget
 from hil_tests.witness import Witness
 from protocol import cards
@@ -51,21 +50,6 @@ with open("/note", "wb") as file:
 print("wrote", time.ticks_diff(time.ticks_us(), began))
 lock(0)
 """
-
-
-@pytest.fixture(scope="session")
-def image_file(request: pytest.FixtureRequest) -> Path:
-    """Where MicroPython's image is; a test that asks is skipped where nobody has named it."""
-    given = request.config.getoption("--uf2", default=None)
-    if given is None and ENVIRONMENT not in os.environ:
-        pytest.skip(f"no image of MicroPython: {HOW_TO_GET_IT}")
-    return find_image(Path(given) if given else None)
-
-
-@pytest.fixture(scope="session")
-def image(image_file: Path) -> Image:
-    """MicroPython's image."""
-    return read_image(image_file)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What is on the Pico's own file system: the firmware, compiled, and the documents of a unit."""
+"""What is on a Pico's own file system: the firmware, compiled, and the documents of a unit."""
 
 import hashlib
 import subprocess
@@ -28,8 +28,11 @@ SIZE = BLOCK * BLOCKS
 _PAGE = 256
 _DISK_VERSION = 0x00020000
 _FOLDERS = ("firmware", "protocol")
-_LEFT_OUT = ("tests", "bench", "__pycache__")
+_LEFT_OUT = ("tests", "__pycache__")
 _STARTER = b"from firmware.main import main\n\nmain()\n"
+_BENCH = "firmware/bench/"
+_FOR_BENCH = (_BENCH, "firmware/__init__.py", "protocol/")
+_BENCH_STARTER = b"from firmware.bench.main import main\n\nmain()\n"
 _COMPILE_TIMEOUT_S = 60.0
 
 
@@ -73,17 +76,30 @@ def shoe_files(documents: Mapping[str, object]) -> dict[str, bytes]:
     return files
 
 
-def compiled_firmware() -> dict[str, bytes]:
-    """Every module of firmware/ and protocol/ as bytecode, by its path on the Pico.
+def bench_files() -> dict[str, bytes]:
+    """The files of a bench board: its firmware, and what starts it; those of hil_tests/wiring."""
+    files = _bytecode({p: source for p, source in _sources().items() if p.startswith(_FOR_BENCH)})
+    files["main.py"] = _BENCH_STARTER
+    return files
 
-    Kept between runs under a name that depends on all of the sources.
-    """
-    sources = {
+
+def compiled_firmware() -> dict[str, bytes]:
+    """Every module of firmware/ and protocol/ as bytecode, by its path on the Pico; not those of
+    the bench board."""
+    return _bytecode({p: source for p, source in _sources().items() if not p.startswith(_BENCH)})
+
+
+def _sources() -> dict[str, bytes]:
+    return {
         str(path.relative_to(ROOT)): path.read_bytes()
         for folder in _FOLDERS
         for path in sorted((ROOT / folder).rglob("*.py"))
         if not set(path.relative_to(ROOT).parts) & set(_LEFT_OUT)
     }
+
+
+def _bytecode(sources: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Kept between runs under a name that depends on all of the sources."""
     digest = hashlib.sha256()
     for path, source in sources.items():
         digest.update(f"{path} {len(source)}\n".encode() + source)

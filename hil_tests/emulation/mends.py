@@ -25,26 +25,35 @@ class PacedPio:
     alarm while the processor sleeps: what was due between is left out, so that a capture has
     holes. Woken every 10 us it would be right, and slow. Here an alarm stands at the exact time
     of the next step, whatever the processor does, and the package's own stepping is off: it does
-    not find its PIOs, which costs a third of the time of every instruction. So a pin cannot be
-    driven by a PIO, and PIO 1 stands still; the firmware does not want either.
+    not find its PIOs, which costs a third of the time of every instruction. So PIO 1 stands
+    still, and a pin cannot be driven by a PIO. Where `drives_pins` it can: the package finds PIO 0,
+    as one that is stopped.
+
+    And in the package a pin does not follow what is set by an instruction that the processor
+    gives, and joined FIFOs are no longer than others and keep what is in them.
     """
 
-    def __init__(self, mcu: Any) -> None:
+    _SHIFT_CONTROL, _NEXT_MACHINE = 0x0D0, 0x18  # of machine 0, and from each to the next
+    _JOIN_SEND, _JOIN_RECEIVE = 1 << 30, 1 << 31
+    _PLACES = 4  # of a FIFO: RP2040 data sheet, 3.2
+
+    def __init__(self, mcu: Any, drives_pins: bool = False) -> None:
         self._mcu = mcu
         self._all = mcu.pio
         self._pio = mcu.pio[0]
+        self._found = [self._pio] if drives_pins else []
         self._clock = mcu.clock
         self._alarm = mcu.clock.create_alarm(self._step)
         self._armed_fp = _NEVER
         mcu.peripherals[PIO0] = self
-        mcu.pio = []
+        mcu.pio = self._found
 
     def reset_chip(self, from_watchdog: bool) -> None:
         """Reset the chip, with all its PIOs."""
         self._mcu.pio = self._all
         self._mcu.enter_reset(from_watchdog=from_watchdog)
         self._mcu.leave_reset()
-        self._mcu.pio = []
+        self._mcu.pio = self._found
 
     def read_uint32(self, offset: int) -> int:
         """A read on the bus; it may make room for a state machine that waits."""
@@ -57,7 +66,27 @@ class PacedPio:
         """A write on the bus; `kind` says whether it sets, clears or turns bits round."""
         self._catch_up()
         self._pio.write_uint32_atomic(offset, value, kind)
+        self._pio.stopped = True
+        machine, register = divmod(offset - self._SHIFT_CONTROL, self._NEXT_MACHINE)
+        if register == 0 and 0 <= machine < len(self._pio.machines):
+            self._join(self._pio.machines[machine])
+        if self._found:
+            self._pio.check_changed_pins()
         self._arm()
+
+    def _join(self, machine: Any) -> None:
+        from rp2040py.utils.fifo import FIFO
+
+        send = receive = self._PLACES
+        if machine.shift_ctrl & self._JOIN_SEND:
+            send, receive = 2 * self._PLACES, 0
+        elif machine.shift_ctrl & self._JOIN_RECEIVE:
+            send, receive = 0, 2 * self._PLACES
+        if (machine.tx_fifo.size, machine.rx_fifo.size) != (send, receive):
+            machine.tx_fifo, machine.rx_fifo = FIFO(send), FIFO(receive)
+            dma = self._mcu.dma
+            (dma.set_dreq if send else dma.clear_dreq)(machine.dreq_tx)
+            dma.clear_dreq(machine.dreq_rx)
 
     def _catch_up(self) -> None:
         # The clock is a float: an alarm may come the least bit before its time.
@@ -351,7 +380,7 @@ class TimedI2c:
     it has read the same state twice it sleeps until that may have changed, or an interrupt comes.
 
     `begin` is told the address of a write and says whether somebody is there, `octet` each byte
-    of it, `end` its end.
+    of it once it is through, `end` its end.
     """
 
     _STATE = 0x34  # the register that the processor asks
@@ -387,12 +416,18 @@ class TimedI2c:
         self._after(9, lambda: self._i2c.complete_connect(there))
 
     def _write_byte(self, octet: int) -> None:
-        self._octet(octet)
-        self._after(9, lambda: self._i2c.complete_write(True))
+        def through() -> None:
+            self._octet(octet)
+            self._i2c.complete_write(True)
+
+        self._after(9, through)
 
     def _stop(self) -> None:
-        self._end_write()
-        self._after(1, self._i2c.complete_stop)
+        def through() -> None:
+            self._end_write()
+            self._i2c.complete_stop()
+
+        self._after(1, through)
 
     def _after(self, bits: int, then: Callable[[], None]) -> None:
         cycles = self._i2c.scl_low_period + self._i2c.scl_high_period
@@ -419,3 +454,75 @@ class TimedI2c:
         self._asked = -1
         self._asleep = False
         self._stock_write(offset, value)
+
+
+class I2cTarget:
+    """Makes an I2C block a target. `begin`, `octet` and `end` are what the bus's controller does
+    there, and when.
+
+    The package's block is a controller only, forgets the mask of its interrupts, and takes "there
+    is something to read" back with the first of several bytes that is read. A byte for which there
+    is no room waits, as the bus does by MicroPython's setting.
+    """
+
+    _DATA, _MASK = 0x10, 0x30
+    # Of its control: RP2040 data sheet, 4.3.17.
+    _CONTROLLER, _NO_TARGET, _OWN_ENDS = 1 << 0, 1 << 6, 1 << 7
+    _FULL, _STOPPED, _STARTED = 1 << 2, 1 << 9, 1 << 10  # interrupts
+    _ENDED = -1
+
+    def __init__(self, i2c: Any) -> None:
+        self._i2c = i2c
+        self._waiting: list[int] = []
+        self._addressed = False
+        self._stock_read = i2c.read_uint32
+        self._stock_write = i2c.write_uint32
+        i2c.read_uint32 = self._read
+        i2c.write_uint32 = self._write
+
+    def answers(self, address: int) -> bool:
+        """Whether it is a target now, with this address."""
+        i2c = self._i2c
+        on = i2c.enable & 1 and not i2c.control & (self._CONTROLLER | self._NO_TARGET)
+        return bool(on) and i2c.slave_address == address
+
+    def begin(self, address: int) -> None:
+        """A write to that address begins."""
+        self._addressed = self.answers(address)
+        self._i2c._set_interrupts(self._STARTED)
+
+    def octet(self, octet: int) -> None:
+        """A byte of it."""
+        self._waiting.append(octet)
+        self._go_on()
+
+    def end(self) -> None:
+        """It is over."""
+        if self._addressed or not self._i2c.control & self._OWN_ENDS:
+            self._waiting.append(self._ENDED)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        while self._waiting:
+            if self._waiting[0] == self._ENDED:
+                self._i2c._set_interrupts(self._STOPPED)
+            elif self._i2c._rx_fifo.full:
+                return
+            else:
+                self._i2c._push_rx(self._waiting[0])
+            del self._waiting[0]
+
+    def _read(self, offset: int) -> int:
+        value: int = self._stock_read(offset)
+        if offset == self._DATA:
+            self._go_on()
+            if self._i2c._rx_fifo.item_count > self._i2c.rx_threshold:
+                self._i2c._set_interrupts(self._FULL)
+        return value
+
+    def _write(self, offset: int, value: int) -> None:
+        if offset == self._MASK:
+            self._i2c.int_enable = value & 0x1FFF
+            self._i2c.check_interrupts()
+        else:
+            self._stock_write(offset, value)
