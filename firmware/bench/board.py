@@ -105,6 +105,11 @@ class Line:
             size += 1
         return bytes(memoryview(self._received)[:size]) if size else b""
 
+    def wait(self, ms: int) -> None:
+        """Wait until something is there, so long at most."""
+        for _ in self._readable.ipoll(ms):
+            return
+
     def write(self, data: "memoryview | bytearray", begin: int, end: int) -> int:
         """Send from `begin` to `end`; the index behind what there was room for. One byte at a
         time: "ready" means room for one, and with less room MicroPython waits for the host."""

@@ -14,6 +14,10 @@ from firmware.bench.board import Board, Line
 _CTRL_C = 3
 _ASKS_FOR_PROMPT = b"\r\x03"
 
+_REST_MS = 5
+"""A board with nothing to do waits for its host, but no longer: a press may last so much more than
+it was told to. Whatever else comes by itself can wait ten times as long."""
+
 
 def serve(bench, line) -> None:
     """Answer the host until somebody asks for the prompt."""
@@ -29,6 +33,8 @@ def serve(bench, line) -> None:
         if sent == ready:
             sent, ready = 0, bench.fill()
         sent = line.write(out, sent, ready)
+        if sent == ready and not data:
+            line.wait(_REST_MS)
 
 
 def main() -> None:

@@ -253,3 +253,42 @@ def test_main_gives_the_prompt_to_whoever_asks_and_not_to_an_attached_host() -> 
     fake_bench.main.main()
     assert world.kbd_intr == [-1, 3]
     assert world.outputs[_POWER] == 0
+
+
+class _Turns:
+    """Line and bench of a board in one, and what was done: the line takes two bytes a turn."""
+
+    def __init__(self, *came: bytes) -> None:
+        self.attached = False
+        self.out = bytearray(b"four")
+        self.done: "list[str]" = []
+        self._came = list(came)
+        self._to_send = len(self.out)
+
+    def read(self) -> bytes:
+        return self._came.pop(0)
+
+    def wait(self, ms: int) -> None:
+        assert 0 < ms <= 10, "a press would be much too long"
+        self.done.append("rested")
+
+    def write(self, data, begin: int, end: int) -> int:
+        sent = min(end, begin + 2)
+        self.done.append(bytes(data[begin:sent]).decode())
+        return sent
+
+    def feed(self, data: bytes) -> None:
+        self.done.append("fed")
+
+    def step(self) -> None:
+        pass
+
+    def fill(self) -> int:
+        size, self._to_send = self._to_send, 0
+        return size
+
+
+def test_a_board_rests_only_where_nothing_has_come_and_all_is_sent() -> None:
+    turns = _Turns(b"", b"", b"heard", b"", b"\r\x03")
+    fake_bench.main.serve(turns, turns)
+    assert turns.done == ["fo", "ur", "rested", "fed", "", "", "rested"]
