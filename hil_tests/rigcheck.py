@@ -5,13 +5,11 @@ to senses, which are then compared with each other, and has nothing that could b
 """
 
 import random
-import threading
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from hil_tests.capabilities import BrokenRig
-from hil_tests.targets.board import BenchBoard
+from hil_tests.targets.board import BenchBoard, Edge, RealEdge
 from protocol import rig, words
 
 PLUG = {
@@ -40,6 +38,7 @@ _OPEN = sum(1 << rig.SENSES.index(sense) for sense in ("lamp_ready", "lamp_error
 _SUPPLY = 1 << rig.SENSES.index("supply")
 _CLOSES_WHEN_ON = {"lid_open": False}  # of the switches; all others do
 _HELD_US = 100_000
+_RELEASED_S = 0.01
 _WAIT_S = 3.0
 _STEPS = 400
 _SHORTEST_US, _LONGEST_US = 200, 3000
@@ -140,12 +139,12 @@ def table(figures: list[Figure]) -> str:
     )
 
 
-def check_bench(bench: str, say: Callable[[str], None] = print) -> bool:
+def check_bench(bench: str, say: Callable[[str], None] = print, edge: Edge | None = None) -> bool:
     """Check the bench board of that USB serial number, its check plug on; whether all is well.
 
     Raises BrokenRig where it is not there or stops answering.
     """
-    check = _Check(bench)
+    check = _Check(bench, edge or RealEdge())
     try:
         figures = check.run()
     finally:
@@ -155,12 +154,13 @@ def check_bench(bench: str, say: Callable[[str], None] = print) -> bool:
 
 
 class _Check:
-    def __init__(self, bench: str) -> None:
-        self._changed = threading.Condition()
+    def __init__(self, bench: str, edge: Edge) -> None:
+        self._edge = edge
+        self._changed = edge.condition()
         self._levels = 0
         self._seen: list[tuple[int, int]] = []
         self._supply: dict[int, int] = {}
-        self.board = BenchBoard(bench, self._change)
+        self.board = BenchBoard(bench, self._change, edge=edge)
 
     def run(self) -> list[Figure]:
         """All of it. The supply first: without it nothing is played."""
@@ -211,7 +211,7 @@ class _Check:
     def _let_go(self) -> None:
         for place, switch in enumerate(words.SWITCHES):
             self.board.command(rig.SWITCH, place, not _CLOSES_WHEN_ON.get(switch, True))
-        time.sleep(0.01)
+        self._edge.pass_s(_RELEASED_S)
 
     def _change(self, t_us: int, what: str, value: int) -> None:
         with self._changed:

@@ -90,7 +90,7 @@ class _Plugged:
     broken = ""
     name = "PLUGGED"
 
-    def __init__(self, name: str, on_change) -> None:
+    def __init__(self, name: str, on_change, edge) -> None:
         self._on_change = on_change
         self._now_us = _BEGUN_US
         self._closed: set[str] = set()

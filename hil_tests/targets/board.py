@@ -9,8 +9,9 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -56,6 +57,89 @@ _CHIP_UNSEEN = "the bench board does not see the journal chip's operations; use 
 _FATAL = ("changes_lost", "display_lost", "underrun")
 
 
+class OpenLine(Line, Protocol):
+    """An open port, as `sabot.ports.Port`."""
+
+    def close(self) -> None:
+        """Give it back."""
+
+
+class Condition(AbstractContextManager[Any], Protocol):
+    """The part of `threading.Condition` that is used here."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for `notify_all`, so many seconds at most."""
+
+    def wait_for(self, predicate: Callable[[], Any], timeout: float | None = None) -> Any:
+        """Wait until the predicate holds, so many seconds at most; what it says."""
+
+    def notify_all(self) -> None:
+        """Wake those who wait."""
+
+
+class Edge(Protocol):
+    """Where this program ends: time, ports, and what goes on beside the test."""
+
+    @property
+    def emulated(self) -> bool:
+        """As `hil_tests.capabilities.Clock.emulated`."""
+
+    def now_s(self) -> float:
+        """Seconds since any moment."""
+
+    def pass_s(self, seconds: float) -> None:
+        """Let so much time pass."""
+
+    def condition(self) -> Condition:
+        """A new condition, by that time."""
+
+    def open_bench(self, name: str) -> OpenLine:
+        """The line to a bench board. Raises SabotError."""
+
+    def open_shoe(self, unit: str) -> OpenLine:
+        """The line to a shoe. Raises SabotError."""
+
+    def port(self, unit: str) -> str:
+        """A port of a shoe that any program may open. Raises SabotError, Unable."""
+
+    def beside(self, step: Callable[[], bool]) -> Callable[[], None]:
+        """Have `step` called again and again beside the test, until it is false; what waits for
+        the end of that."""
+
+
+class RealEdge:
+    """This machine's time and ports."""
+
+    emulated = False
+
+    def now_s(self) -> float:
+        return time.monotonic()
+
+    def pass_s(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def condition(self) -> Condition:
+        return threading.Condition()
+
+    def open_bench(self, name: str) -> Port:
+        return Port(name)
+
+    def open_shoe(self, unit: str) -> Port:
+        return Port(unit)
+
+    def port(self, unit: str) -> str:
+        return resolve(unit)
+
+    def beside(self, step: Callable[[], bool]) -> Callable[[], None]:
+        def run() -> None:
+            while step():
+                pass
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        return thread.join
+
+
 class Refused(BrokenRig):
     """The bench board does not do what it was told. `reason` is one of `rig.REASONS`."""
 
@@ -68,8 +152,8 @@ class BenchBoard:
     """The line to a bench board by USB serial number or port. Thread-safe.
 
     `on_change` is told time in us by the board's clock, one of `rig.WHATS`, and value; `on_display`
-    time and the bytes written. Both are called by the thread that reads. Raises BrokenRig, here
-    and in every call after the board was lost.
+    time and the bytes written. Both are called beside the test. Raises BrokenRig, here and in
+    every call after the board was lost.
     """
 
     def __init__(
@@ -77,11 +161,13 @@ class BenchBoard:
         name: str,
         on_change: Callable[[int, str, int], None] = lambda t_us, what, value: None,
         on_display: Callable[[int, bytes], None] = lambda t_us, written: None,
+        edge: Edge | None = None,
     ) -> None:
         self.name = name
+        self.edge: Edge = edge or RealEdge()
         self._on_change = on_change
         self._on_display = on_display
-        self._news = threading.Condition()
+        self._news = self.edge.condition()
         self._commanding = threading.Lock()
         self._answers: dict[int, list[int]] = {}
         self._played: dict[int, tuple[int, int]] = {}
@@ -90,12 +176,13 @@ class BenchBoard:
         self._closed = False
         self._number = 0
         self._session = random.getrandbits(31)
+        self._frames = FrameReader()
+        self._alive_s = self.edge.now_s()
         try:
-            self._port = Port(name)
+            self._port = self.edge.open_bench(name)
         except SabotError as why:
             raise BrokenRig(f"bench board {why}") from None
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        self._read_to_the_end = self.edge.beside(self._read)
         try:
             self._attach()
         except BrokenRig:
@@ -110,7 +197,7 @@ class BenchBoard:
     def close(self) -> None:
         """Give the port back. The board makes itself safe within `rig.SILENCE_MS`."""
         self._closed = True
-        self._reader.join()
+        self._read_to_the_end()
         self._port.close()
 
     def check(self) -> None:
@@ -162,12 +249,12 @@ class BenchBoard:
         return begin_us, end_us
 
     def clock_ahead_us(self) -> int:
-        """How far its clock is ahead of `time.monotonic`: from the answer that came quickest."""
+        """How far its clock is ahead of `Edge.now_s`: from the answer that came quickest."""
         best = (float("inf"), 0)
         for _ in range(_CLOCK_ASKED):
-            asked_s = time.monotonic()
+            asked_s = self.edge.now_s()
             _, t_us = self.levels()
-            took_s = time.monotonic() - asked_s
+            took_s = self.edge.now_s() - asked_s
             best = min(best, (took_s, t_us - round((asked_s + took_s / 2) * 1e6)))
         return best[1]
 
@@ -180,7 +267,7 @@ class BenchBoard:
         except Refused as why:
             if why.reason != "full":
                 raise
-            time.sleep(_FULL_PAUSE_S)
+            self.edge.pass_s(_FULL_PAUSE_S)
             return sent, room
         return sent + len(part) // rig.RUN_BYTES, room
 
@@ -204,9 +291,9 @@ class BenchBoard:
         return answer
 
     def _attach(self) -> None:
-        deadline_s = time.monotonic() + _HELLO_S
+        deadline_s = self.edge.now_s() + _HELLO_S
         while self._report is None and self._broken is None:
-            if time.monotonic() > deadline_s:
+            if self.edge.now_s() > deadline_s:
                 self.break_with("nobody answers; is firmware/bench on it?")
                 break
             self._send(rig.HELLO, rig.VERSION, self._session)
@@ -240,20 +327,21 @@ class BenchBoard:
             self.break_with(f"it vanished: {why}")
             self.check()
 
-    def _read(self) -> None:
-        frames = FrameReader()
-        alive_s = time.monotonic()
-        while not self._closed and self._broken is None:
-            try:
-                data = self._port.read(_READ_S)
-                if self._report is not None and time.monotonic() - alive_s >= _ALIVE_EVERY_S:
-                    alive_s = time.monotonic()
-                    self._port.write(wire.frame_of(rig.ALIVE))
-            except SabotError as why:
-                self.break_with(f"it vanished: {why}")
-                return
-            for payload in frames.feed(data):
-                self._take(payload)
+    def _read(self) -> bool:
+        """Take what has come; whether to go on."""
+        if self._closed or self._broken is not None:
+            return False
+        try:
+            data = self._port.read(_READ_S)
+            if self._report is not None and self.edge.now_s() - self._alive_s >= _ALIVE_EVERY_S:
+                self._alive_s = self.edge.now_s()
+                self._port.write(wire.frame_of(rig.ALIVE))
+        except SabotError as why:
+            self.break_with(f"it vanished: {why}")
+            return False
+        for payload in self._frames.feed(data):
+            self._take(payload)
+        return True
 
     def _take(self, payload: bytes) -> None:
         try:
@@ -315,15 +403,18 @@ class BoardTarget:
     It is off at first, its lid shut, its key off. Raises BrokenRig.
     """
 
-    def __init__(self, shoe: str, bench: str, witness: Witness | None = None) -> None:
+    def __init__(
+        self, shoe: str, bench: str, witness: Witness | None = None, edge: Edge | None = None
+    ) -> None:
         self._witness = witness or Witness()
-        self._eyes = _Eyes()
-        self._board = BenchBoard(bench, self._eyes.changed, self._eyes.written)
+        self._edge: Edge = edge or RealEdge()
+        self._eyes = _Eyes(self._edge)
+        self._board = BenchBoard(bench, self._eyes.changed, self._eyes.written, self._edge)
         try:
             self.clock = BoardClock(self._board)
             self._eyes.begin(self._board, self.clock)
             self.bench = BoardBench(self._board, self.clock, self._eyes, self._witness)
-            self.shoe = BoardShoe(shoe, self.clock, self._witness)
+            self.shoe = BoardShoe(shoe, self._edge, self.clock, self._witness)
             self.power = BoardPower(self._board, self._eyes, self.bench, self.shoe)
             for switch in words.SWITCHES:
                 self.bench.switch(switch, False)
@@ -348,27 +439,27 @@ class BoardTarget:
 
     def _check(self) -> None:
         """Without power nothing is high; what had some a moment ago takes a while."""
-        deadline_s = time.monotonic() + _SUPPLY_S
+        deadline_s = self._edge.now_s() + _SUPPLY_S
         while True:
             levels, _ = self._board.levels()
             if not levels:
                 return
-            if time.monotonic() > deadline_s:
+            if self._edge.now_s() > deadline_s:
                 high = [part for place, part in enumerate(rig.SENSES) if levels >> place & 1]
                 raise BrokenRig(
                     f"bench board {self._board.name}: {', '.join(high)} high on a shoe without "
                     "power; see hil_tests/wiring"
                 )
-            time.sleep(_READ_S)
+            self._edge.pass_s(_READ_S)
 
 
 class BoardClock:
     """The bench board's clock, so that what it played and saw is exact to each other. `now_us` is
     off by the drift of this machine's clock against it: 0.1 ms a second at the most."""
 
-    emulated = False
-
     def __init__(self, board: BenchBoard) -> None:
+        self._edge = board.edge
+        self.emulated = board.edge.emulated
         self._ahead_us = board.clock_ahead_us()
         self._begin_us = self._board_us()
 
@@ -382,21 +473,22 @@ class BoardClock:
 
     def pass_ms(self, ms: float) -> None:
         """Let so much time pass."""
-        time.sleep(ms / 1000)
+        self._edge.pass_s(ms / 1000)
 
     def slept_us(self) -> int:
         """Raises Unable."""
         raise Unable("the bench board does not see whether the shoe's processor sleeps")
 
     def _board_us(self) -> int:
-        return round(time.monotonic() * 1e6) + self._ahead_us
+        return round(self._edge.now_s() * 1e6) + self._ahead_us
 
 
 class _Eyes:
     """What the shoe shows, out of what the bench board tells."""
 
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
+    def __init__(self, edge: Edge) -> None:
+        self._now_s = edge.now_s
+        self._changed = edge.condition()
         self._outputs = Outputs()
         self._seen: list[Seen] = []
         self._board: BenchBoard | None = None
@@ -431,14 +523,14 @@ class _Eyes:
     def quiet_s(self) -> float:
         """For how long nothing has changed."""
         with self._changed:
-            return time.monotonic() - self._news_s
+            return self._now_s() - self._news_s
 
     def wait_for(self, wanted: Callable[[], bool], within_s: float) -> bool:
         """Whether it came to that. Raises BrokenRig."""
-        deadline_s = time.monotonic() + within_s
+        deadline_s = self._now_s() + within_s
         with self._changed:
             while not wanted():
-                left_s = deadline_s - time.monotonic()
+                left_s = deadline_s - self._now_s()
                 if left_s <= 0:
                     return False
                 self._changed.wait(min(left_s, _READ_S))
@@ -475,7 +567,7 @@ class _Eyes:
             self._changed.notify_all()
 
     def _show(self, t_us: int, what: str, outputs: Outputs) -> None:
-        self._news_s = time.monotonic()
+        self._news_s = self._now_s()
         if outputs != self._outputs and self._clock is not None:
             self._seen.append(Seen(self._clock.at(t_us), what, getattr(outputs, what)))
         self._outputs = outputs
@@ -509,7 +601,7 @@ class BoardBench(Hands):
     def press(self, button: str) -> Outputs:
         """Press a button and release it; what the shoe shows then."""
         self._board.command(rig.PRESS, words.BUTTONS.index(button), _HELD_US)
-        time.sleep(_RELEASED_S)
+        self._board.edge.pass_s(_RELEASED_S)
         return self.settle()
 
     def switch(self, switch: str, on: bool) -> Outputs:
@@ -517,15 +609,16 @@ class BoardBench(Hands):
         self._board.command(rig.SWITCH, words.SWITCHES.index(switch), on)
         if not self._eyes.supply:
             return self._eyes.outputs
-        time.sleep(_RELEASED_S)
+        self._board.edge.pass_s(_RELEASED_S)
         return self.settle()
 
     def settle(self) -> Outputs:
         """Wait until nothing has changed for a while."""
-        acted_s = time.monotonic()
+        now_s = self._board.edge.now_s
+        acted_s = now_s()
 
         def quiet() -> bool:
-            return min(self._eyes.quiet_s(), time.monotonic() - acted_s) >= _QUIET_S
+            return min(self._eyes.quiet_s(), now_s() - acted_s) >= _QUIET_S
 
         assert self._eyes.wait_for(quiet, _SETTLE_S), f"not quiet within {_SETTLE_S:g} s"
         return self._eyes.outputs
@@ -541,25 +634,26 @@ class BoardBench(Hands):
 class BoardShoe:
     """The link, over the shoe's own USB serial line. A unit's id is its USB serial number."""
 
-    def __init__(self, unit: str, clock: BoardClock, witness: Witness) -> None:
+    def __init__(self, unit: str, edge: Edge, clock: BoardClock, witness: Witness) -> None:
         self.unit = unit
+        self._edge = edge
         self._clock = clock
         self._witness = witness
-        self._open: Port | None = None
+        self._open: OpenLine | None = None
 
     @property
     def port(self) -> str:
         """The port, once its USB has come up behind the power."""
-        return self._when_there(lambda: resolve(self.unit))
+        return self._when_there(lambda: self._edge.port(self.unit))
 
     def attach(self) -> Client:
         """A new session; the one before is over."""
-        return Client(self.line())
+        return Client(self.line(), now_s=self._edge.now_s)
 
     def line(self) -> Line:
         """The bare link; a session before is over."""
         self.detach()
-        self._open = self._when_there(lambda: Port(self.unit))
+        self._open = self._when_there(lambda: self._edge.open_shoe(self.unit))
         return Witnessed(self._open, self._witness, self._clock.now_us)
 
     def detach(self) -> None:
@@ -569,14 +663,14 @@ class BoardShoe:
             self._open = None
 
     def _when_there(self, get: Callable[[], _T]) -> _T:
-        deadline_s = time.monotonic() + _USB_S
+        deadline_s = self._edge.now_s() + _USB_S
         while True:
             try:
                 return get()
             except (PortNotFound, NoShoe):
-                if time.monotonic() > deadline_s:
+                if self._edge.now_s() > deadline_s:
                     raise
-                time.sleep(_READ_S)
+                self._edge.pass_s(_READ_S)
 
 
 class BoardPower:
