@@ -35,7 +35,9 @@ _SEED = pytest.StashKey[int]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("sabot", "the test bench")
     group.addoption("--target", default="sim", help="what to test: sim, emulator, board:SERIAL")
-    group.addoption("--bench", default=None, help="the bench board's USB serial number")
+    group.addoption(
+        "--bench", default=None, help="the bench board's USB serial number, or emulator"
+    )
     group.addoption("--uf2", type=Path, default=None, help="MicroPython for an emulated Pico")
     group.addoption("--seed", type=int, default=None, help="repeat a randomised test")
     group.addoption("--minutes", type=float, default=0.0, help="how long to soak; 0: one sample")
@@ -304,6 +306,8 @@ class _Reporter:
         command = self._config.option.repeat_with or "pytest -p hil_tests.plugin"
         name = test.rpartition("::")[2].partition("[")[0]
         words = [f"--target {self._config.option.target}", f"-k {shlex.quote(name)}"]
+        if self._config.option.bench is not None:
+            words.insert(1, f"--bench {self._config.option.bench}")
         return " ".join([command, *words, *([] if seed is None else [f"--seed {seed}"])])
 
 

@@ -18,6 +18,7 @@ from firmware.bench.changes import BEEP, LAMPS, LOCK, SUPPLY
 from hil_tests.capabilities import BrokenRig, Unable, attached
 from hil_tests.dealer import load_cards
 from hil_tests.emulation.oled import glyphs
+from hil_tests.targets import NoSuchTarget, choice_of
 from hil_tests.targets import board as board_module
 from hil_tests.targets.board import BenchBoard, BoardTarget, runs_of
 from protocol import cards, rig, words
@@ -270,6 +271,13 @@ def test_power_goes_and_comes_and_hands_stay_where_they_are(
     target.power.on()
     target.power.brown_out(1000)
     target.bench.wait_for(lambda shown: bool(shown.title), "come up again")
+
+
+def test_an_emulated_shoe_has_an_emulated_bench_board_or_none() -> None:
+    assert choice_of("emulator").bench == ""
+    assert choice_of("emulator", bench="emulator").bench == "emulator"
+    with pytest.raises(NoSuchTarget, match="--bench emulator"):
+        choice_of("emulator", bench="E66118604B3A2D2A")
 
 
 def test_power_cannot_go_in_a_chosen_flash_operation(target: BoardTarget) -> None:

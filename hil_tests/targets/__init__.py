@@ -18,7 +18,8 @@ class Choice:
     serial: str = ""
     """Of a board: the shoe's USB serial number."""
     bench: str = ""
-    """Of a board: the USB serial number of the bench board that it is wired to."""
+    """Of a board: the USB serial number of the bench board that it is wired to. Of an emulated
+    Pico: "emulator", where it is wired to an emulated bench board."""
     image: Path | None = None
     """MicroPython for an emulated Pico; None: SABOT_UF2, else what can be found or fetched."""
     seed: int = 0
@@ -42,6 +43,8 @@ def choice_of(
         raise NoSuchTarget(
             "a board needs its serial number and its bench: board:SERIAL --bench SERIAL"
         )
+    if name == "emulator" and bench not in (None, "emulator"):
+        raise NoSuchTarget(f"an emulated shoe has no bench {bench!r}; --bench emulator, or none")
     return Choice(name, serial, bench or "", image, seed or 0)
 
 
@@ -59,6 +62,10 @@ def _sim(choice: Choice, unit: str, folder: Path, witness: Witness) -> Target:
 
 
 def _emulator(choice: Choice, unit: str, folder: Path, witness: Witness) -> Target:
+    if choice.bench:
+        from hil_tests.targets.wired import WiredTarget
+
+        return WiredTarget(unit, folder, witness, image=choice.image, seed=choice.seed)
     from hil_tests.targets.emulator import EmulatorTarget
 
     return EmulatorTarget(unit, folder, witness, image=choice.image, seed=choice.seed)

@@ -67,7 +67,8 @@ def hil(
     bench: Annotated[
         str | None,
         typer.Option(
-            metavar="SERIAL", help="The bench board that a board is wired to; else the only other."
+            metavar="SERIAL",
+            help="The bench board a board is wired to, else the only other; or emulator.",
         ),
     ] = None,
     uf2: Annotated[
@@ -143,7 +144,7 @@ def compare(
 
 @app.command()
 def check_bench(
-    bench: Annotated[str, typer.Argument(help="The bench board's USB serial number.")],
+    bench: Annotated[str, typer.Argument(help="The bench board's USB serial number, or emulator.")],
 ) -> None:
     """Test the rig itself, with its jumper plug in. Exit code 1: no shoe can be judged by it."""
     _suites()
@@ -151,7 +152,13 @@ def check_bench(
     from hil_tests.capabilities import BrokenRig
 
     try:
-        fit = rigcheck.check_bench(bench)
+        edge = None
+        if bench == "emulator":
+            from hil_tests.emulation import uf2 as images
+            from hil_tests.targets import wired
+
+            edge = wired.plugged(images.read_image(images.find_image()))
+        fit = rigcheck.check_bench(bench, edge=edge)
     except BrokenRig as error:
         raise RigBroken(str(error)) from None
     if not fit:
