@@ -44,8 +44,8 @@ _READ_S = 0.05
 _CLOCK_ASKED = 9
 _FULL_PAUSE_S = 0.02
 
-_HELD_US = 60_000  # the shoe looks every 5 ms and wants four looks the same
-_RELEASED_S = 0.06
+_HELD_US = 100_000  # a shoe that collects its heap looks at nothing for 45 ms, and wants two looks
+_RELEASED_S = 0.1
 _QUIET_S = 0.15  # longer than the display takes for a picture, and than two changes lie apart
 _SETTLE_S = 30.0
 _SUPPLY_S = 2.0
