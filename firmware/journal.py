@@ -41,6 +41,7 @@ _AHEAD = 3  # sectors kept erased
 _MOST_BAD = 16  # sectors with no header between two that have one
 _WOULD_SHOW = 4 * _MOST_BAD  # sectors, one of which has a header wherever any has
 _MOST_BACK = 16  # sectors searched for the last state
+_SCRUBBED_AT_ONCE = 4  # entries
 _MOST_KEPT = 8  # sectors that are let go in one step once a host has them
 _ZERO_PAGE = bytes(PAGE)
 
@@ -94,6 +95,8 @@ class Journal(Ring):
         self._last = -1  # the sector that was tried last
         self._erased: "list[int]" = []
         self._damaged: "list[int]" = []  # told of since the start
+        self._scrubbed = -1  # the sector that `scrub` has begun with
+        self._scrub_at = self._scrub_number = 0  # the next entry, and the number of the next event
         self._at_rest = False
         self._state_sector = 0  # that was open when a state was queued last
         self._worker = self._work()
@@ -574,20 +577,32 @@ class Journal(Ring):
     # ---- scrub
 
     def scrub(self, sector: int) -> int:
-        """Read an old sector again and report what has changed in it; the one to look at next."""
+        """Read on in an old sector and report what has changed in it; the one to look at next.
+
+        A few entries at a time: all of a sector take 0.1 s, in which nobody looks at the buttons.
+        """
         if self._flash.busy():
             return sector
         if not self._first <= sector < self._open:
             return self._first
-        behind = self._behind(sector)
-        number, at = self._first_of(sector), HEADER_SIZE
-        size = self._load(sector, at) if number >= 0 else 0
+        if sector != self._scrubbed:
+            self._scrubbed, self._scrub_at = sector, HEADER_SIZE
+            self._scrub_number = self._first_of(sector)
+        number = self._scrub_number
+        size = 0
+        for _ in range(_SCRUBBED_AT_ONCE):
+            size = self._load(sector, self._scrub_at) if number >= 0 else 0
+            if size <= 0:
+                break
+            number += self._page[0] == EVENT
+            self._scrub_at += size
+        else:
+            self._scrub_number = number
+            return sector
+        self._scrubbed = -1
         if number < 0 and sector == self._first:
             number = self.first_held
-        while size > 0:
-            number += self._page[0] == EVENT
-            at += size
-            size = self._load(sector, at)
+        behind = self._behind(sector)
         last = self._first_of(behind) - 1
         if size == 0 and behind > sector + 1:
             sector += 1  # it is sound: what is missing was in one without a header

@@ -41,7 +41,7 @@ _TICK_MS = 50
 _FULL_LINE_PAUSE_MS = 1
 _ALARM_MS = 400
 _DONE_MS = 80
-_SCRUB_MS = 1000
+_SCRUB_MS = 200
 _CAUGHT_UP = 16
 """Events not acknowledged with which a loss is recorded: it must not cost more of them."""
 _SURELY_PASSING = 200  # samples, 10 ms; a card at 3 m/s takes 500

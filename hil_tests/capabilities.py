@@ -60,7 +60,8 @@ class Bench(Protocol):
         """Pull a card ("7H", "CUT") through the head; what the shoe shows then."""
 
     def pull_part(self, card: str, travel_mm: float) -> Outputs:
-        """Pull a card until its leading edge has come so far into the head, and hold it there."""
+        """Pull a card until its leading edge has come so far into the head, and hold it there;
+        before the power comes back it is taken out."""
 
     def pull_unreadable(self) -> Outputs:
         """Pull a card without a code."""

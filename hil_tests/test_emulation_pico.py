@@ -204,6 +204,19 @@ def test_the_port_says_nothing_to_others_while_the_test_itself_talks(shoe: Emula
         assert port.read(0) == b""
 
 
+def test_what_a_host_sends_while_the_shoe_starts_does_not_stop_the_start(
+    image_file: Path, tmp_path: Path
+):
+    """Byte 3 is Ctrl-C to MicroPython, and in many a frame."""
+    target = new_target(image_file, tmp_path)
+    target.pico.power_on()
+    for _ in range(8):
+        target.pico.run_us(200_000)
+        target.pico.usb_write(b"\x03\x03\x03")
+    assert target.pico.run_until(lambda: target.bench.outputs.title == "LOAD CARDS", 5 * _S)
+    target.close()
+
+
 def test_a_card_is_read_and_the_lock_moves_within_its_time(shoe: EmulatorTarget):
     with attached(shoe.shoe) as client:
         client.begin(0)

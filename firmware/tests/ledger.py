@@ -248,10 +248,14 @@ def epoch_events(ledger: Ledger, count: int) -> None:
     ledger.drain()
 
 
+STEPS_OF_A_SECTOR = 40
+"""Of a scrub, more than it ever takes."""
+
+
 def scrubbed(journal: Journal) -> "list[tuple[int, int, int, int]]":
     """What one way through all sectors reports."""
     journal.faults.clear()
     sector = journal._first
-    for _ in range(2 * journal.sectors):
+    for _ in range(2 * journal.sectors * STEPS_OF_A_SECTOR):
         sector = journal.scrub(sector)
     return journal.faults

@@ -7,7 +7,7 @@ from firmware import keyring
 from firmware.boards.nor import SECTOR
 from firmware.cursor import Cursor
 from firmware.journal import DAMAGED, ERASE_FAILED, PROGRAM_FAILED, Journal, JournalError
-from firmware.ring import EVENT, NOTE, STATE
+from firmware.ring import EVENT, HEADER_SIZE, NOTE, STATE
 from firmware.tests.fake_flash import FIRST_KEY, RING, PowerCut, new_chip
 from firmware.tests.held import cut_off_before_newest_key, sector_of
 from firmware.tests.ledger import Ledger, epoch_events, events_of, filled, rows, scrubbed, wear
@@ -223,6 +223,23 @@ def test_two_damaged_sectors_beside_each_other_are_all_named() -> None:
             named.update(range(first, last + 1))
         assert sorted(named) == list(range(damaged[0], damaged[1] + 1)), headers
         assert ledger.held() == rows(1, journal.durable, damaged), headers
+
+
+def test_a_scrub_takes_a_few_entries_at_a_time() -> None:
+    ledger = filled(3)
+    journal = ledger.journal
+    entries = 0
+    at = HEADER_SIZE
+    size = journal._load(1, at)
+    while size > 0:
+        entries += 1
+        at += size
+        size = journal._load(1, at)
+    steps = 1
+    while journal.scrub(1) == 1:
+        steps += 1
+    assert entries > 30 and entries / 5 < steps < entries / 2, (entries, steps)
+    assert scrubbed(journal) == []
 
 
 def test_a_scrub_while_the_chip_is_busy_looks_at_nothing() -> None:

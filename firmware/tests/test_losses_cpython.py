@@ -8,6 +8,7 @@ from firmware.journal import RESERVE_SECTORS
 from firmware.store import Store
 from firmware.tests.fake_flash import RING, PowerCut
 from firmware.tests.held import cut_off_before_newest_key, sector_of
+from firmware.tests.ledger import STEPS_OF_A_SECTOR
 from firmware.tests.scripted import (
     BURN,
     KEY_TURNED,
@@ -114,7 +115,7 @@ def test_damage_is_recorded_by_its_events_and_as_a_gap_once_a_host_comes_to_it()
         board.flash.flip(sector_of(journal, 1) * 4096 + 20)
         first, last = journal._first_of(1), journal._first_of(2) - 1
         sector = 0
-        for _ in range(6):
+        for _ in range(6 * STEPS_OF_A_SECTOR):
             sector = journal.scrub(sector)
         shoe._record_faults()
         shoe.outbox.stand_at(0)

@@ -29,7 +29,15 @@ _PAGE = 256
 _DISK_VERSION = 0x00020000
 _FOLDERS = ("firmware", "protocol")
 _LEFT_OUT = ("tests", "__pycache__")
-_STARTER = b"from firmware.main import main\n\nmain()\n"
+_STARTER = b"""\
+import micropython
+
+micropython.kbd_intr(-1)  # before all else: a host may be talking, and byte 3 would end the start
+
+from firmware.main import main
+
+main()
+"""
 _BENCH = "firmware/bench/"
 _FOR_BENCH = (_BENCH, "firmware/__init__.py", "protocol/")
 _BENCH_STARTER = b"from firmware.bench.main import main\n\nmain()\n"

@@ -133,8 +133,7 @@ class EmulatedBench(Hands):
         self._outputs = Outputs()
         self._seen: list[Seen] = []
         self._changed_us = 0
-        for part in _SENSORS:
-            self._put(part, False)  # a head without a card
+        self.take_card_out()
         for button in words.BUTTONS:
             self._put(f"button_{button}", False)
         for switch in words.SWITCHES:
@@ -144,6 +143,11 @@ class EmulatedBench(Hands):
             pico.on_pin(pico.pins[f"lamp_{lamp}"].gpio, self._lamp_watcher(lamp))
         pico.on_buzzer = self._buzzed
         pico.on_display = self._drawn
+
+    def take_card_out(self) -> None:
+        """Have nothing in the head."""
+        for part in _SENSORS:
+            self._put(part, False)
 
     @property
     def outputs(self) -> Outputs:
@@ -376,6 +380,8 @@ class EmulatedPower:
 
         Raises SimulatorFailed where it does not come to that.
         """
+        if not self._pico.powered:
+            self._bench.take_card_out()
         self._pico.power_on()
         shown = self._pico.run_until(
             lambda: not self._pico.powered or bool(self._bench.outputs.title), _START_US
