@@ -15,7 +15,7 @@ from sabot.games import catalogue
 from sabot.ports import Port
 from sabot.session import Record
 from sabot.sim.bench import Outputs
-from sabot.sim.waveform import pass_samples
+from sabot.sim.waveform import DEALER_SPEED_MM_S, SAMPLE_RATE_HZ, pass_samples
 from sabot.store import Filter
 
 _SHORT = 370  # cards behind the cut card: seven rounds or so
@@ -181,7 +181,8 @@ def test_nobody_is_answered_before_the_shoe_has_come_up(target: Target) -> None:
         attaching.join(_QUIET_S)
         assert attaching.is_alive(), "answered without power"
         target.power.on()
-        deadline_us = target.clock.now_us() + _ATTACH_TIMEOUT_S * 1_000_000
+        # Emulated time may pass much faster than a host's thread gets its turns.
+        deadline_us = target.clock.now_us() + 4 * _ATTACH_TIMEOUT_S * 1_000_000
         while attaching.is_alive() and target.clock.now_us() < deadline_us:
             target.clock.pass_ms(_POLL_MS)
     assert ("boot", starts + 1) in told, "its answer does not know of its own start"
@@ -246,7 +247,8 @@ def test_a_card_that_was_passing_is_for_the_supervisor_to_decide(
 
 def test_a_card_that_had_hardly_begun_to_pass_is_just_pulled_again(target: Target) -> None:
     before = load_cards(target.bench, *_BURNED, "4C")
-    target.bench.pull_part("7D", _HARDLY_IN_MM)
+    bytes_in = round(_HARDLY_IN_MM / DEALER_SPEED_MM_S * SAMPLE_RATE_HZ / 2)
+    target.bench.play(pass_samples(cards.number_of("7D"), 0)[:bytes_in])  # and it goes at once
     assert _seen(_power_cut(target)) == _seen(before)
 
 
