@@ -1,4 +1,4 @@
-"""The emulator's package rp2040py, eight times as fast as it comes.
+"""The emulator's package rp2040py, faster than it comes.
 
 Its wheel has been compiled for every version of Python at once; so each access to the emulated
 memory first asks Python whether somebody has overridden it. Its C sources come with it: compiled
