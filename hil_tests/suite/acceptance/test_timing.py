@@ -136,7 +136,9 @@ def test_no_sample_is_lost_while_flash_is_erased(
     for number, offset in enumerate(range(0, len(document), messages.MAX_GAME_PART)):
         part = document[offset : offset + messages.MAX_GAME_PART]
         line.write(wire.frame_of(messages.LOAD_GAME, number, offset, len(document), part))
-    shown = target.bench.pull("4C")
+    # So slowly that the game is stored within the pass: the host gets its turn 0.3 s later.
+    target.bench.play(pass_samples(cards.number_of("4C"), 0, speed_mm_s=100.0))
+    shown = target.bench.settle()
     with attached(target.shoe) as client:
         assert client.welcome["game"] == "pa-midi"
         lost = client.command(messages.HEALTH)["overruns"]
