@@ -1,5 +1,6 @@
 """A log that runs while a test deals, and what must hold of it afterwards."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from sabot.rounds import Round, rounds_of
 from sabot.session import Record
 from sabot.store import Filter, Store
 
+_S = 1_000_000
 _TIMEOUT_S = 60.0
 _POLL_MS = 20.0
 _RECEIVE_S = 1.0
@@ -32,7 +34,9 @@ class Logbook:
         self.store = Store(folder / "log.sqlite", create=True)
         self.attachments: list[str] = []
         watcher = Watcher(attached=lambda port, client: self.attachments.append(client.unit))
-        self.logger = Logger(self.store, ports, watcher, once=once)
+        # By a machine's clock a shoe whose time is emulated would be asked without a pause.
+        now_s = (lambda: clock.now_us() / _S) if clock.emulated else time.monotonic
+        self.logger = Logger(self.store, ports, watcher, once=once, now_s=now_s)
         self.logger.start()
 
     def __enter__(self) -> "Logbook":
@@ -45,12 +49,15 @@ class Logbook:
     def close(self) -> None:
         """End the log."""
         self.logger.stop()
-        assert self.logger.wait(_TIMEOUT_S), "the logger does not stop"
+        deadline_us = self._clock.now_us() + _TIMEOUT_S * _S
+        while not self.logger.wait(0):  # it may wait for a shoe, whose time must go on
+            assert self._clock.now_us() < deadline_us, "the logger does not stop"
+            self._clock.pass_ms(_POLL_MS)
         self.store.close()
 
     def wait(self, done: object, what: str, timeout_s: float = _TIMEOUT_S) -> None:
         """Wait until `done()` is true, which `what` names."""
-        deadline_us = self._clock.now_us() + timeout_s * 1_000_000
+        deadline_us = self._clock.now_us() + timeout_s * _S
         while not done():  # type: ignore[operator]
             assert not self.logger.failures, self.logger.failures
             assert self._clock.now_us() < deadline_us, f"not {what} within {timeout_s:g} s"

@@ -47,17 +47,24 @@ class Logger:
 
     With `once` each shoe is left after one finished shoe of cards. An error that waiting
     cannot mend (disk full, one id twice, other history, wrong version) ends that shoe's log
-    and is kept in `failures`, by port.
+    and is kept in `failures`, by port. `now_s` is the clock by which shoes are waited for.
     """
 
     def __init__(
-        self, store: Store, ports: Sequence[str], watcher: Watcher, *, once: bool = False
+        self,
+        store: Store,
+        ports: Sequence[str],
+        watcher: Watcher,
+        *,
+        once: bool = False,
+        now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self.failures: dict[str, SabotError] = {}
         self._store = store
         self._ports = ports
         self._watcher = watcher
         self._once = once
+        self._now_s = now_s
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._port_of: dict[str, str] = {}
@@ -88,7 +95,7 @@ class Logger:
             try:
                 self._store.derive()  # what an earlier log was killed over
                 with Port(port) as opened:
-                    client = Client(opened)
+                    client = Client(opened, now_s=self._now_s)
                     attached_once, pause_s, told = True, _FIRST_PAUSE_S, ""
                     self._log_attached(port, client)
                 return
