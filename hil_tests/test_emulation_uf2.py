@@ -25,9 +25,21 @@ def uf2(content: bytes, *, family: int = RP2040, begin: int = 0x10000000) -> byt
     return b"".join(blocks)
 
 
+def crc(data: bytes) -> int:
+    """Bit by bit: polynomial 04C11DB7, begun with ones (RP2040 data sheet, 2.8.1.3.1)."""
+    register = 0xFFFFFFFF
+    for byte in data:
+        register ^= byte << 24
+        for _ in range(8):
+            register = register << 1 ^ (0x104C11DB7 if register & 0x80000000 else 0)
+    return register
+
+
 def image(said: str = PICO) -> bytes:
     """What an image holds, as far as anybody looks."""
-    return b"code" * 200 + said.encode() + b"\0" + b"more" * 100
+    boot = b"boot" * 63
+    start = boot + struct.pack("<I", crc(boot))
+    return start + b"code" * 136 + said.encode() + b"\0" + b"more" * 100
 
 
 def test_an_image_for_the_pico_is_read():
@@ -50,6 +62,8 @@ def test_the_strings_may_lie_apart_as_they_do_in_a_real_image():
         (uf2(image())[:-1], "truncated: the last block is not whole"),
         (uf2(image(), family=RP2350), "for chip family e48bff59, not for an RP2040"),
         (uf2(image(), begin=0x20000000), "block 0 is not for the flash of a Pico"),
+        (uf2(b"junk" * 200 + PICO.encode()), "the chip would not start it"),
+        (uf2(b"short"), "the chip would not start it"),
         (uf2(image("a blinking light")), "no MicroPython in it"),
         (uf2(image(PICO.replace("Pico", "Pico W"))), "MicroPython for Raspberry Pi Pico W, not"),
         (uf2(image(PICO.replace("1.28.0", "1.27.0"))), "MicroPython 1.27.0, tested is 1.28"),

@@ -7,6 +7,7 @@ bytes for one place of the flash, and a last word.
 import os
 import re
 import struct
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +35,8 @@ _NOT_FOR_FLASH = 0x00000001
 _FAMILY_GIVEN = 0x00002000
 _RP2040 = 0xE48BFF56
 _MOST_BYTES = 476
+_BOOT_BYTES = 252
+"""What the chip loads first; behind it is its CRC-32."""
 
 _VERSION = re.compile(rb"MicroPython v([0-9][0-9A-Za-z.+-]*) on ")
 _BOARD = re.compile(rb"; ([ -~]{1,60}?) with (RP[0-9A-Z]+)")
@@ -69,6 +72,9 @@ def read_image(path: Path) -> Image:
 def parse(data: bytes) -> Image:
     """The image that the bytes of a UF2 file hold. Raises ImageUnusable."""
     content = _flash_of(data)
+    (crc,) = _LAST.unpack_from(content.ljust(_BOOT_BYTES + _LAST.size), _BOOT_BYTES)
+    if crc != _chips_crc(content[:_BOOT_BYTES]):
+        raise ImageUnusable("the chip would not start it: its first 252 bytes have another CRC")
     version = _VERSION.search(content)
     if version is None:
         raise ImageUnusable("no MicroPython in it")
@@ -138,3 +144,15 @@ def _flash_of(data: bytes) -> bytes:
         flash[begin : begin + size] = data[place + _HEAD.size : place + _HEAD.size + size]
         end = max(end, begin + size)
     return bytes(flash[:end])
+
+
+def _chips_crc(data: bytes) -> int:
+    """CRC-32 as the RP2040's boot ROM takes it: the highest bit first, and not inverted at the end
+    (data sheet, 2.8.1.3.1, "Checksum"). That is zlib's with all bits in the other order.
+    """
+    reversed_crc = zlib.crc32(bytes(_reversed(byte, 8) for byte in data)) ^ 0xFFFFFFFF
+    return _reversed(reversed_crc, 32)
+
+
+def _reversed(value: int, bits: int) -> int:
+    return int(f"{value:0{bits}b}"[::-1], 2)
