@@ -5,17 +5,26 @@ import gc
 
 
 class Heap:
-    """Bytes of MicroPython's heap; 0 before the first `collect`."""
+    """Bytes of MicroPython's heap; 0 before the first collection has been looked at."""
 
     def __init__(self) -> None:
         self.used = 0
         self.free = 0
+        self.due = True
+        """Whether to collect when there is time."""
+        self._to_look = False
         self._size = 0
 
-    def collect(self) -> None:
-        """Collect, which takes 24 ms on a Pico, and see what is left, which takes 10."""
-        gc.collect()
-        self.free = gc.mem_free()  # type: ignore[attr-defined]
-        if not self._size:
-            self._size = self.free + gc.mem_alloc()  # type: ignore[attr-defined]
-        self.used = self._size - self.free
+    def tend(self) -> None:
+        """Collect if it is due, which takes 24 ms on a Pico; or else look what the last time left,
+        which takes 10: a card may come between them."""
+        if self.due:
+            self.due = False
+            self._to_look = True
+            gc.collect()
+        elif self._to_look:
+            self._to_look = False
+            self.free = gc.mem_free()  # type: ignore[attr-defined]
+            if not self._size:
+                self._size = self.free + gc.mem_alloc()  # type: ignore[attr-defined]
+            self.used = self._size - self.free

@@ -32,11 +32,13 @@ BEHIND_EVENTS = 160
 _SAMPLE_BYTES = 512
 _IDLE_MS = 8  # a card at 3 m/s shows its last mark 20 ms after its edge
 _PASSING_MS = 2
-_LAST_MARKS_MS = 1
+_WRITING_MS = 1
+_DECISION_MS = 0
 _ASIDE_MS = 25  # to ask more often whether the card is through takes the time it needs
-_MANY_MARKS = 12
-_LAST_MARKS_MOST_MS = 200  # two marks at 50 mm/s take 140 ms
-_COLLECT_MS = 2000
+_MANY_MARKS = 10
+_NEAR_MOST_MS = 800  # four marks at 50 mm/s take 280 ms
+_FAST_PASS = 10000  # samples: all of a card at 180 mm/s; a slower one's four marks take 80 ms
+_COLLECT_MS = 10000
 _TICK_MS = 50
 _FULL_LINE_PAUSE_MS = 1
 _ALARM_MS = 400
@@ -75,7 +77,6 @@ class Shoe:
         self.health = Health()
         self._overruns = 0
         self.heap = Heap()
-        self._to_collect = True
         self._inputs: "list[int]" = []
         self.link = Link(self.outbox, self)
         self.game_parts: "list | None" = None
@@ -92,7 +93,7 @@ class Shoe:
         self._state = bytearray(events.MAX_SIZE)
         self._notes = 0  # since the last state
         self._marked = False  # that a card passes
-        self._last_since_ms = -1  # since when its last marks do
+        self._near_since_ms = -1  # since when the decision is near
         self._scrubbed = 0  # the sector that is looked at next
         self._record_boot(resumed)
         self.journal.restore_lost()
@@ -209,12 +210,8 @@ class Shoe:
             self._check_head()
             if not self._last_marks():
                 self._write()
-            if journal.unwritten():
-                continue
-            if self._to_collect:
-                # Now, and not while the next card passes.
-                self._to_collect = False
-                self.heap.collect()
+            if not journal.unwritten() and not self.reader.scanner.in_pass:
+                self.heap.tend()
 
     def _write(self) -> None:
         """Do for the journal what the chip is ready for."""
@@ -229,7 +226,7 @@ class Shoe:
         """What was recorded while no card and no button has `_deal` turn."""
         self._write()
         while self.journal.unwritten():
-            await asyncio.sleep_ms(_LAST_MARKS_MS)
+            await asyncio.sleep_ms(_WRITING_MS)
             await self._cards_first()
             self._write()
 
@@ -262,26 +259,31 @@ class Shoe:
         """How soon samples must be looked at: the lock follows a card's last mark within 5 ms."""
         scanner = self.reader.scanner
         if not scanner.in_pass:
-            return _LAST_MARKS_MS if self.journal.unwritten() else _IDLE_MS
-        return _LAST_MARKS_MS if self._last_marks() else _PASSING_MS
+            return _WRITING_MS if self.journal.unwritten() else _IDLE_MS
+        return _DECISION_MS if self._last_marks() else _PASSING_MS
 
     def _last_marks(self) -> bool:
-        """Whether the last marks of a card pass the head: now everything else has time.
+        """Whether they pass just now: not even the journal has a turn."""
+        return self._decision_near() and self.reader.scanner.marks_gone >= _MANY_MARKS
+
+    def _decision_near(self) -> bool:
+        """Whether the last marks of a card pass the head, or of a fast one may: now everything
+        else has time.
 
         Not for long: a card may be held there.
         """
         scanner = self.reader.scanner
-        gone = scanner.marks_gone >= _MANY_MARKS
-        if not (gone and scanner.in_pass and self.reader.known == NO_CARD):
-            self._last_since_ms = -1
+        near = scanner.marks_gone >= _MANY_MARKS or scanner.passing_samples < _FAST_PASS
+        if not (near and scanner.in_pass and self.reader.known == NO_CARD):
+            self._near_since_ms = -1
             return False
         now_ms = self.board.ticks_ms()
-        if self._last_since_ms < 0:
-            self._last_since_ms = now_ms
-        return now_ms - self._last_since_ms < _LAST_MARKS_MOST_MS
+        if self._near_since_ms < 0:
+            self._near_since_ms = now_ms
+        return now_ms - self._near_since_ms < _NEAR_MOST_MS
 
     async def _cards_first(self) -> None:
-        while self._last_marks():
+        while self._decision_near():
             await asyncio.sleep_ms(_ASIDE_MS)
 
     def _read_samples(self) -> None:
@@ -316,7 +318,7 @@ class Shoe:
         self._set_lock()
 
     def _pass_ended(self) -> None:
-        self._to_collect = True
+        self.heap.due = True
         marked, self._marked = self._marked, False
         passed, dealing = self.reader.passed, self.dealing
         if not passed.samples:
@@ -496,7 +498,7 @@ class Shoe:
             passing = self.reader.scanner.in_pass
             if collected_ms >= _COLLECT_MS and not passing:
                 collected_ms = 0
-                self._to_collect = True
+                self.heap.due = True
             if not passing and self.journal.state_is_far():
                 self._keep_state()  # what a host has recorded moves no note count
             if scrubbed_ms >= _SCRUB_MS and self._at_rest():

@@ -70,14 +70,14 @@ def rp2040_us(work: Callable[[], object]) -> float:
 # As firmware/shoe.py has it, and two words more: how long a sample waits until it is looked at.
 _REST_BYTES = 80  # every 8 ms
 _PASS_BYTES = 20  # every 2 ms
-_LAST_BYTES = 10  # every 1 ms
+_LAST_BYTES = 8  # every 0.6 ms, by words
 _BYTE_US = 100
 _FASTEST_MM_S = 3000
 
-WAIT_US = 1000 + 400 + 150 + 600
-"""From the last mark's end until its samples are with the reader: the shoe looks every
-millisecond then, samples come in words of 0.4 ms, an edge is sure after three samples, and 0.6 ms
-for the board and for asyncio."""
+WAIT_US = 400 + 150 + 600 + 600
+"""From the last mark's end until its samples are with the reader: samples come in words of 0.4 ms,
+an edge is sure after three samples, and board and asyncio take 0.6 ms a turn, of which one may just
+have begun."""
 
 
 def shares() -> tuple[float, float]:

@@ -156,16 +156,15 @@ class Board:
     def switches(self) -> int:
         return self._stood >> inputs.BUTTON_COUNT
 
-    async def activity(self, within_ms: int, wait: bool) -> None:
+    def activity(self, within_ms: int, wait: bool):
+        """No coroutine: that would be an object a turn, of which there are 2,000 a second while a
+        card's last marks pass."""
         if not self._sampling:
             # Not before somebody reads: the shoe's own start takes longer than the ring lasts.
             self._sampling = True
             self._sampler.start()
-        while True:
-            await asyncio.sleep_ms(within_ms)
-            self._step(within_ms)
-            if not wait or self._change != inputs.NONE or self._sampler.waiting():
-                return
+        self._step(within_ms)
+        return asyncio.sleep_ms(within_ms)  # samples come without an end: nothing to wait for
 
     def _step(self, within_ms: int) -> None:
         now = time.ticks_ms()

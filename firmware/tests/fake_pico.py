@@ -28,6 +28,7 @@ class World(fake_serial.Line):
         super().__init__(room=256)
         self.now_ms = 0
         self.sleeps: "list[int]" = []
+        self.sleeping = None
         self.while_asleep = lambda: None
         self.naps_left = -1
         self.inputs: "dict[int, int]" = {}
@@ -78,7 +79,11 @@ class _Time:
 
 
 class _Asyncio:
-    async def sleep_ms(self, ms: int) -> None:
+    def sleep_ms(self, ms: int):
+        world.sleeping = self._sleep_ms(ms)
+        return world.sleeping
+
+    async def _sleep_ms(self, ms: int) -> None:
         world.sleeps.append(ms)
         world.now_ms += ms
         world.while_asleep()
@@ -255,5 +260,5 @@ def live(board, world, ms: int) -> "list[int]":
 
 
 def awake(world) -> None:
-    """Samples go on while the shoe sleeps, so that every step of `activity` comes back."""
+    """Samples go on while the shoe sleeps, as on the chip they do."""
     world.while_asleep = lambda: world.sample([0] * 8)

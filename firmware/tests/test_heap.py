@@ -10,8 +10,25 @@ def test_before_the_first_collection_nothing_is_known_and_then_what_it_left() ->
     try:
         told = Heap()
         assert (told.used, told.free) == (0, 0)
-        told.collect()
+        told.tend()
+        assert heap.gc.collected == 1 and (told.used, told.free) == (0, 0)
+        told.tend()
         assert (told.used, told.free) == (ALLOCATED, FREE)
+    finally:
+        heap.gc = real
+
+
+def test_it_is_collected_when_that_is_due_only() -> None:
+    real, heap.gc = heap.gc, FakeGc()
+    try:
+        told = Heap()
+        for _ in range(5):
+            told.tend()
+        assert heap.gc.collected == 1
+        told.due = True
+        for _ in range(5):
+            told.tend()
+        assert heap.gc.collected == 2
     finally:
         heap.gc = real
 
@@ -20,10 +37,12 @@ def test_used_and_free_make_up_the_heap_as_it_was_at_first() -> None:
     real, heap.gc = heap.gc, FakeGc()
     try:
         told = Heap()
-        told.collect()
+        told.tend()
+        told.tend()
         heap.gc.mem_free = lambda: FREE - 300
-        told.collect()
+        told.due = True
+        told.tend()
+        told.tend()
         assert (told.used, told.free) == (ALLOCATED + 300, FREE - 300)
-        assert heap.gc.collected == 2
     finally:
         heap.gc = real
