@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from sabot.audit import signing, tombstone
+from sabot import signing
+from sabot.audit import tombstone
 from sabot.audit.chain import RevealedKeys
 from sabot.audit.checkpoints import Checkpoint, checkpoints_of
 from sabot.audit.keys import Keys

@@ -15,8 +15,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from protocol import events as shapes
+from sabot import signing
 from sabot.audit import bundle as bundles
-from sabot.audit import bundlefile, signing
+from sabot.audit import bundlefile
 from sabot.audit import keys as unit_keys
 from sabot.audit.bundle import BundleVerdict, verify_bundle
 from sabot.audit.bundlefile import Bundle

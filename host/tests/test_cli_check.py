@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from sabot.audit import keys, signing
+from sabot import signing
+from sabot.audit import keys
 from sabot.cli import app
 from sabot.store import Store
 from tests.commands import run

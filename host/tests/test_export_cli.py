@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from sabot import signing
 from sabot.audit import keys as unit_keys
-from sabot.audit import signing
 from sabot.cli import app
 from sabot.errors import SabotError
 from sabot.store import Store

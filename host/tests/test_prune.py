@@ -10,8 +10,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from protocol import events as shapes
+from sabot import signing
 from sabot.audit import keys as unit_keys
-from sabot.audit import prune, signing
+from sabot.audit import prune
 from sabot.audit.bundle import verify_bundle
 from sabot.audit.bundlefile import save
 from sabot.audit.chain import Ratchet

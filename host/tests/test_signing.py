@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
-from sabot.audit import signing
+from sabot import signing
 from sabot.errors import KeysUnusable
 
 # RFC 8032, 7.1, test 3.

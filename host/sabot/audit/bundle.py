@@ -19,7 +19,8 @@ from hmac import compare_digest
 from pathlib import Path
 from typing import Any
 
-from sabot.audit import chain, signing
+from sabot import signing
+from sabot.audit import chain
 from sabot.audit.bundlefile import Bundle, Facts, read, readable
 from sabot.audit.keys import Keys
 from sabot.audit.tombstone import Standing

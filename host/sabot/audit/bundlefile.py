@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from protocol.events import MAC_SIZE
-from sabot.audit import chain, signing
+from sabot import signing
+from sabot.audit import chain
 from sabot.audit.tombstone import Standing
 from sabot.audit.verify import Finding
 from sabot.errors import BundleUnusable

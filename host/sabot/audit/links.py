@@ -21,9 +21,9 @@ from protocol.events import MAC_SIZE
 from sabot.audit import chain
 from sabot.audit.chain import EPOCH_RECORDS, MacKeys, mac_under
 from sabot.audit.conduct import Tell
-from sabot.audit.signing import fingerprint
 from sabot.audit.tombstone import NoTombstone, Tombstone
 from sabot.audit.values import Values, values_of, why_damaged
+from sabot.signing import fingerprint
 
 RawRecord = tuple[int, bytes, bytes]
 """Number by the table, record, MAC."""

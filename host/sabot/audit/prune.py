@@ -23,10 +23,10 @@ from sabot.audit.bundle import chain_of, ratchet_of
 from sabot.audit.context import mac_before, standing_before, tombstones
 from sabot.audit.keys import Keys
 from sabot.audit.retention import DAY_MS
-from sabot.audit.signing import PrivateKey
 from sabot.audit.tombstone import RemovedShoe
 from sabot.audit.verify import Finding, Summary, verify_unit
 from sabot.errors import DatabaseUnusable, KeptByLaw
+from sabot.signing import PrivateKey
 from sabot.store import Filter, Row, Store
 from sabot.view import local_time
 from sabot.wire import Event, WireError

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from protocol.events import MAC_SIZE
-from sabot.audit.signing import PUBLIC_SIZE, NotSealed, PrivateKey, open_sealed, seal
+from sabot.signing import PUBLIC_SIZE, NotSealed, PrivateKey, open_sealed, seal
 
 FORMAT = "sabot-tombstone"
 VERSION = 1

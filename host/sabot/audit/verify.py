@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from protocol import events
-from sabot.audit import checkpoints, signing
+from sabot import signing
+from sabot.audit import checkpoints
 from sabot.audit.chain import MacKeys, Ratchet, chain_id, epoch_of, mac
 from sabot.audit.checkpoints import Checkpoint
 from sabot.audit.conduct import Conduct

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from sabot import signing
 from sabot.audit import checkpoints as kept_elsewhere
-from sabot.audit import signing
 from sabot.audit.bundle import verify_bundle
 from sabot.audit.keys import DEFAULT, Keys
 from sabot.audit.verify import Against, Finding, Note, Summary, verify_file

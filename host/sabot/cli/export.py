@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from sabot.audit import bundlefile, signing
+from sabot import signing
+from sabot.audit import bundlefile
 from sabot.audit.excerpt import collect
 from sabot.audit.keys import Keys
 from sabot.cli import options

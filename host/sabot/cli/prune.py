@@ -12,10 +12,10 @@ from sabot.audit import prune as pruning
 from sabot.audit import retention as keeping
 from sabot.audit.context import tombstones
 from sabot.audit.prune import Plan
-from sabot.audit.signing import fingerprint
 from sabot.cli import options
 from sabot.cli.export import OperatorKey, load_keys, load_operator_key
 from sabot.errors import FINDINGS, DatabaseUnusable, KeptByLaw, did_you_mean
+from sabot.signing import fingerprint
 from sabot.store import Store
 from sabot.view import console, local_time, plain, problems
 
