@@ -1,0 +1,124 @@
+"""What a manifest must be, and which shoe may run a release."""
+
+import hashlib
+
+from protocol import cbor, release
+from protocol.release import Manifest, ReleaseError
+
+DIGEST = bytes(range(32))
+
+
+def fields(**other):
+    """The fields of a good manifest, but for these; a field that is None is left out."""
+    whole = {
+        "release": 1,
+        "version": "1.2.3",
+        "board": "pico",
+        "protocol": 3,
+        "journal": 1,
+        "micropython": "1.28.0",
+        "may_go_back": False,
+        "files": [["firmware/main.mpy", 7, DIGEST], ["protocol/boards/x_1.mpy", 9, DIGEST]],
+    }
+    whole.update(other)
+    return {name: value for name, value in whole.items() if value is not None}
+
+
+def encoded(value):
+    buf = bytearray(20000)
+    return bytes(buf[: cbor.encode_into(buf, 0, value)])
+
+
+def refused(data) -> str:
+    try:
+        Manifest(data)
+    except ReleaseError as error:
+        return str(error)
+    raise AssertionError("not refused")
+
+
+def test_a_manifest_is_read() -> None:
+    manifest = Manifest(encoded(fields()))
+    assert (manifest.version, manifest.board, manifest.micropython) == ("1.2.3", "pico", "1.28.0")
+    assert (manifest.protocol, manifest.journal, manifest.may_go_back) == (3, 1, False)
+    assert manifest.files[1] == ("protocol/boards/x_1.mpy", 9, DIGEST)
+    assert manifest.size == 16
+
+
+def test_what_is_no_manifest_is_refused_and_said_why() -> None:
+    good = encoded(fields())
+    assert "no CBOR" in refused(b"") and "no CBOR" in refused(good[:-1])
+    assert "no CBOR" in refused(good + b"\0")
+    assert refused(encoded([1, 2])) == "manifest has other fields"
+    assert refused(encoded(fields(more=1))) == "manifest has other fields"
+    for name in fields():
+        assert refused(encoded(fields(**{name: None}))) == "manifest has other fields"
+        assert refused(encoded(fields(**{name: b""}))) == "manifest." + name
+    assert refused(encoded(fields(protocol=True))) == "manifest.protocol"
+    assert refused(encoded(fields(may_go_back=1))) == "manifest.may_go_back"
+    assert refused(encoded(fields(release=2))) == "manifest of version 2"
+    assert "more than 8192 bytes" in refused(bytes(8193))
+
+
+def test_a_version_is_three_numbers() -> None:
+    for version in ("", "1", "1.2", "1.2.3.4", "1.2.x", "1..3", "1.2.-3", " 1.2.3", "1.2.12345"):
+        assert refused(encoded(fields(version=version))) == "no version: " + version
+        assert refused(encoded(fields(micropython=version))) == "no version: " + version
+    assert release.numbers_of("1.28.0") > release.numbers_of("1.9.30")
+
+
+def test_a_file_that_could_lie_elsewhere_is_refused() -> None:
+    for path in (
+        "main.mpy",
+        "/firmware/main.mpy",
+        "firmware/../main.mpy",
+        "firmware//main.mpy",
+        "firmware/.mpy",
+        "firmware/main.py",
+        "firmware/Main.mpy",
+        "firmware\\main.mpy",
+        "state/settings.mpy",
+        "firmware",
+        "",
+        "firmware/" + 40 * "a" + ".mpy",
+    ):
+        files = [[path, 7, DIGEST]]
+        assert refused(encoded(fields(files=files))) == "a file that is no module", path
+
+
+def test_files_have_their_order_their_sizes_and_their_hashes() -> None:
+    def why(*files) -> str:
+        return refused(encoded(fields(files=list(files))))
+
+    main, other = ["firmware/main.mpy", 7, DIGEST], ["firmware/a.mpy", 7, DIGEST]
+    assert why(main, other) == "firmware/a.mpy is out of its order"
+    assert why(main, main) == "firmware/main.mpy is out of its order"
+    for size in (0, -1, 65537, True, "7"):
+        assert why(["firmware/main.mpy", size, DIGEST]) == "firmware/main.mpy has no size"
+    for digest in (b"", DIGEST[:-1], DIGEST + b"\0", "0" * 32):
+        assert why(["firmware/main.mpy", 7, digest]) == "firmware/main.mpy has no SHA-256"
+    assert why(other) == "no firmware/main.mpy" == why()
+    assert why(["firmware/main.mpy", 7]) == "manifest.files" == why(7)
+    many = [["firmware/a%02d.mpy" % i, 7, DIGEST] for i in range(97)]
+    assert why(*many) == "more than 96 files"
+    large = [["firmware/a%d.mpy" % i, 65536, DIGEST] for i in range(7)]
+    assert why(*large) == "files of more than 400000 bytes"
+
+
+def test_what_is_signed_depends_on_every_byte_and_fills_one_block_of_sha512_at_most() -> None:
+    data = encoded(fields())
+    assert release.signed(data) == b"sabot release 1" + hashlib.sha256(data).digest()
+    assert release.signed(data) != release.signed(data[:-1] + b"\0")
+    assert 64 + len(release.signed(data)) + 17 <= 128
+
+
+def test_a_shoe_refuses_what_is_not_for_it() -> None:
+    def why(board="pico", micropython="1.28.0", running="1.2.3", **other) -> str:
+        return release.refusal(Manifest(encoded(fields(**other))), board, micropython, running)
+
+    assert why() == "" == why(running="1.2.2") == why(micropython="1.29.0")
+    assert why(board="sim") == "for board pico, this is sim"
+    assert why(micropython="1.27.9") == "needs MicroPython 1.28.0, here is 1.27.9"
+    assert why(running="1.3.0") == "1.2.3 is older than 1.3.0"
+    assert why(running="1.10.0", version="1.9.0") == "1.9.0 is older than 1.10.0"
+    assert why(running="1.3.0", may_go_back=True) == ""
