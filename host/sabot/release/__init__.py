@@ -1,0 +1,1 @@
+"""Releases of the firmware: built, signed, and kept in a folder."""
