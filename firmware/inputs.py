@@ -18,46 +18,45 @@ def switched(switch: int, on: bool) -> int:
 
 
 class Debouncer:
-    """Turns levels, looked at now and then, into changes that have held for `settle_ms`, seen in
-    two looks at least.
+    """Turns levels, looked at every few milliseconds, into changes that have held for `steps`
+    looks.
 
     Levels come as one integer: bit n is button n held down, the switches behind the buttons.
     Releasing a button is no change. Holds no more than one change of each input. `settled` are
     the levels to begin with.
     """
 
-    def __init__(self, settle_ms: int, settled: int = 0) -> None:
-        self._settle_ms = settle_ms
+    def __init__(self, steps: int, settled: int = 0) -> None:
+        self._steps = steps
         self._settled = settled
-        self._held_ms = bytearray(BUTTON_COUNT + SWITCH_COUNT)  # and 1: 0 is not seen yet
+        self._held = bytearray(BUTTON_COUNT + SWITCH_COUNT)
         self._pending = 0
         self._settling = False
 
-    def look(self, levels: int, passed_ms: int) -> None:
-        """Take the levels of now, so long after the look before."""
+    def look(self, levels: int) -> None:
+        """Take the levels of one more look."""
         if levels == self._settled and not self._settling:
             return
         self._settling = False
-        held_ms = self._held_ms
-        passed_ms = min(passed_ms, self._settle_ms)
-        for i in range(len(held_ms)):
+        held = self._held
+        for i in range(len(held)):
             bit = 1 << i
             if (levels ^ self._settled) & bit:
                 self._settling = True
-                held_ms[i] += passed_ms if held_ms[i] else 1
-                if held_ms[i] > self._settle_ms:
-                    held_ms[i] = 0
+                held[i] += 1
+                if held[i] == self._steps:
+                    held[i] = 0
                     self._settled ^= bit
                     if i >= BUTTON_COUNT or levels & bit:
                         self._pending |= bit
             else:
-                held_ms[i] = 0
+                held[i] = 0
 
     def take(self) -> int:
         """A change that has settled, NONE where there is none."""
         if not self._pending:
             return NONE
-        for i in range(len(self._held_ms)):
+        for i in range(len(self._held)):
             bit = 1 << i
             if self._pending & bit:
                 self._pending ^= bit

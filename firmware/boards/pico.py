@@ -14,6 +14,7 @@ import machine
 import micropython
 
 from firmware import inputs
+from firmware.boards.contacts import Contacts
 from firmware.boards.nor import NorFlash
 from firmware.boards.sampler import Sampler
 from firmware.boards.ssd1306 import Display
@@ -29,7 +30,7 @@ PINS = (
     (3, "sensor_a", HIGH),
     (4, "sensor_b", HIGH),
     (5, "sensor_x", HIGH),
-    (6, "button_next", LOW),  # contacts go to ground
+    (6, "button_next", LOW),  # contacts go to ground; neighbours, as `words` has them
     (7, "button_reveal", LOW),
     (8, "button_void", LOW),
     (9, "button_burn", LOW),
@@ -54,11 +55,15 @@ PINS = (
 
 SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
 
+_CONTACTS = ["button_" + name for name in words.BUTTONS] + [
+    "switch_" + name for name in words.SWITCHES
+]
+_CONTACTS_MASK = (1 << len(_CONTACTS)) - 1
+
 _PIN_OF = {part: (gpio, level) for gpio, part, level in PINS}
 
-_LOOK_MS = 5
 _LINE_MS = 3  # of the display
-_SETTLED_MS = 15  # what bounces does so within less, or is seen in both states
+_SETTLED_LOOKS = 4  # 15 ms and more: what bounces does so within less, or is seen in both states
 _HALT_STEP_MS = 50
 _PULLED_UP_US = 500  # from reset on the chip pulls its pins low; a cable takes a while to follow
 
@@ -113,19 +118,21 @@ class Board:
         self._received = bytearray(_LINK_BYTES)
 
     def _set_up_inputs(self) -> None:
-        parts = ["button_" + name for name in words.BUTTONS]
-        parts += ["switch_" + name for name in words.SWITCHES]
+        first, _ = _PIN_OF[_CONTACTS[0]]
         self._inverted = 0  # bit n: the n-th input is on when it is low
-        reads = []
-        for i in range(len(parts)):
-            reads.append(_input(parts[i]).value)
-            if _PIN_OF[parts[i]][1] == LOW:
+        stood = 0
+        for i in range(len(_CONTACTS)):
+            gpio, on = _PIN_OF[_CONTACTS[i]]
+            assert gpio == first + i
+            if on == LOW:
                 self._inverted |= 1 << i
-        self._reads = tuple(reversed(reads))
+        pins = [_input(part) for part in _CONTACTS]
         time.sleep_us(_PULLED_UP_US)
-        self._stood = self._levels() >> inputs.BUTTON_COUNT << inputs.BUTTON_COUNT
-        self._debouncer = inputs.Debouncer(_SETTLED_MS, self._stood)
-        self._looked_ms = self._ticks_ms
+        for i in range(len(pins)):
+            stood |= pins[i].value() << i
+        self._stood = (stood ^ self._inverted) >> inputs.BUTTON_COUNT << inputs.BUTTON_COUNT
+        self._debouncer = inputs.Debouncer(_SETTLED_LOOKS, self._stood)
+        self._contacts = Contacts(pins[0])
         self._change = inputs.NONE
 
     @property
@@ -167,23 +174,16 @@ class Board:
         return asyncio.sleep_ms(within_ms)  # samples come without an end: nothing to wait for
 
     def _step(self, within_ms: int) -> None:
-        now = time.ticks_ms()
-        passed_ms = time.ticks_diff(now, self._looked_ms)
-        if passed_ms >= _LOOK_MS:
-            self._looked_ms = now
-            self._debouncer.look(self._levels(), passed_ms)
-            if self._change == inputs.NONE:
-                self._change = self._debouncer.take()
-        if self._buzzing and time.ticks_diff(now, self._quiet_ms) >= 0:
+        levels = self._contacts.look()
+        while levels >= 0:
+            self._debouncer.look((levels ^ self._inverted) & _CONTACTS_MASK)
+            levels = self._contacts.look()
+        if self._change == inputs.NONE:
+            self._change = self._debouncer.take()
+        if self._buzzing and time.ticks_diff(time.ticks_ms(), self._quiet_ms) >= 0:
             self._silence()
         if within_ms > _LINE_MS:  # otherwise the lock would wait for it
             self._display.refresh()
-
-    def _levels(self) -> int:
-        levels = 0
-        for read in self._reads:
-            levels = levels << 1 | read()
-        return levels ^ self._inverted
 
     def read_samples(self, buf: bytearray) -> int:
         return self._sampler.read(buf)

@@ -6,6 +6,7 @@ ring or not be there, the fake raises.
 """
 
 import sys
+from array import array
 
 from firmware import inputs
 from firmware.tests import fake_display, fake_nor, fake_rp2, fake_serial
@@ -49,6 +50,19 @@ class World(fake_serial.Line):
         """The lines have been pulled up, where something pulls them."""
         self.settled = set(self.pulled_up)
 
+    def pass_ms(self, ms: int) -> None:
+        """Time goes on, and with it the state machine that looks at the contacts."""
+        self.now_ms += ms
+        contacts = self.chip.state_machines.get(1)
+        if contacts is not None:
+            levels = 0
+            for i in range(8):
+                levels |= self.level(contacts.in_base.gpio + i) << i
+            contacts.pass_us(1000 * ms, levels)
+
+    def level(self, gpio: int) -> int:
+        return self.inputs.get(gpio, 1 if gpio in self.settled else 0)
+
     def sample(self, nibbles) -> None:
         """One cycle of the state machine for each nibble on the four sensor pins."""
         for nibble in nibbles:
@@ -85,7 +99,7 @@ class _Asyncio:
 
     async def _sleep_ms(self, ms: int) -> None:
         world.sleeps.append(ms)
-        world.now_ms += ms
+        world.pass_ms(ms)
         world.while_asleep()
 
 
@@ -116,7 +130,7 @@ class _Pin:
             world.output_log.append((self.gpio, level))
             if self.gpio == _FLASH_SELECT:
                 world.flash.select(level)
-        return world.inputs.get(self.gpio, 1 if self.gpio in world.settled else 0)
+        return world.level(self.gpio)
 
 
 class _Pwm:
@@ -180,6 +194,21 @@ class _Uctypes:
     def addressof(self, buf) -> int:
         return world.chip.address_of(buf)
 
+    def bytearray_at(self, address: int, size: int) -> "_Octets":
+        return _Octets(world.chip.buffer_at(address), size)
+
+
+class _Octets:
+    """An array of words as the chip has it in memory, the lowest byte first."""
+
+    def __init__(self, words_: array, size: int) -> None:
+        self._words = words_
+        self._size = size
+
+    def __getitem__(self, at: int) -> int:
+        assert 0 <= at < self._size
+        return self._words[at // 4] >> 8 * (at % 4) & 255
+
 
 def _real(name: str):
     try:
@@ -199,7 +228,7 @@ def _import_board():
     }
     before = {name: sys.modules.get(name) for name in fakes}
     sys.modules.update(fakes)
-    from firmware.boards import pico, sampler
+    from firmware.boards import contacts, pico, sampler
 
     for name in before:
         if before[name] is None:
@@ -208,13 +237,13 @@ def _import_board():
             sys.modules[name] = before[name]
     pico.time, pico.asyncio, pico.os = _Time(), _Asyncio(), _Os()
     pico.select, pico.sys = fake_serial.Select(lambda: world), fake_serial.Sys(lambda: world)
-    return pico, sampler
+    return pico, sampler, contacts
 
 
 real_micropython = _real("micropython")
 framebuf = _real("framebuf") or fake_display.Framebuf()
 world = World()
-pico, sampler = _import_board()
+pico, sampler, contacts = _import_board()
 _buf = bytearray(512)
 
 

@@ -7,6 +7,7 @@ _RAM = 0x20000410  # of no particular alignment, as the heap gives it
 _PERMANENT = 63
 _CHANNELS = 12
 _COUNT_TRIGGER = 7
+_JOINED = 8  # words of a FIFO: RP2040 data sheet, 3.2
 _CTRL_FIELDS = (
     "size", "inc_read", "inc_write", "ring_size", "ring_sel", "treq_sel", "chain_to",
 )  # fmt: skip
@@ -17,6 +18,8 @@ class Chip:
 
     def __init__(self) -> None:
         self.state_machine: "StateMachine | None" = None
+        """Number 0; the others by their numbers are in `state_machines`."""
+        self.state_machines: "dict[int, StateMachine]" = {}
         self.channels: "list[DMA]" = []
         self._regions: "list[tuple[int, bytearray]]" = []
         self._next_address = _RAM
@@ -29,6 +32,12 @@ class Chip:
         self._regions.append((address, buf))
         self._next_address += len(buf) + 48
         return address
+
+    def buffer_at(self, address: int):
+        for begin, buf in self._regions:
+            if begin == address:
+                return buf
+        raise AssertionError("no buffer begins there")
 
     def peek(self, address: int) -> int:
         for begin, buf in self._regions:
@@ -58,14 +67,31 @@ class StateMachine:
     """One PIO instruction a cycle, into an input shift register as the data sheet has it."""
 
     def __init__(self, number: int, program, freq: int, in_base) -> None:
-        assert number == 0
+        self.number = number
         self.options, self.instructions = program
         self.freq = freq
         self.in_base = in_base
         self.running = False
         self.fifo: "list[int]" = []
-        self._at = self._register = self._bits = 0
-        chip.state_machine = self
+        self._at = self._register = self._bits = self._us = 0
+        assert number not in chip.state_machines
+        chip.state_machines[number] = self
+        if not number:
+            chip.state_machine = self
+
+    def rx_fifo(self) -> int:
+        return len(self.fifo)
+
+    def get(self, into) -> None:
+        into[0] = self.fifo.pop(0)
+
+    def pass_us(self, us: int, pins: int) -> None:
+        """The pins stand so for a while. Each instruction takes a cycle and those of its delay."""
+        self._us += us
+        while self._us * self.freq >= 1_000_000 * (1 + self.instructions[self._at][2]):
+            self._us -= 1_000_000 * (1 + self.instructions[self._at][2]) // self.freq
+            if len(self.fifo) < _JOINED:  # otherwise it stands still
+                self.cycle(pins)
 
     def active(self, running: int) -> None:
         self.running = bool(running)
@@ -73,7 +99,7 @@ class StateMachine:
     def cycle(self, pins: int) -> None:
         if not self.running:
             return
-        source, bits = self.instructions[self._at]
+        source, bits, _ = self.instructions[self._at]
         assert source == "pins"
         self._at = (self._at + 1) % len(self.instructions)
         value = pins & ((1 << bits) - 1)
@@ -86,7 +112,20 @@ class StateMachine:
             self.fifo.append(self._register)
             self._register = self._bits = 0
             for channel in chip.channels:
-                channel.request(4)  # DREQ_PIO0_RX0
+                channel.request(4 + self.number)  # DREQ_PIO0_RX0 and those behind it
+
+
+class _Delay:
+    """What stands behind an instruction: `[n]`, cycles to wait."""
+
+    def __init__(self, instructions, source: str, bits: int) -> None:
+        self._instructions = instructions
+        instructions.append((source, bits, 0))
+
+    def __getitem__(self, cycles: int) -> None:
+        assert 0 <= cycles < 32
+        source, bits, _ = self._instructions[-1]
+        self._instructions[-1] = source, bits, cycles
 
 
 class _Register:
@@ -216,7 +255,7 @@ class Rp2:
             instructions = []
             scope = function.__globals__
             scope["pins"] = "pins"
-            scope["in_"] = lambda source, bits: instructions.append((source, bits))
+            scope["in_"] = lambda source, bits: _Delay(instructions, source, bits)
             function()
             del scope["pins"], scope["in_"]
             return options, instructions

@@ -3,9 +3,7 @@
 from firmware import inputs
 from protocol import words
 
-_LOOK_MS = 5
-_SETTLE_MS = 15
-_STEPS = 4  # looks until a change has held so long
+_STEPS = 4
 _LID = words.SWITCHES.index("lid_open")
 _KEY = words.SWITCHES.index("key_on")
 
@@ -22,7 +20,7 @@ def _changes(debouncer: inputs.Debouncer, levels: int, looks: int) -> "list[int]
     """Look `looks` times at the same levels; the changes that came out."""
     found = []
     for _ in range(looks):
-        debouncer.look(levels, _LOOK_MS)
+        debouncer.look(levels)
         change = debouncer.take()
         while change != inputs.NONE:
             found.append(change)
@@ -31,48 +29,24 @@ def _changes(debouncer: inputs.Debouncer, levels: int, looks: int) -> "list[int]
 
 
 def test_nothing_comes_out_while_nothing_is_touched() -> None:
-    assert _changes(inputs.Debouncer(_SETTLE_MS), 0, 1000) == []
+    assert _changes(inputs.Debouncer(_STEPS), 0, 1000) == []
 
 
 def test_a_press_comes_out_with_the_look_that_settles_it() -> None:
-    debouncer = inputs.Debouncer(_SETTLE_MS)
+    debouncer = inputs.Debouncer(_STEPS)
     assert _changes(debouncer, _button("void"), _STEPS - 1) == []
     assert _changes(debouncer, _button("void"), 1) == [inputs.pressed(words.BUTTONS.index("void"))]
 
 
 def test_bounce_shorter_than_the_steps_is_ignored() -> None:
-    debouncer = inputs.Debouncer(_SETTLE_MS)
+    debouncer = inputs.Debouncer(_STEPS)
     for held in range(1, _STEPS):
         assert _changes(debouncer, _button("next"), held) == []
         assert _changes(debouncer, 0, 1) == []
 
 
-def test_a_press_of_80_ms_comes_out_though_nobody_looks_for_45_ms_in_it() -> None:
-    """A collection of the heap takes so long, with what comes before and behind it."""
-    for gap_ms in range(0, 300, 3):
-        debouncer = inputs.Debouncer(_SETTLE_MS)
-        found = []
-        before_ms, now_ms = -10, 0
-        while now_ms < 400:
-            level = _button("void") if now_ms < 240 and now_ms % 160 < 80 else 0
-            debouncer.look(level, now_ms - before_ms)
-            found.append(debouncer.take())
-            before_ms = now_ms
-            now_ms += 45 if gap_ms <= now_ms < gap_ms + 10 else 10
-        presses = [change for change in found if change != inputs.NONE]
-        assert presses == [inputs.pressed(words.BUTTONS.index("void"))] * 2, gap_ms
-
-
-def test_one_look_is_never_enough_however_long_after_the_one_before() -> None:
-    debouncer = inputs.Debouncer(_SETTLE_MS)
-    for _ in range(5):
-        debouncer.look(_button("next"), 1000)
-        debouncer.look(0, 1000)
-        assert debouncer.take() == inputs.NONE
-
-
 def test_a_bouncing_press_is_one_press_counted_from_its_last_bounce() -> None:
-    debouncer = inputs.Debouncer(_SETTLE_MS)
+    debouncer = inputs.Debouncer(_STEPS)
     next_button = _button("next")
     for level in (next_button, 0, next_button, next_button, 0):
         assert _changes(debouncer, level, 1) == []
@@ -81,13 +55,13 @@ def test_a_bouncing_press_is_one_press_counted_from_its_last_bounce() -> None:
 
 
 def test_a_hold_is_one_press_however_long() -> None:
-    assert _changes(inputs.Debouncer(_SETTLE_MS), _button("burn"), 10000) == [
+    assert _changes(inputs.Debouncer(_STEPS), _button("burn"), 10000) == [
         inputs.pressed(words.BUTTONS.index("burn"))
     ]
 
 
 def test_a_release_is_no_change_and_the_next_press_is() -> None:
-    debouncer = inputs.Debouncer(_SETTLE_MS)
+    debouncer = inputs.Debouncer(_STEPS)
     press = [inputs.pressed(words.BUTTONS.index("reveal"))]
     assert _changes(debouncer, _button("reveal"), _STEPS) == press
     assert _changes(debouncer, 0, 100) == []
@@ -95,7 +69,7 @@ def test_a_release_is_no_change_and_the_next_press_is() -> None:
 
 
 def test_bounce_while_releasing_is_no_second_press() -> None:
-    debouncer = inputs.Debouncer(_SETTLE_MS)
+    debouncer = inputs.Debouncer(_STEPS)
     next_button = _button("next")
     _changes(debouncer, next_button, _STEPS)
     for level in (0, next_button, 0, 0, next_button, 0, 0, 0, next_button):
@@ -104,7 +78,7 @@ def test_bounce_while_releasing_is_no_second_press() -> None:
 
 
 def test_two_inputs_in_the_same_look_both_come_out() -> None:
-    debouncer = inputs.Debouncer(_SETTLE_MS)
+    debouncer = inputs.Debouncer(_STEPS)
     levels = _button("void") | _button("burn") | _switch(_KEY)
     assert _changes(debouncer, levels, _STEPS) == [
         inputs.pressed(words.BUTTONS.index("void")),
@@ -114,7 +88,7 @@ def test_two_inputs_in_the_same_look_both_come_out() -> None:
 
 
 def test_inputs_settle_each_by_itself() -> None:
-    debouncer = inputs.Debouncer(_SETTLE_MS)
+    debouncer = inputs.Debouncer(_STEPS)
     assert _changes(debouncer, _button("next"), _STEPS - 1) == []
     both = _button("next") | _button("void")
     assert _changes(debouncer, both, 1) == [inputs.pressed(words.BUTTONS.index("next"))]
@@ -122,23 +96,23 @@ def test_inputs_settle_each_by_itself() -> None:
 
 
 def test_a_switch_comes_out_going_on_and_going_off() -> None:
-    debouncer = inputs.Debouncer(_SETTLE_MS)
+    debouncer = inputs.Debouncer(_STEPS)
     assert _changes(debouncer, _switch(_LID), 100) == [inputs.switched(_LID, True)]
     assert _changes(debouncer, 0, 100) == [inputs.switched(_LID, False)]
 
 
 def test_a_switch_that_is_back_before_anybody_asked_comes_out_as_it_is_now() -> None:
-    debouncer = inputs.Debouncer(_SETTLE_MS)
+    debouncer = inputs.Debouncer(_STEPS)
     for level in (_switch(_LID), 0):
         for _ in range(_STEPS):
-            debouncer.look(level, _LOOK_MS)
+            debouncer.look(level)
     assert debouncer.take() == inputs.switched(_LID, False)
     assert debouncer.take() == inputs.NONE
 
 
 def test_what_stands_at_the_beginning_is_no_change_and_its_going_off_is() -> None:
     levels = _switch(_LID) | _switch(_KEY)
-    debouncer = inputs.Debouncer(_SETTLE_MS, levels)
+    debouncer = inputs.Debouncer(_STEPS, levels)
     assert _changes(debouncer, levels, 100) == []
     assert _changes(debouncer, _switch(_KEY), _STEPS - 1) == []
     assert _changes(debouncer, _switch(_KEY), 1) == [inputs.switched(_LID, False)]
@@ -147,11 +121,11 @@ def test_what_stands_at_the_beginning_is_no_change_and_its_going_off_is() -> Non
 
 
 def test_presses_wait_until_they_are_taken() -> None:
-    debouncer = inputs.Debouncer(_SETTLE_MS)
+    debouncer = inputs.Debouncer(_STEPS)
     for _ in range(_STEPS):
-        debouncer.look(_button("next") | _button("burn"), _LOOK_MS)
+        debouncer.look(_button("next") | _button("burn"))
     for _ in range(100):
-        debouncer.look(0, _LOOK_MS)
+        debouncer.look(0)
     assert debouncer.take() == inputs.pressed(words.BUTTONS.index("next"))
     assert debouncer.take() == inputs.pressed(words.BUTTONS.index("burn"))
     assert debouncer.take() == inputs.NONE

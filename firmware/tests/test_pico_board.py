@@ -3,7 +3,7 @@
 from firmware import inputs
 from firmware.boards import nor
 from firmware.tests import fake_pico
-from firmware.tests.fake_pico import awake, live, new_board, new_world, pico, run
+from firmware.tests.fake_pico import awake, contacts, live, new_board, new_world, pico, run
 from protocol import words
 
 _PIN_OF = {part: gpio for gpio, part, _ in pico.PINS}
@@ -153,6 +153,41 @@ def test_inputs_are_looked_at_where_nobody_waits_too() -> None:
     for _ in range(50):
         run(board.activity(1, False))
     assert board.take_input() == inputs.pressed(words.BUTTONS.index("void"))
+
+
+def test_presses_within_one_long_turn_are_seen_and_a_bounce_is_none() -> None:
+    board, world = new_board(switch_lid_open=0)
+    live(board, world, 80)
+    void, burn, next_ = [_PIN_OF["button_" + name] for name in ("void", "burn", "next")]
+    for pin, ms in ((void, 25), (next_, 10), (burn, 25)):
+        world.inputs[pin] = 0
+        world.pass_ms(ms)
+        world.inputs[pin] = 1
+        world.pass_ms(25)
+    pressed = [inputs.pressed(words.BUTTONS.index(name)) for name in ("void", "burn")]
+    assert live(board, world, 100) == pressed
+
+
+def test_what_comes_while_nobody_looks_for_too_long_is_not_seen_and_how_it_stands_then_is() -> None:
+    board, world = new_board(switch_lid_open=0)
+    live(board, world, 80)
+    world.pass_ms(contacts.HELD_MS + contacts.LOOK_MS * 4)
+    world.inputs[_PIN_OF["button_void"]] = 0
+    world.pass_ms(100)
+    world.inputs[_PIN_OF["button_void"]] = 1
+    world.inputs[_PIN_OF["switch_key_on"]] = 0
+    changed = [inputs.switched(words.SWITCHES.index("key_on"), True)]
+    assert live(board, world, 100) == changed
+
+
+def test_the_contacts_pins_are_neighbours_as_one_look_takes_them() -> None:
+    _, world = new_board()
+    machine = world.chip.state_machines[1]
+    assert machine.in_base.gpio == _PIN_OF["button_next"]
+    assert machine.instructions == [("pins", 8, 31)]
+    assert 1_000_000 * 32 // machine.freq == 1000 * contacts.LOOK_MS
+    # RP2040 data sheet, 3.5.5: clock dividers go up to 65,536.
+    assert world.clock_hz / machine.freq < 65536
 
 
 def test_an_input_comes_out_even_where_no_samples_come() -> None:

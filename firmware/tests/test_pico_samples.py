@@ -63,7 +63,7 @@ def test_channel_e_is_bit_0_and_all_four_are_sampled_together() -> None:
     _, world = _sampling_board()
     first = [gpio for gpio, part, _ in pico.PINS if part == "sensor_e"]
     assert [world.chip.state_machine.in_base.gpio] == first
-    assert world.chip.state_machine.instructions == [("pins", 4)]
+    assert world.chip.state_machine.instructions == [("pins", 4, 0)]
 
 
 def test_the_sample_rate_is_exactly_that_of_the_reader() -> None:

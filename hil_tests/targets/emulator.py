@@ -35,9 +35,7 @@ _START_US = 20 * _S  # the longest that a start may take
 _SETTLE_US = 30 * _S
 _QUIET_US = 150 * _MS  # outputs and journal as they are: the display waits for the journal
 _QUIET_STEP_US = 5 * _MS
-_HELD_US = (
-    80 * _MS
-)  # the board wants two looks the same, 15 ms apart, and looks every 45 ms at least
+_HELD_US = 30 * _MS  # the board wants four looks the same, 5 ms apart
 _WRITE_US = 60 * _S
 _TERMINAL_BYTES = 4096
 _ID_BYTES = 8
