@@ -22,7 +22,9 @@ PASSING = 4
 MISSING = 0
 """What `each_since_state` tells between entries: here something cannot be read any more."""
 
-MAGIC = b"Sj\x01\x00"
+VERSION = 1
+"""Of what is written to the chip: it changes where an older firmware could not go on with it."""
+MAGIC = bytes((83, 106, VERSION, 0))
 """A sector's header: this, its place, the first event's number, a CRC; all little-endian."""
 HEADER_SIZE = 16
 HEAD_SIZE = 2

@@ -174,6 +174,12 @@ class RigBroken(SabotError):
     exit_code = 28
 
 
+class ReleaseUnusable(SabotError):
+    """A release that cannot be built or written."""
+
+    exit_code = 29
+
+
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Which of `names` a misspelled one was meant to be; None where none is near."""
     near = get_close_matches(name.lower(), list(names), 1)

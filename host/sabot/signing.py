@@ -1,11 +1,12 @@
-"""The operator's signature under bundles and tombstones: Ed25519, keys in PEM files.
+"""The operator's signature under bundles and tombstones, and a house's under its releases: Ed25519,
+keys in PEM files.
 
 What is signed is *sealed*: the document in canonical CBOR, and the signature over its very bytes.
 The private key is in its file and in memory, and in no message.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -16,6 +17,7 @@ import cbor2
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
     Encoding,
     NoEncryption,
     PrivateFormat,
@@ -36,15 +38,17 @@ _MOST_PEM_BYTES = 16_384
 _MOST_DEPTH = 8  # of lists in lists: what is sealed has less
 
 
-def make(stem: Path) -> tuple[Path, Path, str]:
-    """Make an operator's key: STEM.pem, which only its owner may read, and STEM.pub.pem.
+def make(stem: Path, passphrase: bytes | None = None) -> tuple[Path, Path, str]:
+    """Make a key: STEM.pem, which only its owner may read, locked where there is a passphrase, and
+    STEM.pub.pem.
 
     Returns the two paths and the fingerprint. Raises KeysUnusable where one of the files is there
     already, or cannot be written; then neither has been made.
     """
     private = Ed25519PrivateKey.generate()
-    public_pem = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    private_pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    public_pem = pem_of(public_of(private))
+    lock = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
+    private_pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, lock)
     private_path = stem.with_name(stem.name + ".pem")
     public_path = stem.with_name(stem.name + ".pub.pem")
     made: list[Path] = []
@@ -76,26 +80,31 @@ def make(stem: Path) -> tuple[Path, Path, str]:
     return private_path, public_path, fingerprint(public_of(private))
 
 
-def load_private(path: Path) -> PrivateKey:
-    """The operator's private key in `path`. Raises KeysUnusable."""
+def load_private(path: Path, passphrase: Callable[[], bytes] | None = None) -> PrivateKey:
+    """The private key in `path`. `passphrase` is called where the key is locked by one. Raises
+    KeysUnusable."""
     pem = _read(path)
     try:
         key = load_pem_private_key(pem, password=None)
     except TypeError:
-        raise KeysUnusable(
-            f"{path}: locked by a password, which sabot cannot ask for; name another with --key"
-        ) from None
+        if passphrase is None:
+            raise KeysUnusable(f"{path}: locked by a passphrase; name another key") from None
+        try:
+            key = load_pem_private_key(pem, passphrase())
+        except ValueError:
+            raise KeysUnusable(f"{path}: another passphrase unlocks this key; try again") from None
     except (ValueError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise KeysUnusable(
-            f"{path}: no private Ed25519 key; `sabot operator-key` makes one, named with --key"
+            f"{path}: no private Ed25519 key; `sabot operator-key` and `sabot keys make` make one, "
+            "named with --key"
         )
     return key
 
 
 def load_public(path: Path) -> bytes:
-    """The operator's public key in `path`, 32 raw bytes. Raises KeysUnusable."""
+    """The public key in `path`, 32 raw bytes. Raises KeysUnusable."""
     pem = _read(path)
     try:
         key = load_pem_public_key(pem)
@@ -128,6 +137,12 @@ def verify(public: bytes, signature: bytes, data: bytes) -> bool:
     except (InvalidSignature, ValueError):
         return False
     return True
+
+
+def pem_of(public: bytes) -> bytes:
+    """A public key as a PEM file has it."""
+    key = Ed25519PublicKey.from_public_bytes(public)
+    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
 def fingerprint(public: bytes) -> str:

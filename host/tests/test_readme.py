@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from sabot import errors
+from sabot.cli.keyfiles import ENVIRONMENT
 from sabot.sim.process import HEAP_BYTES
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +39,11 @@ def _agrees(shown: list[str], printed: str) -> bool:
 
 def test_the_commands_print_what_the_readme_shows(tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path, "XDG_RUNTIME_DIR": str(tmp_path)}
+    environment = os.environ | {
+        "PATH": path,
+        "XDG_RUNTIME_DIR": str(tmp_path),
+        ENVIRONMENT: "one that nobody is asked for",
+    }
     started = []
     try:
         for command, shown in _session():

@@ -130,7 +130,7 @@ def test_what_is_no_private_key_is_told(tmp_path: Path) -> None:
         (_pem(_private())[:60], "no private Ed25519 key"),
         (public, "no private Ed25519 key"),
         (_pem(rsa_key), "no private Ed25519 key"),
-        (_pem(_private(), BestAvailableEncryption(b"secret")), "locked by a password"),
+        (_pem(_private(), BestAvailableEncryption(b"secret")), "locked by a passphrase"),
         (b"\0" * 100_000, "no private Ed25519 key"),
     ):
         (tmp_path / "key").write_bytes(data)

@@ -6,12 +6,14 @@ import sys
 import typer
 
 from sabot.cli import (
+    build,
     check,
     export,
     games,
     head,
     hil,
     incidents,
+    keys,
     log,
     prune,
     rebuild,
@@ -55,9 +57,11 @@ for command in (
     games.score,
     games.odds,
     settle.settle,
+    build.build,
 ):
     app.command()(command)
 app.add_typer(games.app, name="games")
+app.add_typer(keys.app, name="keys")
 app.add_typer(hil.app, name="hil")
 
 

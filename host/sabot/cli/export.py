@@ -9,8 +9,8 @@ import typer
 from sabot import signing
 from sabot.audit import bundlefile
 from sabot.audit.excerpt import collect
-from sabot.audit.keys import Keys
 from sabot.cli import options
+from sabot.cli.keyfiles import load_keys, load_private_key
 from sabot.reports.report import ReportInput, render
 from sabot.store import Store
 from sabot.view import console, plain, problems
@@ -59,7 +59,7 @@ def export(
     the audit chain in it. What `sabot verify` finds wrong with them goes into the bundle.
     """
     where = options.zone_of(zone)
-    private = load_operator_key(key)
+    private = load_private_key(key)
     known = load_keys(keys)
     now_unix_ms = time.time_ns() // 1_000_000
     with Store(db) as store, problems.status(plain(f"exporting {unit} shoe {shoe}")):
@@ -100,21 +100,3 @@ def export(
         problems.print(
             plain(f"{len(taken.findings)} findings are in the bundle: `sabot verify {out}`")
         )
-
-
-def load_operator_key(path: Path) -> signing.PrivateKey:
-    """The operator's private key; warns where others may read it."""
-    private = signing.load_private(path)
-    if signing.exposed(path):
-        problems.print(plain(f"{path}: others than its owner may read this key; chmod 600 it"))
-    return private
-
-
-def load_keys(path: Path | None) -> Keys | None:
-    """The units' keys, None where no file is named; warns where others may read it."""
-    if path is None:
-        return None
-    keys = Keys.load(path)
-    if keys.exposed:
-        problems.print(plain(f"{path}: others than its owner may read these keys; chmod 600 it"))
-    return keys

@@ -13,7 +13,8 @@ from sabot.audit import retention as keeping
 from sabot.audit.context import tombstones
 from sabot.audit.prune import Plan
 from sabot.cli import options
-from sabot.cli.export import OperatorKey, load_keys, load_operator_key
+from sabot.cli.export import OperatorKey
+from sabot.cli.keyfiles import load_keys, load_private_key
 from sabot.errors import FINDINGS, DatabaseUnusable, KeptByLaw, did_you_mean
 from sabot.signing import fingerprint
 from sabot.store import Store
@@ -42,7 +43,7 @@ def prune(
     Only whole shoes of cards that have ended, from the oldest on, and never a unit's last one.
     Nothing at all where something is wrong in what would go: exit code 1 then.
     """
-    private = load_operator_key(key)
+    private = load_private_key(key)
     known = load_keys(keys)
     now_unix_ms = time.time_ns() // 1_000_000
     with Store(db) as store:
