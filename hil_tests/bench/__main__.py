@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from hil_tests.bench.believing import verification_us
 from hil_tests.bench.database import BATCH, measure
 from hil_tests.bench.device import CARD_EVENT
 from hil_tests.bench.journal import deal_and_count
@@ -247,6 +248,17 @@ def targets() -> list[Figure]:
     ]
 
 
+def believing() -> list[Figure]:
+    """Whether a release is signed, on the chip; where there is an image of MicroPython."""
+    try:
+        loading_us, verifying_us = verification_us()
+    except (ImageUnusable, ImportError) as why:
+        Console(stderr=True).print(f"a signature on the chip left out: {why}")
+        return []
+    against = f"and {loading_us / 1e6:.1f} to load what does it; aim: 2"
+    return [Figure("a release's signature on the chip", verifying_us / 1e6, "s", against)]
+
+
 def odds_of_the_largest_game() -> list[Figure]:
     """Every order of six cards of eight decks, counted for the game with the most wagers."""
     seconds = 1 / _per_second(lambda: odds(Game(document("pa-midi")), decks=8), ["pa-midi"])
@@ -263,7 +275,7 @@ def main() -> None:
     console = Console()
     parts: Sequence[Callable[[], list[Figure]]] = (
         codec, reader, generator, frames, shoe, heap_high_water, journal, database, verifier,
-        odds_of_the_largest_game, size, targets,
+        odds_of_the_largest_game, size, believing, targets,
     )  # fmt: skip
     figures: list[Figure] = []
     for part in track(parts, "measuring", console=console, transient=True):

@@ -14,7 +14,8 @@ _PASSPHRASE = "correct horse"
 
 @pytest.fixture
 def house(tmp_path: Path) -> Path:
-    run(tmp_path, "keys", "make", "-o", "house", **{ENVIRONMENT: _PASSPHRASE})
+    """A folder with the key of the house."""
+    signing.make(tmp_path / "house", _PASSPHRASE.encode())
     return tmp_path
 
 
@@ -40,11 +41,12 @@ def test_two_builds_are_equal_to_the_byte(house: Path) -> None:
 
 
 def test_the_key_is_locked_and_its_owners_alone(house: Path) -> None:
-    pem = (house / "house.pem").read_text()
+    run(house, "keys", "make", "-o", "other", **{ENVIRONMENT: _PASSPHRASE})
+    pem = (house / "other.pem").read_text()
     assert pem.startswith("-----BEGIN ENCRYPTED PRIVATE KEY-----")
-    assert (house / "house.pem").stat().st_mode & 0o777 == 0o600
+    assert (house / "other.pem").stat().st_mode & 0o777 == 0o600
     wrong = {ENVIRONMENT: "another horse"}
-    done = run(house, "build", "-o", "out", "--key", "house.pem", code=21, **wrong)
+    done = run(house, "build", "-o", "out", "--key", "other.pem", code=21, **wrong)
     assert "another passphrase unlocks this key" in done.stderr
     for said in (done.stdout, done.stderr):
         assert "horse" not in said

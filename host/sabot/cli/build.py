@@ -28,6 +28,7 @@ def build(
 
     Two builds of the same sources with the same key are equal to the byte.
     """
+    releases.check_free(out)  # before anybody is asked for anything
     private = load_private_key(key)
     with problems.status(plain(f"compiling for {board}")):
         built = releases.build(board, private, may_go_back=may_go_back)

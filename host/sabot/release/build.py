@@ -59,6 +59,14 @@ def build(board: str, private: signing.PrivateKey, *, may_go_back: bool = False)
     return Release(manifest, signing.sign(private, release.signed(manifest)), files)
 
 
+def check_free(folder: Path) -> None:
+    """Raise ReleaseUnusable where a release would overwrite something."""
+    if folder.exists():
+        raise ReleaseUnusable(
+            f"{folder}: is there already and is not overwritten; name another folder with -o"
+        )
+
+
 def save(built: Release, folder: Path) -> None:
     """Write a release into a new folder: there whole, or not at all, after an error and Ctrl-C.
 
@@ -69,11 +77,8 @@ def save(built: Release, folder: Path) -> None:
         release.SIGNATURE: built.signature,
         **built.files,
     }
+    check_free(folder)
     try:
-        if folder.exists():
-            raise ReleaseUnusable(
-                f"{folder}: is there already and is not overwritten; name another folder with -o"
-            )
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as temporary:
             draft = Path(temporary) / folder.name
             draft.mkdir(_FOLDER_MODE)
