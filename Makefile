@@ -5,13 +5,16 @@ BIN := .venv/bin
 READY := .venv/ready
 TYPINGS := build/typings
 
+# A quarter of a test's time is waited for simulated shoes.
+WORKERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
+
 .PHONY: demo test lint typecheck bench accuracy powercut kills clean
 
 demo: $(READY)
 	$(BIN)/sabot demo
 
 test: $(READY)
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -6,7 +6,7 @@ flash is written in the turns of `_deal`, where there is time between samples.
 
 import asyncio
 
-from firmware import VERSION, buffers, commands, dealing, inputs, notes, panel
+from firmware import VERSION, buffers, commands, dealing, inputs, notes, panel, turns
 from firmware.build import build_hash
 from firmware.chain import name_of
 from firmware.dealing import Dealing
@@ -30,14 +30,6 @@ BEHIND_EVENTS = 160
 """Events waiting with a host attached from which the display says so."""
 
 _SAMPLE_BYTES = 512
-_IDLE_MS = 8  # a card at 3 m/s shows its last mark 20 ms after its edge
-_PASSING_MS = 2
-_WRITING_MS = 1
-_DECISION_MS = 0
-_ASIDE_MS = 25  # to ask more often whether the card is through takes the time it needs
-_MANY_MARKS = 10
-_NEAR_MOST_MS = 800  # four marks at 50 mm/s take 280 ms
-_FAST_PASS = 10000  # samples: all of a card at 180 mm/s; a slower one's four marks take 80 ms
 _COLLECT_MS = 10000
 _TICK_MS = 50
 _FULL_LINE_PAUSE_MS = 1
@@ -73,6 +65,7 @@ class Shoe:
         self.outbox = Outbox(self.journal, resumed.acknowledged)
         self.reader = Reader(card_set)
         self._runs = memoryview(self.reader.scanner.runs)
+        self._turns = turns.Turns(self.reader, self.journal, board.ticks_ms)
         self.passes = Passes(buffers.recent, buffers.faults)
         self.health = Health()
         self._overruns = 0
@@ -93,7 +86,6 @@ class Shoe:
         self._state = bytearray(events.MAX_SIZE)
         self._notes = 0  # since the last state
         self._marked = False  # that a card passes
-        self._near_since_ms = -1  # since when the decision is near
         self._scrubbed = 0  # the sector that is looked at next
         self._record_boot(resumed)
         self.journal.restore_lost()
@@ -202,13 +194,13 @@ class Shoe:
     async def _deal(self) -> None:
         board, journal = self.board, self.journal
         while True:
-            await board.activity(self._within_ms(), not journal.unwritten())
+            await board.activity(self._turns.within_ms(), not journal.unwritten())
             self._read_samples()
             self._mark_passing()
             if not journal.stuck:
                 self._take_inputs()
             self._check_head()
-            if not self._last_marks():
+            if not self._turns.last_marks():
                 self._write()
             if not journal.unwritten() and not self.reader.scanner.in_pass:
                 self.heap.tend()
@@ -226,8 +218,8 @@ class Shoe:
         """What was recorded while no card and no button has `_deal` turn."""
         self._write()
         while self.journal.unwritten():
-            await asyncio.sleep_ms(_WRITING_MS)
-            await self._cards_first()
+            await asyncio.sleep_ms(turns.WRITING_MS)
+            await self._turns.cards_first()
             self._write()
 
     def _at_rest(self) -> bool:
@@ -254,37 +246,6 @@ class Shoe:
         if not self.dealing.can_change_game():
             self._marked = True
             self.journal.put(PASSING, memoryview(self._note), 0)
-
-    def _within_ms(self) -> int:
-        """How soon samples must be looked at: the lock follows a card's last mark within 5 ms."""
-        scanner = self.reader.scanner
-        if not scanner.in_pass:
-            return _WRITING_MS if self.journal.unwritten() else _IDLE_MS
-        return _DECISION_MS if self._last_marks() else _PASSING_MS
-
-    def _last_marks(self) -> bool:
-        """Whether they pass just now: not even the journal has a turn."""
-        return self._decision_near() and self.reader.scanner.marks_gone >= _MANY_MARKS
-
-    def _decision_near(self) -> bool:
-        """Whether the last marks of a card pass the head, or of a fast one may: now everything
-        else has time.
-
-        Not for long: a card may be held there.
-        """
-        scanner = self.reader.scanner
-        near = scanner.marks_gone >= _MANY_MARKS or scanner.passing_samples < _FAST_PASS
-        if not (near and scanner.in_pass and self.reader.known == NO_CARD):
-            self._near_since_ms = -1
-            return False
-        now_ms = self.board.ticks_ms()
-        if self._near_since_ms < 0:
-            self._near_since_ms = now_ms
-        return now_ms - self._near_since_ms < _NEAR_MOST_MS
-
-    async def _cards_first(self) -> None:
-        while self._decision_near():
-            await asyncio.sleep_ms(_ASIDE_MS)
 
     def _read_samples(self) -> None:
         """Take what is there. Not until nothing is: on a Pico the next word would come meanwhile,
@@ -463,7 +424,7 @@ class Shoe:
                 end = data.find(b"\0", at) + 1 or len(data)
                 while data[at] == 0 and data[end : end + 1] == b"\0":
                     end += 1  # zeros alone are no frames
-                await self._cards_first()
+                await self._turns.cards_first()
                 self.link.feed(data[at:end], self.board.ticks_ms())
                 at = end
                 await asyncio.sleep_ms(0)
@@ -473,11 +434,11 @@ class Shoe:
     async def _talk(self) -> None:
         view = memoryview(self.link.out)
         while True:
-            await self._cards_first()
+            await self._turns.cards_first()
             size = self.link.fill(self.board.ticks_ms())
             at = 0
             while at < size:
-                await self._cards_first()
+                await self._turns.cards_first()
                 written = self.board.write_link(view[at:size])
                 at += written
                 # A slow line must not keep the cards waiting.
@@ -492,7 +453,7 @@ class Shoe:
         collected_ms = scrubbed_ms = 0
         while True:
             await asyncio.sleep_ms(_TICK_MS)
-            await self._cards_first()
+            await self._turns.cards_first()
             collected_ms += _TICK_MS
             scrubbed_ms += _TICK_MS
             passing = self.reader.scanner.in_pass

@@ -1,0 +1,61 @@
+"""Whose turn it is: the lock must follow a card's last mark within 5 ms, whatever else is to do.
+
+Four tasks share the processor, and none can be interrupted. So those that may take long stand aside
+while a card is near its decision.
+"""
+
+import asyncio
+
+from firmware.reader import NO_CARD
+
+WRITING_MS = 1
+"""How often the journal's chip is asked whether it is ready for more."""
+
+_IDLE_MS = 8  # a card at 3 m/s shows its last mark 20 ms after its edge
+_PASSING_MS = 2
+_DECISION_MS = 0
+_ASIDE_MS = 25  # to ask more often whether the card is through takes the time it needs
+_MANY_MARKS = 10
+_NEAR_MOST_MS = 800  # four marks at 50 mm/s take 280 ms
+_FAST_PASS = 10000  # samples: all of a card at 180 mm/s; a slower one's four marks take 80 ms
+
+
+class Turns:
+    """Told by what `reader` sees, and whether `journal` has something to write. `ticks_ms` are
+    milliseconds since the start."""
+
+    def __init__(self, reader, journal, ticks_ms) -> None:
+        self._reader = reader
+        self._journal = journal
+        self._ticks_ms = ticks_ms
+        self._near_since_ms = -1
+
+    def within_ms(self) -> int:
+        """How soon samples must be looked at."""
+        if not self._reader.scanner.in_pass:
+            return WRITING_MS if self._journal.unwritten() else _IDLE_MS
+        return _DECISION_MS if self.last_marks() else _PASSING_MS
+
+    def last_marks(self) -> bool:
+        """Whether the last marks of a card pass the head: not even the journal has a turn."""
+        return self.decision_near() and self._reader.scanner.marks_gone >= _MANY_MARKS
+
+    def decision_near(self) -> bool:
+        """Whether the last marks pass, or those of a fast card may before a long turn is over.
+
+        Not for long: a card may be held there.
+        """
+        scanner = self._reader.scanner
+        near = scanner.marks_gone >= _MANY_MARKS or scanner.passing_samples < _FAST_PASS
+        if not (near and scanner.in_pass and self._reader.known == NO_CARD):
+            self._near_since_ms = -1
+            return False
+        now_ms = self._ticks_ms()
+        if self._near_since_ms < 0:
+            self._near_since_ms = now_ms
+        return now_ms - self._near_since_ms < _NEAR_MOST_MS
+
+    async def cards_first(self) -> None:
+        """Stand aside until no card is near its decision."""
+        while self.decision_near():
+            await asyncio.sleep_ms(_ASIDE_MS)  # type: ignore[attr-defined]
