@@ -200,7 +200,8 @@ class Shoe:
             if not journal.stuck:
                 self._take_inputs()
             self._check_head()
-            if not self._turns.last_marks():
+            self._turns.look()
+            if not self._turns.last_marks:
                 self._write()
             if not journal.unwritten() and not self.reader.scanner.in_pass:
                 self.heap.tend()

@@ -25,37 +25,43 @@ class Turns:
     milliseconds since the start."""
 
     def __init__(self, reader, journal, ticks_ms) -> None:
+        self.decision_near = False
+        """Whether the last marks pass, or those of a fast card may before a long turn is over. Not
+        for long: a card may be held there."""
+        self.last_marks = False
+        """Whether they do pass: then not even the journal has a turn."""
         self._reader = reader
         self._journal = journal
         self._ticks_ms = ticks_ms
         self._near_since_ms = -1
 
-    def within_ms(self) -> int:
-        """How soon samples must be looked at."""
-        if not self._reader.scanner.in_pass:
-            return WRITING_MS if self._journal.unwritten() else _IDLE_MS
-        return _DECISION_MS if self.last_marks() else _PASSING_MS
-
-    def last_marks(self) -> bool:
-        """Whether the last marks of a card pass the head: not even the journal has a turn."""
-        return self.decision_near() and self._reader.scanner.marks_gone >= _MANY_MARKS
-
-    def decision_near(self) -> bool:
-        """Whether the last marks pass, or those of a fast card may before a long turn is over.
-
-        Not for long: a card may be held there.
-        """
+    def look(self) -> None:
+        """Samples have been read: see who may go on."""
         scanner = self._reader.scanner
-        near = scanner.marks_gone >= _MANY_MARKS or scanner.passing_samples < _FAST_PASS
-        if not (near and scanner.in_pass and self._reader.known == NO_CARD):
+        self.decision_near = self.last_marks = False
+        if not scanner.in_pass or self._reader.known != NO_CARD:
             self._near_since_ms = -1
-            return False
+            return
+        many = scanner.marks_gone >= _MANY_MARKS
+        if not many and scanner.passing_samples >= _FAST_PASS:
+            self._near_since_ms = -1
+            return
         now_ms = self._ticks_ms()
         if self._near_since_ms < 0:
             self._near_since_ms = now_ms
-        return now_ms - self._near_since_ms < _NEAR_MOST_MS
+        self.decision_near = now_ms - self._near_since_ms < _NEAR_MOST_MS
+        self.last_marks = self.decision_near and many
+
+    def within_ms(self) -> int:
+        """How soon samples must be looked at."""
+        if self.last_marks:
+            return _DECISION_MS
+        if self._reader.scanner.in_pass:
+            return _PASSING_MS
+        return WRITING_MS if self._journal.unwritten() else _IDLE_MS
 
     async def cards_first(self) -> None:
         """Stand aside until no card is near its decision."""
-        while self.decision_near():
+        while self.decision_near:
             await asyncio.sleep_ms(_ASIDE_MS)  # type: ignore[attr-defined]
+            self.look()

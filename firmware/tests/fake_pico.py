@@ -228,7 +228,11 @@ def _import_board():
     }
     before = {name: sys.modules.get(name) for name in fakes}
     sys.modules.update(fakes)
+    # Each fake board has its own: this one stands on `rp2`.
+    sys.modules.pop("firmware.boards.endless", None)
     from firmware.boards import contacts, pico, sampler
+
+    endless = sys.modules["firmware.boards.endless"]
 
     for name in before:
         if before[name] is None:
@@ -237,13 +241,13 @@ def _import_board():
             sys.modules[name] = before[name]
     pico.time, pico.asyncio, pico.os = _Time(), _Asyncio(), _Os()
     pico.select, pico.sys = fake_serial.Select(lambda: world), fake_serial.Sys(lambda: world)
-    return pico, sampler, contacts
+    return pico, sampler, contacts, endless
 
 
 real_micropython = _real("micropython")
 framebuf = _real("framebuf") or fake_display.Framebuf()
 world = World()
-pico, sampler, contacts = _import_board()
+pico, sampler, contacts, endless = _import_board()
 _buf = bytearray(512)
 
 

@@ -2,7 +2,7 @@
 
 from firmware import inputs, reader
 from firmware.tests import fake_pico
-from firmware.tests.fake_pico import awake, live, new_board, pico, run, sampler
+from firmware.tests.fake_pico import awake, endless, live, new_board, pico, run, sampler
 
 _BUF = bytearray(512)
 
@@ -147,18 +147,18 @@ def test_a_small_buffer_takes_whole_words_and_leaves_the_rest() -> None:
 
 
 def test_a_new_run_of_the_dma_loses_nothing() -> None:
-    run_words = sampler.RUN_WORDS
-    sampler.RUN_WORDS = 2 * sampler.RING_WORDS
+    run_words = endless.RUN_WORDS
+    endless.RUN_WORDS = 2 * sampler.RING_WORDS
     try:
         board, world = _sampling_board()
         _check_stream(board, world, 5 * 8 * sampler.RING_WORDS, _sizes())
     finally:
-        sampler.RUN_WORDS = run_words
+        endless.RUN_WORDS = run_words
 
 
 def test_numbers_of_the_sampler_are_no_heap_objects_on_the_device() -> None:
-    assert sampler.RUN_WORDS < 1 << 28
-    assert sampler.RUN_WORDS % sampler.RING_WORDS == 0
+    assert endless.RUN_WORDS < 1 << 28
+    assert endless.RUN_WORDS % sampler.RING_WORDS == 0
     assert 1 << sampler._RING_BITS == 4 * sampler.RING_WORDS
 
 

@@ -38,10 +38,20 @@ def turns_of(head: Head) -> Turns:
     return Turns(head, head, head.ticks_ms)
 
 
+def near(turns: Turns) -> bool:
+    turns.look()
+    return turns.decision_near
+
+
+def last_marks(turns: Turns) -> bool:
+    turns.look()
+    return turns.last_marks
+
+
 def test_at_rest_everybody_has_a_turn_and_samples_are_looked_at_every_8_ms() -> None:
     head = Head()
     turns = turns_of(head)
-    assert turns.within_ms() == 8 and not turns.last_marks() and not turns.decision_near()
+    assert turns.within_ms() == 8 and not last_marks(turns) and not near(turns)
     head.to_write = True
     assert turns.within_ms() == 1
 
@@ -53,7 +63,7 @@ def test_nobody_begins_a_long_turn_before_the_last_mark_of_a_card() -> None:
         taken = []
         for gone_mm in head.passes(speed_mm_s):
             last_ms = (FIRST_MARK_MM + 13 * PITCH_MM - gone_mm) / speed_mm_s * 1000
-            if not turns.decision_near():
+            if not near(turns):
                 taken.append(last_ms)
             assert turns.within_ms() <= 2
         assert not taken or min(taken) > 50, (speed_mm_s, min(taken))
@@ -64,7 +74,7 @@ def test_the_journal_has_a_turn_until_the_last_four_marks_and_not_then() -> None
     turns = turns_of(head)
     for _ in head.passes(1000):
         last = head.marks_gone >= 10
-        assert turns.last_marks() is last
+        assert last_marks(turns) is last
         assert turns.within_ms() == (0 if last else 2)
 
 
@@ -73,24 +83,24 @@ def test_once_the_card_is_known_everybody_has_a_turn_again() -> None:
     turns = turns_of(head)
     for _ in head.passes(3000):
         pass
-    assert turns.decision_near()
+    assert near(turns)
     head.known = 7
-    assert not turns.decision_near() and not turns.last_marks()
+    assert not near(turns) and not last_marks(turns)
 
 
 def test_a_card_that_is_held_before_its_last_mark_keeps_nobody_waiting_for_long() -> None:
     head = Head()
     turns = turns_of(head)
     for _ in head.passes(300):
-        turns.last_marks()
+        last_marks(turns)
         if head.marks_gone == 12:
             break
     begun_ms = head.now_ms
-    while turns.decision_near():
+    while near(turns):
         head.now_ms += 1
         head.passing_samples += SAMPLES_PER_MS
         assert head.now_ms - begun_ms <= 800
-    assert not turns.last_marks()
+    assert not last_marks(turns)
 
 
 def test_what_was_waited_for_one_card_does_not_count_for_the_next() -> None:
@@ -99,7 +109,7 @@ def test_what_was_waited_for_one_card_does_not_count_for_the_next() -> None:
     for _ in range(3):
         head.marks_gone = head.passing_samples = 0
         for _ in head.passes(150):
-            waited = turns.decision_near()
+            waited = near(turns)
         assert waited
         head.in_pass = False
-        assert not turns.decision_near()
+        assert not near(turns)

@@ -303,6 +303,8 @@ def _import_board():
     }
     before = {name: sys.modules.get(name) for name in fakes}
     sys.modules.update(fakes)
+    # Each fake board has its own: this one stands on `rp2`.
+    sys.modules.pop("firmware.boards.endless", None)
     from firmware.bench import board, main, screen
 
     for name in before:

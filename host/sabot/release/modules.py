@@ -14,7 +14,13 @@ ROOT = Path(firmware.__file__).resolve().parent.parent
 
 _NOT_TO_RUN = {"tests", "__pycache__"}
 _BENCH = "firmware/bench/"  # runs on the test bench's own board
-_FOR_BENCH = (_BENCH, "firmware/__init__.py", "protocol/")
+_FOR_BENCH = (
+    _BENCH,
+    "firmware/__init__.py",
+    "firmware/boards/__init__.py",
+    "firmware/boards/endless.py",
+    "protocol/",
+)
 _COMPILE_TIMEOUT_S = 60.0
 
 
