@@ -280,7 +280,8 @@ class _Reporter:
             result.detail = report.longreprtext
             result.passes = [(t_us, samples) for t_us, samples in own.get("passes", [])]
             result.link = own.get("link", [])
-            result.repeat = self._repeat(report.nodeid, own.get("seed"))
+            name = report.nodeid.rpartition("::")[2].partition("[")[0]
+            result.repeat = self._repeat(name, own.get("seed"))
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         stopped = exitstatus == pytest.ExitCode.INTERRUPTED
@@ -295,6 +296,9 @@ class _Reporter:
             "Suite of": f"Sabot {VERSION}",
             "Begun": began,
             "Took": f"{time.time() - self._begin_s:.0f} s",
+            "To repeat": self._repeat(
+                self._config.option.keyword, self._config.getoption("--seed")
+            ),
         }
         unfinished = why_broken(self._config) or ("stopped before its end" if stopped else "")
         run = Run(about, list(self._results.values()), unfinished)
@@ -302,13 +306,14 @@ class _Reporter:
         result_files.write(run, self._folder)
         page.write(run, self._folder)
 
-    def _repeat(self, test: str, seed: int | None) -> str:
-        command = self._config.option.repeat_with or "pytest -p hil_tests.plugin"
-        name = test.rpartition("::")[2].partition("[")[0]
-        words = [f"--target {self._config.option.target}", f"-k {shlex.quote(name)}"]
-        if self._config.option.bench is not None:
-            words.insert(1, f"--bench {self._config.option.bench}")
-        return " ".join([command, *words, *([] if seed is None else [f"--seed {seed}"])])
+    def _repeat(self, only: str, seed: int | None) -> str:
+        """The command that runs these tests again, `only` as -k takes it."""
+        option = self._config.option
+        words = [option.repeat_with or "pytest -p hil_tests.plugin", f"--target {option.target}"]
+        words += [] if option.bench is None else [f"--bench {option.bench}"]
+        words += [f"-k {shlex.quote(only)}"] if only else []
+        words += [] if seed is None else [f"--seed {seed}"]
+        return " ".join(words)
 
 
 def _why_skipped(report: pytest.TestReport) -> str:

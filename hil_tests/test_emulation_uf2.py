@@ -1,5 +1,6 @@
 """MicroPython's image is checked before anything runs on it."""
 
+import hashlib
 import struct
 from pathlib import Path
 
@@ -46,6 +47,7 @@ def test_an_image_for_the_pico_is_read():
     found = parse(uf2(image()))
     assert found.version == "1.28.0"
     assert found.content.startswith(image())
+    assert found.sha256_hex == hashlib.sha256(uf2(image())).hexdigest()
 
 
 def test_the_strings_may_lie_apart_as_they_do_in_a_real_image():

@@ -55,6 +55,12 @@ def test_what_did_not_change_is_not_told() -> None:
     assert list(differences(_run(), _run(4.1))) == []
 
 
+def test_when_it_was_and_how_to_repeat_it_are_no_change() -> None:
+    first = _run(**{"Begun": "yesterday", "Took": "3 s", "To repeat": "sabot hil --seed 1"})
+    again = _run(**{"Begun": "today", "Took": "4 s", "To repeat": "sabot hil --seed 2"})
+    assert list(differences(first, again)) == []
+
+
 def test_changes_of_firmware_outcome_and_figures_are_told() -> None:
     before, after = _run(firmware="1"), _run(4.8, "failed", firmware="2")
     told = list(differences(before, after))

@@ -4,6 +4,7 @@ UF2 (github.com/microsoft/uf2): blocks of 512 bytes, each with a head of eight w
 bytes for one place of the flash, and a last word.
 """
 
+import hashlib
 import os
 import re
 import struct
@@ -51,10 +52,16 @@ HOW_TO_GET_IT = (
 @dataclass(frozen=True, slots=True)
 class Image:
     """`content` is the flash from its begin on, as far as the image goes; where the image has
-    nothing it is 0xFF. `version` is MicroPython's."""
+    nothing it is 0xFF. `version` is MicroPython's, `sha256_hex` that of the UF2 file."""
 
     content: bytes
     version: str
+    sha256_hex: str
+
+
+def named(image: Image) -> str:
+    """What a report calls it."""
+    return f"rp2 {image.version}, SHA-256 of its UF2 file {image.sha256_hex}"
 
 
 def read_image(path: Path) -> Image:
@@ -85,7 +92,7 @@ def parse(data: bytes) -> Image:
     said = version[1].decode()
     if said.split(".")[:2] != TESTED.split("."):
         raise ImageUnusable(f"MicroPython {said}, tested is {TESTED}")
-    return Image(content, said)
+    return Image(content, said, hashlib.sha256(data).hexdigest())
 
 
 def find_image(given: Path | None = None) -> Path:

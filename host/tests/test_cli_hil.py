@@ -3,6 +3,8 @@
 import contextlib
 import errno
 import json
+import re
+import shlex
 import signal
 import time
 from collections.abc import Callable
@@ -35,6 +37,18 @@ def test_a_report_has_a_page_data_and_junit(accepted: Path) -> None:
     document = json.loads((report / "results.json").read_text())
     assert [each["outcome"] for each in document["results"]] == ["passed", "passed"]
     assert {"Target", "Unit", "Firmware", "MicroPython"} <= set(document["about"])
+    assert re.search(r"SHA-256 of the program [0-9a-f]{64}$", document["about"]["MicroPython"])
+
+
+def test_a_report_says_how_to_repeat_all_of_it_with_the_same_seed(accepted: Path) -> None:
+    document = json.loads((accepted / "report" / "results.json").read_text())
+    command = shlex.split(document["about"]["To repeat"])
+    assert command[:2] == ["sabot", "hil"] and command[command.index("--seed") + 1].isdigit()
+    run(accepted, *command[1:], "--report", "again")
+    again = json.loads((accepted / "again" / "results.json").read_text())
+    tests = [each["test"] for each in document["results"]]
+    assert tests == [each["test"] for each in again["results"]]
+    assert again["about"]["To repeat"] == document["about"]["To repeat"]
 
 
 def test_a_report_folder_that_is_there_is_left_as_it_is(accepted: Path) -> None:

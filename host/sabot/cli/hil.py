@@ -1,6 +1,7 @@
 """`sabot hil`: the suites of the test bench on a simulated, emulated or real shoe."""
 
 import importlib.util
+import random
 import shlex
 import shutil
 import signal
@@ -103,7 +104,8 @@ def hil(
     arguments += [] if bench is None else ["--bench", bench]
     arguments += [] if uf2 is None else ["--uf2", str(uf2.resolve())]
     arguments += [] if only is None else ["-k", only]
-    arguments += [] if seed is None else ["--seed", str(seed)]
+    # One for all of its tests, so that the report says how to repeat the whole.
+    arguments += ["--seed", str(random.randrange(2**32) if seed is None else seed)]
     if report is not None:
         arguments += ["--report", str(report), "--junit-xml", str(report / "junit.xml")]
     folders = [str(suites / folder) for folder in _FOLDERS[suite]]
