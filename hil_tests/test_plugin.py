@@ -1,6 +1,9 @@
 import json
 from pathlib import Path
 
+# A run within this process forgets the modules that it was the first to load. Where another test
+# has loaded a part of matplotlib, the rest would be there twice and not fit itself.
+import matplotlib.figure  # noqa: F401
 import pytest
 
 pytest_plugins = ["pytester"]
