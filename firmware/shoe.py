@@ -423,11 +423,11 @@ class Shoe:
             while at < len(data):
                 # A frame a turn: what a host asks for in one piece would keep the cards waiting.
                 end = data.find(b"\0", at) + 1 or len(data)
-                while data[at] == 0 and data[end : end + 1] == b"\0":
-                    end += 1  # zeros alone are no frames
                 await self._turns.cards_first()
                 self.link.feed(data[at:end], self.board.ticks_ms())
                 at = end
+                while at < len(data) and data[at] == 0:
+                    at += 1  # zeros alone are no frames
                 await asyncio.sleep_ms(0)
             self._to_send.set()
             await self._write_out()

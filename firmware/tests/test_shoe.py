@@ -58,11 +58,11 @@ class _Turns:
         self.heard.append("others")
 
 
-def test_what_a_host_sends_in_one_piece_is_taken_a_frame_a_turn():
+def test_what_a_host_sends_in_one_piece_is_taken_a_frame_a_turn_and_more_zeros_are_none():
     with Folder() as folder:
         board, shoe = started(folder)
         heard = []
-        pieces = [b"\x03ab\0\x02c\0\0\0\x02", b"d\0"]
+        pieces = [b"\x03ab\0\x02c\0\0\0\x02", b"d\0", b"\0\0\0"]
 
         async def read_link():
             if not pieces:
@@ -76,7 +76,7 @@ def test_what_a_host_sends_in_one_piece_is_taken_a_frame_a_turn():
             raised(Over, shoe._listen().send, None)
         finally:
             shoe_module.asyncio = real
-        frames = [b"\x03ab\0", b"\x02c\0", b"\0\0", b"\x02", b"d\0"]
+        frames = [b"\x03ab\0", b"\x02c\0", b"\x02", b"d\0", b"\0"]
         assert heard[::2] == frames and heard[1::2] == ["others"] * len(frames)
 
 
