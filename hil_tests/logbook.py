@@ -17,6 +17,7 @@ from sabot.store import Filter, Store
 _S = 1_000_000
 _TIMEOUT_S = 60.0
 _POLL_MS = 20.0
+_LEAST_S = 0.001  # to give up the interpreter's lock at all
 _RECEIVE_S = 1.0
 _SILENT_US = 20_000_000
 
@@ -40,7 +41,11 @@ class Logbook:
         self.logger.start()
 
     def __enter__(self) -> "Logbook":
-        self.wait(lambda: bool(self.attachments), "attached to a shoe")
+        try:
+            self.wait(lambda: bool(self.attachments), "attached to a shoe")
+        except BaseException:
+            self.close()  # or it would hold the port of the next test's shoe
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -52,7 +57,7 @@ class Logbook:
         deadline_us = self._clock.now_us() + _TIMEOUT_S * _S
         while not self.logger.wait(0):  # it may wait for a shoe, whose time must go on
             assert self._clock.now_us() < deadline_us, "the logger does not stop"
-            self._clock.pass_ms(_POLL_MS)
+            self._let_it_run()
         self.store.close()
 
     def wait(self, done: object, what: str, timeout_s: float = _TIMEOUT_S) -> None:
@@ -61,7 +66,15 @@ class Logbook:
         while not done():  # type: ignore[operator]
             assert not self.logger.failures, self.logger.failures
             assert self._clock.now_us() < deadline_us, f"not {what} within {timeout_s:g} s"
-            self._clock.pass_ms(_POLL_MS)
+            self._let_it_run()
+
+    def _let_it_run(self) -> None:
+        """A shoe that is idle is emulated faster than its time goes by, and the log's thread would
+        hardly get a turn within seconds of it: no faster than this machine's clock, then.
+        """
+        begun_s = time.monotonic()
+        self._clock.pass_ms(_POLL_MS)
+        time.sleep(max(_LEAST_S, begun_s + _POLL_MS / 1000 - time.monotonic()))
 
     def rounds(self, unit: str) -> list[Round]:
         """The rounds of `unit` in the log."""

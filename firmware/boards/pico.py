@@ -1,7 +1,8 @@
 """The reference board: a Raspberry Pi Pico with official MicroPython v1.28, its parts on its pins.
 
 The sensor head is sampled by the hardware (sampler.py). All else is looked at in the steps of
-`activity` and never in an interrupt: no change can come in the middle of another one.
+`activity` and never in an interrupt: no change can come in the middle of another one. The lock
+alone can shut by itself (lock.py).
 """
 
 import asyncio
@@ -15,6 +16,7 @@ import micropython
 
 from firmware import inputs
 from firmware.boards.contacts import Contacts
+from firmware.boards.lock import Lock
 from firmware.boards.nor import NorFlash
 from firmware.boards.sampler import Sampler
 from firmware.boards.ssd1306 import Display
@@ -84,7 +86,7 @@ class Board:
     ROOT = ""
 
     def __init__(self) -> None:
-        self._lock = _output("lock")  # before anything that takes time or may fail
+        self._lock = Lock(_output("lock"))  # before anything that takes time or may fail
         self._journal_select = _output("journal_select")
         self._flash: "NorFlash | None" = None
         self._lamps = [_output("lamp_" + name) for name in words.LAMPS]
@@ -170,10 +172,12 @@ class Board:
             # Not before somebody reads: the shoe's own start takes longer than the ring lasts.
             self._sampling = True
             self._sampler.start()
+            self._lock.watch(_pin(SENSORS[0]))
         self._step(within_ms)
         return asyncio.sleep_ms(within_ms)  # samples come without an end: nothing to wait for
 
     def _step(self, within_ms: int) -> None:
+        self._lock.done()
         levels = self._contacts.look()
         while levels >= 0:
             self._debouncer.look((levels ^ self._inverted) & _CONTACTS_MASK)
@@ -186,6 +190,7 @@ class Board:
             self._display.refresh()
 
     def read_samples(self, buf: bytearray) -> int:
+        self._lock.seen()
         return self._sampler.read(buf)
 
     def take_input(self) -> int:
@@ -194,7 +199,7 @@ class Board:
         return change
 
     def set_lock(self, released: bool) -> None:
-        self._lock.value(1 if released else 0)
+        self._lock.set(released)
 
     def set_lamps(self, lit: int) -> None:
         for i in range(len(self._lamps)):

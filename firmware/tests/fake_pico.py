@@ -42,6 +42,7 @@ class World(fake_serial.Line):
         self.kbd_intr: "list[int]" = []
         self.folders = ["firmware", "protocol"]
         self.duty = 0
+        self.timer: "_Timer | None" = None
         self.chip = fake_rp2.new_chip()
         self.display = fake_display.Ssd1306()
         self.flash = fake_nor.Chip()
@@ -51,8 +52,11 @@ class World(fake_serial.Line):
         self.settled = set(self.pulled_up)
 
     def pass_ms(self, ms: int) -> None:
-        """Time goes on, and with it the state machine that looks at the contacts."""
-        self.now_ms += ms
+        """Time goes on, and with it the state machine that looks at the contacts, and the timer."""
+        for _ in range(ms):
+            self.now_ms += 1
+            if self.timer is not None and self.now_ms % self.timer.period == 0:
+                self.timer.callback(self.timer)
         contacts = self.chip.state_machines.get(1)
         if contacts is not None:
             levels = 0
@@ -133,6 +137,15 @@ class _Pin:
         return world.level(self.gpio)
 
 
+class _Timer:
+    def __init__(self, period: int, callback, hard: bool) -> None:
+        assert hard, "a soft one waits for the end of a collection"
+        assert world.timer is None
+        self.period = period
+        self.callback = callback
+        world.timer = self
+
+
 class _Pwm:
     def __init__(self, pin: _Pin, freq: int, duty_u16: int) -> None:
         assert 100 <= freq <= 10_000
@@ -170,6 +183,7 @@ class _Machine:
     PWM = _Pwm
     I2C = _I2c
     SPI = _Spi
+    Timer = _Timer
     PWRON_RESET, WDT_RESET = 1, 3
 
     def freq(self) -> int:
@@ -230,7 +244,7 @@ def _import_board():
     sys.modules.update(fakes)
     # Each fake board has its own: this one stands on `rp2`.
     sys.modules.pop("firmware.boards.endless", None)
-    from firmware.boards import contacts, pico, sampler
+    from firmware.boards import contacts, lock, pico, sampler
 
     endless = sys.modules["firmware.boards.endless"]
 
@@ -241,13 +255,14 @@ def _import_board():
             sys.modules[name] = before[name]
     pico.time, pico.asyncio, pico.os = _Time(), _Asyncio(), _Os()
     pico.select, pico.sys = fake_serial.Select(lambda: world), fake_serial.Sys(lambda: world)
-    return pico, sampler, contacts, endless
+    lock.time = pico.time
+    return pico, sampler, contacts, endless, lock
 
 
 real_micropython = _real("micropython")
 framebuf = _real("framebuf") or fake_display.Framebuf()
 world = World()
-pico, sampler, contacts, endless = _import_board()
+pico, sampler, contacts, endless, lock = _import_board()
 _buf = bytearray(512)
 
 

@@ -1,0 +1,63 @@
+"""The lock of an RP2040, which shuts by itself while the shoe cannot look at its cards.
+
+Python's collection of garbage takes longer than a fast card from its edge to its last mark. So a
+timer's interrupt, which comes through it, shuts the lock on a card that nobody looks at.
+"""
+
+import time
+
+import machine
+
+LOOK_MS = 2
+UNSEEN_MS = 20
+"""A card at 3 m/s shows its last mark so long after its edge, and the lock has 5 ms from then on.
+Only a collection takes longer, and what adds up with one."""
+
+_JUST_NOW_MS = 4  # a card's last mark is through 9 ms and more before it has left the head
+
+
+class Lock:
+    """The lock on its pin, which is high while the lock is released."""
+
+    def __init__(self, pin: machine.Pin) -> None:
+        self.held = False
+        """Whether it is shut because nobody looks."""
+        self._pin = pin
+        self._released = False
+        self._seen_ms = 0
+
+    def set(self, released: bool) -> None:
+        """Have it so, as soon as somebody looks."""
+        self._released = released
+        if not (released and self.held):
+            self._pin.value(1 if released else 0)
+
+    def watch(self, edge: machine.Pin) -> None:
+        """Shut it from now on while nobody looks and a card covers the first sensor, which has
+        `edge` high."""
+        self._edge = edge
+        self.seen()
+        # The stubs of machine.Timer 1.28 lack `hard` here.
+        self._timer = machine.Timer(  # pyright: ignore[reportCallIssue]
+            period=LOOK_MS, callback=self._look, hard=True
+        )
+
+    def seen(self) -> None:
+        """The samples up to now are being looked at."""
+        self._seen_ms = time.ticks_ms()
+
+    def done(self) -> None:
+        """What they ask for is done. What was held is as it should be again once that card has left
+        the head and somebody has seen all of it."""
+        if self.held and self._unseen_ms() < _JUST_NOW_MS and not self._edge.value():
+            self.held = False
+            self._pin.value(1 if self._released else 0)
+
+    def _unseen_ms(self) -> int:
+        return time.ticks_diff(time.ticks_ms(), self._seen_ms)
+
+    def _look(self, timer: machine.Timer) -> None:
+        """In an interrupt, and within a collection: makes no object."""
+        if self._released and self._unseen_ms() >= UNSEEN_MS and self._edge.value():
+            self.held = True
+            self._pin.value(0)
