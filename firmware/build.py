@@ -1,41 +1,36 @@
-"""The hash of what runs: every file of firmware/ and protocol/ on this board."""
+"""The hash of what runs, where the boot loader has not just found it: over firmware/ and protocol/
+as they are, as over the list of a slot.
+"""
 
 import hashlib
 import os
+from binascii import hexlify
 
-_DIRECTORY = 0x4000
+from firmware import boot
+
 _NOT_OF_THE_SHOE = ("tests", "bench", "__pycache__")  # bench/ runs on the test bench's own board
+_SIZE = 6  # in what os.stat gives
 
 
 def build_hash(root: str, chunk: bytearray) -> bytes:
-    """SHA-256 over the paths and contents of the code below `root`, in the order of the paths.
-
-    Files are read into `chunk`, the larger the faster: a read costs as much as 200 bytes do.
-    """
-    digest = hashlib.sha256()
-    view = memoryview(chunk)
+    """SHA-256 of the list (boot.LIST) of the code below `root`. Files are read into `chunk`."""
     paths: "list[str]" = []
     _collect(root, "firmware", paths)
     _collect(root, "protocol", paths)
     paths.sort()
+    whole = hashlib.sha256()
     for path in paths:
-        digest.update(path.encode())
-        digest.update(b"\0")
+        size = os.stat(root + "/" + path)[_SIZE]
         with open(root + "/" + path, "rb") as file:
-            while True:
-                size = file.readinto(chunk)
-                if not size:
-                    break
-                digest.update(view[:size])
-        digest.update(b"\0")
-    return digest.digest()
+            digest = hexlify(boot.sha256_of(file, size, chunk).digest()).decode()
+        whole.update(("%s %d %s\n" % (digest, size, path)).encode())
+    return whole.digest()
 
 
 def _collect(root: str, folder: str, paths: "list[str]") -> None:
-    for entry in os.ilistdir(root + "/" + folder):  # type: ignore[attr-defined]
-        name, kind = entry[0], entry[1]
+    for name in os.listdir(root + "/" + folder):
         path = folder + "/" + name
-        if kind == _DIRECTORY:
+        if "." not in name:
             if name not in _NOT_OF_THE_SHOE:
                 _collect(root, path, paths)
         elif name.endswith(".py") or name.endswith(".mpy"):

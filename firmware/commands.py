@@ -1,7 +1,9 @@
 """The host's commands: each acts on the shoe and answers with a `reply` or a report."""
 
+from firmware import VERSION
 from protocol import events, games, messages, words
 
+_NO_UPDATE = words.UPDATE_STAGES.index("idle")
 _DONE = words.OUTCOMES.index("done")
 _REFUSED = words.OUTCOMES.index("refused")
 
@@ -91,11 +93,35 @@ def _take_game(shoe, document):
     return _DONE, ""
 
 
+_IN_PLAY = "a round is in play: try again between rounds"
+
+
+def _restart(shoe, values):
+    if not shoe.at_rest():
+        return _REFUSED, _IN_PLAY
+    shoe.restart_due = True
+    return _DONE, ""
+
+
+def _confirm(shoe, values):
+    if not shoe.on_trial:
+        return _REFUSED, "no release is on trial"
+    if shoe.journal.crowded():
+        return _REFUSED, _CROWDED
+    told = (VERSION, shoe.build)
+    shoe.recorder.record(events.UPDATED, shoe.dealing.shoe, shoe.dealing.round, told)
+    shoe.journal.drain()
+    shoe.update.confirm()
+    return _DONE, ""
+
+
 _HANDLERS = {
     messages.SET_CLOCK.number: _set_clock,
     messages.IDENTIFY.number: _identify,
     messages.READ_EVENTS.number: _read_events,
     messages.LOAD_GAME.number: _load_game,
+    messages.RESTART.number: _restart,
+    messages.CONFIRM.number: _confirm,
 }
 
 
@@ -159,9 +185,43 @@ def _read_pass(shoe, values: "list[object]") -> "list[object]":
     return [messages.PASS_SAMPLES.number, command_id, number, offset, runs]
 
 
+def _update(shoe, values: "list[object]") -> "list[object]":
+    update = shoe.update
+    if update is None:
+        return _reply(values[0], _REFUSED, "this shoe does not run from a slot")
+    if update.on_trial:
+        return _reply(values[0], _REFUSED, "a release is on trial: confirm it first")
+    if not shoe.at_rest():
+        return _reply(values[0], _REFUSED, _IN_PLAY)
+    update.begin(values[1])
+    return _update_report(shoe, values)
+
+
+def _update_part(shoe, values: "list[object]") -> "list[object]":
+    command_id, offset, part = values
+    update = shoe.update
+    if update is None or len(part) > messages.MAX_UPDATE_PART:  # type: ignore[arg-type]
+        return _reply(command_id, _REFUSED, "no such part is wanted")
+    if not shoe.at_rest():
+        return _reply(command_id, _REFUSED, _IN_PLAY)
+    update.take(offset, part)
+    return _update_report(shoe, values)
+
+
+def _update_report(shoe, values: "list[object]") -> "list[object]":
+    update = shoe.update
+    report = [messages.UPDATE_REPORT.number, values[0]]
+    if update is None:
+        return report + [_NO_UPDATE, b"", 0, ""]
+    return report + [update.stage, update.manifest, update.offset, update.problem]
+
+
 _REPORTS = {
     messages.STATUS.number: _status,
     messages.HEALTH.number: _health,
     messages.NEXT_PASS.number: _next_pass,
     messages.READ_PASS.number: _read_pass,
+    messages.UPDATE.number: _update,
+    messages.UPDATE_PART.number: _update_part,
+    messages.UPDATE_STATUS.number: _update_report,
 }

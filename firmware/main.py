@@ -11,19 +11,27 @@ gc.threshold(_LOADING_BYTES)  # type: ignore[attr-defined]
 
 import firmware.buffers  # noqa: E402, F401
 from firmware.boards import this_board  # noqa: E402
+from firmware.running import Running  # noqa: E402
 from firmware.shoe import Shoe  # noqa: E402
 
 
-def main() -> None:
-    """Run the shoe. After an error the lock is closed and the display says what it was."""
+def main(root: str = "", slot: str = "", state=None, feed=None) -> None:
+    """Run the shoe. After an error the lock is closed and the display says what it was; on trial
+    the boot loader is told instead.
+
+    The boot loader says from which `slot` below `root` this runs, its `state`, and what feeds the
+    watchdog of a release on trial.
+    """
     board = this_board()
     board.set_lock(False)
     try:
-        shoe = Shoe(board)
+        shoe = Shoe(board, Running(root, slot, state, feed))
         gc.threshold(-1)  # type: ignore[attr-defined]
         asyncio.run(shoe.run())
     except (Exception, KeyboardInterrupt) as error:
         board.set_lock(False)
+        if feed is not None:
+            raise
         board.show("OUT OF SERVICE\n" + str(error))
         board.halt(error)
 

@@ -30,6 +30,7 @@ _CHOICES = {
 }
 _NOT_DUE = words.POSITIONS.index("not_due")
 
+ON_TRIAL = "NEW FIRMWARE"
 NO_HOST = "NO HOST"
 LOG_BEHIND = "LOG BEHIND"
 HOST = "HOST"

@@ -21,6 +21,8 @@ _NOT_OF_DEALING = (
     events.CLEAN_SENSOR.number,
     events.CALIBRATED.number,
     events.JOURNAL_FAULT.number,
+    events.UPDATED.number,
+    events.UPDATE_UNDONE.number,
 )
 
 

@@ -22,6 +22,7 @@ from firmware.reader import NONE as NO_FAULT
 from firmware.recorder import Recorder
 from firmware.resume import Resumed, keep_state
 from firmware.ring import NOTE, PASSING
+from firmware.running import Running
 from firmware.store import Store
 from protocol import VERSION as PROTOCOL_VERSION
 from protocol import cards, cbor, events, frame, games, messages, words
@@ -47,10 +48,14 @@ _AT_REST = (dealing.NO_SHOE, dealing.BETWEEN, dealing.ENDED)
 
 
 class Shoe:
-    """One unit from power-on. `await run()` never returns."""
+    """One unit from power-on. `await run()` never returns. `running` is what the boot loader has
+    started."""
 
-    def __init__(self, board) -> None:
+    def __init__(self, board, running: "Running | None" = None) -> None:
         self.board = board
+        self.running = running or Running()
+        self.restart_due = False
+        """Whether to start anew as soon as there is time."""
         self.store = Store(board.storage)
         settings: dict = self.store.load("settings") or {}  # type: ignore[assignment]
         saved: bytes = self.store.load("game")  # type: ignore[assignment]
@@ -76,7 +81,8 @@ class Shoe:
         """A game document that a host is sending, and how many bytes of it have come."""
         self.calibration: "list[int | None]" = self.store.load(_CALIBRATION) or [None] * 5  # type: ignore[assignment]
         """Permille of the four channels that the last test card gave, and when that was."""
-        self._build = build_hash(board.ROOT, buffers.recent)  # no pass is in it yet
+        # No pass is in that buffer yet.
+        self.build = self.running.build or build_hash(board.ROOT, buffers.recent)
         self._samples = bytearray(_SAMPLE_BYTES)
         self._to_send = asyncio.Event()
         self._lock = self._lamps = self._text = None
@@ -112,7 +118,7 @@ class Shoe:
                 outbox.next_number - 1,
                 frame.MAX_PAYLOAD,
             ],
-            [messages.FIRMWARE.number, session, VERSION, self._build, self.board.NAME],
+            [messages.FIRMWARE.number, session, VERSION, self.build, self.board.NAME],
             [messages.GAME.number, session, game.name, game.sha256],
         ]
 
@@ -165,8 +171,8 @@ class Shoe:
         """The start, and then what had happened and was not on flash when the power went."""
         recorder, dealing, board = self.recorder, self.dealing, self.board
         chain: bytes = self.store.load(_CHAIN)  # type: ignore[assignment]
-        boot = (board.reset_cause, VERSION, self._build, board.NAME, dealing.game.name, chain)
-        recorder.record(events.BOOT, dealing.shoe, dealing.round, boot)
+        start = (board.reset_cause, VERSION, self.build, board.NAME, dealing.game.name, chain)
+        recorder.record(events.BOOT, dealing.shoe, dealing.round, start)
         for shape, shoe, round_, values in resumed.missing:
             recorder.record(shape, shoe, round_, values)
         if resumed.checkpoint_due:
@@ -183,8 +189,13 @@ class Shoe:
         switches = board.switches()
         for switch in range(len(words.SWITCHES)):
             self._switched(switch, switches >> switch & 1 == 1)
+        undone = self.running.undone()
+        if undone:
+            self._record(events.UPDATE_UNDONE, (undone,))
         self._keep_state()
         self.journal.drain()
+        if undone:
+            self.running.forget_undone()
 
     def _forget(self) -> None:
         """Nobody knows what has happened since the last state: that shoe of cards is over."""
@@ -208,7 +219,7 @@ class Shoe:
 
     def _write(self) -> None:
         """Do for the journal what the chip is ready for."""
-        at_rest = self._at_rest()
+        at_rest = self.at_rest()
         durable = self.journal.durable
         while self.journal.step(at_rest):
             pass
@@ -223,7 +234,17 @@ class Shoe:
             await self._turns.cards_first()
             self._write()
 
-    def _at_rest(self) -> bool:
+    @property
+    def on_trial(self) -> bool:
+        """Whether this release waits for a host to confirm it."""
+        return self.running.on_trial
+
+    @property
+    def update(self):
+        """What takes a release; None where there are no slots."""
+        return self.running.update(self.store, self.board.NAME)
+
+    def at_rest(self) -> bool:
         """Whether no card can come soon: there is time for what takes long."""
         dealing = self.dealing
         card_may_come = dealing.phase not in _AT_REST and not dealing.error
@@ -334,7 +355,8 @@ class Shoe:
 
     def _input_changed(self, change: int) -> None:
         if change < inputs.BUTTON_COUNT:
-            self._carry_out([notes.PRESSED, change])
+            if not self.on_trial:  # no round begins that the other release would have to end
+                self._carry_out([notes.PRESSED, change])
         else:
             switch, on = divmod(change - inputs.BUTTON_COUNT, 2)
             self._switched(switch, on == 1)
@@ -387,6 +409,7 @@ class Shoe:
     def _set_lock(self) -> None:
         dealing, passing = self.dealing, self.reader.known
         released = dealing.lock_released() if passing == NO_CARD else dealing.lock_after(passing)
+        released = released and not self.on_trial
         if released != self._lock:
             self._lock = released
             self.board.set_lock(released)
@@ -403,6 +426,8 @@ class Shoe:
             self.board.show(text)
 
     def _notice(self) -> str:
+        if self.on_trial:
+            return panel.ON_TRIAL
         dirty = self.health.dirty
         for channel in range(len(words.CHANNELS)):
             if dirty >> channel & 1:
@@ -463,13 +488,27 @@ class Shoe:
                 self.heap.due = True
             if not passing and self.journal.state_is_far():
                 self._keep_state()  # what a host has recorded moves no note count
-            if scrubbed_ms >= _SCRUB_MS and self._at_rest():
+            if scrubbed_ms >= _SCRUB_MS and self.at_rest():
                 scrubbed_ms = 0
                 self._scrubbed = self.journal.scrub(self._scrubbed)
             self._record_faults()
             await self._write_out()
             self._show()
             self._to_send.set()
+            alive = self.running.lives(self.board.ticks_ms())
+            if not alive or (self.restart_due and self.at_rest()):
+                self._restart()
+            await self._advance_update()
+
+    async def _advance_update(self) -> None:
+        update = self.running.taking
+        while update is not None and update.busy() and self.at_rest():
+            update.step()
+            await asyncio.sleep_ms(0)
+
+    def _restart(self) -> None:
+        self.journal.drain()
+        self.board.reset()
 
     def _record_faults(self) -> None:
         while self.journal.faults:

@@ -29,6 +29,19 @@ NEXT_PASS = Shape(22, "next_pass", (("id", "uint"), ("behind", "uint")))
 READ_PASS = Shape(23, "read_pass", (("id", "uint"), ("pass", "uint"), ("offset", "uint")))
 """Asks for `pass_samples` of a pass that is kept, from that byte of its runs on."""
 
+UPDATE = Shape(24, "update", (("id", "uint"), ("size", "uint")))
+"""A release is to come: first its head of `size` bytes, the signature and the manifest behind it.
+This and the next two are answered by `update_report`."""
+UPDATE_PART = Shape(25, "update_part", (("id", "uint"), ("offset", "uint"), ("part", "bytes")))
+"""The part that the last report asked for, at most MAX_UPDATE_PART bytes."""
+UPDATE_STATUS = Shape(26, "update_status", (("id", "uint"),))
+RESTART = Shape(27, "restart", (("id", "uint"),))
+"""Between rounds: to try the release that is staged, if one is."""
+CONFIRM = Shape(28, "confirm", (("id", "uint"),))
+"""The release that runs on trial stays."""
+
+MAX_UPDATE_PART = 400
+
 # The answer to `hello` comes in three short frames: on a bad line a long one may never arrive.
 WELCOME = Shape(
     64,
@@ -138,8 +151,21 @@ PASS_SAMPLES = Shape(
 
 MAX_RUN_BYTES = 400
 
+UPDATE_REPORT = Shape(
+    76,
+    "update_report",
+    (
+        ("id", "uint"),
+        ("stage", "update_stage"),
+        ("manifest", "bytes"),  # SHA-256 of the one that came last, empty before
+        ("offset", "uint"),  # of the head or the code, from which on it is wanted next
+        ("problem", "text"),  # why it was refused
+    ),
+)
+
 TO_DEVICE = (
     HELLO, ACK, SET_CLOCK, IDENTIFY, STATUS, READ_EVENTS, LOAD_GAME, HEALTH, NEXT_PASS, READ_PASS,
+    UPDATE, UPDATE_PART, UPDATE_STATUS, RESTART, CONFIRM,
 )  # fmt: skip
 TO_HOST = (
     WELCOME,
@@ -154,6 +180,7 @@ TO_HOST = (
     HEALTH_REPORT,
     PASS_REPORT,
     PASS_SAMPLES,
+    UPDATE_REPORT,
 )
 
 HEARTBEAT_MS = 1000

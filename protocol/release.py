@@ -4,6 +4,7 @@ it alike.
 A release is a folder: `manifest.cbor`, `manifest.sig`, and the files that the manifest names.
 """
 
+import binascii
 import hashlib
 
 from protocol import cbor
@@ -20,6 +21,8 @@ MAX_FILE = 65536
 MAX_TOTAL = 400000
 """Bytes of all files: a slot, of which a Pico's file system has two, and room for what else is."""
 MAX_PATH = 48
+MAX_LIST = MAX_FILES * 128
+"""Bytes of what `Manifest.listing` gives."""
 
 START = "firmware/main.mpy"
 """What is run of a release."""
@@ -79,6 +82,13 @@ class Manifest:
         numbers_of(self.micropython)
         self._take_files(fields["files"])
 
+    def listing(self) -> bytes:
+        """A line `SHA-256 size path` for each file, as a slot has it (firmware/boot.py). The
+        SHA-256 of it is the `build` of the release."""
+        return "".join(
+            ["%s %d %s\n" % (_hex(digest), size, path) for path, size, digest in self.files]
+        ).encode()
+
     @property
     def size(self) -> int:
         """Bytes of all files."""
@@ -106,6 +116,10 @@ class Manifest:
             raise ReleaseError("files of more than %d bytes" % MAX_TOTAL)
         if not [path for path, _, _ in self.files if path == START]:
             raise ReleaseError("no " + START)
+
+
+def _hex(digest: bytes) -> str:
+    return binascii.hexlify(digest).decode()
 
 
 def signed(manifest: bytes) -> bytes:

@@ -14,6 +14,7 @@ A board owns its pins and ports. What the firmware asks of it:
 - `take_input()`: the next change of a button or a switch, as in firmware/inputs.py
 - `set_lock(released)`, `set_lamps(lit)`, `show(text)`, `buzz(ms)`
 - `await read_link()`: some bytes from the host; `write_link(view)`: how many it could take
+- `reset()`: start anew, as after a loss of power
 - `halt(error)`: after an error that nothing can mend; never returns
 """
 

@@ -217,6 +217,9 @@ class Board:
         self._buzzing = False
         self._buzzer.duty_u16(0)
 
+    def reset(self) -> None:
+        machine.reset()
+
     def halt(self, error: BaseException) -> None:
         """The service switch gives Ctrl-C its meaning back, for whoever opened the lid."""
         self.set_lock(False)

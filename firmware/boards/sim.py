@@ -17,6 +17,9 @@ from firmware import inputs
 from firmware.boards.simflash import SimFlash
 from protocol import bench, cbor, frame
 
+RESET = 3
+"""Exit code of a board that is to start anew."""
+
 _LINK_READ = 512
 _BENCH_READ = 2048
 _SHAPES = {shape.number: shape for shape in bench.FROM_BENCH}
@@ -110,6 +113,9 @@ class Board:
 
     def buzz(self, ms: int) -> None:
         self._tell(bench.BUZZER, ms)
+
+    def reset(self) -> None:
+        raise SystemExit(RESET)
 
     def halt(self, error: BaseException) -> None:
         sys.print_exception(error, sys.stderr)  # type: ignore

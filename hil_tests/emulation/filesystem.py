@@ -2,7 +2,6 @@
 
 import hashlib
 import tempfile
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -10,7 +9,9 @@ import cbor2
 from littlefs import LittleFS, UserContext
 
 from hil_tests.emulation.package import cache
+from sabot.documents import document
 from sabot.release import modules
+from sabot.release.layout import contents
 
 BEGIN = 0xA0000
 """Where MicroPython v1.28 for the Pico has its file system in the flash."""
@@ -20,29 +21,12 @@ BLOCKS = 352
 SIZE = BLOCK * BLOCKS
 """All of its area: MicroPython's start formats an area that a file system does not fill."""
 
+RELEASE_KEY = bytes(32)
+"""The house's public key on every unit here."""
+
 _PAGE = 256
 _DISK_VERSION = 0x00020000
-_STARTER = b"""\
-import micropython
-
-micropython.kbd_intr(-1)  # before all else: a host may be talking, and byte 3 would end the start
-
-from firmware.main import main
-
-main()
-"""
 _BENCH_STARTER = b"from firmware.bench.main import main\n\nmain()\n"
-
-
-def main_py() -> bytes:
-    """The main.py that starts the shoe: MicroPython runs it at its own start."""
-    return _STARTER
-
-
-def document(content: object) -> bytes:
-    """A document as firmware/store.py keeps it."""
-    body = cbor2.dumps(content, canonical=True)
-    return body + zlib.crc32(body).to_bytes(4, "big")
 
 
 def image(files: Mapping[str, bytes]) -> bytes:
@@ -66,9 +50,8 @@ def image(files: Mapping[str, bytes]) -> bytes:
 
 
 def shoe_files(documents: Mapping[str, object]) -> dict[str, bytes]:
-    """The files of a unit: the firmware, what starts it, and its documents by name."""
-    files = dict(compiled_firmware())
-    files["main.py"] = main_py()
+    """The files of a unit that was flashed, and its documents by name."""
+    files = contents(compiled_firmware(), RELEASE_KEY)
     for name, content in documents.items():
         files[f"state/{name}.cbor"] = document(content)
     return files

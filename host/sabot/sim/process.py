@@ -8,16 +8,13 @@ import subprocess
 import sys
 import tempfile
 import tty
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
-import cbor2
-
 import firmware
 from protocol import words
-from sabot import runtime
+from sabot import documents, runtime
 from sabot.audit import keys as unit_keys
 from sabot.errors import SimulatorFailed
 from sabot.sim.bench import Bench
@@ -179,5 +176,4 @@ def _locked(state: Path) -> TextIO:
 
 def _save_document(path: Path, document: object) -> None:
     """A document as firmware/store.py reads it."""
-    body = cbor2.dumps(document, canonical=True)
-    path.write_bytes(body + zlib.crc32(body).to_bytes(4, "big"))
+    path.write_bytes(documents.document(document))

@@ -1,0 +1,211 @@
+"""The boot loader: has one of two slots run, and only one that is whole and was signed.
+
+No update ever touches it. So it stands alone, and imports nothing of a slot before it has looked
+at all of it. Which slot that is: README.md, "Which slot runs", row by row in `choose`.
+"""
+
+import gc
+import hashlib
+import io
+import os
+import sys
+from binascii import hexlify
+
+SLOTS = ("a", "b")
+RESCUE = "rescue"
+"""As a slot: what runs where neither can. It waits for an update."""
+STATE = "/state/boot"
+CODE, LIST = ".code", ".list"
+"""A slot is two files: its modules one behind the other, and a line `SHA-256 size path` for each.
+The SHA-256 of the list is in the state, put there once the signature was found right."""
+
+NOTHING, NEW, TRIED, UNDONE = "nothing", "new", "tried", "undone"
+"""What there is to do with the other slot: nothing; to try the release in it; that was done; it was
+given up."""
+
+EMPTY = "-"
+"""In the place of a SHA-256: nothing that may run is in that slot."""
+
+_VERSION = "1"
+_LONGEST = 256
+_CHUNK = 4096
+_FOLDER, _FILE = (0x4000,) + (0,) * 9, (0x8000,) + (0,) * 9
+_ENOENT = 2
+_MOUNTED = "/slot"
+
+
+class State:
+    """What is kept from start to start: the slot that is `current`, how it stands with the `other`
+    one, and by slot the SHA-256 of its list, in hex, or EMPTY."""
+
+    def __init__(self, current: str, other: str, lists: "dict[str, str]") -> None:
+        self.current = current
+        self.other = other
+        self.lists = lists
+
+    def line(self) -> str:
+        """As it is kept."""
+        return " ".join([_VERSION, self.current, self.other] + [self.lists[slot] for slot in SLOTS])
+
+
+def other_slot(slot: str) -> str:
+    """The one that `slot` is not."""
+    return SLOTS[1 - SLOTS.index(slot)]
+
+
+def choose(state: State, good) -> "tuple[str, State]":
+    """The slot to run, "" for none, and the state to keep from then on. `good(slot)` tells whether
+    that slot holds just what was signed."""
+    current, other = state.current, other_slot(state.current)
+    if state.other == NEW and good(other):
+        return other, State(current, TRIED, state.lists)
+    given_up = NOTHING if state.other == NOTHING else UNDONE
+    if good(current):
+        return current, State(current, given_up, state.lists)
+    if good(other):
+        return other, State(other, NOTHING, state.lists)
+    return "", State(current, given_up, state.lists)
+
+
+def load(root: str) -> State:
+    """The state that is kept below `root`; with nothing in any slot where there is none."""
+    try:
+        with open(root + STATE) as file:
+            version, current, other, a, b = file.read(_LONGEST).split(" ")
+        if version == _VERSION and current in SLOTS and other in (NOTHING, NEW, TRIED, UNDONE):
+            return State(current, other, {"a": a, "b": b})
+    except (OSError, ValueError):
+        pass
+    return State("a", NOTHING, {"a": EMPTY, "b": EMPTY})
+
+
+def keep(root: str, state: State) -> None:
+    """Replace the state: after a loss of power it is the old one or the new."""
+    with open(root + STATE + ".new", "w") as file:
+        file.write(state.line())
+    os.rename(root + STATE + ".new", root + STATE)
+
+
+def modules(slot: str, digest: str) -> "dict[str, tuple[int, int]]":
+    """Where each module begins in the code of the slot at the path `slot`, and its size, by path.
+
+    Empty unless the list has that SHA-256, and the code is just what the list says.
+    """
+    found = {}
+    at = 0
+    try:
+        with open(slot + LIST, "rb") as file:
+            text = file.read()
+        if _hex(hashlib.sha256(text)) != digest:
+            return {}
+        chunk = bytearray(_CHUNK)
+        with open(slot + CODE, "rb") as file:
+            for line in text.decode().rstrip("\n").split("\n"):
+                expected, size, path = line.split(" ")
+                if _hex(sha256_of(file, int(size), chunk)) != expected:
+                    return {}
+                found[path] = (at, int(size))
+                at += int(size)
+            return {} if file.read(1) else found
+    except (OSError, ValueError):
+        return {}
+
+
+def sha256_of(file, size: int, chunk: bytearray):
+    """Of the next `size` bytes, or those that there are, read into `chunk`: the larger the
+    faster."""
+    view, digest = memoryview(chunk), hashlib.sha256()
+    while size > 0:
+        count = file.readinto(view[: min(size, len(chunk))])
+        if not count:
+            break
+        digest.update(view[:count])
+        size -= count
+    return digest
+
+
+def _hex(digest) -> str:
+    return hexlify(digest.digest()).decode()
+
+
+class Slot:
+    """The `modules` of the slot at the path `slot` as a file system: no other can be imported.
+
+    And faster: littlefs takes 3 ms to tell that a file is not there, and an import asks twice.
+    """
+
+    def __init__(self, slot: str, modules: "dict[str, tuple[int, int]]") -> None:
+        self._code = open(slot + CODE, "rb")
+        self._modules = modules
+        self._folders = {path[: path.rfind("/")] for path in modules}
+
+    def mount(self, readonly: bool, mkfs: bool) -> None:
+        """MicroPython asks for it."""
+
+    def stat(self, path: str) -> "tuple[int, ...]":
+        """Whether there is one."""
+        if path[1:] in self._modules:
+            return _FILE
+        if path[1:] in self._folders:
+            return _FOLDER
+        raise OSError(_ENOENT)
+
+    def open(self, path: str, mode: str):
+        """That module."""
+        at, size = self._modules[path[1:]]
+        self._code.seek(at)
+        return io.BytesIO(self._code.read(size))
+
+
+def start(root: str, mount, reset, watch) -> None:
+    """Run what there is to run below `root`, for ever: behind the end of it would be a prompt.
+
+    `mount(file_system, path)` is MicroPython's. `reset()` starts anew. `watch()` starts a watchdog,
+    for a release on trial, and gives what feeds it.
+    """
+    before = load(root)
+    found = {}
+
+    def good(slot: str) -> bool:
+        found[slot] = modules(root + "/" + slot, before.lists[slot])
+        return bool(found[slot])
+
+    slot, state = choose(before, good)
+    if state.line() != before.line():
+        keep(root, state)
+    on_trial = slot not in ("", state.current)
+    try:
+        try:
+            if slot:
+                feed = watch() if on_trial else None
+                _import_from(root + "/" + slot, found[slot], mount)
+                from firmware.main import main
+
+                main(root, slot, state, feed)
+        except Exception as error:
+            # To a host it is noise; to a technician the reason.
+            getattr(sys, "print_exception", print)(error)
+        if not on_trial:
+            _rescue(root, mount)
+    finally:
+        reset()
+
+
+def _import_from(slot: str, modules: "dict[str, tuple[int, int]]", mount) -> None:
+    path = _MOUNTED + slot[slot.rfind("/") :]
+    mount(Slot(slot, modules), path)
+    sys.path[:] = [path, ".frozen"]
+    gc.collect()
+
+
+def _rescue(root: str, mount) -> None:
+    for name in list(sys.modules):
+        if name.split(".")[0] in ("firmware", "protocol"):
+            del sys.modules[name]
+    slot = root + "/" + RESCUE
+    with open(slot + LIST, "rb") as file:
+        digest = _hex(hashlib.sha256(file.read()))
+    _import_from(slot, modules(slot, digest), mount)
+    from firmware.rescue import main
+
+    main(root)
