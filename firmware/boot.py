@@ -13,8 +13,10 @@ from binascii import hexlify
 
 SLOTS = ("a", "b")
 RESCUE = "rescue"
-"""As a slot: what runs where neither can. It waits for an update."""
+"""As a slot: the release that was flashed, whose updater runs where neither slot can."""
 STATE = "/state/boot"
+WANTED = "/state/update"
+"""A file that a shoe leaves to have its slot's updater run at its next start."""
 CODE, LIST = ".code", ".list"
 """A slot is two files: its modules one behind the other, and a line `SHA-256 size path` for each.
 The SHA-256 of the list is in the state, put there once the signature was found right."""
@@ -32,6 +34,8 @@ _CHUNK = 4096
 _FOLDER, _FILE = (0x4000,) + (0,) * 9, (0x8000,) + (0,) * 9
 _ENOENT = 2
 _MOUNTED = "/slot"
+_BUFFER_SIZE = 11  # a request of MicroPython's streams (py/stream.h)
+_PIECE = 240
 
 
 class State:
@@ -86,6 +90,19 @@ def keep(root: str, state: State) -> None:
     os.rename(root + STATE + ".new", root + STATE)
 
 
+def ask_for_update(root: str) -> None:
+    """Have the updater run at the next start, and once."""
+    open(root + WANTED, "wb").close()
+
+
+def _update_wanted(root: str) -> bool:
+    try:
+        os.remove(root + WANTED)
+    except OSError:
+        return False
+    return True
+
+
 def modules(slot: str, digest: str) -> "dict[str, tuple[int, int]]":
     """Where each module begins in the code of the slot at the path `slot`, and its size, by path.
 
@@ -128,6 +145,25 @@ def _hex(digest) -> str:
     return hexlify(digest.digest()).decode()
 
 
+class Module(io.IOBase):
+    """The next `size` bytes of a file, piece by piece: as one they would leave a hole in the
+    heap."""
+
+    def __init__(self, file, size: int) -> None:
+        self._file = file
+        self._left = size
+
+    def readinto(self, buf) -> int:
+        """As a file's."""
+        count = self._file.readinto(memoryview(buf)[: min(self._left, len(buf))])
+        self._left -= count
+        return count
+
+    def ioctl(self, request: int, argument: int) -> int:
+        """MicroPython asks how much to read at once, and closes it."""
+        return _PIECE if request == _BUFFER_SIZE else 0
+
+
 class Slot:
     """The `modules` of the slot at the path `slot` as a file system: no other can be imported.
 
@@ -151,10 +187,10 @@ class Slot:
         raise OSError(_ENOENT)
 
     def open(self, path: str, mode: str):
-        """That module."""
+        """That module, until the next one is opened."""
         at, size = self._modules[path[1:]]
         self._code.seek(at)
-        return io.BytesIO(self._code.read(size))
+        return Module(self._code, size)
 
 
 def start(root: str, mount, reset, watch) -> None:
@@ -174,19 +210,22 @@ def start(root: str, mount, reset, watch) -> None:
     if state.line() != before.line():
         keep(root, state)
     on_trial = slot not in ("", state.current)
+    wanted = _update_wanted(root)
     try:
         try:
             if slot:
                 feed = watch() if on_trial else None
                 _import_from(root + "/" + slot, found[slot], mount)
-                from firmware.main import main
-
+                if wanted and not on_trial:
+                    from firmware.updater import main
+                else:
+                    from firmware.main import main
                 main(root, slot, state, feed)
         except Exception as error:
             # To a host it is noise; to a technician the reason.
             getattr(sys, "print_exception", print)(error)
-        if not on_trial:
-            _rescue(root, mount)
+        if not (on_trial or wanted):
+            _rescue(root, state, mount)
     finally:
         reset()
 
@@ -198,7 +237,7 @@ def _import_from(slot: str, modules: "dict[str, tuple[int, int]]", mount) -> Non
     gc.collect()
 
 
-def _rescue(root: str, mount) -> None:
+def _rescue(root: str, state: State, mount) -> None:
     for name in list(sys.modules):
         if name.split(".")[0] in ("firmware", "protocol"):
             del sys.modules[name]
@@ -206,6 +245,6 @@ def _rescue(root: str, mount) -> None:
     with open(slot + LIST, "rb") as file:
         digest = _hex(hashlib.sha256(file.read()))
     _import_from(slot, modules(slot, digest), mount)
-    from firmware.rescue import main
+    from firmware.updater import main
 
-    main(root)
+    main(root, "", state, None)

@@ -3,7 +3,7 @@
 from firmware import VERSION
 from protocol import events, games, messages, words
 
-_NO_UPDATE = words.UPDATE_STAGES.index("idle")
+_RESTARTING = words.UPDATE_STAGES.index("restarting")
 _DONE = words.OUTCOMES.index("done")
 _REFUSED = words.OUTCOMES.index("refused")
 
@@ -103,15 +103,19 @@ def _restart(shoe, values):
     return _DONE, ""
 
 
+def _no_part(shoe, values):
+    return _REFUSED, "no release is on its way: ask for an update"
+
+
 def _confirm(shoe, values):
-    if not shoe.on_trial:
+    if not shoe.running.on_trial:
         return _REFUSED, "no release is on trial"
     if shoe.journal.crowded():
         return _REFUSED, _CROWDED
     told = (VERSION, shoe.build)
     shoe.recorder.record(events.UPDATED, shoe.dealing.shoe, shoe.dealing.round, told)
     shoe.journal.drain()
-    shoe.update.confirm()
+    shoe.running.confirm()
     return _DONE, ""
 
 
@@ -122,6 +126,7 @@ _HANDLERS = {
     messages.LOAD_GAME.number: _load_game,
     messages.RESTART.number: _restart,
     messages.CONFIRM.number: _confirm,
+    messages.UPDATE_PART.number: _no_part,
 }
 
 
@@ -186,34 +191,23 @@ def _read_pass(shoe, values: "list[object]") -> "list[object]":
 
 
 def _update(shoe, values: "list[object]") -> "list[object]":
-    update = shoe.update
-    if update is None:
-        return _reply(values[0], _REFUSED, "this shoe does not run from a slot")
-    if update.on_trial:
+    """The updater takes it (updater.py), and it has the processor and the heap to itself."""
+    if shoe.running.on_trial:
         return _reply(values[0], _REFUSED, "a release is on trial: confirm it first")
     if not shoe.at_rest():
         return _reply(values[0], _REFUSED, _IN_PLAY)
-    update.begin(values[1])
-    return _update_report(shoe, values)
+    if not shoe.running.ask_for_update():
+        return _reply(values[0], _REFUSED, "this shoe does not run from a slot")
+    shoe.restart_due = True
+    return _update_report(values, _RESTARTING)
 
 
-def _update_part(shoe, values: "list[object]") -> "list[object]":
-    command_id, offset, part = values
-    update = shoe.update
-    if update is None or len(part) > messages.MAX_UPDATE_PART:  # type: ignore[arg-type]
-        return _reply(command_id, _REFUSED, "no such part is wanted")
-    if not shoe.at_rest():
-        return _reply(command_id, _REFUSED, _IN_PLAY)
-    update.take(offset, part)
-    return _update_report(shoe, values)
+def _update_status(shoe, values: "list[object]") -> "list[object]":
+    return _update_report(values, shoe.running.stage())
 
 
-def _update_report(shoe, values: "list[object]") -> "list[object]":
-    update = shoe.update
-    report = [messages.UPDATE_REPORT.number, values[0]]
-    if update is None:
-        return report + [_NO_UPDATE, b"", 0, ""]
-    return report + [update.stage, update.manifest, update.offset, update.problem]
+def _update_report(values: "list[object]", stage: int) -> "list[object]":
+    return [messages.UPDATE_REPORT.number, values[0], stage, b"", 0, ""]
 
 
 _REPORTS = {
@@ -222,6 +216,5 @@ _REPORTS = {
     messages.NEXT_PASS.number: _next_pass,
     messages.READ_PASS.number: _read_pass,
     messages.UPDATE.number: _update,
-    messages.UPDATE_PART.number: _update_part,
-    messages.UPDATE_STATUS.number: _update_report,
+    messages.UPDATE_STATUS.number: _update_status,
 }

@@ -3,16 +3,19 @@
 from binascii import unhexlify
 
 from firmware import boot
+from protocol import words
 
 TRIAL_MS = 120000
 """How long a release that is on trial waits for a host to confirm it."""
 
-_RELEASE_KEY = "release_key"
+_IDLE, _STAGED, _ON_TRIAL = [
+    words.UPDATE_STAGES.index(stage) for stage in ("idle", "staged", "on_trial")
+]
 
 
 class Running:
     """The boot loader's `root`, `slot`, `state` and `feed`, as in main.py. Without a slot nothing
-    is on trial and no update is taken."""
+    is on trial and no release is taken."""
 
     def __init__(
         self, root: str = "", slot: str = "", state: "boot.State | None" = None, feed=None
@@ -21,31 +24,31 @@ class Running:
         self._slot = slot
         self._state = state
         self._feed = feed
-        self._update = None
+        self.on_trial = feed is not None
+        """Whether it runs for the first time, and no host has confirmed it."""
 
     @property
     def build(self) -> bytes:
         """SHA-256 of the list of what runs; empty where it is not from a slot."""
         return b"" if self._state is None else unhexlify(self._state.lists[self._slot])
 
-    @property
-    def on_trial(self) -> bool:
-        """Whether it runs for the first time, and no host has confirmed it."""
-        return self._feed is not None and (self._update is None or self._update.on_trial)
+    def stage(self) -> int:
+        """How far another release has come, as in `words.UPDATE_STAGES`."""
+        if self.on_trial:
+            return _ON_TRIAL
+        return _STAGED if self._state is not None and self._state.other == boot.NEW else _IDLE
 
-    @property
-    def taking(self):
-        """The update that has begun, or None."""
-        return self._update
+    def confirm(self) -> None:
+        """What is on trial stays."""
+        self._keep(boot.NOTHING)
+        self.on_trial = False
 
-    def update(self, store, board_name: str):
-        """What takes a release (firmware/update.py); None where there are no slots."""
-        if self._update is None and self._slot:
-            # It takes 40 ms to load: not at the start.
-            from firmware.update import Update
-
-            self._update = Update(self._root, self._slot, store.load(_RELEASE_KEY), board_name)
-        return self._update
+    def ask_for_update(self) -> bool:
+        """Have the next start take a release; False where there are no slots."""
+        if not self._slot:
+            return False
+        boot.ask_for_update(self._root)
+        return True
 
     def undone(self) -> bytes:
         """The `build` of a release that the boot loader has given up; empty where none was."""
@@ -56,11 +59,15 @@ class Running:
 
     def forget_undone(self) -> None:
         """That is recorded."""
-        if self._state is not None:
-            boot.keep(self._root, boot.State(self._slot, boot.NOTHING, self._state.lists))
+        self._keep(boot.NOTHING)
 
     def lives(self, now_ms: int) -> bool:
         """Feed the watchdog, if there is one. Whether it may go on, `now_ms` after the start."""
         if self._feed is not None:
             self._feed()
         return not self.on_trial or now_ms < TRIAL_MS
+
+    def _keep(self, other: str) -> None:
+        if self._state is not None:
+            self._state = boot.State(self._slot, other, self._state.lists)
+            boot.keep(self._root, self._state)

@@ -239,11 +239,6 @@ class Shoe:
         """Whether this release waits for a host to confirm it."""
         return self.running.on_trial
 
-    @property
-    def update(self):
-        """What takes a release; None where there are no slots."""
-        return self.running.update(self.store, self.board.NAME)
-
     def at_rest(self) -> bool:
         """Whether no card can come soon: there is time for what takes long."""
         dealing = self.dealing
@@ -498,13 +493,6 @@ class Shoe:
             alive = self.running.lives(self.board.ticks_ms())
             if not alive or (self.restart_due and self.at_rest()):
                 self._restart()
-            await self._advance_update()
-
-    async def _advance_update(self) -> None:
-        update = self.running.taking
-        while update is not None and update.busy() and self.at_rest():
-            update.step()
-            await asyncio.sleep_ms(0)
 
     def _restart(self) -> None:
         self.journal.drain()

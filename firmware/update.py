@@ -19,7 +19,6 @@ CHECKING = _STAGES.index("checking")
 CODE = _STAGES.index("code")
 STAGED = _STAGES.index("staged")
 REFUSED = _STAGES.index("refused")
-ON_TRIAL = _STAGES.index("on_trial")
 
 _SIGNATURE_SIZE = 64
 _SAVED = 16384
@@ -29,8 +28,8 @@ _SIZE = 6  # in what os.stat gives
 
 
 class Update:
-    """The slots below `root`, of which `running` is the one that runs. `public` is the key that
-    signs releases for this unit, None where it has none, `board` the board's name."""
+    """The slots below `root`, of which `running` is the one that must stay. `public` is the key
+    that signs releases for this unit, None where it has none, `board` the board's name."""
 
     def __init__(self, root: str, running: str, public: "bytes | None", board: str) -> None:
         self.stage = IDLE
@@ -40,8 +39,6 @@ class Update:
         """SHA-256 of the manifest that came last."""
         self.offset = 0
         """Of the head or the code, up to which it has come."""
-        self.on_trial = False
-        """Whether what runs is to be confirmed."""
         self.running = running
         self._root = root
         self._idle = boot.other_slot(running)
@@ -51,18 +48,12 @@ class Update:
         self._size = 0  # of the code
         self._work = None
         self._file = None
-        state = boot.load(root)
-        if state.current != running:
-            self.on_trial = True
-            self.stage = ON_TRIAL
-        elif state.other == boot.NEW:
+        if boot.load(root).other == boot.NEW:
             self.stage = STAGED
 
     def begin(self, size: int) -> None:
         """A release is to come. Its head has `size` bytes: the signature, then the manifest. What
         was there of another one is given up when this one's signature is found right."""
-        if self.on_trial:
-            return
         self._drop()
         if self._public is None:
             self._refuse("this unit has no key of releases: provision it")
@@ -92,6 +83,8 @@ class Update:
                 self._refuse(_in_words(error))
                 return False
             self.offset = end
+            if end == self._size:
+                self.stage = CHECKING
             return True
         return False
 
@@ -111,13 +104,6 @@ class Update:
             self._refuse(str(error))
         except OSError as error:
             self._refuse(_in_words(error))
-
-    def confirm(self) -> None:
-        """The release that runs on trial stays."""
-        lists = boot.load(self._root).lists
-        boot.keep(self._root, boot.State(self.running, boot.NOTHING, lists))
-        self.on_trial = False
-        self.stage = IDLE
 
     def _refuse(self, problem: str) -> None:
         self._drop()

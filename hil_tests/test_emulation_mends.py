@@ -143,6 +143,27 @@ def test_a_joined_fifo_has_eight_places_and_is_empty_then(chip: Chip):
     assert places(chip) == (8, 0)
 
 
+def test_a_reset_leaves_no_dma_busy_and_a_pio_has_not_lived_before_it(chip: Chip):
+    def busy(one: Chip) -> bool:
+        one.write(DMA + 0x008, 1)  # channel 0: one transfer, when PIO 0 has a word
+        one.write(DMA + 0x00C, 4 << 15 | 1)
+        return bool(one.read(DMA + 0x00C) >> 24 & 1)
+
+    def reset(one: Chip, mended: mends.PacedPio | None) -> bool:
+        assert busy(one)
+        one.sleep(50 * MS)
+        if mended is None:
+            one.mcu.enter_reset(from_watchdog=True)
+            one.mcu.leave_reset()
+        else:
+            mended.reset_chip(from_watchdog=True)
+        return bool(one.read(DMA + 0x00C) >> 24 & 1)
+
+    still(reset(Chip(), None), mends.PacedPio.reset_chip)
+    assert not reset(chip, mends.PacedPio(chip.mcu))
+    assert sampled_words(chip, 1) == 2
+
+
 def test_a_usb_host_with_nothing_to_send_sends_nothing_and_loses_nothing(chip: Chip):
     from rp2040py.usb.cdc import USBCDC
 

@@ -70,10 +70,11 @@ GAP_REASONS = ("queue_full", "restart", "journal_damaged")
 JOURNAL_FAULTS = ("erase_failed", "program_failed", "damaged")
 """What is wrong with a sector of the journal. `damaged`: what was written has changed since."""
 
-UPDATE_STAGES = ("idle", "head", "checking", "code", "staged", "refused", "on_trial")
+UPDATE_STAGES = ("idle", "head", "checking", "code", "staged", "refused", "on_trial", "restarting")
 """How far a release has come. `idle`: none is on its way; `head`, `code`: that is wanted next;
 `checking`: what came is looked at; `staged`: all is there, to be tried at the next start;
-`refused`: it is not taken; `on_trial`: it runs, and is to be confirmed."""
+`refused`: it is not taken; `on_trial`: it runs, and is to be confirmed;
+`restarting`: the shoe starts anew to take one."""
 
 OUTCOMES = ("done", "refused", "unknown_command", "bad_arguments")
 """How a command ended."""

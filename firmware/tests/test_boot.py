@@ -165,6 +165,15 @@ def test_a_slot_that_is_not_there_has_none():
             digest = board.fill("a")
 
 
+def _all_of(file):
+    found, piece = b"", bytearray(240)
+    count = file.readinto(piece)
+    while count:
+        found += piece[:count]
+        count = file.readinto(piece)
+    return found
+
+
 def test_the_file_system_of_a_slot_has_its_modules_and_nothing_else():
     with Folder() as folder:
         board = Board(folder.path)
@@ -172,7 +181,7 @@ def test_the_file_system_of_a_slot_has_its_modules_and_nothing_else():
         slot = boot.Slot(folder.path + "/a", found)
         for path in _FILES:
             assert slot.stat("/" + path)[0] == 0x8000
-            assert slot.open("/" + path, "rb").read() == _FILES[path]
+            assert _all_of(slot.open("/" + path, "rb")) == _FILES[path]
         for path in ("/firmware", "/protocol", "/firmware/boards"):
             assert slot.stat(path)[0] == 0x4000
         for path in ("/firmware/shoe.mpy", "/firmware/main.py", "/asyncio", "/state/boot", "/", ""):
@@ -226,10 +235,10 @@ def main(root, slot, state, feed):
     ran.list.append((slot, state.lists[slot], feed))
     %s
 """
-_RESCUE = b"""
-def main(root):
+_UPDATER = b"""
+def main(root, slot, state, feed):
     import ran
-    ran.list.append(("rescue",))
+    ran.list.append(("updater", slot))
 """
 
 
@@ -239,11 +248,13 @@ class _Slots:
     def __init__(self, folder):
         self.board = Board(folder.path)
         self.watched = 0
-        self.board.fill("rescue", {"firmware/__init__.py": b"", "firmware/rescue.py": _RESCUE})
+        self.board.fill("rescue", {"firmware/__init__.py": b"", "firmware/updater.py": _UPDATER})
 
     def fill(self, slot, ends="pass"):
         source = (_PROGRAM % ends).encode()
-        return self.board.fill(slot, {"firmware/__init__.py": b"", "firmware/main.py": source})
+        files = {"firmware/__init__.py": b"", "firmware/main.py": source}
+        files["firmware/updater.py"] = _UPDATER
+        return self.board.fill(slot, files)
 
     def _watch(self):
         self.watched += 1
@@ -295,7 +306,7 @@ def _with_slots(test):
 def test_the_current_slot_runs_with_the_hash_of_its_list_and_unwatched(slots):
     lists = {"a": boot.EMPTY, "b": slots.fill("b")}
     boot.keep(slots.board.root, boot.State("b", boot.NOTHING, lists))
-    assert slots.start() == [("b", lists["b"], None), ("rescue",)] and not slots.watched
+    assert slots.start() == [("b", lists["b"], None), ("updater", "")] and not slots.watched
 
 
 def test_a_release_on_trial_is_watched_and_what_comes_of_it_is_a_reset_and_the_old_one():
@@ -327,15 +338,32 @@ def test_it_is_kept_as_tried_before_it_runs(slots):
 
 @_with_slots
 def test_without_a_good_slot_rescue_runs(slots):
-    assert slots.start() == [("rescue",)]
+    assert slots.start() == [("updater", "")]
     boot.keep(slots.board.root, boot.State("a", boot.NOTHING, {"a": "1" * 64, "b": "2" * 64}))
     slots.fill("a")
     slots.fill("b")
-    assert slots.start() == [("rescue",)]
+    assert slots.start() == [("updater", "")]
 
 
 @_with_slots
 def test_a_release_that_cannot_start_any_more_leaves_it_to_rescue(slots):
     lists = {"a": slots.fill("a", "raise MemoryError"), "b": boot.EMPTY}
     boot.keep(slots.board.root, boot.State("a", boot.NOTHING, lists))
-    assert [ran[0] for ran in slots.start()] == ["a", "rescue"]
+    assert [ran[0] for ran in slots.start()] == ["a", "updater"]
+
+
+@_with_slots
+def test_an_update_that_was_asked_for_is_taken_by_the_slots_own_updater_and_once(slots):
+    lists = {"a": slots.fill("a"), "b": boot.EMPTY}
+    boot.keep(slots.board.root, boot.State("a", boot.NOTHING, lists))
+    boot.ask_for_update(slots.board.root)
+    assert slots.start() == [("updater", "a")]
+    assert slots.start()[0] == ("a", lists["a"], None)
+
+
+@_with_slots
+def test_a_release_on_trial_is_tried_whatever_was_asked_for(slots):
+    lists = {"a": slots.fill("a"), "b": slots.fill("b")}
+    boot.keep(slots.board.root, boot.State("a", boot.NEW, lists))
+    boot.ask_for_update(slots.board.root)
+    assert slots.start() == [("b", lists["b"], "feed")]

@@ -61,15 +61,15 @@ class _Unit:
         self.fed += 1
 
 
-def _command(shoe, shape):
+def _command(shoe, shape, *values):
     """The outcome, and the detail."""
-    return tuple(commands.run(shoe, shape, [1])[2:])
+    return tuple(commands.run(shoe, shape, [1] + list(values))[2:])
 
 
 def test_the_build_of_what_runs_is_the_hash_of_its_list():
     with Folder() as folder:
         _, shoe = _Unit(folder).start("b", "b", boot.NOTHING)
-        assert shoe.build == binascii.unhexlify(_B) and not shoe.on_trial
+        assert shoe.build == binascii.unhexlify(_B) and not shoe.running.on_trial
         told = [values for kind, values in recorded(shoe) if kind == "boot"]
         assert told[0][2] == binascii.unhexlify(_B)
 
@@ -94,7 +94,7 @@ def test_on_trial_the_lock_stays_shut_and_buttons_do_nothing():
         board, shoe = unit.again(board, "b", "a", boot.TRIED)
         board.seen = []
         board.play(shoe, NEXT, VOID, NEXT)
-        assert shoe.on_trial and "open" not in board.seen
+        assert shoe.running.on_trial and "open" not in board.seen
         assert shoe.dealing.lock_released() and "button" not in kinds_of(shoe)
         assert "NEW FIRMWARE" in board.text
 
@@ -104,7 +104,7 @@ def test_once_confirmed_it_deals_and_says_so():
         unit = _Unit(folder)
         board, shoe = unit.start("b", "a", boot.TRIED)
         assert _command(shoe, messages.CONFIRM) == (_DONE, "")
-        assert unit.state() == ("b", boot.NOTHING) and not shoe.on_trial
+        assert unit.state() == ("b", boot.NOTHING) and not shoe.running.on_trial
         kind, values = recorded(shoe)[-1]
         assert kind == "updated" and values[1] == binascii.unhexlify(_B)
         board.play(shoe, *_LID)
@@ -119,7 +119,7 @@ def test_on_trial_the_watchdog_is_fed_and_without_a_host_it_starts_anew():
         _, shoe = unit.start("b", "a", boot.TRIED)
         assert shoe.running.lives(TRIAL_MS - 1) and unit.fed == 1
         assert not shoe.running.lives(TRIAL_MS)
-        shoe.update.confirm()
+        shoe.running.confirm()
         assert shoe.running.lives(TRIAL_MS * 10) and unit.fed == 3
 
 
@@ -144,11 +144,34 @@ def test_a_restart_waits_until_no_card_can_come():
         assert not shoe.restart_due
 
 
+def test_an_update_is_left_to_the_updater_of_the_next_start():
+    with Folder() as folder:
+        unit = _Unit(folder)
+        _, shoe = unit.start("a", "a", boot.NOTHING)
+        assert _stage(shoe, messages.UPDATE_STATUS) == "idle" and not shoe.restart_due
+        assert _command(shoe, messages.UPDATE_PART, 0, b"x")[0] == _REFUSED
+        assert _stage(shoe, messages.UPDATE, 1000) == "restarting" and shoe.restart_due
+        assert boot.WANTED.split("/")[-1] in os.listdir(folder.path + "/state")
+
+
+def _stage(shoe, shape, *values):
+    return words.UPDATE_STAGES[commands.run(shoe, shape, [1] + list(values))[2]]
+
+
+def test_a_shoe_tells_what_is_staged_and_what_is_on_trial():
+    with Folder() as folder:
+        unit = _Unit(folder)
+        board, shoe = unit.start("a", "a", boot.NEW)
+        assert _stage(shoe, messages.UPDATE_STATUS) == "staged"
+        board, shoe = unit.again(board, "b", "a", boot.TRIED)
+        assert _stage(shoe, messages.UPDATE_STATUS) == "on_trial"
+        outcome, detail = _command(shoe, messages.UPDATE, 1000)
+        assert outcome == _REFUSED and "on trial" in detail
+
+
 def test_without_slots_there_are_no_updates():
     with Folder() as folder:
         _, shoe = scripted.started(folder)
-        assert shoe.update is None
-        outcome, detail = commands.run(shoe, messages.UPDATE, [1, 1000])[2:]
+        outcome, detail = _command(shoe, messages.UPDATE, 1000)
         assert outcome == _REFUSED and "slot" in detail
-        stage = commands.run(shoe, messages.UPDATE_STATUS, [1])[2]
-        assert words.UPDATE_STAGES[stage] == "idle"
+        assert _stage(shoe, messages.UPDATE_STATUS) == "idle"

@@ -7,7 +7,7 @@ import os
 from firmware import boot, ed25519
 from firmware.tests.test_boot import Board
 from firmware.tests.test_store import Folder
-from firmware.update import CHECKING, CODE, IDLE, ON_TRIAL, REFUSED, STAGED, Update
+from firmware.update import CHECKING, CODE, IDLE, REFUSED, STAGED, Update
 from protocol import cbor, release
 
 _PUBLIC = b"house of a release, 32 bytes .."
@@ -113,18 +113,13 @@ class _Unit:
         return boot.load(self.board.root)
 
 
-def test_a_release_is_staged_tried_and_confirmed():
+def test_a_release_is_staged_and_then_tried():
     with Folder() as folder:
         unit = _Unit(folder)
         assert unit.update.stage == IDLE
         assert unit.send() == len(_code_of())
         assert unit.update.stage == STAGED and unit.kept().other == boot.NEW
-        assert unit.start() == "b" and unit.update.stage == ON_TRIAL
-        unit.update.confirm()
-        assert unit.update.stage == IDLE and not unit.update.on_trial
-        state = unit.kept()
-        assert (state.current, state.other) == ("b", boot.NOTHING)
-        assert unit.start() == "b"
+        assert unit.start() == "b" and unit.kept().other == boot.TRIED
 
 
 def test_what_is_staged_is_just_what_was_signed_and_the_hash_that_of_the_documentation():
@@ -303,16 +298,6 @@ def test_a_release_that_is_refused_leaves_the_one_that_is_staged():
         unit.send_head(_manifest(version="0.0.1"))
         assert unit.update.stage == REFUSED
         assert unit.start() == "b"
-
-
-def test_while_one_runs_on_trial_no_other_is_taken():
-    with Folder() as folder:
-        unit = _Unit(folder)
-        unit.send()
-        assert unit.start() == "b"
-        unit.send_head(_manifest())
-        assert unit.update.stage == ON_TRIAL
-        assert unit.kept().current == "a" and unit.board.modules("a", unit.list)
 
 
 class _FullFile:

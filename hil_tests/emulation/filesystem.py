@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import cbor2
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from littlefs import LittleFS, UserContext
 
 from hil_tests.emulation.package import cache
+from sabot import signing
 from sabot.documents import document
 from sabot.release import modules
 from sabot.release.layout import contents
@@ -21,8 +23,8 @@ BLOCKS = 352
 SIZE = BLOCK * BLOCKS
 """All of its area: MicroPython's start formats an area that a file system does not fill."""
 
-RELEASE_KEY = bytes(32)
-"""The house's public key on every unit here."""
+HOUSE = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"emulated units' house").digest())
+"""Signs what the units here run. No secret: nothing else has it."""
 
 _PAGE = 256
 _DISK_VERSION = 0x00020000
@@ -51,7 +53,7 @@ def image(files: Mapping[str, bytes]) -> bytes:
 
 def shoe_files(documents: Mapping[str, object]) -> dict[str, bytes]:
     """The files of a unit that was flashed, and its documents by name."""
-    files = contents(compiled_firmware(), RELEASE_KEY)
+    files = contents(compiled_firmware(), signing.public_of(HOUSE))
     for name, content in documents.items():
         files[f"state/{name}.cbor"] = document(content)
     return files

@@ -49,11 +49,19 @@ class PacedPio:
         mcu.pio = self._found
 
     def reset_chip(self, from_watchdog: bool) -> None:
-        """Reset the chip, with all its PIOs."""
+        """Reset the chip, with all its PIOs.
+
+        In the package a DMA channel that was busy still is, and takes no new transfer; its PIO
+        begins with the cycles of the chip's whole life before it.
+        """
         self._mcu.pio = self._all
         self._mcu.enter_reset(from_watchdog=from_watchdog)
         self._mcu.leave_reset()
         self._mcu.pio = self._found
+        for channel in self._mcu.dma.channels:
+            channel.abort()
+        self._pio.cycle_fp = round(self._clock.nanos / CYCLE_NS) * _PARTS  # it begins again, now
+        self._arm()
 
     def read_uint32(self, offset: int) -> int:
         """A read on the bus; it may make room for a state machine that waits."""

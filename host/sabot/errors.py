@@ -175,9 +175,15 @@ class RigBroken(SabotError):
 
 
 class ReleaseUnusable(SabotError):
-    """A release that cannot be built or written."""
+    """A release that cannot be built, written or read, or is damaged."""
 
     exit_code = 29
+
+
+class UpdateFailed(SabotError):
+    """A shoe did not take a release, or went back to what it ran."""
+
+    exit_code = 30
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:

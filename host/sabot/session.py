@@ -23,6 +23,7 @@ _ANSWERS = (
     messages.HEALTH_REPORT,
     messages.PASS_REPORT,
     messages.PASS_SAMPLES,
+    messages.UPDATE_REPORT,
 )
 _RENAMED = {"version": "firmware", "name": "game", "sha256": "game_sha256"}
 _EARLY_LIMIT = 256

@@ -21,6 +21,7 @@ from sabot.cli import (
     settle,
     show,
     sim,
+    update,
 )
 from sabot.errors import DiskFull, SabotError
 from sabot.view import problems
@@ -58,6 +59,7 @@ for command in (
     games.odds,
     settle.settle,
     build.build,
+    update.update,
 ):
     app.command()(command)
 app.add_typer(games.app, name="games")

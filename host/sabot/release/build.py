@@ -59,6 +59,37 @@ def build(board: str, private: signing.PrivateKey, *, may_go_back: bool = False)
     return Release(manifest, signing.sign(private, release.signed(manifest)), files)
 
 
+def load(folder: Path) -> Release:
+    """The release in `folder`, which is whole and as its manifest says. Whose signature it has is
+    for the shoe to find. Raises ReleaseUnusable.
+    """
+    manifest = _read(folder / release.MANIFEST, release.MAX_MANIFEST)
+    signature = _read(folder / release.SIGNATURE, signing.SIGNATURE_SIZE)
+    try:
+        said = release.Manifest(manifest)
+    except release.ReleaseError as error:
+        raise ReleaseUnusable(f"{folder}: no release ({error}); build it again") from None
+    if len(signature) != signing.SIGNATURE_SIZE:
+        raise ReleaseUnusable(f"{folder}: its signature is cut off; build it again")
+    files = {}
+    for path, size, digest in said.files:
+        files[path] = _read(folder / path, size)
+        if sha256(files[path]).digest() != digest:
+            raise ReleaseUnusable(f"{folder}: {path} is damaged; build it again")
+    return Release(manifest, signature, files)
+
+
+def _read(file: Path, size: int) -> bytes:
+    """What is in a file; where it is more than `size` bytes, one more than that."""
+    try:
+        with file.open("rb") as stream:
+            return stream.read(size + 1)
+    except OSError as error:
+        raise ReleaseUnusable(
+            f"{file}: cannot be read ({error.strerror}); name a folder that `sabot build` has made"
+        ) from None
+
+
 def check_free(folder: Path) -> None:
     """Raise ReleaseUnusable where a release would overwrite something."""
     if folder.exists():

@@ -1,0 +1,151 @@
+"""A release from a host into a shoe: sent, tried, and confirmed once it has shaken hands."""
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from hashlib import sha256
+
+from protocol import messages, release, words
+from protocol.schema import Shape
+from sabot import wire
+from sabot.client import Client
+from sabot.errors import CommandRefused, NoShoe, PortNotFound, UpdateFailed
+from sabot.release.build import Release
+from sabot.release.layout import build_of
+
+_AT_REST = ("no_shoe", "between", "ended")
+_PAUSE_S = 0.2
+_PATIENCE_S = 60.0
+"""How long a shoe may be away: a restart takes two seconds, to plug in a cable longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a shoe is doing, for people, and how much of it is done of how much, in bytes."""
+
+    unit: str
+    what: str
+    done: int = 0
+    whole: int = 0
+
+
+def update(
+    attached: Callable[[], AbstractContextManager[Client]],
+    built: Release,
+    tell: Callable[[Progress], None] = lambda progress: None,
+    now_s: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+) -> str:
+    """Have a shoe run `built`; what was done, for people.
+
+    `attached` gives a new session with the shoe, again and again: after its restart, and where the
+    cable was pulled meanwhile, it goes on where it was. Raises CommandRefused or UpdateFailed with
+    the reason: the shoe then runs what it ran. Raises NoShoe where it stays away.
+    """
+    attempt = _Attempt(built, tell)
+    seen_s = now_s()
+    while True:
+        try:
+            with attached() as client:
+                seen_s = now_s()
+                done = attempt.advance(client)
+            if done:
+                return done
+            pause(_PAUSE_S)  # it starts anew
+        except (NoShoe, PortNotFound):
+            if now_s() - seen_s > _PATIENCE_S:
+                raise
+            tell(Progress(attempt.unit, "waiting for the shoe"))
+            pause(_PAUSE_S)
+
+
+class _Attempt:
+    """One release on its way to one shoe."""
+
+    def __init__(self, built: Release, tell: Callable[[Progress], None]) -> None:
+        self.unit = ""
+        self._built = built
+        self._manifest = release.Manifest(built.manifest)
+        self._head = built.signature + built.manifest
+        self._code = b"".join(data for _, data in sorted(built.files.items()))
+        self._build = build_of(built.files)
+        self._digest = sha256(built.manifest).digest()
+        self._tell = tell
+        self._restarted = False
+
+    def advance(self, client: Client) -> str:
+        """All that can be done in this session; empty where another one must follow."""
+        unit, manifest = client.unit, self._manifest
+        self.unit = unit
+        if client.welcome["board"] != manifest.board:
+            raise UpdateFailed(
+                f"{unit}: its board is {client.welcome['board']}, the release is for "
+                f"{manifest.board}; build one for its board"
+            )
+        report = self._ask(client, messages.UPDATE_STATUS)
+        if client.welcome["build"] == self._build:
+            if report["stage"] != _stage("on_trial"):
+                done = "updated" if self._restarted else "runs it already"
+                return f"{unit}: Sabot {manifest.version}, {done}"
+            client.command(messages.CONFIRM)
+            return f"{unit}: Sabot {manifest.version}, updated"
+        if self._restarted:
+            raise UpdateFailed(
+                f"{unit}: {manifest.version} was tried and given up, it runs "
+                f"{client.welcome['firmware']} again; `sabot events --unit {unit}` tells more"
+            )
+        if report["stage"] == _stage("on_trial"):
+            raise UpdateFailed(
+                f"{unit}: another release is on trial there; wait two minutes and try again"
+            )
+        if not self._stage(client, report):
+            self._tell(Progress(unit, "restarting to take it"))
+            return ""
+        self._at_rest(client, "restart", messages.RESTART)
+        self._restarted = True
+        self._tell(Progress(unit, "starting it on trial"))
+        return ""
+
+    def _stage(self, client: Client, report: wire.Message) -> bool:
+        """Have all of it in the idle slot. False where the shoe starts anew for that first."""
+        if report["manifest"] != self._digest or report["stage"] in (
+            _stage("idle"),
+            _stage("refused"),
+        ):
+            report = self._at_rest(client, "update", messages.UPDATE, len(self._head))
+        if report["stage"] == _stage("restarting"):
+            return False
+        while report["stage"] != _stage("staged"):
+            stage, offset = report["stage"], report["offset"]
+            if stage == _stage("refused"):
+                raise UpdateFailed(f"{client.unit}: refused: {report['problem']}")
+            if stage in (_stage("head"), _stage("code")):
+                whole = self._head if stage == _stage("head") else self._code
+                part = whole[offset : offset + messages.MAX_UPDATE_PART]
+                self._tell(Progress(client.unit, "sending", offset, len(self._code)))
+                report = self._at_rest(client, "update", messages.UPDATE_PART, offset, part)
+            else:
+                self._tell(Progress(client.unit, "the shoe checks it"))
+                client.receive(_PAUSE_S)
+                report = self._ask(client, messages.UPDATE_STATUS)
+        return True
+
+    def _at_rest(self, client: Client, what: str, shape: Shape, *values: object) -> wire.Message:
+        """Have a command carried out that waits until no round is in play."""
+        while True:
+            try:
+                return client.command(shape, *values)
+            except CommandRefused:
+                status = client.ask(messages.STATUS, messages.STATUS_REPORT)
+                if words.PHASES[status["phase"]] in _AT_REST:
+                    raise
+                self._tell(Progress(client.unit, f"{what}: waiting for the round to end"))
+                client.receive(_PAUSE_S)
+
+    def _ask(self, client: Client, shape: Shape) -> wire.Message:
+        return client.ask(shape, messages.UPDATE_REPORT)
+
+
+def _stage(name: str) -> int:
+    return words.UPDATE_STAGES.index(name)
