@@ -17,7 +17,7 @@ from sabot.sim.dealer import Dealer
 from sabot.sim.process import SimulatedShoe
 
 SABOT = Path(sys.executable).with_name("sabot")
-TIMEOUT_S = 60
+TIMEOUT_S = 240
 
 # Six rounds of every form, typed by hand: see KNOWN_ROUNDS.
 SHORT_DECK = """

@@ -13,7 +13,7 @@ from sabot.sim.process import HEAP_BYTES
 
 _ROOT = Path(__file__).resolve().parents[2]
 _README = (_ROOT / "README.md").read_text()
-_TIMEOUT_S = 60
+_TIMEOUT_S = 240
 
 
 def _session() -> list[tuple[str, list[str]]]:
