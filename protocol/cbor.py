@@ -25,9 +25,10 @@ class CborError(ValueError):
 def encode_into(buf: bytearray, at: int, value: object, depth: int = MAX_DEPTH) -> int:
     """Write `value` to `buf` from index `at`; return the index behind it.
 
-    Allocates nothing but for maps (their keys are sorted). `depth` is how many arrays and maps
-    may still be inside each other. Raises CborError for a value outside the subset, IndexError
-    where `buf` is too short.
+    Allocates nothing but for maps (their keys are sorted), and for a letter of a text that
+    MicroPython has not met before: it keeps one object for each from then on. `depth` is how
+    many arrays and maps may still be inside each other. Raises CborError for a value outside
+    the subset, IndexError where `buf` is too short.
     """
     if type(value) is int:
         if value < 0:

