@@ -34,6 +34,7 @@ _CHUNK = 4096
 _FOLDER, _FILE = (0x4000,) + (0,) * 9, (0x8000,) + (0,) * 9
 _ENOENT = 2
 _MOUNTED = "/slot"
+_THIS = sys.modules[__name__]
 _BUFFER_SIZE = 11  # a request of MicroPython's streams (py/stream.h)
 _PIECE = 240
 
@@ -187,8 +188,9 @@ class Slot:
         raise OSError(_ENOENT)
 
     def open(self, path: str, mode: str):
-        """That module, until the next one is opened."""
-        at, size = self._modules[path[1:]]
+        """That module, until the next one is opened. Each is imported once: what is known of it
+        would only take room."""
+        at, size = self._modules.pop(path[1:])
         self._code.seek(at)
         return Module(self._code, size)
 
@@ -234,6 +236,8 @@ def _import_from(slot: str, modules: "dict[str, tuple[int, int]]", mount) -> Non
     path = _MOUNTED + slot[slot.rfind("/") :]
     mount(Slot(slot, modules), path)
     sys.path[:] = [path, ".frozen"]
+    # What runs keeps the state as this does, and there is no room for it twice.
+    sys.modules["firmware.boot"] = _THIS
     gc.collect()
 
 

@@ -327,6 +327,16 @@ def _a_release_on_trial(ends):
 
 
 @_with_slots
+def test_what_runs_keeps_the_state_by_the_boot_loaders_own_code(slots):
+    lists = {
+        "a": slots.fill("a", "from firmware import boot; ran.list.append(boot)"),
+        "b": boot.EMPTY,
+    }
+    boot.keep(slots.board.root, boot.State("a", boot.NOTHING, lists))
+    assert slots.start()[1] is boot
+
+
+@_with_slots
 def test_it_is_kept_as_tried_before_it_runs(slots):
     """The power may go at once."""
     root = slots.board.root
