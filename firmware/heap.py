@@ -3,6 +3,8 @@ collect, and the cards must not wait for a host's question."""
 
 import gc
 
+_MOST_GAPS = 500
+
 
 class Heap:
     """Bytes of MicroPython's heap; 0 before the first collection has been looked at."""
@@ -28,3 +30,15 @@ class Heap:
             if not self._size:
                 self._size = self.free + gc.mem_alloc()  # type: ignore[attr-defined]
             self.used = self._size - self.free
+
+    def fill_gaps(self) -> None:
+        """Make small objects, and forget them, until none is left of the gaps that the last
+        collection has made between objects that stay.
+
+        MicroPython looks for room from the first gap on. What is larger than a gap is looked for
+        past all that stays, each time: 0.3 ms on a Pico, half of its time in the end.
+        """
+        large = id((self,) * 16)
+        for _ in range(_MOST_GAPS):
+            if id((self,)) > large:
+                break

@@ -31,12 +31,12 @@ BEHIND_EVENTS = 160
 """Events waiting with a host attached from which the display says so."""
 
 _SAMPLE_BYTES = 512
-_COLLECT_MS = 10000
+_COLLECT_MS = 1500  # or MicroPython does it where it must, in the middle of a pass
 _TICK_MS = 50
 _FULL_LINE_PAUSE_MS = 1
 _ALARM_MS = 400
 _DONE_MS = 80
-_SCRUB_MS = 200
+_SELDOM_MS = 200
 _CAUGHT_UP = 16
 """Events not acknowledged with which a loss is recorded: it must not cost more of them."""
 _SURELY_PASSING = 200  # samples, 10 ms; a card at 3 m/s takes 500
@@ -86,6 +86,7 @@ class Shoe:
         self._samples = bytearray(_SAMPLE_BYTES)
         self._to_send = asyncio.Event()
         self._lock = self._lamps = self._text = None
+        self._link_shown = self._notice_shown = ""
         self._round_was_open = self.dealing.round_open()
         self._shoe_was = self.dealing.shoe
         self._note = bytearray(64)
@@ -140,6 +141,7 @@ class Shoe:
     def command(self, shape, values: "list[object]") -> "list[object]":
         """Carry out a host's command; returns the message that answers it."""
         answer = commands.run(self, shape, values)
+        self._show()
         self._to_send.set()
         return answer
 
@@ -415,10 +417,17 @@ class Shoe:
         if lit != self._lamps:
             self._lamps = lit
             self.board.set_lamps(lit)
-        text = panel.text_of(self.dealing, self._link_words(), self._notice())
+        self._link_shown, self._notice_shown = self._link_words(), self._notice()
+        text = panel.text_of(self.dealing, self._link_shown, self._notice_shown)
         if text != self._text:
             self._text = text
             self.board.show(text)
+
+    def _show_link(self) -> None:
+        """Show what changes without an input; only then: the text is all new objects."""
+        self._set_lock()
+        if self._link_words() != self._link_shown or self._notice() != self._notice_shown:
+            self._show()
 
     def _notice(self) -> str:
         if self.on_trial:
@@ -471,24 +480,26 @@ class Shoe:
                 await asyncio.sleep_ms(0)
 
     async def _tick(self) -> None:
-        collected_ms = scrubbed_ms = 0
+        collected_ms = seldom_ms = 0
         while True:
             await asyncio.sleep_ms(_TICK_MS)
             await self._turns.cards_first()
             collected_ms += _TICK_MS
-            scrubbed_ms += _TICK_MS
+            seldom_ms += _TICK_MS
             passing = self.reader.scanner.in_pass
             if collected_ms >= _COLLECT_MS and not passing:
                 collected_ms = 0
                 self.heap.due = True
             if not passing and self.journal.state_is_far():
                 self._keep_state()  # what a host has recorded moves no note count
-            if scrubbed_ms >= _SCRUB_MS and self.at_rest():
-                scrubbed_ms = 0
-                self._scrubbed = self.journal.scrub(self._scrubbed)
+            if seldom_ms >= _SELDOM_MS:
+                seldom_ms = 0
+                self.heap.fill_gaps()
+                if self.at_rest():
+                    self._scrubbed = self.journal.scrub(self._scrubbed)
             self._record_faults()
             await self._write_out()
-            self._show()
+            self._show_link()
             self._to_send.set()
             alive = self.running.lives(self.board.ticks_ms())
             if not alive or (self.restart_due and self.at_rest()):

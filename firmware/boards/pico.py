@@ -69,7 +69,6 @@ _SETTLED_LOOKS = 4  # 15 ms and more: what bounces does so within less, or is se
 _HALT_STEP_MS = 50
 _PULLED_UP_US = 500  # from reset on the chip pulls its pins low; a cable takes a while to follow
 
-_LINK_STEP_MS = 4
 _LINK_BYTES = 64
 """Bytes that one turn of the link takes or gives, at about 50 us each."""
 
@@ -111,6 +110,7 @@ class Board:
         i2c = machine.I2C(0, sda=sda, scl=scl, freq=_I2C_HZ, timeout=_I2C_TIMEOUT_US)
         self._display = Display(i2c)
         self._stdin = sys.stdin.buffer
+        self._input = asyncio.StreamReader(self._stdin)
         self._stdout = sys.stdout.buffer
         self._readable = select.poll()
         self._readable.register(sys.stdin, select.POLLIN)
@@ -238,15 +238,17 @@ class Board:
 
     async def read_link(self) -> bytes:
         await asyncio.sleep_ms(0)  # a host that never pauses must not keep the cards waiting
-        while True:
-            size = self._receive()
-            if size:
-                return bytes(memoryview(self._received)[:size])
-            await asyncio.sleep_ms(_LINK_STEP_MS)
+        size = self._receive(0)
+        if not size:
+            await self._input.readinto(self._octet)  # pyright: ignore[reportAttributeAccessIssue]
+            self._received[0] = self._octet[0]
+            size = self._receive(1)
+        return bytes(memoryview(self._received)[:size])
 
-    def _receive(self) -> int:
-        """What is there, up to _LINK_BYTES. One byte at a time: more would be waited for."""
-        for size in range(_LINK_BYTES):
+    def _receive(self, begin: int) -> int:
+        """Take what is there into `_received` from `begin` on; returns how much that holds then.
+        One byte at a time: more would be waited for."""
+        for size in range(begin, _LINK_BYTES):
             for _ in self._readable.ipoll(0):
                 break
             else:

@@ -106,6 +106,18 @@ class _Asyncio:
         world.pass_ms(ms)
         world.while_asleep()
 
+    class StreamReader:
+        """Of the line to the host, as time goes on until something comes."""
+
+        def __init__(self, stream) -> None:
+            self._stream = stream
+
+        async def readinto(self, buf: bytearray) -> int:
+            while not world.from_host:
+                world.pass_ms(1)
+                world.while_asleep()
+            return self._stream.readinto(buf)
+
 
 class _Os:
     def listdir(self, path: str) -> "list[str]":

@@ -1,5 +1,7 @@
 """What is told of the heap."""
 
+import gc as real_gc
+
 from firmware import heap
 from firmware.heap import Heap
 from firmware.tests.fake_gc import ALLOCATED, FREE, FakeGc
@@ -46,3 +48,21 @@ def test_used_and_free_make_up_the_heap_as_it_was_at_first() -> None:
         assert (told.used, told.free) == (ALLOCATED + 300, FREE - 300)
     finally:
         heap.gc = real
+
+
+def test_once_the_gaps_are_filled_room_is_looked_for_behind_them() -> None:
+    if not hasattr(real_gc, "threshold"):
+        return  # CPython keeps its objects elsewhere
+    before = real_gc.threshold()
+    real_gc.threshold(-1)  # as main.py runs the shoe
+    try:
+        stays = [(i,) for i in range(1500)]
+        for i in range(0, len(stays), 3):
+            stays[i] = None
+        real_gc.collect()
+        large, small = id((stays,) * 16), id((stays,))
+        assert small < large  # whatever is large is looked for past these gaps
+        Heap().fill_gaps()
+        assert id((stays,)) > large
+    finally:
+        real_gc.threshold(before)
