@@ -3,8 +3,12 @@
 A step at a time, where the shoe has time: what comes next is to be read in `_take_release` from the
 top. Nothing is written before the signature was found right, and nothing in that slot can run
 before all of it is there.
+
+What stays for long is made behind a collection of garbage: otherwise it comes to lie all over the
+heap, and no piece of that is left in which a manifest has room.
 """
 
+import gc
 import os
 from binascii import hexlify
 from hashlib import sha256
@@ -24,6 +28,7 @@ _SIGNATURE_SIZE = 64
 _SAVED = 16384
 """Bytes of code after which a loss of power costs no more: blocks of the flash, so that to go on
 rewrites none."""
+_PIECE = 512
 _SIZE = 6  # in what os.stat gives
 
 
@@ -61,6 +66,7 @@ class Update:
             self._refuse("a manifest has 1 to %d bytes" % release.MAX_MANIFEST)
         else:
             self.stage = HEAD
+            gc.collect()
             self._head = bytearray(size)
 
     def take(self, offset: int, part: bytes) -> bool:
@@ -73,7 +79,7 @@ class Update:
             self.offset = end
             if end == len(self._head):
                 self.stage = CHECKING
-                self._work = self._take_release(bytes(self._head))
+                self._work = self._take_release(self._head)
                 self._head = bytearray()
             return True
         if self.stage == CODE and end <= self._size and self._file is not None:
@@ -104,6 +110,8 @@ class Update:
             self._refuse(str(error))
         except OSError as error:
             self._refuse(_in_words(error))
+        except MemoryError:
+            self._refuse("its heap has no room for this release: try again")
 
     def _refuse(self, problem: str) -> None:
         self._drop()
@@ -119,8 +127,8 @@ class Update:
         self.problem = ""
         self.stage = IDLE
 
-    def _take_release(self, head: bytes):
-        signature, data = head[:_SIGNATURE_SIZE], head[_SIGNATURE_SIZE:]
+    def _take_release(self, head: bytearray):
+        signature, data = bytes(head[:_SIGNATURE_SIZE]), bytes(head[_SIGNATURE_SIZE:])
         # It takes 5 KB and 0.3 s to load: only now.
         from firmware.ed25519 import verification
 
@@ -131,6 +139,7 @@ class Update:
             yield
         if not right:
             raise release.ReleaseError("not signed by this house: build it with its key")
+        gc.collect()
         manifest = release.Manifest(data)
         yield
         problem = release.refusal(manifest, self._board, MICROPYTHON, VERSION)
@@ -156,13 +165,17 @@ class Update:
         """Write the slot's list, unless it is there: then some of its code may be too. The
         SHA-256 of it."""
         path = self._slot(boot.LIST)
-        text = manifest.listing()
-        if _read(path) != text:
+        listed = sha256()
+        for number in range(len(manifest.files)):
+            listed.update(manifest.line(number))
+        digest = listed.digest()
+        if _sha256_of(path) != digest:
             if _size_of(self._slot(boot.CODE)):
                 os.remove(self._slot(boot.CODE))
             with open(path, "wb") as file:
-                file.write(text)
-        return hexlify(sha256(text).digest()).decode()
+                for number in range(len(manifest.files)):
+                    file.write(manifest.line(number))
+        return hexlify(digest).decode()
 
     def _take_code(self, size: int):
         path = self._slot(boot.CODE)
@@ -173,6 +186,7 @@ class Update:
             self.offset = 0
         self.stage = CODE
         while self.offset < size:
+            gc.collect()
             self._file = open(path, "ab")
             self._saved = self.offset
             while not self._due():
@@ -190,10 +204,10 @@ class Update:
         return self._root + "/" + self._idle + suffix
 
 
-def _read(path: str) -> bytes:
+def _sha256_of(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            return file.read(release.MAX_LIST + 1)
+            return boot.sha256_of(file, release.MAX_LIST + 1, bytearray(_PIECE)).digest()
     except OSError:
         return b""
 

@@ -138,11 +138,8 @@ class Updater:
 
 
 def main(root: str, slot: str, state, feed) -> None:
-    """As main.py's: take an update into a slot below `root`."""
+    """As main.py's: take an update into a slot below `root`. After an error the boot loader starts
+    the board anew, with what it has."""
     board = this_board()
     board.set_lock(False)
-    try:
-        asyncio.run(Updater(board, root, slot).run())
-    except (Exception, KeyboardInterrupt) as error:
-        board.show("OUT OF SERVICE\n" + str(error))
-        board.halt(error)
+    asyncio.run(Updater(board, root, slot).run())

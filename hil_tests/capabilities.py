@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sabot.client import Client, Line
+from sabot.signing import PrivateKey
 from sabot.sim.bench import Outputs
 
 
@@ -152,6 +153,10 @@ class Target(Protocol):
     @property
     def clock(self) -> Clock:
         """Its time."""
+
+    def house(self) -> tuple[str, PrivateKey]:
+        """The board that its releases are built for, and the key that signs them. Unable where it
+        takes none, or nobody here may sign them."""
 
     def about(self) -> Mapping[str, str]:
         """What is tested, and on what, for the report: `Rig`, `MicroPython` and more."""

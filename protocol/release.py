@@ -22,7 +22,7 @@ MAX_TOTAL = 400000
 """Bytes of all files: a slot, of which a Pico's file system has two, and room for what else is."""
 MAX_PATH = 48
 MAX_LIST = MAX_FILES * 128
-"""Bytes of what `Manifest.listing` gives."""
+"""Bytes of what all lines that `Manifest.line` gives."""
 
 START = "firmware/main.mpy"
 """What is run of a release."""
@@ -82,12 +82,11 @@ class Manifest:
         numbers_of(self.micropython)
         self._take_files(fields["files"])
 
-    def listing(self) -> bytes:
-        """A line `SHA-256 size path` for each file, as a slot has it (firmware/boot.py). The
-        SHA-256 of it is the `build` of the release."""
-        return "".join(
-            ["%s %d %s\n" % (_hex(digest), size, path) for path, size, digest in self.files]
-        ).encode()
+    def line(self, number: int) -> bytes:
+        """The line `SHA-256 size path` of the file `number`, as a slot's list has it
+        (firmware/boot.py). The SHA-256 of all lines is the `build` of the release."""
+        path, size, digest = self.files[number]
+        return ("%s %d %s\n" % (_hex(digest), size, path)).encode()
 
     @property
     def size(self) -> int:

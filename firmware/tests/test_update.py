@@ -1,6 +1,7 @@
 """A release put into the idle slot of a folder: what is taken, what is refused, what is left."""
 
 import binascii
+import gc
 import hashlib
 import os
 
@@ -111,6 +112,66 @@ class _Unit:
 
     def kept(self):
         return boot.load(self.board.root)
+
+
+class _Pieces:
+    """A heap in which no room is left for `size` bytes in one piece. On CPython there is always
+    some."""
+
+    def __init__(self, size):
+        self._held = []
+        if not hasattr(gc, "threshold"):
+            return
+        gc.collect()
+        try:
+            while True:
+                self._held.append(bytearray(size))
+        except MemoryError:
+            for i in range(0, len(self._held), 2):
+                self._held[i] = None
+        gc.collect()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._held = []
+
+
+def test_a_release_is_taken_into_a_heap_in_pieces_and_a_second_time():
+    """A list that was there was read in one piece of 12 KB, and the updater gave up."""
+    files = dict(_FILES)
+    for i in range(56):
+        files["protocol/as_many_modules_as_a_shoe_has_%d.mpy" % i] = bytes([i])
+    manifest = _manifest(files)
+    with Folder() as folder:
+        unit = _Unit(folder)
+        for _ in range(2):
+            with _Pieces(8192):
+                unit.send_head(manifest)
+                assert unit.update.stage == CODE, unit.update.problem
+        unit.send_code(files)
+        assert unit.update.stage == STAGED, unit.update.problem
+
+
+def test_a_release_is_refused_where_the_heap_has_no_room_for_it():
+    def no_room(public, signature, message):
+        raise MemoryError
+        yield
+
+    with Folder() as folder:
+        unit = _Unit(folder)
+        manifest = _manifest()
+        unit.update.begin(64 + len(manifest))
+        assert unit.update.take(0, bytes(64) + manifest)
+        real, ed25519.verification = ed25519.verification, no_room
+        try:
+            unit.update.step()
+        finally:
+            ed25519.verification = real
+        assert unit.update.stage == REFUSED and "no room" in unit.update.problem
+        unit.send()
+        assert unit.update.stage == STAGED
 
 
 def test_a_release_is_staged_and_then_tried():

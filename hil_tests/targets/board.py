@@ -26,6 +26,7 @@ from sabot import wire
 from sabot.client import Client, Line
 from sabot.errors import NoShoe, PortNotFound, SabotError
 from sabot.ports import Port, resolve
+from sabot.signing import PrivateKey
 from sabot.sim.bench import Outputs
 from sabot.sim.waveform import (
     SAMPLE_RATE_HZ,
@@ -422,6 +423,10 @@ class BoardTarget:
         except BrokenRig:
             self._board.close()
             raise
+
+    def house(self) -> tuple[str, PrivateKey]:
+        """Its house has the key. Raises Unable."""
+        raise Unable("a real shoe takes what its own house signs, whose key is not on this bench")
 
     def about(self) -> Mapping[str, str]:
         """What is tested, and on what."""

@@ -26,6 +26,7 @@ from protocol import words
 from sabot.audit import keys as unit_keys
 from sabot.client import Client, Line
 from sabot.errors import NoShoe, SimulatorFailed
+from sabot.signing import PrivateKey
 from sabot.sim.bench import Outputs
 
 _MS = 1000  # in us
@@ -86,6 +87,10 @@ class EmulatorTarget:
             self.pico.flash[:], self.pico.journal.content[:] = _after_first_start(
                 self._image, files
             )
+
+    def house(self) -> tuple[str, PrivateKey]:
+        """The board, and who signs its releases."""
+        return "pico", filesystem.HOUSE
 
     def about(self) -> Mapping[str, str]:
         """What is tested, and on what."""

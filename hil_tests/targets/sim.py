@@ -13,6 +13,7 @@ from hil_tests.targets.hands import Hands
 from hil_tests.witness import Witness, Witnessed
 from sabot.client import Client, Line
 from sabot.ports import Port
+from sabot.signing import PrivateKey
 from sabot.sim.bench import Outputs
 from sabot.sim.process import SimulatedShoe
 
@@ -28,6 +29,10 @@ class SimTarget:
         self.shoe = _Shoe(self._simulated, self.clock, witness)
         self.bench = SimBench(self._simulated, self.clock, witness)
         self.power = _Power(self._simulated)
+
+    def house(self) -> tuple[str, PrivateKey]:
+        """It runs from its sources. Raises Unable."""
+        raise Unable("a simulated shoe runs from its sources and has no slots for a release")
 
     def about(self) -> Mapping[str, str]:
         (program,) = (file for file in package_files(_WHEEL) or () if file.suffix == ".so")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hil_tests.capabilities import Unable
+from hil_tests.emulation import filesystem
 from hil_tests.emulation.pico import EmulatedPico
 from hil_tests.emulation.uf2 import Image, find_image, named, read_image
 from hil_tests.emulation.wired import QUANTUM_US, BenchPico, Pair, Plugged
@@ -18,6 +19,7 @@ from hil_tests.targets.board import BoardTarget, Condition, OpenLine
 from hil_tests.targets.emulator import EmulatorTarget
 from hil_tests.witness import Witness
 from sabot.errors import NoShoe
+from sabot.signing import PrivateKey
 
 BENCH = "emulator"
 """What `--bench` calls it."""
@@ -37,6 +39,10 @@ class WiredTarget(BoardTarget):
         self._bench_pico = BenchPico.started(self._image)
         edge = EmulatedEdge(Pair(self._bench_pico, pico), pico)
         super().__init__(pico.unique_id.hex(), BENCH, witness, edge)
+
+    def house(self) -> tuple[str, PrivateKey]:
+        """The board, and who signs its releases."""
+        return "pico", filesystem.HOUSE
 
     def about(self) -> Mapping[str, str]:
         """What is tested, and on what."""
