@@ -14,6 +14,11 @@ from sabot.store import Store
 from tests.helpers import FirmwareLog, shuffled_names, stored
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest test first: as one of the last, all workers but one would wait for it."""
+    items.sort(key=lambda item: item.path.name != "test_readme.py")
+
+
 @pytest.fixture(autouse=True)
 def runtime_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Simulated shoes of a test are published where nobody else looks."""

@@ -36,7 +36,7 @@ def good_card() -> Made:
 
 def captured(port: Answering, folder: Path, *options: str) -> Result:
     """What `sabot capture` did, without an error."""
-    done = CliRunner().invoke(app, ["capture", port.path, "-o", str(folder), *options])
+    done = CliRunner().invoke(app(), ["capture", port.path, "-o", str(folder), *options])
     assert done.exit_code == 0, (done.output, done.exception)
     return done
 
@@ -250,7 +250,7 @@ def test_an_interruption_leaves_nothing_half_written(
 
     monkeypatch.setattr(Path, "replace", interrupted)
     with answering_shoe(KeepingShoe({1: good_card()})) as port:
-        done = CliRunner().invoke(app, ["capture", port.path, "-o", str(tmp_path)])
+        done = CliRunner().invoke(app(), ["capture", port.path, "-o", str(tmp_path)])
     assert done.exit_code == 130
     assert files_in(tmp_path) == {"run", capture.INDEX, *(n for n in named(1) if "samples" in n)}
     assert json.loads((tmp_path / capture.INDEX).read_text()) == []

@@ -47,14 +47,14 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def said(*arguments: str, code: int = 0) -> str:
     """What a command prints to standard output."""
-    done = CliRunner().invoke(app, [*arguments, "--db", "log.sqlite"])
+    done = CliRunner().invoke(app(), [*arguments, "--db", "log.sqlite"])
     assert done.exit_code == code, done.output
     return done.stdout
 
 
 def found(*arguments: str) -> list[tuple[str, int, str]]:
     """What `sabot verify` finds."""
-    done = CliRunner().invoke(app, ["verify", "--json", "--db", "log.sqlite", *arguments])
+    done = CliRunner().invoke(app(), ["verify", "--json", "--db", "log.sqlite", *arguments])
     told = json.loads(done.stdout)
     assert done.exit_code == (1 if told["findings"] else 0) and told["ok"] is not told["findings"]
     return [(each["unit"], each["event"], each["kind"]) for each in told["findings"]]
@@ -151,7 +151,7 @@ def test_checkpoints_are_what_a_naive_chain_makes(folder: Path) -> None:
 def test_what_holds_no_checkpoints_is_refused(folder: Path, content: str | None) -> None:
     if content is not None:
         (folder / "kept").write_text(content)
-    done = CliRunner().invoke(app, ["verify", "--db", "log.sqlite", "--checkpoints", "kept"])
+    done = CliRunner().invoke(app(), ["verify", "--db", "log.sqlite", "--checkpoints", "kept"])
     wanted = "cannot be read" if content is None else "no checkpoint"
     assert done.exit_code == 2 and wanted in done.stderr
 

@@ -112,7 +112,7 @@ def test_a_damaged_record_is_told_and_not_shown(tmp_path: Path, command: str) ->
         store.append("U1", stored(event_bytes("betting_open", n) for n in (1, 2, 3)))
     with closing(sqlite3.connect(tmp_path / "log", isolation_level=None)) as connection:
         connection.execute("UPDATE records SET record = x'00' WHERE number = 2")
-    done = CliRunner().invoke(app, [*command.split(), "--db", str(tmp_path / "log")])
+    done = CliRunner().invoke(app(), [*command.split(), "--db", str(tmp_path / "log")])
     assert isinstance(done.exception, DatabaseUnusable)
     said = str(done.exception)
     assert said.startswith("event 2 of U1 is damaged") and "`sabot verify`" in said
@@ -153,7 +153,7 @@ def test_wrong_usage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, arguments.split(), env={"COLUMNS": "200"})
+    done = CliRunner().invoke(app(), arguments.split(), env={"COLUMNS": "200"})
     assert isinstance(done.exception, SystemExit) and done.exit_code == 2
     assert done.stdout == ""
     assert said in " ".join(done.stderr.replace("│", " ").split())

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from sabot.cli import app
 from tests.commands import run
 
-COMMAND = typer.main.get_command(app)
+COMMAND = typer.main.get_command(app())
 COMMANDS = sorted(COMMAND.commands)  # type: ignore[attr-defined]
 
 
@@ -30,7 +30,7 @@ def test_without_a_command_help_is_printed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_shows_every_option_and_argument_with_a_word_on_it(name: str) -> None:
-    said = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "80"}).stdout
+    said = CliRunner().invoke(app(), [name, "--help"], env={"COLUMNS": "80"}).stdout
     assert all(len(line) <= 80 for line in said.splitlines())
     for parameter in COMMAND.commands[name].params:  # type: ignore[attr-defined]
         for option in parameter.opts if parameter.param_type_name == "option" else ():

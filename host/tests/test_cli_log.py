@@ -269,7 +269,7 @@ def test_cards_that_run_out_between_rounds_open_no_round(tmp_path: Path) -> None
 
 def test_ports_lists_who_is_there_and_who_is_busy(tmp_path: Path) -> None:
     def ports(*options: str) -> str:
-        done = CliRunner().invoke(app, ["ports", *options])
+        done = CliRunner().invoke(app(), ["ports", *options])
         assert done.exit_code == 0
         return done.output
 

@@ -38,7 +38,7 @@ def sabot(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(folder)
 
     def call(*arguments: str, code: int = 0) -> str:
-        done = CliRunner().invoke(app, [*arguments, "--db", "log.sqlite"])
+        done = CliRunner().invoke(app(), [*arguments, "--db", "log.sqlite"])
         assert done.exit_code == code, done.output
         return done.stdout
 
@@ -182,7 +182,7 @@ def test_whatever_a_shoe_says_can_be_shown(tmp_path: Path, command: str) -> None
     log += [event_bytes(kind, n, **odd) for n, kind in ((2, "betting_open"), (3, "result"))]
     with Store(tmp_path / "log", create=True) as store:
         store.append("[/unit]", stored(log))
-    done = CliRunner().invoke(app, [*command.split(), "--db", str(tmp_path / "log")])
+    done = CliRunner().invoke(app(), [*command.split(), "--db", str(tmp_path / "log")])
     assert done.exit_code == (command == "verify"), done.exception
     assert "[/unit]" in done.stdout and "\x1b" not in done.stdout
 

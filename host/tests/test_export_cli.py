@@ -21,7 +21,7 @@ from tests.commands import error_line_here, run
 def sabot(folder: Path, line: str, code: int = 0) -> Result:
     """Run a command within this process; names in it are of `folder`."""
     words = [str(folder / word[1:]) if word.startswith("@") else word for word in line.split()]
-    done = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
+    done = CliRunner().invoke(app(), words, env={"COLUMNS": "200"})
     if isinstance(done.exception, SabotError):
         assert done.exception.exit_code == code, done.exception
     else:

@@ -19,7 +19,7 @@ from tests.commands import error_line_here
 
 
 def printed(arguments: str) -> str:
-    done = CliRunner().invoke(app, arguments.split(), env={"COLUMNS": "200"})
+    done = CliRunner().invoke(app(), arguments.split(), env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -133,7 +133,7 @@ def test_an_error_is_one_line(tmp_path: Path, arguments: str, code: int, said: s
 
 @pytest.mark.parametrize("arguments", ["odds --decks 9", "odds --decks 0", "score", "games shaw"])
 def test_wrong_usage(arguments: str) -> None:
-    assert CliRunner().invoke(app, arguments.split()).exit_code == 2
+    assert CliRunner().invoke(app(), arguments.split()).exit_code == 2
 
 
 def test_what_the_house_chooses_changes_what_is_printed() -> None:
@@ -154,14 +154,14 @@ def test_what_the_house_chooses_changes_what_is_printed() -> None:
     ],
 )
 def test_a_choice_that_is_none_or_forbidden_is_told(choose: str, code: int) -> None:
-    done = CliRunner().invoke(app, ["odds", "--choose", choose])
+    done = CliRunner().invoke(app(), ["odds", "--choose", choose])
     error = done.exception
     assert (error.exit_code if isinstance(error, SabotError) else done.exit_code) == code
 
 
 def test_a_choice_made_twice_is_wrong_usage() -> None:
     twice = ["--choose", "tie_pays=8", "--choose", "tie_pays=9"]
-    assert CliRunner().invoke(app, ["odds", *twice]).exit_code == 2
+    assert CliRunner().invoke(app(), ["odds", *twice]).exit_code == 2
 
 
 def test_a_game_is_loaded_onto_a_shoe_between_shoes_of_cards_and_not_within_one() -> None:
@@ -177,5 +177,5 @@ def test_a_game_is_loaded_onto_a_shoe_between_shoes_of_cards_and_not_within_one(
         shoe.bench.switch("lid_open", True)
         shoe.bench.switch("lid_open", False)
         shoe.bench.settle()
-        refused = CliRunner().invoke(app, ["load", shoe.port, "--game", "mini"])
+        refused = CliRunner().invoke(app(), ["load", shoe.port, "--game", "mini"])
         assert isinstance(refused.exception, CommandRefused), refused.output

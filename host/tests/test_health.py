@@ -24,7 +24,7 @@ CALIBRATED_MS = 1_764_000_000_000
 def told(*options: str, **health: Any) -> list[str]:
     """The lines that `sabot health` prints for such an answer, blanks taken together."""
     with answering_shoe(KeepingShoe({}, health=health)) as port:
-        done = CliRunner().invoke(app, ["health", port.path, *options])
+        done = CliRunner().invoke(app(), ["health", port.path, *options])
     assert done.exit_code == 0, (done.output, done.exception)
     return [" ".join(line.split()) for line in done.stdout.splitlines()]
 

@@ -80,7 +80,7 @@ def sabot(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def call(*arguments: str, code: int = 0) -> tuple[str, str]:
         zone = () if "--zone" in arguments else ("--zone", "Europe/Malta")
-        done = CliRunner().invoke(app, ["incidents", *zone, *arguments], env={"COLUMNS": "200"})
+        done = CliRunner().invoke(app(), ["incidents", *zone, *arguments], env={"COLUMNS": "200"})
         assert done.exit_code == code, done.output
         return done.stdout, done.stderr
 
@@ -204,11 +204,11 @@ def test_a_time_that_was_reckoned_says_so(tmp_path: Path) -> None:
     with Store(tmp_path / "log", create=True) as store:
         store.append("U1", log.records)
     arguments = ["incidents", "--zone", "Europe/Malta", "--db", str(tmp_path / "log")]
-    said = CliRunner().invoke(app, arguments).stdout
+    said = CliRunner().invoke(app(), arguments).stdout
     assert "2026-11-18 12:06:50 +01:00 (reckoned)" in said
     # Reckoned is good enough to be sought by.
     early = [*arguments, "--to", "2026-11-18T12:06:50"]
-    assert CliRunner().invoke(app, early).stdout.endswith("no incidents\n")
+    assert CliRunner().invoke(app(), early).stdout.endswith("no incidents\n")
 
 
 def test_a_long_round_is_as_long_as_one_likes(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_a_long_round_is_as_long_as_one_likes(tmp_path: Path) -> None:
     ):
         kinds = ("--kind", "long_round", "--kind", "long_reveal")
         arguments = ["incidents", "--json", "--db", str(tmp_path / "log"), *kinds, *options]
-        lines = CliRunner().invoke(app, arguments).stdout.splitlines()
+        lines = CliRunner().invoke(app(), arguments).stdout.splitlines()
         assert [json.loads(line)["kind"] for line in lines] == wanted
 
 
@@ -256,7 +256,7 @@ def test_what_the_verifier_disagrees_with_is_listed(sabot: Any, tmp_path: Path) 
 def test_a_log_without_any_says_so(tmp_path: Path) -> None:
     Store(tmp_path / "log", create=True).close()
     for options, said in (((), f"{tmp_path / 'log'}: no incidents\n"), (("--json",), "")):
-        done = CliRunner().invoke(app, ["incidents", "--db", str(tmp_path / "log"), *options])
+        done = CliRunner().invoke(app(), ["incidents", "--db", str(tmp_path / "log"), *options])
         assert (done.exit_code, done.stdout, done.stderr) == (0, said, "")
 
 
@@ -265,7 +265,7 @@ def test_a_record_that_cannot_be_read_hides_nothing_else(folder: Path, tmp_path:
     with closing(sqlite3.connect(tmp_path / "log", isolation_level=None)) as connection:
         connection.execute("UPDATE records SET record = x'00' WHERE number = 15 AND unit = 1")
     arguments = ["incidents", "--json", "--unit", "U1", "--db", str(tmp_path / "log")]
-    done = CliRunner().invoke(app, arguments)
+    done = CliRunner().invoke(app(), arguments)
     shown = found((done.stdout, done.stderr))
     assert set(ALL[:9]) - set(shown) <= {("U1", 14, 2, "lid")}
     assert ("U1", 16, 2, "gap") in shown
@@ -298,13 +298,13 @@ def test_whatever_a_shoe_says_steers_no_terminal(tmp_path: Path) -> None:
     with Store(tmp_path / "log", create=True) as store:
         store.append("[/unit]", log.records)
     for options in ((), ("--json",), ("--csv",)):
-        done = CliRunner().invoke(app, ["incidents", "--db", str(tmp_path / "log"), *options])
+        done = CliRunner().invoke(app(), ["incidents", "--db", str(tmp_path / "log"), *options])
         assert done.exit_code == 0 and "[/unit]" in done.stdout
         assert "\x1b" not in done.stdout
 
 
 def test_help_and_readme_tell_every_kind() -> None:
-    said = CliRunner().invoke(app, ["incidents", "--help"], env={"COLUMNS": "80"}).stdout
+    said = CliRunner().invoke(app(), ["incidents", "--help"], env={"COLUMNS": "80"}).stdout
     assert all(len(line) <= 80 for line in said.splitlines())
     readme = README.read_text(encoding="utf-8")
     for kind, meaning in KINDS.items():

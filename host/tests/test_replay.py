@@ -20,7 +20,7 @@ _RECORDINGS = Path(__file__).resolve().parents[2] / "firmware" / "tests" / "samp
 def test_every_recording_comes_out_as_its_answers_say(name: str) -> None:
     wanted = json.loads((_RECORDINGS / "answers.json").read_text())[name]
     options = ["--set", str(wanted["set"]), "--json"]
-    done = CliRunner().invoke(app, ["read", str(_RECORDINGS / f"{name}.samples"), *options])
+    done = CliRunner().invoke(app(), ["read", str(_RECORDINGS / f"{name}.samples"), *options])
     assert done.exit_code == 0, done.output
     found = [json.loads(line) for line in done.stdout.splitlines()]
     answers = [{"fault": each["fault"]} if "fault" in each else each["card"] for each in found]
@@ -34,7 +34,7 @@ def test_a_waveform_that_was_written_reads_back_and_is_the_same_for_a_seed(tmp_p
     for n in range(2):
         out = tmp_path / f"{n}.samples"
         options = ["--noise", "nominal", "--seed", "3", "--set", "5", "-o", str(out)]
-        done = CliRunner().invoke(app, ["waveform", *names, *options])
+        done = CliRunner().invoke(app(), ["waveform", *names, *options])
         assert done.exit_code == 0, done.output
         made.append(out)
     assert made[0].read_bytes() == made[1].read_bytes()
@@ -103,5 +103,5 @@ def test_three_hours_are_read_in_the_memory_of_a_shoe(tmp_path: Path) -> None:
 
 def test_wrong_words_are_wrong_usage(tmp_path: Path) -> None:
     for arguments in (["1H"], ["7H", "--noise", "loud"], ["7H", "--set", "13"]):
-        done = CliRunner().invoke(app, ["waveform", *arguments, "-o", str(tmp_path / "x")])
+        done = CliRunner().invoke(app(), ["waveform", *arguments, "-o", str(tmp_path / "x")])
         assert done.exit_code == 2, arguments

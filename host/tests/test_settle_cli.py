@@ -42,7 +42,7 @@ def wagers(folder: Path, **fields: Any) -> str:
 
 
 def settled(*arguments: str) -> Any:
-    done = CliRunner().invoke(app, ["settle", *arguments, "--json"])
+    done = CliRunner().invoke(app(), ["settle", *arguments, "--json"])
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
@@ -100,7 +100,7 @@ def test_the_round_may_come_from_a_log(folder: Path) -> None:
 
 def test_it_is_told_where_the_shoe_dealt_another_game(folder: Path) -> None:
     for game, told in (("mini", False), ("md-mini", True)):
-        done = CliRunner().invoke(app, ["settle", wagers(folder), "--round", "1", "--game", game])
+        done = CliRunner().invoke(app(), ["settle", wagers(folder), "--round", "1", "--game", game])
         assert done.exit_code == 0
         assert ("dealt by another game document" in done.stderr) is told
 
@@ -137,7 +137,7 @@ def test_a_file_that_is_not_there(folder: Path) -> None:
 
 
 def test_a_round_of_the_file_and_of_the_log_exclude_each_other(folder: Path) -> None:
-    done = CliRunner().invoke(app, ["settle", wagers(folder, round=ROUND), "--round", "1"])
+    done = CliRunner().invoke(app(), ["settle", wagers(folder, round=ROUND), "--round", "1"])
     assert done.exit_code == 2 and done.stdout == "" and "has a round" in done.stderr
 
 

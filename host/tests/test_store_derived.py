@@ -298,18 +298,18 @@ def test_rebuilding_that_is_interrupted_changes_nothing(path: Path) -> None:
 def test_the_command_rebuilds_and_tells_what_is_damaged(path: Path) -> None:
     append_and_die(path, "U1", varied(1, 50))
     sql(path, "DROP TABLE events")
-    done = CliRunner().invoke(app, ["rebuild", "--db", str(path)])
+    done = CliRunner().invoke(app(), ["rebuild", "--db", str(path)])
     assert done.exit_code == 0
     assert done.stdout == f"{path}: 50 events, 0 of them damaged\n"
     assert derived_in(path) == wanted_of(1, varied(1, 50))
     damage(path, 5)
-    done = CliRunner().invoke(app, ["rebuild", "--db", str(path)])
+    done = CliRunner().invoke(app(), ["rebuild", "--db", str(path)])
     assert done.stdout == f"{path}: 50 events, 1 of them damaged\n"
     assert "`sabot verify`" in done.stderr
 
 
 def test_the_command_makes_no_database(path: Path) -> None:
-    done = CliRunner().invoke(app, ["rebuild", "--db", str(path)])
+    done = CliRunner().invoke(app(), ["rebuild", "--db", str(path)])
     assert isinstance(done.exception, DatabaseUnusable)
     assert not path.exists()
 
@@ -318,7 +318,7 @@ def test_rounds_with_a_record_in_them_that_cannot_be_read_are_not_told(path: Pat
     append_and_die(path, "U1", varied(1, 50))
     damage(path, 30)
     for wanted in ((), ("--shoe", "0"), ("--unit", "U1")):
-        done = CliRunner().invoke(app, ["rounds", "--db", str(path), *wanted])
+        done = CliRunner().invoke(app(), ["rounds", "--db", str(path), *wanted])
         assert isinstance(done.exception, DatabaseUnusable)
         assert str(done.exception).startswith("event 30 of U1 is damaged")
 

@@ -1,76 +1,86 @@
-"""The `sabot` command: thin over the library, a module for each group of commands."""
+"""The `sabot` command: thin over the library, a module for each group of commands.
+
+A module is imported only for its own commands: to import all of them takes longer than most
+commands do.
+"""
 
 import os
 import sys
+from functools import cache
+from importlib import import_module
 
 import typer
 
-from sabot.cli import (
-    build,
-    check,
-    export,
-    games,
-    head,
-    hil,
-    incidents,
-    keys,
-    log,
-    prune,
-    rebuild,
-    samples,
-    settle,
-    show,
-    sim,
-    update,
-)
 from sabot.errors import DiskFull, SabotError
 from sabot.view import problems
 
-app = typer.Typer(
-    name="sabot",
-    help="Log, verify and show what Sabot dealing shoes record; simulate a shoe.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-    epilog="Exit codes: 0 done, 1 findings, 2 wrong usage, 3 and above an error: see README.md.",
-)
+_MODULES = {
+    "demo": "sim",
+    "sim": "sim",
+    "ports": "log",
+    "log": "log",
+    "rounds": "show",
+    "events": "show",
+    "incidents": "incidents",
+    "verify": "check",
+    "checkpoints": "check",
+    "operator-key": "export",
+    "export": "export",
+    "prune": "prune",
+    "retention": "prune",
+    "rebuild": "rebuild",
+    "capture": "head",
+    "health": "head",
+    "read": "samples",
+    "waveform": "samples",
+    "load": "games",
+    "score": "games",
+    "odds": "games",
+    "settle": "settle",
+    "build": "build",
+    "update": "update",
+    "games": "games",
+    "keys": "keys",
+    "hil": "hil",
+}
+"""Of each command, in the order of the help."""
 
-for command in (
-    sim.demo,
-    sim.sim,
-    log.ports,
-    log.log,
-    show.rounds,
-    show.events,
-    incidents.incidents,
-    check.verify,
-    check.checkpoints,
-    export.operator_key,
-    export.export,
-    prune.prune,
-    prune.retention,
-    rebuild.rebuild,
-    head.capture,
-    head.health,
-    samples.read,
-    samples.waveform,
-    games.load,
-    games.score,
-    games.odds,
-    settle.settle,
-    build.build,
-    update.update,
-):
-    app.command()(command)
-app.add_typer(games.app, name="games")
-app.add_typer(keys.app, name="keys")
-app.add_typer(hil.app, name="hil")
+_GROUPS = ("games", "keys", "hil")
+"""Commands that are only followed by others."""
+
+
+@cache
+def app(only: str = "") -> typer.Typer:
+    """The command line with that command, or with all of them."""
+    made = typer.Typer(
+        name="sabot",
+        help="Log, verify and show what Sabot dealing shoes record; simulate a shoe.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        epilog="Exit codes: 0 done, 1 findings, 2 wrong usage, "
+        "3 and above an error: see README.md.",
+    )
+    made.callback()(_by_name)
+    for name in [only] if only else _MODULES:
+        module = import_module(f"sabot.cli.{_MODULES[name]}")
+        if name in _GROUPS:
+            made.add_typer(module.app, name=name)
+        else:
+            made.command(name)(getattr(module, name.replace("-", "_")))
+    return made
+
+
+def _by_name() -> None:
+    # Typer would take a command line of one command for that command, without its name.
+    pass
 
 
 def run() -> None:
     """Run the command line; an error is one line and its documented exit code."""
+    first = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
-        app()
+        app(first if first in _MODULES else "")()
     except SabotError as error:
         problems.print(f"sabot: {error}", markup=False)
         sys.exit(error.exit_code)
