@@ -8,7 +8,7 @@ TYPINGS := build/typings
 # A quarter of a test's time is waited for simulated shoes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 
-.PHONY: demo test lint typecheck bench accuracy powercut kills clean
+.PHONY: demo test lint typecheck bench accuracy powercut updatecuts kills clean
 
 demo: $(READY)
 	$(BIN)/sabot demo
@@ -35,6 +35,10 @@ accuracy: $(READY)
 # on two cores.
 powercut: $(READY)
 	$(BIN)/python -m hil_tests.powercut
+
+# The same of the board's own flash while it takes a release: about five minutes.
+updatecuts: $(READY)
+	$(BIN)/python -m hil_tests.updatecuts
 
 # The same tools as on the shoe, from PyPI, at pinned versions.
 $(READY): pyproject.toml

@@ -1,13 +1,25 @@
-"""Releases for tests: this firmware as another version, or with something in it that fails."""
+"""Releases for tests: this firmware compiled, as another version, or with something that fails."""
 
+import hashlib
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 
+import cbor2
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import firmware
+from hil_tests.emulation.package import cache
 from sabot import signing
 from sabot.release import build as releases
 from sabot.release import modules
+
+HOUSE = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"emulated units' house").digest())
+"""Signs what the units on this bench run. No secret: nothing else has it."""
+
+BENCH = "bench"
+"""For `compiled`: what a bench board has, in place of a shoe's board."""
 
 DOES_NOT_START = {"firmware/shoe.py": (b"asyncio.gather(", b"asyncio.gather_all(")}
 """It fails at its start: a change for `changed`."""
@@ -36,3 +48,19 @@ def changed(
         patch.setattr(modules, "sources", lambda: found)
         patch.setattr(firmware, "VERSION", version)
         return releases.build(board, house)
+
+
+def compiled(board: str) -> dict[str, bytes]:
+    """What a shoe on `board` runs, by its path there. It takes seconds to compile, so it is kept
+    between runs under a name that depends on all of the sources."""
+    digest = hashlib.sha256(board.encode())
+    for path, source in modules.sources().items():
+        digest.update(f"{path} {len(source)}\n".encode() + source)
+    file = cache() / f"mpy-{digest.hexdigest()[:32]}.cbor"
+    if not file.exists():
+        made = modules.bench_modules() if board == BENCH else modules.modules_of(board)
+        with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as unfinished:
+            unfinished.write(cbor2.dumps(made))
+        Path(unfinished.name).rename(file)  # another run may do the same now
+    found: dict[str, bytes] = cbor2.loads(file.read_bytes())
+    return found

@@ -254,7 +254,7 @@ def test_a_round_is_dealt_and_seen(target: BoardTarget) -> None:
     changes = target.bench.seen()
     assert {"lock_released", "lamps", "display"} <= {change.what for change in changes}
     assert all(begun_us <= change.t_us <= target.clock.now_us() for change in changes)
-    assert target.about()["Shoe"] == _UNIT and "0.1.0" in target.about()["Rig"]
+    assert target.about()["Unit"] == _UNIT and "0.1.0" in target.about()["Rig"]
 
 
 def test_power_goes_and_comes_and_hands_stay_where_they_are(

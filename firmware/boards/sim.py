@@ -2,11 +2,11 @@
 
 Standard input and output are the link to the host (a pseudo-terminal's device side). The
 *bench*, a socket, plays the sensor head, the buttons and switches and is told of every
-output, in the messages of protocol/bench.py. Arguments: the bench's descriptor, the folder
-that stands for the board's own flash and holds the journal's chip as a file, the unit's id, the
-reset cause's number, how the switches stand (bit n the n-th of `words.SWITCHES`), the speed of the
-journal's chip in permille of a real one's time, and, where they are wanted, a file for what is
-done to that chip (boards/simflash.py).
+output, in the messages of protocol/bench.py. Arguments: the bench's descriptor, the folder of
+documents, the file with the journal's chip, the unit's id, the reset cause's number, how the
+switches stand (bit n the n-th of `words.SWITCHES`), the speed of the journal's chip in permille of
+a real one's time, and, where they are wanted, a file for what is done to that chip
+(boards/simflash.py).
 """
 
 import asyncio
@@ -32,11 +32,11 @@ class Board:
     """Samples come in messages and wait there: none is ever lost."""
 
     def __init__(self) -> None:
-        descriptor, self.storage, self.unit, cause, switches, speed = sys.argv[1:7]
-        trace = sys.argv[7] if len(sys.argv) > 7 else None
+        descriptor, self.storage, journal, self.unit, cause, switches, speed = sys.argv[1:8]
+        trace = sys.argv[8] if len(sys.argv) > 8 else None
         self.reset_cause = int(cause)
         self._switches = int(switches)
-        self.flash = SimFlash(self.storage + "/journal.nor", speed=int(speed), trace=trace)
+        self.flash = SimFlash(journal, speed=int(speed), trace=trace)
         self._start_ms = time.ticks_ms()
         self._link = open(0, "r+b")
         self._link_input = asyncio.StreamReader(self._link)

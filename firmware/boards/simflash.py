@@ -25,6 +25,12 @@ from firmware.boards.nor import PAGE, SECTOR, FlashError
 SECTORS = 4096
 """Of a chip of 16 MB."""
 
+BOARD_SECTORS = 352
+"""Of the board's own flash, with its file system: what MicroPython v1.28 leaves of a Pico's."""
+
+TRACE = ".trace"
+"""Behind the name of the file with the board's own flash: its trace, where there is that file."""
+
 PROGRAM_US = 400
 ERASE_US = 45_000
 """How long the chip is busy, as a new one typically is."""

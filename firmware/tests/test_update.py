@@ -63,6 +63,8 @@ class _Unit:
         self.list = self.board.fill("a", {"firmware/main.mpy": b"the one that runs"})
         boot.keep(folder.path, boot.State("a", boot.NOTHING, {"a": self.list, "b": boot.EMPTY}))
         self.public = public
+        self.update = None
+        self.lost = []  # with the power; what CPython would write once nobody has them is too
         self.start()
 
     def start(self):
@@ -72,6 +74,7 @@ class _Unit:
         slot, kept = boot.choose(state, lambda slot: self.board.modules(slot, state.lists[slot]))
         if kept.line() != state.line():
             boot.keep(root, kept)
+        self.lost.append(self.update)
         self.update = Update(root, slot, self.public, "none")
         return slot
 

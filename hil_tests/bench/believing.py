@@ -2,7 +2,7 @@
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hil_tests.emulation import filesystem
+from hil_tests import releases
 from hil_tests.emulation.pico import EmulatedPico
 from hil_tests.emulation.uf2 import find_image, read_image
 from protocol import release
@@ -29,7 +29,7 @@ def verification_us() -> tuple[int, int]:
     starter = _STARTER.format(
         public=signing.public_of(private), signature=signing.sign(private, message), message=message
     )
-    files = {**filesystem.compiled_firmware(), "main.py": starter.encode()}
+    files = {**releases.compiled("pico"), "main.py": starter.encode()}
     pico = EmulatedPico(read_image(find_image()), files)
     said = bytearray()
 

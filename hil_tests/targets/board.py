@@ -432,7 +432,7 @@ class BoardTarget:
         """What is tested, and on what."""
         return {
             "Rig": f"bench board {self._board.name}, firmware {self._board.firmware}",
-            "Shoe": self.shoe.unit,
+            "Unit": self.shoe.unit,
         }
 
     def close(self) -> None:

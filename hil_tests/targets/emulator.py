@@ -15,6 +15,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
+from hil_tests import releases
 from hil_tests.capabilities import Seen, Unable
 from hil_tests.emulation import filesystem, package
 from hil_tests.emulation.norchip import TYPICAL, Times
@@ -90,7 +91,7 @@ class EmulatorTarget:
 
     def house(self) -> tuple[str, PrivateKey]:
         """The board, and who signs its releases."""
-        return "pico", filesystem.HOUSE
+        return "pico", releases.HOUSE
 
     def about(self) -> Mapping[str, str]:
         """What is tested, and on what."""

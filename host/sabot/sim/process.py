@@ -2,11 +2,14 @@
 
 import fcntl
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import tty
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,12 +26,33 @@ HEAP_BYTES = 334_000
 """Heap of the simulated board. It stands for the 241,600 bytes that MicroPython leaves free
 on a Raspberry Pi Pico; firmware/README.md derives the figure."""
 
+STARTER_BYTES = 28_000
+"""What firmware/boards/simstart.py keeps of it: of a Pico's heap that takes nothing."""
+
 ROOT = Path(firmware.__file__).resolve().parent.parent
 """The folder above firmware/, where MicroPython finds it."""
 
+WATCHDOG_S = 8.0
+"""After which the simulated board's watchdog bites: what that of an RP2040 can."""
+
 _STOP_TIMEOUT_S = 5.0
-_JOURNAL = "journal.nor"
-_FIRST_KEY = "first_key.cbor"
+_INSTALL_TIMEOUT_S = 60.0
+_START_TIMEOUT_S = 30.0  # of a board that starts anew by itself
+_LOOK_S = 0.05
+JOURNAL = "journal.nor"
+"""The file in `state` with the journal's chip (firmware/boards/simflash.py)."""
+
+BOARD_FLASH = "board.nor"
+"""The file in `state` with the flash of a board that runs from slots (simstart.py)."""
+
+_FIRST_KEY = "first_key"
+_SETTINGS = "settings"
+_GAME = "game"
+_RESET = 3  # the exit code in firmware/boards/sim.py
+_BITTEN = -signal.SIGKILL
+_STARTER = "firmware.boards.simstart"
+_HOST = "/host"  # where that puts this machine's files
+_KEPT = "/state"
 
 
 class SimulatedShoe:
@@ -40,6 +64,10 @@ class SimulatedShoe:
     the key file `keys`, which is one in `state` where none is named. `settings` are the house's
     (firmware/README.md). `flash_speed_permille` is how much of a real chip's time the journal's
     takes, `trace` a file for what is done to it. Use as a context manager, or call `close()`.
+
+    A new unit with `files`, as `sabot.release.layout.contents` gives them for the board "sim", has
+    these on a flash of its own, with a file system that its MicroPython mounts, and runs from its
+    slots; then it takes releases. Otherwise it runs from the sources here.
     """
 
     def __init__(
@@ -53,25 +81,34 @@ class SimulatedShoe:
         settings: Mapping[str, object] | None = None,
         flash_speed_permille: int = 1000,
         trace: Path | None = None,
+        files: Mapping[str, bytes] | None = None,
     ) -> None:
         self.unit = unit
         self._temporary = tempfile.TemporaryDirectory(prefix="sabot-") if state is None else None
         self.state = Path(self._temporary.name) if self._temporary else Path(str(state)).resolve()
         self.state.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.state)
-        _save_document(self.state / "settings.cbor", {"set": card_set, **(settings or {})})
         self.keys = keys or self.state / "sabot.keys"
-        self._provision()
+        self._board_flash = self.state / BOARD_FLASH
+        kept: dict[str, object] = {_SETTINGS: {"set": card_set, **(settings or {})}}
+        if not (self.state / JOURNAL).exists() and not self._document(_FIRST_KEY).exists():
+            kept[_FIRST_KEY] = self._new_first_key()
+        if game is not None:
+            kept[_GAME] = game
+        if files is not None and not self._board_flash.exists():
+            self._install(files, kept)
+        elif not self._board_flash.exists():
+            for name, content in kept.items():
+                self._document(name).write_bytes(documents.document(content))
         self._flash_speed_permille = flash_speed_permille
         self._trace = trace
-        if game is not None:
-            _save_document(self.state / "game.cbor", game)
         self._link, self._port = os.openpty()
         tty.setraw(self._port)
         os.set_blocking(self._link, False)
         self.port = os.ttyname(self._port)
         self._name = runtime.publish(unit, self.port)
         self._process: subprocess.Popen[bytes] | None = None
+        self._watched = threading.Lock()  # whoever starts or stops the process
         self._errors = (self.state / "stderr.log").open("ab")
         self.bench = Bench()
 
@@ -82,49 +119,130 @@ class SimulatedShoe:
         self.close()
 
     def power_on(self, reset_cause: str = "power_on") -> None:
-        """Start the firmware and wait until it has come up. Raises SimulatorFailed."""
+        """Start the firmware, unless it runs, and wait until it has come up. Raises
+        SimulatorFailed."""
+        with self._watched:
+            if self._process is None or not self._lives(self._process):
+                self._start(reset_cause)
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while True:
+            try:
+                self.bench.settle()
+                return
+            except SimulatorFailed:
+                if not self._restarting() or time.monotonic() > deadline:
+                    raise SimulatorFailed(
+                        f"simulated shoe {self.unit}: {self._last_words()}"
+                    ) from None
+                time.sleep(_LOOK_S)
+
+    def _restarting(self) -> bool:
+        """Whether it starts anew by itself, once or again and again."""
+        with self._watched:
+            process = self._process
+            return self._board_flash.exists() and process is not None and self._lives(process)
+
+    def _start(self, reset_cause: str) -> None:
         ours, theirs = socket.socketpair()
         os.set_blocking(theirs.fileno(), False)
+        slots = self._board_flash.exists()
+        root = _HOST if slots else ""
+        program = ["firmware.main"]
+        descriptors = [theirs.fileno()]
+        if slots:
+            fed, feeds = os.pipe()
+            program = [_STARTER, str(self._board_flash), str(feeds)]
+            descriptors.append(feeds)
         arguments = [
             str(theirs.fileno()),
-            str(self.state),
+            _KEPT if slots else str(self.state),
+            f"{root}{self.state / JOURNAL}",
             self.unit,
             str(words.RESET_CAUSES.index(reset_cause)),
             str(self.bench.switch_bits()),
             str(self._flash_speed_permille),
         ]
         if self._trace is not None:
-            arguments.append(str(self._trace.resolve()))
+            arguments.append(f"{root}{self._trace.resolve()}")
         self._process = subprocess.Popen(
-            [*interpreter(), "-m", "firmware.main", *arguments],
+            [*interpreter(HEAP_BYTES + STARTER_BYTES * slots), "-m", *program, *arguments],
             cwd=ROOT,
             stdin=self._link,
             stdout=self._link,
             stderr=self._errors,
-            pass_fds=[theirs.fileno()],
+            pass_fds=descriptors,
             start_new_session=True,  # Ctrl-C is for the host; the shoe is told when to stop
         )
         theirs.close()
         self.bench.connect(ours)
-        try:
-            self.bench.settle()
-        except SimulatorFailed:
-            raise SimulatorFailed(f"simulated shoe {self.unit}: {self._last_words()}") from None
+        if slots:
+            os.close(feeds)
+            watching = threading.Thread(target=self._watch, args=(self._process, fed), daemon=True)
+            watching.start()
 
-    def _provision(self) -> None:
-        """Give a unit that has never had power its first key."""
-        if (self.state / _JOURNAL).exists() or (self.state / _FIRST_KEY).exists():
-            return
+    def _watch(self, process: subprocess.Popen[bytes], fed: int) -> None:
+        """Start a board anew that wants it or does not feed its watchdog any more."""
+        bites_s: float | None = None
+        while process.poll() is None:
+            if select.select([fed], [], [], _LOOK_S)[0]:
+                if not os.read(fed, 4096):
+                    process.wait()
+                    break
+                bites_s = time.monotonic() + WATCHDOG_S
+            if bites_s is not None and time.monotonic() > bites_s:
+                process.kill()
+                process.wait()
+        os.close(fed)
+        with self._watched:
+            if process is self._process and self._lives(process):
+                self.bench.disconnect()
+                self._start("watchdog")
+
+    def _lives(self, process: subprocess.Popen[bytes]) -> bool:
+        """Whether it runs, or is about to be started anew."""
+        ended = process.poll()
+        return ended is None or (self._board_flash.exists() and ended in (_RESET, _BITTEN))
+
+    def _document(self, name: str) -> Path:
+        return self.state / f"{name}.cbor"
+
+    def _new_first_key(self) -> bytes:
+        """That of a unit that has never had power."""
         first_key = unit_keys.new_key()
         unit_keys.add(self.keys, self.unit, first_key)
-        _save_document(self.state / _FIRST_KEY, first_key)
+        return first_key
+
+    def _install(self, files: Mapping[str, bytes], kept: Mapping[str, object]) -> None:
+        """Put these onto the board's own flash, which is new. Raises SimulatorFailed."""
+        with tempfile.TemporaryDirectory(dir=self.state) as name:
+            content = {
+                **files,
+                **{f"{_KEPT[1:]}/{each}.cbor": documents.document(kept[each]) for each in kept},
+            }
+            for path, data in content.items():
+                file = Path(name) / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(data)
+            done = subprocess.run(
+                [*interpreter(), "-m", _STARTER, str(self._board_flash), "install", name],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                timeout=_INSTALL_TIMEOUT_S,
+                check=False,
+            )
+        if done.returncode:
+            self._board_flash.unlink(missing_ok=True)
+            last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+            raise SimulatorFailed(f"simulated shoe {self.unit}: its flash takes no files: {last}")
 
     def power_off(self) -> None:
         """Stop the firmware as a loss of power does: at once, wherever it is."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGKILL)
-            self._process.wait(_STOP_TIMEOUT_S)
-            self._process = None
+        with self._watched:
+            process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(signal.SIGKILL)
+            process.wait(_STOP_TIMEOUT_S)
         self.bench.disconnect()
 
     def running(self) -> bool:
@@ -155,10 +273,10 @@ class SimulatedShoe:
         return said[-1] if said else "the firmware does not run"
 
 
-def interpreter() -> list[str]:
-    """The command that runs MicroPython with the simulated board's heap."""
+def interpreter(heap_bytes: int = HEAP_BYTES) -> list[str]:
+    """The command that runs MicroPython, with the simulated board's heap."""
     program = Path(sys.executable).with_name("micropython")
-    return [str(program), "-X", f"heapsize={HEAP_BYTES}"]
+    return [str(program), "-X", f"heapsize={heap_bytes}"]
 
 
 def _locked(state: Path) -> TextIO:
@@ -172,8 +290,3 @@ def _locked(state: Path) -> TextIO:
             f"{state}: another simulated shoe runs on it; stop that, or name another --state"
         ) from None
     return lock
-
-
-def _save_document(path: Path, document: object) -> None:
-    """A document as firmware/store.py reads it."""
-    path.write_bytes(documents.document(document))

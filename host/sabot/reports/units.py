@@ -1,0 +1,134 @@
+"""What a log knows of each unit: what it runs, how long it has, what it read, what was done to it.
+
+The table at which it stands is not in its events.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any
+
+from sabot.reports.tabletime import iso_of
+from sabot.store import DAMAGED, Row
+from sabot.wire import Event, WireError
+
+_PER = 10_000
+_LOOKED_AT = ("boot", "calibrated", "clean_sensor", "game_loaded", "resolved", "updated")
+
+
+@dataclass(slots=True)
+class Unit:
+    """A unit, as its events have it."""
+
+    unit: str
+    firmware: str = ""
+    """Version that started last."""
+    build: str = ""
+    """SHA-256 of it, in hex."""
+    board: str = ""
+    game: str = ""
+    last_seen_unix_ms: int | None = None
+    """When the log got its last event, by the clock of the host."""
+    starts: int = 0
+    up_ms: int = 0
+    """How long it has run, over all of its starts."""
+    cards: int = 0
+    """Cards that the head has read."""
+    faults: int = 0
+    """Cards that it could not read."""
+    calibrated_unix_ms: int | None = None
+    dirty: str = ""
+    """Sensors that were due to be cleaned since the last calibration."""
+    updates: int = 0
+    undone: int = 0
+    """Releases that were tried and given up."""
+    damaged: int = 0
+    """Records in the log that cannot be read."""
+
+    @property
+    def faults_per_10000(self) -> float | None:
+        """Of the cards that came; None where none did."""
+        came = self.cards + self.faults
+        return None if not came else _PER * self.faults / came
+
+    def as_json(self, zone: tzinfo) -> dict[str, Any]:
+        """For machines: times as on the clock of `zone`, with its offset."""
+        rate = self.faults_per_10000
+        return {
+            "unit": self.unit,
+            "firmware": self.firmware,
+            "build": self.build,
+            "board": self.board,
+            "game": self.game,
+            "last_seen": iso_of(self.last_seen_unix_ms, zone),
+            "calibrated": iso_of(self.calibrated_unix_ms, zone),
+            "clean": self.dirty,
+            "starts": self.starts,
+            "hours": round(self.up_ms / 3_600_000, 2),
+            "cards": self.cards,
+            "faults": self.faults,
+            "faults_per_10000": None if rate is None else round(rate, 2),
+            "updates": self.updates,
+            "updates_undone": self.undone,
+            "damaged": self.damaged,
+        }
+
+
+def unit_of(name: str, rows: Iterable[Row]) -> Unit:
+    """What is known of the unit `name`, all of whose events are `rows`."""
+    unit = Unit(name)
+    last: Row | None = None
+    for row in rows:
+        unit.last_seen_unix_ms = row.received_unix_ms
+        if row.kind == DAMAGED:
+            unit.damaged += 1
+            continue
+        # Most events are only counted: to take apart all of a long log takes minutes.
+        if row.kind == "card":
+            unit.cards += 1
+        elif row.kind == "unreadable":
+            unit.faults += 1
+        elif row.kind == "update_undone":
+            unit.undone += 1
+        elif row.kind in _LOOKED_AT:
+            event = _event_in(row)
+            if event is not None:
+                if row.kind == "boot":
+                    unit.up_ms += _up_ms(last)
+                _learn(unit, event)
+        last = row
+    unit.up_ms += _up_ms(last)
+    return unit
+
+
+def _learn(unit: Unit, event: Event) -> None:
+    fields = event.fields
+    if event.kind == "boot":
+        unit.starts += 1
+        unit.firmware, unit.build = fields["firmware"], fields["build"].hex()
+        unit.board, unit.game = fields["board"], fields["game"]
+    elif event.kind == "game_loaded":
+        unit.game = fields["game"]
+    elif event.kind == "updated":
+        unit.updates += 1
+    elif event.kind == "calibrated":
+        unit.calibrated_unix_ms, unit.dirty = event.unix_ms, ""
+    elif event.kind == "clean_sensor":
+        channel = fields["channel"].upper()
+        if channel not in unit.dirty:
+            unit.dirty = " ".join(sorted([*unit.dirty.split(), channel]))
+    elif fields["resolution"] == "entered":
+        unit.cards -= 1  # by hand: the head has not read it
+
+
+def _up_ms(last: Row | None) -> int:
+    """How long the start had lasted that the event is of."""
+    event = None if last is None else _event_in(last)
+    return 0 if event is None else event.t_ms
+
+
+def _event_in(row: Row) -> Event | None:
+    try:
+        return row.event()
+    except WireError:
+        return None
