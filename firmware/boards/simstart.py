@@ -1,5 +1,6 @@
 """What MicroPython does at its start on the simulated board: the file system on the board's own
-flash becomes `/`, and its `main.py` runs, as on a Pico. This machine's files are below `/host`.
+flash becomes `/`, and its `main.py` runs, as on a Pico; without one there is the raw REPL
+(simrepl.py). This machine's files are below `/host`.
 
     micropython -m firmware.boards.simstart FLASH WATCHDOG ...
 
@@ -18,6 +19,8 @@ import vfs
 from firmware.boards.nor import PAGE, SECTOR
 from firmware.boards.sim import RESET
 from firmware.boards.simflash import BOARD_SECTORS, TRACE, SimFlash
+from firmware.boards.simrepl import Repl
+from protocol import bench, cbor, frame
 
 HOST = "/host"
 
@@ -110,12 +113,24 @@ def install(source: str, target: str) -> None:
                     written.write(piece)
 
 
+def tell_bench(descriptor: int):
+    """The bench may go on: nobody takes what it does. Its end of the line, which stays open."""
+    payload, out = bytearray(frame.MAX_PAYLOAD + frame.CRC_SIZE), bytearray(frame.MAX_FRAME)
+    message = [bench.IDLE.number, 0]
+    size = cbor.encode_array(payload, 0, message, len(message))
+    size = frame.write_frame(payload, size, out, 0)
+    file = open(descriptor, "wb", 0)
+    file.write(memoryview(out)[:size])
+    return file
+
+
 def main() -> None:
     flash, watchdog = sys.argv[1:3]
     mount(flash)
     if watchdog == "install":
         install(HOST + sys.argv[3], "")
         return
+    told = None if "main.py" in os.listdir("/") else tell_bench(int(sys.argv[3]))
     # What runs from here on is what is on the flash.
     for name in list(sys.modules):
         if name.split(".")[0] in ("firmware", "protocol"):
@@ -123,6 +138,8 @@ def main() -> None:
     sys.path[:] = ["", ".frozen"]
     sys.argv[1:3] = []
     sys.modules["machine"] = Machine(int(watchdog))  # type: ignore[assignment]
+    if told is not None:
+        Repl().run()
     with open("/main.py") as file:
         source = file.read()
     exec(source, {"__name__": "__main__"})

@@ -40,6 +40,7 @@ BOARDS = {
             {
                 "firmware/boards/sim.py",
                 "firmware/boards/simflash.py",
+                "firmware/boards/simrepl.py",
                 "firmware/boards/simstart.py",
                 "protocol/bench.py",
                 "protocol/rig.py",
@@ -55,6 +56,7 @@ BOARDS = {
                 "firmware/boards/lock.py",
                 "firmware/boards/pico.py",
                 "firmware/boards/sampler.py",
+                "firmware/boards/simrepl.py",
                 "firmware/boards/simstart.py",
                 "firmware/boards/ssd1306.py",
                 "protocol/rig.py",

@@ -13,6 +13,7 @@ from sabot.errors import SimulatorFailed
 
 _RECEIVE = 65536
 _SETTLE_TIMEOUT_S = 30.0
+_LOOK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,13 @@ class Outputs:
 
 
 class Bench:
-    """The parts of a shoe that hands and eyes reach. Thread-safe."""
+    """The parts of a shoe that hands and eyes reach. Thread-safe.
 
-    def __init__(self) -> None:
+    `restarting` tells whether a shoe that has stopped starts anew by itself.
+    """
+
+    def __init__(self, restarting: Callable[[], bool] = lambda: False) -> None:
+        self._restarting = restarting
         self._socket: socket.socket | None = None
         self._changed = threading.Condition()
         self._outputs = Outputs()
@@ -114,11 +119,12 @@ class Bench:
         with self._changed:
             while not wanted(self._outputs):
                 left_s = deadline - time.monotonic()
-                if self._gone or left_s <= 0:
-                    why = "it has stopped" if self._gone else f"not within {timeout_s:g} s"
+                stopped = self._gone and not self._restarting()
+                if stopped or left_s <= 0:
+                    why = "it has stopped" if stopped else f"not within {timeout_s:g} s"
                     shown = " / ".join(line for line in self._outputs.display if line)
                     raise SimulatorFailed(f"the shoe has not {what}: {why}; it shows: {shown}")
-                self._changed.wait(left_s)
+                self._changed.wait(min(left_s, _LOOK_S) if self._gone else left_s)
             return self._outputs
 
     def _send(self, frame: bytes) -> None:

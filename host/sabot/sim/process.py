@@ -37,7 +37,6 @@ WATCHDOG_S = 8.0
 
 _STOP_TIMEOUT_S = 5.0
 _INSTALL_TIMEOUT_S = 60.0
-_START_TIMEOUT_S = 30.0  # of a board that starts anew by itself
 _LOOK_S = 0.05
 JOURNAL = "journal.nor"
 """The file in `state` with the journal's chip (firmware/boards/simflash.py)."""
@@ -67,7 +66,9 @@ class SimulatedShoe:
 
     A new unit with `files`, as `sabot.release.layout.contents` gives them for the board "sim", has
     these on a flash of its own, with a file system that its MicroPython mounts, and runs from its
-    slots; then it takes releases. Otherwise it runs from the sources here.
+    slots; then it takes releases. With no files in `files` it is a bare board: MicroPython's raw
+    REPL is at its port, for mpremote, until there is a `main.py` at a start. Otherwise it runs from
+    the sources here.
     """
 
     def __init__(
@@ -90,16 +91,10 @@ class SimulatedShoe:
         self._lock = _locked(self.state)
         self.keys = keys or self.state / "sabot.keys"
         self._board_flash = self.state / BOARD_FLASH
-        kept: dict[str, object] = {_SETTINGS: {"set": card_set, **(settings or {})}}
-        if not (self.state / JOURNAL).exists() and not self._document(_FIRST_KEY).exists():
-            kept[_FIRST_KEY] = self._new_first_key()
-        if game is not None:
-            kept[_GAME] = game
-        if files is not None and not self._board_flash.exists():
-            self._install(files, kept)
-        elif not self._board_flash.exists():
-            for name, content in kept.items():
-                self._document(name).write_bytes(documents.document(content))
+        if files == {} and not self._board_flash.exists():
+            self._board_flash.touch()
+        else:
+            self._provision(files, card_set, settings, game)
         self._flash_speed_permille = flash_speed_permille
         self._trace = trace
         self._link, self._port = os.openpty()
@@ -110,7 +105,7 @@ class SimulatedShoe:
         self._process: subprocess.Popen[bytes] | None = None
         self._watched = threading.Lock()  # whoever starts or stops the process
         self._errors = (self.state / "stderr.log").open("ab")
-        self.bench = Bench()
+        self.bench = Bench(self._restarting)
 
     def __enter__(self) -> "SimulatedShoe":
         return self
@@ -124,17 +119,10 @@ class SimulatedShoe:
         with self._watched:
             if self._process is None or not self._lives(self._process):
                 self._start(reset_cause)
-        deadline = time.monotonic() + _START_TIMEOUT_S
-        while True:
-            try:
-                self.bench.settle()
-                return
-            except SimulatorFailed:
-                if not self._restarting() or time.monotonic() > deadline:
-                    raise SimulatorFailed(
-                        f"simulated shoe {self.unit}: {self._last_words()}"
-                    ) from None
-                time.sleep(_LOOK_S)
+        try:
+            self.bench.settle()
+        except SimulatorFailed:
+            raise SimulatorFailed(f"simulated shoe {self.unit}: {self._last_words()}") from None
 
     def _restarting(self) -> bool:
         """Whether it starts anew by itself, once or again and again."""
@@ -202,6 +190,27 @@ class SimulatedShoe:
         """Whether it runs, or is about to be started anew."""
         ended = process.poll()
         return ended is None or (self._board_flash.exists() and ended in (_RESET, _BITTEN))
+
+    def _provision(
+        self,
+        files: Mapping[str, bytes] | None,
+        card_set: int,
+        settings: Mapping[str, object] | None,
+        game: bytes | None,
+    ) -> None:
+        """Have on the board what is kept there, and `files` on a new one."""
+        kept: dict[str, object] = {_SETTINGS: {"set": card_set, **(settings or {})}}
+        slots = self._board_flash.exists()
+        if not slots and not (self.state / JOURNAL).exists():
+            if not self._document(_FIRST_KEY).exists():
+                kept[_FIRST_KEY] = self._new_first_key()
+        if game is not None:
+            kept[_GAME] = game
+        if files is not None and not slots:
+            self._install(files, kept)
+        elif not slots:
+            for name, content in kept.items():
+                self._document(name).write_bytes(documents.document(content))
 
     def _document(self, name: str) -> Path:
         return self.state / f"{name}.cbor"
