@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 from mpremote.transport import TransportExecError
@@ -14,9 +15,10 @@ from sabot import signing
 from sabot.audit import keys
 from sabot.client import Client
 from sabot.documents import document
+from sabot.errors import SimulatorFailed
 from sabot.ports import Port
 from sabot.release import layout
-from sabot.sim.process import SimulatedShoe
+from sabot.sim.process import BOARD_FLASH, SimulatedShoe
 
 _CHUNK = 1024
 
@@ -94,3 +96,10 @@ def test_what_mpremote_puts_on_it_runs_once_it_is_reset(
         client = Client(port)
         assert client.welcome["build"] == layout.build_of(modules)
         client.command(messages.IDENTIFY)
+
+
+def test_files_that_its_flash_has_no_room_for_are_refused(tmp_path: Path) -> None:
+    files = {"file": bytes(1_500_000)}
+    with pytest.raises(SimulatorFailed, match=r"does not take these files: OSError: .*28"):
+        SimulatedShoe("FULL-1", state=tmp_path, files=files)
+    assert not (tmp_path / BOARD_FLASH).exists()

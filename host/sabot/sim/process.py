@@ -242,8 +242,10 @@ class SimulatedShoe:
             )
         if done.returncode:
             self._board_flash.unlink(missing_ok=True)
-            last = (done.stderr or done.stdout).strip().splitlines()[-1:]
-            raise SimulatorFailed(f"simulated shoe {self.unit}: its flash takes no files: {last}")
+            said = (done.stderr or done.stdout).strip().splitlines() or ["no reason given"]
+            raise SimulatorFailed(
+                f"simulated shoe {self.unit}: its flash does not take these files: {said[-1]}"
+            )
 
     def power_off(self) -> None:
         """Stop the firmware as a loss of power does: at once, wherever it is."""
