@@ -250,10 +250,10 @@ class _Slots:
         self.watched = 0
         self.board.fill("rescue", {"firmware/__init__.py": b"", "firmware/updater.py": _UPDATER})
 
-    def fill(self, slot, ends="pass"):
+    def fill(self, slot, ends="pass", updater=_UPDATER):
         source = (_PROGRAM % ends).encode()
         files = {"firmware/__init__.py": b"", "firmware/main.py": source}
-        files["firmware/updater.py"] = _UPDATER
+        files["firmware/updater.py"] = updater
         return self.board.fill(slot, files)
 
     def _watch(self):
@@ -365,6 +365,16 @@ def test_a_release_that_cannot_start_any_more_leaves_it_to_rescue(slots):
 @_with_slots
 def test_an_update_that_was_asked_for_is_taken_by_the_slots_own_updater_and_once(slots):
     lists = {"a": slots.fill("a"), "b": boot.EMPTY}
+    boot.keep(slots.board.root, boot.State("a", boot.NOTHING, lists))
+    boot.ask_for_update(slots.board.root)
+    assert slots.start() == [("updater", "a")]
+    assert slots.start()[0] == ("a", lists["a"], None)
+
+
+@_with_slots
+def test_behind_an_updater_that_fails_what_ran_runs_again_and_no_rescue(slots):
+    fails = _UPDATER + b"    raise MemoryError\n"
+    lists = {"a": slots.fill("a", updater=fails), "b": boot.EMPTY}
     boot.keep(slots.board.root, boot.State("a", boot.NOTHING, lists))
     boot.ask_for_update(slots.board.root)
     assert slots.start() == [("updater", "a")]
