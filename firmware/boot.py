@@ -17,6 +17,10 @@ RESCUE = "rescue"
 STATE = "/state/boot"
 WANTED = "/state/update"
 """A file that a shoe leaves to have its slot's updater run at its next start."""
+UNIT = "/state/unit.cbor"
+"""What a board has once it has been provisioned; until then its slot's updater runs."""
+DEBUG = "/state/debug"
+"""A file that a shoe leaves to have MicroPython's prompt at its next start, and once."""
 CODE, LIST = ".code", ".list"
 """A slot is two files: its modules one behind the other, and a line `SHA-256 size path` for each.
 The SHA-256 of the list is in the state, put there once the signature was found right."""
@@ -91,14 +95,23 @@ def keep(root: str, state: State) -> None:
     os.rename(root + STATE + ".new", root + STATE)
 
 
-def ask_for_update(root: str) -> None:
-    """Have the updater run at the next start, and once."""
-    open(root + WANTED, "wb").close()
+def ask_for(wish: str, root: str) -> None:
+    """Have the next start do what `wish` stands for, WANTED or DEBUG, and once."""
+    open(root + wish, "wb").close()
 
 
-def _update_wanted(root: str) -> bool:
+def _asked_for(wish: str, root: str) -> bool:
     try:
-        os.remove(root + WANTED)
+        os.remove(root + wish)
+    except OSError:
+        return False
+    return True
+
+
+def is_unit(root: str) -> bool:
+    """Whether the board below `root` has been provisioned."""
+    try:
+        os.stat(root + UNIT)
     except OSError:
         return False
     return True
@@ -196,11 +209,13 @@ class Slot:
 
 
 def start(root: str, mount, reset, watch) -> None:
-    """Run what there is to run below `root`, for ever: behind the end of it would be a prompt.
+    """Run what there is to run below `root`, for ever: behind the end of it is a prompt.
 
     `mount(file_system, path)` is MicroPython's. `reset()` starts anew. `watch()` starts a watchdog,
     for a release on trial, and gives what feeds it.
     """
+    if _asked_for(DEBUG, root):
+        return
     before = load(root)
     found = {}
 
@@ -212,13 +227,13 @@ def start(root: str, mount, reset, watch) -> None:
     if state.line() != before.line():
         keep(root, state)
     on_trial = slot not in ("", state.current)
-    wanted = _update_wanted(root)
+    wanted = _asked_for(WANTED, root)
     try:
         try:
             if slot:
                 feed = watch() if on_trial else None
                 _import_from(root + "/" + slot, found[slot], mount)
-                if wanted and not on_trial:
+                if (wanted or not is_unit(root)) and not on_trial:
                     from firmware.updater import main
                 else:
                     from firmware.main import main

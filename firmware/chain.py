@@ -55,9 +55,13 @@ class Chain:
         self.mac[:] = outer.digest()[:MAC_SIZE]
 
     def _make_key(self) -> None:
-        key = int.from_bytes(_hash(b"sabot mac", self.secret), "big")
-        self._inner = _xor(key, _INNER) + _INNER
-        self._outer = _xor(key, _OUTER) + _OUTER
+        self._inner, self._outer = hmac_blocks(_hash(b"sabot mac", self.secret))
+
+
+def hmac_blocks(key: bytes) -> "tuple[bytes, bytes]":
+    """What HMAC-SHA-256 under a key of 32 bytes begins its two hashes with."""
+    number = int.from_bytes(key, "big")
+    return _xor(number, _INNER) + _INNER, _xor(number, _OUTER) + _OUTER
 
 
 def _xor(key: int, pad: bytes) -> bytes:

@@ -3,6 +3,8 @@
 from firmware import VERSION
 from protocol import events, games, messages, words
 
+_NO_SLOT = "this shoe does not run from a slot"
+_SERVICE = "its service switch is off: open the lid and switch it on"
 _RESTARTING = words.UPDATE_STAGES.index("restarting")
 _DONE = words.OUTCOMES.index("done")
 _REFUSED = words.OUTCOMES.index("refused")
@@ -119,6 +121,22 @@ def _confirm(shoe, values):
     return _DONE, ""
 
 
+def _debug(shoe, values):
+    dealing = shoe.dealing
+    if not dealing.service_on:
+        return _REFUSED, _SERVICE
+    if not dealing.can_change_game():
+        return _REFUSED, "a shoe of cards is in play: end it first"
+    if shoe.journal.crowded():
+        return _REFUSED, _CROWDED
+    shoe.recorder.record(events.DEBUG_OPENED, dealing.shoe, dealing.round, ())
+    shoe.journal.drain()
+    if not shoe.running.ask_for_prompt():
+        return _REFUSED, _NO_SLOT
+    shoe.restart_due = True
+    return _DONE, ""
+
+
 _HANDLERS = {
     messages.SET_CLOCK.number: _set_clock,
     messages.IDENTIFY.number: _identify,
@@ -127,6 +145,7 @@ _HANDLERS = {
     messages.RESTART.number: _restart,
     messages.CONFIRM.number: _confirm,
     messages.UPDATE_PART.number: _no_part,
+    messages.DEBUG.number: _debug,
 }
 
 
@@ -197,9 +216,18 @@ def _update(shoe, values: "list[object]") -> "list[object]":
     if not shoe.at_rest():
         return _reply(values[0], _REFUSED, _IN_PLAY)
     if not shoe.running.ask_for_update():
-        return _reply(values[0], _REFUSED, "this shoe does not run from a slot")
+        return _reply(values[0], _REFUSED, _NO_SLOT)
     shoe.restart_due = True
     return _update_report(values, _RESTARTING)
+
+
+def _provision(shoe, values: "list[object]") -> "list[object]":
+    """The updater takes this too."""
+    if not shoe.dealing.service_on:
+        return _reply(values[0], _REFUSED, _SERVICE)
+    if not shoe.dealing.can_change_game():
+        return _reply(values[0], _REFUSED, "a shoe of cards is in play: end it first")
+    return _update(shoe, values)
 
 
 def _update_status(shoe, values: "list[object]") -> "list[object]":
@@ -216,5 +244,6 @@ _REPORTS = {
     messages.NEXT_PASS.number: _next_pass,
     messages.READ_PASS.number: _read_pass,
     messages.UPDATE.number: _update,
+    messages.PROVISION.number: _provision,
     messages.UPDATE_STATUS.number: _update_status,
 }

@@ -18,14 +18,19 @@ _BUFFER_SIZE = 2048
 _DAMAGED = words.PROBLEMS.index("damaged")
 _OVERSIZE = words.PROBLEMS.index("oversize")
 _NOT_A_MESSAGE = words.PROBLEMS.index("not_a_message")
+_NOT_PROVEN = words.PROBLEMS.index("not_proven")
+_REFUSED = words.OUTCOMES.index("refused")
+_WRONG_MAC = words.OUTCOMES.index("wrong_mac")
 _MAX_ANSWERS = 4
 _SHAPES = {shape.number: shape for shape in messages.TO_DEVICE}
+_NO_COMMANDS = (messages.HELLO, messages.ACK, messages.SIGNED)
 
 
 class Link:
-    """`outbox` holds the events; `device` answers for the rest of the shoe (see shoe.py)."""
+    """`outbox` holds the events; `device` answers for the rest of the shoe (see shoe.py); `guard`
+    knows who may ask it."""
 
-    def __init__(self, outbox, device) -> None:
+    def __init__(self, outbox, device, guard) -> None:
         self.attached = False
         """Whether a host has said `hello` and is still heard."""
         self.listening = False
@@ -36,11 +41,12 @@ class Link:
         """Frames from the host that were no message, since the start."""
         self._outbox = outbox
         self._device = device
+        self._guard = guard
         self._reader = frame.FrameReader()
         self._payload = bytearray(frame.MAX_PAYLOAD + frame.CRC_SIZE)
         self._view = memoryview(self._payload)
         self._answers: "list[list[object]]" = []
-        self._seen = [0, 0, 0]
+        self._seen = [0] * len(words.PROBLEMS)
         self._heard_ms = 0
         self._progress_ms = 0
         self._heartbeat_ms = 0
@@ -124,24 +130,22 @@ class Link:
             self._answers.append(message)
 
     def _take(self, payload: bytes, now_ms: int) -> None:
-        try:
-            message = cbor.decode(payload, 0, len(payload))
-            if not isinstance(message, list) or type(message[0]) is not int:
-                raise TypeError
-            shape = _SHAPES[message[0]]
-            values = message[1:]
-            shape.check(values)
-        except (cbor.CborError, schema.SchemaError, KeyError, TypeError, IndexError):
-            self._report(_NOT_A_MESSAGE, self._seen[_NOT_A_MESSAGE] + 1)
-            return
-        if shape is messages.HELLO:
+        shape, values = _message(payload)
+        if shape is None:
+            self._count(_NOT_A_MESSAGE)
+        elif shape is messages.HELLO:
             self._hello(values[0], values[1], now_ms)
         elif self.attached:
             self._heard_ms = now_ms
-            if shape is messages.ACK:
+            if shape is not messages.ACK:
+                self._command(shape, values, now_ms)
+            elif self._guard.proven:
                 self._ack(values[0], now_ms)
             else:
-                self._command(shape, values)
+                self._count(_NOT_PROVEN)
+
+    def _count(self, problem: int) -> None:
+        self._report(problem, self._seen[problem] + 1)
 
     def _hello(self, protocol: int, session: int, now_ms: int) -> None:
         self._answers = []
@@ -153,8 +157,10 @@ class Link:
         self.listening = False
         self._heard_ms = self._heartbeat_ms = now_ms
         self._command_id = -1
+        self._guard.begin(session)
         for message in self._device.welcome(session):
             self._answer(message)
+        self._answer([messages.CHALLENGE.number, session, self._guard.challenge])
 
     def _ack(self, number: int, now_ms: int) -> None:
         outbox = self._outbox
@@ -166,16 +172,48 @@ class Link:
         else:
             known = outbox.acknowledge(number)
         if not known:
-            self._report(_NOT_A_MESSAGE, self._seen[_NOT_A_MESSAGE] + 1)
+            self._count(_NOT_A_MESSAGE)
         elif outbox.acked > before:
             self._progress_ms = now_ms
             self._device.acknowledged()
         elif now_ms - self._progress_ms >= REWIND_PAUSE_MS and outbox.unacked():
             self._rewind(now_ms)
 
-    def _command(self, shape, values: "list[object]") -> None:
+    def _command(self, shape, values: "list[object]", now_ms: int) -> None:
         # The host repeats a command until it is answered: done once, answered each time.
-        if values[0] != self._command_id:
-            self._command_id = values[0]
+        command_id = values[0]
+        if command_id != self._command_id:
+            outcome = _REFUSED
+            if shape is messages.SIGNED:
+                command: bytes = values[1]  # type: ignore[assignment]
+                mac: bytes = values[2]  # type: ignore[assignment]
+                shape, values = _message(command)
+                if shape is None or shape in _NO_COMMANDS or values[0] != command_id:
+                    refusal = "no command in it"
+                else:
+                    wrong = self._guard.wrong
+                    refusal = self._guard.refusal_of_signed(command_id, command, mac, now_ms)
+                    if self._guard.wrong != wrong:
+                        outcome = _WRONG_MAC
+            else:
+                refusal = self._guard.refusal(shape)
+            if refusal:  # not kept: a stranger's must not be the answer to who is none
+                self._answer([messages.REPLY.number, command_id, outcome, refusal])
+                return
+            self._command_id = command_id
             self._command_answer = self._device.command(shape, values)
         self._answer(self._command_answer)
+
+
+def _message(payload: bytes) -> "tuple":
+    """What a host says, with None in place of its shape where it is no message."""
+    try:
+        message = cbor.decode(payload, 0, len(payload))
+        if not isinstance(message, list) or type(message[0]) is not int:
+            return None, []
+        shape = _SHAPES[message[0]]
+        values = message[1:]
+        shape.check(values)
+    except (cbor.CborError, schema.SchemaError, KeyError, TypeError, IndexError):
+        return None, []
+    return shape, values

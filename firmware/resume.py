@@ -23,6 +23,9 @@ _NOT_OF_DEALING = (
     events.JOURNAL_FAULT.number,
     events.UPDATED.number,
     events.UPDATE_UNDONE.number,
+    events.PROVISIONED.number,
+    events.WRONG_MACS.number,
+    events.DEBUG_OPENED.number,
 )
 
 

@@ -47,7 +47,15 @@ class Running:
         """Have the next start take a release; False where there are no slots."""
         if not self._slot:
             return False
-        boot.ask_for_update(self._root)
+        boot.ask_for(boot.WANTED, self._root)
+        return True
+
+    def ask_for_prompt(self) -> bool:
+        """Have the next start leave MicroPython's prompt at the port; False where there are no
+        slots."""
+        if not self._slot:
+            return False
+        boot.ask_for(boot.DEBUG, self._root)
         return True
 
     def undone(self) -> bytes:

@@ -10,6 +10,7 @@ from firmware import VERSION, buffers, commands, dealing, inputs, notes, panel, 
 from firmware.build import build_hash
 from firmware.chain import name_of
 from firmware.dealing import Dealing
+from firmware.guard import Guard, command_key
 from firmware.health import NOTHING as NOTHING_DIRTY
 from firmware.health import Health
 from firmware.heap import Heap
@@ -23,7 +24,7 @@ from firmware.recorder import Recorder
 from firmware.resume import Resumed, keep_state
 from firmware.ring import NOTE, PASSING
 from firmware.running import Running
-from firmware.store import Store
+from firmware.store import Store, StoreError
 from protocol import VERSION as PROTOCOL_VERSION
 from protocol import cards, cbor, events, frame, games, messages, words
 
@@ -42,7 +43,11 @@ _CAUGHT_UP = 16
 _SURELY_PASSING = 200  # samples, 10 ms; a card at 3 m/s takes 500
 _MOST_NOTES = 32  # to be gone through again after a loss of power
 _CALIBRATION = "calibration"
+_WRONG_MACS_MS = 60000
 _FIRST_KEY = "first_key"
+_COMMAND_KEY = "command_key"
+_NEWS = "provisioned"
+_PENDING = "pending"
 _CHAIN = "chain"  # its name
 _AT_REST = (dealing.NO_SHOE, dealing.BETWEEN, dealing.ENDED)
 
@@ -57,6 +62,11 @@ class Shoe:
         self.restart_due = False
         """Whether to start anew as soon as there is time."""
         self.store = Store(board.storage)
+        if self.store.load(_PENDING) is not None:
+            from firmware.provision import finish  # seldom: it would only take room
+
+            finish(self.store)
+        self.unit: str = self.store.load("unit") or board.serial  # type: ignore[assignment]
         settings: dict = self.store.load("settings") or {}  # type: ignore[assignment]
         saved: bytes = self.store.load("game")  # type: ignore[assignment]
         # One that is damaged or unknown puts the shoe out of service: it must not deal another.
@@ -76,7 +86,10 @@ class Shoe:
         self._overruns = 0
         self.heap = Heap()
         self._inputs: "list[int]" = []
-        self.link = Link(self.outbox, self)
+        self.guard = Guard(self._command_key())
+        self._wrong_macs = 0  # that are recorded
+        self._wrong_macs_ms = -_WRONG_MACS_MS  # when that was
+        self.link = Link(self.outbox, self, self.guard)
         self.game_parts: "list | None" = None
         """A game document that a host is sending, and how many bytes of it have come."""
         self.calibration: "list[int | None]" = self.store.load(_CALIBRATION) or [None] * 5  # type: ignore[assignment]
@@ -112,7 +125,7 @@ class Shoe:
                 messages.WELCOME.number,
                 session,
                 PROTOCOL_VERSION,
-                self.board.unit,
+                self.unit,
                 self.recorder.boot,
                 self.board.reset_cause,
                 outbox.first_held,
@@ -161,8 +174,15 @@ class Shoe:
             if journal.chain.secret != first_key:
                 raise JournalError("first key for a unit that has one")
             self.store.save(_CHAIN, name_of(first_key))
+            self.store.save(_COMMAND_KEY, command_key(first_key))
             self.store.remove(_FIRST_KEY)
         return journal
+
+    def _command_key(self) -> bytes:
+        key: bytes = self.store.load(_COMMAND_KEY)  # type: ignore[assignment]
+        if key is None:
+            raise StoreError("no command key: flash and provision this board anew")
+        return key
 
     def _resume(self) -> Resumed:
         resumed = Resumed(self.journal, self.dealing)
@@ -194,10 +214,15 @@ class Shoe:
         undone = self.running.undone()
         if undone:
             self._record(events.UPDATE_UNDONE, (undone,))
+        news: list = self.store.load(_NEWS)  # type: ignore[assignment]
+        if news:
+            self._record(events.PROVISIONED, tuple(news))
         self._keep_state()
         self.journal.drain()
         if undone:
             self.running.forget_undone()
+        if news:
+            self.store.remove(_NEWS)
 
     def _forget(self) -> None:
         """Nobody knows what has happened since the last state: that shoe of cards is over."""
@@ -481,6 +506,7 @@ class Shoe:
 
     async def _tick(self) -> None:
         collected_ms = seldom_ms = 0
+        leaving = False
         while True:
             await asyncio.sleep_ms(_TICK_MS)
             await self._turns.cards_first()
@@ -502,8 +528,9 @@ class Shoe:
             self._show_link()
             self._to_send.set()
             alive = self.running.lives(self.board.ticks_ms())
-            if not alive or (self.restart_due and self.at_rest()):
+            if not alive or (leaving and self.at_rest()):
                 self._restart()
+            leaving = self.restart_due  # a tick later: the host is to have its answer
 
     def _restart(self) -> None:
         self.journal.drain()
@@ -516,3 +543,7 @@ class Shoe:
             first, last = self.outbox.left_out.pop(0)
             reason = words.GAP_REASONS.index("journal_damaged")
             self._record(events.GAP, (first, last, reason, b""))
+        now_ms = self.board.ticks_ms()
+        if self.guard.wrong != self._wrong_macs and now_ms - self._wrong_macs_ms >= _WRONG_MACS_MS:
+            self._wrong_macs, self._wrong_macs_ms = self.guard.wrong, now_ms
+            self._record(events.WRONG_MACS, (self._wrong_macs,))

@@ -6,7 +6,7 @@ import os
 
 from protocol import cbor
 
-_MAX_SIZE = 920  # a game document, and its head
+_MAX_SIZE = 1080  # a game document, and what else a unit is told when it is provisioned
 _CRC_SIZE = 4
 
 

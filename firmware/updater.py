@@ -1,29 +1,36 @@
-"""Takes an update, and does nothing else: the lock shut, and all of the heap free for it.
+"""Takes an update, or what makes a board a unit, and does nothing else: the lock shut, and all of
+the heap free for it.
 
-The boot loader starts it where a shoe has asked for it, and where neither slot can run: then from
-what was put on the board when it was flashed, which is never updated.
+The boot loader starts it where a shoe has asked for it, on a board that is no unit yet, and where
+neither slot can run: then from what was put on the board when it was flashed, which is never
+updated.
 """
 
 import asyncio
+import os
+from binascii import unhexlify
 
 from firmware import VERSION, boot, inputs
 from firmware.boards import this_board
+from firmware.guard import Guard, command_key
 from firmware.link import Link
-from firmware.store import Store
+from firmware.store import Store, StoreError
 from firmware.update import Update
 from protocol import VERSION as PROTOCOL_VERSION
 from protocol import frame, messages, words
 
 NO_BUILD = bytes(32)
-"""What a host is told as `build`: no shoe is it."""
+"""What a host is told as `build` where neither slot can run."""
 
 _UPDATING = "UPDATE"
+_NO_UNIT = "NOT PROVISIONED\n"
 _NO_FIRMWARE = "NO FIRMWARE\nUPDATE THIS SHOE"
 _LIT = 1 << words.LAMPS.index("error")
 _LOOK_MS = 8
 _PAUSE_MS = 4
 _ALONE_MS = 60000
 """How long it waits for a host, before the shoe goes on with what it has."""
+_SERVICE = 1 << words.SWITCHES.index("service_on")
 _DONE, _REFUSED = words.OUTCOMES.index("done"), words.OUTCOMES.index("refused")
 
 
@@ -56,19 +63,26 @@ class NoEvents:
 
 
 class Updater:
-    """As much of a shoe as a link and an update want. `slot` is the one that stays; with "" there
-    is none that could run."""
+    """As much of a shoe as a link and an update want. `slot` is the one that stays, whose list has
+    the SHA-256 `build`; with "" there is none that could run."""
 
-    def __init__(self, board, root: str, slot: str) -> None:
+    def __init__(self, board, root: str, slot: str, build: bytes = NO_BUILD) -> None:
         self.board = board
         self._slot = slot
+        self._build = build
         self._restart_due = False
         self._heard_ms = board.ticks_ms()
-        key: bytes = Store(board.storage).load("release_key")  # type: ignore[assignment]
+        self._store = Store(board.storage)
+        self._is_unit = boot.is_unit(root)
+        key: bytes = _load(self._store, "release_key")  # type: ignore[assignment]
         self._update = Update(root, slot or boot.SLOTS[1], key, board.NAME)
-        self._link = Link(NoEvents(), self)
+        self._provision = None
+        self._link = Link(NoEvents(), self, Guard(self._command_key() if self._is_unit else None))
         board.set_lamps(_LIT)
-        board.show(_UPDATING if slot else _NO_FIRMWARE)
+        if not self._is_unit:
+            board.show(_NO_UNIT + board.serial)
+        else:
+            board.show(_UPDATING if slot else _NO_FIRMWARE)
 
     async def run(self) -> None:
         """Until the update is there, or nobody is heard of it any more."""
@@ -76,11 +90,11 @@ class Updater:
 
     def welcome(self, session: int) -> "list[list[object]]":
         """As firmware/shoe.py's."""
-        unit, cause = self.board.unit, self.board.reset_cause
+        unit, cause = _load(self._store, "unit") or self.board.serial, self.board.reset_cause
         number = messages.WELCOME.number
         return [
             [number, session, PROTOCOL_VERSION, unit, 1, cause, 1, 0, frame.MAX_PAYLOAD],
-            [messages.FIRMWARE.number, session, VERSION, NO_BUILD, self.board.NAME],
+            [messages.FIRMWARE.number, session, VERSION, self._build, self.board.NAME],
             [messages.GAME.number, session, "none", NO_BUILD],
         ]
 
@@ -92,11 +106,14 @@ class Updater:
         """There is nothing to acknowledge."""
 
     def command(self, shape, values: "list[object]") -> "list[object]":
-        """Carry out what belongs to an update."""
+        """Carry out what belongs to an update, or makes a board a unit."""
         update = self._update
         if shape is messages.RESTART:
             self._restart_due = True
             return [messages.REPLY.number, values[0], _DONE, ""]
+        if shape is messages.PROVISION:
+            problem = self._take_provisioning(values[1], values[2], values[3])  # type: ignore[arg-type]
+            return [messages.REPLY.number, values[0], _REFUSED if problem else _DONE, problem]
         if shape is messages.UPDATE:
             update.begin(values[1])  # type: ignore[arg-type]
         elif shape is messages.UPDATE_PART:
@@ -105,6 +122,27 @@ class Updater:
             return [messages.REPLY.number, values[0], _REFUSED, "an update is on its way"]
         report = [messages.UPDATE_REPORT.number, values[0], update.stage]
         return report + [update.manifest, update.offset, update.problem]
+
+    def _take_provisioning(self, offset: int, size: int, part: bytes) -> str:
+        if self._is_unit and not self.board.switches() & _SERVICE:
+            return "its service switch is off: open the lid and switch it on"
+        if self._provision is None:
+            from firmware.provision import Provision  # an update has no use for it
+
+            self._provision = Provision(self._store)
+        try:
+            self._restart_due, problem = self._provision.take(offset, size, part)
+        except (OSError, StoreError) as error:
+            return "the flash of the board does not keep it: " + str(error)
+        return problem
+
+    def _command_key(self) -> bytes:
+        """Where it was lost there is none that anybody has."""
+        key: bytes = _load(self._store, "command_key")  # type: ignore[assignment]
+        if key is None:
+            first_key: bytes = _load(self._store, "first_key")  # type: ignore[assignment]
+            key = os.urandom(32) if first_key is None else command_key(first_key)
+        return key
 
     async def _look(self) -> None:
         buf = bytearray(512)
@@ -129,12 +167,20 @@ class Updater:
             while at < size:
                 at += self.board.write_link(view[at:size])
                 await asyncio.sleep_ms(0)  # type: ignore[attr-defined]
-            alone = self._slot and self.board.ticks_ms() - self._heard_ms > _ALONE_MS
-            if not size and (self._restart_due or alone):
+            alone = self.board.ticks_ms() - self._heard_ms > _ALONE_MS
+            if not size and (self._restart_due or (alone and self._slot and self._is_unit)):
                 self.board.reset()
             if self._update.busy():
                 self._update.step()
             await asyncio.sleep_ms(0 if size else _PAUSE_MS)  # type: ignore[attr-defined]
+
+
+def _load(store: Store, name: str) -> object:
+    """None also for a document that is damaged: an update must come through all the same."""
+    try:
+        return store.load(name)
+    except StoreError:
+        return None
 
 
 def main(root: str, slot: str, state, feed) -> None:
@@ -142,4 +188,5 @@ def main(root: str, slot: str, state, feed) -> None:
     the board anew, with what it has."""
     board = this_board()
     board.set_lock(False)
-    asyncio.run(Updater(board, root, slot).run())
+    build = unhexlify(state.lists[slot]) if slot else NO_BUILD
+    asyncio.run(Updater(board, root, slot, build).run())

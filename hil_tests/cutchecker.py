@@ -14,8 +14,10 @@ from hil_tests.dealer import press_until
 from hil_tests.flashimage import ERASE_CUTS, PROGRAM_CUTS, Image, Operation, read_trace
 from hil_tests.journalimage import entries_in, slots_in
 from hil_tests.recordedrun import UNIT, Run, document_of, play
+from hil_tests.usedunit import know_chain
 from protocol import words
 from sabot import wire
+from sabot.audit import keys as unit_keys
 from sabot.audit.chain import Ratchet, chain_id, epoch_of, mac
 from sabot.audit.verify import Summary, verify_unit
 from sabot.client import Client
@@ -125,10 +127,11 @@ class Checker:
         return erases or cut.operation % _ALL_EVERY == 0
 
     def _save_documents(self, state: Path, which: str) -> None:
+        unit_keys.add(state / "sabot.keys", UNIT, self.run.first_key)
         if which in ("first_key", "both"):
             (state / "first_key.cbor").write_bytes(document_of(self.run.first_key))
         if which in ("chain", "both"):
-            (state / "chain.cbor").write_bytes(document_of(chain_id(self.run.first_key)))
+            know_chain(state, UNIT, self.run.first_key)
 
     def _check_documents(self, state: Path) -> None:
         assert not (state / "first_key.cbor").exists(), "the first key is still there"

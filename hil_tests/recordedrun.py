@@ -20,9 +20,9 @@ import cbor2
 
 from hil_tests.dealer import Dealer, shuffled
 from hil_tests.flashimage import Image, Operation, read_trace
+from hil_tests.usedunit import know_chain
 from protocol import cards, messages
 from sabot.audit import keys as unit_keys
-from sabot.audit.chain import chain_id
 from sabot.client import Client
 from sabot.ports import Port
 from sabot.sim.bench import Outputs
@@ -338,7 +338,7 @@ def record_run(
             state.mkdir()
             image.save(state / "journal.nor")
             base = (state / "journal.nor").read_bytes()
-            (state / "chain.cbor").write_bytes(document_of(chain_id(first_key)))
+            know_chain(state, UNIT, first_key)
 
         def written() -> int:
             return trace.stat().st_size

@@ -80,7 +80,7 @@ def test_the_pins_are_those_of_the_board():
 
 
 def test_the_file_system_fills_its_area_and_holds_the_firmware():
-    files = filesystem.shoe_files({"first_key": bytes(32)})
+    files = filesystem.shoe_files({"first_key": bytes(32), "unit": ""})
     assert {"main.py", "boot.mpy", "a.code", "a.list", "state/first_key.cbor"} <= set(files)
     assert not any("tests" in path for path in files)
     assert len(filesystem.image(files)) == filesystem.SIZE == 352 * 4096

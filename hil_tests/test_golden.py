@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hil_tests.golden.make import FOLDER, SCENES, UNIT, start_on, status_of
-from hil_tests.recordedrun import document_of
-from sabot.audit.chain import Ratchet, chain_id
+from hil_tests.usedunit import know_chain
+from sabot.audit.chain import Ratchet
 from sabot.audit.verify import Summary, verify_unit
 from sabot.client import Client
 from sabot.ports import Port
@@ -26,7 +26,7 @@ def test_a_journal_of_an_earlier_version_is_read_and_gone_on_with(
     (tmp_path / "journal.nor").write_bytes(
         lzma.decompress((FOLDER / f"{name}.nor.xz").read_bytes())
     )
-    (tmp_path / "chain.cbor").write_bytes(document_of(chain_id(first_key)))
+    know_chain(tmp_path, UNIT, first_key)
     with SimulatedShoe(UNIT, state=tmp_path, flash_speed_permille=0) as shoe:
         start_on(shoe, golden["switches_on"])
         assert status_of(shoe) == golden["says"]

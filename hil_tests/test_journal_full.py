@@ -12,9 +12,9 @@ from hil_tests.agedjournal import RING, aged_image
 from hil_tests.dealer import enter, turn_key
 from hil_tests.flashimage import Image
 from hil_tests.journalimage import entries_in, events_in
-from hil_tests.recordedrun import document_of
 from hil_tests.targets.sim import SimBench
-from sabot.audit.chain import Ratchet, chain_id
+from hil_tests.usedunit import know_chain
+from sabot.audit.chain import Ratchet
 from sabot.audit.verify import Summary, verify_unit
 from sabot.client import Client
 from sabot.ports import Port
@@ -56,7 +56,7 @@ def _old_shoe(
     used = folder / "used"
     used.mkdir()
     image.save(used / "journal.nor")
-    (used / "chain.cbor").write_bytes(document_of(chain_id(first_key)))
+    know_chain(used, _UNIT, first_key)
     with SimulatedShoe(_UNIT, state=used, flash_speed_permille=0, settings=settings) as shoe:
         shoe.power_on()
         yield shoe, SimBench(shoe), first_key, held[:taken]

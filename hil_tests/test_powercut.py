@@ -14,8 +14,9 @@ from hil_tests.cutplan import Cut, Plan, last_byte_of
 from hil_tests.flashimage import SECTOR, Image, Operation, read_trace
 from hil_tests.journalimage import KEY_SECTORS, entries_in, events_in, slots_in
 from hil_tests.powercut import Tally, cuts_of, sample, sweep
-from hil_tests.recordedrun import UNIT, Run, document_of, record_run
-from sabot.audit.chain import Ratchet, chain_id
+from hil_tests.recordedrun import UNIT, Run, record_run
+from hil_tests.usedunit import know_chain
+from sabot.audit.chain import Ratchet
 from sabot.audit.verify import Summary, verify_unit
 from sabot.sim.process import SimulatedShoe
 
@@ -115,7 +116,7 @@ def _lost(run: Run, image: Image, state: Path, first: int) -> list[Operation]:
     """Start on what is left; what the firmware does to the chip. It must tell what is lost."""
     state.mkdir()
     image.save(state / "journal.nor")
-    (state / "chain.cbor").write_bytes(document_of(chain_id(run.first_key)))
+    know_chain(state, UNIT, run.first_key)
     trace = state / "trace"
     trace.touch()
     with SimulatedShoe(UNIT, state=state, flash_speed_permille=0, trace=trace) as shoe:

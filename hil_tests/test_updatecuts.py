@@ -9,6 +9,7 @@ import pytest
 from hil_tests import releases
 from hil_tests.updatecuts import NEWER, Cut, Recorded, check, cuts, record
 from sabot.audit import keys as unit_keys
+from sabot.errors import KeysUnusable
 
 _EVERY = 70
 
@@ -46,5 +47,5 @@ def test_a_shoe_whose_slot_is_damaged_is_found(recorded: Recorded) -> None:
 def test_a_journal_of_other_keys_is_found(recorded: Recorded, tmp_path: Path) -> None:
     unit_keys.add(tmp_path / "sabot.keys", "CUT-1", unit_keys.new_key())
     other = (tmp_path / "sabot.keys").read_bytes()
-    with pytest.raises(AssertionError):
+    with pytest.raises(KeysUnusable, match="another command key"):
         check(replace(recorded, keys=other), Cut(0))

@@ -54,43 +54,39 @@ pattern came too late, and it was ended."""
 
 # To the rig
 
-HELLO = Shape(160, "rig_hello", (("rig", "uint"), ("session", "uint")))
+HELLO = Shape(160, "rig_hello", "rig:uint session:uint")
 """`rig`: the host's VERSION. Answered by `rig_report`, whatever that is."""
-POWER = Shape(161, "rig_power", (("number", "uint"), ("on", "flag")))
-BROWN_OUT = Shape(162, "rig_brown_out", (("number", "uint"), ("us", "uint")))
+POWER = Shape(161, "rig_power", "number:uint on:flag")
+BROWN_OUT = Shape(162, "rig_brown_out", "number:uint us:uint")
 """Power off for so long, and on again."""
-PRESS = Shape(163, "rig_press", (("number", "uint"), ("button", "button"), ("us", "uint")))
+PRESS = Shape(163, "rig_press", "number:uint button:button us:uint")
 """Hold a button for so long; answered once it is released."""
-SWITCH = Shape(164, "rig_switch", (("number", "uint"), ("switch", "switch"), ("on", "flag")))
-PREPARE = Shape(165, "rig_prepare", (("number", "uint"), ("runs", "uint")))
+SWITCH = Shape(164, "rig_switch", "number:uint switch:switch on:flag")
+PREPARE = Shape(165, "rig_prepare", "number:uint runs:uint")
 """A pattern of so many runs is to come. The sensor outputs stay as they are."""
-LOAD = Shape(166, "rig_load", (("number", "uint"), ("runs", "bytes")))
+LOAD = Shape(166, "rig_load", "number:uint runs:bytes")
 """The next runs; answered with how many more there is room for now."""
-START = Shape(167, "rig_start", (("number", "uint"),))
+START = Shape(167, "rig_start", "number:uint")
 """Play; answered with the time of the first run. At the end the last levels stay."""
-STOP = Shape(168, "rig_stop", (("number", "uint"),))
+STOP = Shape(168, "rig_stop", "number:uint")
 """End a pattern; the sensor outputs go low."""
-LOOK = Shape(169, "rig_look", (("number", "uint"),))
-ALIVE = Shape(170, "rig_alive", ())
+LOOK = Shape(169, "rig_look", "number:uint")
+ALIVE = Shape(170, "rig_alive", "")
 
 # From the rig
 
-REPORT = Shape(
-    176,
-    "rig_report",
-    (("rig", "uint"), ("firmware", "text"), ("session", "uint"), ("t_us", "uint")),
-)
+REPORT = Shape(176, "rig_report", "rig:uint firmware:text session:uint t_us:uint")
 """`session`: that of the `rig_hello`; `t_us`: the time now."""
-DONE = Shape(177, "rig_done", (("number", "uint"), ("value", "uint")))
-REFUSED = Shape(178, "rig_refused", (("number", "uint"), ("reason", "uint")))
-PLAYED = Shape(179, "rig_played", (("number", "uint"), ("begin_us", "uint"), ("end_us", "uint")))
+DONE = Shape(177, "rig_done", "number:uint value:uint")
+REFUSED = Shape(178, "rig_refused", "number:uint reason:uint")
+PLAYED = Shape(179, "rig_played", "number:uint begin_us:uint end_us:uint")
 """The pattern that the START of that number began is over."""
-CHANGE = Shape(180, "rig_change", (("t_us", "uint"), ("what", "uint"), ("value", "uint")))
-LEVELS = Shape(181, "rig_levels", (("number", "uint"), ("t_us", "uint"), ("levels", "uint")))
+CHANGE = Shape(180, "rig_change", "t_us:uint what:uint value:uint")
+LEVELS = Shape(181, "rig_levels", "number:uint t_us:uint levels:uint")
 """The answer to LOOK: bit n is the n-th of SENSES."""
-DISPLAY = Shape(182, "rig_display", (("t_us", "uint"), ("written", "bytes")))
+DISPLAY = Shape(182, "rig_display", "t_us:uint written:bytes")
 """A write to the display's address on I2C, its first byte included, when it ended."""
-PROBLEM = Shape(183, "rig_problem", (("problem", "uint"), ("count", "uint")))
+PROBLEM = Shape(183, "rig_problem", "problem:uint count:uint")
 """`count`: how often since the start."""
 
 TO_RIG = (HELLO, POWER, BROWN_OUT, PRESS, SWITCH, PREPARE, LOAD, START, STOP, LOOK, ALIVE)

@@ -12,23 +12,39 @@ class SchemaError(ValueError):
 class Shape:
     """One kind of array on the wire: `[number, field, field, ...]`.
 
-    A field is (name, type). Types: `uint`, `int` (64 bits), `flag`, `text`, `bytes`, `card`
-    (0-53), or the name of one of `words.ENUMERATIONS`; a `?` behind it allows null.
+    A field is `name:type`, with a blank before the next. Types: `uint`, `int` (64 bits), `flag`,
+    `text`, `bytes`, `card` (0-53), or the name of one of `words.ENUMERATIONS`; a `?` behind it
+    allows null.
     """
 
-    def __init__(self, number: int, name: str, fields: "tuple[tuple[str, str], ...]") -> None:
+    def __init__(self, number: int, name: str, fields: str) -> None:
         self.number = number
         self.name = name
-        self.fields = fields
+        # A shoe reads few of its shapes, and as objects all of them would take 6 KB of its heap.
+        self._fields: "str | tuple[tuple[str, str], ...]" = fields
+
+    @property
+    def fields(self) -> "tuple[tuple[str, str], ...]":
+        """Name and type of each, in order."""
+        fields = self._fields
+        if isinstance(fields, str):
+            self._fields = fields = fields_of(fields)
+        return fields
 
     def check(self, values: "list[object]") -> None:
         """Raise SchemaError unless `values` (the array behind its number) fit the fields."""
-        if len(values) != len(self.fields):
+        fields = self.fields
+        if len(values) != len(fields):
             raise SchemaError(self.name + ": " + str(len(values)) + " fields")
         for i in range(len(values)):
-            name, kind = self.fields[i]
+            name, kind = fields[i]
             if not _fits(kind, values[i]):
                 raise SchemaError(self.name + "." + name + " is no " + kind)
+
+
+def fields_of(fields: str) -> "tuple[tuple[str, str], ...]":
+    """Name and type of each of `fields`, in order."""
+    return tuple([tuple(field.split(":")) for field in fields.split()])  # type: ignore[misc]
 
 
 def _fits(kind: str, value: object) -> bool:

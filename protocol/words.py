@@ -76,11 +76,11 @@ UPDATE_STAGES = ("idle", "head", "checking", "code", "staged", "refused", "on_tr
 `refused`: it is not taken; `on_trial`: it runs, and is to be confirmed;
 `restarting`: the shoe starts anew to take one."""
 
-OUTCOMES = ("done", "refused", "unknown_command", "bad_arguments")
+OUTCOMES = ("done", "refused", "unknown_command", "bad_arguments", "wrong_mac")
 """How a command ended."""
 
-PROBLEMS = ("damaged", "oversize", "not_a_message")
-"""What the device could not take from the line."""
+PROBLEMS = ("damaged", "oversize", "not_a_message", "not_proven")
+"""What the device could not take from the line. `not_proven`: the session has no signed command."""
 
 ENUMERATIONS = {
     "reset_cause": RESET_CAUSES,

@@ -3,7 +3,7 @@
 A board owns its pins and ports. What the firmware asks of it:
 
 - `NAME`, `ROOT` (the folder above firmware/), `storage` (a folder to keep documents in),
-  `unit` (the unit's id), `reset_cause` (place in `words.RESET_CAUSES`)
+  `serial` (the board's own number, as USB tells it), `reset_cause` (place in `words.RESET_CAUSES`)
 - `ticks_ms()`: milliseconds since the start, never wrapping
 - `await activity(within_ms, wait)`: returns when there may be samples or input, samples so soon;
   without `wait` after `within_ms` in any case

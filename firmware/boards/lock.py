@@ -24,6 +24,7 @@ class Lock:
         """Whether it is shut because nobody looks."""
         self._pin = pin
         self._released = False
+        self._looking_ms = 0
         self._seen_ms = 0
 
     def set(self, released: bool) -> None:
@@ -36,19 +37,20 @@ class Lock:
         """Shut it from now on while nobody looks and a card covers the first sensor, which has
         `edge` high."""
         self._edge = edge
-        self.seen()
+        self._looking_ms = self._seen_ms = time.ticks_ms()
         # The stubs of machine.Timer 1.28 lack `hard` here.
         self._timer = machine.Timer(  # pyright: ignore[reportCallIssue]
             period=LOOK_MS, callback=self._look, hard=True
         )
 
-    def seen(self) -> None:
-        """The samples up to now are being looked at."""
-        self._seen_ms = time.ticks_ms()
+    def looking(self) -> None:
+        """The samples up to now are being looked at: to go through many takes time too."""
+        self._looking_ms = time.ticks_ms()
 
     def done(self) -> None:
-        """What they ask for is done. What was held is as it should be again once that card has left
-        the head and somebody has seen all of it."""
+        """They were, and what they ask for is done. What was held is as it should be again once
+        that card has left the head and somebody has seen all of it."""
+        self._seen_ms = self._looking_ms
         if self.held and self._unseen_ms() < _JUST_NOW_MS and not self._edge.value():
             self.held = False
             self._pin.value(1 if self._released else 0)

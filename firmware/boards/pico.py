@@ -93,7 +93,7 @@ class Board:
         self.storage = "/state"
         if "state" not in os.listdir("/"):
             os.mkdir(self.storage)
-        self.unit = machine.unique_id().hex()
+        self.serial = machine.unique_id().hex()
         """Also the USB serial number, in the same letters."""
         self.reset_cause = _reset_cause()
         self._ticks_ms = time.ticks_ms()
@@ -190,7 +190,7 @@ class Board:
             self._display.refresh()
 
     def read_samples(self, buf: bytearray) -> int:
-        self._lock.seen()
+        self._lock.looking()
         return self._sampler.read(buf)
 
     def take_input(self) -> int:

@@ -3,7 +3,7 @@
 Standard input and output are the link to the host (a pseudo-terminal's device side). The
 *bench*, a socket, plays the sensor head, the buttons and switches and is told of every
 output, in the messages of protocol/bench.py. Arguments: the bench's descriptor, the folder of
-documents, the file with the journal's chip, the unit's id, the reset cause's number, how the
+documents, the file with the journal's chip, the board's number, the reset cause's number, how the
 switches stand (bit n the n-th of `words.SWITCHES`), the speed of the journal's chip in permille of
 a real one's time, and, where they are wanted, a file for what is done to that chip
 (boards/simflash.py).
@@ -32,7 +32,7 @@ class Board:
     """Samples come in messages and wait there: none is ever lost."""
 
     def __init__(self) -> None:
-        descriptor, self.storage, journal, self.unit, cause, switches, speed = sys.argv[1:8]
+        descriptor, self.storage, journal, self.serial, cause, switches, speed = sys.argv[1:8]
         trace = sys.argv[8] if len(sys.argv) > 8 else None
         self.reset_cause = int(cause)
         self._switches = int(switches)

@@ -1,6 +1,6 @@
 """What MicroPython does at its start on the simulated board: the file system on the board's own
-flash becomes `/`, and its `main.py` runs, as on a Pico; without one there is the raw REPL
-(simrepl.py). This machine's files are below `/host`.
+flash becomes `/`, and its `main.py` runs, as on a Pico; without one and behind it, there is the raw
+REPL (simrepl.py). This machine's files are below `/host`.
 
     micropython -m firmware.boards.simstart FLASH WATCHDOG ...
 
@@ -130,7 +130,7 @@ def main() -> None:
     if watchdog == "install":
         install(HOST + sys.argv[3], "")
         return
-    told = None if "main.py" in os.listdir("/") else tell_bench(int(sys.argv[3]))
+    to_bench = int(sys.argv[3])
     # What runs from here on is what is on the flash.
     for name in list(sys.modules):
         if name.split(".")[0] in ("firmware", "protocol"):
@@ -138,11 +138,13 @@ def main() -> None:
     sys.path[:] = ["", ".frozen"]
     sys.argv[1:3] = []
     sys.modules["machine"] = Machine(int(watchdog))  # type: ignore[assignment]
-    if told is not None:
-        Repl().run()
-    with open("/main.py") as file:
-        source = file.read()
-    exec(source, {"__name__": "__main__"})
+    if "main.py" in os.listdir("/"):
+        with open("/main.py") as file:
+            source = file.read()
+        exec(source, {"__name__": "__main__"})
+    kept_open = tell_bench(to_bench)
+    Repl().run()
+    kept_open.close()
 
 
 if __name__ == "__main__":

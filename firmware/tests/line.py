@@ -1,5 +1,6 @@
 """A naive host at the other end of the shoe's link, for the tests of the link."""
 
+from firmware.guard import Guard
 from firmware.link import Link
 from firmware.outbox import Outbox
 from firmware.tests.fake_flash import RING, new_chip
@@ -9,6 +10,7 @@ from protocol import VERSION, cbor, frame, messages, words
 _SHAPES = {shape.number: shape for shape in messages.TO_HOST}
 WELCOME = [messages.WELCOME.number, 77, VERSION, "SHOE-7", 3, 0, 1, 5, 512]
 GAME = [messages.GAME.number, 77, "mini", bytes(32)]
+CHALLENGE = [messages.CHALLENGE.number, 77, b""]
 HELLO = [messages.HELLO.number, VERSION, 77]
 
 
@@ -42,12 +44,12 @@ class _Device:
 class Line:
     """A link, the outbox behind it, and what the host sees of both."""
 
-    def __init__(self, ring=RING, busy_polls=0):
+    def __init__(self, ring=RING, busy_polls=0, key=None):
         self.ledger = Ledger(new_chip(ring, busy_polls))
         self.journal = self.ledger.journal
         self.outbox = Outbox(self.journal, 0)
         self.device = _Device(self.outbox)
-        self.link = Link(self.outbox, self.device)
+        self.link = Link(self.outbox, self.device, Guard(key))
         self.reader = frame.FrameReader()
         self.now_ms = 1000
 
@@ -80,7 +82,7 @@ class Line:
 
     def attach(self, has=0):
         self.say(HELLO)
-        assert self.hear() == [WELCOME, GAME]
+        assert self.hear() == [WELCOME, GAME, CHALLENGE]
         self.say(ack(has))
 
 

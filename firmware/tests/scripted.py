@@ -29,7 +29,7 @@ class Board:
 
     NAME = "none"
     ROOT = "."
-    unit = "TEST-1"
+    serial = "TEST-1"
     reset_cause = 0
 
     def __init__(self, folder, flash):
@@ -187,6 +187,7 @@ def again(folder, board, stood=0):
     """The same unit after a loss of power."""
     before = board.shoe  # its memory first: the heap is that of the board
     before.reader = before.passes = before.health = before.link = before._runs = None
+    before.journal = before.outbox = before.recorder = before.guard = before._turns = None
     board.flash.power_on()
     return started(folder, board.flash, stood)
 

@@ -248,6 +248,7 @@ class _Slots:
     def __init__(self, folder):
         self.board = Board(folder.path)
         self.watched = 0
+        self.board.write("state/unit.cbor", b"")
         self.board.fill("rescue", {"firmware/__init__.py": b"", "firmware/updater.py": _UPDATER})
 
     def fill(self, slot, ends="pass", updater=_UPDATER):
@@ -366,7 +367,7 @@ def test_a_release_that_cannot_start_any_more_leaves_it_to_rescue(slots):
 def test_an_update_that_was_asked_for_is_taken_by_the_slots_own_updater_and_once(slots):
     lists = {"a": slots.fill("a"), "b": boot.EMPTY}
     boot.keep(slots.board.root, boot.State("a", boot.NOTHING, lists))
-    boot.ask_for_update(slots.board.root)
+    boot.ask_for(boot.WANTED, slots.board.root)
     assert slots.start() == [("updater", "a")]
     assert slots.start()[0] == ("a", lists["a"], None)
 
@@ -376,14 +377,46 @@ def test_behind_an_updater_that_fails_what_ran_runs_again_and_no_rescue(slots):
     fails = _UPDATER + b"    raise MemoryError\n"
     lists = {"a": slots.fill("a", updater=fails), "b": boot.EMPTY}
     boot.keep(slots.board.root, boot.State("a", boot.NOTHING, lists))
-    boot.ask_for_update(slots.board.root)
+    boot.ask_for(boot.WANTED, slots.board.root)
     assert slots.start() == [("updater", "a")]
     assert slots.start()[0] == ("a", lists["a"], None)
+
+
+@_with_slots
+def test_a_board_that_is_no_unit_runs_its_slots_updater_until_it_is_one(slots):
+    os.remove(slots.board.root + boot.UNIT)
+    lists = {"a": slots.fill("a"), "b": boot.EMPTY}
+    boot.keep(slots.board.root, boot.State("a", boot.NOTHING, lists))
+    assert slots.start()[0] == slots.start()[0] == ("updater", "a")
+    slots.board.write("state/unit.cbor", b"")
+    assert slots.start()[0] == ("a", lists["a"], None)
+
+
+@_with_slots
+def test_a_board_that_is_no_unit_and_has_no_good_slot_is_left_to_rescue(slots):
+    os.remove(slots.board.root + boot.UNIT)
+    lists = {"a": slots.fill("a", updater=_UPDATER + b"    raise MemoryError\n"), "b": boot.EMPTY}
+    boot.keep(slots.board.root, boot.State("a", boot.NOTHING, lists))
+    assert slots.start() == [("updater", "a"), ("updater", "")]
+    slots.board.write("a.code", b"")
+    assert slots.start() == [("updater", "")]
+
+
+def test_a_prompt_that_was_asked_for_is_left_once_and_nothing_was_run_or_kept():
+    with Folder() as folder:
+        board = Board(folder.path)
+        boot.ask_for(boot.DEBUG, board.root)
+        boot.start(board.root, _never, _never, _never)
+        assert os.listdir(board.root + "/state") == []
+
+
+def _never(*arguments):
+    raise AssertionError("a prompt wants nothing")
 
 
 @_with_slots
 def test_a_release_on_trial_is_tried_whatever_was_asked_for(slots):
     lists = {"a": slots.fill("a"), "b": slots.fill("b")}
     boot.keep(slots.board.root, boot.State("a", boot.NEW, lists))
-    boot.ask_for_update(slots.board.root)
+    boot.ask_for(boot.WANTED, slots.board.root)
     assert slots.start() == [("b", lists["b"], "feed")]

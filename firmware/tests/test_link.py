@@ -4,6 +4,7 @@ import random
 
 from firmware.link import RESEND_MS, REWIND_PAUSE_MS, WINDOW
 from firmware.tests.line import (
+    CHALLENGE,
     GAME,
     HELLO,
     WELCOME,
@@ -53,7 +54,7 @@ def test_a_host_that_has_said_hello_gets_events_once_it_says_what_it_has():
         line = Line()
         line.put(10)
         line.say(HELLO)
-        assert line.hear() == [WELCOME, GAME]
+        assert line.hear() == [WELCOME, GAME, CHALLENGE]
         line.now_ms += 500
         assert line.hear() == [] and line.link.attached and not line.link.listening
         line.say(ack(has))
@@ -226,7 +227,7 @@ def test_answers_meant_for_the_session_before_are_not_sent_to_the_next():
     line = Line()
     line.attach()
     line.say([_STATUS, 1], HELLO)
-    assert line.hear() == [WELCOME, GAME]
+    assert line.hear() == [WELCOME, GAME, CHALLENGE]
 
 
 def test_what_is_no_message_is_a_problem_and_changes_nothing():

@@ -214,9 +214,9 @@ def test_a_buzz_ends_across_the_wrap_of_the_ticks() -> None:
     assert world.duty == 0
 
 
-def test_unit_reset_cause_and_folders_are_the_boards_own() -> None:
+def test_serial_reset_cause_and_folders_are_the_boards_own() -> None:
     board, world = new_board()
-    assert board.unit == "e6614104030abcde"
+    assert board.serial == "e6614104030abcde"
     assert board.NAME == "pico" and board.ROOT == ""
     assert board.storage == "/state" and "state" in world.folders
     for number, word in ((1, "power_on"), (3, "watchdog"), (99, "unknown")):

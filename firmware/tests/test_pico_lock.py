@@ -33,6 +33,17 @@ def test_a_card_that_comes_while_nobody_looks_has_the_lock_shut_behind_it_in_tim
         assert world.outputs[_LOCK] == 0, edge_ms
 
 
+def test_samples_that_have_waited_are_not_looked_at_before_they_are_understood() -> None:
+    for edge_ms in range(lock.UNSEEN_MS):
+        board, world = _released()
+        world.pass_ms(edge_ms)
+        world.inputs[_EDGE] = 1
+        world.pass_ms(lock.UNSEEN_MS - 1 - edge_ms)
+        board.read_samples(_buf)
+        world.pass_ms(edge_ms + 1 + _LIMIT_MS)  # the last mark comes while they are gone through
+        assert world.outputs[_LOCK] == 0, edge_ms
+
+
 def test_without_a_card_it_stays_released_however_long_nobody_looks() -> None:
     _, world = _released()
     world.pass_ms(1000)
@@ -43,7 +54,7 @@ def test_a_card_that_is_looked_at_has_it_released_until_it_is_known() -> None:
     board, world = _released()
     world.inputs[_EDGE] = 1
     for _ in range(20):
-        _look(board, lock.UNSEEN_MS - lock.LOOK_MS)
+        _look(board, lock.UNSEEN_MS // 2 - lock.LOOK_MS)
         assert world.outputs[_LOCK] == 1
     board.set_lock(False)
     assert world.outputs[_LOCK] == 0

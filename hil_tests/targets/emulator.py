@@ -15,6 +15,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
+from firmware.guard import command_key
 from hil_tests import releases
 from hil_tests.capabilities import Seen, Unable
 from hil_tests.emulation import filesystem, package
@@ -24,8 +25,10 @@ from hil_tests.emulation.uf2 import FLASH_BYTES, Image, find_image, named, read_
 from hil_tests.targets.hands import Hands
 from hil_tests.witness import Witness, Witnessed
 from protocol import words
+from sabot import runtime
 from sabot.audit import keys as unit_keys
 from sabot.client import Client, Line
+from sabot.commandkeys import CommandKeys
 from sabot.errors import NoShoe, SimulatorFailed
 from sabot.signing import PrivateKey
 from sabot.sim.bench import Outputs
@@ -42,6 +45,7 @@ _WRITE_US = 60 * _S
 _TERMINAL_BYTES = 4096
 _ID_BYTES = 8
 _FIRST_KEY = hashlib.sha256(b"the first key of every emulated unit").digest()
+_COMMAND_KEY = command_key(_FIRST_KEY)
 _SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
 
 
@@ -68,7 +72,9 @@ class EmulatorTarget:
         flash_times: Times = TYPICAL,
     ) -> None:
         self._image = read_image(find_image(image))
-        files = filesystem.shoe_files({"settings": {"set": 0}, "first_key": _FIRST_KEY})
+        # With no id of its own a unit goes by its board's number.
+        known = {"settings": {"set": 0}, "first_key": _FIRST_KEY, "unit": ""}
+        files = filesystem.shoe_files(known)
         self.pico = EmulatedPico(
             self._image,
             files,
@@ -267,11 +273,14 @@ class EmulatedShoe:
         """A terminal that any program may open."""
         if self._terminal is None:
             self._terminal = Terminal(self._pico)
+            runtime.publish_key(self._terminal.name, _COMMAND_KEY)
         return self._terminal.name
 
     def attach(self) -> Client:
         """A new session; the one before is over."""
-        return Client(self.line(), now_s=lambda: self._clock.now_us() / _S)
+        keys = CommandKeys()
+        keys.put(self.unit, _COMMAND_KEY)
+        return Client(self.line(), now_s=lambda: self._clock.now_us() / _S, keys=keys)
 
     def line(self) -> Line:
         """The bare link; a session before is over."""
@@ -293,6 +302,7 @@ class EmulatedShoe:
         """Put everything away."""
         self.detach()
         if self._terminal is not None:
+            runtime.withdraw_key(self._terminal.name)
             self._terminal.close()
             self._terminal = None
 

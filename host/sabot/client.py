@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from protocol import messages
+from protocol import messages, words
 from protocol.schema import Shape
 from sabot import wire
-from sabot.errors import BadAnswer, CommandRefused, NoShoe
+from sabot.commandkeys import CommandKeys
+from sabot.errors import BadAnswer, CommandRefused, KeysUnusable, NoShoe
 from sabot.session import ASK_PAUSE_S, Received, Session
 
 ATTACH_TIMEOUT_S = 5.0
@@ -18,6 +19,8 @@ _BAD_LINE_PATIENCE = 9  # times the time-out, where a shoe is heard through much
 _COMMAND_EVERY_S = 0.1
 _COMMAND_TIMEOUT_S = 10.0
 _QUIET_S = 0.02
+_WRONG_MAC = words.OUTCOMES.index("wrong_mac")
+_SESSION_BITS = 29  # a small integer on the shoe
 _SILENCE_S = messages.SILENCE_MS / 1000
 _KEEPALIVE_S = messages.HEARTBEAT_MS / 1000
 
@@ -39,7 +42,8 @@ class Line(Protocol):
 class Client:
     """Attaches on construction. Raises NoShoe where nobody answers, WrongVersion, NoShoe.
 
-    `now_s` is the clock by which it waits.
+    `now_s` is the clock by which it waits. `keys` has the unit's command key, for all but its
+    status: raises KeysUnusable where that is asked for and it has none.
     """
 
     def __init__(
@@ -47,10 +51,13 @@ class Client:
         port: Line,
         timeout_s: float = ATTACH_TIMEOUT_S,
         now_s: Callable[[], float] = time.monotonic,
+        keys: CommandKeys | None = None,
     ) -> None:
         self.port = port
         self._now_s = now_s
-        self._session = Session(random.getrandbits(16))
+        self._keys = keys or CommandKeys()
+        self._proven = False
+        self._session = Session(random.getrandbits(_SESSION_BITS))
         self._next_id = 1
         self._said_s = -math.inf
         self._kept = Received()
@@ -62,7 +69,11 @@ class Client:
         return str(self.welcome["unit"])
 
     def begin(self, expect: int) -> None:
-        """Ask for events from number `expect` on; those before it are durable."""
+        """Ask for events from number `expect` on; those before it are durable.
+
+        Raises KeysUnusable, CommandRefused where the shoe does not take its key.
+        """
+        self._prove()
         self._session.begin(expect)
         self._flush()
 
@@ -93,8 +104,24 @@ class Client:
         """Have a command carried out; its answer. Events that come meanwhile are kept for
         `receive`.
 
-        Raises CommandRefused with the shoe's reason, or where no answer comes.
+        Raises CommandRefused with the shoe's reason, or where no answer comes; KeysUnusable.
         """
+        if shape in messages.PROVEN:
+            self._prove()
+        key = b""
+        if self._session.challenge and shape not in (*messages.PROVEN, *messages.OPEN):
+            key = self._keys.of(self.unit, self.port.name)
+        answer = self._answered(shape, key, *values)
+        self._proven = self._proven or bool(key)
+        return answer
+
+    def _prove(self) -> None:
+        """Have the shoe know that this is no stranger."""
+        if self._session.challenge and not self._proven:
+            self._answered(messages.UPDATE_STATUS, self._keys.of(self.unit, self.port.name))
+            self._proven = True
+
+    def _answered(self, shape: Shape, key: bytes, *values: object) -> wire.Message:
         command_id = self._next_id
         self._next_id += 1
         deadline = self._now_s() + _COMMAND_TIMEOUT_S
@@ -102,7 +129,10 @@ class Client:
         while self._now_s() < deadline:
             if self._now_s() - sent_s >= _COMMAND_EVERY_S:
                 sent_s = self._now_s()
-                self._session.command(shape, command_id, *values)
+                if key:
+                    self._session.signed(key, shape, command_id, *values)
+                else:
+                    self._session.command(shape, command_id, *values)
                 self._flush()
             received = self._exchange(_QUIET_S)
             self._kept.records += received.records
@@ -141,6 +171,11 @@ class Client:
         self.command(messages.READ_EVENTS, first)
 
     def _checked(self, shape: Shape, answer: wire.Message) -> wire.Message:
+        if answer.shape is messages.REPLY and answer["outcome"] == _WRONG_MAC:
+            raise KeysUnusable(
+                f"{self.unit}: it has another command key than the one that is known for it; name "
+                "the file that has its own with --commands"
+            )
         if answer.shape is messages.REPLY and answer["outcome"]:
             raise CommandRefused(f"{self.unit} refused {shape.name}: {answer['detail']}")
         return answer

@@ -197,3 +197,9 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     known = list(names)
     near = nearest(name, known)
     return f"did you mean {near}?" if near else f"there are: {', '.join(known)}"
+
+
+class UnitTaken(SabotError):
+    """A board that is another unit already, or an id that another board has."""
+
+    exit_code = 33

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from protocol import messages
 from sabot.client import Client
+from sabot.commandkeys import CommandKeys
 from sabot.errors import (
     CommandRefused,
     FaultOfOurs,
@@ -47,7 +48,8 @@ class Logger:
 
     With `once` each shoe is left after one finished shoe of cards. An error that waiting
     cannot mend (disk full, one id twice, other history, wrong version) ends that shoe's log
-    and is kept in `failures`, by port. `now_s` is the clock by which shoes are waited for.
+    and is kept in `failures`, by port. `keys` has the shoes' command keys. `now_s` is the clock by
+    which shoes are waited for.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Logger:
         watcher: Watcher,
         *,
         once: bool = False,
+        keys: CommandKeys | None = None,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self.failures: dict[str, SabotError] = {}
@@ -64,6 +67,7 @@ class Logger:
         self._ports = ports
         self._watcher = watcher
         self._once = once
+        self._keys = keys
         self._now_s = now_s
         self._stop = threading.Event()
         self._lock = threading.Lock()
@@ -95,7 +99,7 @@ class Logger:
             try:
                 self._store.derive()  # what an earlier log was killed over
                 with Port(port) as opened:
-                    client = Client(opened, now_s=self._now_s)
+                    client = Client(opened, now_s=self._now_s, keys=self._keys)
                     attached_once, pause_s, told = True, _FIRST_PAUSE_S, ""
                     self._log_attached(port, client)
                 return

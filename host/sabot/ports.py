@@ -2,6 +2,7 @@
 
 import errno
 import select
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from sabot.errors import NoShoe, PortBusy, PortNotFound, SabotError, SameUnit
 BAUD = 115_200
 _READ = 65_536
 _POLL_S = 0.05
+_ASK_S = 1.0
 _BUSY = (errno.EBUSY, errno.EAGAIN)
 _RASPBERRY_PI_USB = 0x2E8A
 SIMULATED = "simulated"
@@ -42,18 +44,35 @@ def attached() -> list[PortInfo]:
 
 
 def resolve(name: str) -> str:
-    """The port or URL that `name` stands for: a unit's id, else a path or pyserial URL.
+    """The port or URL that `name` stands for: a board's number or a unit's id, else a path or
+    pyserial URL. Who has a number is not asked; where nobody has it, all are asked for their id.
 
     Raises PortNotFound, or SameUnit where two boards say that they are it.
     """
     if "://" in name or "/" in name:
         return name
-    found = [info.port for info in attached() if info.serial == name]
+    there = attached()
+    found = [info.port for info in there if info.serial == name]
+    if there and not found:
+        with ThreadPoolExecutor(len(there)) as pool:
+            units = pool.map(lambda info: _unit_at(info.port), there)
+        found = [info.port for info, unit in zip(there, units, strict=True) if unit == name]
     if len(found) > 1:
         raise SameUnit(f"{name}: so are called {' and '.join(found)}; name the port, or detach one")
     if found:
         return found[0]
     raise PortNotFound(f"{name}: no such unit is attached; `sabot ports` lists those that are")
+
+
+def _unit_at(port: str) -> str:
+    """The id of the unit there; empty where nobody says one, or another program has the port."""
+    from sabot.client import Client  # it takes long to import, and is seldom wanted here
+
+    try:
+        with Port(port) as opened:
+            return Client(opened, _ASK_S).unit
+    except SabotError:
+        return ""
 
 
 class Port:

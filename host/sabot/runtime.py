@@ -1,4 +1,5 @@
-"""Where running simulated shoes are found: a file named after the unit, with its port in it.
+"""Where running simulated shoes are found: a file named after the unit, with its port in it; and,
+by port, the keys of their commands, which are no secret.
 
 Like /dev/serial/by-id for boards: a port's own name is nobody's identity. Whoever runs the
 shoe holds a lock on the file, so that what a killed one left behind is known as such.
@@ -50,9 +51,30 @@ def published() -> dict[str, str]:
     return ports
 
 
-def _folder() -> Path:
+def publish_key(port: str, command_key: bytes) -> None:
+    """Make the command key of the simulated shoe at `port` known, until `withdraw_key`."""
+    _key_file(port).write_text(command_key.hex())
+
+
+def withdraw_key(port: str) -> None:
+    """Take it back."""
+    _key_file(port).unlink(missing_ok=True)
+
+
+def published_key(name: str) -> bytes:
+    """The command key of the simulated shoe at a port, or of that unit; empty where there is
+    none."""
+    file = _key_file(published().get(name, name))
+    return bytes.fromhex(file.read_text()) if file.is_file() else b""
+
+
+def _key_file(port: str) -> Path:
+    return _folder("sabot-keys") / port.strip("/").replace("/", "-")
+
+
+def _folder(name: str = "sabot-shoes") -> Path:
     base = os.environ.get("XDG_RUNTIME_DIR")
     folder = Path(base) if base else Path(tempfile.gettempdir()) / f"sabot-{os.getuid()}"
-    folder = folder / "sabot-shoes"
+    folder = folder / name
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder

@@ -13,10 +13,10 @@ from protocol import VERSION, messages
 from protocol.events import MAC_SIZE
 from protocol.frame import FrameReader
 from protocol.schema import Shape
-from sabot import wire
+from sabot import commandkeys, wire
 from sabot.errors import WrongVersion
 
-_INTRODUCTION = (messages.WELCOME, messages.FIRMWARE, messages.GAME)
+_INTRODUCTION = (messages.WELCOME, messages.FIRMWARE, messages.GAME, messages.CHALLENGE)
 _ANSWERS = (
     messages.REPLY,
     messages.STATUS_REPORT,
@@ -70,6 +70,8 @@ class Session:
         self._skip_to = 1
         self._introduced: dict[str, Mapping[str, Any]] = {}
         self._asked_s = 0.0
+        self.challenge = b""
+        """What MACs are made over; empty for a unit that has no key yet."""
         self.missing = False
         """Whether `ask_for_missing` has something to ask for, once its pause is over."""
         self._seen_bad = 0
@@ -114,6 +116,12 @@ class Session:
     def command(self, shape: Shape, command_id: int, *values: object) -> None:
         """Send a command; its answer comes with the same `command_id`."""
         self._send(shape, command_id, *values)
+
+    def signed(self, key: bytes, shape: Shape, command_id: int, *values: object) -> None:
+        """Send a command with its MAC under the unit's command key."""
+        command = wire.payload_of(shape, command_id, *values)
+        mac = commandkeys.mac(key, self.challenge, command)
+        self._send(messages.SIGNED, command_id, command, mac)
 
     def feed(self, data: bytes, now_s: float) -> Received:
         """Take bytes that came from the shoe at `now_s`.
@@ -178,6 +186,7 @@ class Session:
                 for name, value in fields.items()
             }
             self._skip_to = received.welcome["first_held"]
+            self.challenge = received.welcome["challenge"]
 
     def _event(self, data: bytes, mac: bytes, received: Received) -> None:
         if self._expect is None:

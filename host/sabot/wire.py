@@ -57,19 +57,25 @@ _MESSAGES = {
     )
 }
 _EVENTS = {shape.number: shape for shape in events.KINDS}
-_HEADER = Shape(0, "header", events.HEADER)
+_HEADER = events.HEAD
 _HEADER_SIZE = len(events.HEADER) - 1  # behind the kind
 
 
 def frame_of(shape: Shape, *values: object) -> bytes:
     """The frame that carries a message. Raises SchemaError for values that do not fit."""
+    body = payload_of(shape, *values)
+    payload = bytearray(body) + bytes(frame.CRC_SIZE)
+    out = bytearray(frame.MAX_FRAME)
+    return bytes(out[: frame.write_frame(payload, len(body), out, 0)])
+
+
+def payload_of(shape: Shape, *values: object) -> bytes:
+    """The bytes of a message. Raises SchemaError for values that do not fit."""
     shape.check(list(values))
     body = cbor2.dumps([shape.number, *values], canonical=True)
     if len(body) > frame.MAX_PAYLOAD:
         raise SchemaError(f"{shape.name} of {len(body)} bytes is over {frame.MAX_PAYLOAD}")
-    payload = bytearray(body) + bytes(frame.CRC_SIZE)
-    out = bytearray(frame.MAX_FRAME)
-    return bytes(out[: frame.write_frame(payload, len(body), out, 0)])
+    return body
 
 
 def parse_message(payload: bytes) -> Message:

@@ -125,6 +125,7 @@ class NaiveShoe:
                 out.append(framed(messages.WELCOME, protocol=VERSION, **own, **numbers))
                 out.append(framed(messages.FIRMWARE, session=message["session"], version="9"))
                 out.append(framed(messages.GAME, session=message["session"], name="mini"))
+                out.append(framed(messages.CHALLENGE, session=message["session"]))
             elif message.shape is messages.ACK and self._attached:
                 again = message["number"] == self._acked
                 self._acked = max(message["number"], self._acked or 0)

@@ -10,9 +10,10 @@ import pytest
 from protocol import VERSION, events, games, messages
 from protocol.frame import FrameReader
 from sabot import client as client_module
-from sabot import wire
+from sabot import runtime, wire
 from sabot.client import Client
-from sabot.errors import CommandRefused, NoShoe, SabotError, WrongVersion
+from sabot.commandkeys import CommandKeys
+from sabot.errors import CommandRefused, KeysUnusable, NoShoe, SabotError, WrongVersion
 from sabot.ports import Port
 from sabot.session import Record
 from sabot.sim.process import SimulatedShoe
@@ -133,6 +134,37 @@ def test_events_come_once_and_a_second_host_goes_on_where_the_first_one_ended(
     numbers = [record.event.number for record in [*first, second]]
     assert numbers == list(range(1, 13))
     assert {record.event.kind for record in first[1:]} == {"key"}
+
+
+def test_a_host_without_the_units_key_learns_its_status_and_nothing_else(
+    shoe: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "published_key", lambda name: b"")
+    with Port(shoe.port) as port:
+        client = Client(port)
+        client.ask(messages.STATUS, messages.STATUS_REPORT)
+        client.ask(messages.HEALTH, messages.HEALTH_REPORT)
+        for ask in (
+            lambda: client.begin(1),
+            lambda: client.command(messages.IDENTIFY),
+            lambda: client.command(messages.NEXT_PASS, 0),
+            lambda: client.read_again(1),
+        ):
+            with pytest.raises(KeysUnusable, match=r"no command key for it.*--commands"):
+                ask()
+
+
+def test_a_wrong_key_is_told_and_the_shoe_records_it_and_goes_on(shoe: SimulatedShoe) -> None:
+    wrong = CommandKeys()
+    wrong.put(shoe.unit, bytes(32))
+    with Port(shoe.port) as port:
+        with pytest.raises(KeysUnusable, match=r"has another command key .* --commands"):
+            Client(port, keys=wrong).begin(1)
+        time.sleep(1.1)  # for so long the shoe looks at no MAC
+        client = Client(port)
+        client.begin(1)
+        (_, told) = received(client, 2)
+    assert (told.event.kind, dict(told.event.fields)) == ("wrong_macs", {"count": 1})
 
 
 def test_what_is_not_acknowledged_is_sent_to_the_next_host(shoe: SimulatedShoe) -> None:

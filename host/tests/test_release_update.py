@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import firmware
 from firmware import boot, commands, updater
+from firmware.guard import Guard
 from firmware.link import Link
 from firmware.running import Running
 from protocol import VERSION, frame, messages, words
@@ -50,7 +51,7 @@ class _Board:
 
     NAME = "pico"
     reset_cause = 0
-    unit = _UNIT
+    serial = _UNIT
 
     def __init__(self, folder: Path) -> None:
         self.storage = str(folder / "state")
@@ -92,7 +93,7 @@ class _Dealt:
         self.restart_due = False
         self.busy = busy
         self.journal, self.recorder, self.dealing = _Journal(), _Recorder(), _Dealing()
-        self.link = Link(updater.NoEvents(), self)
+        self.link = Link(updater.NoEvents(), self, Guard(None))
 
     def at_rest(self) -> bool:
         self.busy -= 1
@@ -157,7 +158,7 @@ class _Shoe:
 
         self.slot, state = boot.choose(before, good)
         boot.keep(root, state)
-        wanted = boot._update_wanted(root)
+        wanted = boot._asked_for(boot.WANTED, root)
         if self.slot and self.version() in self.broken:
             assert self.slot != state.current, "a broken release is the current one"
             self.power_on()

@@ -1,8 +1,10 @@
 """The session against a naive shoe at the other end of a line that loses, repeats and damages."""
 
+import hmac
 import random
 from collections.abc import Callable
 
+import cbor2
 import pytest
 
 from protocol import VERSION, messages
@@ -149,6 +151,7 @@ def attached(first_held: int = 1, last_held: int = 0) -> Session:
     session.feed(framed(messages.WELCOME, session=SESSION, unit="U1", **numbers), 0.0)
     session.feed(framed(messages.FIRMWARE, session=SESSION), 0.0)
     session.feed(framed(messages.GAME, session=SESSION), 0.0)
+    session.feed(framed(messages.CHALLENGE, session=SESSION), 0.0)
     assert session.attached
     return session
 
@@ -181,7 +184,8 @@ def test_the_welcome_is_told_once_and_whole() -> None:
     welcome = framed(messages.WELCOME, session=SESSION, unit="U1", boot=4, last_held=9)
     firmware = framed(messages.FIRMWARE, session=SESSION, version="1.2", board="pico")
     game = framed(messages.GAME, session=SESSION, name="mini", sha256=b"x")
-    assert session.feed(game + welcome + welcome, 0.0).welcome is None
+    challenge = framed(messages.CHALLENGE, session=SESSION, challenge=bytes(16))
+    assert session.feed(game + welcome + challenge + welcome, 0.0).welcome is None
     assert not session.attached
     told = session.feed(firmware, 0.0).welcome
     assert told is not None and session.attached
@@ -193,13 +197,27 @@ def test_the_welcome_is_told_once_and_whole() -> None:
 
 def test_an_answer_to_another_hosts_hello_is_no_answer() -> None:
     session = Session(SESSION)
-    for shape in (messages.WELCOME, messages.FIRMWARE, messages.GAME):
+    shapes = (messages.WELCOME, messages.FIRMWARE, messages.CHALLENGE, messages.GAME)
+    for shape in shapes:
         session.feed(framed(shape, session=SESSION + 1), 0.0)
     assert not session.attached
-    session.feed(framed(messages.WELCOME, session=SESSION), 0.0)
-    session.feed(framed(messages.FIRMWARE, session=SESSION), 0.0)
-    session.feed(framed(messages.GAME, session=SESSION + 1), 0.0)
+    for shape in shapes:
+        own = SESSION if shape is not messages.GAME else SESSION + 1
+        session.feed(framed(shape, session=own), 0.0)
     assert not session.attached
+
+
+def test_a_signed_command_carries_its_message_and_the_mac_of_the_definition() -> None:
+    session = Session(SESSION)
+    key, challenge = bytes(range(32)), bytes(range(160, 176))
+    for shape in (messages.WELCOME, messages.FIRMWARE, messages.GAME):
+        session.feed(framed(shape, session=SESSION), 0.0)
+    session.feed(framed(messages.CHALLENGE, session=SESSION, challenge=challenge), 0.0)
+    session.signed(key, messages.SET_CLOCK, 17, 1764000067000)
+    (payload,) = FrameReader().feed(bytes(session.out))
+    command = cbor2.dumps([messages.SET_CLOCK.number, 17, 1764000067000])
+    mac = hmac.digest(key, challenge + command, "sha256")[:16]
+    assert cbor2.loads(payload) == [messages.SIGNED.number, 17, command, mac]
 
 
 def test_nothing_is_taken_from_a_shoe_that_has_not_answered() -> None:
@@ -251,7 +269,7 @@ def test_what_came_too_early_is_handed_out_in_its_turn() -> None:
         framed(messages.EVENT, record=event_bytes("identified", 1), mac=bytes(17)),
         framed(messages.HEARTBEAT, first_held=1, last_held=4),  # more is held than came
         framed(messages.PROBLEM, count=1),  # the shoe lost something of ours
-        wire.frame_of(Shape(99, "unknown", ())),
+        wire.frame_of(Shape(99, "unknown", "")),
     ],
     ids=[
         "left out",

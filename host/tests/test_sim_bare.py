@@ -84,6 +84,7 @@ def test_what_mpremote_puts_on_it_runs_once_it_is_reset(
     modules = releases.compiled("sim")
     files = layout.contents(modules, signing.public_of(releases.HOUSE))
     files["state/settings.cbor"] = document({"set": 0})
+    files["state/unit.cbor"] = document("BARE-1")
     files["state/first_key.cbor"] = document(keys.new_key())
     repl.fs_mkdir("/state")
     for path, data in files.items():
@@ -95,7 +96,8 @@ def test_what_mpremote_puts_on_it_runs_once_it_is_reset(
     with closing(Port(board.port)) as port:
         client = Client(port)
         assert client.welcome["build"] == layout.build_of(modules)
-        client.command(messages.IDENTIFY)
+        assert client.unit == "BARE-1"
+        client.ask(messages.STATUS, messages.STATUS_REPORT)
 
 
 def test_files_that_its_flash_has_no_room_for_are_refused(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def firmware_takes(payload: bytes, shapes: dict[int, Shape], header: int = 0) ->
         if value[0] not in shapes:
             return False
         if header:
-            Shape(0, "header", events.HEADER).check(value[:header])
+            events.HEAD.check(value[:header])
             shapes[value[0]].check(value[header:])
         else:
             shapes[value[0]].check(value[1:])

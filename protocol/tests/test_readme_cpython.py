@@ -100,6 +100,16 @@ def test_the_example_of_the_audit_chain_is_right_and_of_the_event_above() -> Non
     assert event[2] == hmac.digest(key, given["T_14"] + event[1], "sha256")[: events.MAC_SIZE]
 
 
+def test_the_signed_command_is_that_of_the_definition() -> None:
+    (block,) = _blocks("signed")
+    given = {name: bytes.fromhex(octets) for name, octets in _hex_block(block).items()}
+    assert given["S_0"] == bytes.fromhex(vectors("chain")["first_key"])
+    assert given["K"] == hashlib.sha256(b"sabot command" + given["S_0"]).digest()
+    assert cbor2.loads(given["command"]) == [messages.SET_CLOCK.number, 17, 1764000067000]
+    made = hmac.digest(given["K"], given["challenge"] + given["command"], "sha256")
+    assert given["mac"] == made[: events.MAC_SIZE]
+
+
 def test_the_audit_chain_is_defined_with_its_figures() -> None:
     text = _section("Audit chain")
     labels = re.findall(r'SHA-256\("([a-z ]+)" \+ ', text)
@@ -121,7 +131,7 @@ def test_every_reason_of_a_gap_and_every_fault_of_the_journal_is_explained(
 
 def test_fields_that_are_macs_say_their_size() -> None:
     rows = [row for row in _rows(_README) if len(row) == 5 and row[2] in ("`mac`", "`chain`")]
-    assert len(rows) == 4
+    assert len(rows) == 5
     for row in rows:
         assert row[4].startswith(f"{events.MAC_SIZE}: "), row
 
@@ -169,7 +179,7 @@ def _expected(shapes: tuple[Shape, ...]) -> list[tuple[int, str, list[tuple[str,
         ("Bench", bench.FROM_BENCH + bench.TO_BENCH),
         (
             "Events",
-            (Shape(0, "header", events.HEADER), *events.KINDS),
+            (events.HEAD, *events.KINDS),
         ),
     ],
 )
@@ -187,7 +197,7 @@ def test_bench_messages_say_who_sends_them() -> None:
 
 def test_types_are_named() -> None:
     named = " ".join(row[0] for row in _rows(_section("Types")))
-    for shape in (*_MESSAGES, *events.KINDS, Shape(0, "header", events.HEADER)):
+    for shape in (*_MESSAGES, *events.KINDS, events.HEAD):
         for _, kind in shape.fields:
             name = kind.rstrip("?")
             assert name in words.ENUMERATIONS or re.search(rf"\b{name}\b", named), kind

@@ -118,7 +118,7 @@ class _Dealer(dealer.Dealer):
 
     def _pull(self, where: str) -> str:
         self._between_steps(where)
-        assert self._bench.outputs.lock_released, f"the lock holds a card that is due ({where})"
+        self._wait_for_lock(where)
         card = next(self._cards)
         chance, injected = self._soak.chance, self._soak.injected
         what = chance.random()

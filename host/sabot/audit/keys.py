@@ -9,6 +9,7 @@ import json
 import os
 import secrets
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -84,23 +85,36 @@ def add(path: Path, unit: str, first_key: bytes) -> None:
     KeysUnusable where it cannot be written, or is no key file.
     """
     entry = {"unit": unit, "chain": chain_id(first_key).hex(), "key": first_key.hex()}
+
+    def is_there() -> bool:
+        return Keys.load(path).first_key(unit, chain_id(first_key)) is not None
+
+    add_line(path, json.dumps(entry).encode(), is_there, "--keys")
+
+
+def add_line(path: Path, line: bytes, is_there: Callable[[], bool], option: str) -> None:
+    """Put a line into a file of keys, which is made where it is not there, for its owner alone.
+
+    `is_there` reads a file that is there, and tells whether it has this one. `option` is the
+    command's that names the file. As `add`.
+    """
     try:
         folder = os.open(path.parent, os.O_RDONLY)
     except OSError as error:
-        raise _unwritable(path, error) from None
+        raise _unwritable(path, error, option) from None
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)  # two at once must not lose one of the keys
         there = path.exists()
-        if there and Keys.load(path).first_key(unit, chain_id(first_key)) is not None:
+        if there and is_there():
             return
         lines = path.read_bytes() if there else b""
         if lines and not lines.endswith(b"\n"):
             lines += b"\n"
         mode = path.stat().st_mode & 0o777 if there else MODE
-        replace_whole(path, lines + json.dumps(entry).encode() + b"\n", mode)
+        replace_whole(path, lines + line + b"\n", mode)
         os.fsync(folder)
     except OSError as error:
-        raise _unwritable(path, error) from None
+        raise _unwritable(path, error, option) from None
     finally:
         os.close(folder)
 
@@ -121,9 +135,9 @@ def replace_whole(path: Path, data: bytes, mode: int) -> None:
         raise
 
 
-def _unwritable(path: Path, error: OSError) -> KeysUnusable:
+def _unwritable(path: Path, error: OSError, option: str) -> KeysUnusable:
     return KeysUnusable(
-        f"{path}: cannot be written ({error.strerror}); name another place with --keys"
+        f"{path}: cannot be written ({error.strerror}); name another place with {option}"
     )
 
 

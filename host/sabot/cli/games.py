@@ -8,6 +8,7 @@ from rich.table import Table
 
 from protocol.games import MINI_NAME, Game
 from sabot.cli import options
+from sabot.cli.keyfiles import load_command_keys
 from sabot.client import Client
 from sabot.games import catalogue
 from sabot.games import odds as all_odds
@@ -138,11 +139,16 @@ def odds(
     console.print(f"{counted.total:,} combinations of {counted.decks} decks")
 
 
-def load(port: options.Port, game: GameName = MINI_NAME, choose: options.Choose = None) -> None:
+def load(
+    port: options.Port,
+    game: GameName = MINI_NAME,
+    choose: options.Choose = None,
+    commands: options.CommandKeyFile = None,
+) -> None:
     """Have a shoe deal a game, as the house has chosen, from its next shoe of cards on."""
     loaded = game_of(game, choose)
     with Port(port) as opened:
-        client = Client(opened)
+        client = Client(opened, keys=load_command_keys(commands))
         client.load_game(loaded.document)
     console.print(
         plain(f"{client.unit} deals {loaded.name} now, SHA-256 {loaded.sha256.hex()}"),

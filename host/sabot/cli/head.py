@@ -11,6 +11,7 @@ from firmware.health import LEAST_PERMILLE, MOST_PERMILLE
 from protocol import messages, words
 from sabot import capture as captures
 from sabot.cli import options
+from sabot.cli.keyfiles import load_command_keys
 from sabot.client import Client
 from sabot.errors import CommandRefused
 from sabot.ports import Port
@@ -25,11 +26,12 @@ def capture(
     out: Annotated[Path, typer.Option("-o", "--out", help="The folder to write to.")] = (
         _DEFAULT_FOLDER
     ),
+    commands: options.CommandKeyFile = None,
     as_json: options.Json = False,
 ) -> None:
     """Fetch the passes of cards that a shoe keeps: recordings for `sabot read`, and pictures."""
     with Port(port) as opened:
-        client = Client(opened)
+        client = Client(opened, keys=load_command_keys(commands))
         captures.prepare(out)
         fetched = []
         with problems.status(plain(f"{client.unit}: fetching passes")) as status:

@@ -10,6 +10,7 @@ import typer
 
 from sabot import signing
 from sabot.audit.keys import Keys
+from sabot.commandkeys import CommandKeys
 from sabot.errors import KeysUnusable
 from sabot.view import plain, problems
 
@@ -35,6 +36,14 @@ def load_keys(path: Path | None) -> Keys | None:
     keys = Keys.load(path)
     if keys.exposed:
         problems.print(plain(f"{path}: others than its owner may read these keys; chmod 600 it"))
+    return keys
+
+
+def load_command_keys(path: Path | None) -> CommandKeys:
+    """The units' command keys; warns where others may read the file."""
+    keys = CommandKeys.load(path)
+    if keys.exposed:
+        problems.print(plain(f"{keys.source}: others than its owner may read it; chmod 600 it"))
     return keys
 
 

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from sabot.cli import options
+from sabot.cli.keyfiles import load_command_keys
 from sabot.client import Client
 from sabot.errors import INTERRUPTED, SabotError
 from sabot.logger import RETRIED, Logger, Watcher
@@ -46,11 +47,13 @@ def log(
     once: Annotated[
         bool, typer.Option("--once", help="End after one finished shoe of cards.")
     ] = False,
+    commands: options.CommandKeyFile = None,
 ) -> None:
     """Log one or many shoes: every event is stored, then acknowledged. Ctrl-C ends it."""
     watcher = Watcher(attached=_say_attached, lost=_say_lost, round_ended=_say_round)
+    keys = load_command_keys(commands)
     with Store(db, create=True) as store:
-        logger = Logger(store, list(dict.fromkeys(port)), watcher, once=once)
+        logger = Logger(store, list(dict.fromkeys(port)), watcher, once=once, keys=keys)
         interrupted = False
         with ctrl_c_and_term():
             try:

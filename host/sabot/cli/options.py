@@ -38,6 +38,18 @@ KeyFile = Annotated[
     Path | None,
     typer.Option("--keys", help="File with the units' keys; sabot.keys where there is one."),
 ]
+CommandKeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--commands",
+        help="File with the units' command keys; sabot.commands where there is one.",
+    ),
+]
+House = Annotated[
+    Path,
+    typer.Option("--house", metavar="NAME.pub.pem", help="Public key of who signs the releases."),
+]
+DEFAULT_HOUSE = Path("releases.pub.pem")
 Operator = Annotated[
     Path | None,
     typer.Option(metavar="NAME.pub.pem", help="Public key of the operator who must have signed."),

@@ -10,7 +10,9 @@ import typer
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from sabot.cli import options
+from sabot.cli.keyfiles import load_command_keys
 from sabot.client import Client
+from sabot.commandkeys import CommandKeys
 from sabot.errors import SabotError
 from sabot.ports import Port
 from sabot.release import build as releases
@@ -23,6 +25,7 @@ def update(
     release: Annotated[
         Path, typer.Option("--release", metavar="DIR", help="What `sabot build` has made.")
     ],
+    commands: options.CommandKeyFile = None,
 ) -> None:
     """Have shoes run a release: sent between rounds, tried, and confirmed.
 
@@ -30,6 +33,7 @@ def update(
     release does not start, or nobody confirms it within two minutes. All units at once.
     """
     built = releases.load(release)
+    keys = load_command_keys(commands)
     failed: list[SabotError] = []
     with (
         Progress(
@@ -51,7 +55,7 @@ def update(
                 progress.update(task, unit=plain(now.unit or unit), what=now.what)
 
             try:
-                return updates.update(lambda: _attached(unit), built, tell)
+                return updates.update(lambda: _attached(unit, keys), built, tell)
             except SabotError as error:
                 return error
 
@@ -67,6 +71,6 @@ def update(
 
 
 @contextmanager
-def _attached(unit: str) -> Iterator[Client]:
+def _attached(unit: str, keys: CommandKeys) -> Iterator[Client]:
     with Port(unit) as port:
-        yield Client(port)
+        yield Client(port, keys=keys)

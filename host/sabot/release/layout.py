@@ -18,6 +18,8 @@ import vfs
 from boot import start
 
 start("", vfs.mount, machine.reset, lambda: machine.WDT(timeout=8000).feed)
+
+micropython.kbd_intr(3)  # behind it is a prompt, in a debug session
 """
 """The file that MicroPython runs at its own start. 8 s is what the watchdog of an RP2040 can."""
 

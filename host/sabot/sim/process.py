@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TextIO
 
 import firmware
+from firmware.guard import command_key
+from firmware.provision import UNIT
 from protocol import words
 from sabot import documents, runtime
 from sabot.audit import keys as unit_keys
@@ -45,6 +47,7 @@ BOARD_FLASH = "board.nor"
 """The file in `state` with the flash of a board that runs from slots (simstart.py)."""
 
 _FIRST_KEY = "first_key"
+_COMMAND_KEY = "command_key"
 _SETTINGS = "settings"
 _GAME = "game"
 _RESET = 3  # the exit code in firmware/boards/sim.py
@@ -66,9 +69,9 @@ class SimulatedShoe:
 
     A new unit with `files`, as `sabot.release.layout.contents` gives them for the board "sim", has
     these on a flash of its own, with a file system that its MicroPython mounts, and runs from its
-    slots; then it takes releases. With no files in `files` it is a bare board: MicroPython's raw
-    REPL is at its port, for mpremote, until there is a `main.py` at a start. Otherwise it runs from
-    the sources here.
+    slots; then it takes releases. Not `provisioned`, it is no unit yet. With no files in `files` it
+    is a bare board: MicroPython's raw REPL is at its port, for mpremote, until there is a `main.py`
+    at a start. Otherwise it runs from the sources here.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class SimulatedShoe:
         flash_speed_permille: int = 1000,
         trace: Path | None = None,
         files: Mapping[str, bytes] | None = None,
+        provisioned: bool = True,
     ) -> None:
         self.unit = unit
         self._temporary = tempfile.TemporaryDirectory(prefix="sabot-") if state is None else None
@@ -93,6 +97,9 @@ class SimulatedShoe:
         self._board_flash = self.state / BOARD_FLASH
         if files == {} and not self._board_flash.exists():
             self._board_flash.touch()
+        elif files is not None and not provisioned:
+            if not self._board_flash.exists():
+                self._install(files, {})
         else:
             self._provision(files, card_set, settings, game)
         self._flash_speed_permille = flash_speed_permille
@@ -102,6 +109,7 @@ class SimulatedShoe:
         os.set_blocking(self._link, False)
         self.port = os.ttyname(self._port)
         self._name = runtime.publish(unit, self.port)
+        runtime.publish_key(self.port, self._command_key())
         self._process: subprocess.Popen[bytes] | None = None
         self._watched = threading.Lock()  # whoever starts or stops the process
         self._errors = (self.state / "stderr.log").open("ab")
@@ -199,7 +207,10 @@ class SimulatedShoe:
         game: bytes | None,
     ) -> None:
         """Have on the board what is kept there, and `files` on a new one."""
-        kept: dict[str, object] = {_SETTINGS: {"set": card_set, **(settings or {})}}
+        kept: dict[str, object] = {
+            _SETTINGS: {"set": card_set, **(settings or {})},
+            UNIT: self.unit,
+        }
         slots = self._board_flash.exists()
         if not slots and not (self.state / JOURNAL).exists():
             if not self._document(_FIRST_KEY).exists():
@@ -211,6 +222,17 @@ class SimulatedShoe:
         elif not slots:
             for name, content in kept.items():
                 self._document(name).write_bytes(documents.document(content))
+
+    def _command_key(self) -> bytes:
+        """The one that the unit has, or will have; empty where that is not known here."""
+        kept = self._document(_COMMAND_KEY)
+        if kept.exists():
+            known: bytes = documents.content(kept.read_bytes())
+            return known
+        keys = unit_keys.Keys.load(self.keys) if self.keys.exists() else unit_keys.Keys()
+        chains = keys.chains(self.unit)
+        first_key = keys.first_key(self.unit, chains[-1]) if chains else None
+        return command_key(first_key) if first_key else b""
 
     def _document(self, name: str) -> Path:
         return self.state / f"{name}.cbor"
@@ -271,6 +293,7 @@ class SimulatedShoe:
         if self._lock.closed:
             return  # it was closed before, and its descriptors may be another's by now
         runtime.withdraw(self._name)
+        runtime.withdraw_key(self.port)
         self._errors.close()
         os.close(self._link)
         os.close(self._port)

@@ -1,0 +1,179 @@
+"""A board becomes a unit, or a unit is told anew where it stands and what it deals."""
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+import cbor2
+
+from firmware.guard import command_key
+from protocol import messages, provisioning
+from protocol.games import Game
+from sabot import commandkeys
+from sabot.audit import keys as unit_keys
+from sabot.audit.chain import chain_id
+from sabot.client import Client
+from sabot.commandkeys import CommandKeys
+from sabot.errors import CommandRefused, NoShoe, PortNotFound, UnitTaken
+
+_PAUSE_S = 0.2
+_PATIENCE_S = 60.0
+"""How long a board may be away: its first start as a unit takes 11 s."""
+_NO_GAME = "none"  # what firmware/updater.py deals
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a unit is told. `unit` is its id, empty for the one that it has, else the number of its
+    board; `game` a game document; `release_key` the public key of who signs its releases."""
+
+    unit: str
+    table: str
+    card_set: int
+    when_full: str
+    game: bytes
+    release_key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFiles:
+    """Where a new unit's keys are kept: that of its audit chain, and that of its commands, which
+    is in `known` too."""
+
+    chains: Path
+    commands: Path
+    known: CommandKeys
+
+
+def document_of(told: Told, unit: str, first_key: bytes | None = None) -> bytes:
+    """What is sent. Raises ProvisioningError for what no unit would take."""
+    fields: dict[str, object] = {
+        "version": provisioning.VERSION,
+        "unit": unit,
+        "table": told.table,
+        "set": told.card_set,
+        "when_full": told.when_full,
+        "game": told.game,
+        "release_key": told.release_key,
+    }
+    if first_key is not None:
+        fields["first_key"] = first_key
+    document = cbor2.dumps(fields, canonical=True)
+    provisioning.Provisioning(document)
+    return document
+
+
+def provision(
+    attached: Callable[[], AbstractContextManager[Client]],
+    told: Told,
+    files: KeyFiles,
+    *,
+    replaces: bool = False,
+    tell: Callable[[str], None] = lambda what: None,
+    now_s: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+    unix_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+) -> str:
+    """Have what `attached` leads to be the unit that it is `told`; what was done, for people.
+
+    A board that is none yet gets keys of its own: they are in `files` before the board has them.
+    With `replaces` it may take an id that has keys there. Raises UnitTaken, CommandRefused with the
+    shoe's reason, KeysUnusable, ProvisioningError, NoShoe where the board stays away.
+    """
+    attempt = _Attempt(told, files, replaces, tell, unix_ms)
+    seen_s = now_s()
+    while True:
+        try:
+            with attached() as client:
+                seen_s = now_s()
+                done = attempt.advance(client)
+            if done:
+                return done
+        except (NoShoe, PortNotFound):
+            if now_s() - seen_s > _PATIENCE_S:
+                raise
+        pause(_PAUSE_S)  # it starts anew
+
+
+class _Attempt:
+    """One board on its way to be that unit."""
+
+    def __init__(
+        self,
+        told: Told,
+        files: KeyFiles,
+        replaces: bool,
+        tell: Callable[[str], None],
+        unix_ms: Callable[[], int],
+    ) -> None:
+        self._told = told
+        self._files = files
+        self._replaces = replaces
+        self._tell = tell
+        self._unix_ms = unix_ms
+        self._first_key: bytes | None = None
+        self._taken = False
+
+    def advance(self, client: Client) -> str:
+        """All that can be done in this session; empty where another one must follow."""
+        unit = self._told.unit or client.unit
+        in_service = client.welcome["game"] != _NO_GAME
+        if not client.welcome["challenge"]:
+            self._send(client, document_of(self._told, unit, self._new_key(unit)))
+            return ""
+        if client.unit != unit:
+            raise UnitTaken(
+                f"{client.unit}: this board is that unit already, and is to be {unit}; flash it "
+                "anew with --force for that"
+            )
+        if in_service and (self._taken or self._first_key is not None):
+            return self._checked(client)
+        self._send(client, document_of(self._told, unit))
+        return ""
+
+    def _new_key(self, unit: str) -> bytes:
+        """Kept in the house's files before any board has it. Once for all attempts: the answer to
+        the last part may have been lost."""
+        if self._first_key is None:
+            there = unit_keys.Keys.load(self._files.chains) if self._files.chains.exists() else None
+            if there is not None and there.chains(unit) and not self._replaces:
+                raise UnitTaken(
+                    f"{unit}: {self._files.chains} has keys of a unit with that id; give this "
+                    "board another one, or say --replaces where it takes the place of that one"
+                )
+            first_key = unit_keys.new_key()
+            unit_keys.add(self._files.chains, unit, first_key)
+            commandkeys.add(self._files.commands, unit, command_key(first_key))
+            self._files.known.put(unit, command_key(first_key))
+            self._first_key = first_key
+        return self._first_key
+
+    def _send(self, client: Client, document: bytes) -> None:
+        self._tell(f"{client.unit}: sending")
+        size = messages.MAX_PROVISION_PART
+        for offset in range(0, len(document), size):
+            part = document[offset : offset + size]
+            answer = client.command(messages.PROVISION, offset, len(document), part)
+            if answer.shape is messages.UPDATE_REPORT:
+                self._tell(f"{client.unit}: restarting to take it")
+                return
+        self._taken = True
+        self._tell(f"{client.unit}: restarting as a unit")
+
+    def _checked(self, client: Client) -> str:
+        game = Game(self._told.game)
+        if client.welcome["game_sha256"] != game.sha256:
+            raise CommandRefused(
+                f"{client.unit}: it deals another game than it was told; try again"
+            )
+        client.command(messages.SET_CLOCK, self._unix_ms())
+        about = f"table {self._told.table}, game {game.name}, card set {self._told.card_set}"
+        if self._first_key is None:
+            return f"{client.unit}: {about}"
+        chain = chain_id(self._first_key).hex()
+        return (
+            f"{client.unit}: {about}; a unit now, chain {chain}, its keys are in "
+            f"{self._files.chains} and {self._files.commands}"
+        )
