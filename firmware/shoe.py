@@ -32,6 +32,7 @@ BEHIND_EVENTS = 160
 """Events waiting with a host attached from which the display says so."""
 
 _SAMPLE_BYTES = 512
+_BEHIND_BYTES = 40  # 4 ms of samples, which take 2 to go through
 _COLLECT_MS = 1500  # or MicroPython does it where it must, in the middle of a pass
 _TICK_MS = 50
 _FULL_LINE_PAUSE_MS = 1
@@ -295,10 +296,12 @@ class Shoe:
         """Take what is there. Not until nothing is: on a Pico the next word would come meanwhile,
         and the one behind it, and it would never end."""
         reader, samples = self.reader, self._samples
-        size = len(samples)
+        size, self._turns.behind = len(samples), False
         while size == len(samples):
             size = self._next_samples()
             at = 0
+            if size > _BEHIND_BYTES:
+                self._turns.behind = True
             while at < size:
                 was_known = reader.known
                 at = reader.read(samples, at, size)

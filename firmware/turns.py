@@ -30,6 +30,8 @@ class Turns:
         for long: a card may be held there."""
         self.last_marks = False
         """Whether they do pass: then not even the journal has a turn."""
+        self.behind = False
+        """Whether so many samples had waited that more have come while they were gone through."""
         self._reader = reader
         self._journal = journal
         self._ticks_ms = ticks_ms
@@ -54,7 +56,7 @@ class Turns:
 
     def within_ms(self) -> int:
         """How soon samples must be looked at."""
-        if self.last_marks:
+        if self.last_marks or (self.behind and self._reader.scanner.in_pass):
             return _DECISION_MS
         if self._reader.scanner.in_pass:
             return _PASSING_MS

@@ -113,3 +113,16 @@ def test_what_was_waited_for_one_card_does_not_count_for_the_next() -> None:
         assert waited
         head.in_pass = False
         assert not near(turns)
+
+
+def test_samples_that_have_waited_are_caught_up_with_before_anything_else() -> None:
+    head = Head()
+    turns = turns_of(head)
+    turns.behind = True
+    assert turns.within_ms() == 8, "at rest there is no hurry"
+    for _ in head.passes(3000):
+        turns.look()
+        turns.behind = True
+        assert turns.within_ms() == 0
+        turns.behind = False
+        assert turns.within_ms() == (0 if turns.last_marks else 2)
