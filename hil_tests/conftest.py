@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hil_tests.emulation.uf2 import ENVIRONMENT, HOW_TO_GET_IT, Image, find_image, read_image
+from hil_tests.emulation.uf2 import ENVIRONMENT, HOW_TO_GET_IT, find_image, read_image
+from sabot.release.uf2 import Image
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,6 @@ import pytest
 from hil_tests.capabilities import attached
 from hil_tests.emulation import filesystem, package
 from hil_tests.emulation.pico import EmulatedPico, pins
-from hil_tests.emulation.uf2 import Image
 from hil_tests.targets.emulator import EmulatorTarget
 from hil_tests.witness import Witness
 from protocol import cards
@@ -18,6 +17,7 @@ from sabot import wire
 from sabot.client import Client
 from sabot.errors import NoShoe, SimulatorFailed
 from sabot.ports import Port
+from sabot.release.uf2 import Image
 from sabot.sim.waveform import pass_samples
 
 pytestmark = pytest.mark.skipif(

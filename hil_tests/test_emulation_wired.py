@@ -15,7 +15,6 @@ import pytest
 from hil_tests.capabilities import Unable, attached
 from hil_tests.emulation.bare import BarePico
 from hil_tests.emulation.pico import EmulatedPico
-from hil_tests.emulation.uf2 import Image
 from hil_tests.emulation.wired import QUANTUM_US, BenchPico, Pair
 from hil_tests.rigcheck import Step, a_pattern, check_bench, runs
 from hil_tests.targets.board import BenchBoard
@@ -23,6 +22,7 @@ from hil_tests.targets.wired import BENCH, EmulatedEdge, WiredTarget, plugged
 from hil_tests.witness import Witness
 from protocol import rig, words
 from sabot.errors import NoShoe
+from sabot.release.uf2 import Image
 
 pytestmark = pytest.mark.skipif(
     find_spec("rp2040py") is None, reason="the emulator is not installed: extra `emulator`"

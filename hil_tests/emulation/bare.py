@@ -9,7 +9,7 @@ from typing import Any
 
 from hil_tests.emulation import filesystem, mends, package
 from hil_tests.emulation.norchip import TYPICAL, Times
-from hil_tests.emulation.uf2 import FLASH_BYTES, Image
+from sabot.release.uf2 import FLASH_BYTES, Image
 
 _US = 1000  # in ns
 _LOOK_US = 1000  # how often a condition is looked at where nothing happens

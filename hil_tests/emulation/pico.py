@@ -11,7 +11,7 @@ from hil_tests.emulation import mends
 from hil_tests.emulation.bare import BarePico
 from hil_tests.emulation.norchip import TYPICAL, NorChip, Operation, Times
 from hil_tests.emulation.oled import Oled
-from hil_tests.emulation.uf2 import Image
+from sabot.release.uf2 import Image
 
 SAMPLE_NS = 50_000
 """Between two samples of the sensor head: 20 kHz."""

@@ -1,19 +1,14 @@
-"""MicroPython's image for the Raspberry Pi Pico, a UF2 file: read, and checked before it runs.
-
-UF2 (github.com/microsoft/uf2): blocks of 512 bytes, each with a head of eight words, up to 476
-bytes for one place of the flash, and a last word.
+"""MicroPython's image for the emulated Pico: where it comes from, and whether it is the version
+that was tested.
 """
 
-import hashlib
 import os
-import re
-import struct
-import zlib
-from dataclasses import dataclass
 from pathlib import Path
 
 from hil_tests.emulation import package
 from sabot.errors import ImageUnusable
+from sabot.release import uf2
+from sabot.release.uf2 import Image
 
 TESTED = "1.28"
 """The version of MicroPython that board and emulation were tested with, without its last part."""
@@ -24,39 +19,10 @@ ENVIRONMENT = "SABOT_UF2"
 RELEASE = "1.28.0"
 """What to get where there is none."""
 
-FLASH_BYTES = 2 << 20
-"""The flash of a Pico."""
-
-_FLASH_BEGINS = 0x10000000
-_BLOCK = 512
-_HEAD = struct.Struct("<8I")
-_LAST = struct.Struct("<I")
-_FIRST_WORD, _SECOND_WORD, _LAST_WORD = 0x0A324655, 0x9E5D5157, 0x0AB16F30
-_NOT_FOR_FLASH = 0x00000001
-_FAMILY_GIVEN = 0x00002000
-_RP2040 = 0xE48BFF56
-_MOST_BYTES = 476
-_BOOT_BYTES = 252
-"""What the chip loads first; behind it is its CRC-32."""
-
-_VERSION = re.compile(rb"MicroPython v([0-9][0-9A-Za-z.+-]*) on ")
-_BOARD = re.compile(rb"; ([ -~]{1,60}?) with (RP[0-9A-Z]+)")
-_PICO = "Raspberry Pi Pico"
-
 HOW_TO_GET_IT = (
     f"get RPI_PICO v{RELEASE} (.uf2) from the MicroPython project and name it with --uf2 or "
     f"in {ENVIRONMENT}"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """`content` is the flash from its begin on, as far as the image goes; where the image has
-    nothing it is 0xFF. `version` is MicroPython's, `sha256_hex` that of the UF2 file."""
-
-    content: bytes
-    version: str
-    sha256_hex: str
 
 
 def named(image: Image) -> str:
@@ -66,33 +32,12 @@ def named(image: Image) -> str:
 
 def read_image(path: Path) -> Image:
     """The image in the file. Raises ImageUnusable."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ImageUnusable(f"{path}: cannot be read ({error.strerror}); {HOW_TO_GET_IT}") from None
-    try:
-        return parse(data)
-    except ImageUnusable as error:
-        raise ImageUnusable(f"{path}: {error}; {HOW_TO_GET_IT}") from None
-
-
-def parse(data: bytes) -> Image:
-    """The image that the bytes of a UF2 file hold. Raises ImageUnusable."""
-    content = _flash_of(data)
-    (crc,) = _LAST.unpack_from(content.ljust(_BOOT_BYTES + _LAST.size), _BOOT_BYTES)
-    if crc != _chips_crc(content[:_BOOT_BYTES]):
-        raise ImageUnusable("the chip would not start it: its first 252 bytes have another CRC")
-    version = _VERSION.search(content)
-    if version is None:
-        raise ImageUnusable("no MicroPython in it")
-    board = _BOARD.search(content)
-    name = board[1].decode() if board else "a board without a name"
-    if name != _PICO:
-        raise ImageUnusable(f"MicroPython for {name}, not for {_PICO}")
-    said = version[1].decode()
-    if said.split(".")[:2] != TESTED.split("."):
-        raise ImageUnusable(f"MicroPython {said}, tested is {TESTED}")
-    return Image(content, said, hashlib.sha256(data).hexdigest())
+    image = uf2.read(path, HOW_TO_GET_IT)
+    if image.version.split(".")[:2] != TESTED.split("."):
+        raise ImageUnusable(
+            f"{path}: MicroPython {image.version}, tested is {TESTED}; {HOW_TO_GET_IT}"
+        )
+    return image
 
 
 def find_image(given: Path | None = None) -> Path:
@@ -123,43 +68,3 @@ def _fetched() -> Path | None:
     except (OSError, ValueError):  # no network, or a list of releases without this one
         return None
     return Path(found) if found else None
-
-
-def _flash_of(data: bytes) -> bytes:
-    if len(data) < _BLOCK or _HEAD.unpack_from(data)[:2] != (_FIRST_WORD, _SECOND_WORD):
-        raise ImageUnusable("not a UF2 image")
-    if len(data) % _BLOCK:
-        raise ImageUnusable("truncated: the last block is not whole")
-    flash = bytearray(b"\xff" * FLASH_BYTES)
-    end = 0
-    for place in range(0, len(data), _BLOCK):
-        first, second, flags, address, size, number, count, family = _HEAD.unpack_from(data, place)
-        (last,) = _LAST.unpack_from(data, place + _BLOCK - _LAST.size)
-        if (first, second, last) != (_FIRST_WORD, _SECOND_WORD, _LAST_WORD) or size > _MOST_BYTES:
-            raise ImageUnusable(f"damaged at block {place // _BLOCK}")
-        if not flags & _FAMILY_GIVEN or family != _RP2040:
-            raise ImageUnusable(f"for chip family {family:08x}, not for an RP2040")
-        if flags & _NOT_FOR_FLASH:
-            continue
-        if number != place // _BLOCK:
-            raise ImageUnusable(f"damaged: block {number} stands at {place // _BLOCK}")
-        if count != len(data) // _BLOCK:
-            raise ImageUnusable(f"truncated: {len(data) // _BLOCK} blocks of {count}")
-        begin = address - _FLASH_BEGINS
-        if begin < 0 or begin + size > FLASH_BYTES:
-            raise ImageUnusable(f"block {number} is not for the flash of a Pico")
-        flash[begin : begin + size] = data[place + _HEAD.size : place + _HEAD.size + size]
-        end = max(end, begin + size)
-    return bytes(flash[:end])
-
-
-def _chips_crc(data: bytes) -> int:
-    """CRC-32 as the RP2040's boot ROM takes it: the highest bit first, and not inverted at the end
-    (data sheet, 2.8.1.3.1, "Checksum"). That is zlib's with all bits in the other order.
-    """
-    reversed_crc = zlib.crc32(bytes(_reversed(byte, 8) for byte in data)) ^ 0xFFFFFFFF
-    return _reversed(reversed_crc, 32)
-
-
-def _reversed(value: int, bits: int) -> int:
-    return int(f"{value:0{bits}b}"[::-1], 2)

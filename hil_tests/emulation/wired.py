@@ -14,8 +14,8 @@ from hil_tests.emulation import filesystem, mends
 from hil_tests.emulation.bare import BarePico
 from hil_tests.emulation.oled import ADDRESS
 from hil_tests.emulation.pico import EmulatedPico, pins_of
-from hil_tests.emulation.uf2 import Image
 from hil_tests.wiring.draw import BENCH_TABLE, SHOE_TABLE, pin_table, wires
+from sabot.release.uf2 import Image
 
 QUANTUM_US = 100
 """How late what the shoe does is seen."""

@@ -21,7 +21,7 @@ from hil_tests.capabilities import Seen, Unable
 from hil_tests.emulation import filesystem, package
 from hil_tests.emulation.norchip import TYPICAL, Times
 from hil_tests.emulation.pico import EmulatedPico
-from hil_tests.emulation.uf2 import FLASH_BYTES, Image, find_image, named, read_image
+from hil_tests.emulation.uf2 import find_image, named, read_image
 from hil_tests.targets.hands import Hands
 from hil_tests.witness import Witness, Witnessed
 from protocol import words
@@ -30,6 +30,7 @@ from sabot.audit import keys as unit_keys
 from sabot.client import Client, Line
 from sabot.commandkeys import CommandKeys
 from sabot.errors import NoShoe, SimulatorFailed
+from sabot.release.uf2 import FLASH_BYTES, Image
 from sabot.signing import PrivateKey
 from sabot.sim.bench import Outputs
 

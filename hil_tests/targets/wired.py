@@ -12,13 +12,14 @@ from typing import Any, Protocol
 from hil_tests import releases
 from hil_tests.capabilities import Unable
 from hil_tests.emulation.pico import EmulatedPico
-from hil_tests.emulation.uf2 import Image, find_image, named, read_image
+from hil_tests.emulation.uf2 import find_image, named, read_image
 from hil_tests.emulation.wired import QUANTUM_US, BenchPico, Pair, Plugged
 from hil_tests.rigcheck import PLUG
 from hil_tests.targets.board import BoardTarget, Condition, OpenLine
 from hil_tests.targets.emulator import EmulatorTarget
 from hil_tests.witness import Witness
 from sabot.errors import NoShoe
+from sabot.release.uf2 import Image
 from sabot.signing import PrivateKey
 
 BENCH = "emulator"

@@ -161,7 +161,7 @@ class NothingTested(SabotError):
 
 
 class ImageUnusable(SabotError):
-    """There is no MicroPython image for the emulator, or one that is damaged or of another board or
+    """There is no MicroPython image for a Pico, or one that is damaged or of another board or
     version."""
 
     exit_code = 27
@@ -184,6 +184,18 @@ class UpdateFailed(SabotError):
     """A shoe did not take a release, or went back to what it ran."""
 
     exit_code = 30
+
+
+class BoardUnfit(SabotError):
+    """A release cannot be put on this board as it is. Nothing was written on it."""
+
+    exit_code = 31
+
+
+class FlashBroken(SabotError):
+    """Flashing ended before the shoe had come up. It goes on where it is begun again."""
+
+    exit_code = 32
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:

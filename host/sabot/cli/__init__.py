@@ -39,6 +39,7 @@ _MODULES = {
     "odds": "games",
     "settle": "settle",
     "build": "build",
+    "flash": "flash",
     "provision": "provision",
     "update": "update",
     "debug": "debug",

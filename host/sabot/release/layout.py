@@ -38,9 +38,9 @@ def slot_files(name: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
     return {name + boot.CODE: code, name + boot.LIST: _list(files)}
 
 
-def contents(files: Mapping[str, bytes], public: bytes) -> dict[str, bytes]:
-    """All files of a board that is to run these modules, and to take releases that are signed by
-    the owner of `public`."""
+def flashed(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """What flashing puts on a board that is to run these modules. Raises KeyError where these have
+    no boot loader."""
     lists = dict.fromkeys(boot.SLOTS, boot.EMPTY) | {_FIRST: build_of(files).hex()}
     return {
         "main.py": STARTER,
@@ -48,8 +48,13 @@ def contents(files: Mapping[str, bytes], public: bytes) -> dict[str, bytes]:
         **slot_files(_FIRST, files),
         **slot_files(boot.RESCUE, files),
         boot.STATE[1:]: boot.State(_FIRST, boot.NOTHING, lists).line().encode(),
-        "state/release_key.cbor": document(public),
     }
+
+
+def contents(files: Mapping[str, bytes], public: bytes) -> dict[str, bytes]:
+    """The same, and whose releases the board takes: those that the owner of `public` has signed.
+    That is put there when a unit is provisioned."""
+    return flashed(files) | {"state/release_key.cbor": document(public)}
 
 
 def _list(files: Mapping[str, bytes]) -> bytes:

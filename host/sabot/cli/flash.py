@@ -1,0 +1,83 @@
+"""`sabot flash`: a release onto boards that have no Sabot yet, and MicroPython before that."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import firmware
+from protocol.release import Manifest
+from sabot import ports
+from sabot.cli import options
+from sabot.cli.sidebyside import side_by_side
+from sabot.errors import KeysUnusable, PortNotFound
+from sabot.release import drive
+from sabot.release import flash as flashing
+from sabot.release.update import Progress
+from sabot.view import plain, problems
+
+
+def flash(
+    boards: Annotated[
+        list[str] | None, typer.Argument(metavar="[UNIT|PORT...]", help=options.PORT_HELP)
+    ] = None,
+    release: Annotated[
+        Path, typer.Option("--release", metavar="DIR", help="What `sabot build` has made.")
+    ] = Path(f"sabot-{firmware.VERSION}"),
+    house: Annotated[
+        Path,
+        typer.Option(metavar="NAME.pub.pem", help="Public key of who must have signed it."),
+    ] = Path("releases.pub.pem"),
+    every: Annotated[
+        bool, typer.Option("--all", help="Every attached board but those that run as a shoe.")
+    ] = False,
+    image: Annotated[
+        Path | None,
+        typer.Option(
+            "--micropython", metavar="IMAGE.uf2", help="First put this on a board in BOOTSEL mode."
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Boards that have Sabot too; keys and settings stay.")
+    ] = False,
+) -> None:
+    """Put a release on boards that have MicroPython, and see them come up.
+
+    The signature is checked first. A board that loses power or is unplugged meanwhile is flashed
+    again: that goes on where it was. All boards at once.
+    """
+    names = boards or []
+    _check_usage(names, every=every, image=image)
+    if not house.exists():
+        raise KeysUnusable(
+            f"{house}: no such file; name the house's public key with --house, "
+            "`sabot keys make -o releases` makes one"
+        )
+    built = flashing.signed_release(release, house)
+    if image is not None:
+        content = drive.image_bytes(image, Manifest(built.manifest).micropython)
+        with problems.status(plain(f"{image}: onto the board")):
+            names = [drive.flash(content, names[0] if names else None)]
+    elif every:
+        names = [info.serial for info in ports.attached()]
+        if not names:
+            raise PortNotFound("no board is attached; plug one in, or name its port")
+    # By port: a board that was named twice is flashed once.
+    names = list({ports.resolve(name): name for name in names}.values())
+
+    def one(name: str, tell: Callable[[Progress], None]) -> str:
+        if every and not force and flashing.runs_shoe(name):
+            return f"{name}: left alone, a shoe runs there"
+        return flashing.flash(name, built, tell, force=force)
+
+    side_by_side(names, one)
+
+
+def _check_usage(names: list[str], *, every: bool, image: Path | None) -> None:
+    if every and (names or image):
+        raise typer.BadParameter("--all is of every board: name none, and no --micropython")
+    if len(names) > 1 and image:
+        raise typer.BadParameter("--micropython is for one board at a time")
+    if not (names or every or image):
+        raise typer.BadParameter("name a port, or --all for every board that is attached")
