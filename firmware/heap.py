@@ -14,15 +14,15 @@ class Heap:
         self.free = 0
         self.due = True
         """Whether to collect when there is time."""
-        self._to_look = False
+        self._to_fill = self._to_look = False
         self._size = 0
 
     def tend(self) -> None:
-        """Collect if it is due, which takes 24 ms on a Pico; or else look what the last time left,
-        which takes 10: a card may come between them."""
+        """Collect if it is due, which takes 24 ms on a Pico; or else look what that has left, which
+        takes 10, or fill its gaps: a card may come between them."""
         if self.due:
             self.due = False
-            self._to_look = True
+            self._to_fill = self._to_look = True
             gc.collect()
         elif self._to_look:
             self._to_look = False
@@ -30,6 +30,9 @@ class Heap:
             if not self._size:
                 self._size = self.free + gc.mem_alloc()  # type: ignore[attr-defined]
             self.used = self._size - self.free
+        elif self._to_fill:
+            self._to_fill = False
+            self.fill_gaps()
 
     def fill_gaps(self) -> None:
         """Make small objects, and forget them, until none is left of the gaps that the last

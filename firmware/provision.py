@@ -51,7 +51,7 @@ class Provision:
         if unit is not None and told.first_key is not None:
             return False, "this is %s, with keys of its own: they stay" % unit
         if unit is not None and told.unit != unit:
-            return False, "this is %s: another id wants it flashed anew" % unit
+            return False, "this is %s, and stays it: its records are that unit's" % unit
         what = [told.table, told.card_set, told.when_full, told.release_key, told.game]
         if unit is None:
             _write(store, what)

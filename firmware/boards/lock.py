@@ -13,7 +13,9 @@ UNSEEN_MS = 16
 """A card at 3 m/s shows its last mark 20 ms after its edge, and the lock has 5 ms from then on; to
 go through what has waited meanwhile takes up to 8."""
 
-_JUST_NOW_MS = 4  # a card's last mark is through 9 ms and more before it has left the head
+_CLEAR_MS = (
+    3  # a card's last mark is through 0.8 ms and more before its end is past the first sensor
+)
 
 
 class Lock:
@@ -26,6 +28,8 @@ class Lock:
         self._released = False
         self._looking_ms = 0
         self._seen_ms = 0
+        self._clear = False  # the first sensor, when the samples were looked at
+        self._clear_ms = 0  # since when
 
     def set(self, released: bool) -> None:
         """Have it so, as soon as somebody looks."""
@@ -46,12 +50,16 @@ class Lock:
     def looking(self) -> None:
         """The samples up to now are being looked at: to go through many takes time too."""
         self._looking_ms = time.ticks_ms()
+        was_clear, self._clear = self._clear, not self._edge.value()
+        if not was_clear:
+            self._clear_ms = self._looking_ms
 
     def done(self) -> None:
-        """They were, and what they ask for is done. What was held is as it should be again once
-        that card has left the head and somebody has seen all of it."""
+        """They were, and what they ask for is done. What was held is as it should be again once all
+        marks of that card were among them."""
         self._seen_ms = self._looking_ms
-        if self.held and self._unseen_ms() < _JUST_NOW_MS and not self._edge.value():
+        clear_ms = time.ticks_diff(self._looking_ms, self._clear_ms)
+        if self.held and self._clear and clear_ms >= _CLEAR_MS and not self._edge.value():
             self.held = False
             self._pin.value(1 if self._released else 0)
 

@@ -115,6 +115,14 @@ class Client:
         self._proven = self._proven or bool(key)
         return answer
 
+    def begin_command(self, shape: Shape, *values: object) -> None:
+        """Send a command that is signed, once, and wait for no answer. Raises KeysUnusable."""
+        self._session.signed(
+            self._keys.of(self.unit, self.port.name), shape, self._next_id, *values
+        )
+        self._next_id += 1
+        self._flush()
+
     def _prove(self) -> None:
         """Have the shoe know that this is no stranger."""
         if self._session.challenge and not self._proven:

@@ -58,10 +58,10 @@ def test_every_bare_board_is_flashed_and_a_shoe_is_left_alone(folder: Path) -> N
         assert done.stderr.startswith("sabot: NONE-1: no such unit is attached")
         done = run(folder, "flash", "BARE-1", "BARE-2", boards[0].port, code=31)
         assert len(done.stderr.splitlines()) == 2 and done.stdout == ""
-        done = run(folder, "flash", "BARE-1", "/dev/ttyNONE", "--force", code=31)
+        done = run(folder, "flash", "BARE-1", "/dev/ttyNONE", "--force", code=21)
         missing, served = done.stderr.splitlines()
         assert missing.startswith("sabot: /dev/ttyNONE: no such port")
-        assert served.startswith("sabot: BARE-1: a shoe in service has no prompt")
+        assert served.startswith("sabot: SHOE-9: there is no command key for it")
 
 
 def test_ctrl_c_ends_it_and_the_board_has_its_prompt(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """A release onto bare boards: simulated ones, which mpremote's own transport talks to."""
 
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -12,13 +13,17 @@ from mpremote.transport import TransportError
 from mpremote.transport_serial import SerialTransport
 
 import firmware
+from firmware.guard import command_key
 from hil_tests import releases as made
 from sabot import ports, signing
 from sabot.audit import keys
 from sabot.client import Client
+from sabot.commandkeys import CommandKeys
+from sabot.debug import open_prompt
 from sabot.documents import document
 from sabot.errors import (
     BoardUnfit,
+    CommandRefused,
     FlashBroken,
     KeysUnusable,
     NoShoe,
@@ -37,12 +42,30 @@ from tests.naive_shoe import Answering
 
 _STRANGER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 _CHUNK = 4096
+_FIRST_KEY = keys.new_key()
 UNIT = {
     "/state/settings.cbor": document({"set": 0}),
-    "/state/first_key.cbor": document(keys.new_key()),
+    "/state/first_key.cbor": document(_FIRST_KEY),
     "/state/release_key.cbor": document(signing.public_of(made.HOUSE)),
+    "/state/unit.cbor": document("SHOE-9"),
 }
-"""What makes a unit of a flashed board: without it no shoe comes up."""
+"""What makes a unit of a flashed board."""
+
+
+def _no_prompt() -> None:
+    raise AssertionError("no shoe runs here")
+
+
+def _flash(
+    port: str,
+    built: releases.Release,
+    tell: Callable[[Progress], None] = lambda progress: None,
+    *,
+    force: bool = False,
+    now_s: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+) -> str:
+    return flash(port, built, tell, force=force, open_repl=_no_prompt, now_s=now_s, pause=pause)
 
 
 def _release(
@@ -114,7 +137,7 @@ def _refused(
     """Why the board is not flashed, in one line; it is as it was."""
     before = _files(board)
     with pytest.raises(kind) as refused:
-        flash(board.unit, built, force=force)
+        _flash(board.unit, built, force=force)
     assert _files(board) == before
     said = str(refused.value)
     assert said.startswith(f"{board.unit}: ") and "\n" not in said and ";" in said
@@ -149,19 +172,19 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return paths
 
 
-def test_a_bare_board_becomes_a_shoe_that_runs_the_release_and_is_no_second_time_flashed(
+def test_a_bare_board_runs_the_release_waits_to_be_provisioned_and_is_not_flashed_again(
     board: SimulatedShoe,
 ) -> None:
     built = _release()
-    put(board, UNIT)
     told: list[Progress] = []
     assert (
-        flash(board.port, built, told.append) == f"{board.port}: Sabot {firmware.VERSION}, flashed"
+        _flash(board.port, built, told.append) == f"{board.port}: Sabot {firmware.VERSION}, flashed"
     )
     with Port(board.port) as port:
         client = Client(port)
         assert client.welcome["build"] == _build_told(built)
         assert (client.unit, client.welcome["board"]) == ("BARE-1", "sim")
+        assert client.welcome["challenge"] == b"" and client.welcome["game"] == "none"
     said = [progress.what for progress in told]
     order = ["looking what it is", "copying", "checking what was copied", "starting it"]
     assert [what for n, what in enumerate(said) if n == 0 or said[n - 1] != what] == order
@@ -169,9 +192,44 @@ def test_a_bare_board_becomes_a_shoe_that_runs_the_release_and_is_no_second_time
     size = sum(map(len, built.files.values()))
     assert 2 * size < copied[-1].done == copied[-1].whole < 2 * size + 20_000
     with pytest.raises(BoardUnfit, match="a shoe runs there; `sabot update`"):
-        flash("BARE-1", built)
-    with pytest.raises(BoardUnfit, match="BARE-1: a shoe in service has no prompt; `sabot update`"):
-        flash("BARE-1", built, force=True)
+        _flash("BARE-1", built)
+
+
+def test_a_shoe_in_service_is_flashed_by_force_with_its_key_and_service_switch_only(
+    board: SimulatedShoe, sent: list[str]
+) -> None:
+    built = _release()
+    put(board, UNIT)
+    _flash("BARE-1", built)
+    known = CommandKeys()
+
+    def force() -> str:
+        return flash(
+            "BARE-1",
+            built,
+            force=True,
+            open_repl=lambda: open_prompt("BARE-1", board.port, known) and None,
+        )
+
+    sent.clear()
+    with pytest.raises(KeysUnusable, match="no command key"):
+        force()
+    known.put("SHOE-9", command_key(_FIRST_KEY))
+    with pytest.raises(CommandRefused, match="service switch is off"):
+        force()
+    assert sent == []
+    board.bench.switch("service_on", True)
+    board.bench.settle()
+    assert force().endswith("flashed")
+    assert sent == ["/main.py.new"] or set(sent) <= {"/main.py.new", "/state/boot"}
+    with Port(board.port) as port:
+        client = Client(port, keys=known)
+        assert client.unit == "SHOE-9" and client.welcome["build"] == _build_told(built)
+        client.begin(1)
+        kinds = []
+        while len(kinds) < client.welcome["last_held"]:
+            kinds += [record.event.kind for record in client.receive(1.0).records]
+    assert kinds.count("debug_opened") == 1 and kinds.count("boot") == 2
 
 
 def test_whose_releases_it_takes_is_not_for_flashing_to_say(
@@ -180,7 +238,7 @@ def test_whose_releases_it_takes_is_not_for_flashing_to_say(
     """Nor is what it does without keys."""
     monkeypatch.setattr(flashing, "_see_come_up", lambda *_: None)
     monkeypatch.setattr(SerialTransport, "exec_raw_no_follow", _no_reset())
-    flash("BARE-1", _small())
+    _flash("BARE-1", _small())
     monkeypatch.undo()
     assert set(_files(board)) == {
         "/main.py",
@@ -220,7 +278,7 @@ def test_a_board_at_its_prompt_with_sabot_on_it_is_flashed_anew_by_force(
     said = _refused(board, built, BoardUnfit)
     assert "Sabot is on it already; --force flashes it anew" in said
     assert sent == []
-    flash("BARE-1", built, force=True)
+    _flash("BARE-1", built, force=True)
     with Port(board.port) as port:
         assert Client(port).welcome["build"] == _build_told(built)
     assert not any(path in UNIT for path in sent)
@@ -240,7 +298,7 @@ def test_a_main_py_of_somebody_else_goes_first_and_one_of_ours_is_kept_without_f
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        flash("BARE-1", _small(), look)
+        _flash("BARE-1", _small(), look)
     found = _files(board)
     assert "/main.py" not in found and "/main.py.new" in found
     assert found["/notes"] == sha256(b"keep me").digest()
@@ -255,7 +313,7 @@ def test_a_release_of_another_board_and_a_micropython_that_is_too_old(board: Sim
 
 def test_a_release_without_a_boot_loader(board: SimulatedShoe) -> None:
     with pytest.raises(ReleaseUnusable, match="no boot loader"):
-        flash("BARE-1", _release({"firmware/main.mpy": b"main"}))
+        _flash("BARE-1", _release({"firmware/main.mpy": b"main"}))
 
 
 def test_a_full_flash_is_told_before_anything_is_written(board: SimulatedShoe) -> None:
@@ -280,7 +338,7 @@ def test_a_flash_that_becomes_full_while_it_is_written(
 
     monkeypatch.setattr(SerialTransport, "fs_writefile", filled)
     with pytest.raises(FlashBroken, match=r"BARE-1: .*; its flash is full: remove files") as full:
-        flash("BARE-1", _release())
+        _flash("BARE-1", _release())
     assert "\n" not in str(full.value)
     assert "/main.py" not in _files(board)
 
@@ -299,13 +357,13 @@ def test_a_board_that_vanishes_goes_on_with_what_is_missing(
             board.power_off()
 
     with pytest.raises(FlashBroken, match=r"BARE-1: flashing broke off .*; .* flash it again"):
-        flash("BARE-1", built, pull)
+        _flash("BARE-1", built, pull)
     before = list(sent)
     assert before[0] == "/main.py.new" and "/a.code" in before and before[-1] == "/rescue.code"
     board.power_on()
     assert "/main.py" not in _files(board)
     sent.clear()
-    flash("BARE-1", built)
+    _flash("BARE-1", built)
     assert not {*sent} & {*before[:-1]} and "/rescue.code" in sent
     with Port(board.port) as port:
         assert Client(port).welcome["build"] == _build_told(built)
@@ -336,7 +394,7 @@ def test_the_power_cut_at_any_step_leaves_a_prompt_and_the_next_try_goes_on(
     while True:
         tried.clear()
         try:
-            flash("BARE-1", built)
+            _flash("BARE-1", built)
             break
         except FlashBroken:
             behind_it += tried[-1:]
@@ -354,12 +412,12 @@ def test_nothing_answers_at_the_port() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(flashing, "_ANSWER_S", 0.3)
             with pytest.raises(NoShoe, match="neither a shoe nor MicroPython's prompt") as refused:
-                flash(silent.path, _small())
+                _flash(silent.path, _small())
     assert str(refused.value).startswith(silent.path)
     with pytest.raises(PortNotFound):
-        flash("/dev/ttyNONE9", _small())
+        _flash("/dev/ttyNONE9", _small())
     with pytest.raises(NoShoe, match="not a serial port"):
-        flash("/dev/null", _small())
+        _flash("/dev/null", _small())
 
 
 def test_what_a_board_says_of_itself_steers_no_terminal(
@@ -370,11 +428,11 @@ def test_what_a_board_says_of_itself_steers_no_terminal(
         SerialTransport, "exec", lambda *_, **__: said.replace(b"[4096] * 10", b"()")
     )
     with pytest.raises(NoShoe, match="BARE-1: lost while it was looked at"):
-        flash("BARE-1", _small())
+        _flash("BARE-1", _small())
     said = said.replace(b"[4096] * 10", b"(4096, 4096, 9, 9)")
     monkeypatch.setattr(SerialTransport, "exec", lambda *_, **__: said)
     with pytest.raises(BoardUnfit) as refused:
-        flash("BARE-1", _small())
+        _flash("BARE-1", _small())
     assert "its MicroPython says Evil ?[2J?board, the release" in str(refused.value)
 
 
@@ -383,7 +441,7 @@ def test_what_it_does_not_understand_is_not_printed(capsys: pytest.CaptureFixtur
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(flashing, "_ANSWER_S", 0.3)
             with pytest.raises(NoShoe):
-                flash(other.path, _small())
+                _flash(other.path, _small())
     assert capsys.readouterr().out == ""
 
 
@@ -396,13 +454,13 @@ def test_a_board_that_does_not_come_up_and_one_that_runs_something_else(
         patch.setattr(layout, "flashed", lambda files: flashed(made.compiled("sim")))
         told, wanted = (_build_told(built).hex()[:16] for built in (_release(), _small()))
         with pytest.raises(FlashBroken, match=f"something else .build {told}, not {wanted}.; "):
-            flash("BARE-1", _small())
+            _flash("BARE-1", _small())
     board.power_off()
     with _bare("BARE-2") as other:
         now_s = iter(range(10_000))
         monkeypatch.setattr(flashing, "_LINK_S", 0.05)
         with pytest.raises(FlashBroken, match="BARE-2: all was copied, and no shoe answers"):
-            flash(other.unit, _small(), now_s=lambda: float(next(now_s)), pause=lambda _: None)
+            _flash(other.unit, _small(), now_s=lambda: float(next(now_s)), pause=lambda _: None)
 
 
 def test_two_boards_side_by_side_and_two_with_one_serial_number(
@@ -413,12 +471,12 @@ def test_two_boards_side_by_side_and_two_with_one_serial_number(
         for each in (board, other):
             put(each, UNIT)
         with ThreadPoolExecutor(2) as pool:
-            said = list(pool.map(lambda unit: flash(unit, built), ["BARE-1", "BARE-2"]))
+            said = list(pool.map(lambda unit: _flash(unit, built), ["BARE-1", "BARE-2"]))
         assert said == [f"BARE-{n}: Sabot {firmware.VERSION}, flashed" for n in (1, 2)]
         twice = [ports.PortInfo("SAME", each.port, "USB board") for each in (board, other)]
         monkeypatch.setattr(ports, "attached", lambda: twice)
         with pytest.raises(SabotError, match=r"SAME: so are called .* and .*") as same:
-            flash("SAME", built)
+            _flash("SAME", built)
         assert same.value.exit_code == 7
 
 

@@ -149,11 +149,12 @@ def test_no_sample_is_lost_while_flash_is_erased(
     """A game is stored while a card passes: for that the shoe erases flash, its processor standing
     still."""
     document = catalogue.document("pa-midi")
-    line = target.shoe.line()
-    line.write(wire.frame_of(messages.HELLO, VERSION, 1) + wire.frame_of(messages.ACK, 0))
-    for number, offset in enumerate(range(0, len(document), messages.MAX_GAME_PART)):
+    client = target.shoe.attach()
+    parts = [*range(0, len(document), messages.MAX_GAME_PART)]
+    for offset in parts[:-1]:
         part = document[offset : offset + messages.MAX_GAME_PART]
-        line.write(wire.frame_of(messages.LOAD_GAME, number, offset, len(document), part))
+        client.command(messages.LOAD_GAME, offset, len(document), part)
+    client.begin_command(messages.LOAD_GAME, parts[-1], len(document), document[parts[-1] :])
     # So slowly that the game is stored within the pass: the host gets its turn 0.3 s later.
     target.bench.play(pass_samples(cards.number_of("4C"), 0, speed_mm_s=100.0))
     shown = target.bench.settle()

@@ -8,9 +8,11 @@ import typer
 
 import firmware
 from protocol.release import Manifest
-from sabot import ports
+from sabot import debug, ports
 from sabot.cli import options
+from sabot.cli.keyfiles import load_command_keys
 from sabot.cli.sidebyside import side_by_side
+from sabot.commandkeys import CommandKeys
 from sabot.errors import KeysUnusable, PortNotFound
 from sabot.release import drive
 from sabot.release import flash as flashing
@@ -25,10 +27,7 @@ def flash(
     release: Annotated[
         Path, typer.Option("--release", metavar="DIR", help="What `sabot build` has made.")
     ] = Path(f"sabot-{firmware.VERSION}"),
-    house: Annotated[
-        Path,
-        typer.Option(metavar="NAME.pub.pem", help="Public key of who must have signed it."),
-    ] = Path("releases.pub.pem"),
+    house: options.House = options.DEFAULT_HOUSE,
     every: Annotated[
         bool, typer.Option("--all", help="Every attached board but those that run as a shoe.")
     ] = False,
@@ -39,8 +38,14 @@ def flash(
         ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Boards that have Sabot too; keys and settings stay.")
+        bool,
+        typer.Option(
+            "--force",
+            help="Boards that have Sabot too, a shoe where its service switch is on; keys, "
+            "settings and events stay.",
+        ),
     ] = False,
+    commands: options.CommandKeyFile = None,
 ) -> None:
     """Put a release on boards that have MicroPython, and see them come up.
 
@@ -48,6 +53,7 @@ def flash(
     again: that goes on where it was. All boards at once.
     """
     names = boards or []
+    keys = load_command_keys(commands)
     _check_usage(names, every=every, image=image)
     if not house.exists():
         raise KeysUnusable(
@@ -69,9 +75,16 @@ def flash(
     def one(name: str, tell: Callable[[Progress], None]) -> str:
         if every and not force and flashing.runs_shoe(name):
             return f"{name}: left alone, a shoe runs there"
-        return flashing.flash(name, built, tell, force=force)
+        path = ports.resolve(name)
+        return flashing.flash(
+            name, built, tell, force=force, open_repl=lambda: _prompt(name, path, keys)
+        )
 
     side_by_side(names, one)
+
+
+def _prompt(name: str, path: str, keys: CommandKeys) -> None:
+    debug.open_prompt(name, path, keys)
 
 
 def _check_usage(names: list[str], *, every: bool, image: Path | None) -> None:

@@ -114,11 +114,6 @@ def signed_release(folder: Path, house: Path) -> Release:
     return built
 
 
-def no_prompt() -> None:
-    """Have a shoe in service open its prompt: none does. Raises BoardUnfit."""
-    raise BoardUnfit("a shoe in service has no prompt; `sabot update` gives it a release")
-
-
 def refusal(found: Found, manifest: release.Manifest, *, force: bool) -> str:
     """Why a release must not be put on a board, and what to do; empty where it may."""
     if found.board != manifest.board:
@@ -165,16 +160,17 @@ def flash(
     tell: Callable[[Progress], None] = lambda progress: None,
     *,
     force: bool = False,
-    open_repl: Callable[[], None] = no_prompt,
+    open_repl: Callable[[], None],
     now_s: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> str:
     """Put `built` on the board at `port` and see it come up as a shoe; what was done, for people.
 
     Without `force` only on a board that has no Sabot; with it a shoe that answers is first told by
-    `open_repl` to give its prompt. Keys and settings stay. Where it was broken off before, it goes
-    on. Raises BoardUnfit, NoShoe, PortNotFound or PortBusy: then nothing was written. Raises
-    FlashBroken: to be begun again. Raises WrongVersion where what came up speaks another protocol.
+    `open_repl` to give its prompt, which wants its key and its service switch. Keys, settings and
+    events stay. Where it was broken off before, it goes on. Raises BoardUnfit, NoShoe, PortNotFound
+    or PortBusy: then nothing was written. Raises FlashBroken: to be begun again. Raises
+    WrongVersion where what came up speaks another protocol.
     """
     manifest = release.Manifest(built.manifest)
     try:
@@ -187,10 +183,7 @@ def flash(
     if runs_shoe(unit):
         if not force:
             raise BoardUnfit(f"{port}: a shoe runs there; `sabot update` gives it a release")
-        try:
-            open_repl()
-        except SabotError as error:
-            raise type(error)(f"{port}: {error}") from None
+        open_repl()
     with _prompt(port, unit) as board:
         with _in_words(NoShoe, f"{port}: lost while it was looked at", "flash it again"):
             missing = _look(port, board, files, manifest, force)

@@ -125,8 +125,8 @@ class _Attempt:
             return ""
         if client.unit != unit:
             raise UnitTaken(
-                f"{client.unit}: this board is that unit already, and is to be {unit}; flash it "
-                "anew with --force for that"
+                f"{client.unit}: this board is that unit already, and stays it: its records are "
+                f"that unit's; give the id {unit} to another board"
             )
         if in_service and (self._taken or self._first_key is not None):
             return self._checked(client)
