@@ -245,6 +245,15 @@ def test_the_service_switch() -> None:
     ]  # fmt: skip
 
 
+def test_a_prompt_and_whoever_asks_without_the_key() -> None:
+    log = Log().add("debug_opened").add("wrong_macs", count=1).add("wrong_macs", 60, count=12)
+    assert log.found("debug", "stranger") == [
+        (1, None, "MicroPython's prompt opened, until the next start"),
+        (2, None, "1 wrong MACs since the start"),
+        (3, None, "12 wrong MACs since the start"),
+    ]
+
+
 def test_a_shoe_of_cards_that_the_supervisor_ended() -> None:
     log = dealt().add("shoe_ended", reason="supervisor", rounds=9, cards=60)
     assert log.found("ended_early") == [(3, None, "ended by the supervisor after 9 rounds")]

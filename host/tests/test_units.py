@@ -65,6 +65,14 @@ def test_it_runs_what_started_last_and_deals_what_was_loaded_last() -> None:
     assert (unit.game, unit.undone) == ("ez-mini", 1)
 
 
+def test_it_stands_where_it_was_told_last() -> None:
+    life = _Life().start()
+    assert unit_of("U1", life.rows()).table == ""
+    life.add("provisioned", 20, table="12", set=3).start()
+    life.add("provisioned", 20, table="High roller", set=3).start()
+    assert unit_of("U1", life.rows()).table == "High roller"
+
+
 def test_what_was_entered_by_hand_was_not_read() -> None:
     life = _Life().start()
     for at in range(100, 9600):

@@ -46,7 +46,7 @@ def units(
 
 def _table(found: list[Unit], zone: tzinfo) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("unit", "Sabot", "build", "board", "game", "last seen"):
+    for name in ("unit", "table", "Sabot", "build", "board", "game", "last seen"):
         table.add_column(name)
     for name in ("hours", "starts", "cards", "unread per 10,000"):
         table.add_column(name, justify="right")
@@ -56,6 +56,7 @@ def _table(found: list[Unit], zone: tzinfo) -> Table:
         rate = each.faults_per_10000
         table.add_row(
             plain(each.unit),
+            plain(each.table),
             plain(each.firmware),
             each.build[:_BUILD_DIGITS],
             plain(each.board),

@@ -26,6 +26,8 @@ KINDS = {
     "lid": "the lid was open while a shoe of cards was in play",
     "ended_early": "the supervisor ended a shoe of cards before its cut card did",
     "service": "the service switch was on",
+    "debug": "MicroPython's prompt was opened on the unit",
+    "stranger": "commands came with a wrong MAC",
     "restart": "the unit started again",
     "gap": "events were lost by the shoe, or are missing in the log",
     "journal": "the shoe's memory of events had a fault",
@@ -224,6 +226,12 @@ class Watch:
         self._end("service", event)
         if event.fields["on"]:
             self._begin("service", event, "service switch on")
+
+    def _on_debug_opened(self, event: Event) -> None:
+        self._put("debug", event, "MicroPython's prompt opened, until the next start")
+
+    def _on_wrong_macs(self, event: Event) -> None:
+        self._put("stranger", event, f"{event.fields['count']} wrong MACs since the start")
 
     def _on_key(self, event: Event) -> None:
         self._key_on = event.fields["on"]

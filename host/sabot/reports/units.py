@@ -1,7 +1,4 @@
-"""What a log knows of each unit: what it runs, how long it has, what it read, what was done to it.
-
-The table at which it stands is not in its events.
-"""
+"""What a log knows of each unit: what it runs, how long it has, what it read, what befell it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +10,9 @@ from sabot.store import DAMAGED, Row
 from sabot.wire import Event, WireError
 
 _PER = 10_000
-_LOOKED_AT = ("boot", "calibrated", "clean_sensor", "game_loaded", "resolved", "updated")
+_LOOKED_AT = (
+    "boot", "calibrated", "clean_sensor", "game_loaded", "provisioned", "resolved", "updated",
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -26,6 +25,8 @@ class Unit:
     build: str = ""
     """SHA-256 of it, in hex."""
     board: str = ""
+    table: str = ""
+    """Where it stands, as it was told when it was provisioned."""
     game: str = ""
     last_seen_unix_ms: int | None = None
     """When the log got its last event, by the clock of the host."""
@@ -59,6 +60,7 @@ class Unit:
             "firmware": self.firmware,
             "build": self.build,
             "board": self.board,
+            "table": self.table,
             "game": self.game,
             "last_seen": iso_of(self.last_seen_unix_ms, zone),
             "calibrated": iso_of(self.calibrated_unix_ms, zone),
@@ -109,6 +111,8 @@ def _learn(unit: Unit, event: Event) -> None:
         unit.board, unit.game = fields["board"], fields["game"]
     elif event.kind == "game_loaded":
         unit.game = fields["game"]
+    elif event.kind == "provisioned":
+        unit.table = fields["table"]
     elif event.kind == "updated":
         unit.updates += 1
     elif event.kind == "calibrated":
