@@ -21,7 +21,7 @@ _NOT_A_MESSAGE = words.PROBLEMS.index("not_a_message")
 _NOT_PROVEN = words.PROBLEMS.index("not_proven")
 _REFUSED = words.OUTCOMES.index("refused")
 _WRONG_MAC = words.OUTCOMES.index("wrong_mac")
-_MAX_ANSWERS = 4
+_MAX_ANSWERS = 5
 _SHAPES = {shape.number: shape for shape in messages.TO_DEVICE}
 _NO_COMMANDS = (messages.HELLO, messages.ACK, messages.SIGNED)
 
@@ -66,11 +66,12 @@ class Link:
         if self.attached and now_ms - self._heard_ms > messages.SILENCE_MS:
             self.attached = self.listening = False
         size = 0
-        while self._answers:
+        while self._answers and len(self.out) - size >= frame.MAX_FRAME:
             size = self._write(self._answers.pop(0), size)
         if not self.attached:
             return size
-        if now_ms - self._heartbeat_ms >= messages.HEARTBEAT_MS:
+        room = len(self.out) - size >= frame.MAX_FRAME
+        if room and now_ms - self._heartbeat_ms >= messages.HEARTBEAT_MS:
             self._heartbeat_ms = now_ms
             size = self._write(self._device.heartbeat(now_ms), size)
         return self._write_events(now_ms, size) if self.listening else size

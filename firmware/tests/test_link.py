@@ -382,3 +382,22 @@ def test_while_the_chip_is_busy_no_event_goes_out_and_all_else_goes_on():
             has += 1
     assert has == line.journal.durable == line.ledger.last() > 300
     assert beats > 5 and answers > 100
+
+
+def test_what_is_wrong_right_behind_hello_is_told_too():
+    line = Line()
+    line.say(HELLO, ["nonsense"])
+    heard = line.hear()
+    assert heard[:3] == [WELCOME, GAME, CHALLENGE]
+    assert problems_of(heard) == [("not_a_message", 1)]
+
+
+def test_answers_that_do_not_fit_into_one_piece_come_in_the_next():
+    line = Line()
+    line.attach()
+    line.hear()
+    long = [messages.PASS_SAMPLES.number, 1, 1, 0, bytes(messages.MAX_RUN_BYTES)]
+    line.device.command = lambda shape, values: long[:1] + [values[0]] + long[2:]
+    line.say(*[[_STATUS, number] for number in range(1, 20)])
+    ids = [message[1] for message in line.hear() if message[0] == messages.PASS_SAMPLES.number]
+    assert ids == list(range(1, len(ids) + 1)) and len(ids) >= 4
