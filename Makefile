@@ -8,7 +8,7 @@ TYPINGS := build/typings
 # A quarter of a test's time is waited for simulated shoes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 
-.PHONY: demo test lint typecheck bench accuracy powercut updatecuts kills clean
+.PHONY: demo test lint typecheck bench accuracy powercut updatecuts setupcuts kills clean
 
 demo: $(READY)
 	$(BIN)/sabot demo
@@ -39,6 +39,10 @@ powercut: $(READY)
 # The same of the board's own flash while it takes a release: about five minutes.
 updatecuts: $(READY)
 	$(BIN)/python -m hil_tests.updatecuts
+
+# The same while it is flashed and provisioned: about five minutes.
+setupcuts: $(READY)
+	$(BIN)/python -m hil_tests.setupcuts
 
 # The same tools as on the shoe, from PyPI, at pinned versions.
 $(READY): pyproject.toml

@@ -42,6 +42,11 @@ class Guard:
             self.challenge = os.urandom(messages.CHALLENGE_SIZE)
             self.proven = False
 
+    def end(self) -> None:
+        """Nobody has heard the host of this session for long: whoever comes is another."""
+        self._session = -1
+        self.proven = not self._keyed
+
     def refusal(self, shape) -> str:
         """Why a command that came without a MAC is not carried out; empty where it is."""
         if not self._keyed or shape in messages.OPEN:

@@ -65,6 +65,7 @@ class Link:
         """Make ready what is to be sent at `now_ms`; return how many bytes of `out` it takes."""
         if self.attached and now_ms - self._heard_ms > messages.SILENCE_MS:
             self.attached = self.listening = False
+            self._guard.end()
         size = 0
         while self._answers and len(self.out) - size >= frame.MAX_FRAME:
             size = self._write(self._answers.pop(0), size)

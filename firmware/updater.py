@@ -15,7 +15,7 @@ from firmware.boards import this_board
 from firmware.guard import Guard, command_key
 from firmware.link import Link
 from firmware.store import Store, StoreError
-from firmware.update import Update
+from firmware.update import REFUSED, Update
 from protocol import VERSION as PROTOCOL_VERSION
 from protocol import frame, messages, words
 
@@ -29,8 +29,15 @@ _LIT = 1 << words.LAMPS.index("error")
 _LOOK_MS = 8
 _PAUSE_MS = 4
 _ALONE_MS = 60000
-"""How long it waits for a host, before the shoe goes on with what it has."""
-_SERVICE = 1 << words.SWITCHES.index("service_on")
+"""How long it waits for a host to go on, before the shoe does with what it has."""
+_REFUSED_MS = 3000
+"""The same behind a release that was refused: the host is told."""
+_GOES_ON = (messages.UPDATE, messages.UPDATE_PART, messages.PROVISION)
+_AN_UPDATE = "an update is on its way"
+_TO_PROVISION = "this board is no unit yet: provision it"
+_SWITCH = words.SWITCHES.index("service_on")
+_SERVICE = 1 << _SWITCH
+_SERVICE_MOVED = (inputs.switched(_SWITCH, False), inputs.switched(_SWITCH, True))
 _DONE, _REFUSED = words.OUTCOMES.index("done"), words.OUTCOMES.index("refused")
 
 
@@ -74,6 +81,7 @@ class Updater:
         self._heard_ms = board.ticks_ms()
         self._store = Store(board.storage)
         self._is_unit = boot.is_unit(root)
+        self._service_on = bool(board.switches() & _SERVICE)
         key: bytes = _load(self._store, "release_key")  # type: ignore[assignment]
         self._update = Update(root, slot or boot.SLOTS[1], key, board.NAME)
         self._provision = None
@@ -111,6 +119,8 @@ class Updater:
         if shape is messages.RESTART:
             self._restart_due = True
             return [messages.REPLY.number, values[0], _DONE, ""]
+        if shape in _GOES_ON:
+            self._heard_ms = self.board.ticks_ms()
         if shape is messages.PROVISION:
             problem = self._take_provisioning(values[1], values[2], values[3])  # type: ignore[arg-type]
             return [messages.REPLY.number, values[0], _REFUSED if problem else _DONE, problem]
@@ -119,12 +129,13 @@ class Updater:
         elif shape is messages.UPDATE_PART:
             update.take(values[1], values[2])  # type: ignore[arg-type]
         elif shape is not messages.UPDATE_STATUS:
-            return [messages.REPLY.number, values[0], _REFUSED, "an update is on its way"]
+            detail = _AN_UPDATE if self._is_unit else _TO_PROVISION
+            return [messages.REPLY.number, values[0], _REFUSED, detail]
         report = [messages.UPDATE_REPORT.number, values[0], update.stage]
         return report + [update.manifest, update.offset, update.problem]
 
     def _take_provisioning(self, offset: int, size: int, part: bytes) -> str:
-        if self._is_unit and not self.board.switches() & _SERVICE:
+        if self._is_unit and not self._service_on:
             return "its service switch is off: open the lid and switch it on"
         if self._provision is None:
             from firmware.provision import Provision  # an update has no use for it
@@ -144,19 +155,27 @@ class Updater:
             key = os.urandom(32) if first_key is None else command_key(first_key)
         return key
 
+    def _given_up(self) -> bool:
+        """Whether nothing comes of it any more, and there is something else to run."""
+        patience_ms = _REFUSED_MS if self._update.stage == REFUSED else _ALONE_MS
+        waited_ms = self.board.ticks_ms() - self._heard_ms
+        return bool(self._slot) and self._is_unit and waited_ms > patience_ms
+
     async def _look(self) -> None:
         buf = bytearray(512)
         while True:
             await self.board.activity(_LOOK_MS, True)
             self.board.read_samples(buf)
-            while self.board.take_input() != inputs.NONE:
-                pass
+            change = self.board.take_input()
+            while change != inputs.NONE:
+                if change in _SERVICE_MOVED:
+                    self._service_on = change == _SERVICE_MOVED[1]
+                change = self.board.take_input()
 
     async def _listen(self) -> None:
         while True:
             data = await self.board.read_link()
-            self._heard_ms = self.board.ticks_ms()
-            self._link.feed(data, self._heard_ms)
+            self._link.feed(data, self.board.ticks_ms())
             await asyncio.sleep_ms(0)  # type: ignore[attr-defined]
 
     async def _talk(self) -> None:
@@ -167,10 +186,10 @@ class Updater:
             while at < size:
                 at += self.board.write_link(view[at:size])
                 await asyncio.sleep_ms(0)  # type: ignore[attr-defined]
-            alone = self.board.ticks_ms() - self._heard_ms > _ALONE_MS
-            if not size and (self._restart_due or (alone and self._slot and self._is_unit)):
+            if not size and (self._restart_due or self._given_up()):
                 self.board.reset()
             if self._update.busy():
+                self._heard_ms = self.board.ticks_ms()
                 self._update.step()
             await asyncio.sleep_ms(0 if size else _PAUSE_MS)  # type: ignore[attr-defined]
 

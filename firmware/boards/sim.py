@@ -21,7 +21,7 @@ RESET = 3
 """Exit code of a board that is to start anew."""
 
 _LINK_READ = 512
-_BENCH_READ = 2048
+_BENCH_READ = 512
 _SHAPES = {shape.number: shape for shape in bench.FROM_BENCH}
 
 
@@ -42,6 +42,7 @@ class Board:
         self._link_input = asyncio.StreamReader(self._link)
         self._bench = open(int(descriptor), "r+b")
         self._bench_input = asyncio.StreamReader(self._bench)
+        self._bench_data = memoryview(bytearray(_BENCH_READ))
         self._bench_frames = frame.FrameReader()
         self._bench_messages: "list[list]" = []
         self._taken = 0
@@ -63,15 +64,15 @@ class Board:
         while not self._bench_messages:
             if not wait:
                 await asyncio.sleep_ms(0)
-                data = self._bench.read(_BENCH_READ)
-                if data is None:  # nothing is there
+                size = self._bench.readinto(self._bench_data)
+                if size is None:  # nothing is there
                     return
             else:
                 if self._idle_told != self._taken:
                     self._idle_told = self._taken
                     self._tell(bench.IDLE, self._taken)
-                data = await self._bench_input.read(_BENCH_READ)
-            self._take(data)
+                size = await self._bench_input.readinto(self._bench_data)
+            self._take(bytes(self._bench_data[:size]))
         self._taken += 1
         message = self._bench_messages.pop(0)
         number = message[0]

@@ -86,6 +86,18 @@ def test_a_session_of_the_same_number_goes_on():
     assert host.ask(*host.signed(messages.IDENTIFY.number, 6))[0] == _DONE
 
 
+def test_a_session_that_was_silent_for_long_is_over_whoever_knows_its_number():
+    host = _Host()
+    before = host.challenge
+    assert host.ask(*host.signed(_STATUS, 5))[0] == _DONE
+    host.line.now_ms += messages.SILENCE_MS + 1
+    host.line.hear()
+    host.hello()
+    assert host.challenge != before
+    host.line.say(ack(0))
+    assert events_of(host.line.hear()) == []
+
+
 def test_a_stranger_may_ask_how_it_stands_and_nothing_else():
     for shape in messages.TO_DEVICE:
         if shape in _EVERY_ACK_OF:

@@ -27,6 +27,7 @@ from sabot.wire import WireError
 
 _RECEIVE_S = 0.25
 _FIRST_PAUSE_S = 0.1
+_NO_GAME = "none"  # what firmware/updater.py deals
 _LONGEST_PAUSE_S = 5.0
 _IDLE_DERIVES = 5000  # far fewer than make a shoe believe that its host is gone
 RETRIED = (PortNotFound, PortBusy, NoShoe, DatabaseLocked)
@@ -95,13 +96,18 @@ class Logger:
 
     def _log(self, port: str) -> None:
         pause_s, attached_once, told = _FIRST_PAUSE_S, False, ""
+
+        def begun() -> None:
+            nonlocal pause_s, told
+            pause_s, told = _FIRST_PAUSE_S, ""
+
         while not self._stop.is_set():
             try:
                 self._store.derive()  # what an earlier log was killed over
                 with Port(port) as opened:
                     client = Client(opened, now_s=self._now_s, keys=self._keys)
-                    attached_once, pause_s, told = True, _FIRST_PAUSE_S, ""
-                    self._log_attached(port, client)
+                    attached_once = True
+                    self._log_attached(port, client, begun)
                 return
             except RETRIED as error:
                 # At the first try a wrong name must be told; later a cable is just unplugged.
@@ -128,8 +134,12 @@ class Logger:
             finally:
                 self._release(port)
 
-    def _log_attached(self, port: str, client: Client) -> None:
+    def _log_attached(self, port: str, client: Client, begun: Callable[[], None]) -> None:
         unit = client.unit
+        if client.welcome["game"] == _NO_GAME:
+            raise NoShoe(
+                f"{port}: {unit} is to be provisioned, or takes an update; `sabot ports` tells more"
+            )
         self._claim(port, unit)
         last = self._store.last_number(unit)
         if last > client.welcome["last_held"]:
@@ -145,6 +155,7 @@ class Logger:
         # The last event that is stored comes once more: its bytes tell whether this is the unit
         # that the database knows.
         client.begin(max(last, 1))
+        begun()
         with self._lock, _watched():
             self._watcher.attached(port, client)
         while not self._stop.is_set():

@@ -111,7 +111,7 @@ def load_public(path: Path) -> bytes:
     except (ValueError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PublicKey):
-        raise KeysUnusable(f"{path}: no public Ed25519 key; name the operator's NAME.pub.pem")
+        raise KeysUnusable(f"{path}: no public Ed25519 key; name a NAME.pub.pem")
     return key.public_bytes_raw()
 
 

@@ -48,7 +48,7 @@ def test_every_bare_board_is_flashed_and_a_shoe_is_left_alone(folder: Path) -> N
         assert done.stdout.splitlines() == [
             f"BARE-1: Sabot {firmware.VERSION}, flashed",
             f"BARE-2: Sabot {firmware.VERSION}, flashed",
-            "SHOE-3: left alone, a shoe runs there",
+            "SHOE-3: left alone, Sabot runs there",
         ]
         assert done.stderr == ""
         for board in boards:

@@ -45,7 +45,10 @@ def test_from_a_bare_board_to_a_shoe_in_service_and_never_a_brick(tmp_path: Path
 
     with SimulatedShoe("BARE-1", state=tmp_path / "board", files={}) as board:
         board.power_on()
-        assert run(tmp_path, "flash", "BARE-1").stdout == f"BARE-1: Sabot {_OLD}, flashed\n"
+        done = run(tmp_path, "flash", "BARE-1")
+        assert done.stdout.startswith(f"BARE-1: Sabot {_OLD}, flashed; provision it: ")
+        ports = run(tmp_path, "ports", "--json").stdout
+        assert json.loads(ports)["state"] == "to be provisioned"
         assert board.bench.outputs.title == "NOT PROVISIONED"
         done = run(tmp_path, "provision", "BARE-1", "--unit", "SHOE-9", "--table", "12")
         assert done.stdout.startswith("SHOE-9: table 12, game mini, card set 0; a unit now, chain ")
@@ -57,17 +60,21 @@ def test_from_a_bare_board_to_a_shoe_in_service_and_never_a_brick(tmp_path: Path
         assert done.stdout == f"SHOE-9: Sabot {_NEWER}, updated\n"
         _deal(tmp_path, board)
 
+        done = run(tmp_path, "update", "SHOE-9", "--release", sabot, code=30)
+        assert f"{_OLD} is older than {_NEWER}" in done.stderr
+        _deal(tmp_path, board)  # the log waits until the shoe has gone back to its cards
+
         done = run(tmp_path, "update", "SHOE-9", "--release", f"sabot-{_BROKEN}", code=30)
         assert f"{_BROKEN} was tried and given up, it runs {_NEWER} again" in done.stderr
         _deal(tmp_path, board)
 
     assert [each["winner"] for each in _said(tmp_path, "rounds")] == [
-        winner for _, _, _, _, winner, _ in KNOWN_ROUNDS * 3
+        winner for _, _, _, _, winner, _ in KNOWN_ROUNDS * 4
     ]
     kinds = [each["kind"] for each in _said(tmp_path, "events")]
     for kind in ("provisioned", "updated", "update_undone"):
         assert kinds.count(kind) == 1, kind
-    assert kinds.count("boot") == 4, "as a unit, updated, on trial in vain, and as before that"
+    assert kinds.count("boot") == 5, "as a unit, updated, refused, on trial in vain, as before that"
     (unit,) = _said(tmp_path, "units")
     assert (unit["table"], unit["firmware"], unit["updates"]) == ("12", _NEWER, 1)
     run(tmp_path, "verify", "--db", "life.sqlite", "--keys", "sabot.keys")

@@ -178,7 +178,9 @@ def test_a_bare_board_runs_the_release_waits_to_be_provisioned_and_is_not_flashe
     built = _release()
     told: list[Progress] = []
     assert (
-        _flash(board.port, built, told.append) == f"{board.port}: Sabot {firmware.VERSION}, flashed"
+        _flash(board.port, built, told.append)
+        == f"{board.port}: Sabot {firmware.VERSION}, flashed; "
+        f"provision it: sabot provision {board.port}"
     )
     with Port(board.port) as port:
         client = Client(port)
@@ -191,7 +193,7 @@ def test_a_bare_board_runs_the_release_waits_to_be_provisioned_and_is_not_flashe
     copied = [progress for progress in told if progress.what == "copying"]
     size = sum(map(len, built.files.values()))
     assert 2 * size < copied[-1].done == copied[-1].whole < 2 * size + 20_000
-    with pytest.raises(BoardUnfit, match="a shoe runs there; `sabot update`"):
+    with pytest.raises(BoardUnfit, match="Sabot runs there; `sabot update`"):
         _flash("BARE-1", built)
 
 

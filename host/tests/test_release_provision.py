@@ -11,6 +11,7 @@ import pytest
 from hil_tests import releases
 from protocol import games, messages, provisioning
 from sabot import signing
+from sabot.audit import keys
 from sabot.audit.chain import chain_id
 from sabot.audit.keys import Keys
 from sabot.client import Client
@@ -169,6 +170,15 @@ def test_an_id_that_has_keys_is_given_to_another_board_only_where_that_is_said(
         assert house.files.chains.read_bytes() == before
         house.provision(other, _told(), replaces=True)
     assert len(Keys.load(house.files.chains).chains("SHOE-9")) == 2
+
+
+def test_a_try_that_broke_off_before_a_board_had_the_key_is_gone_on_with(
+    board: SimulatedShoe, house: House
+) -> None:
+    left = keys.new_key()
+    keys.add(house.files.chains, "SHOE-9", left)  # and the file of command keys has nothing
+    house.provision(board, _told())
+    assert Keys.load(house.files.chains).chains("SHOE-9") == [chain_id(left)]
 
 
 def test_a_stranger_tells_a_unit_nothing_even_with_its_service_switch_on(

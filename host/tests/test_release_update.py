@@ -59,6 +59,9 @@ class _Board:
     def ticks_ms(self) -> int:
         return 0
 
+    def switches(self) -> int:
+        return 0
+
     def set_lamps(self, lit: int) -> None:
         pass
 
@@ -305,11 +308,26 @@ def test_a_shoe_whose_slots_are_both_damaged_takes_an_update_and_runs_it(shoe: _
     assert shoe.version() == "0.2.0"
 
 
-def test_a_shoe_that_stays_away_is_told(shoe: _Shoe) -> None:
+def test_a_shoe_that_was_never_there_is_told_at_once_and_one_that_stays_away_later(
+    shoe: _Shoe,
+) -> None:
     shoe.pulled_every = 1
     with pytest.raises(NoShoe):
         shoe.update(_release("0.2.0"))
-    assert _said(shoe) == ["waiting for the shoe"]
+    assert _said(shoe) == [] and shoe.now_s < 10
+    shoe.pulled_every = 0
+
+    class Pulled(list[Progress]):
+        def append(self, told: Progress) -> None:
+            super().append(told)
+            shoe.pulled_every = 1
+
+    shoe.told = Pulled()
+    begun_s = shoe.now_s
+    with pytest.raises(NoShoe):
+        shoe.update(_release("0.2.0"))
+    assert _said(shoe) == ["restarting to take it", "waiting for the shoe"]
+    assert shoe.now_s - begun_s > 60
 
 
 def test_a_release_is_loaded_as_it_was_saved(tmp_path: Path) -> None:

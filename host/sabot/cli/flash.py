@@ -74,7 +74,7 @@ def flash(
 
     def one(name: str, tell: Callable[[Progress], None]) -> str:
         if every and not force and flashing.runs_shoe(name):
-            return f"{name}: left alone, a shoe runs there"
+            return f"{name}: left alone, Sabot runs there"
         path = ports.resolve(name)
         return flashing.flash(
             name, built, tell, force=force, open_repl=lambda: _prompt(name, path, keys)

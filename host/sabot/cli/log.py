@@ -96,7 +96,7 @@ def _probe(info: PortInfo) -> dict[str, Any]:
         "unit": welcome["unit"],
         "firmware": welcome["firmware"],
         "game": welcome["game"],
-        "state": "ready",
+        "state": "ready" if welcome["challenge"] else "to be provisioned",
     }
 
 

@@ -59,6 +59,8 @@ def provision(
     A unit that is one already keeps id and keys; it is told the rest anew where its service switch
     is on.
     """
+    if unit == "":
+        raise typer.BadParameter("--unit is empty; leave it out for the board's own number")
     if when_full not in provisioning.WHEN_FULL:
         raise typer.BadParameter(f"--when-full is {' or '.join(provisioning.WHEN_FULL)}")
     document = game_of(game, choose).document

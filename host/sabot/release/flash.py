@@ -182,7 +182,7 @@ def flash(
     tell(Progress(port, "looking what it is"))
     if runs_shoe(unit):
         if not force:
-            raise BoardUnfit(f"{port}: a shoe runs there; `sabot update` gives it a release")
+            raise BoardUnfit(f"{port}: Sabot runs there; `sabot update` gives a unit a release")
         open_repl()
     with _prompt(port, unit) as board:
         with _in_words(NoShoe, f"{port}: lost while it was looked at", "flash it again"):
@@ -198,8 +198,9 @@ def flash(
         # Nothing is missing from here on: whatever comes of this, it starts as a shoe.
         with suppress(*_BROKEN):
             board.exec_raw_no_follow("import machine\nmachine.reset()")
-    _see_come_up(port, unit, layout.build_of(built.files), tell, now_s, pause)
-    return f"{port}: Sabot {manifest.version}, flashed"
+    is_unit = _see_come_up(port, unit, layout.build_of(built.files), tell, now_s, pause)
+    done = f"{port}: Sabot {manifest.version}, flashed"
+    return done if is_unit else f"{done}; provision it: sabot provision {port}"
 
 
 def _lasting_name(port: str) -> str:
@@ -353,14 +354,14 @@ def _see_come_up(
     tell: Callable[[Progress], None],
     now_s: Callable[[], float],
     pause: Callable[[float], None],
-) -> None:
-    """Wait for a shoe that runs `build`. Raises FlashBroken."""
+) -> bool:
+    """Wait for a shoe that runs `build`; whether it is a unit already. Raises FlashBroken."""
     deadline_s = now_s() + _COMES_UP_S
     while True:
         tell(Progress(port, "starting it"))
         try:
             with ports.Port(unit) as opened:
-                told = Client(opened, _LINK_S).welcome["build"]
+                welcome = Client(opened, _LINK_S).welcome
             break
         except (NoShoe, PortNotFound, PortBusy):
             if now_s() > deadline_s:
@@ -369,8 +370,10 @@ def _see_come_up(
                     "at its display, switch it off and on"
                 ) from None
             pause(_PAUSE_S)
-    if told != build:
+    if welcome["build"] != build:
+        told = welcome["build"].hex()[:16]
         raise FlashBroken(
-            f"{port}: all was copied, and it runs something else (build {told.hex()[:16]}, not "
+            f"{port}: all was copied, and it runs something else (build {told}, not "
             f"{build.hex()[:16]}); flash it again"
         )
+    return bool(welcome["challenge"])

@@ -83,7 +83,7 @@ def provision(
     shoe's reason, KeysUnusable, ProvisioningError, NoShoe where the board stays away.
     """
     attempt = _Attempt(told, files, replaces, tell, unix_ms)
-    seen_s = now_s()
+    seen_s: float | None = None
     while True:
         try:
             with attached() as client:
@@ -92,7 +92,7 @@ def provision(
             if done:
                 return done
         except (NoShoe, PortNotFound):
-            if now_s() - seen_s > _PATIENCE_S:
+            if seen_s is None or now_s() - seen_s > _PATIENCE_S:
                 raise
         pause(_PAUSE_S)  # it starts anew
 
@@ -126,7 +126,7 @@ class _Attempt:
         if client.unit != unit:
             raise UnitTaken(
                 f"{client.unit}: this board is that unit already, and stays it: its records are "
-                f"that unit's; give the id {unit} to another board"
+                f"that unit's; leave --unit out to tell it anew"
             )
         if in_service and (self._taken or self._first_key is not None):
             return self._checked(client)
@@ -137,18 +137,29 @@ class _Attempt:
         """Kept in the house's files before any board has it. Once for all attempts: the answer to
         the last part may have been lost."""
         if self._first_key is None:
-            there = unit_keys.Keys.load(self._files.chains) if self._files.chains.exists() else None
-            if there is not None and there.chains(unit) and not self._replaces:
-                raise UnitTaken(
-                    f"{unit}: {self._files.chains} has keys of a unit with that id; give this "
-                    "board another one, or say --replaces where it takes the place of that one"
-                )
-            first_key = unit_keys.new_key()
+            first_key = self._key_that_no_board_has(unit) or unit_keys.new_key()
             unit_keys.add(self._files.chains, unit, first_key)
             commandkeys.add(self._files.commands, unit, command_key(first_key))
             self._files.known.put(unit, command_key(first_key))
             self._first_key = first_key
         return self._first_key
+
+    def _key_that_no_board_has(self, unit: str) -> bytes | None:
+        """What an earlier try has left that did not come to send it: it is not in both files."""
+        if not self._files.chains.exists():
+            return None
+        there = unit_keys.Keys.load(self._files.chains)
+        chains = there.chains(unit)
+        first_key = there.first_key(unit, chains[-1]) if chains else None
+        if first_key is not None and self._files.known.has(unit, command_key(first_key)):
+            if not self._replaces:
+                raise UnitTaken(
+                    f"{unit}: {self._files.chains} has keys of a unit with that id; give this "
+                    "board another one, or say --replaces where it takes the place of that one, "
+                    "or an earlier try broke off"
+                )
+            return None
+        return first_key
 
     def _send(self, client: Client, document: bytes) -> None:
         self._tell(f"{client.unit}: sending")

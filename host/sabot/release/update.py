@@ -44,7 +44,7 @@ def update(
     the reason: the shoe then runs what it ran. Raises NoShoe where it stays away.
     """
     attempt = _Attempt(built, tell)
-    seen_s = now_s()
+    seen_s: float | None = None
     while True:
         try:
             with attached() as client:
@@ -54,7 +54,7 @@ def update(
                 return done
             pause(_PAUSE_S)  # it starts anew
         except (NoShoe, PortNotFound):
-            if now_s() - seen_s > _PATIENCE_S:
+            if seen_s is None or now_s() - seen_s > _PATIENCE_S:
                 raise
             tell(Progress(attempt.unit, "waiting for the shoe"))
             pause(_PAUSE_S)
