@@ -17,13 +17,10 @@ Prints what was done and each failure; exit code 1 where there is one.
 """
 
 import argparse
-import os
 import random
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -32,12 +29,12 @@ from pathlib import Path
 import numpy as np
 from littlefs import LittleFS, UserContext
 from rich.console import Console
-from rich.progress import track
 
 import firmware
 from firmware.boards.simflash import BOARD_SECTORS, TRACE
 from hil_tests import releases
 from hil_tests.flashimage import SECTOR, Image, Operation, read_trace
+from hil_tests.sweep import sweep
 from sabot import signing
 from sabot.client import Client
 from sabot.commandkeys import CommandKeys
@@ -273,13 +270,6 @@ def _files(flash_content: bytes) -> dict[str, bytes]:
     return found
 
 
-def _checked(recorded: Recorded, cut: Cut) -> tuple[Cut, str, bool]:
-    try:
-        return cut, check(recorded, cut), True
-    except Exception as error:  # whatever it is, it is told with the cut, and the others go on
-        return cut, f"{type(error).__name__}: {error}", False
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; its exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -292,16 +282,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     planned = list(cuts(recorded, options.every))
     counted = ", ".join(f"{step.name} {len(step.operations)}" for step in recorded.steps)
     console.print(f"operations on the flash: {counted}; {len(planned)} cuts, seed {options.seed}")
-    comes_up: Counter[str] = Counter()
-    failed = 0
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        checks = pool.map(partial(_checked, recorded), planned, chunksize=4)
-        for cut, what, good in track(checks, "cutting", len(planned), console=console):
-            comes_up[what if good else "failed"] += 1
-            if not good:
-                failed += 1
-                console.print(f"{cut}: {what}", markup=False)
-    console.print("\n".join(f"{what}: {count}" for what, count in sorted(comes_up.items())))
+    failed = sweep(partial(check, recorded), planned, console)
     return 1 if failed else 0
 
 

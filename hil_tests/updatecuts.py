@@ -12,20 +12,16 @@ Prints what was done and each failure; exit code 1 where there is one.
 """
 
 import argparse
-import os
 import random
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.progress import track
 
 import firmware
 from firmware.boards.simflash import BOARD_SECTORS, TRACE
@@ -33,6 +29,7 @@ from hil_tests import releases
 from hil_tests.capabilities import attached
 from hil_tests.flashimage import Image, Operation, read_trace
 from hil_tests.logbook import check_taken
+from hil_tests.sweep import sweep
 from hil_tests.targets.sim import SimTarget
 from hil_tests.witness import Witness
 from sabot.release.build import Release
@@ -166,13 +163,6 @@ def _held(target: SimTarget) -> int:
         return int(client.welcome["last_held"])
 
 
-def _checked(recorded: Recorded, cut: Cut) -> tuple[Cut, str, bool]:
-    try:
-        return cut, check(recorded, cut), True
-    except Exception as error:  # whatever it is, it is told with the cut, and the others go on
-        return cut, f"{type(error).__name__}: {error}", False
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; its exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -187,16 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{len(recorded.operations)} operations on the flash, {len(planned)} cuts, "
         f"seed {options.seed}"
     )
-    runs: Counter[str] = Counter()
-    failed = 0
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        checks = pool.map(partial(_checked, recorded), planned, chunksize=4)
-        for cut, what, good in track(checks, "cutting", len(planned), console=console):
-            runs[what if good else "failed"] += 1
-            if not good:
-                failed += 1
-                console.print(f"{cut}: {what}", markup=False)
-    console.print(", ".join(f"{what}: {count}" for what, count in sorted(runs.items())))
+    failed = sweep(partial(check, recorded), planned, console)
     return 1 if failed else 0
 
 

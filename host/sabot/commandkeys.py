@@ -7,14 +7,11 @@ in no message and no repr.
 """
 
 import hmac
-import json
-import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from protocol.events import MAC_SIZE
-from sabot import runtime
-from sabot.audit.chain import KEY_SIZE
-from sabot.audit.keys import add_line
+from sabot import keylines, runtime
 from sabot.errors import KeysUnusable
 
 DEFAULT = Path("sabot.commands")
@@ -22,7 +19,6 @@ DEFAULT = Path("sabot.commands")
 
 _OPTION = "--commands"
 _FIELDS = {"unit", "command"}
-_MOST_BYTES = 1 << 24
 
 
 class CommandKeys:
@@ -42,7 +38,12 @@ class CommandKeys:
         keys = cls()
         if path is None and not DEFAULT.exists():
             return keys
-        keys._read(path or DEFAULT)
+
+        def take(entry: Mapping[str, str]) -> None:
+            keys.put(entry["unit"], keylines.key_of(entry["command"]))
+
+        keys.source = str(path or DEFAULT)
+        keys.exposed = keylines.read(path or DEFAULT, _FIELDS, take, _OPTION)
         return keys
 
     def put(self, unit: str, key: bytes) -> None:
@@ -65,26 +66,6 @@ class CommandKeys:
             )
         return key
 
-    def _read(self, path: Path) -> None:
-        self.source = str(path)
-        try:
-            with path.open("rb") as file:
-                self.exposed = bool(os.fstat(file.fileno()).st_mode & 0o077)
-                data = file.read(_MOST_BYTES)
-        except OSError as error:
-            raise KeysUnusable(
-                f"{path}: cannot be read ({error.strerror}); name the file with {_OPTION}"
-            ) from None
-        for at, line in enumerate(data.splitlines(), 1):
-            if line.strip():
-                try:
-                    self.put(*_entry(line))
-                except ValueError as error:
-                    raise KeysUnusable(
-                        f"{path}, line {at}: {error}; put back a copy of the file, or name another "
-                        f"with {_OPTION}"
-                    ) from None
-
 
 def add(path: Path, unit: str, key: bytes) -> None:
     """Put a key into the file, which is made where it is not there, for its owner alone.
@@ -97,29 +78,10 @@ def add(path: Path, unit: str, key: bytes) -> None:
     def is_there() -> bool:
         return CommandKeys.load(path).has(unit, key)
 
-    add_line(path, json.dumps(entry).encode(), is_there, _OPTION)
+    keylines.add(path, entry, is_there, _OPTION)
 
 
 def mac(key: bytes, challenge: bytes, command: bytes) -> bytes:
     """Of a command's message, in a session with that challenge (protocol/README.md, "Who may
     ask")."""
     return hmac.digest(key, challenge + command, "sha256")[:MAC_SIZE]
-
-
-def _entry(line: bytes) -> tuple[str, bytes]:
-    """Unit and key of a line. Raises ValueError, whose message has nothing of the key."""
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        entry = None
-    if not isinstance(entry, dict) or set(entry) != _FIELDS:
-        raise ValueError("no command key of a unit")
-    if not all(isinstance(value, str) for value in entry.values()) or not entry["unit"]:
-        raise ValueError("no command key of a unit")
-    try:
-        key = bytes.fromhex(entry["command"])
-    except ValueError:
-        raise ValueError("a key that is not written in hex") from None
-    if len(key) != KEY_SIZE:
-        raise ValueError(f"a key of {len(key)} bytes, it has {KEY_SIZE}")
-    return entry["unit"], key

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from sabot.audit import keys
 from sabot.audit.chain import chain_id
 from sabot.audit.keys import Keys, add, new_key
 from sabot.errors import KeysUnusable
@@ -92,7 +91,7 @@ def test_an_interrupted_add_leaves_the_file_as_it_was(
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(*((keys.os, "fsync") if when == "fsync" else (Path, "replace")), interrupt)
+    monkeypatch.setattr(*((os, "fsync") if when == "fsync" else (Path, "replace")), interrupt)
     with pytest.raises(KeyboardInterrupt):
         add(path, "U2", new_key())
     assert path.read_bytes() == before

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol.events import MAC_SIZE
-from sabot.audit.keys import replace_whole
+from sabot.keylines import replace_whole
 from sabot.rounds import time_text
 from sabot.store import Filter, Store
 from sabot.wire import WireError, parse_event

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from sabot import signing
-from sabot.audit.keys import replace_whole
 from sabot.cli.keyfiles import load_private_key, new_passphrase
 from sabot.errors import KeysUnusable
+from sabot.keylines import replace_whole
 from sabot.view import console, plain
 
 _PUBLIC_MODE = 0o644
