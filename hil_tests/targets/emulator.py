@@ -274,7 +274,8 @@ class EmulatedShoe:
         """A terminal that any program may open."""
         if self._terminal is None:
             self._terminal = Terminal(self._pico)
-            runtime.publish_key(self._terminal.name, _COMMAND_KEY)
+            for name in (self._terminal.name, self.unit):  # a cable has another name
+                runtime.publish_key(name, _COMMAND_KEY)
         return self._terminal.name
 
     def attach(self) -> Client:
@@ -303,7 +304,8 @@ class EmulatedShoe:
         """Put everything away."""
         self.detach()
         if self._terminal is not None:
-            runtime.withdraw_key(self._terminal.name)
+            for name in (self._terminal.name, self.unit):
+                runtime.withdraw_key(name)
             self._terminal.close()
             self._terminal = None
 
