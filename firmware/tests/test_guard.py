@@ -11,7 +11,7 @@ _KEY = bytes(range(100, 132))
 _STATUS, _HEALTH = messages.STATUS.number, messages.HEALTH.number
 _SIGNED = messages.SIGNED.number
 _DONE, _REFUSED, _WRONG_MAC = 0, 1, 4
-_EVERY_ACK_OF = (messages.HELLO, messages.ACK, messages.SIGNED)
+_NO_COMMANDS = (messages.HELLO, messages.ACK, messages.SIGNED)
 _FITTING = {"uint": 1, "bytes": b"a"}
 
 
@@ -100,7 +100,7 @@ def test_a_session_that_was_silent_for_long_is_over_whoever_knows_its_number():
 
 def test_a_stranger_may_ask_how_it_stands_and_nothing_else():
     for shape in messages.TO_DEVICE:
-        if shape in _EVERY_ACK_OF:
+        if shape in _NO_COMMANDS:
             continue
         host = _Host(key=bytes(32))
         values = [_FITTING[kind] for _, kind in shape.fields]
@@ -137,7 +137,7 @@ def test_one_signed_command_of_any_kind_proves_a_session_until_the_next():
 
 def test_every_command_is_carried_out_once_it_is_signed():
     for shape in messages.TO_DEVICE:
-        if shape in _EVERY_ACK_OF:
+        if shape in _NO_COMMANDS:
             continue
         host = _Host()
         values = [_FITTING[kind] for _, kind in shape.fields]
