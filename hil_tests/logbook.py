@@ -1,14 +1,16 @@
 """A log that runs while a test deals, and what must hold of it afterwards."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from firmware.guard import command_key
 from hil_tests.capabilities import Clock, Target, attached
 from hil_tests.dealer import Hand, logged
 from sabot.audit.keys import DEFAULT, Keys
 from sabot.audit.verify import Against, Finding, Summary, verify
 from sabot.client import Client
+from sabot.commandkeys import CommandKeys
 from sabot.logger import Logger, Watcher
 from sabot.rounds import Round, rounds_of
 from sabot.session import Record
@@ -24,7 +26,7 @@ _SILENT_US = 20_000_000
 
 class Logbook:
     """Logs the shoes at `ports` into a new database in `folder`, until `close`. While it waits for
-    something `clock` goes on.
+    something `clock` goes on. The shoes' keys are somewhere in `folder`.
     """
 
     def __init__(
@@ -37,7 +39,8 @@ class Logbook:
         watcher = Watcher(attached=lambda port, client: self.attachments.append(client.unit))
         # By a machine's clock a shoe whose time is emulated would be asked without a pause.
         now_s = (lambda: clock.now_us() / _S) if clock.emulated else time.monotonic
-        self.logger = Logger(self.store, ports, watcher, once=once, now_s=now_s)
+        keys = _command_keys(folder)
+        self.logger = Logger(self.store, ports, watcher, once=once, keys=keys, now_s=now_s)
         self.logger.start()
 
     def __enter__(self) -> "Logbook":
@@ -106,12 +109,24 @@ def check(store: Store, unit: str, hands: Sequence[Hand], folder: Path) -> int:
 def findings(store: Store, folder: Path) -> list[Finding]:
     """All that the verifier finds fault with, by the keys of the shoes that live in `folder`."""
     keys = Keys()
+    for unit, first_key in _first_keys(folder):
+        keys.put(unit, first_key)
+    return list(verify(store, Summary(), Against(keys=keys)))
+
+
+def _command_keys(folder: Path) -> CommandKeys:
+    keys = CommandKeys()
+    for unit, first_key in _first_keys(folder):
+        keys.put(unit, command_key(first_key))
+    return keys
+
+
+def _first_keys(folder: Path) -> Iterator[tuple[str, bytes]]:
     for path in folder.rglob(DEFAULT.name):
         found = Keys.load(path)
         for unit in found.units():
             for chain in found.chains(unit):
-                keys.put(unit, found.first_key(unit, chain) or b"")
-    return list(verify(store, Summary(), Against(keys=keys)))
+                yield unit, found.first_key(unit, chain) or b""
 
 
 def received(client: Client, clock: Clock) -> list[Record]:

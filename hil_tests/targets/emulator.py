@@ -25,7 +25,6 @@ from hil_tests.emulation.uf2 import find_image, named, read_image
 from hil_tests.targets.hands import Hands
 from hil_tests.witness import Witness, Witnessed
 from protocol import words
-from sabot import runtime
 from sabot.audit import keys as unit_keys
 from sabot.client import Client, Line
 from sabot.commandkeys import CommandKeys
@@ -263,6 +262,9 @@ class EmulatedShoe:
 
     def __init__(self, pico: EmulatedPico, clock: EmulatedClock, witness: Witness) -> None:
         self.unit = pico.unique_id.hex()
+        self.keys = CommandKeys()
+        """With which `attach` commands it."""
+        self.keys.put(self.unit, _COMMAND_KEY)
         self._pico = pico
         self._clock = clock
         self._witness = witness
@@ -274,15 +276,11 @@ class EmulatedShoe:
         """A terminal that any program may open."""
         if self._terminal is None:
             self._terminal = Terminal(self._pico)
-            for name in (self._terminal.name, self.unit):  # a cable has another name
-                runtime.publish_key(name, _COMMAND_KEY)
         return self._terminal.name
 
     def attach(self) -> Client:
         """A new session; the one before is over."""
-        keys = CommandKeys()
-        keys.put(self.unit, _COMMAND_KEY)
-        return Client(self.line(), now_s=lambda: self._clock.now_us() / _S, keys=keys)
+        return Client(self.line(), now_s=lambda: self._clock.now_us() / _S, keys=self.keys)
 
     def line(self) -> Line:
         """The bare link; a session before is over."""
@@ -304,8 +302,6 @@ class EmulatedShoe:
         """Put everything away."""
         self.detach()
         if self._terminal is not None:
-            for name in (self._terminal.name, self.unit):
-                runtime.withdraw_key(name)
             self._terminal.close()
             self._terminal = None
 
