@@ -209,6 +209,14 @@ def _read_pass(shoe, values: "list[object]") -> "list[object]":
     return [messages.PASS_SAMPLES.number, command_id, number, offset, runs]
 
 
+def _self_test(shoe, values: "list[object]") -> "list[object]":
+    if shoe.card_is_due():  # a head that is covered is not at rest, and what it is asked for
+        return _reply(values[0], _REFUSED, _IN_PLAY)
+    from firmware import selftest  # a shoe in service does without it, and with more heap
+
+    return selftest.report(shoe, values[0])
+
+
 def _update(shoe, values: "list[object]") -> "list[object]":
     """The updater takes it (updater.py), and it has the processor and the heap to itself."""
     if shoe.running.on_trial:
@@ -243,6 +251,7 @@ _REPORTS = {
     messages.HEALTH.number: _health,
     messages.NEXT_PASS.number: _next_pass,
     messages.READ_PASS.number: _read_pass,
+    messages.SELF_TEST.number: _self_test,
     messages.UPDATE.number: _update,
     messages.PROVISION.number: _provision,
     messages.UPDATE_STATUS.number: _update_status,

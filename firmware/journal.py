@@ -522,6 +522,11 @@ class Journal(Ring):
             self._kept = max(self._kept, behind)
             self.first_held = last + 1
 
+    @property
+    def begun(self) -> int:
+        """Sectors begun over the life of the chip."""
+        return self._last + 1
+
     def busy(self) -> bool:
         """Whether nothing can be read now."""
         return self._flash.busy()

@@ -1,5 +1,6 @@
 """The release that runs, as the boot loader has started it: from which slot, and if on trial."""
 
+import hashlib
 from binascii import unhexlify
 
 from firmware import boot
@@ -7,6 +8,8 @@ from protocol import words
 
 TRIAL_MS = 120000
 """How long a release that is on trial waits for a host to confirm it."""
+
+_CHUNK = 1024
 
 _IDLE, _STAGED, _ON_TRIAL = [
     words.UPDATE_STAGES.index(stage) for stage in ("idle", "staged", "on_trial")
@@ -57,6 +60,25 @@ class Running:
             return False
         boot.ask_for(boot.DEBUG, self._root)
         return True
+
+    def is_whole(self) -> bool:
+        """Whether what it runs from is on flash as it was signed, and will start again. As
+        `boot.modules` finds it, for which a shoe in service has not the heap."""
+        if self._state is None or not self._slot:
+            return True
+        slot = self._root + "/" + self._slot
+        chunk, listed = bytearray(_CHUNK), hashlib.sha256()
+        try:
+            with open(slot + boot.CODE, "rb") as code, open(slot + boot.LIST, "rb") as lines:
+                for line in lines:
+                    listed.update(line)
+                    digest, size, _ = line.split(b" ")
+                    found = boot.sha256_of(code, int(size), chunk).digest()
+                    if found != unhexlify(digest):
+                        return False
+                return listed.digest() == self.build and not code.read(1)
+        except (OSError, ValueError):
+            return False
 
     def undone(self) -> bytes:
         """The `build` of a release that the boot loader has given up; empty where none was."""

@@ -48,6 +48,9 @@ DEBUG = Shape(31, "debug", "id:uint")
 """With the service switch on: start anew, with MicroPython's prompt at the port, until the next
 start."""
 
+SELF_TEST = Shape(32, "self_test", "id:uint")
+"""Between rounds: asks for `self_test_report`."""
+
 MAX_PROVISION_PART = 400
 MAX_UPDATE_PART = 400
 
@@ -162,9 +165,23 @@ UPDATE_REPORT = Shape(
     ),
 )
 
+SELF_TEST_REPORT = Shape(
+    78,
+    "self_test_report",
+    (
+        "id:uint "
+        "failed:uint "  # bit n: the n-th of `words.SELF_TESTS`
+        "seen:uint "  # bit n: the n-th of `words.CHANNELS` sees something now
+        "temperature_c:int? "  # of the processor; null where it cannot tell
+        "sectors:uint "  # of the journal's ring,
+        "begun:uint "  # and how many were begun over its life
+        "wrong_macs:uint"  # since the start
+    ),
+)
+
 TO_DEVICE = (
     HELLO, ACK, SET_CLOCK, IDENTIFY, STATUS, READ_EVENTS, LOAD_GAME, HEALTH, NEXT_PASS, READ_PASS,
-    UPDATE, UPDATE_PART, UPDATE_STATUS, RESTART, CONFIRM, SIGNED, PROVISION, DEBUG,
+    UPDATE, UPDATE_PART, UPDATE_STATUS, RESTART, CONFIRM, SIGNED, PROVISION, DEBUG, SELF_TEST,
 )  # fmt: skip
 TO_HOST = (
     WELCOME,
@@ -181,6 +198,7 @@ TO_HOST = (
     PASS_SAMPLES,
     UPDATE_REPORT,
     CHALLENGE,
+    SELF_TEST_REPORT,
 )
 
 OPEN = (STATUS, HEALTH, UPDATE_STATUS)

@@ -70,6 +70,10 @@ GAP_REASONS = ("queue_full", "restart", "journal_damaged")
 JOURNAL_FAULTS = ("erase_failed", "program_failed", "damaged")
 """What is wrong with a sector of the journal. `damaged`: what was written has changed since."""
 
+SELF_TESTS = ("journal", "code", "display", "samples")
+"""What a shoe tests of itself. `journal`: its memory gives back the newest event; `code`: what is
+on flash is what was signed; `display`: it answers; `samples`: they come from the sensor head."""
+
 UPDATE_STAGES = ("idle", "head", "checking", "code", "staged", "refused", "on_trial", "restarting")
 """How far a release has come. `idle`: none is on its way; `head`, `code`: that is wanted next;
 `checking`: what came is looked at; `staged`: all is there, to be tried at the next start;

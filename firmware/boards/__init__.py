@@ -11,6 +11,8 @@ A board owns its pins and ports. What the firmware asks of it:
 - `switches()`: how the switches stood at the start, bit n the n-th of `words.SWITCHES`
 - `read_samples(buf)`: bytes of sensor samples put into `buf`, as firmware/reader.py reads them
 - `overruns`: how often samples were lost because nobody read them in time
+- `levels()`: bit n: the n-th of `words.CHANNELS` sees something now; `temperature_c()` of the
+  processor, None where it cannot tell; `display_answers()`; `samples_come()`
 - `take_input()`: the next change of a button or a switch, as in firmware/inputs.py
 - `set_lock(released)`, `set_lamps(lit)`, `show(text)`, `buzz(ms)`
 - `await read_link()`: some bytes from the host; `write_link(view)`: how many it could take

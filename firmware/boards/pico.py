@@ -72,6 +72,8 @@ _PULLED_UP_US = 500  # from reset on the chip pulls its pins low; a cable takes 
 _LINK_BYTES = 64
 """Bytes that one turn of the link takes or gives, at about 50 us each."""
 
+_TEMPERATURE = 4  # of the ADC's inputs
+_ADC_TENTH_MV = 33000  # its whole range
 _CTRL_C = 3
 _BUZZER_HZ = 2700
 _HALF_THE_TIME = 32768  # of the PWM's 65,536
@@ -192,6 +194,23 @@ class Board:
     def read_samples(self, buf: bytearray) -> int:
         self._lock.looking()
         return self._sampler.read(buf)
+
+    def levels(self) -> int:
+        levels = 0
+        for i in range(len(SENSORS)):
+            levels |= _pin(SENSORS[i]).value() << i
+        return levels
+
+    def temperature_c(self) -> int:
+        """RP2040 data sheet, 4.9.5: 706 mV at 27 degrees, 1.721 mV less for each more."""
+        tenth_mv = (machine.ADC(_TEMPERATURE).read_u16() >> 4) * _ADC_TENTH_MV >> 12
+        return 27 - ((tenth_mv - 7060) * 100 + 860) // 1721
+
+    def display_answers(self) -> bool:
+        return self._display.answers()
+
+    def samples_come(self) -> bool:
+        return self._sampler.comes()
 
     def take_input(self) -> int:
         change = self._change

@@ -4,6 +4,8 @@ A PIO program of one instruction makes the words of a recording (the oldest of e
 the lowest nibble), and they wait in a ring (endless.py).
 """
 
+import time
+
 import machine
 import rp2
 
@@ -16,6 +18,7 @@ RING_WORDS = 2048
 MARGIN_WORDS = 64
 """Words kept free between what is read and what is written: 25 ms, where a copy takes 10 us."""
 
+_A_FEW_WORDS_MS = 2
 _STATE_MACHINE = 0
 _RING_BITS = 13  # the DMA that copies wants the ring's size as a power of two
 
@@ -51,6 +54,12 @@ class Sampler:
         copy.config(ctrl=copy.pack_ctrl(size=0, ring_size=_RING_BITS, ring_sel=False))
         self._ring.start(self._machine)
         self._machine.active(1)
+
+    def comes(self) -> bool:
+        """Whether samples come at all."""
+        before = self._ring.waiting()
+        time.sleep_ms(_A_FEW_WORDS_MS)
+        return self._ring.waiting() != before
 
     def read(self, buf: bytearray) -> int:
         """Copy whole words, oldest first, to the beginning of `buf`; returns how many bytes.

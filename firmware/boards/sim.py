@@ -48,6 +48,7 @@ class Board:
         self._taken = 0
         self._idle_told = -1
         self._samples = b""
+        self._levels = 0  # at the end of what was played
         self._input = inputs.NONE
         self._payload = bytearray(frame.MAX_PAYLOAD + frame.CRC_SIZE)
         self._out = bytearray(frame.MAX_FRAME)
@@ -78,6 +79,7 @@ class Board:
         number = message[0]
         if number == bench.SAMPLES.number:
             self._samples = message[1]
+            self._levels = message[1][-1] >> 4 if message[1] else 0
         elif number == bench.PRESS.number:
             self._input = inputs.pressed(message[1])
         else:
@@ -97,6 +99,18 @@ class Board:
         buf[:size] = self._samples[:size]
         self._samples = self._samples[size:]
         return size
+
+    def levels(self) -> int:
+        return self._levels
+
+    def temperature_c(self) -> None:
+        """It has no processor of its own."""
+
+    def display_answers(self) -> bool:
+        return True
+
+    def samples_come(self) -> bool:
+        return True
 
     def take_input(self) -> int:
         change = self._input

@@ -43,6 +43,8 @@ _START = bytes(
     )
 )  # fmt: skip
 
+_NOTHING_TO_DO = bytes((_COMMANDS, 0xE3))
+
 
 class Display:
     """`i2c` is a machine.I2C at 400 kHz."""
@@ -91,6 +93,14 @@ class Display:
             self._rest = _REST
             return False
         self._stale ^= 1 << row
+        return True
+
+    def answers(self) -> bool:
+        """Whether it is there, at this moment."""
+        try:
+            self._i2c.writeto(ADDRESS, _NOTHING_TO_DO)
+        except OSError:
+            return False
         return True
 
     def _send(self, row: int) -> None:

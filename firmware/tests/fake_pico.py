@@ -42,6 +42,7 @@ class World(fake_serial.Line):
         self.kbd_intr: "list[int]" = []
         self.folders = ["firmware", "protocol"]
         self.duty = 0
+        self.adc_u16 = 0
         self.timer: "_Timer | None" = None
         self.chip = fake_rp2.new_chip()
         self.display = fake_display.Ssd1306()
@@ -91,6 +92,7 @@ class _Time:
             raise PowerCut
         world.naps_left -= 1
         world.now_ms += ms
+        world.while_asleep()
 
     def sleep_us(self, us: int) -> None:
         world.settle()
@@ -190,7 +192,16 @@ class _Spi(fake_nor.Spi):
         fake_nor.Spi.__init__(self, world.flash)
 
 
+class _Adc:
+    def __init__(self, channel: int) -> None:
+        assert channel == 4, "of all inputs only the temperature's is an analog one"
+
+    def read_u16(self) -> int:
+        return world.adc_u16
+
+
 class _Machine:
+    ADC = _Adc
     Pin = _Pin
     PWM = _Pwm
     I2C = _I2c
@@ -267,7 +278,7 @@ def _import_board():
             sys.modules[name] = before[name]
     pico.time, pico.asyncio, pico.os = _Time(), _Asyncio(), _Os()
     pico.select, pico.sys = fake_serial.Select(lambda: world), fake_serial.Sys(lambda: world)
-    lock.time = pico.time
+    lock.time = sampler.time = pico.time
     return pico, sampler, contacts, endless, lock
 
 

@@ -320,3 +320,42 @@ def test_a_display_that_was_away_is_started_again_and_drawn_whole() -> None:
     assert world.display.lit
     assert world.display.page(0) == _line("ONE") and world.display.page(1) == _line("THREE")
     assert world.display.page(7) == _line("")
+
+
+def test_whether_a_display_answers_is_told_at_once_and_draws_nothing() -> None:
+    board, world = new_board()
+    board.show("ONE")
+    live(board, world, 100)
+    before = bytes(world.display.memory)
+    assert board.display_answers() and bytes(world.display.memory) == before
+    world.display.plugged = False
+    assert not board.display_answers()
+
+
+# What a shoe can tell of itself
+
+
+def test_levels_are_those_of_the_sensor_pins_in_the_order_of_a_samples_bits() -> None:
+    board, world = new_board()
+    for levels in (0, 1, 2, 4, 8, 13):
+        for bit, part in enumerate(pico.SENSORS):
+            world.inputs[_PIN_OF[part]] = levels >> bit & 1
+        assert board.levels() == levels
+
+
+def test_the_temperature_is_that_of_the_data_sheets_formula() -> None:
+    board, world = new_board()
+    for reading in range(700, 1100):  # of 4,095, as the ADC has 12 bits
+        world.adc_u16 = reading << 4
+        expected = 27 - (reading * 3.3 / 4096 - 0.706) / 0.001721
+        assert abs(board.temperature_c() - expected) <= 1, reading
+
+
+def test_samples_that_no_longer_come_are_noticed() -> None:
+    board, world = new_board()
+    awake(world)
+    run(board.activity(8, True))
+    world.while_asleep = lambda: world.sample([0] * 40)
+    assert board.samples_come()
+    world.while_asleep = lambda: None
+    assert not board.samples_come()

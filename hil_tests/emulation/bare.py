@@ -11,6 +11,8 @@ from hil_tests.emulation import filesystem, mends, package
 from hil_tests.emulation.norchip import TYPICAL, Times
 from sabot.release.uf2 import FLASH_BYTES, Image
 
+_THERMOMETER = 4  # of the ADC's inputs
+_ROOM_TEMPERATURE = 876  # of 4,095 for 3.3 V: 27 degrees, RP2040 data sheet, 4.9.5
 _US = 1000  # in ns
 _LOOK_US = 1000  # how often a condition is looked at where nothing happens
 _NS_OF_FLASH = {0x02: "program_ns", 0x20: "erase_ns"}
@@ -133,6 +135,7 @@ class BarePico:
         if fast:
             fast.take_over_divider(mcu)
         mcu.watchdog.on_watchdog_trigger = self._watchdog_bites
+        mcu.adc.channel_values[_THERMOMETER] = _ROOM_TEMPERATURE
         mends.set_peripheral_clock(mcu)
         self._pio = mends.PacedPio(mcu, self._pio_drives_pins)
         mends.mend_uart(mcu)

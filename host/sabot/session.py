@@ -24,6 +24,7 @@ _ANSWERS = (
     messages.PASS_REPORT,
     messages.PASS_SAMPLES,
     messages.UPDATE_REPORT,
+    messages.SELF_TEST_REPORT,
 )
 _RENAMED = {"version": "firmware", "name": "game", "sha256": "game_sha256"}
 _EARLY_LIMIT = 256

@@ -20,6 +20,21 @@ def vectors(name):
         return json.load(file)
 
 
+def each_case(name, part):
+    """The cases of that document's `part`, "good" or "bad", one at a time: the heap of the board
+    has no room for all of them."""
+    with open(_VECTORS + name + ".json", encoding="utf-8") as file:
+        begun = False
+        for line in file:
+            line = line.strip()
+            if begun and line[0] == "]":
+                return
+            if begun:
+                yield json.loads(line[:-1] if line[-1] == "," else line)
+            elif line == '"' + part + '": [':
+                begun = True
+
+
 def value_of(noted):
     """The value that a vector notes: JSON has neither byte strings nor integers of 64 bits."""
     if isinstance(noted, list):

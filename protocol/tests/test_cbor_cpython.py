@@ -221,6 +221,7 @@ def test_the_host_takes_random_bytes_as_the_codec_does(data: bytes) -> None:
 def _values(shape: Shape) -> st.SearchStrategy[list[Any]]:
     kinds = {
         "uint": st.integers(0, _UINT_MAX),
+        "int": st.integers(-(1 << 63), (1 << 63) - 1),
         "flag": st.booleans(),
         "text": st.text(max_size=40),
         "bytes": st.binary(max_size=100),

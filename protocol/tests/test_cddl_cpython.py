@@ -16,7 +16,7 @@ import pytest
 
 from protocol import VERSION, bench, cards, events, frame, games, messages, words
 from protocol.schema import Shape
-from protocol.tests.helpers import vectors
+from protocol.tests.helpers import each_case, vectors
 
 _CDDL = (Path(__file__).resolve().parents[1] / "sabot.cddl").read_text(encoding="utf-8")
 _SHAPES = messages.TO_DEVICE + messages.TO_HOST + bench.FROM_BENCH + bench.TO_BENCH
@@ -24,6 +24,7 @@ _SCHEMAS: dict[str, pycddl.Schema] = {}
 
 _WRONG_TYPES: dict[str, tuple[Any, ...]] = {
     "uint": (-1, None, True, "1", bytes(200), {}, 1.0),
+    "int": (None, True, "1", bytes(200), {}, 1.0),
     "flag": (0, 1, None, "true"),
     "text": (0, None, True, b"", {}),
     "bytes": (None, True, "a" * 500, {}),
@@ -307,3 +308,9 @@ def test_spoiled_games_are_not_valid(changed: dict[str, object]) -> None:
 def test_games_without_a_field_are_not_valid(field: str) -> None:
     value = {name: games.MINI[name] for name in games.MINI if name != field}
     assert not _valid("game-document", cbor2.dumps(value, canonical=True))
+
+
+def test_cases_that_are_read_one_at_a_time_are_those_of_the_document() -> None:
+    for name in ("messages", "events"):
+        for part in ("good", "bad"):
+            assert list(each_case(name, part)) == vectors(name)[part]

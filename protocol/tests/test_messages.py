@@ -3,7 +3,7 @@
 from firmware.guard import Guard
 from firmware.link import Link
 from protocol import VERSION, bench, cards, cbor, events, frame, messages, schema, words
-from protocol.tests.helpers import raised, same, value_of, vectors
+from protocol.tests.helpers import each_case, raised, same, value_of, vectors
 
 _SHAPES = messages.TO_DEVICE + messages.TO_HOST + bench.FROM_BENCH + bench.TO_BENCH
 _UINT_MAX = (1 << 64) - 1
@@ -13,14 +13,14 @@ _FITTING = {"uint": 1, "int": -1, "flag": True, "text": "a", "bytes": b"a", "car
 _ALL = (-1, 0, 1, _UINT_MAX, _UINT_MAX + 1, 1.0, True, False, None, "", "a", b"", b"a", [], [1], {})
 
 
-def _good(document):
-    for case in document["good"]:  # one at a time: the heap of the board has room for that
+def _good(name):
+    for case in each_case(name, "good"):
         fields = {name: value_of(case["fields"][name]) for name in case["fields"]}
         yield case["name"], fields, bytes.fromhex(case["hex"])
 
 
-def _bad(document):
-    for case in document["bad"]:
+def _bad(name):
+    for case in each_case(name, "bad"):
         yield case["why"], bytes.fromhex(case["hex"])
 
 
@@ -46,16 +46,16 @@ def _parse(data, shapes, header=()):
     raise schema.SchemaError("unknown number")
 
 
-def _taken(document, shapes, header=()):
+def _taken(name, shapes, header=()):
     taken = []
-    for why, data in _bad(document):
+    for why, data in _bad(name):
         if not raised((cbor.CborError, schema.SchemaError), _parse, data, shapes, header):
             taken.append((why, data.hex()))
     return taken
 
 
 def test_good_messages_go_there_and_back():
-    for name, fields, data in _good(vectors("messages")):
+    for name, fields, data in _good("messages"):
         shape = _named(_SHAPES, name)
         values = [fields[field] for field, _ in shape.fields]
         assert len(fields) == len(values)
@@ -67,7 +67,7 @@ def test_good_messages_go_there_and_back():
 
 def test_good_events_go_there_and_back():
     header = events.HEADER[1:]
-    for name, fields, data in _good(vectors("events")):
+    for name, fields, data in _good("events"):
         shape = _named(events.KINDS, name)
         values = [fields[field] for field, _ in header + shape.fields]
         assert len(fields) == len(values)
@@ -78,29 +78,29 @@ def test_good_events_go_there_and_back():
 
 
 def test_bad_messages_are_refused():
-    taken = _taken(vectors("messages"), _SHAPES)
+    taken = _taken("messages", _SHAPES)
     assert not taken, taken
 
 
 def test_bad_events_are_refused():
-    taken = _taken(vectors("events"), events.KINDS, events.HEADER[1:])
+    taken = _taken("events", events.KINDS, events.HEADER[1:])
     assert not taken, taken
 
 
 def test_every_kind_has_a_good_vector_and_bad_ones():
     for name, shapes in (("messages", _SHAPES), ("events", events.KINDS)):
-        document = None  # the heap of the board holds one at a time
-        document = vectors(name)
-        good = {case["name"] for case in document["good"]}
-        bad = {case.get("name") for case in document["bad"]}
+        good = {case["name"] for case in each_case(name, "good")}
+        bad = {case.get("name") for case in each_case(name, "bad")}
         for shape in shapes:
             assert shape.name in good, shape.name
             assert shape.name in bad, shape.name
 
 
 def test_the_golden_event_messages_carry_events():
-    good = list(_good(vectors("messages")))
-    carried = [(fields["record"], fields["mac"]) for name, fields, _ in good if name == "event"]
+    carried = []
+    for name, fields, _ in _good("messages"):
+        if name == "event":
+            carried.append((fields["record"], fields["mac"]))
     assert len(carried) >= 3
     chained = {case["record"]: case["mac"] for case in vectors("chain")["records"]}
     for record, mac in carried:
@@ -305,7 +305,7 @@ def _attached(link):
 
 
 def test_the_shoe_takes_good_messages_of_a_host_and_counts_all_others():
-    for name, fields, data in _good(vectors("messages")):
+    for name, fields, data in _good("messages"):
         device = _Device()
         link = Link(_Outbox(), device, Guard(None))
         assert _attached(link)
@@ -320,7 +320,7 @@ def test_the_shoe_takes_good_messages_of_a_host_and_counts_all_others():
 
 def test_the_shoe_drops_and_counts_every_bad_message():
     taken = []
-    for why, data in _bad(vectors("messages")):
+    for why, data in _bad("messages"):
         device = _Device()
         link = Link(_Outbox(), device, Guard(None))
         link.feed(_frame_of(data), 0)
@@ -335,7 +335,7 @@ def test_the_shoe_drops_and_counts_every_bad_message():
 def test_the_shoe_sends_every_event_as_a_deterministic_message():
     wrong = []
     mac = bytes(range(events.MAC_SIZE))
-    for name, _, record in _good(vectors("events")):
+    for name, _, record in _good("events"):
         link = Link(_Outbox(memoryview(record), memoryview(mac)), _Device(), Guard(None))
         assert _attached(link)
         sent = frame.FrameReader().feed(bytes(memoryview(link.out)[: link.fill(0)]))

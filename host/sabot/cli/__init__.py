@@ -32,6 +32,7 @@ _MODULES = {
     "rebuild": "rebuild",
     "capture": "head",
     "health": "head",
+    "doctor": "doctor",
     "read": "samples",
     "waveform": "samples",
     "load": "games",
