@@ -20,6 +20,7 @@ from hil_tests.bench.believing import verification_us
 from hil_tests.bench.database import BATCH, measure
 from hil_tests.bench.device import CARD_EVENT
 from hil_tests.bench.journal import deal_and_count
+from hil_tests.bench.servicing import on_emulator, on_simulator
 from hil_tests.bench.targets import pace
 from hil_tests.bench.verifying import measure as verify_long_log
 from hil_tests.targets import Choice
@@ -259,6 +260,26 @@ def believing() -> list[Figure]:
     return [Figure("a release's signature on the chip", verifying_us / 1e6, "s", against)]
 
 
+def servicing() -> list[Figure]:
+    """What a technician waits for, on each target."""
+    figures = []
+    for name, unit, measured in (
+        ("simulator", "s", on_simulator),
+        ("emulator", "emulated s", on_emulator),
+    ):
+        try:
+            seconds = measured()
+        except (ImageUnusable, ImportError) as why:
+            Console(stderr=True).print(f"a bare Pico left out: {why}")
+            continue
+        figures += [
+            Figure(f"{name}: a bare board flashed", seconds.flash, unit, "until it has come up"),
+            Figure(f"{name}: an update", seconds.update, unit, "until it is confirmed"),
+            Figure(f"{name}: power to ready", seconds.start, unit, "aim on a Pico: 2"),
+        ]
+    return figures
+
+
 def odds_of_the_largest_game() -> list[Figure]:
     """Every order of six cards of eight decks, counted for the game with the most wagers."""
     seconds = 1 / _per_second(lambda: odds(Game(document("pa-midi")), decks=8), ["pa-midi"])
@@ -275,7 +296,7 @@ def main() -> None:
     console = Console()
     parts: Sequence[Callable[[], list[Figure]]] = (
         codec, reader, generator, frames, shoe, heap_high_water, journal, database, verifier,
-        odds_of_the_largest_game, size, believing, targets,
+        odds_of_the_largest_game, size, believing, servicing, targets,
     )  # fmt: skip
     figures: list[Figure] = []
     for part in track(parts, "measuring", console=console, transient=True):
