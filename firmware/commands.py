@@ -210,7 +210,8 @@ def _read_pass(shoe, values: "list[object]") -> "list[object]":
 
 
 def _self_test(shoe, values: "list[object]") -> "list[object]":
-    if shoe.card_is_due():  # a head that is covered is not at rest, and what it is asked for
+    # Not `at_rest`: what lies in the head, or is wrong with it, is just what is asked for.
+    if shoe.dealing.lock_released():
         return _reply(values[0], _REFUSED, _IN_PLAY)
     from firmware import selftest  # a shoe in service does without it, and with more heap
 

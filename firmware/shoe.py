@@ -269,11 +269,9 @@ class Shoe:
 
     def at_rest(self) -> bool:
         """Whether no card can come soon: there is time for what takes long."""
-        return not self.card_is_due() and not self.reader.scanner.in_pass
-
-    def card_is_due(self) -> bool:
-        """Whether one may come soon."""
-        return self.dealing.phase not in _AT_REST and not self.dealing.error
+        dealing = self.dealing
+        card_may_come = dealing.phase not in _AT_REST and not dealing.error
+        return not card_may_come and not self.reader.scanner.in_pass
 
     def _take_inputs(self) -> None:
         board = self.board

@@ -11,14 +11,12 @@ from time import monotonic
 import firmware
 from hil_tests import releases
 from hil_tests.emulation.uf2 import find_image, read_image
-from hil_tests.targets.bareboard import BareBoard
-from sabot import signing
+from hil_tests.targets.bareboard import BareBoard, told_for
 from sabot.client import Client
 from sabot.commandkeys import CommandKeys
-from sabot.games import catalogue
 from sabot.ports import Port
 from sabot.release.flash import flash
-from sabot.release.provision import KeyFiles, Told, provision
+from sabot.release.provision import KeyFiles, provision
 from sabot.release.update import update
 from sabot.sim.process import SimulatedShoe
 
@@ -42,14 +40,6 @@ def on_simulator() -> Seconds:
     known = CommandKeys()
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder)
-        told = Told(
-            unit=_UNIT,
-            table="12",
-            card_set=0,
-            when_full="stop",
-            game=catalogue.document("mini"),
-            release_key=signing.public_of(releases.HOUSE),
-        )
         files = KeyFiles(state / "sabot.keys", state / "sabot.commands", known)
         with SimulatedShoe("BARE-2", state=state / "board", files={}) as board:
             board.power_on()
@@ -60,7 +50,7 @@ def on_simulator() -> Seconds:
                     yield Client(port, keys=known)
 
             flashed_s = _taken(monotonic, lambda: flash(board.port, first, open_repl=lambda: None))
-            provision(attached, told, files)
+            provision(attached, told_for(_UNIT), files)
             updated_s = _taken(monotonic, lambda: update(attached, newer))
             board.power_off()
             started_s = _taken(monotonic, board.power_on)

@@ -28,6 +28,18 @@ _LOOK_S = 0.5
 _NO_GAME = "none"  # what an updater tells
 
 
+def told_for(unit: str) -> Told:
+    """What makes a board that unit, at table 12."""
+    return Told(
+        unit=unit,
+        table="12",
+        card_set=0,
+        when_full="stop",
+        game=catalogue.document("mini"),
+        release_key=signing.public_of(releases.HOUSE),
+    )
+
+
 class BareBoard:
     """A Pico with MicroPython and nothing else on it, under power, and the parts of a shoe on its
     pins."""
@@ -66,16 +78,8 @@ class BareBoard:
 
     def provision(self, unit: str, folder: Path) -> str:
         """As `sabot provision` does, for table 12; the key files are in `folder`."""
-        told = Told(
-            unit=unit,
-            table="12",
-            card_set=0,
-            when_full="stop",
-            game=catalogue.document("mini"),
-            release_key=signing.public_of(releases.HOUSE),
-        )
         files = KeyFiles(folder / "sabot.keys", folder / "sabot.commands", self.shoe.keys)
-        return provision(self.attached, told, files, now_s=self.now_s, pause=self.pause)
+        return provision(self.attached, told_for(unit), files, now_s=self.now_s, pause=self.pause)
 
     def update(self, built: Release) -> str:
         """As `sabot update` does."""
