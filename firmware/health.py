@@ -4,21 +4,22 @@ A single card tells little: inks differ by 20 %, pulls are uneven. The mean of m
 when the head does: dirt on a sensor makes its marks narrower long before one is missed.
 """
 
+from firmware.native import const
 from protocol import words
 
-LEAST_PERMILLE = 850
-MOST_PERMILLE = 1200
+LEAST_PERMILLE = const(850)
+MOST_PERMILLE = const(1200)
 """Bounds of a mean: inks may be 10 % off all through. With nominal noise a track begins to be
 misread at some 640 (hil_tests/test_sensor_health.py)."""
 
-NOTHING = -1
+NOTHING = const(-1)
 
-_CARDS = 64  # a mean follows within so many cards to two thirds
-_BACK_PERMILLE = 50  # so far within its bounds a channel is clean again
+_CARDS = const(64)  # a mean follows within so many cards to two thirds
+_BACK_PERMILLE = const(50)  # so far within its bounds a channel is clean again
 # What no clean head shows is a pause in the wrong place, not dirt.
-_LEAST_SEEN = 400
-_MOST_SEEN = 1600
-_NOMINAL = 1000
+_LEAST_SEEN = const(400)
+_MOST_SEEN = const(1600)
+_NOMINAL = const(1000)
 
 
 class Health:

@@ -3,7 +3,9 @@ collect, and the cards must not wait for a host's question."""
 
 import gc
 
-_MOST_GAPS = 500
+from firmware.native import const
+
+_MOST_GAPS = const(500)
 
 
 class Heap:

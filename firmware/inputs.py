@@ -1,8 +1,9 @@
 """Buttons and switches: how a board hands a change over, and how contacts settle."""
 
+from firmware.native import const
 from protocol import words
 
-NONE = -1
+NONE = const(-1)
 BUTTON_COUNT = len(words.BUTTONS)
 SWITCH_COUNT = len(words.SWITCHES)
 

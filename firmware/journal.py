@@ -19,6 +19,7 @@ from firmware.boards.nor import PAGE, SECTOR
 from firmware.chain import EPOCH_RECORDS, Chain, name_of
 from firmware.cursor import Cursor
 from firmware.keyring import Keyring
+from firmware.native import const
 from firmware.ring import (
     EVENT,
     HEAD_SIZE,
@@ -32,17 +33,17 @@ from firmware.ring import (
 )
 from protocol import words
 
-_KEY = 5  # in the queue only: the secret of a new epoch, for the keyring
+_KEY = const(5)  # in the queue only: the secret of a new epoch, for the keyring
 
-RESERVE_SECTORS = 8
+RESERVE_SECTORS = const(8)
 """Left for what an open round and the supervisor may still add to a full journal."""
 
-_AHEAD = 3  # sectors kept erased
-_MOST_BAD = 16  # sectors with no header between two that have one
-_WOULD_SHOW = 4 * _MOST_BAD  # sectors, one of which has a header wherever any has
-_MOST_BACK = 16  # sectors searched for the last state
-_SCRUBBED_AT_ONCE = 4  # entries
-_MOST_KEPT = 8  # sectors that are let go in one step once a host has them
+_AHEAD = const(3)  # sectors kept erased
+_MOST_BAD = const(16)  # sectors with no header between two that have one
+_WOULD_SHOW = const(4 * _MOST_BAD)  # sectors, one of which has a header wherever any has
+_MOST_BACK = const(16)  # sectors searched for the last state
+_SCRUBBED_AT_ONCE = const(4)  # entries
+_MOST_KEPT = const(8)  # sectors that are let go in one step once a host has them
 _ZERO_PAGE = bytes(PAGE)
 
 ERASE_FAILED = words.JOURNAL_FAULTS.index("erase_failed")

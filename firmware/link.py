@@ -6,22 +6,23 @@ they are sent again. A host that falls silent is
 taken for gone, and nothing is sent until the next `hello`.
 """
 
+from firmware.native import const
 from protocol import VERSION, cbor, events, frame, messages, schema, words
 
-WINDOW = 48
+WINDOW = const(48)
 """Events that may be on their way without being acknowledged."""
-RESEND_MS = 250
-REWIND_PAUSE_MS = 15
+RESEND_MS = const(250)
+REWIND_PAUSE_MS = const(15)
 """A repeated `ack` asks for what is missing; how often it is heard."""
 
-_BUFFER_SIZE = 2048
+_BUFFER_SIZE = const(2048)
 _DAMAGED = words.PROBLEMS.index("damaged")
 _OVERSIZE = words.PROBLEMS.index("oversize")
 _NOT_A_MESSAGE = words.PROBLEMS.index("not_a_message")
 _NOT_PROVEN = words.PROBLEMS.index("not_proven")
 _REFUSED = words.OUTCOMES.index("refused")
 _WRONG_MAC = words.OUTCOMES.index("wrong_mac")
-_MAX_ANSWERS = 5
+_MAX_ANSWERS = const(5)
 _SHAPES = {shape.number: shape for shape in messages.TO_DEVICE}
 _NO_COMMANDS = (messages.HELLO, messages.ACK, messages.SIGNED)
 

@@ -5,19 +5,21 @@ the notes behind its last state (snapshot.py) once more and stands where it stoo
 events that were not written are recorded then.
 """
 
-CARD = 0
+from firmware.native import const
+
+CARD = const(0)
 """A note's kind: a card came out, with its figures;"""
-FAULT = 1
+FAULT = const(1)
 """something came out that is no card, with its figures;"""
-PRESSED = 2
+PRESSED = const(2)
 """a button;"""
-SWITCHED = 3
+SWITCHED = const(3)
 """a switch, and whether it is on;"""
-SENSOR_FAILED = 4
-SAMPLES_LOST = 5
-POWER_LOST = 6
+SENSOR_FAILED = const(4)
+SAMPLES_LOST = const(5)
+POWER_LOST = const(6)
 """the power went while a card passed;"""
-JOURNAL_FULL = 7
+JOURNAL_FULL = const(7)
 
 
 def carry_out(dealing, note: "list") -> list:

@@ -7,26 +7,27 @@ else is a fault with a name (card code specification, "What real passes look lik
 
 from firmware import scan
 from firmware.marks import SYMBOLS, Marks
+from firmware.native import const
 from firmware.scan import COVERED as _COVERED
 from firmware.scan import SAMPLE_RATE_HZ as SAMPLE_RATE_HZ
 from firmware.scan import E, Scanner, X
 from protocol import cards, words
 
 _SAMPLE_US = 1000000 // scan.SAMPLE_RATE_HZ
-_PITCH_UM = 3500
+_PITCH_UM = const(3500)
 # 1000 pitches over 2.5 mm, from the last mark's end to the card's, and over 12 mm, from E to X.
-_PERMILLE_OF_TAIL = 1400
-_PERMILLE_OF_EXIT = 291
+_PERMILLE_OF_TAIL = const(1400)
+_PERMILLE_OF_EXIT = const(291)
 
 # Behind the last mark the card's end comes at 2.5 mm, 71 % of a pitch.
-_SHORT_TAIL_PERCENT = 25
-_LONG_TAIL_PERCENT = 150
+_SHORT_TAIL_PERCENT = const(25)
+_LONG_TAIL_PERCENT = const(150)
 # Of two cards with no mark of the second to be seen it comes at 11 mm at the latest (behind
 # that the second card's last mark would show): what takes longer is one card and a pause.
-_PAUSE_TAIL_PERCENT = 450
+_PAUSE_TAIL_PERCENT = const(450)
 # Of two cards with marks of the second to be seen it comes at 11 mm or later; with a mark that
 # was added to one card, at 6 mm.
-_SECOND_CARD_TAIL_PERCENT = 250
+_SECOND_CARD_TAIL_PERCENT = const(250)
 
 NONE = words.FAULTS.index("none")
 DOUBLE_FEED = words.FAULTS.index("double_feed")
@@ -38,7 +39,7 @@ FOREIGN_SET = words.FAULTS.index("foreign_set")
 JAM = words.FAULTS.index("jam")
 SENSOR_FAULT = words.FAULTS.index("sensor_fault")
 
-NO_CARD = -1
+NO_CARD = const(-1)
 
 
 class Pass:

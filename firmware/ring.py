@@ -9,31 +9,32 @@ import binascii
 
 from firmware import keyring
 from firmware.boards.nor import PAGE, SECTOR
+from firmware.native import const
 from protocol import events
 
-EVENT = 1
+EVENT = const(1)
 """An entry's kind: an event's record, and its MAC behind it;"""
-NOTE = 2
+NOTE = const(2)
 """an input that the dealing got (notes.py);"""
-STATE = 3
+STATE = const(3)
 """where the shoe stood (snapshot.py);"""
-PASSING = 4
+PASSING = const(4)
 """a card has begun to pass."""
-MISSING = 0
+MISSING = const(0)
 """What `each_since_state` tells between entries: here something cannot be read any more."""
 
-VERSION = 1
+VERSION = const(1)
 """Of what is written to the chip: it changes where an older firmware could not go on with it."""
 MAGIC = bytes((83, 106, VERSION, 0))
 """A sector's header: this, its place, the first event's number, a CRC; all little-endian."""
-HEADER_SIZE = 16
-HEAD_SIZE = 2
+HEADER_SIZE = const(16)
+HEAD_SIZE = const(2)
 """Of an entry: kind and length."""
-OVERHEAD = HEAD_SIZE + 4
+OVERHEAD = const(HEAD_SIZE + 4)
 """Bytes of an entry that are not its payload: head and CRC."""
 MOST_ENTRY = events.MAX_SIZE + events.MAC_SIZE + OVERHEAD
 
-_BLANK = 0xFF
+_BLANK = const(0xFF)
 _BLANK_PAGE = b"\xff" * PAGE
 
 assert MOST_ENTRY <= PAGE

@@ -16,6 +16,7 @@ from firmware.health import Health
 from firmware.heap import Heap
 from firmware.journal import Journal, JournalError
 from firmware.link import Link
+from firmware.native import const
 from firmware.outbox import Outbox
 from firmware.passes import Passes
 from firmware.reader import NO_CARD, Reader
@@ -28,23 +29,23 @@ from firmware.store import Store, StoreError
 from protocol import VERSION as PROTOCOL_VERSION
 from protocol import cards, cbor, events, frame, games, messages, words
 
-BEHIND_EVENTS = 160
+BEHIND_EVENTS = const(160)
 """Events waiting with a host attached from which the display says so."""
 
-_SAMPLE_BYTES = 512
-_BEHIND_BYTES = 40  # 4 ms of samples, which take 2 to go through
-_COLLECT_MS = 1500  # or MicroPython does it where it must, in the middle of a pass
-_TICK_MS = 50
-_FULL_LINE_PAUSE_MS = 1
-_ALARM_MS = 400
-_DONE_MS = 80
-_SELDOM_MS = 200
-_CAUGHT_UP = 16
+_SAMPLE_BYTES = const(512)
+_BEHIND_BYTES = const(40)  # 4 ms of samples, which take 2 to go through
+_COLLECT_MS = const(1500)  # or MicroPython does it where it must, in the middle of a pass
+_TICK_MS = const(50)
+_FULL_LINE_PAUSE_MS = const(1)
+_ALARM_MS = const(400)
+_DONE_MS = const(80)
+_SELDOM_MS = const(200)
+_CAUGHT_UP = const(16)
 """Events not acknowledged with which a loss is recorded: it must not cost more of them."""
-_SURELY_PASSING = 200  # samples, 10 ms; a card at 3 m/s takes 500
-_MOST_NOTES = 32  # to be gone through again after a loss of power
+_SURELY_PASSING = const(200)  # samples, 10 ms; a card at 3 m/s takes 500
+_MOST_NOTES = const(32)  # to be gone through again after a loss of power
 _CALIBRATION = "calibration"
-_WRONG_MACS_MS = 60000
+_WRONG_MACS_MS = const(60000)
 _FIRST_KEY = "first_key"
 _COMMAND_KEY = "command_key"
 _NEWS = "provisioned"

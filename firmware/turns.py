@@ -6,18 +6,21 @@ while a card is near its decision.
 
 import asyncio
 
+from firmware.native import const
 from firmware.reader import NO_CARD
 
-WRITING_MS = 1
+WRITING_MS = const(1)
 """How often the journal's chip is asked whether it is ready for more."""
 
-_IDLE_MS = 8  # a card at 3 m/s shows its last mark 20 ms after its edge
-_PASSING_MS = 2
-_DECISION_MS = 0
-_ASIDE_MS = 25  # to ask more often whether the card is through takes the time it needs
-_MANY_MARKS = 10
-_NEAR_MOST_MS = 800  # four marks at 50 mm/s take 280 ms
-_FAST_PASS = 10000  # samples: all of a card at 180 mm/s; a slower one's four marks take 80 ms
+_IDLE_MS = const(8)  # a card at 3 m/s shows its last mark 20 ms after its edge
+_PASSING_MS = const(2)
+_DECISION_MS = const(0)
+_ASIDE_MS = const(25)  # to ask more often whether the card is through takes the time it needs
+_MANY_MARKS = const(10)
+_NEAR_MOST_MS = const(800)  # four marks at 50 mm/s take 280 ms
+_FAST_PASS = const(
+    10000
+)  # samples: all of a card at 180 mm/s; four marks of a slower one take 80 ms
 
 
 class Turns:

@@ -9,13 +9,15 @@ from array import array
 import rp2
 import uctypes
 
-LOOK_MS = 5
-HELD_MS = 160
+from firmware.native import const
+
+LOOK_MS = const(5)
+HELD_MS = const(160)
 """Longer than any turn but an erase of the Pico's own flash; what comes behind is not seen."""
 
-_LOOKS_PER_WORD = 4
-_CYCLES = 32  # of a look: below 1,908 Hz a state machine can't run
-_FREQUENCY_HZ = _CYCLES * 1000 // LOOK_MS
+_LOOKS_PER_WORD = const(4)
+_CYCLES = const(32)  # of a look: below 1,908 Hz a state machine can't run
+_FREQUENCY_HZ = const(_CYCLES * 1000 // LOOK_MS)
 
 
 @rp2.asm_pio(

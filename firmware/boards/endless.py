@@ -8,14 +8,16 @@ from array import array
 import rp2
 import uctypes
 
-RUN_WORDS = 1 << 27
+from firmware.native import const
+
+RUN_WORDS = const(1 << 27)
 """Words of one run of the DMA: 14.9 hours at 2,500 a second. A multiple of every ring's size. Below
 2**30 no integer that comes of it is a heap object; below 2**28 the counter of an RP2350 would hold
 it too."""
 
-WORD_BYTES = 4
-_DREQ_PIO0_RX0 = 4  # "state machine 0 has a word", RP2040 data sheet 2.5.3; the others follow
-_COUNT_TRIGGER = 7  # a DMA channel's register: sets the transfer count and starts the channel
+WORD_BYTES = const(4)
+_DREQ_PIO0_RX0 = const(4)  # "state machine 0 has a word", RP2040 data sheet, 2.5.3; others follow
+_COUNT_TRIGGER = const(7)  # a DMA channel's register: sets the transfer count and starts it
 
 
 class EndlessRing:

@@ -8,8 +8,10 @@ import time
 
 import machine
 
-LOOK_MS = 2
-UNSEEN_MS = 16
+from firmware.native import const
+
+LOOK_MS = const(2)
+UNSEEN_MS = const(16)
 """A card at 3 m/s shows its last mark 20 ms after its edge, and the lock has 5 ms from then on; to
 go through what has waited meanwhile takes up to 8."""
 

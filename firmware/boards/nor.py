@@ -7,29 +7,31 @@ command meanwhile. `simflash.py` is the same without a chip.
 
 import time
 
-SECTOR = 4096
+from firmware.native import const
+
+SECTOR = const(4096)
 """Bytes that are erased together."""
 
-PAGE = 256
+PAGE = const(256)
 """Bytes that may be programmed together."""
 
-_READ_ID = 0x9F
-_READ_STATUS = 0x05
-_WRITE_ENABLE = 0x06
-_READ = 0x03
-_PROGRAM = 0x02
-_ERASE = 0x20
+_READ_ID = const(0x9F)
+_READ_STATUS = const(0x05)
+_WRITE_ENABLE = const(0x06)
+_READ = const(0x03)
+_PROGRAM = const(0x02)
+_ERASE = const(0x20)
 
-_BUSY = 0x01  # bits of the status
-_WRITE_ENABLED = 0x02
-_PROTECTED = 0x7C  # some part of the chip takes no program or erase
-_NOBODY = 0xFF  # what an input reads that nothing drives, where it is pulled up
+_BUSY = const(0x01)  # bits of the status
+_WRITE_ENABLED = const(0x02)
+_PROTECTED = const(0x7C)  # some part of the chip takes no program or erase
+_NOBODY = const(0xFF)  # what an input reads that nothing drives, where it is pulled up
 
-_SMALLEST = 20  # powers of two: 1 MB
-_REACH = 24  # of an address of three bytes: 16 MB, also of a larger chip
+_SMALLEST = const(20)  # powers of two: 1 MB
+_REACH = const(24)  # of an address of three bytes: 16 MB, also of a larger chip
 
-_LONGEST_MS = 500  # the longest erase takes 400
-_READINGS = 3
+_LONGEST_MS = const(500)  # the longest erase takes 400
+_READINGS = const(3)
 
 
 class FlashError(Exception):

@@ -20,6 +20,7 @@ from firmware.boards.lock import Lock
 from firmware.boards.nor import NorFlash
 from firmware.boards.sampler import Sampler
 from firmware.boards.ssd1306 import Display
+from firmware.native import const
 from protocol import words
 
 HIGH, LOW = 1, 0
@@ -64,22 +65,26 @@ _CONTACTS_MASK = (1 << len(_CONTACTS)) - 1
 
 _PIN_OF = {part: (gpio, level) for gpio, part, level in PINS}
 
-_LINE_MS = 3  # of the display
-_SETTLED_LOOKS = 4  # 15 ms and more: what bounces does so within less, or is seen in both states
-_HALT_STEP_MS = 50
-_PULLED_UP_US = 500  # from reset on the chip pulls its pins low; a cable takes a while to follow
+_LINE_MS = const(3)  # of the display
+_SETTLED_LOOKS = const(
+    4
+)  # 15 ms and more: what bounces does so for less, or is seen in both states
+_HALT_STEP_MS = const(50)
+_PULLED_UP_US = const(
+    500
+)  # from reset on the chip pulls its pins low; a cable follows after a while
 
-_LINK_BYTES = 64
+_LINK_BYTES = const(64)
 """Bytes that one turn of the link takes or gives, at about 50 us each."""
 
-_TEMPERATURE = 4  # of the ADC's inputs
-_ADC_TENTH_MV = 33000  # its whole range
-_CTRL_C = 3
-_BUZZER_HZ = 2700
-_HALF_THE_TIME = 32768  # of the PWM's 65,536
-_I2C_HZ = 400000
-_I2C_TIMEOUT_US = 10000  # the longest write takes 3 ms
-_SPI_HZ = 24_000_000  # the most that v1.28 makes of its 48 MHz; the chip would take 50 MHz
+_TEMPERATURE = const(4)  # of the ADC's inputs
+_ADC_TENTH_MV = const(33000)  # its whole range
+_CTRL_C = const(3)
+_BUZZER_HZ = const(2700)
+_HALF_THE_TIME = const(32768)  # of the PWM's 65,536
+_I2C_HZ = const(400000)
+_I2C_TIMEOUT_US = const(10000)  # the longest write takes 3 ms
+_SPI_HZ = const(24_000_000)  # the most that v1.28 makes of its 48 MHz; the chip would take 50 MHz
 
 
 class Board:

@@ -10,16 +10,17 @@ import machine
 import rp2
 
 from firmware.boards.endless import WORD_BYTES, EndlessRing
+from firmware.native import const
 from firmware.reader import SAMPLE_RATE_HZ
 
-RING_WORDS = 2048
+RING_WORDS = const(2048)
 """Words of 8 samples that wait to be read: 0.82 s of them. A power of two."""
 
-MARGIN_WORDS = 64
+MARGIN_WORDS = const(64)
 """Words kept free between what is read and what is written: 25 ms, where a copy takes 10 us."""
 
-_A_FEW_WORDS_MS = 2
-_STATE_MACHINE = 0
+_A_FEW_WORDS_MS = const(2)
+_STATE_MACHINE = const(0)
 _RING_BITS = 13  # the DMA that copies wants the ring's size as a power of two
 
 

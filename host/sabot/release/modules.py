@@ -19,6 +19,7 @@ _FOR_BENCH = (
     "firmware/__init__.py",
     "firmware/boards/__init__.py",
     "firmware/boards/endless.py",
+    "firmware/native.py",
     "protocol/",
 )
 _COMPILE_TIMEOUT_S = 60.0
