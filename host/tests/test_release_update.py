@@ -283,7 +283,10 @@ def test_a_round_in_play_is_waited_for_and_told(shoe: _Shoe) -> None:
     ("built", "problem"),
     [
         (_release("0.2.0", _STRANGER), "not signed by this house"),
-        (_release("0.0.9"), "0.0.9 is older than 0.1.0"),
+        (
+            _release("0.0.9"),
+            "0.0.9 is older than 0.1.0; if it must go back, build it with --may-go-back",
+        ),
     ],
     ids=["stranger", "older"],
 )

@@ -14,6 +14,7 @@ from sabot.errors import CommandRefused, NoShoe, PortNotFound, UpdateFailed
 from sabot.release.build import Release
 from sabot.release.layout import build_of
 
+_OLDER = " is older than "  # of protocol.release.refusal
 _AT_REST = ("no_shoe", "between", "ended")
 _PAUSE_S = 0.2
 _PATIENCE_S = 60.0
@@ -119,7 +120,10 @@ class _Attempt:
         while report["stage"] != _stage("staged"):
             stage, offset = report["stage"], report["offset"]
             if stage == _stage("refused"):
-                raise UpdateFailed(f"{client.unit}: refused: {report['problem']}")
+                problem = report["problem"]
+                if _OLDER in problem:
+                    problem += "; if it must go back, build it with --may-go-back"
+                raise UpdateFailed(f"{client.unit}: refused: {problem}")
             if stage in (_stage("head"), _stage("code")):
                 whole = self._head if stage == _stage("head") else self._code
                 part = whole[offset : offset + messages.MAX_UPDATE_PART]
