@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import cbor2
@@ -45,13 +46,15 @@ class House:
         *,
         replaces: bool = False,
         line: Callable[[Port], object] = lambda port: port,
+        unix_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> str:
         @contextmanager
         def attached() -> Iterator[Client]:
             with Port(board.port) as port:
                 yield Client(line(port), keys=self.files.known)  # type: ignore[arg-type]
 
-        return provision(attached, told, self.files, replaces=replaces, tell=self.steps.append)
+        tell = self.steps.append
+        return provision(attached, told, self.files, replaces=replaces, tell=tell, unix_ms=unix_ms)
 
 
 @pytest.fixture
@@ -118,6 +121,17 @@ def test_it_becomes_the_unit_that_it_is_told(board: SimulatedShoe, house: House)
     told = _events(board, house, 3)
     assert [kind for kind, _ in told] == ["boot", "provisioned", "clock_set"]
     assert told[0][1]["chain"] == chain and told[1][1] == {"table": "12", "set": 3}
+
+
+@pytest.mark.parametrize(("year", "why"), [(1970, "past"), (2106, "far off")])
+def test_with_a_clock_that_is_years_off_it_is_the_unit_and_has_no_clock(
+    board: SimulatedShoe, house: House, year: int, why: str
+) -> None:
+    moment_ms = int(datetime(year, 1, 2, tzinfo=UTC).timestamp() * 1000)
+    done = house.provision(board, _told(), unix_ms=lambda: moment_ms)
+    assert "; a unit now, chain " in done
+    assert "; without a clock: " in done and done.endswith(f"{why}: set the host's clock")
+    assert [kind for kind, _ in _events(board, house, 2)] == ["boot", "provisioned"]
 
 
 def test_keys_are_shown_to_nobody(board: SimulatedShoe, house: House) -> None:

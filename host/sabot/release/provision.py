@@ -179,12 +179,14 @@ class _Attempt:
             raise CommandRefused(
                 f"{client.unit}: it deals another game than it was told; try again"
             )
-        client.command(messages.SET_CLOCK, self._unix_ms())
-        about = f"table {self._told.table}, game {game.name}, card set {self._told.card_set}"
-        if self._first_key is None:
-            return f"{client.unit}: {about}"
-        chain = chain_id(self._first_key).hex()
-        return (
-            f"{client.unit}: {about}; a unit now, chain {chain}, its keys are in "
-            f"{self._files.chains} and {self._files.commands}"
-        )
+        about = f"{client.unit}: table {self._told.table}, game {game.name}, "
+        about += f"card set {self._told.card_set}"
+        if self._first_key is not None:
+            chain = chain_id(self._first_key).hex()
+            about += f"; a unit now, chain {chain}, its keys are in "
+            about += f"{self._files.chains} and {self._files.commands}"
+        try:
+            client.command(messages.SET_CLOCK, self._unix_ms())
+        except CommandRefused as refused:  # it is that unit all the same, and a log sets it later
+            about += f"; without a clock: {refused}"
+        return about
