@@ -39,7 +39,7 @@ class Logbook:
         watcher = Watcher(attached=lambda port, client: self.attachments.append(client.unit))
         # By a machine's clock a shoe whose time is emulated would be asked without a pause.
         now_s = (lambda: clock.now_us() / _S) if clock.emulated else time.monotonic
-        keys = _command_keys(folder)
+        keys = command_keys(folder)
         self.logger = Logger(self.store, ports, watcher, once=once, keys=keys, now_s=now_s)
         self.logger.start()
 
@@ -114,7 +114,8 @@ def findings(store: Store, folder: Path) -> list[Finding]:
     return list(verify(store, Summary(), Against(keys=keys)))
 
 
-def _command_keys(folder: Path) -> CommandKeys:
+def command_keys(folder: Path) -> CommandKeys:
+    """Those of the shoes that live in `folder`."""
     keys = CommandKeys()
     for unit, first_key in _first_keys(folder):
         keys.put(unit, command_key(first_key))

@@ -8,7 +8,7 @@ import pytest
 from hil_tests import dealer
 from hil_tests.capabilities import Bench, Target, attached
 from hil_tests.dealer import enter, load_cards, press_until, turn_key
-from hil_tests.logbook import Logbook, boot_of, check_taken, received, taken
+from hil_tests.logbook import Logbook, boot_of, check_taken, command_keys, received, taken
 from protocol import cards, messages
 from sabot.client import Client
 from sabot.games import catalogue
@@ -161,14 +161,14 @@ def test_an_error_that_was_showing_still_shows(target: Target, error: str) -> No
     assert _seen(_power_cut(target)) == _seen(before)
 
 
-def test_nobody_is_answered_before_the_shoe_has_come_up(target: Target) -> None:
+def test_nobody_is_answered_before_the_shoe_has_come_up(target: Target, tmp_path: Path) -> None:
     starts = boot_of(target)
     load_cards(target.bench, *_BURNED, "4C")
     target.power.off()
     told: list[tuple[str, int]] = []
 
     def attach(port: Port) -> None:
-        client = Client(port, _ATTACH_TIMEOUT_S)
+        client = Client(port, _ATTACH_TIMEOUT_S, keys=command_keys(tmp_path))
         assert client.welcome["boot"] == starts + 1
         client.begin(1)
         told.extend(
