@@ -115,8 +115,8 @@ def findings(store: Store, folder: Path) -> list[Finding]:
 
 
 def command_keys(folder: Path) -> CommandKeys:
-    """Those of the shoes that live in `folder`."""
-    keys = CommandKeys()
+    """Those of the shoes that live in `folder`, and of `sabot.commands` in the current one."""
+    keys = CommandKeys.load(None)
     for unit, first_key in _first_keys(folder):
         keys.put(unit, command_key(first_key))
     return keys

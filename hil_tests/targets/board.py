@@ -24,6 +24,7 @@ from protocol.frame import FrameReader
 from protocol.schema import SchemaError, Shape
 from sabot import wire
 from sabot.client import Client, Line
+from sabot.commandkeys import CommandKeys
 from sabot.errors import NoShoe, PortNotFound, SabotError
 from sabot.ports import Port, resolve
 from sabot.signing import PrivateKey
@@ -401,12 +402,19 @@ def _word(names: tuple[str, ...], place: int) -> str:
 class BoardTarget:
     """The shoe and the bench board of these USB serial numbers (or ports, of the bench board).
 
-    It is off at first, its lid shut, its key off. Raises BrokenRig.
+    It is off at first, its lid shut, its key off. `keys` has its command key: without it those of
+    `sabot.commands` in the current folder. Raises BrokenRig, KeysUnusable.
     """
 
     def __init__(
-        self, shoe: str, bench: str, witness: Witness | None = None, edge: Edge | None = None
+        self,
+        shoe: str,
+        bench: str,
+        witness: Witness | None = None,
+        edge: Edge | None = None,
+        keys: CommandKeys | None = None,
     ) -> None:
+        keys = keys or CommandKeys.load(None)
         self._witness = witness or Witness()
         self._edge: Edge = edge or RealEdge()
         self._eyes = _Eyes(self._edge)
@@ -415,7 +423,7 @@ class BoardTarget:
             self.clock = BoardClock(self._board)
             self._eyes.begin(self._board, self.clock)
             self.bench = BoardBench(self._board, self.clock, self._eyes, self._witness)
-            self.shoe = BoardShoe(shoe, self._edge, self.clock, self._witness)
+            self.shoe = BoardShoe(shoe, self._edge, self.clock, self._witness, keys)
             self.power = BoardPower(self._board, self._eyes, self.bench, self.shoe)
             for switch in words.SWITCHES:
                 self.bench.switch(switch, False)
@@ -639,8 +647,11 @@ class BoardBench(Hands):
 class BoardShoe:
     """The link, over the shoe's own USB serial line. A unit's id is its USB serial number."""
 
-    def __init__(self, unit: str, edge: Edge, clock: BoardClock, witness: Witness) -> None:
+    def __init__(
+        self, unit: str, edge: Edge, clock: BoardClock, witness: Witness, keys: CommandKeys
+    ) -> None:
         self.unit = unit
+        self._keys = keys
         self._edge = edge
         self._clock = clock
         self._witness = witness
@@ -653,7 +664,7 @@ class BoardShoe:
 
     def attach(self) -> Client:
         """A new session; the one before is over."""
-        return Client(self.line(), now_s=self._edge.now_s)
+        return Client(self.line(), now_s=self._edge.now_s, keys=self._keys)
 
     def line(self) -> Line:
         """The bare link; a session before is over."""

@@ -36,10 +36,11 @@ class WiredTarget(BoardTarget):
     ) -> None:
         self._image = read_image(find_image(image))
         # Its bench lets go: from here on its pins are the wires'.
-        pico = EmulatorTarget(unit, folder, witness, image=image, seed=seed).pico
+        alone = EmulatorTarget(unit, folder, witness, image=image, seed=seed)
+        pico = alone.pico
         self._bench_pico = BenchPico.started(self._image)
         edge = EmulatedEdge(Pair(self._bench_pico, pico), pico)
-        super().__init__(pico.unique_id.hex(), BENCH, witness, edge)
+        super().__init__(pico.unique_id.hex(), BENCH, witness, edge, alone.shoe.keys)
 
     def house(self) -> tuple[str, PrivateKey]:
         """The board, and who signs its releases."""

@@ -275,6 +275,42 @@ def test_a_command_that_nobody_answers_is_told(monkeypatch: pytest.MonkeyPatch) 
             client.command(messages.STATUS)
 
 
+class _BusyLine:
+    """To a shoe that has said who it is and is busy from then on. Each read takes its time."""
+
+    name = "busy"
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.asked = 0
+        self._shoe = NaiveShoe(1)
+        self._heard = b""
+        self.spoilt = b""
+
+    def read(self, timeout_s: float) -> bytes:
+        self.now_s += max(timeout_s, 0.001)
+        out = b"".join(self._shoe.step(self._heard, self.now_s))
+        self._heard = b""
+        return out + self.spoilt
+
+    def write(self, data: bytes | bytearray) -> None:
+        messages_in = [wire.parse_message(payload) for payload in FrameReader().feed(bytes(data))]
+        self.asked += sum(message.shape is messages.STATUS for message in messages_in)
+        self._heard += data
+
+
+@pytest.mark.parametrize(("spoilt", "least", "most"), [(b"", 8, 12), (b"noise\0", 60, 110)])
+def test_a_busy_shoe_is_asked_ever_more_seldom_and_one_on_a_bad_line_is_not(
+    spoilt: bytes, least: int, most: int
+) -> None:
+    line = _BusyLine()
+    client = Client(line, now_s=lambda: line.now_s)
+    line.spoilt = spoilt
+    with pytest.raises(CommandRefused, match="no answer to status"):
+        client.command(messages.STATUS)
+    assert least <= line.asked <= most
+
+
 def test_a_shoe_that_falls_silent_is_told(
     shoe: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
