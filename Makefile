@@ -25,24 +25,24 @@ typecheck: $(READY) $(TYPINGS)
 	$(BIN)/basedpyright --project firmware/pyrightconfig.json
 
 bench: $(READY)
-	$(BIN)/python -m hil_tests.bench
+	$(BIN)/python -m sabot_hil.benchmarks
 
 # A million passes of each noise level, ten thousand of each fault: about half an hour on two cores.
 accuracy: $(READY)
-	$(BIN)/python -m hil_tests.accuracy --passes 1000000
+	$(BIN)/python -m sabot_hil.sweeps.accuracy --passes 1000000
 
 # The power is cut at every operation on the journal chip of a shoe of cards: about half an hour
 # on two cores.
 powercut: $(READY)
-	$(BIN)/python -m hil_tests.powercut
+	$(BIN)/python -m sabot_hil.sweeps.power_cut
 
 # The same of the board's own flash while it takes a release: about five minutes.
 updatecuts: $(READY)
-	$(BIN)/python -m hil_tests.updatecuts
+	$(BIN)/python -m sabot_hil.sweeps.update_cuts
 
 # The same while it is flashed and provisioned: about five minutes.
 setupcuts: $(READY)
-	$(BIN)/python -m hil_tests.setupcuts
+	$(BIN)/python -m sabot_hil.sweeps.setup_cuts
 
 # The same tools as on the shoe, from PyPI, at pinned versions.
 $(READY): pyproject.toml
@@ -57,7 +57,7 @@ $(TYPINGS): pyproject.toml
 
 # `sabot log` killed 500 times at any moment: nothing lost, nothing doubled. About 8 minutes.
 kills: $(READY)
-	$(BIN)/python -m hil_tests.kills --kills 500
+	$(BIN)/python -m sabot_hil.sweeps.kills --kills 500
 
 clean:
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache

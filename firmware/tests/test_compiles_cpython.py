@@ -11,12 +11,15 @@ _TARGETS = {"plain": [], "rp2040": ["-march=armv6m"]}
 
 
 def _for_the_device() -> list[str]:
-    found = [*_ROOT.glob("firmware/**/*.py"), *_ROOT.glob("protocol/**/*.py")]
-    paths = [path.relative_to(_ROOT) for path in found]
-    return sorted(str(path) for path in paths if "tests" not in path.parts)
+    folders = ("firmware/sabot_firmware", "firmware/sabot_rig", "protocol/sabot_protocol")
+    found = [path for folder in folders for path in _ROOT.glob(f"{folder}/**/*.py")]
+    return sorted(str(path.relative_to(_ROOT)) for path in found)
 
 
-_MACHINE_CODE = {"firmware/marks.py", "firmware/scan.py"}
+_MACHINE_CODE = {
+    "firmware/sabot_firmware/cards/marks.py",
+    "firmware/sabot_firmware/cards/scan.py",
+}
 """In viper, which is compiled for one kind of processor and cannot be bytecode."""
 
 
@@ -36,6 +39,6 @@ def test_compiles_with_mpy_cross(source: str, target: str, tmp_path: Path) -> No
 
 
 def test_the_board_of_the_device_is_among_what_is_compiled() -> None:
-    assert "firmware/boards/pico.py" in _for_the_device()
-    assert "protocol/cbor.py" in _for_the_device()
+    assert "firmware/sabot_firmware/boards/pico/board.py" in _for_the_device()
+    assert "protocol/sabot_protocol/cbor.py" in _for_the_device()
     assert not [source for source in _for_the_device() if "/tests/" in source]

@@ -2,9 +2,9 @@
 
 import gc as real_gc
 
-from firmware import heap
-from firmware.heap import Heap
-from firmware.tests.fake_gc import ALLOCATED, FREE, FakeGc
+from firmware.tests.fakes.fake_gc import ALLOCATED, FREE, FakeGc
+from sabot_firmware import heap
+from sabot_firmware.heap import Heap
 
 
 def _tend_behind(told: Heap) -> None:

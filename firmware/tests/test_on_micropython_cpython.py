@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from sabot.sim.process import interpreter
+from sabot.sim.process import environment, interpreter
 
 _ROOT = Path(__file__).resolve().parents[2]
 
 
 def _portable() -> list[str]:
-    folders = ("protocol/tests", "firmware/tests", "firmware/bench/tests")
-    found = [path for folder in folders for path in _ROOT.glob(f"{folder}/test_*.py")]
+    folders = ("protocol/tests", "firmware/tests")
+    found = [path for folder in folders for path in _ROOT.glob(f"{folder}/**/test_*.py")]
     names = [".".join(path.relative_to(_ROOT).with_suffix("").parts) for path in found]
     return sorted(name for name in names if not name.endswith("_cpython"))
 
@@ -26,6 +26,7 @@ def test_passes_under_micropython_with_the_heap_of_the_board(module: str) -> Non
     run = subprocess.run(
         [*interpreter(), "-m", "firmware.tests.run", module],
         cwd=_ROOT,
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=300,

@@ -1,15 +1,8 @@
 """The whole shoe on a board made of lists: while a card passes, and what its head tells it."""
 
-from firmware import buffers, inputs, panel  # buffers first, as main.py does
-from firmware import shoe as shoe_module
-from firmware.cursor import Cursor
-from firmware.health import LEAST_PERMILLE
-from firmware.journal import RESERVE_SECTORS
-from firmware.shoe import Shoe
-from firmware.store import Store, StoreError
-from firmware.tests.fake_flash import new_chip
-from firmware.tests.passing import E, X, pass_of
-from firmware.tests.scripted import (
+from firmware.tests.fakes.fake_flash import new_chip
+from firmware.tests.support.passing import E, X, pass_of
+from firmware.tests.support.scripted import (
     KEY,
     KEY_TURNED,
     LID,
@@ -28,8 +21,16 @@ from firmware.tests.scripted import (
     started_in_file,
 )  # fmt: skip
 from firmware.tests.test_store import Folder
-from protocol import cards, events, games, messages, words
 from protocol.tests.helpers import raised
+from sabot_firmware import buffers  # buffers first, as main.py does
+from sabot_firmware import shoe as shoe_module
+from sabot_firmware.cards.health import LEAST_PERMILLE
+from sabot_firmware.journal.cursor import Cursor
+from sabot_firmware.journal.journal import RESERVE_SECTORS
+from sabot_firmware.shoe import Shoe
+from sabot_firmware.store import Store, StoreError
+from sabot_firmware.table import inputs, panel  # buffers first, as main.py does
+from sabot_protocol import cards, enums, events, games, messages
 
 
 def test_the_lock_shuts_behind_the_last_mark_and_nothing_is_recorded_before_the_card_has_left():
@@ -98,7 +99,7 @@ def test_a_card_that_was_known_and_is_pushed_back_was_never_dealt():
         told = recorded(shoe)
         assert not [kind for kind, _ in told if kind == "result"]
         faults = [values for kind, values in told if kind == "unreadable"]
-        assert [words.FAULTS[values[0]] for values in faults] == ["pushed_back"]
+        assert [enums.FAULTS[values[0]] for values in faults] == ["pushed_back"]
         assert board.seen[:2] == ["samples", "shut"] and "open" not in board.seen
         assert [len(shoe.dealing.player), len(shoe.dealing.banker)] == [2, 1]
 
@@ -167,7 +168,7 @@ def test_lost_samples_stop_play_and_the_card_that_was_passing_is_not_read():
         board, shoe = loaded(folder)
         whole = card_samples("9C")
         board.play(shoe, whole[:100], ("overrun",), whole[100:])
-        assert words.ERRORS[shoe.dealing.error] == "samples_lost" and "shut" in board.seen
+        assert enums.ERRORS[shoe.dealing.error] == "samples_lost" and "shut" in board.seen
         assert shoe.dealing.player == []
         board.play(shoe, *KEY_TURNED, whole)
         assert shoe.dealing.player == [8]
@@ -178,7 +179,7 @@ def test_what_comes_behind_lost_samples_is_not_read_together_with_what_came_befo
         board, shoe = loaded(folder)
         whole = bytes(card_samples("9C"))
         board.play(shoe, whole[:100], ("overrun", whole[100:]))  # none were lost: the worst case
-        assert words.ERRORS[shoe.dealing.error] == "samples_lost" and shoe.dealing.player == []
+        assert enums.ERRORS[shoe.dealing.error] == "samples_lost" and shoe.dealing.player == []
 
 
 def test_a_blocked_head_keeps_stopping_play_until_it_is_clear():
@@ -186,10 +187,10 @@ def test_a_blocked_head_keeps_stopping_play_until_it_is_clear():
         board, shoe = loaded(folder)
         stuck = b"\x22" * 1000  # track A on, no card
         board.play(shoe, *[stuck] * 31)
-        assert words.ERRORS[shoe.dealing.error] == "sensor_fault"
+        assert enums.ERRORS[shoe.dealing.error] == "sensor_fault"
         assert shoe.dealing.player == [] and "unreadable" not in kinds_of(shoe)
         board.play(shoe, *KEY_TURNED)
-        assert words.ERRORS[shoe.dealing.error] == "sensor_fault", "it is still blocked"
+        assert enums.ERRORS[shoe.dealing.error] == "sensor_fault", "it is still blocked"
         board.play(shoe, bytes(100), *KEY_TURNED, card_samples("9C"))
         assert not shoe.dealing.error and shoe.dealing.player == [8]
 
@@ -212,7 +213,7 @@ def test_the_test_card_stops_play_within_a_shoe_of_cards():
     with Folder() as folder:
         board, shoe = loaded(folder)
         board.play(shoe, card_samples("TEST"))
-        assert words.ERRORS[shoe.dealing.error] == "test_card"
+        assert enums.ERRORS[shoe.dealing.error] == "test_card"
 
 
 def test_a_fading_sensor_is_told_once_and_shown_between_errors():
@@ -224,7 +225,7 @@ def test_a_fading_sensor_is_told_once_and_shown_between_errors():
             if "CLEAN SENSOR" in board.text:
                 break
         told = [values for kind, values in each_recorded(shoe) if kind == "clean_sensor"]
-        assert [words.CHANNELS[values[0]] for values in told] in (["a"], ["b"])
+        assert [enums.CHANNELS[values[0]] for values in told] in (["a"], ["b"])
         assert 700 < told[0][1] < LEAST_PERMILLE
 
 
@@ -234,7 +235,7 @@ def test_every_pass_is_kept_with_its_verdict():
         board.play(shoe, pass_of([]))
         kept = [shoe.passes.get(number) for number in range(1, 5)]
         assert [each.card for each in kept] == [0, 1, 8, None]
-        assert words.FAULTS[kept[3].fault] == "no_code"
+        assert enums.FAULTS[kept[3].fault] == "no_code"
         assert all([each.size > 8 and not each.cut for each in kept])
         assert shoe.passes.get(5) is None
         assert len(buffers.recent) >= 8 * len(shoe.reader.scanner.runs)
@@ -320,10 +321,10 @@ def test_a_full_journal_stops_dealing_until_a_host_has_taken_events():
             shoe.recorder.record(events.IDENTIFIED, 0, 0, ())
             journal.drain()
         board.play(shoe, inputs.switched(LID, True), inputs.switched(LID, False))
-        assert shoe.dealing.error == words.ERRORS.index("journal_full")
+        assert shoe.dealing.error == enums.ERRORS.index("journal_full")
         assert "JOURNAL FULL" in board.text and not shoe.dealing.lock_released()
         board.play(shoe, *KEY_TURNED)
-        assert shoe.dealing.error == words.ERRORS.index("journal_full"), "it is still full"
+        assert shoe.dealing.error == enums.ERRORS.index("journal_full"), "it is still full"
         journal.drain()
         assert shoe.outbox.acknowledge(journal.durable)
         board.play(shoe, *KEY_TURNED)

@@ -4,9 +4,9 @@ import errno
 import os
 import random
 
-from firmware import store as store_module
-from firmware.store import Store, StoreError
 from protocol.tests.helpers import raised, same, seed_random
+from sabot_firmware import store as store_module
+from sabot_firmware.store import Store, StoreError
 
 _DOCUMENTS = (
     0,

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
-from firmware import VERSION
-from hil_tests.flashimage import Image, read_trace
-from hil_tests.journalimage import entries_in
-from hil_tests.recordedrun import Action, document_of, play
-from hil_tests.targets.sim import SimBench
-from protocol import messages
-from sabot.client import Client
-from sabot.ports import Port
+from sabot.link.client import Client
+from sabot.link.ports import Port
 from sabot.sim.process import SimulatedShoe
+from sabot_firmware import VERSION
+from sabot_hil.kit.flash_image import Image, read_trace
+from sabot_hil.kit.journal_image import entries_in
+from sabot_hil.sweeps.recorded_run import Action, document_of, play
+from sabot_hil.targets.sim import SimBench
+from sabot_protocol import messages
 
 FOLDER = Path(__file__).resolve().parent
 UNIT = "GOLDEN"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import protocol.tests.conftest  # noqa: F401 - Hypothesis without clocks, here too
+from host.tests.support.helpers import FirmwareLog, shuffled_names, stored
+from sabot.log.store import Store
 from sabot.sim.process import SimulatedShoe
-from sabot.store import Store
-from tests.helpers import FirmwareLog, shuffled_names, stored
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

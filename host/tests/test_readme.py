@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from sabot import errors
-from sabot.cli.keyfiles import ENVIRONMENT
+from sabot.cli.key_files import ENVIRONMENT
 from sabot.sim.process import HEAP_BYTES
 
 _ROOT = Path(__file__).resolve().parents[2]

@@ -2,8 +2,8 @@
 
 import random
 
-from protocol import cards
 from protocol.tests.helpers import raised, seed_random
+from sabot_protocol import cards
 
 _MESSAGES = cards.CARD_COUNT * cards.SET_COUNT
 

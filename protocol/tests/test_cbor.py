@@ -2,7 +2,6 @@
 
 import random
 
-from protocol import cbor, events
 from protocol.tests.helpers import (
     allocates,
     raised,
@@ -12,6 +11,7 @@ from protocol.tests.helpers import (
     value_of,
     vectors,
 )
+from sabot_protocol import cbor, events
 
 _ROOM = bytearray(600)
 

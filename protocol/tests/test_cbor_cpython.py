@@ -8,12 +8,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from protocol import bench, cbor, events, frame, messages
-from protocol.schema import SchemaError, Shape
 from protocol.tests.helpers import same, value_of, vectors
-from sabot import wire
+from sabot.link import wire
+from sabot_protocol import cbor, events, frame, messages
+from sabot_protocol.schema import SchemaError, Shape
+from sabot_protocol.sim import sim_channel
 
-_SHAPES = messages.TO_DEVICE + messages.TO_HOST + bench.FROM_BENCH + bench.TO_BENCH
+_SHAPES = messages.TO_DEVICE + messages.TO_HOST + sim_channel.FROM_BENCH + sim_channel.TO_BENCH
 _BY_NAME = {shape.name: shape for shape in _SHAPES}
 _UINT_MAX = (1 << 64) - 1
 _WELL_FORMED = (
@@ -180,7 +181,7 @@ def test_the_host_reads_the_golden_events() -> None:
             assert same(getattr(event, name), fields[name]), (event.kind, name)
         for name, kind in event.shape.fields:
             value = fields[name]
-            words = wire.words.ENUMERATIONS.get(kind.rstrip("?"))
+            words = wire.enums.ENUMERATIONS.get(kind.rstrip("?"))
             expected = value if words is None or value is None else words[value]
             assert same(event.fields[name], expected), (event.kind, name)
 
@@ -230,7 +231,7 @@ def _values(shape: Shape) -> st.SearchStrategy[list[Any]]:
     fields = []
     for _, kind in shape.fields:
         name = kind.rstrip("?")
-        words = wire.words.ENUMERATIONS.get(name)
+        words = wire.enums.ENUMERATIONS.get(name)
         values = kinds[name] if words is None else st.integers(0, len(words) - 1)
         fields.append(st.none() | values if kind.endswith("?") else values)
     return st.tuples(*fields).map(list)

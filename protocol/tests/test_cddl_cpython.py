@@ -14,12 +14,13 @@ import cbor2
 import pycddl
 import pytest
 
-from protocol import VERSION, bench, cards, events, frame, games, messages, words
-from protocol.schema import Shape
 from protocol.tests.helpers import each_case, vectors
+from sabot_protocol import VERSION, cards, enums, events, frame, games, messages
+from sabot_protocol.schema import Shape
+from sabot_protocol.sim import sim_channel
 
 _CDDL = (Path(__file__).resolve().parents[1] / "sabot.cddl").read_text(encoding="utf-8")
-_SHAPES = messages.TO_DEVICE + messages.TO_HOST + bench.FROM_BENCH + bench.TO_BENCH
+_SHAPES = messages.TO_DEVICE + messages.TO_HOST + sim_channel.FROM_BENCH + sim_channel.TO_BENCH
 _SCHEMAS: dict[str, pycddl.Schema] = {}
 
 _WRONG_TYPES: dict[str, tuple[Any, ...]] = {
@@ -141,8 +142,8 @@ def _spoiled(kind: str) -> tuple[Any, ...]:
     name = kind.rstrip("?")
     if name == "card":
         values = (*_WRONG_TYPES["uint"], 54)
-    elif name in words.ENUMERATIONS:
-        values = (*_WRONG_TYPES["uint"], len(words.ENUMERATIONS[name]))
+    elif name in enums.ENUMERATIONS:
+        values = (*_WRONG_TYPES["uint"], len(enums.ENUMERATIONS[name]))
     else:
         values = _WRONG_TYPES[name]
     return tuple(value for value in values if value is not None or not kind.endswith("?"))
@@ -154,8 +155,8 @@ def _edges(kind: str) -> tuple[Any, ...]:
     edges: tuple[Any, ...] = (None,) if kind.endswith("?") else ()
     if name == "card":
         return (*edges, 0, 53)
-    if name in words.ENUMERATIONS:
-        return (*edges, 0, len(words.ENUMERATIONS[name]) - 1)
+    if name in enums.ENUMERATIONS:
+        return (*edges, 0, len(enums.ENUMERATIONS[name]) - 1)
     return (*edges, True, False) if name == "flag" else edges
 
 
@@ -195,11 +196,11 @@ def test_names_of_fields_are_those_of_the_shapes() -> None:
 
 
 def test_enumerations_name_their_words() -> None:
-    for kind, enumeration in words.ENUMERATIONS.items():
+    for kind, enumeration in enums.ENUMERATIONS.items():
         rule = f"{kind.replace('_', '-')} = 0..{len(enumeration) - 1} "
         line = next((line for line in _CDDL.splitlines() if line.startswith(rule)), None)
         assert line is not None, rule
-        listed = getattr(words, line.split(";")[1].strip())
+        listed = getattr(enums, line.split(";")[1].strip())
         assert listed is enumeration
 
 
@@ -208,13 +209,13 @@ def test_sizes_are_those_of_the_code() -> None:
     assert f"max_payload: {frame.MAX_PAYLOAD}\n" in _CDDL
     assert f"bstr .size (8..{events.MAX_SIZE})" in _CDDL
     assert f"mac = bstr .size {events.MAC_SIZE} " in _CDDL
-    assert f"bstr .size (4..{bench.MAX_SAMPLE_BYTES})" in _CDDL
+    assert f"bstr .size (4..{sim_channel.MAX_SAMPLE_BYTES})" in _CDDL
     assert f"runs: bstr .size (1..{messages.MAX_RUN_BYTES})" in _CDDL
     assert f"counts: bstr .size {cards.DECK_SIZE}," in _CDDL
     assert f"at most {games.MAX_DOCUMENT} bytes" in _CDDL
     assert f"version: {games.DOCUMENT_VERSION},\n" in _CDDL
     assert f"house: {{ 0*{games.MAX_HOUSE} tstr" in _CDDL
-    assert f"hits: uint,  ; a bit for each of HITS, {len(words.HITS)}\n" in _CDDL
+    assert f"hits: uint,  ; a bit for each of HITS, {len(enums.HITS)}\n" in _CDDL
     assert f"wagers: [1*{len(games.HITS_OF_WAGER)} wager]" in _CDDL
     assert f'"({"|".join(games.HITS_OF_WAGER)})"' in _CDDL
 

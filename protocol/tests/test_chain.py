@@ -6,8 +6,8 @@ No code of the shoe or the host is used: the MACs are made here, out of SHA-256 
 import hashlib
 import random
 
-from protocol import cbor, events
 from protocol.tests.helpers import seed_random, vectors
+from sabot_protocol import cbor, events
 
 _BLOCK = 64
 _KINDS = {shape.number: shape for shape in events.KINDS}

@@ -2,9 +2,9 @@
 
 import random
 
-from protocol import frame
-from protocol.frame import FrameError, FrameReader
 from protocol.tests.helpers import memory_in_use, raised, random_bytes, seed_random, vectors
+from sabot_protocol import frame
+from sabot_protocol.frame import FrameError, FrameReader
 
 _FRAMES = vectors("frames")
 

@@ -2,8 +2,8 @@
 
 import random
 
-from protocol import cbor, games, words
 from protocol.tests.helpers import raised, seed_random
+from sabot_protocol import cbor, enums, games
 
 _POINTS = ("player_draws", "banker_draws_if_player_stood")
 
@@ -243,10 +243,10 @@ def test_the_hits_of_a_game_are_those_of_its_wagers():
         ("cover_all dragon_7 fortune_7", "dragon_7 " + treasures),
     ):
         game = games.Game(_document(_mini(wagers=wagers.split())))
-        told = [words.HITS[n] for n in range(len(words.HITS)) if game.hits >> n & 1]
+        told = [enums.HITS[n] for n in range(len(enums.HITS)) if game.hits >> n & 1]
         assert told == hits.split(), wagers
-        assert game.wagers == wagers.split() and game.hits >> len(words.HITS) == 0
-    assert {hit for hits in games.HITS_OF_WAGER.values() for hit in hits} == set(words.HITS)
+        assert game.wagers == wagers.split() and game.hits >> len(enums.HITS) == 0
+    assert {hit for hits in games.HITS_OF_WAGER.values() for hit in hits} == set(enums.HITS)
 
 
 def test_a_house_that_is_no_map_of_a_few_plain_choices_is_refused():
@@ -294,4 +294,4 @@ def test_a_damaged_document_is_refused_or_is_another_whole_game():
         assert _document(value) == damaged
         assert 1 <= game.decks <= 8 and len(game.banker_draws) == 10
         assert game.player_draws == bytes(value["player_draws"])
-        assert len(game.wagers) == len(set(game.wagers)) and game.hits < 1 << len(words.HITS)
+        assert len(game.wagers) == len(set(game.wagers)) and game.hits < 1 << len(enums.HITS)

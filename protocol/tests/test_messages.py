@@ -1,11 +1,12 @@
 """Messages and events against the golden vectors, and the order in which they are defined."""
 
-from firmware.guard import Guard
-from firmware.link import Link
-from protocol import VERSION, bench, cards, cbor, events, frame, messages, schema, words
 from protocol.tests.helpers import each_case, raised, same, value_of, vectors
+from sabot_firmware.link.authentication import Guard
+from sabot_firmware.link.link import Link
+from sabot_protocol import VERSION, cards, cbor, enums, events, frame, messages, schema
+from sabot_protocol.sim import sim_channel
 
-_SHAPES = messages.TO_DEVICE + messages.TO_HOST + bench.FROM_BENCH + bench.TO_BENCH
+_SHAPES = messages.TO_DEVICE + messages.TO_HOST + sim_channel.FROM_BENCH + sim_channel.TO_BENCH
 _UINT_MAX = (1 << 64) - 1
 
 # One value for each type, and values that are of another one.
@@ -122,7 +123,7 @@ def test_numbers_and_names_are_unique():
 
 
 def test_no_defined_message_or_event_is_left_out_of_the_lists():
-    for module, listed in ((messages, _SHAPES), (bench, _SHAPES), (events, events.KINDS)):
+    for module, listed in ((messages, _SHAPES), (sim_channel, _SHAPES), (events, events.KINDS)):
         for name in dir(module):
             value = getattr(module, name)
             if isinstance(value, schema.Shape) and value is not events.HEAD:
@@ -133,8 +134,8 @@ def test_numbers_say_who_speaks():
     for shapes, low, high in (
         (messages.TO_DEVICE, 1, 63),
         (messages.TO_HOST, 64, 95),
-        (bench.FROM_BENCH, 96, 111),
-        (bench.TO_BENCH, 112, 127),
+        (sim_channel.FROM_BENCH, 96, 111),
+        (sim_channel.TO_BENCH, 112, 127),
     ):
         for shape in shapes:
             assert low <= shape.number <= high, shape.name
@@ -142,8 +143,8 @@ def test_numbers_say_who_speaks():
 
 
 def test_enumerations_have_words_each_once():
-    for kind in words.ENUMERATIONS:
-        enumeration = words.ENUMERATIONS[kind]
+    for kind in enums.ENUMERATIONS:
+        enumeration = enums.ENUMERATIONS[kind]
         assert isinstance(enumeration, tuple) and 2 <= len(enumeration) <= 24, kind
         assert len(set(enumeration)) == len(enumeration), kind
 
@@ -159,8 +160,8 @@ def _kinds_used():
 def test_every_type_of_a_field_is_known_and_every_enumeration_is_used():
     used = _kinds_used()
     for kind in used:
-        assert kind in _FITTING or kind in words.ENUMERATIONS, kind
-    for kind in words.ENUMERATIONS:
+        assert kind in _FITTING or kind in enums.ENUMERATIONS, kind
+    for kind in enums.ENUMERATIONS:
         assert kind in used, kind
 
 
@@ -169,8 +170,8 @@ def _fits(kind, value):
 
 
 def test_enumerations_take_the_places_of_their_words_and_nothing_else():
-    for kind in words.ENUMERATIONS:
-        count = len(words.ENUMERATIONS[kind])
+    for kind in enums.ENUMERATIONS:
+        count = len(enums.ENUMERATIONS[kind])
         for number in range(count):
             assert _fits(kind, number) and _fits(kind + "?", number), (kind, number)
         others = (None, True, False, 1.0, "", "0", b"", [])

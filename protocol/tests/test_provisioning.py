@@ -1,7 +1,7 @@
 """The document that makes a board a unit: what is taken, and every way to spoil it."""
 
-from protocol import cbor, games, provisioning
 from protocol.tests.helpers import raised
+from sabot_protocol import cbor, games, provisioning
 
 _GOOD = {
     "version": 1,

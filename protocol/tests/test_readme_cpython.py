@@ -11,14 +11,15 @@ from typing import Any
 import cbor2
 import pytest
 
-from firmware import link
-from protocol import VERSION, bench, cbor, events, frame, games, messages, words
-from protocol.schema import Shape
 from protocol.tests.helpers import vectors
+from sabot_firmware.link import link
+from sabot_protocol import VERSION, cbor, enums, events, frame, games, messages
+from sabot_protocol.schema import Shape
+from sabot_protocol.sim import sim_channel
 
 _FOLDER = Path(__file__).resolve().parents[1]
 _README = (_FOLDER / "README.md").read_text(encoding="utf-8")
-_MESSAGES = messages.TO_DEVICE + messages.TO_HOST + bench.FROM_BENCH + bench.TO_BENCH
+_MESSAGES = messages.TO_DEVICE + messages.TO_HOST + sim_channel.FROM_BENCH + sim_channel.TO_BENCH
 
 
 def _section(title: str) -> str:
@@ -120,7 +121,7 @@ def test_the_audit_chain_is_defined_with_its_figures() -> None:
     assert f"at most the {records} recorded" in text
 
 
-@pytest.mark.parametrize("listed", [words.GAP_REASONS, words.JOURNAL_FAULTS], ids=str)
+@pytest.mark.parametrize("listed", [enums.GAP_REASONS, enums.JOURNAL_FAULTS], ids=str)
 def test_every_reason_of_a_gap_and_every_fault_of_the_journal_is_explained(
     listed: tuple[str, ...],
 ) -> None:
@@ -176,7 +177,7 @@ def _expected(shapes: tuple[Shape, ...]) -> list[tuple[int, str, list[tuple[str,
     [
         ("Host to device", messages.TO_DEVICE),
         ("Device to host", messages.TO_HOST),
-        ("Bench", bench.FROM_BENCH + bench.TO_BENCH),
+        ("Bench", sim_channel.FROM_BENCH + sim_channel.TO_BENCH),
         (
             "Events",
             (events.HEAD, *events.KINDS),
@@ -189,9 +190,9 @@ def test_tables_list_every_number_name_and_field(title: str, shapes: tuple[Shape
 
 def test_bench_messages_say_who_sends_them() -> None:
     rows = {row[1].strip("`"): row[4] for row in _rows(_section("Bench")) if len(row) == 5}
-    for shape in bench.FROM_BENCH:
+    for shape in sim_channel.FROM_BENCH:
         assert rows[shape.name].startswith("to the shoe"), shape.name
-    for shape in bench.TO_BENCH:
+    for shape in sim_channel.TO_BENCH:
         assert rows[shape.name].startswith("from the shoe"), shape.name
 
 
@@ -200,14 +201,14 @@ def test_types_are_named() -> None:
     for shape in (*_MESSAGES, *events.KINDS, events.HEAD):
         for _, kind in shape.fields:
             name = kind.rstrip("?")
-            assert name in words.ENUMERATIONS or re.search(rf"\b{name}\b", named), kind
+            assert name in enums.ENUMERATIONS or re.search(rf"\b{name}\b", named), kind
 
 
 def test_places_in_words_py_are_named_as_they_are() -> None:
     listed = re.findall(r"`(\w+)` in `([A-Z_]+)`", _section("Types"))
     assert listed
     for kind, name in listed:
-        assert words.ENUMERATIONS[kind] is getattr(words, name)
+        assert enums.ENUMERATIONS[kind] is getattr(enums, name)
 
 
 def test_game_document_table_lists_every_key() -> None:
@@ -252,7 +253,7 @@ def test_sizes_are_those_of_the_code() -> None:
     ]
     assert f"Version {VERSION}." in _README
     assert f"1 to {frame.MAX_PAYLOAD} bytes" in _README
-    assert f"at most {bench.MAX_SAMPLE_BYTES} bytes" in _README
+    assert f"at most {sim_channel.MAX_SAMPLE_BYTES} bytes" in _README
     assert f"1 to {messages.MAX_RUN_BYTES} bytes; a run may go on" in _README
     assert f"1 to {messages.MAX_GAME_PART} bytes of it" in _README
     assert f"more than {cbor.MAX_DEPTH} deep" in _README
@@ -273,7 +274,7 @@ def test_times_and_the_window_are_those_of_the_code() -> None:
 
 
 def test_every_problem_is_explained() -> None:
-    for problem in words.PROBLEMS:
+    for problem in enums.PROBLEMS:
         assert f"`{problem}` (" in _section("The link")
 
 

@@ -2,8 +2,8 @@
 
 import hashlib
 
-from protocol import cbor, release
-from protocol.release import Manifest, ReleaseError
+from sabot_protocol import cbor, release
+from sabot_protocol.release import Manifest, ReleaseError
 
 DIGEST = bytes(range(32))
 
@@ -18,7 +18,10 @@ def fields(**other):
         "journal": 1,
         "micropython": "1.28.0",
         "may_go_back": False,
-        "files": [["firmware/main.mpy", 7, DIGEST], ["protocol/boards/x_1.mpy", 9, DIGEST]],
+        "files": [
+            ["sabot_firmware/main.mpy", 7, DIGEST],
+            ["sabot_protocol/boards/x_1.mpy", 9, DIGEST],
+        ],
     }
     whole.update(other)
     return {name: value for name, value in whole.items() if value is not None}
@@ -41,7 +44,7 @@ def test_a_manifest_is_read() -> None:
     manifest = Manifest(encoded(fields()))
     assert (manifest.version, manifest.board, manifest.micropython) == ("1.2.3", "pico", "1.28.0")
     assert (manifest.protocol, manifest.journal, manifest.may_go_back) == (3, 1, False)
-    assert manifest.files[1] == ("protocol/boards/x_1.mpy", 9, DIGEST)
+    assert manifest.files[1] == ("sabot_protocol/boards/x_1.mpy", 9, DIGEST)
     assert manifest.size == 16
 
 
@@ -70,17 +73,17 @@ def test_a_version_is_three_numbers() -> None:
 def test_a_file_that_could_lie_elsewhere_is_refused() -> None:
     for path in (
         "main.mpy",
-        "/firmware/main.mpy",
-        "firmware/../main.mpy",
-        "firmware//main.mpy",
-        "firmware/.mpy",
-        "firmware/main.py",
-        "firmware/Main.mpy",
-        "firmware\\main.mpy",
+        "/sabot_firmware/main.mpy",
+        "sabot_firmware/../main.mpy",
+        "sabot_firmware//main.mpy",
+        "sabot_firmware/.mpy",
+        "sabot_firmware/main.py",
+        "sabot_firmware/Main.mpy",
+        "sabot_firmware\\main.mpy",
         "state/settings.mpy",
-        "firmware",
+        "sabot_firmware",
         "",
-        "firmware/" + 40 * "a" + ".mpy",
+        "sabot_firmware/" + 40 * "a" + ".mpy",
     ):
         files = [[path, 7, DIGEST]]
         assert refused(encoded(fields(files=files))) == "a file that is no module", path
@@ -90,18 +93,22 @@ def test_files_have_their_order_their_sizes_and_their_hashes() -> None:
     def why(*files) -> str:
         return refused(encoded(fields(files=list(files))))
 
-    main, other = ["firmware/main.mpy", 7, DIGEST], ["firmware/a.mpy", 7, DIGEST]
-    assert why(main, other) == "firmware/a.mpy is out of its order"
-    assert why(main, main) == "firmware/main.mpy is out of its order"
+    main, other = ["sabot_firmware/main.mpy", 7, DIGEST], ["sabot_firmware/a.mpy", 7, DIGEST]
+    assert why(main, other) == "sabot_firmware/a.mpy is out of its order"
+    assert why(main, main) == "sabot_firmware/main.mpy is out of its order"
     for size in (0, -1, 65537, True, "7"):
-        assert why(["firmware/main.mpy", size, DIGEST]) == "firmware/main.mpy has no size"
+        assert (
+            why(["sabot_firmware/main.mpy", size, DIGEST]) == "sabot_firmware/main.mpy has no size"
+        )
     for digest in (b"", DIGEST[:-1], DIGEST + b"\0", "0" * 32):
-        assert why(["firmware/main.mpy", 7, digest]) == "firmware/main.mpy has no SHA-256"
-    assert why(other) == "no firmware/main.mpy" == why()
-    assert why(["firmware/main.mpy", 7]) == "manifest.files" == why(7)
-    many = [["firmware/a%02d.mpy" % i, 7, DIGEST] for i in range(97)]
+        assert (
+            why(["sabot_firmware/main.mpy", 7, digest]) == "sabot_firmware/main.mpy has no SHA-256"
+        )
+    assert why(other) == "no sabot_firmware/main.mpy" == why()
+    assert why(["sabot_firmware/main.mpy", 7]) == "manifest.files" == why(7)
+    many = [["sabot_firmware/a%02d.mpy" % i, 7, DIGEST] for i in range(97)]
     assert why(*many) == "more than 96 files"
-    large = [["firmware/a%d.mpy" % i, 65536, DIGEST] for i in range(7)]
+    large = [["sabot_firmware/a%d.mpy" % i, 65536, DIGEST] for i in range(7)]
     assert why(*large) == "files of more than 400000 bytes"
 
 

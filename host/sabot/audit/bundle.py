@@ -19,14 +19,14 @@ from hmac import compare_digest
 from pathlib import Path
 from typing import Any
 
-from sabot import signing
 from sabot.audit import chain
-from sabot.audit.bundlefile import Bundle, Facts, read, readable
-from sabot.audit.keys import Keys
+from sabot.audit.bundle_file import Bundle, Facts, read, readable
 from sabot.audit.tombstone import Standing
 from sabot.audit.verify import Finding, Summary, verify_unit
 from sabot.errors import BundleUnusable, KeysUnusable
-from sabot.wire import Event
+from sabot.keys import signing
+from sabot.keys.chain_keys import Keys
+from sabot.link.wire import Event
 
 
 @dataclass(frozen=True, slots=True)

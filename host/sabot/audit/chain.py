@@ -1,13 +1,14 @@
 """The audit chain as the verifier computes it; the definition is in protocol/README.md.
 
-Shares nothing with firmware/chain.py. Keys are in memory only, and in no message or repr.
+Shares nothing with sabot_firmware/journal/chain.py. Keys are in memory only, and in no message or
+repr.
 """
 
 import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from protocol.events import MAC_SIZE
+from sabot_protocol.events import MAC_SIZE
 
 EPOCH_RECORDS = 4
 """Events under one key."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from protocol.events import MAC_SIZE
-from sabot.keylines import replace_whole
-from sabot.rounds import time_text
-from sabot.store import Filter, Store
-from sabot.wire import WireError, parse_event
+from sabot.keys.key_lines import replace_whole
+from sabot.link.wire import WireError, parse_event
+from sabot.log.rounds import time_text
+from sabot.log.store import Filter, Store
+from sabot_protocol.events import MAC_SIZE
 
 _MOST_BYTES = 1 << 26
 _MODE = 0o644

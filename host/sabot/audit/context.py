@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from sabot.audit.tombstone import NoTombstone, Standing, Tombstone
-from sabot.store import Filter, Store
-from sabot.wire import WireError, parse_event
+from sabot.link.wire import WireError, parse_event
+from sabot.log.store import Filter, Store
 
 KINDS = ("boot", "game_loaded", "clock_set")
 """Firmware, build and chain are in `boot`, the game's hash in `game_loaded`, what the clock was

@@ -6,13 +6,13 @@ from dataclasses import replace
 from itertools import pairwise, takewhile
 
 from sabot.audit.bundle import chain_of, facts_of, judge, unit_keys
-from sabot.audit.bundlefile import MAX_SIZE, Bundle, epochs_of
+from sabot.audit.bundle_file import MAX_SIZE, Bundle, epochs_of
 from sabot.audit.context import mac_before, standing_before, tombstones
-from sabot.audit.keys import Keys
 from sabot.audit.verify import Summary
 from sabot.errors import BundleUnusable, DatabaseUnusable, did_you_mean
-from sabot.store import Filter, Store
-from sabot.wire import Event, WireError, parse_event
+from sabot.keys.chain_keys import Keys
+from sabot.link.wire import Event, WireError, parse_event
+from sabot.log.store import Filter, Store
 
 LEAD = 16
 """Records before `shoe_loaded` that come along at the most: how the cards were changed."""

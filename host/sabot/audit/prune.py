@@ -21,15 +21,15 @@ from hashlib import sha256
 from sabot.audit import tombstone
 from sabot.audit.bundle import chain_of, ratchet_of
 from sabot.audit.context import mac_before, standing_before, tombstones
-from sabot.audit.keys import Keys
 from sabot.audit.retention import DAY_MS
 from sabot.audit.tombstone import RemovedShoe
 from sabot.audit.verify import Finding, Summary, verify_unit
+from sabot.cli.view import local_time
 from sabot.errors import DatabaseUnusable, KeptByLaw
-from sabot.signing import PrivateKey
-from sabot.store import Filter, Row, Store
-from sabot.view import local_time
-from sabot.wire import Event, WireError
+from sabot.keys.chain_keys import Keys
+from sabot.keys.signing import PrivateKey
+from sabot.link.wire import Event, WireError
+from sabot.log.store import Filter, Row, Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from sabot.cli.view import local_time
 from sabot.errors import DatabaseUnusable, KeptByLaw
-from sabot.view import local_time
 
 DAY_MS = 86_400_000
 _NAME = "retention"

@@ -1,6 +1,6 @@
 """Baccarat's rules once more, written from the rule documents and not from the firmware.
 
-The verifier recomputes every round with these; they share nothing with firmware/rules.py.
+The verifier recomputes every round with these; they share nothing with the firmware's rules.
 Written from the Maryland standard rules, Mini Baccarat, and held against the table of
 "mini-baccarat-pairs" in the tests; what the Treasures are is Pennsylvania's, "5 Treasures Bonus".
 """
@@ -47,7 +47,7 @@ def burn_counts(card: str) -> range:
 
 
 def hits(player: Sequence[str], banker: Sequence[str]) -> frozenset[str]:
-    """What a whole round is, of `protocol.words.HITS`."""
+    """What a whole round is, of `sabot_protocol.enums.HITS`."""
     return frozenset(_hits(player, banker))
 
 

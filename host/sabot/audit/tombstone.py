@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from protocol.events import MAC_SIZE
-from sabot.signing import PUBLIC_SIZE, NotSealed, PrivateKey, open_sealed, seal
+from sabot.keys.signing import PUBLIC_SIZE, NotSealed, PrivateKey, open_sealed, seal
+from sabot_protocol.events import MAC_SIZE
 
 FORMAT = "sabot-tombstone"
 VERSION = 1

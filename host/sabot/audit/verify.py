@@ -14,18 +14,18 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from protocol import events
-from sabot import signing
 from sabot.audit import checkpoints
 from sabot.audit.chain import MacKeys, Ratchet, chain_id, epoch_of, mac
+from sabot.audit.chain_checks import Links, RawRecord
 from sabot.audit.checkpoints import Checkpoint
-from sabot.audit.conduct import Conduct
-from sabot.audit.keys import Keys
-from sabot.audit.links import Links, RawRecord
+from sabot.audit.decoding import Values
+from sabot.audit.play_checks import Conduct
 from sabot.audit.tombstone import NoTombstone, Tombstone
-from sabot.audit.values import Values
-from sabot.rounds import time_text
-from sabot.store import DAMAGED, Store
+from sabot.keys import signing
+from sabot.keys.chain_keys import Keys
+from sabot.log.rounds import time_text
+from sabot.log.store import DAMAGED, Store
+from sabot_protocol import events
 
 MOST_OF_A_KIND = 1000
 """Findings of one kind in one unit that are told one by one; of the others their number."""

@@ -11,42 +11,42 @@ from importlib import import_module
 
 import typer
 
+from sabot.cli.view import problems
 from sabot.errors import DiskFull, SabotError
-from sabot.view import problems
 
 _MODULES = {
-    "demo": "sim",
-    "sim": "sim",
-    "ports": "log",
-    "log": "log",
-    "rounds": "show",
-    "events": "show",
-    "incidents": "incidents",
-    "units": "units",
-    "verify": "check",
-    "checkpoints": "check",
-    "operator-key": "export",
-    "export": "export",
-    "prune": "prune",
-    "retention": "prune",
-    "rebuild": "rebuild",
-    "capture": "head",
-    "health": "head",
-    "doctor": "doctor",
-    "read": "samples",
-    "waveform": "samples",
-    "load": "games",
-    "score": "games",
-    "odds": "games",
-    "settle": "settle",
-    "build": "build",
-    "flash": "flash",
-    "provision": "provision",
-    "update": "update",
-    "debug": "debug",
-    "games": "games",
-    "keys": "keys",
-    "hil": "hil",
+    "demo": "sabot.cli.sim",
+    "sim": "sabot.cli.sim",
+    "ports": "sabot.cli.log",
+    "log": "sabot.cli.log",
+    "rounds": "sabot.cli.records.show",
+    "events": "sabot.cli.records.show",
+    "incidents": "sabot.cli.records.incidents",
+    "units": "sabot.cli.records.units",
+    "verify": "sabot.cli.records.check",
+    "checkpoints": "sabot.cli.records.check",
+    "operator-key": "sabot.cli.records.export",
+    "export": "sabot.cli.records.export",
+    "prune": "sabot.cli.records.prune",
+    "retention": "sabot.cli.records.prune",
+    "rebuild": "sabot.cli.records.rebuild",
+    "capture": "sabot.cli.service.sensors",
+    "health": "sabot.cli.service.sensors",
+    "doctor": "sabot.cli.service.doctor",
+    "read": "sabot.cli.samples",
+    "waveform": "sabot.cli.samples",
+    "load": "sabot.cli.games",
+    "score": "sabot.cli.games",
+    "odds": "sabot.cli.games",
+    "settle": "sabot.cli.settle",
+    "build": "sabot.cli.service.build",
+    "flash": "sabot.cli.service.flash",
+    "provision": "sabot.cli.service.provision",
+    "update": "sabot.cli.service.update",
+    "debug": "sabot.cli.service.debug",
+    "games": "sabot.cli.games",
+    "keys": "sabot.cli.service.keys",
+    "hil": "sabot_hil.cli",
 }
 """Of each command, in the order of the help."""
 
@@ -68,7 +68,7 @@ def app(only: str = "") -> typer.Typer:
     )
     made.callback()(_by_name)
     for name in [only] if only else _MODULES:
-        module = import_module(f"sabot.cli.{_MODULES[name]}")
+        module = import_module(_MODULES[name])
         if name in _GROUPS:
             made.add_typer(module.app, name=name)
         else:

@@ -6,16 +6,16 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from protocol.games import MINI_NAME, Game
 from sabot.cli import options
-from sabot.cli.keyfiles import load_command_keys
-from sabot.client import Client
+from sabot.cli.key_files import load_command_keys
+from sabot.cli.view import console, hand_text, plain
 from sabot.games import catalogue
 from sabot.games import odds as all_odds
 from sabot.games import score as scores
 from sabot.games.wagers import WAGERS, judge
-from sabot.ports import Port
-from sabot.view import console, hand_text, plain
+from sabot.link.client import Client
+from sabot.link.ports import Port
+from sabot_protocol.games import MINI_NAME, Game
 
 GameName = Annotated[str, typer.Option("--game", help="A game that `sabot games` lists.")]
 Hand = Annotated[str, typer.Option(help="Its cards as dealt, as 7S,KD,8H.")]

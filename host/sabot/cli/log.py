@@ -10,14 +10,14 @@ import typer
 from rich.table import Table
 
 from sabot.cli import options
-from sabot.cli.keyfiles import load_command_keys
-from sabot.client import Client
+from sabot.cli.key_files import load_command_keys
+from sabot.cli.view import console, plain, problems, round_line
 from sabot.errors import INTERRUPTED, SabotError
-from sabot.logger import RETRIED, Logger, Watcher
-from sabot.ports import Port, PortInfo, attached
-from sabot.rounds import Round
-from sabot.store import Store
-from sabot.view import console, plain, problems, round_line
+from sabot.link.client import Client
+from sabot.link.ports import Port, PortInfo, attached
+from sabot.log.logger import RETRIED, Logger, Watcher
+from sabot.log.rounds import Round
+from sabot.log.store import Store
 
 _PROBE_S = 1.0
 _WAIT_S = 0.2

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from sabot.reports import tabletime
-from sabot.view import Output
+from sabot.cli.view import Output
+from sabot.reports import table_time
 
 DEFAULT_DB = Path("sabot.sqlite")
 _MOST = (1 << 63) - 1
@@ -89,8 +89,8 @@ def output_of(as_json: bool, as_csv: bool) -> Output:
 def zone_of(name: str | None) -> tzinfo:
     """The zone of --zone; this machine's without it."""
     try:
-        return tabletime.zone_of(name)
-    except tabletime.BadTime as error:
+        return table_time.zone_of(name)
+    except table_time.BadTime as error:
         raise typer.BadParameter(str(error)) from None
 
 
@@ -99,6 +99,6 @@ def span_of(
 ) -> tuple[int | None, int | None]:
     """UTC milliseconds of --from and --to, on the clock of `zone`; this machine's without one."""
     try:
-        return tabletime.span(from_, to, zone or zone_of(None))
-    except tabletime.BadTime as error:
+        return table_time.span(from_, to, zone or zone_of(None))
+    except table_time.BadTime as error:
         raise typer.BadParameter(str(error)) from None

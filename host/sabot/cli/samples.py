@@ -7,13 +7,13 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from protocol import cards
 from sabot.cli import options
+from sabot.cli.view import console, problems
 from sabot.errors import BadRecording
 from sabot.sim import waveform as waveforms
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.replay import replay
-from sabot.view import console, problems
+from sabot_protocol import cards
 
 Set = Annotated[int, typer.Option("--set", help="Card set, 0 to 12.", min=0, max=12)]
 

@@ -7,17 +7,17 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from protocol.games import MINI_NAME, Game
 from sabot.cli import options
 from sabot.cli.games import GameName
-from sabot.cli.show import all_rounds
+from sabot.cli.records.show import all_rounds
+from sabot.cli.view import console, plain, problems
 from sabot.errors import BadWagers
-from sabot.games import catalogue, placed
+from sabot.games import catalogue, wager_file
 from sabot.games.score import Score, score
 from sabot.games.settle import Settlement
 from sabot.games.settle import settle as settle_round
-from sabot.store import Filter, Store
-from sabot.view import console, plain, problems
+from sabot.log.store import Filter, Store
+from sabot_protocol.games import MINI_NAME, Game
 
 Wagers = Annotated[
     Path, typer.Argument(metavar="WAGERS.json", help="The wagers; format: host/sabot/games/README.")
@@ -34,7 +34,7 @@ def settle(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Settle the wagers on a round, in the dealer's order. The round: in the file, or in a log."""
-    on_table = placed.read(wagers)
+    on_table = wager_file.read(wagers)
     played = Game(catalogue.document(game, on_table.house))
     given = on_table.round
     if given is None:
@@ -53,7 +53,7 @@ def settle(
 
 def _logged(
     db: Path, unit: str | None, shoe: int | None, round_: int | None, played: Game
-) -> placed.GivenRound:
+) -> wager_file.GivenRound:
     with Store(db) as store:
         found = [each for each in all_rounds(store, unit, shoe) if round_ in (None, each.round)]
         if len(found) != 1:
@@ -67,7 +67,7 @@ def _logged(
             f"the shoe dealt by another game document than {played.name} with these choices: "
             "are --game and house right?"
         )
-    return placed.GivenRound(tuple(only.player), tuple(only.banker), only.void)
+    return wager_file.GivenRound(tuple(only.player), tuple(only.banker), only.void)
 
 
 def _show(settled: Settlement, dealt: Score | str) -> None:

@@ -8,18 +8,18 @@ from typing import Annotated
 
 import typer
 
-from protocol import games
-from sabot.audit import keys
 from sabot.cli import options
+from sabot.cli.demo import run_demo
 from sabot.cli.log import ctrl_c_and_term
-from sabot.demo import run_demo
+from sabot.cli.view import problems
 from sabot.errors import SimulatorFailed
 from sabot.games import catalogue
+from sabot.keys import chain_keys
 from sabot.sim import deck as decks
 from sabot.sim.dealer import Dealer
 from sabot.sim.disturbed import NOISE
 from sabot.sim.process import SimulatedShoe
-from sabot.view import problems
+from sabot_protocol import games
 
 _DEMO_DB = Path("sabot-demo.sqlite")
 _DEMO_PACE = 0.005
@@ -61,7 +61,7 @@ def sim(
         Path | None,
         typer.Option("--state", help="Folder for the unit's memory: the same unit next time."),
     ] = None,
-    key_file: Keys = keys.DEFAULT,
+    key_file: Keys = chain_keys.DEFAULT,
 ) -> None:
     """Start a simulated shoe, print its port, deal once a host has attached. Ctrl-C ends it."""
     document = document_of(game, choose)

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from protocol import games as documents
 from sabot.errors import Forbidden, UnknownGame, did_you_mean, nearest
 from sabot.games.wagers import WAGERS
+from sabot_protocol import games as documents
 
 Value = int | str | bool
 
@@ -209,7 +209,7 @@ _PRACTICES = (
     Choice("minimum_cents", 1_000, range(1, _MOST_CENTS + 1), _PRACTICE),
     Choice("maximum_cents", 500_000, range(1, _MOST_CENTS + 1), _PRACTICE),
 )
-"""What no document settles. The bounds of the first four are the shoe's (`protocol.games`)."""
+"""What no document settles. The bounds of the first four are the shoe's (sabot_protocol)."""
 
 _WASHINGTON = (
     Choice("decks", 8, range(2, 9), "item 1: a multiple deck shoe using up to 8 decks"),

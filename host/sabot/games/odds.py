@@ -1,7 +1,7 @@
 """What every wager of a game is worth: each order in which six cards can come, counted exactly.
 
-The rounds are drawn by the shoe's own tables and rules (`firmware.rules`), the wagers judged as
-they are settled (`sabot.games.wagers`), so an error in either shows in the figures.
+The rounds are drawn by the shoe's own tables and rules (sabot_firmware/table/rules.py), the wagers
+judged as they are settled (`sabot.games.wagers`), so an error in either shows in the figures.
 """
 
 from collections import Counter
@@ -11,11 +11,11 @@ from itertools import combinations_with_replacement
 from math import perm
 from typing import Any
 
-from firmware import rules
-from protocol import cards
-from protocol.games import Game
 from sabot.games.score import Score, score_unchecked
 from sabot.games.wagers import WAGERS, House, judge
+from sabot_firmware.table import rules
+from sabot_protocol import cards
+from sabot_protocol.games import Game
 
 _RANKS = range(len(cards.RANKS))
 _SUITS = len(cards.SUITS)

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from firmware import rules
-from protocol import cards, words
-from protocol.games import Game
 from sabot.errors import ImpossibleDeal
+from sabot_firmware.table import rules
+from sabot_protocol import cards, enums
+from sabot_protocol.games import Game
 
 _PLAYING_CARDS = [cards.name_of(card) for card in range(cards.DECK_SIZE)]
 
@@ -33,7 +33,7 @@ class Score:
 
     def as_json(self) -> dict[str, Any]:
         """As `sabot score --json` prints it."""
-        hits = [name for name in words.HITS if name in self.hits]
+        hits = [name for name in enums.HITS if name in self.hits]
         return asdict(self) | {"hits": hits}
 
 
@@ -69,7 +69,7 @@ def score_unchecked(game: Game, player: Sequence[str], banker: Sequence[str]) ->
         banker_natural=rules.is_natural(banker_first),
         margin=abs(player_total - banker_total),
     )
-    asked = [name for bit, name in enumerate(words.HITS) if game.hits >> bit & 1]
+    asked = [name for bit, name in enumerate(enums.HITS) if game.hits >> bit & 1]
     return replace(scored, hits=frozenset(name for name in asked if _HITS[name](scored)))
 
 

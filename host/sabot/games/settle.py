@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from protocol.games import Game
-from sabot.games.placed import Area, Marker, Placed, Position
-from sabot.games.placing import MARKED, Rules, Stake
 from sabot.games.score import Score
+from sabot.games.wager_file import Area, Marker, Placed, Position
+from sabot.games.wager_rules import MARKED, Rules, Stake
 from sabot.games.wagers import WAGERS, Verdict, judge, vigorish_cents
+from sabot_protocol.games import Game
 
 RETURN, COLLECT, TAKE, MARK, PAY, PUSH, REDEEM = (
     "returned", "collected", "vigorish collected", "vigorish marked", "paid", "pushed",

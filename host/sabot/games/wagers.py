@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from protocol.games import HITS_OF_WAGER, Game
 from sabot.errors import Forbidden, did_you_mean
 from sabot.games.score import Score
+from sabot_protocol.games import HITS_OF_WAGER, Game
 
 House = Mapping[str, Any]
 """What the house chose: `Game.house`."""

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import cbor2
 
-import firmware
-import protocol
-from firmware import ring
-from protocol import release
-from sabot import signing
+import sabot_firmware
+import sabot_protocol
 from sabot.errors import ReleaseUnusable, did_you_mean
-from sabot.release.modules import BOARDS, modules_of
+from sabot.keys import signing
+from sabot.release.modules import ARCHITECTURES, modules_of
+from sabot_firmware.journal import ring
+from sabot_protocol import release
 
 _FILE_MODE, _FOLDER_MODE = 0o644, 0o755
 
@@ -38,19 +38,19 @@ def build(board: str, private: signing.PrivateKey, *, may_go_back: bool = False)
 
     With `may_go_back` shoes take it in place of a newer one.
     """
-    if board not in BOARDS:
-        raise ReleaseUnusable(f"no board {board}; {did_you_mean(board, BOARDS)}")
+    if board not in ARCHITECTURES:
+        raise ReleaseUnusable(f"no board {board}; {did_you_mean(board, ARCHITECTURES)}")
     try:
         files = modules_of(board)
     except ValueError as error:
         raise ReleaseUnusable(f"{error}; mend it and build again") from None
     fields = {
         "release": release.MANIFEST_VERSION,
-        "version": firmware.VERSION,
+        "version": sabot_firmware.VERSION,
         "board": board,
-        "protocol": protocol.VERSION,
+        "protocol": sabot_protocol.VERSION,
         "journal": ring.VERSION,
-        "micropython": firmware.MICROPYTHON,
+        "micropython": sabot_firmware.MICROPYTHON,
         "may_go_back": may_go_back,
         "files": [[path, len(data), sha256(data).digest()] for path, data in sorted(files.items())],
     }

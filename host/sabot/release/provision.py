@@ -8,20 +8,20 @@ from pathlib import Path
 
 import cbor2
 
-from firmware.guard import command_key
-from protocol import messages, provisioning
-from protocol.games import Game
-from sabot import commandkeys
-from sabot.audit import keys as unit_keys
 from sabot.audit.chain import chain_id
-from sabot.client import Client
-from sabot.commandkeys import CommandKeys
 from sabot.errors import CommandRefused, NoShoe, PortNotFound, UnitTaken
+from sabot.keys import chain_keys as unit_keys
+from sabot.link import command_keys
+from sabot.link.client import Client
+from sabot.link.command_keys import CommandKeys
+from sabot_firmware.link.authentication import command_key
+from sabot_protocol import messages, provisioning
+from sabot_protocol.games import Game
 
 _PAUSE_S = 0.2
 _PATIENCE_S = 60.0
 """How long a board may be away: its first start as a unit takes 11 s."""
-_NO_GAME = "none"  # what firmware/updater.py deals
+_NO_GAME = "none"  # what sabot_firmware/release/updater.py deals
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class _Attempt:
         if self._first_key is None:
             first_key = self._key_that_no_board_has(unit) or unit_keys.new_key()
             unit_keys.add(self._files.chains, unit, first_key)
-            commandkeys.add(self._files.commands, unit, command_key(first_key))
+            command_keys.add(self._files.commands, unit, command_key(first_key))
             self._files.known.put(unit, command_key(first_key))
             self._first_key = first_key
         return self._first_key

@@ -6,15 +6,15 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import sha256
 
-from protocol import messages, release, words
-from protocol.schema import Shape
-from sabot import wire
-from sabot.client import Client
 from sabot.errors import CommandRefused, NoShoe, PortNotFound, UpdateFailed
+from sabot.link import wire
+from sabot.link.client import Client
 from sabot.release.build import Release
 from sabot.release.layout import build_of
+from sabot_protocol import enums, messages, release
+from sabot_protocol.schema import Shape
 
-_OLDER = " is older than "  # of protocol.release.refusal
+_OLDER = " is older than "  # of sabot_protocol.release.refusal
 _AT_REST = ("no_shoe", "between", "ended")
 _PAUSE_S = 0.2
 _PATIENCE_S = 60.0
@@ -142,7 +142,7 @@ class _Attempt:
                 return client.command(shape, *values)
             except CommandRefused:
                 status = client.ask(messages.STATUS, messages.STATUS_REPORT)
-                if words.PHASES[status["phase"]] in _AT_REST:
+                if enums.PHASES[status["phase"]] in _AT_REST:
                     raise
                 self._tell(Progress(client.unit, f"{what}: waiting for the round to end"))
                 client.receive(_PAUSE_S)
@@ -152,4 +152,4 @@ class _Attempt:
 
 
 def _stage(name: str) -> int:
-    return words.UPDATE_STAGES.index(name)
+    return enums.UPDATE_STAGES.index(name)

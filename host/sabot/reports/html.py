@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from html import escape
 
-from sabot.view import plain
+from sabot.cli.view import plain
 
 
 def document(title: str, style: str, body: Iterable[str], *, images: bool = False) -> str:

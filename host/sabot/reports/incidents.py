@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
 
-from protocol import cards
 from sabot.audit.verify import Finding
+from sabot.cli.view import card_text, plain
 from sabot.games.catalogue import GAMES
-from sabot.reports.tabletime import duration_text, iso_of
-from sabot.view import card_text, plain
-from sabot.wire import Event
+from sabot.link.wire import Event
+from sabot.reports.table_time import duration_text, iso_of
+from sabot_protocol import cards
 
 KINDS = {
     "error": "an error stopped play, until the supervisor's key",

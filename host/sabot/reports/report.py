@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from protocol import cards
 from sabot.audit.verify import Finding
+from sabot.cli.view import card_text
+from sabot.link.wire import Event
+from sabot.log.rounds import Round, Rounds
 from sabot.reports import svg
 from sabot.reports.html import as_text, document
 from sabot.reports.incidents import Incident, incidents_of
 from sabot.reports.roads import Outcome, outcomes_of
 from sabot.reports.svg import Shown
-from sabot.reports.tabletime import duration_text, iso_of, moment_of, text_of
-from sabot.rounds import Round, Rounds
-from sabot.view import card_text
-from sabot.wire import Event
+from sabot.reports.table_time import duration_text, iso_of, moment_of, text_of
+from sabot_protocol import cards
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ Columns and rows count from 0, to the right and down. Voided rounds are on neith
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sabot.rounds import Round
+from sabot.log.rounds import Round
 
 ROWS = 6
 
@@ -16,7 +16,7 @@ class Outcome:
     """What a round was, as far as a road shows it."""
 
     winner: str
-    """Of `protocol.words.WINNERS`."""
+    """Of `sabot_protocol.enums.WINNERS`."""
     natural: bool = False
     player_pair: bool = False
     banker_pair: bool = False

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
 
-from sabot.reports.tabletime import iso_of
-from sabot.store import DAMAGED, Row
-from sabot.wire import Event, WireError
+from sabot.link.wire import Event, WireError
+from sabot.log.store import DAMAGED, Row
+from sabot.reports.table_time import iso_of
 
 _PER = 10_000
 _LOOKED_AT = (

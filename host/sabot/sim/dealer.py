@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from protocol import cards
 from sabot.errors import SabotError, SimulatorFailed
-from sabot.sim.bench import Bench, Outputs
+from sabot.sim.channel import Bench, Outputs
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.waveform import pack
+from sabot_protocol import cards
 
 # A dealer's pace in seconds; common practice at a mini baccarat table of 60 to 80 rounds an hour.
 _CARD_S = 1.2
@@ -20,7 +20,7 @@ _TURNING_S = 15.0
 _HOST_POLL_S = 0.05
 _LISTENING = ("HOST",)
 
-# What the display shows of a card that is pending, the supervisor's key on (firmware/panel.py).
+# What the display shows of a card that is pending, the supervisor's key on (table/panel.py).
 _PENDING = "STOP "
 _WHY_LINE, _CHOICE_LINE = 1, 4
 _RANK_END = len("CARD 7")

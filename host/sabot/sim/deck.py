@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from protocol import cards
 from sabot.errors import BadDeck
+from sabot_protocol import cards
 
 DECKS = 8
 CUT_FROM_END = 14

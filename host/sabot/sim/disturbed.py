@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from protocol import cards
 from sabot.sim import waveform
 from sabot.sim.waveform import SAMPLE_RATE_HZ, TRAVEL_MM, Levels, Mark, Positions
+from sabot_protocol import cards
 
 
 @dataclass(frozen=True, slots=True)

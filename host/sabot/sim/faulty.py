@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from protocol import cards
 from sabot.sim import disturbed, waveform
 from sabot.sim.disturbed import Noise
 from sabot.sim.waveform import CARD_MM, SAMPLE_RATE_HZ, TRAVEL_MM, A, B, Levels, Mark, Positions, X
+from sabot_protocol import cards
 
 Random = np.random.Generator
 

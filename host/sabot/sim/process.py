@@ -15,24 +15,28 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
-import firmware
-from firmware.guard import command_key
-from firmware.provision import UNIT
-from protocol import words
-from sabot import documents, runtime
-from sabot.audit import keys as unit_keys
+import sabot_firmware
+import sabot_protocol
 from sabot.errors import SimulatorFailed
-from sabot.sim.bench import Bench
+from sabot.keys import chain_keys as unit_keys
+from sabot.link import runtime
+from sabot.release import documents
+from sabot.sim.channel import Bench
+from sabot_firmware.link.authentication import command_key
+from sabot_firmware.release.provision import UNIT
+from sabot_protocol import enums
 
 HEAP_BYTES = 334_000
 """Heap of the simulated board. It stands for the 241,600 bytes that MicroPython leaves free
 on a Raspberry Pi Pico; firmware/README.md derives the figure."""
 
 STARTER_BYTES = 28_000
-"""What firmware/boards/simstart.py keeps of it: of a Pico's heap that takes nothing."""
+"""What sabot_firmware/boards/sim/start.py keeps of it: of a Pico's heap that takes nothing."""
 
-ROOT = Path(firmware.__file__).resolve().parent.parent
-"""The folder above firmware/, where MicroPython finds it."""
+FIRMWARE = Path(sabot_firmware.__file__).resolve().parent.parent
+"""The folder that holds the package `sabot_firmware`: MicroPython runs there and finds it."""
+
+_PROTOCOL = Path(sabot_protocol.__file__).resolve().parent.parent
 
 WATCHDOG_S = 8.0
 """After which the simulated board's watchdog bites: what that of an RP2040 can."""
@@ -41,7 +45,7 @@ _STOP_TIMEOUT_S = 5.0
 _INSTALL_TIMEOUT_S = 60.0
 _LOOK_S = 0.05
 JOURNAL = "journal.nor"
-"""The file in `state` with the journal's chip (firmware/boards/simflash.py)."""
+"""The file in `state` with the journal's chip (sabot_firmware/boards/sim/flash.py)."""
 
 BOARD_FLASH = "board.nor"
 """The file in `state` with the flash of a board that runs from slots (simstart.py)."""
@@ -50,9 +54,9 @@ _FIRST_KEY = "first_key"
 _COMMAND_KEY = "command_key"
 _SETTINGS = "settings"
 _GAME = "game"
-_RESET = 3  # the exit code in firmware/boards/sim.py
+_RESET = 3  # the exit code in sabot_firmware/boards/sim/board.py
 _BITTEN = -signal.SIGKILL
-_STARTER = "firmware.boards.simstart"
+_STARTER = "sabot_firmware.boards.sim.start"
 _HOST = "/host"  # where that puts this machine's files
 _KEPT = "/state"
 
@@ -143,7 +147,7 @@ class SimulatedShoe:
         os.set_blocking(theirs.fileno(), False)
         slots = self._board_flash.exists()
         root = _HOST if slots else ""
-        program = ["firmware.main"]
+        program = ["sabot_firmware.main"]
         descriptors = [theirs.fileno()]
         if slots:
             fed, feeds = os.pipe()
@@ -154,7 +158,7 @@ class SimulatedShoe:
             _KEPT if slots else str(self.state),
             f"{root}{self.state / JOURNAL}",
             self.unit,
-            str(words.RESET_CAUSES.index(reset_cause)),
+            str(enums.RESET_CAUSES.index(reset_cause)),
             str(self.bench.switch_bits()),
             str(self._flash_speed_permille),
         ]
@@ -162,7 +166,8 @@ class SimulatedShoe:
             arguments.append(f"{root}{self._trace.resolve()}")
         self._process = subprocess.Popen(
             [*interpreter(HEAP_BYTES + STARTER_BYTES * slots), "-m", *program, *arguments],
-            cwd=ROOT,
+            cwd=FIRMWARE,
+            env=environment(),
             stdin=self._link,
             stdout=self._link,
             stderr=self._errors,
@@ -256,7 +261,8 @@ class SimulatedShoe:
                 file.write_bytes(data)
             done = subprocess.run(
                 [*interpreter(), "-m", _STARTER, str(self._board_flash), "install", name],
-                cwd=ROOT,
+                cwd=FIRMWARE,
+                env=environment(),
                 capture_output=True,
                 text=True,
                 timeout=_INSTALL_TIMEOUT_S,
@@ -305,6 +311,11 @@ class SimulatedShoe:
         lines = (self.state / "stderr.log").read_text(errors="replace").split("\n")
         said = [line for line in lines if line.strip()]
         return said[-1] if said else "the firmware does not run"
+
+
+def environment() -> dict[str, str]:
+    """For `interpreter()`: where it finds `sabot_firmware` and `sabot_protocol`."""
+    return os.environ | {"MICROPYPATH": f"{FIRMWARE}:{_PROTOCOL}:.frozen"}
 
 
 def interpreter(heap_bytes: int = HEAP_BYTES) -> list[str]:

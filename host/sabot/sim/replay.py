@@ -1,15 +1,14 @@
 """Recordings through the firmware's own reader, under MicroPython, in constant memory."""
 
-import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from protocol import cards, words
 from sabot.errors import BadRecording, SimulatorFailed
-from sabot.sim.process import ROOT, interpreter
+from sabot.sim.process import FIRMWARE, environment, interpreter
+from sabot_protocol import cards, enums
 
 _WORD_BYTES = 4
 _PROGRAM = Path(__file__).with_name("replay_under_micropython.py")
@@ -48,8 +47,8 @@ def replay(recording: Path, card_set: int) -> Iterator[ReadPass]:
     with _opened(recording) as samples:
         reader = subprocess.Popen(
             [*interpreter(), str(_PROGRAM), str(card_set)],
-            cwd=ROOT,
-            env=os.environ | {"MICROPYPATH": f"{ROOT}:.frozen"},
+            cwd=FIRMWARE,
+            env=environment(),
             stdin=samples,
             stdout=subprocess.PIPE,
             text=True,
@@ -90,7 +89,7 @@ def _pass_in(line: str) -> ReadPass:
     fault, card, card_set, speed, margin, skew, samples = map(int, line.split())
     return ReadPass(
         card=None if fault else cards.name_of(card),
-        fault=words.FAULTS[fault] if fault else None,
+        fault=enums.FAULTS[fault] if fault else None,
         card_set=None if card_set < 0 else card_set,
         speed_mm_s=speed,
         margin_permille=margin,

@@ -1,12 +1,12 @@
 """Runs under MicroPython, started by replay.py: samples in, a line of figures a pass out.
 
 Argument: the card set. Standard input: samples. A line holds the fault's and the card's
-number, the set, speed, margin, skew and samples, as in `firmware.reader.Pass`.
+number, the set, speed, margin, skew and samples, as in `sabot_firmware.cards.reader.Pass`.
 """
 
 import sys
 
-from firmware.reader import Reader
+from sabot_firmware.cards.reader import Reader
 
 _CHUNK = 4096
 

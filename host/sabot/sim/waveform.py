@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from protocol import cards
+from sabot_protocol import cards
 
 SAMPLE_RATE_HZ = 20_000
 CARD_MM = 63.0

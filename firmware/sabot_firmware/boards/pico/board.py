@@ -1,0 +1,315 @@
+"""The reference board: a Raspberry Pi Pico with official MicroPython v1.28, its parts on its pins.
+
+The sensor head is sampled by the hardware (sampler.py). All else is looked at in the steps of
+`activity` and never in an interrupt: no change can come in the middle of another one. The lock
+alone can shut by itself (lock.py).
+"""
+
+import asyncio
+import os
+import select
+import sys
+import time
+
+import machine
+import micropython
+
+from sabot_firmware.boards.nor import NorFlash
+from sabot_firmware.boards.pico.contacts import Contacts
+from sabot_firmware.boards.pico.lock import Lock
+from sabot_firmware.boards.pico.sampler import Sampler
+from sabot_firmware.boards.pico.ssd1306 import Display
+from sabot_firmware.native import const
+from sabot_firmware.table import inputs
+from sabot_protocol import enums
+
+HIGH, LOW = 1, 0
+
+PINS = (
+    # GPIO, part, level at which it is on
+    (0, "host_tx", HIGH),  # UART0, for a host on a serial line
+    (1, "host_rx", HIGH),
+    (2, "sensor_e", HIGH),  # the sensor head: four neighbours, E the lowest
+    (3, "sensor_a", HIGH),
+    (4, "sensor_b", HIGH),
+    (5, "sensor_x", HIGH),
+    (6, "button_next", LOW),  # contacts go to ground; neighbours, as `words` has them
+    (7, "button_reveal", LOW),
+    (8, "button_void", LOW),
+    (9, "button_burn", LOW),
+    (10, "switch_lid_open", HIGH),  # closed by the shut lid: a broken wire is an open lid
+    (11, "switch_key_on", LOW),
+    (12, "switch_service_on", LOW),
+    (13, "lamp_player", HIGH),
+    (14, "lamp_banker", HIGH),
+    (15, "buzzer", HIGH),
+    (16, "journal_miso", HIGH),  # SPI0
+    (17, "journal_select", LOW),
+    (18, "journal_clock", HIGH),
+    (19, "journal_mosi", HIGH),
+    (20, "display_sda", HIGH),  # I2C0
+    (21, "display_scl", HIGH),
+    (22, "lock", HIGH),  # on is released; from reset on the chip itself pulls the pin low
+    (26, "lamp_tie", HIGH),
+    (27, "lamp_ready", HIGH),
+    (28, "lamp_error", HIGH),
+)
+"""Every pin of the Pico; 23, 24, 25 and 29 do not leave it."""
+
+SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
+
+_CONTACTS = ["button_" + name for name in enums.BUTTONS] + [
+    "switch_" + name for name in enums.SWITCHES
+]
+_CONTACTS_MASK = (1 << len(_CONTACTS)) - 1
+
+_PIN_OF = {part: (gpio, level) for gpio, part, level in PINS}
+
+_LINE_MS = const(3)  # of the display
+_SETTLED_LOOKS = const(
+    4
+)  # 15 ms and more: what bounces does so for less, or is seen in both states
+_HALT_STEP_MS = const(50)
+_PULLED_UP_US = const(
+    500
+)  # from reset on the chip pulls its pins low; a cable follows after a while
+
+_LINK_BYTES = const(64)
+"""Bytes that one turn of the link takes or gives, at about 50 us each."""
+
+_TEMPERATURE = const(4)  # of the ADC's inputs
+_ADC_TENTH_MV = const(33000)  # its whole range
+_CTRL_C = const(3)
+_BUZZER_HZ = const(2700)
+_HALF_THE_TIME = const(32768)  # of the PWM's 65,536
+_I2C_HZ = const(400000)
+_I2C_TIMEOUT_US = const(10000)  # the longest write takes 3 ms
+_SPI_HZ = const(24_000_000)  # the most that v1.28 makes of its 48 MHz; the chip would take 50 MHz
+
+
+class Board:
+    NAME = "pico"
+
+    def __init__(self) -> None:
+        self._lock = Lock(_output("lock"))  # before anything that takes time or may fail
+        self._journal_select = _output("journal_select")
+        self._flash: "NorFlash | None" = None
+        self._lamps = [_output("lamp_" + name) for name in enums.LAMPS]
+        micropython.kbd_intr(-1)  # byte 3 is a byte like any other on the link
+        self.storage = "/state"
+        if "state" not in os.listdir("/"):
+            os.mkdir(self.storage)
+        self.serial = machine.unique_id().hex()
+        """Also the USB serial number, in the same letters."""
+        self.reset_cause = _reset_cause()
+        self._ticks_ms = time.ticks_ms()
+        self._elapsed_ms = 0
+        for sensor in SENSORS:
+            _input(sensor)
+        self._sampler = Sampler(_pin(SENSORS[0]))
+        self._sampling = False
+        self._set_up_inputs()
+        self._buzzer = machine.PWM(_pin("buzzer"), freq=_BUZZER_HZ, duty_u16=0)
+        self._buzzing = False
+        self._quiet_ms = self._ticks_ms
+        sda, scl = _pin("display_sda"), _pin("display_scl")
+        i2c = machine.I2C(0, sda=sda, scl=scl, freq=_I2C_HZ, timeout=_I2C_TIMEOUT_US)
+        self._display = Display(i2c)
+        self._stdin = sys.stdin.buffer
+        self._input = asyncio.StreamReader(self._stdin)
+        self._stdout = sys.stdout.buffer
+        self._readable = select.poll()
+        self._readable.register(sys.stdin, select.POLLIN)
+        self._writable = select.poll()
+        self._writable.register(sys.stdout, select.POLLOUT)
+        self._octet = bytearray(1)
+        self._received = bytearray(_LINK_BYTES)
+
+    def _set_up_inputs(self) -> None:
+        first, _ = _PIN_OF[_CONTACTS[0]]
+        self._inverted = 0  # bit n: the n-th input is on when it is low
+        stood = 0
+        for i in range(len(_CONTACTS)):
+            gpio, on = _PIN_OF[_CONTACTS[i]]
+            assert gpio == first + i
+            if on == LOW:
+                self._inverted |= 1 << i
+        pins = [_input(part) for part in _CONTACTS]
+        time.sleep_us(_PULLED_UP_US)
+        for i in range(len(pins)):
+            stood |= pins[i].value() << i
+        self._stood = (stood ^ self._inverted) >> inputs.BUTTON_COUNT << inputs.BUTTON_COUNT
+        self._debouncer = inputs.Debouncer(_SETTLED_LOOKS, self._stood)
+        self._contacts = Contacts(pins[0])
+        self._change = inputs.NONE
+
+    @property
+    def overruns(self) -> int:
+        """How often samples were lost because nobody read them in time."""
+        return self._sampler.overruns
+
+    @property
+    def flash(self) -> NorFlash:
+        """The journal's chip. Raises FlashError: not at the start, so that a display is there
+        to say it."""
+        if self._flash is None:
+            sck, mosi, miso = (_pin("journal_" + line) for line in ("clock", "mosi", "miso"))
+            spi = machine.SPI(0, baudrate=_SPI_HZ, sck=sck, mosi=mosi, miso=miso)
+            self._flash = NorFlash(spi, self._journal_select)
+        return self._flash
+
+    def ticks_ms(self) -> int:
+        """Milliseconds since the start. MicroPython's own wrap at 2**30, after 12.4 days.
+
+        Right as long as it is asked once in 6 days; the link asks many times a second.
+        """
+        now = time.ticks_ms()
+        self._elapsed_ms += time.ticks_diff(now, self._ticks_ms)
+        self._ticks_ms = now
+        return self._elapsed_ms
+
+    def switches(self) -> int:
+        return self._stood >> inputs.BUTTON_COUNT
+
+    def activity(self, within_ms: int, wait: bool):
+        """No coroutine: that would be an object a turn, of which there are 2,000 a second while a
+        card's last marks pass."""
+        if not self._sampling:
+            # Not before somebody reads: the shoe's own start takes longer than the ring lasts.
+            self._sampling = True
+            self._sampler.start()
+            self._lock.watch(_pin(SENSORS[0]))
+        self._step(within_ms)
+        return asyncio.sleep_ms(within_ms)  # samples come without an end: nothing to wait for
+
+    def _step(self, within_ms: int) -> None:
+        self._lock.done()
+        levels = self._contacts.look()
+        while levels >= 0:
+            self._debouncer.look((levels ^ self._inverted) & _CONTACTS_MASK)
+            levels = self._contacts.look()
+        if self._change == inputs.NONE:
+            self._change = self._debouncer.take()
+        if self._buzzing and time.ticks_diff(time.ticks_ms(), self._quiet_ms) >= 0:
+            self._silence()
+        if within_ms > _LINE_MS:  # otherwise the lock would wait for it
+            self._display.refresh()
+
+    def read_samples(self, buf: bytearray) -> int:
+        self._lock.looking()
+        return self._sampler.read(buf)
+
+    def levels(self) -> int:
+        levels = 0
+        for i in range(len(SENSORS)):
+            levels |= _pin(SENSORS[i]).value() << i
+        return levels
+
+    def temperature_c(self) -> int:
+        """RP2040 data sheet, 4.9.5: 706 mV at 27 degrees, 1.721 mV less for each more."""
+        tenth_mv = (machine.ADC(_TEMPERATURE).read_u16() >> 4) * _ADC_TENTH_MV >> 12
+        return 27 - ((tenth_mv - 7060) * 100 + 860) // 1721
+
+    def display_answers(self) -> bool:
+        return self._display.answers()
+
+    def samples_come(self) -> bool:
+        return self._sampler.comes()
+
+    def take_input(self) -> int:
+        change = self._change
+        self._change = self._debouncer.take()
+        return change
+
+    def set_lock(self, released: bool) -> None:
+        self._lock.set(released)
+
+    def set_lamps(self, lit: int) -> None:
+        for i in range(len(self._lamps)):
+            self._lamps[i].value(lit >> i & 1)
+
+    def show(self, text: str) -> None:
+        self._display.show(text)
+
+    def buzz(self, ms: int) -> None:
+        self._quiet_ms = time.ticks_add(time.ticks_ms(), ms)
+        self._buzzing = True
+        self._buzzer.duty_u16(_HALF_THE_TIME)
+
+    def _silence(self) -> None:
+        self._buzzing = False
+        self._buzzer.duty_u16(0)
+
+    def reset(self) -> None:
+        machine.reset()
+
+    def halt(self, error: BaseException) -> None:
+        """The service switch gives Ctrl-C its meaning back, for whoever opened the lid."""
+        self.set_lock(False)
+        self._silence()
+        self.set_lamps(1 << enums.LAMPS.index("error"))
+        while self._display.refresh():
+            pass
+        sys.print_exception(error)
+        self._stdout.write(b"\0")  # to the host that was one damaged frame, and it is over
+        service = _pin("switch_service_on")
+        on = _PIN_OF["switch_service_on"][1]
+        while True:
+            micropython.kbd_intr(_CTRL_C if service.value() == on else -1)
+            self._display.refresh()
+            time.sleep_ms(_HALT_STEP_MS)
+
+    async def read_link(self) -> bytes:
+        await asyncio.sleep_ms(0)  # a host that never pauses must not keep the cards waiting
+        size = self._receive(0)
+        if not size:
+            await self._input.readinto(self._octet)  # pyright: ignore[reportAttributeAccessIssue]
+            self._received[0] = self._octet[0]
+            size = self._receive(1)
+        return bytes(memoryview(self._received)[:size])
+
+    def _receive(self, begin: int) -> int:
+        """Take what is there into `_received` from `begin` on; returns how much that holds then.
+        One byte at a time: more would be waited for."""
+        for size in range(begin, _LINK_BYTES):
+            for _ in self._readable.ipoll(0):
+                break
+            else:
+                return size
+            self._stdin.readinto(self._octet)  # pyright: ignore[reportAttributeAccessIssue]
+            self._received[size] = self._octet[0]
+        return _LINK_BYTES
+
+    def write_link(self, view: memoryview) -> int:
+        """One byte at a time: "ready" means room for one, and with less room than it was given
+        MicroPython waits for the host, half a second and longer, and the shoe with it."""
+        size = min(len(view), _LINK_BYTES)
+        for at in range(size):
+            for _ in self._writable.ipoll(0):
+                break
+            else:
+                return at
+            self._octet[0] = view[at]
+            self._stdout.write(self._octet)
+        return size
+
+
+def _pin(part: str) -> machine.Pin:
+    return machine.Pin(_PIN_OF[part][0])
+
+
+def _input(part: str) -> machine.Pin:
+    """Pulled up, so that a sensor head that is not plugged in shows as covered, not as idle."""
+    return machine.Pin(_PIN_OF[part][0], machine.Pin.IN, machine.Pin.PULL_UP)
+
+
+def _output(part: str) -> machine.Pin:
+    """Off from the first instant."""
+    gpio, on = _PIN_OF[part]
+    return machine.Pin(gpio, machine.Pin.OUT, value=HIGH if on == LOW else LOW)
+
+
+def _reset_cause() -> int:
+    """Place in `words.RESET_CAUSES`. To the chip `machine.reset()` is a watchdog's reset too."""
+    causes = {machine.PWRON_RESET: "power_on", machine.WDT_RESET: "watchdog"}
+    return enums.RESET_CAUSES.index(causes.get(machine.reset_cause(), "unknown"))

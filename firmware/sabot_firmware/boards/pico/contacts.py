@@ -1,0 +1,53 @@
+"""Buttons and switches on an RP2040, looked at without the processor.
+
+A state machine looks at eight neighbouring pins every LOOK_MS and keeps the last 32 looks in its
+FIFO: a press is seen however long a turn takes, up to HELD_MS.
+"""
+
+from array import array
+
+import rp2
+import uctypes
+
+from sabot_firmware.native import const
+
+LOOK_MS = const(5)
+HELD_MS = const(160)
+"""Longer than any turn but an erase of the Pico's own flash; what comes behind is not seen."""
+
+_LOOKS_PER_WORD = const(4)
+_CYCLES = const(32)  # of a look: below 1,908 Hz a state machine can't run
+_FREQUENCY_HZ = const(_CYCLES * 1000 // LOOK_MS)
+
+
+@rp2.asm_pio(
+    in_shiftdir=rp2.PIO.SHIFT_RIGHT,  # the oldest look in the lowest byte
+    autopush=True,
+    push_thresh=32,
+    fifo_join=rp2.PIO.JOIN_RX,
+)
+def _program():
+    in_(pins, 8)[31]  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+
+
+class Contacts:
+    """The levels of eight pins, `first` the lowest, from now on."""
+
+    def __init__(self, first) -> None:
+        self._machine = rp2.StateMachine(1, _program, freq=_FREQUENCY_HZ, in_base=first)
+        self._word = array("I", [0])
+        # A word with its highest bits set would be a heap object: bytes are not.
+        self._looks = uctypes.bytearray_at(uctypes.addressof(self._word), _LOOKS_PER_WORD)
+        self._next = _LOOKS_PER_WORD
+        self._machine.active(1)
+
+    def look(self) -> int:
+        """The oldest look that nobody has seen, bit n the n-th pin; -1 where there is none."""
+        if self._next == _LOOKS_PER_WORD:
+            if not self._machine.rx_fifo():
+                return -1
+            self._machine.get(self._word)
+            self._next = 0
+        look = self._looks[self._next]
+        self._next += 1
+        return look

@@ -1,0 +1,86 @@
+"""The sensor head's samples on an RP2040, taken without the processor.
+
+A PIO program of one instruction makes the words of a recording (the oldest of eight samples in
+the lowest nibble), and they wait in a ring (endless.py).
+"""
+
+import time
+
+import machine
+import rp2
+
+from sabot_firmware.boards.pico.dma_ring import WORD_BYTES, EndlessRing
+from sabot_firmware.cards.reader import SAMPLE_RATE_HZ
+from sabot_firmware.native import const
+
+RING_WORDS = const(2048)
+"""Words of 8 samples that wait to be read: 0.82 s of them. A power of two."""
+
+MARGIN_WORDS = const(64)
+"""Words kept free between what is read and what is written: 25 ms, where a copy takes 10 us."""
+
+_A_FEW_WORDS_MS = const(2)
+_STATE_MACHINE = const(0)
+_RING_BITS = 13  # the DMA that copies wants the ring's size as a power of two
+
+
+@rp2.asm_pio(
+    in_shiftdir=rp2.PIO.SHIFT_RIGHT,  # so the oldest sample ends up in the lowest nibble
+    autopush=True,
+    push_thresh=32,
+    fifo_join=rp2.PIO.JOIN_RX,  # 8 words, 3.2 ms, should the bus be taken
+)
+def _program():
+    # One cycle, at the sample rate; a push costs none. So the rate is exact.
+    in_(pins, 4)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+
+
+class Sampler:
+    """Samples of four neighbouring pins, `first` the lowest, for ever from `start` on."""
+
+    def __init__(self, first: machine.Pin) -> None:
+        self.overruns = 0
+        """How often samples were lost because nobody read them in time."""
+        if machine.freq() % SAMPLE_RATE_HZ:
+            raise ValueError("no exact sample rate from this clock")
+        self._ring = EndlessRing(RING_WORDS, _STATE_MACHINE)
+        self._machine = rp2.StateMachine(
+            _STATE_MACHINE, _program, freq=SAMPLE_RATE_HZ, in_base=first
+        )
+        self._copy = rp2.DMA()
+
+    def start(self) -> None:
+        """Begin to sample."""
+        copy = self._copy
+        copy.config(ctrl=copy.pack_ctrl(size=0, ring_size=_RING_BITS, ring_sel=False))
+        self._ring.start(self._machine)
+        self._machine.active(1)
+
+    def comes(self) -> bool:
+        """Whether samples come at all."""
+        before = self._ring.waiting()
+        time.sleep_ms(_A_FEW_WORDS_MS)
+        return self._ring.waiting() != before
+
+    def read(self, buf: bytearray) -> int:
+        """Copy whole words, oldest first, to the beginning of `buf`; returns how many bytes.
+
+        After an overrun it goes on with the newer half of the ring. Allocates nothing: a third
+        DMA channel copies, because a slice of the ring would be a new object each time.
+        """
+        ring = self._ring
+        ready = ring.waiting()
+        if ready > RING_WORDS - MARGIN_WORDS:
+            self.overruns += 1
+            ring.take(ready - RING_WORDS // 2)
+            ready = RING_WORDS // 2
+        count = min(ready, len(buf) // WORD_BYTES)
+        if not count:
+            return 0
+        size = count * WORD_BYTES
+        begin = ring.address + ring.place() * WORD_BYTES
+        self._copy.config(read=begin, write=buf, count=size, trigger=True)
+        while self._copy.active():
+            pass
+        ring.take(count)
+        return size

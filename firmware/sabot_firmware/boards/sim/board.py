@@ -1,0 +1,151 @@
+"""The simulated board: the parts of the shoe at the other end of two file descriptors.
+
+Standard input and output are the link to the host (a pseudo-terminal's device side). The
+*bench*, a socket, plays the sensor head, the buttons and switches and is told of every
+output, in the messages of sabot_protocol/sim. Arguments: the bench's descriptor, the folder of
+documents, the file with the journal's chip, the board's number, the reset cause's number, how the
+switches stand (bit n the n-th of `words.SWITCHES`), the speed of the journal's chip in permille of
+a real one's time, and, where they are wanted, a file for what is done to that chip
+(boards/simflash.py).
+"""
+
+import asyncio
+import sys
+import time
+
+from sabot_firmware.boards.sim.flash import SimFlash
+from sabot_firmware.table import inputs
+from sabot_protocol import cbor, frame
+from sabot_protocol.sim import sim_channel
+
+RESET = 3
+"""Exit code of a board that is to start anew."""
+
+_LINK_READ = 512
+_BENCH_READ = 512
+_SHAPES = {shape.number: shape for shape in sim_channel.FROM_BENCH}
+
+
+class Board:
+    NAME = "sim"
+    overruns = 0
+    """Samples come in messages and wait there: none is ever lost."""
+
+    def __init__(self) -> None:
+        descriptor, self.storage, journal, self.serial, cause, switches, speed = sys.argv[1:8]
+        trace = sys.argv[8] if len(sys.argv) > 8 else None
+        self.reset_cause = int(cause)
+        self._switches = int(switches)
+        self.flash = SimFlash(journal, speed=int(speed), trace=trace)
+        self._start_ms = time.ticks_ms()
+        self._link = open(0, "r+b")
+        self._link_input = asyncio.StreamReader(self._link)
+        self._bench = open(int(descriptor), "r+b")
+        self._bench_input = asyncio.StreamReader(self._bench)
+        self._bench_data = memoryview(bytearray(_BENCH_READ))
+        self._bench_frames = frame.FrameReader()
+        self._bench_messages: "list[list]" = []
+        self._taken = 0
+        self._idle_told = -1
+        self._samples = b""
+        self._levels = 0  # at the end of what was played
+        self._input = inputs.NONE
+        self._payload = bytearray(frame.MAX_PAYLOAD + frame.CRC_SIZE)
+        self._out = bytearray(frame.MAX_FRAME)
+        self._view = memoryview(self._out)
+
+    def ticks_ms(self) -> int:
+        return time.ticks_diff(time.ticks_ms(), self._start_ms)  # 62 bits here: no wrap to mind
+
+    def switches(self) -> int:
+        return self._switches
+
+    async def activity(self, within_ms: int, wait: bool) -> None:
+        """One message of the bench at a time, so that its order is kept."""
+        while not self._bench_messages:
+            if not wait:
+                await asyncio.sleep_ms(0)
+                size = self._bench.readinto(self._bench_data)
+                if size is None:  # nothing is there
+                    return
+            else:
+                if self._idle_told != self._taken:
+                    self._idle_told = self._taken
+                    self._tell(sim_channel.IDLE, self._taken)
+                size = await self._bench_input.readinto(self._bench_data)
+            self._take(bytes(self._bench_data[:size]))
+        self._taken += 1
+        message = self._bench_messages.pop(0)
+        number = message[0]
+        if number == sim_channel.SAMPLES.number:
+            self._samples = message[1]
+            self._levels = message[1][-1] >> 4 if message[1] else 0
+        elif number == sim_channel.PRESS.number:
+            self._input = inputs.pressed(message[1])
+        else:
+            self._input = inputs.switched(message[1], message[2])
+
+    def _take(self, data: bytes) -> None:
+        if not data:
+            raise SystemExit  # the bench is gone: so is the power
+        for payload in self._bench_frames.feed(data):
+            message: list = cbor.decode(payload, 0, len(payload))  # type: ignore[assignment]
+            shape = _SHAPES[message[0]]
+            shape.check(message[1:])
+            self._bench_messages.append(message)
+
+    def read_samples(self, buf: bytearray) -> int:
+        size = min(len(buf), len(self._samples))
+        buf[:size] = self._samples[:size]
+        self._samples = self._samples[size:]
+        return size
+
+    def levels(self) -> int:
+        return self._levels
+
+    def temperature_c(self) -> None:
+        """It has no processor of its own."""
+
+    def display_answers(self) -> bool:
+        return True
+
+    def samples_come(self) -> bool:
+        return True
+
+    def take_input(self) -> int:
+        change = self._input
+        self._input = inputs.NONE
+        return change
+
+    def set_lock(self, released: bool) -> None:
+        self._tell(sim_channel.LOCK, released)
+
+    def set_lamps(self, lit: int) -> None:
+        self._tell(sim_channel.LAMPS, lit)
+
+    def show(self, text: str) -> None:
+        self._tell(sim_channel.DISPLAY, text)
+
+    def buzz(self, ms: int) -> None:
+        self._tell(sim_channel.BUZZER, ms)
+
+    def reset(self) -> None:
+        raise SystemExit(RESET)
+
+    def halt(self, error: BaseException) -> None:
+        sys.print_exception(error, sys.stderr)  # type: ignore
+        raise SystemExit(1)
+
+    async def read_link(self) -> bytes:
+        return await self._link_input.read(_LINK_READ)
+
+    def write_link(self, view: memoryview) -> int:
+        return self._link.write(view) or 0
+
+    def _tell(self, shape, value: object) -> None:
+        message = [shape.number, value]
+        size = cbor.encode_array(self._payload, 0, message, len(message))
+        size = frame.write_frame(self._payload, size, self._out, 0)
+        at = 0
+        while at < size:  # the bench reads at once; it is no part of the shoe that may be slow
+            at += self._bench.write(self._view[at:size]) or 0

@@ -1,0 +1,107 @@
+"""What the sensor head saw of the last passes, kept for whoever asks: runs of equal samples.
+
+The last passes are kept, and once more, in a place of their own, those that were faults: many
+good cards may follow before somebody asks about a bad one. Nothing here is of a card that is
+still in the shoe.
+"""
+
+import struct
+
+_HEAD = "<IIBbbBHHHIH"
+_HEAD_SIZE = struct.calcsize(_HEAD)
+_T_MASK = 0xFFFFFFFF
+
+
+class Kept:
+    """One pass that is kept. Fields as in `sabot_protocol.messages.PASS_REPORT`."""
+
+    def __init__(self, head: tuple, runs: memoryview) -> None:
+        self.number, self.t_ms, self.fault, card, card_set, cut = head[:6]
+        self.speed_mm_s, self.margin_permille, self.skew_um, self.samples, self.size = head[6:]
+        self.card: "int | None" = None if card < 0 else card
+        self.card_set: "int | None" = None if card_set < 0 else card_set
+        self.cut = cut != 0
+        self.runs = runs
+        """Valid until the next pass."""
+
+
+class Passes:
+    """The last passes of one start of the unit, numbered from 1. `recent` and `faults` is the
+    room for them.
+    """
+
+    def __init__(self, recent: bytearray, faults: bytearray) -> None:
+        self.count = 0
+        """Passes since the start."""
+        self._recent = _Shelf(recent)
+        self._faults = _Shelf(faults)
+
+    def keep(self, passed, runs: memoryview, cut: bool, t_ms: int) -> None:
+        """Keep the pass that `passed` (a `sabot_firmware.cards.reader.Pass`) tells of."""
+        self.count += 1
+        head = struct.pack(
+            _HEAD,
+            self.count,
+            t_ms & _T_MASK,
+            passed.fault,
+            passed.card,
+            passed.card_set,
+            1 if cut else 0,
+            min(passed.speed_mm_s, 65535),
+            passed.margin_permille,
+            min(passed.skew_um, 65535),
+            passed.samples,
+            len(runs),
+        )
+        self._recent.put(head, runs)
+        if passed.fault:
+            self._faults.put(head, runs)
+
+    def behind(self, number: int) -> "Kept | None":
+        """The first pass kept whose number is above `number`; None where there is none."""
+        recent, fault = self._recent.behind(number), self._faults.behind(number)
+        if recent is None or (fault is not None and fault.number < recent.number):
+            return fault
+        return recent
+
+    def get(self, number: int) -> "Kept | None":
+        """The pass of that number; None where it is not kept."""
+        kept = self.behind(number - 1)
+        return kept if kept is not None and kept.number == number else None
+
+
+class _Shelf:
+    """Passes one behind the other in one piece of memory; the oldest make room."""
+
+    def __init__(self, memory: bytearray) -> None:
+        self._memory = memoryview(memory)
+        self._used = 0
+
+    def put(self, head: bytes, runs: memoryview) -> None:
+        memory = self._memory
+        need = _HEAD_SIZE + len(runs)
+        begin = 0
+        while self._used - begin + need > len(memory):
+            begin += _HEAD_SIZE + self._at(begin).size
+        if begin:
+            left = self._used - begin
+            memory[:left] = memory[begin : self._used]
+            self._used = left
+        at = self._used
+        memory[at : at + _HEAD_SIZE] = head
+        memory[at + _HEAD_SIZE : at + need] = runs
+        self._used = at + need
+
+    def behind(self, number: int) -> "Kept | None":
+        at = 0
+        while at < self._used:
+            kept = self._at(at)
+            if kept.number > number:
+                return kept
+            at += _HEAD_SIZE + kept.size
+        return None
+
+    def _at(self, at: int) -> Kept:
+        head = struct.unpack_from(_HEAD, self._memory, at)
+        begin = at + _HEAD_SIZE
+        return Kept(head, self._memory[begin : begin + head[-1]])

@@ -1,0 +1,320 @@
+"""The first half of the card reader: samples in, the edges of a pass out, noise left behind.
+
+Looks at every sample, so it does no more than it must. A channel changes when three samples
+one after the other say so: a flipped sample never makes an edge, and the narrowest gap at the
+highest speed (1.1 mm at 3 m/s, 7 samples) still does.
+"""
+
+from array import array
+
+from sabot_firmware.native import const, micropython, ptr8, ptr32
+
+E = const(1)
+A = const(2)
+B = const(4)
+X = const(8)
+COVERED = const(E | X)
+MARK = const(A | B)
+
+SAMPLE_RATE_HZ = const(20000)
+
+MAX_EDGES = const(240)
+"""Edges kept of one pass: 14 marks on two tracks have 60, holes and noise add some."""
+
+STILL_SAMPLES = const(3 * SAMPLE_RATE_HZ)
+"""With nothing moving for so long a pass is a jam (card code specification, faults)."""
+
+RUN_BYTES = const(2048)
+"""Room for the runs of equal samples of one pass: a slow pass with much noise has 1,800."""
+
+NOTHING = const(0)
+"""Why `scan` stopped: all samples have been scanned;"""
+MARK_GONE = const(1)
+"""a mark went by, and 14 or more have;"""
+PASS_ENDED = const(2)
+"""a pass has ended;"""
+STOOD_STILL = const(3)
+"""nothing moved for STILL_SAMPLES within a pass;"""
+STUCK = const(4)
+"""a track was on for as long, and no card there;"""
+CHATTER = const(5)
+"""a channel changes faster than cards can make it."""
+
+_MARKS = const(14)
+_DELAY = const(3)  # samples from an edge to the end of the one that confirms it
+_SHORTEST_PASS = const(60)  # samples; a card at 3 m/s takes 500
+_CLEAR = const(40)  # samples with nothing covered that end a pass; cards come 600 apart or more
+_FLICKER = const(8)  # samples; a change that is taken back within them moved nothing
+# A sample that differs from what its channel shows costs 8, a sample pays 1 back. Cards at 3 m/s
+# stay below 1,500, and one flipped in eight comes to nothing; chatter is over it in 70 ms.
+_RESTLESS = const(8)
+_MOST_RESTLESS = const(4000)
+_NEVER = const(0x3FFFFFFF)
+_LONG_AGO = const(0x1000000)
+_LEAD_SAMPLES = const(600)  # of the rest before a pass that are kept with it
+_SHORT_RUN = const(8)
+_LONGEST_RUN = const(65535)
+_RUN_SIZE = const(3)  # bytes that a run takes at the most
+_UNSTEADY = const(256)  # no pair of samples
+
+# Places in the state. The filter: what each channel shows, and a counter in two bits of the
+# samples that differ from it.
+_LEVEL = const(0)
+_HIGH = const(1)
+_LOW = const(2)
+_NOW = const(3)  # samples, as all times
+_EDGE = const(4)  # the last one
+_RAW_SINCE = const(5)  # the run of equal samples that lasts
+_DIFFERED = const(6)  # the last sample that was not what its channel shows
+_RAW = const(7)
+_BEFORE = const(8)  # what the channels showed before the last edge
+_IN_PASS = const(9)
+_BEGAN = const(10)
+_COUNT = const(11)
+_GONE = const(12)  # marks that went by
+_SINCE = const(13)  # nothing moves
+_SINCE_BEFORE = const(14)  # the same without the last edge
+_BLOCKED = const(15)
+_UNREST = const(16)
+_RUNS = const(17)  # bytes
+_CUT = const(18)
+_LASTED = const(19)
+_WHY = const(20)
+_STATE_SIZE = const(21)
+
+
+class Scanner:
+    """Filters four channels and collects the edges of one pass after the other.
+
+    A pass lasts from the first sample with a covered photo-interrupter to the last one.
+    """
+
+    def __init__(self) -> None:
+        self.times = array("i", [0] * MAX_EDGES)
+        """When each edge was, in samples since the pass began."""
+        self.levels = bytearray(MAX_EDGES)
+        """The four channels from that edge on."""
+        self.runs = bytearray(RUN_BYTES)
+        """The pass as runs of equal samples (sabot_protocol/messages.py, PASS_SAMPLES)."""
+        self.why = NOTHING
+        """Why the last `scan` stopped."""
+        self._state = array("i", [0] * _STATE_SIZE)
+
+    @property
+    def count(self) -> int:
+        """Edges of the pass so far."""
+        return self._state[_COUNT]
+
+    @property
+    def lasted(self) -> int:
+        """Samples that the pass lasted which has ended; 0 where none was there."""
+        return self._state[_LASTED]
+
+    @property
+    def in_pass(self) -> bool:
+        """Whether a card is passing. When a pass has ended or was given up it is not."""
+        return self._state[_IN_PASS] != 0
+
+    @property
+    def passing_samples(self) -> int:
+        """How long a card has been passing; 0 where none is."""
+        return self._state[_NOW] - self._state[_BEGAN] if self.in_pass else 0
+
+    @property
+    def marks_gone(self) -> int:
+        """Marks of the pass that have gone by, pieces of one counted too."""
+        return self._state[_GONE]
+
+    @property
+    def blocked(self) -> bool:
+        """Whether nothing can be read until all channels are clear: the last pass was given up."""
+        return self._state[_BLOCKED] != 0
+
+    @property
+    def cut(self) -> bool:
+        """Whether there were more runs than `runs` has room for."""
+        return self._state[_CUT] != 0
+
+    def scan(self, data: "bytearray | bytes", at: int, end: int) -> int:
+        """Scan samples from `data[at:end]` until there is something to tell, or to the end.
+
+        Returns the index behind what was scanned; `why` says what there is to tell.
+        """
+        state = self._state
+        at = _scan(state, data, at, end, self.times, self.levels, self.runs)  # type: ignore[arg-type]
+        self.why = state[_WHY]
+        return at
+
+    def close_runs(self) -> int:
+        """The pass has ended: closes its last run, returns how many bytes of `runs` it takes."""
+        state = self._state
+        size = state[_RUNS]
+        length = min(state[_NOW] - state[_RAW_SINCE], _LONGEST_RUN)
+        if size <= RUN_BYTES - _RUN_SIZE and length:
+            self.runs[size] = state[_RAW] << 4
+            self.runs[size + 1] = length & 255
+            self.runs[size + 2] = length >> 8
+            size += _RUN_SIZE
+        state[_RUNS] = 0
+        state[_RAW_SINCE] = state[_NOW]
+        return size
+
+    def give_up(self) -> None:
+        """Samples were lost: whatever is passing cannot be read."""
+        self._state[_IN_PASS] = 0
+        self._state[_BLOCKED] = 1
+
+
+@micropython.viper
+def _scan(
+    state: ptr32, data: ptr8, at: int, end: int, times: ptr32, levels: ptr8, runs: ptr8
+) -> int:
+    level = state[_LEVEL]
+    high = state[_HIGH]
+    low = state[_LOW]
+    now = state[_NOW]
+    raw = state[_RAW]
+    steady = _UNSTEADY if high | low else level * 17
+    why = 0
+    due = now  # the first pair looks what is due
+    while at < end:
+        pair = data[at]
+        at += 1
+        if pair == steady:
+            now += 2
+            if now < due:
+                continue
+        else:
+            half = 0
+            while half < 2:
+                half += 1
+                sample = pair & 15
+                pair >>= 4
+                if sample != raw:
+                    # A run has ended. The log of a pass begins with the rest before it.
+                    length = now - state[_RAW_SINCE]
+                    place = state[_RUNS]
+                    if state[_IN_PASS] == 0 and length >= _SHORT_RUN:
+                        place = 0
+                        state[_CUT] = 0
+                        if length > _LEAD_SAMPLES and raw == 0:
+                            length = _LEAD_SAMPLES
+                    while length > 0:
+                        part = length if length < _LONGEST_RUN else _LONGEST_RUN
+                        length -= part
+                        if place > RUN_BYTES - _RUN_SIZE:
+                            state[_CUT] = 1
+                        elif part < 16:
+                            runs[place] = raw << 4 | part
+                            place += 1
+                        else:
+                            runs[place] = raw << 4
+                            runs[place + 1] = part & 255
+                            runs[place + 2] = part >> 8
+                            place += 3
+                    state[_RUNS] = place
+                    state[_RAW_SINCE] = now
+                    raw = sample
+                now += 1
+                differs = sample ^ level
+                if differs == 0:
+                    high = 0
+                    low = 0
+                    continue
+                unrest = state[_UNREST] - (now - state[_DIFFERED])
+                state[_UNREST] = (unrest if unrest > 0 else 0) + _RESTLESS
+                state[_DIFFERED] = now
+                changed = high & ~low & differs  # it was two, it is three
+                high = (high ^ low) & differs & ~changed
+                low = ~low & differs & ~changed
+                if changed == 0:
+                    continue
+                was = level
+                level = was ^ changed
+                edge = now - _DELAY
+                if state[_BLOCKED] == 0:
+                    if state[_IN_PASS] == 0 and level & COVERED != 0:
+                        state[_IN_PASS] = 1
+                        state[_BEGAN] = edge
+                        state[_COUNT] = 0
+                        state[_GONE] = 0
+                        state[_SINCE] = edge
+                        state[_SINCE_BEFORE] = edge
+                    if state[_IN_PASS] != 0:
+                        if level == state[_BEFORE] and edge - state[_EDGE] <= _FLICKER:
+                            state[_SINCE] = state[_SINCE_BEFORE]
+                        else:
+                            state[_SINCE_BEFORE] = state[_SINCE]
+                            state[_SINCE] = edge
+                        count = state[_COUNT]
+                        if count < MAX_EDGES:
+                            times[count] = edge - state[_BEGAN]
+                            levels[count] = level
+                            state[_COUNT] = count + 1
+                        else:
+                            state[_UNREST] = _MOST_RESTLESS
+                        if was & MARK != 0 and level & MARK == 0:
+                            state[_GONE] += 1
+                            if state[_GONE] >= _MARKS:
+                                why = MARK_GONE
+                state[_BEFORE] = was
+                state[_EDGE] = edge
+        if state[_BLOCKED] != 0:
+            due = _NEVER
+            if level == 0:
+                due = state[_EDGE] + _CLEAR
+                since = state[_DIFFERED] + _CLEAR
+                due = since if since > due else due
+                if now >= due:
+                    state[_BLOCKED] = 0
+                    state[_UNREST] = 0
+                    due = _NEVER
+        elif state[_UNREST] >= _MOST_RESTLESS:
+            state[_LASTED] = now - state[_BEGAN] if state[_IN_PASS] != 0 else 0
+            state[_BLOCKED] = 1
+            why = CHATTER
+        elif state[_IN_PASS] != 0:
+            if level & COVERED != 0:
+                due = state[_SINCE] + STILL_SAMPLES + 1
+                if now >= due:
+                    state[_LASTED] = now - state[_BEGAN]
+                    state[_BLOCKED] = 1
+                    why = STOOD_STILL
+            else:
+                due = state[_EDGE] + _CLEAR
+                if now >= due:
+                    lasted = state[_EDGE] - state[_BEGAN]
+                    state[_LASTED] = lasted
+                    state[_UNREST] = 0
+                    if lasted >= _SHORTEST_PASS or state[_COUNT] > 4:
+                        why = PASS_ENDED
+                    else:
+                        state[_IN_PASS] = 0
+                    due = _NEVER
+        elif level & MARK != 0:
+            due = state[_EDGE] + STILL_SAMPLES
+            if now >= due:
+                state[_LASTED] = 0
+                state[_BLOCKED] = 1
+                why = STUCK
+        else:
+            due = _NEVER
+        if why != 0:
+            break
+        steady = _UNSTEADY if high | low else level * 17
+    if why > MARK_GONE:
+        state[_IN_PASS] = 0
+    if now > _LONG_AGO and state[_IN_PASS] == 0:
+        # So the clock stays a small integer however long nothing comes.
+        shift = now - STILL_SAMPLES
+        now = STILL_SAMPLES
+        for place in range(_EDGE, _DIFFERED + 1):
+            then = state[place] - shift
+            state[place] = then if then > 0 else 0
+    state[_LEVEL] = level
+    state[_HIGH] = high
+    state[_LOW] = low
+    state[_RAW] = raw
+    state[_NOW] = now
+    state[_WHY] = why
+    return at

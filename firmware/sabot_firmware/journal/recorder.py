@@ -1,0 +1,67 @@
+"""Makes events: gives each its number, boot and time, and puts it into the journal."""
+
+from sabot_protocol import cbor, enums, events
+
+_HEADER_SIZE = len(events.HEADER)
+_NUMBER, _BOOT = 1, 2
+
+
+class Recorder:
+    """Numbers and encodes the events of one unit, in its start number `boot`.
+
+    `ticks_ms` tells milliseconds since that start.
+    """
+
+    def __init__(self, journal, boot: int, ticks_ms) -> None:
+        self.boot = boot
+        self._journal = journal
+        self._ticks_ms = ticks_ms
+        self._unix_base_ms: "int | None" = None
+        self._items: "list[object]" = [None] * 16
+        self._buf = bytearray(events.MAX_SIZE)
+        self._view = memoryview(self._buf)
+
+    def record(self, shape, shoe: int, round_: int, values: tuple) -> None:
+        """Append the event `shape` with its own `values`, now. It is written in the background."""
+        items, journal = self._items, self._journal
+        t_ms = self._ticks_ms()
+        items[0] = shape.number
+        items[_NUMBER] = journal.number
+        items[_BOOT] = self.boot
+        items[3] = t_ms
+        items[4] = None if self._unix_base_ms is None else self._unix_base_ms + t_ms
+        items[5] = shoe
+        items[6] = round_
+        count = _HEADER_SIZE
+        for value in values:
+            items[count] = value
+            count += 1
+        journal.put_event(self._view, cbor.encode_array(self._buf, 0, items, count))
+
+    def record_lost(self, reason: str) -> None:
+        """Record the events that the journal has lost or given up, and for what `reason`."""
+        journal = self._journal
+        lost = (
+            journal.lost_first,
+            journal.lost_last,
+            enums.GAP_REASONS.index(reason),
+            journal.lost_mac,
+        )
+        journal.lost_first = journal.lost_last = 0
+        self.record(events.GAP, 0, 0, lost)
+
+    def checkpoint(self, shoe: int, round_: int) -> None:
+        """Record how far the chain has come."""
+        journal = self._journal
+        self.record(events.CHECKPOINT, shoe, round_, (journal.number - 1, bytes(journal.chain.mac)))
+
+    def set_clock(self, unix_ms: int, shoe: int, round_: int) -> None:
+        """From now on events carry the time of day: it is `unix_ms` (UTC) now."""
+        t_ms = self._ticks_ms()
+        before = None if self._unix_base_ms is None else self._unix_base_ms + t_ms
+        self._unix_base_ms = unix_ms - t_ms
+        self.record(events.CLOCK_SET, shoe, round_, (before,))
+
+    def unix_ms(self) -> "int | None":
+        """The time of day, None where no host has set the clock since the start."""
+        return None if self._unix_base_ms is None else self._unix_base_ms + self._ticks_ms()

@@ -1,0 +1,222 @@
+"""The shoe's end of the link: bytes in, bytes out, no port and no clock of its own.
+
+Until a host has said `hello` nothing is sent. Its first `ack` says from where on it wants
+events; they go out in order, up to WINDOW ahead of what is acknowledged, and with no progress
+they are sent again. A host that falls silent is
+taken for gone, and nothing is sent until the next `hello`.
+"""
+
+from sabot_firmware.native import const
+from sabot_protocol import VERSION, cbor, enums, events, frame, messages, schema
+
+WINDOW = const(48)
+"""Events that may be on their way without being acknowledged."""
+RESEND_MS = const(250)
+REWIND_PAUSE_MS = const(15)
+"""A repeated `ack` asks for what is missing; how often it is heard."""
+
+_BUFFER_SIZE = const(2048)
+_DAMAGED = enums.PROBLEMS.index("damaged")
+_OVERSIZE = enums.PROBLEMS.index("oversize")
+_NOT_A_MESSAGE = enums.PROBLEMS.index("not_a_message")
+_NOT_PROVEN = enums.PROBLEMS.index("not_proven")
+_REFUSED = enums.OUTCOMES.index("refused")
+_WRONG_MAC = enums.OUTCOMES.index("wrong_mac")
+_MAX_ANSWERS = const(5)
+_SHAPES = {shape.number: shape for shape in messages.TO_DEVICE}
+_NO_COMMANDS = (messages.HELLO, messages.ACK, messages.SIGNED)
+
+
+class Link:
+    """`outbox` holds the events; `device` answers for the rest of the shoe (see shoe.py); `guard`
+    knows who may ask it."""
+
+    def __init__(self, outbox, device, guard) -> None:
+        self.attached = False
+        """Whether a host has said `hello` and is still heard."""
+        self.listening = False
+        """Whether that host has said from where on it takes events."""
+        self.out = bytearray(_BUFFER_SIZE)
+        """What `fill` has made ready."""
+        self.dropped = 0
+        """Frames from the host that were no message, since the start."""
+        self._outbox = outbox
+        self._device = device
+        self._guard = guard
+        self._reader = frame.FrameReader()
+        self._payload = bytearray(frame.MAX_PAYLOAD + frame.CRC_SIZE)
+        self._view = memoryview(self._payload)
+        self._answers: "list[list[object]]" = []
+        self._seen = [0] * len(enums.PROBLEMS)
+        self._heard_ms = 0
+        self._progress_ms = 0
+        self._heartbeat_ms = 0
+        self._command_id = -1
+        self._command_answer: "list[object]" = []
+
+    def feed(self, data: bytes, now_ms: int) -> None:
+        """Take bytes that came from the host at `now_ms`."""
+        for payload in self._reader.feed(data):
+            self._take(payload, now_ms)
+        self._report(_DAMAGED, self._reader.damaged)
+        self._report(_OVERSIZE, self._reader.oversize)
+        self.dropped = sum(self._seen)
+
+    def fill(self, now_ms: int) -> int:
+        """Make ready what is to be sent at `now_ms`; return how many bytes of `out` it takes."""
+        if self.attached and now_ms - self._heard_ms > messages.SILENCE_MS:
+            self.attached = self.listening = False
+            self._guard.end()
+        size = 0
+        while self._answers and len(self.out) - size >= frame.MAX_FRAME:
+            size = self._write(self._answers.pop(0), size)
+        if not self.attached:
+            return size
+        room = len(self.out) - size >= frame.MAX_FRAME
+        if room and now_ms - self._heartbeat_ms >= messages.HEARTBEAT_MS:
+            self._heartbeat_ms = now_ms
+            size = self._write(self._device.heartbeat(now_ms), size)
+        return self._write_events(now_ms, size) if self.listening else size
+
+    def _write_events(self, now_ms: int, size: int) -> int:
+        outbox = self._outbox
+        if now_ms - self._progress_ms >= RESEND_MS:
+            self._rewind(now_ms)
+        # What the outbox has given up is not waited for.
+        last = max(outbox.acked, outbox.first_held - 1) + WINDOW
+        while len(self.out) - size >= frame.MAX_FRAME and outbox.cursor_number <= last:
+            taken = outbox.take()
+            if taken is None:
+                break
+            size = self._write_event(taken.record, taken.mac, size)
+        return size
+
+    def _write_event(self, record: memoryview, mac: memoryview, at: int) -> int:
+        payload = self._payload
+        size = len(record)
+        # The same bytes as encode_array(payload, 0, [EVENT.number, record, mac], 3), without its
+        # loop over them.
+        payload[0] = 0x83
+        payload[1] = 0x18
+        payload[2] = messages.EVENT.number
+        if size < 24:
+            payload[3] = 0x40 | size
+            begin = 4
+        else:
+            payload[3] = 0x58
+            payload[4] = size
+            begin = 5
+        begin += size
+        self._view[begin - size : begin] = record
+        end = begin + 1 + events.MAC_SIZE
+        payload[begin] = 0x40 | events.MAC_SIZE
+        self._view[begin + 1 : end] = mac
+        return frame.write_frame(payload, end, self.out, at)
+
+    def _write(self, message: "list[object]", at: int) -> int:
+        size = cbor.encode_array(self._payload, 0, message, len(message))
+        return frame.write_frame(self._payload, size, self.out, at)
+
+    def _rewind(self, now_ms: int) -> None:
+        self._progress_ms = now_ms
+        self._outbox.rewind()
+
+    def _report(self, problem: int, count: int) -> None:
+        if count != self._seen[problem]:
+            self._seen[problem] = count
+            if self.attached:
+                self._answer([messages.PROBLEM.number, problem, count])
+
+    def _answer(self, message: "list[object]") -> None:
+        # A flood is answered in part: what a host needs, it asks for again.
+        if len(self._answers) < _MAX_ANSWERS:
+            self._answers.append(message)
+
+    def _take(self, payload: bytes, now_ms: int) -> None:
+        shape, values = _message(payload)
+        if shape is None:
+            self._count(_NOT_A_MESSAGE)
+        elif shape is messages.HELLO:
+            self._hello(values[0], values[1], now_ms)
+        elif self.attached:
+            self._heard_ms = now_ms
+            if shape is not messages.ACK:
+                self._command(shape, values, now_ms)
+            elif self._guard.proven:
+                self._ack(values[0], now_ms)
+            else:
+                self._count(_NOT_PROVEN)
+
+    def _count(self, problem: int) -> None:
+        self._report(problem, self._seen[problem] + 1)
+
+    def _hello(self, protocol: int, session: int, now_ms: int) -> None:
+        self._answers = []
+        if protocol != VERSION:
+            self.attached = self.listening = False
+            self._answer([messages.WRONG_VERSION.number, VERSION, protocol])
+            return
+        self.attached = True
+        self.listening = False
+        self._heard_ms = self._heartbeat_ms = now_ms
+        self._command_id = -1
+        self._guard.begin(session)
+        for message in self._device.welcome(session):
+            self._answer(message)
+        self._answer([messages.CHALLENGE.number, session, self._guard.challenge])
+
+    def _ack(self, number: int, now_ms: int) -> None:
+        outbox = self._outbox
+        before = outbox.acked
+        if not self.listening:
+            self.listening = known = outbox.stand_at(number)
+            self._rewind(now_ms)
+            self._device.acknowledged()
+        else:
+            known = outbox.acknowledge(number)
+        if not known:
+            self._count(_NOT_A_MESSAGE)
+        elif outbox.acked > before:
+            self._progress_ms = now_ms
+            self._device.acknowledged()
+        elif now_ms - self._progress_ms >= REWIND_PAUSE_MS and outbox.unacked():
+            self._rewind(now_ms)
+
+    def _command(self, shape, values: "list[object]", now_ms: int) -> None:
+        # The host repeats a command until it is answered: done once, answered each time.
+        command_id = values[0]
+        if command_id != self._command_id:
+            outcome = _REFUSED
+            if shape is messages.SIGNED:
+                command: bytes = values[1]  # type: ignore[assignment]
+                mac: bytes = values[2]  # type: ignore[assignment]
+                shape, values = _message(command)
+                if shape is None or shape in _NO_COMMANDS or values[0] != command_id:
+                    refusal = "no command in it"
+                else:
+                    wrong = self._guard.wrong
+                    refusal = self._guard.refusal_of_signed(command_id, command, mac, now_ms)
+                    if self._guard.wrong != wrong:
+                        outcome = _WRONG_MAC
+            else:
+                refusal = self._guard.refusal(shape)
+            if refusal:  # not kept: a stranger's must not be the answer to who is none
+                self._answer([messages.REPLY.number, command_id, outcome, refusal])
+                return
+            self._command_id = command_id
+            self._command_answer = self._device.command(shape, values)
+        self._answer(self._command_answer)
+
+
+def _message(payload: bytes) -> "tuple":
+    """What a host says, with None in place of its shape where it is no message."""
+    try:
+        message = cbor.decode(payload, 0, len(payload))
+        if not isinstance(message, list) or type(message[0]) is not int:
+            return None, []
+        shape = _SHAPES[message[0]]
+        values = message[1:]
+        shape.check(values)
+    except (cbor.CborError, schema.SchemaError, KeyError, TypeError, IndexError):
+        return None, []
+    return shape, values

@@ -1,0 +1,53 @@
+"""What the shoe finds when it looks at itself, for `sabot doctor`. It is imported when it is asked
+for, and takes up to half a second: not while a card may come."""
+
+from sabot_firmware.journal.cursor import Cursor
+from sabot_protocol import enums, messages
+
+_JOURNAL = 1 << enums.SELF_TESTS.index("journal")
+_CODE = 1 << enums.SELF_TESTS.index("code")
+_DISPLAY = 1 << enums.SELF_TESTS.index("display")
+_SAMPLES = 1 << enums.SELF_TESTS.index("samples")
+
+_LONGEST_MS = 500  # the longest erase takes 400
+
+
+def report(shoe, command_id: object) -> "list[object]":
+    """The `self_test_report` of a `sabot_firmware.shoe.Shoe`."""
+    board = shoe.board
+    failed = 0
+    if not _reads_back(shoe.journal, board.ticks_ms):
+        failed |= _JOURNAL
+    if not shoe.running.is_whole():
+        failed |= _CODE
+    if not board.display_answers():
+        failed |= _DISPLAY
+    if not board.samples_come():
+        failed |= _SAMPLES
+    return [
+        messages.SELF_TEST_REPORT.number,
+        command_id,
+        failed,
+        board.levels(),
+        board.temperature_c(),
+        shoe.journal.sectors,
+        shoe.journal.begun,
+        shoe.guard.wrong,
+    ]
+
+
+def _reads_back(journal, ticks_ms) -> bool:
+    """Whether the chip still has the newest event on it as it was recorded."""
+    begun_ms = ticks_ms()
+    while journal.unwritten() or journal.busy():
+        journal.step()
+        if ticks_ms() - begun_ms > _LONGEST_MS:
+            return False
+    number = journal.durable
+    if not number:
+        return True
+    cursor = Cursor(journal)
+    if not cursor.seek(number) or not cursor.next():
+        return False
+    # Where the newest waits for a host the chain is further than the chip.
+    return number != journal.number - 1 or cursor.mac == journal.chain.mac

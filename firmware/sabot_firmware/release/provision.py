@@ -1,0 +1,79 @@
+"""A board becomes a unit: takes what it is to know of itself, and keeps all of it or nothing.
+
+On a board that is none yet the document `unit` is written last: a loss of power before leaves a
+board that is to be provisioned. A unit keeps its id and its keys; what else it is told is written
+as one document first, and the next start goes on where the power went.
+"""
+
+from sabot_protocol import messages, provisioning
+
+UNIT = "unit"
+"""The document that makes a board a unit."""
+PENDING = "pending"
+"""The document with what a unit was told, until all of it is where it belongs."""
+
+
+class Provision:
+    """Into `store`. What comes is forgotten whole with the first part that does not fit."""
+
+    def __init__(self, store) -> None:
+        self._store = store
+        self._document: "bytearray | None" = None
+        self._come = 0
+
+    def take(self, offset: int, size: int, part: bytes) -> "tuple[bool, str]":
+        """A part of the document; whether all of it has come and is kept, and else why it is
+        refused, empty where it is not."""
+        document, self._document = self._document, None
+        if not 0 < size <= provisioning.MAX_DOCUMENT:
+            return False, "a document has 1 to %d bytes" % provisioning.MAX_DOCUMENT
+        if not 0 < len(part) <= messages.MAX_PROVISION_PART or offset + len(part) > size:
+            return False, "document: a part that is empty, too long or beyond the end"
+        if not offset:
+            document, self._come = bytearray(size), 0
+        if document is None or len(document) != size or self._come != offset:
+            return False, "document: its parts come in order, from offset 0 on"
+        document[offset : offset + len(part)] = part
+        self._come += len(part)
+        if self._come < size:
+            self._document = document
+            return False, ""
+        try:
+            return self._keep(provisioning.Provisioning(bytes(document)))
+        except provisioning.ProvisioningError as error:
+            return False, str(error)
+
+    def _keep(self, told: provisioning.Provisioning) -> "tuple[bool, str]":
+        store = self._store
+        unit = store.load(UNIT)
+        if unit is None and told.first_key is None:
+            return False, "this board is no unit yet: it wants a first key"
+        if unit is not None and told.first_key is not None:
+            return False, "this is %s, with keys of its own: they stay" % unit
+        if unit is not None and told.unit != unit:
+            return False, "this is %s, and stays it: its records are that unit's" % unit
+        what = [told.table, told.card_set, told.when_full, told.release_key, told.game]
+        if unit is None:
+            _write(store, what)
+            store.save("first_key", told.first_key)
+            store.save(UNIT, told.unit)
+        else:
+            store.save(PENDING, what)
+            finish(store)
+        return True, ""
+
+
+def finish(store) -> None:
+    """Bring to an end what a unit was told, if there is something."""
+    what: list = store.load(PENDING)
+    if what is not None:
+        _write(store, what)
+        store.remove(PENDING)
+
+
+def _write(store, what: "list") -> None:
+    table, card_set, when_full, release_key, game = what
+    store.save("provisioned", [table, card_set])
+    store.save("settings", {"set": card_set, "when_full": when_full})
+    store.save("release_key", release_key)
+    store.save("game", game)

@@ -1,0 +1,103 @@
+"""The release that runs, as the boot loader has started it: from which slot, and if on trial."""
+
+import hashlib
+from binascii import unhexlify
+
+from sabot_firmware.release import boot
+from sabot_protocol import enums
+
+TRIAL_MS = 120000
+"""How long a release that is on trial waits for a host to confirm it."""
+
+_CHUNK = 1024
+
+_IDLE, _STAGED, _ON_TRIAL = [
+    enums.UPDATE_STAGES.index(stage) for stage in ("idle", "staged", "on_trial")
+]
+
+
+class Running:
+    """The boot loader's `root`, `slot`, `state` and `feed`, as in main.py. Without a slot nothing
+    is on trial and no release is taken."""
+
+    def __init__(
+        self, root: str = "", slot: str = "", state: "boot.State | None" = None, feed=None
+    ) -> None:
+        self._root = root
+        self._slot = slot
+        self._state = state
+        self._feed = feed
+        self.on_trial = feed is not None
+        """Whether it runs for the first time, and no host has confirmed it."""
+
+    @property
+    def build(self) -> bytes:
+        """SHA-256 of the list of what runs; empty where it is not from a slot."""
+        return b"" if self._state is None else unhexlify(self._state.lists[self._slot])
+
+    def stage(self) -> int:
+        """How far another release has come, as in `words.UPDATE_STAGES`."""
+        if self.on_trial:
+            return _ON_TRIAL
+        return _STAGED if self._state is not None and self._state.other == boot.NEW else _IDLE
+
+    def confirm(self) -> None:
+        """What is on trial stays."""
+        self._keep(boot.NOTHING)
+        self.on_trial = False
+
+    def ask_for_update(self) -> bool:
+        """Have the next start take a release; False where there are no slots."""
+        if not self._slot:
+            return False
+        boot.ask_for(boot.WANTED, self._root)
+        return True
+
+    def ask_for_prompt(self) -> bool:
+        """Have the next start leave MicroPython's prompt at the port; False where there are no
+        slots."""
+        if not self._slot:
+            return False
+        boot.ask_for(boot.DEBUG, self._root)
+        return True
+
+    def is_whole(self) -> bool:
+        """Whether what it runs from is on flash as it was signed, and will start again. As
+        `boot.modules` finds it, for which a shoe in service has not the heap."""
+        if self._state is None or not self._slot:
+            return True
+        slot = self._root + "/" + self._slot
+        chunk, listed = bytearray(_CHUNK), hashlib.sha256()
+        try:
+            with open(slot + boot.CODE, "rb") as code, open(slot + boot.LIST, "rb") as lines:
+                for line in lines:
+                    listed.update(line)
+                    digest, size, _ = line.split(b" ")
+                    found = boot.sha256_of(code, int(size), chunk).digest()
+                    if found != unhexlify(digest):
+                        return False
+                return listed.digest() == self.build and not code.read(1)
+        except (OSError, ValueError):
+            return False
+
+    def undone(self) -> bytes:
+        """The `build` of a release that the boot loader has given up; empty where none was."""
+        if self._state is None or self._state.other != boot.UNDONE:
+            return b""
+        listed = self._state.lists[boot.other_slot(self._slot)]
+        return b"" if listed == boot.EMPTY else unhexlify(listed)
+
+    def forget_undone(self) -> None:
+        """That is recorded."""
+        self._keep(boot.NOTHING)
+
+    def lives(self, now_ms: int) -> bool:
+        """Feed the watchdog, if there is one. Whether it may go on, `now_ms` after the start."""
+        if self._feed is not None:
+            self._feed()
+        return not self.on_trial or now_ms < TRIAL_MS
+
+    def _keep(self, other: str) -> None:
+        if self._state is not None:
+            self._state = boot.State(self._slot, other, self._state.lists)
+            boot.keep(self._root, self._state)

@@ -1,0 +1,224 @@
+"""Puts a release into the slot that does not run, and leaves it to the boot loader to try it.
+
+A step at a time, where the shoe has time: what comes next is to be read in `_take_release` from the
+top. Nothing is written before the signature was found right, and nothing in that slot can run
+before all of it is there.
+
+What stays for long is made behind a collection of garbage: otherwise it comes to lie all over the
+heap, and no piece of that is left in which a manifest has room.
+"""
+
+import gc
+import os
+from binascii import hexlify
+from hashlib import sha256
+
+from sabot_firmware import MICROPYTHON, VERSION
+from sabot_firmware.release import boot
+from sabot_protocol import enums, release
+
+_STAGES = enums.UPDATE_STAGES
+IDLE = _STAGES.index("idle")
+HEAD = _STAGES.index("head")
+CHECKING = _STAGES.index("checking")
+CODE = _STAGES.index("code")
+STAGED = _STAGES.index("staged")
+REFUSED = _STAGES.index("refused")
+
+_SIGNATURE_SIZE = 64
+_SAVED = 16384
+"""Bytes of code after which a loss of power costs no more: blocks of the flash, so that to go on
+rewrites none."""
+_PIECE = 512
+_SIZE = 6  # in what os.stat gives
+
+
+class Update:
+    """The slots below `root`, of which `running` is the one that must stay. `public` is the key
+    that signs releases for this unit, None where it has none, `board` the board's name."""
+
+    def __init__(self, root: str, running: str, public: "bytes | None", board: str) -> None:
+        self.stage = IDLE
+        self.problem = ""
+        """Why a release was refused."""
+        self.manifest = b""
+        """SHA-256 of the manifest that came last."""
+        self.offset = 0
+        """Of the head or the code, up to which it has come."""
+        self.running = running
+        self._root = root
+        self._idle = boot.other_slot(running)
+        self._public = public
+        self._board = board
+        self._head = bytearray()
+        self._size = 0  # of the code
+        self._work = None
+        self._file = None
+        if boot.load(root).other == boot.NEW:
+            self.stage = STAGED
+
+    def begin(self, size: int) -> None:
+        """A release is to come. Its head has `size` bytes: the signature, then the manifest. What
+        was there of another one is given up when this one's signature is found right."""
+        self._drop()
+        if self._public is None:
+            self._refuse("this unit has no key of releases: provision it")
+        elif not _SIGNATURE_SIZE < size <= _SIGNATURE_SIZE + release.MAX_MANIFEST:
+            self._refuse("a manifest has 1 to %d bytes" % release.MAX_MANIFEST)
+        else:
+            self.stage = HEAD
+            gc.collect()
+            self._head = bytearray(size)
+
+    def take(self, offset: int, part: bytes) -> bool:
+        """A part of the head or of the code; whether it is the one that was wanted."""
+        if offset != self.offset or not part:
+            return False
+        end = offset + len(part)
+        if self.stage == HEAD and end <= len(self._head):
+            self._head[offset:end] = part
+            self.offset = end
+            if end == len(self._head):
+                self.stage = CHECKING
+                self._work = self._take_release(self._head)
+                self._head = bytearray()
+            return True
+        if self.stage == CODE and end <= self._size and self._file is not None:
+            try:
+                self._file.write(part)
+            except OSError as error:
+                self._refuse(_in_words(error))
+                return False
+            self.offset = end
+            if end == self._size:
+                self.stage = CHECKING
+            return True
+        return False
+
+    def busy(self) -> bool:
+        """Whether `step` has something to do."""
+        if self._work is None:
+            return False
+        return self.stage != CODE or self._file is None or self._due()
+
+    def step(self) -> None:
+        """Do what comes next, some milliseconds of it, or an erase of the board's flash."""
+        try:
+            next(self._work)  # type: ignore[call-overload]
+        except StopIteration:
+            self._work = None
+        except release.ReleaseError as error:
+            self._refuse(str(error))
+        except OSError as error:
+            self._refuse(_in_words(error))
+        except MemoryError:
+            self._refuse("its heap has no room for this release: try again")
+
+    def _refuse(self, problem: str) -> None:
+        self._drop()
+        self.stage = REFUSED
+        self.problem = problem
+
+    def _drop(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._file = self._work = None
+        self._head = bytearray()
+        self.offset = 0
+        self.problem = ""
+        self.stage = IDLE
+
+    def _take_release(self, head: bytearray):
+        signature, data = bytes(head[:_SIGNATURE_SIZE]), bytes(head[_SIGNATURE_SIZE:])
+        # It takes 5 KB and 0.3 s to load: only now.
+        from sabot_firmware.release.ed25519 import verification
+
+        self.manifest = sha256(data).digest()
+        right = False
+        for step in verification(self._public or b"", signature, release.signed(data)):
+            right = step
+            yield
+        if not right:
+            raise release.ReleaseError("not signed by this house: build it with its key")
+        gc.collect()
+        manifest = release.Manifest(data)
+        yield
+        problem = release.refusal(manifest, self._board, MICROPYTHON, VERSION)
+        if problem:
+            raise release.ReleaseError(problem)
+        lists = boot.load(self._root).lists
+        lists[self._idle] = boot.EMPTY
+        boot.keep(self._root, boot.State(self.running, boot.NOTHING, lists))
+        yield
+        digest = self._list(manifest)
+        yield
+        for _ in self._take_code(manifest.size):
+            yield
+        yield
+        if not boot.modules(self._slot(""), digest):
+            os.remove(self._slot(boot.CODE))
+            raise release.ReleaseError("what came is not as it was signed: send it again")
+        lists[self._idle] = digest
+        boot.keep(self._root, boot.State(self.running, boot.NEW, lists))
+        self.stage = STAGED
+
+    def _list(self, manifest) -> str:
+        """Write the slot's list, unless it is there: then some of its code may be too. The
+        SHA-256 of it."""
+        path = self._slot(boot.LIST)
+        listed = sha256()
+        for number in range(len(manifest.files)):
+            listed.update(manifest.line(number))
+        digest = listed.digest()
+        if _sha256_of(path) != digest:
+            if _size_of(self._slot(boot.CODE)):
+                os.remove(self._slot(boot.CODE))
+            with open(path, "wb") as file:
+                for number in range(len(manifest.files)):
+                    file.write(manifest.line(number))
+        return hexlify(digest).decode()
+
+    def _take_code(self, size: int):
+        path = self._slot(boot.CODE)
+        self._size = size
+        self.offset = _size_of(path)
+        if self.offset > size:
+            os.remove(path)
+            self.offset = 0
+        self.stage = CODE
+        while self.offset < size:
+            gc.collect()
+            self._file = open(path, "ab")
+            self._saved = self.offset
+            while not self._due():
+                yield
+            self._file.close()
+            self._file = None
+            yield
+        self.stage = CHECKING
+
+    def _due(self) -> bool:
+        """Whether what has come is to be on flash now."""
+        return self.offset == self._size or self.offset - self._saved >= _SAVED
+
+    def _slot(self, suffix: str) -> str:
+        return self._root + "/" + self._idle + suffix
+
+
+def _sha256_of(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return boot.sha256_of(file, release.MAX_LIST + 1, bytearray(_PIECE)).digest()
+    except OSError:
+        return b""
+
+
+def _size_of(path: str) -> int:
+    try:
+        return os.stat(path)[_SIZE]
+    except OSError:
+        return 0
+
+
+def _in_words(error: OSError) -> str:
+    return "the flash of the board takes no more: " + str(error)

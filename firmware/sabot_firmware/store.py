@@ -1,0 +1,66 @@
+"""Small documents on the board's own file system, each written whole and checked when read."""
+
+import binascii
+import errno
+import os
+
+from sabot_protocol import cbor
+
+_MAX_SIZE = 1080  # a game document, and what else a unit is told when it is provisioned
+_CRC_SIZE = 4
+
+
+class StoreError(Exception):
+    """A document is there and is not what was written. Nothing is guessed from it."""
+
+
+class Store:
+    """Documents by name in the folder `path`, which exists."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def load(self, name: str) -> object:
+        """The document, None where none was ever saved.
+
+        Raises StoreError for one that is damaged or cannot be read.
+        """
+        try:
+            with open(self._file(name), "rb") as file:
+                data = file.read()
+        except OSError as error:
+            if error.errno == errno.ENOENT:
+                return None
+            raise StoreError(name + " cannot be read: " + str(error)) from None
+        body = data[:-_CRC_SIZE]
+        if len(data) <= _CRC_SIZE or _crc(body) != data[-_CRC_SIZE:]:
+            raise StoreError(name + " is damaged")
+        try:
+            return cbor.decode(body, 0, len(body))
+        except cbor.CborError:
+            raise StoreError(name + " is damaged") from None
+
+    def remove(self, name: str) -> None:
+        """Take the document away, if it is there."""
+        try:
+            os.remove(self._file(name))
+        except OSError as error:
+            if error.errno != errno.ENOENT:
+                raise StoreError(name + " cannot be removed: " + str(error)) from None
+
+    def save(self, name: str, document: object) -> None:
+        """Replace the document: after a loss of power it is the old one or the new, whole."""
+        buf = bytearray(_MAX_SIZE)
+        size = cbor.encode_into(buf, 0, document)
+        body = bytes(buf[:size])
+        with open(self._file(name) + ".new", "wb") as file:
+            file.write(body)
+            file.write(_crc(body))
+        os.rename(self._file(name) + ".new", self._file(name))
+
+    def _file(self, name: str) -> str:
+        return self._path + "/" + name + ".cbor"
+
+
+def _crc(body: bytes) -> bytes:
+    return binascii.crc32(body).to_bytes(_CRC_SIZE, "big")

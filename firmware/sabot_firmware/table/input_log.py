@@ -1,0 +1,47 @@
+"""The inputs of the dealing as short notes, so that they can be given to it again.
+
+A note is on flash before the events that come of it. After a loss of power the dealing gets
+the notes behind its last state (snapshot.py) once more and stands where it stood, and
+events that were not written are recorded then.
+"""
+
+from sabot_firmware.native import const
+
+CARD = const(0)
+"""A note's kind: a card came out, with its figures;"""
+FAULT = const(1)
+"""something came out that is no card, with its figures;"""
+PRESSED = const(2)
+"""a button;"""
+SWITCHED = const(3)
+"""a switch, and whether it is on;"""
+SENSOR_FAILED = const(4)
+SAMPLES_LOST = const(5)
+POWER_LOST = const(6)
+"""the power went while a card passed;"""
+JOURNAL_FULL = const(7)
+
+
+def carry_out(dealing, note: "list") -> list:
+    """Give the dealing an input: `[kind, ...]`. Returns its actions."""
+    kind = note[0]
+    if kind == CARD:
+        return dealing.card_passed(note[1], tuple(note[2:]))
+    if kind == FAULT:
+        return dealing.pass_failed(note[1], tuple(note[2:]))
+    if kind == PRESSED:
+        return dealing.pressed(note[1])
+    if kind == SWITCHED:
+        return dealing.switched(note[1], note[2])
+    if kind == SENSOR_FAILED:
+        return dealing.sensor_failed()
+    if kind == SAMPLES_LOST:
+        return dealing.samples_lost()
+    if kind == POWER_LOST:
+        return dealing.power_lost()
+    return dealing.journal_full()
+
+
+def ends_pass(note: "list") -> bool:
+    """Whether the note tells what has become of a card that was passing."""
+    return note[0] in (CARD, FAULT, SENSOR_FAILED, SAMPLES_LOST, POWER_LOST)

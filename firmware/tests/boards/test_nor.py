@@ -1,0 +1,300 @@
+"""The driver of the journal's chip against a model of the chip that speaks its commands."""
+
+import random
+
+from firmware.tests.fakes.fake_nor import Chip, Select, Spi
+from protocol.tests.helpers import allocates, raised, random_bytes, seed_random
+from sabot_firmware.boards import nor
+from sabot_firmware.boards.nor import PAGE, SECTOR, FlashError, NorFlash
+
+_SIZE = 1 << 24
+
+
+class _Time:
+    """Each pause may change the chip, as time does."""
+
+    def __init__(self, pause) -> None:
+        self.slept_ms = 0
+        self._pause = pause
+
+    def sleep_ms(self, ms: int) -> None:
+        self.slept_ms += ms
+        self._pause(self.slept_ms)
+
+
+def _flash(chip: Chip) -> NorFlash:
+    return NorFlash(Spi(chip), Select(chip))
+
+
+def _said(chip: Chip) -> str:
+    """What the driver says when it refuses the chip."""
+    nor.time = _Time(lambda slept_ms: None)  # type: ignore[assignment]
+    try:
+        _flash(chip)
+    except FlashError as error:
+        return str(error)
+    raise AssertionError("it took the chip")
+
+
+def _settle(flash: NorFlash) -> None:
+    while flash.busy():
+        pass
+
+
+def _read(flash: NorFlash, address: int, size: int) -> bytes:
+    buf = bytearray(size)
+    flash.read(address, buf)
+    return bytes(buf)
+
+
+# Which chip
+
+
+def test_sectors_come_from_the_capacity_that_the_chip_tells() -> None:
+    assert (SECTOR, PAGE) == (4096, 256)
+    for capacity, sectors in ((20, 256), (23, 2048), (24, 4096)):
+        assert _flash(Chip(capacity)).sectors == sectors
+
+
+def test_of_a_larger_chip_as_much_is_used_as_three_bytes_address() -> None:
+    assert _flash(Chip(25)).sectors == 4096
+
+
+def test_no_chip_is_refused_whichever_level_the_open_line_has() -> None:
+    for pulled in (0x00, 0xFF):
+        chip = Chip()
+        chip.plugged = False
+        chip.pulled = pulled
+        assert _said(chip) == "no journal chip: it answers " + "%02x" % pulled * 3
+
+
+def test_a_chip_too_small_is_refused() -> None:
+    assert "too small" in _said(Chip(19)) and "ef4013" in _said(Chip(19))
+
+
+def test_a_protected_chip_is_refused() -> None:
+    chip = Chip()
+    chip.protected = 0x1C
+    assert "protected" in _said(chip) and "1c" in _said(chip)
+
+
+def test_a_chip_that_stays_busy_is_refused_after_the_longest_erase() -> None:
+    chip = Chip()
+    chip.stuck = True
+    assert "stays busy" in _said(chip)
+    assert 400 < nor.time.slept_ms < 1000  # type: ignore[attr-defined]
+
+
+def test_what_each_refusal_is_about_fits_a_line_of_the_display() -> None:
+    absent, stuck, protected = Chip(), Chip(), Chip()
+    absent.plugged, stuck.stuck, protected.protected = False, True, 4
+    for chip in (absent, stuck, protected, Chip(12)):
+        assert 0 < _said(chip).find(":") < 16
+
+
+def test_a_chip_still_busy_from_before_the_reset_is_waited_for() -> None:
+    chip = Chip(busy_polls=1)
+    _flash(chip).program(0, b"\x00")
+    chip.polls_left = 1 << 20
+
+    def ready(slept_ms: int) -> None:
+        if slept_ms == 45:
+            chip.polls_left = 1
+
+    nor.time = _Time(ready)  # type: ignore[assignment]
+    flash = _flash(chip)
+    assert not flash.busy() and _read(flash, 0, 2) == b"\x00\xff"
+    assert 45 <= nor.time.slept_ms < 50  # type: ignore[attr-defined]
+
+
+def test_a_reset_in_the_middle_of_a_command_leaves_nothing_of_it() -> None:
+    chip = Chip()
+    _flash(chip)
+    spi, select = Spi(chip), Select(chip)
+    select.value(0)
+    spi.write(b"\x06")
+    select.value(1)
+    select.value(0)
+    spi.write(b"\x02\x00\x00")  # and here the processor was reset
+    chip.history()
+    flash = _flash(chip)
+    assert chip.history() == b"\x05\x05\x9f"
+    assert _read(flash, 0, 16) == b"\xff" * 16
+
+
+# Read, program, erase
+
+
+def test_the_bytes_on_the_bus_are_those_of_the_data_sheet() -> None:
+    sent = []
+    chip = Chip()
+    exchange = chip.exchange
+
+    def listening(octet: int) -> int:
+        sent.append(octet)
+        return exchange(octet)
+
+    flash = _flash(chip)
+    chip.exchange = listening
+    flash.read(0x123456, bytearray(2))
+    assert sent == [0x03, 0x12, 0x34, 0x56, 0, 0]
+    sent.clear()
+    flash.program(0xFEDCBA, b"\x11\x22")
+    assert sent == [0x06, 0x05, 0x00, 0x02, 0xFE, 0xDC, 0xBA, 0x11, 0x22]
+    _settle(flash)
+    sent.clear()
+    flash.erase(0xABC)
+    assert sent == [0x06, 0x05, 0x00, 0x20, 0xAB, 0xC0, 0x00]
+
+
+def test_what_was_programmed_is_read_and_its_neighbours_stay() -> None:
+    seed_random()
+    chip = Chip()
+    flash = _flash(chip)
+    expected = {}
+    for _ in range(100):
+        page = random.choice((0, 1, 7, _SIZE // PAGE - 1))
+        size = random.randint(1, PAGE)
+        address = page * PAGE + random.randint(0, PAGE - size)
+        data = random_bytes(size)
+        flash.program(address, memoryview(data))
+        _settle(flash)
+        for i in range(size):
+            expected[address + i] = expected.get(address + i, 0xFF) & data[i]
+    for page in (0, 1, 2, 7, _SIZE // PAGE - 1):
+        found = _read(flash, page * PAGE, PAGE)
+        assert found == bytes([expected.get(page * PAGE + i, 0xFF) for i in range(PAGE)])
+
+
+def test_an_erase_makes_its_sector_all_ones_and_no_other() -> None:
+    flash = _flash(Chip())
+    for sector in (3, 4, 5, 4095):
+        flash.program(sector * SECTOR, b"first")
+        _settle(flash)
+        flash.program(sector * SECTOR + SECTOR - 4, b"last")
+        _settle(flash)
+    flash.erase(4)
+    _settle(flash)
+    assert _read(flash, 4 * SECTOR, SECTOR) == b"\xff" * SECTOR
+    for sector in (3, 5, 4095):
+        assert _read(flash, sector * SECTOR, 5) == b"first"
+        assert _read(flash, sector * SECTOR + SECTOR - 4, 4) == b"last"
+
+
+def test_a_part_of_a_larger_buffer_is_filled_and_the_rest_is_not_touched() -> None:
+    flash = _flash(Chip())
+    flash.program(100, b"abcdef")
+    _settle(flash)
+    buf = bytearray(10)
+    flash.read(101, memoryview(buf)[2:6])
+    assert bytes(buf) == b"\x00\x00bcde\x00\x00\x00\x00"
+
+
+def test_a_reading_on_whose_way_bytes_were_lost_is_repeated() -> None:
+    chip = Chip()
+    spi = Spi(chip)
+    flash = NorFlash(spi, Select(chip))
+    flash.program(0, bytes(range(64)))
+    _settle(flash)
+    spi.lost = 2
+    assert _read(flash, 0, 64) == bytes(range(64))
+    spi.lost = 100
+    assert raised(FlashError, flash.read, 0, bytearray(64))
+    assert not chip.selected
+    spi.lost = 0
+    assert _read(flash, 0, 64) == bytes(range(64))
+
+
+# What the chip cannot do
+
+
+def test_beyond_a_page_or_the_chip_nothing_is_done() -> None:
+    chip = Chip()
+    flash = _flash(chip)
+    chip.history()
+    for address, size in (
+        (255, 2), (0, 257), (3 * PAGE + 1, 256), (0, 0), (-1, 1), (_SIZE, 1), (_SIZE - 1, 2),
+    ):  # fmt: skip
+        assert raised(FlashError, flash.program, address, bytes(size)), (address, size)
+    for address, size in ((-1, 1), (_SIZE - 1, 2), (_SIZE, 1)):
+        assert raised(FlashError, flash.read, address, bytearray(size)), (address, size)
+    for sector in (-1, 4096):
+        assert raised(FlashError, flash.erase, sector), sector
+    assert chip.history() == b""
+    flash.program(_SIZE - 256, bytes(256))
+    _settle(flash)
+    assert _read(flash, _SIZE - 1, 1) == b"\x00"
+
+
+def test_a_busy_chip_is_not_used() -> None:
+    chip = Chip(busy_polls=20)
+    flash = _flash(chip)
+    for begin in (lambda: flash.program(0, b"\x0f"), lambda: flash.erase(9)):
+        begin()
+        chip.history()
+        assert flash.busy()
+        assert raised(FlashError, flash.read, 0, bytearray(1))
+        assert raised(FlashError, flash.program, 512, b"\x00")
+        assert raised(FlashError, flash.erase, 0)
+        assert chip.history() == b"\x05" * 4
+        _settle(flash)
+    assert _read(flash, 0, 1) == b"\x0f" and chip.peek(512, 1) == b"\xff"
+
+
+def test_a_chip_known_to_be_ready_is_not_asked() -> None:
+    chip = Chip()
+    flash = _flash(chip)
+    chip.history()
+    assert not flash.busy() and not flash.busy()
+    flash.read(0, bytearray(4))
+    assert chip.history() == b"\x03"
+
+
+def test_a_write_enable_that_did_not_take_is_told_and_nothing_is_done() -> None:
+    chip = Chip()
+    flash = _flash(chip)
+    chip.deaf = True
+    assert raised(FlashError, flash.program, 0, b"\x00")
+    assert raised(FlashError, flash.erase, 0)
+    chip.deaf = False
+    chip.protected = 0x04
+    assert raised(FlashError, flash.program, 0, b"\x00")
+    chip.protected = 0
+    assert chip.peek(0, 1) == b"\xff"
+    flash.program(0, b"\x00")
+    _settle(flash)
+    assert chip.peek(0, 1) == b"\x00"
+
+
+def test_a_chip_that_went_away_is_told_at_the_next_program() -> None:
+    for pulled in (0x00, 0xFF):
+        chip = Chip()
+        flash = _flash(chip)
+        chip.plugged = False
+        chip.pulled = pulled
+        assert raised(FlashError, flash.program, 0, b"\x00")
+
+
+# Memory
+
+
+def test_read_program_erase_and_busy_allocate_nothing() -> None:
+    chip = Chip(busy_polls=2)
+    flash = _flash(chip)
+    data = memoryview(bytearray(60))
+    buf = bytearray(64)
+    last = _SIZE - 64  # an address as large as they come
+    flash.program(last, data)  # the model's page is made here
+    _settle(flash)
+    for call in (
+        lambda: flash.program(last, data),
+        flash.busy,
+        flash.busy,
+        flash.busy,
+        lambda: flash.read(last, buf),
+        lambda: flash.erase(4095),
+        flash.busy,
+    ):
+        assert not allocates(call)
+    _settle(flash)
+    assert chip.peek(last, 64) == b"\xff" * 64

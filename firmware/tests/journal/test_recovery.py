@@ -1,0 +1,430 @@
+"""Whatever the power cuts off, the dealing stands again where it stood.
+
+Over random play a second dealing is brought back after each input, and after each entry that the
+input leaves in the journal, and held against the first one in everything that it has.
+"""
+
+import random
+
+from firmware.tests.fakes.fake_flash import FIRST_KEY, new_chip
+from firmware.tests.support import table
+from protocol.tests.helpers import raised, seed_random
+from sabot_firmware.journal.journal import Journal, JournalError
+from sabot_firmware.journal.recovery import Resumed, keep_state
+from sabot_firmware.journal.ring import EVENT, NOTE, PASSING, STATE
+from sabot_firmware.table import dealing as dealing_module
+from sabot_firmware.table import input_log, panel
+from sabot_firmware.table.dealing import Dealing
+from sabot_protocol import cards, cbor, enums, events, games
+
+_MAC = bytes(events.MAC_SIZE)
+_ANY = {"text": "", "bytes": _MAC, "flag": False}
+_MIDI = {"name": "midi", "shown": "after_reveal", "burn": "none"}
+_ONE_DECK = {"decks": 1}
+_QUEUE = bytearray(4096)
+_games = {}
+
+
+def _game(changed):
+    key = str(sorted(changed.items()))
+    if key not in _games:
+        document = dict(games.MINI)
+        document.update(changed)
+        _games[key] = games.Game(games.encode(document))
+        _games[key].cut_from_end = 416
+    return _games[key]
+
+
+class _Unit:
+    """A dealing, and the entries that the shoe would have put into its journal, as a journal."""
+
+    def __init__(self, game) -> None:
+        self.game = game
+        self.dealing = Dealing(game, table.SET, 7)
+        self.entries = []
+        self.boot = 1
+        self.number = 1
+        self.keep()
+
+    # What `keep_state` and `Resumed` ask of a journal.
+
+    def put(self, kind, payload, size) -> None:
+        self.entries.append((kind, bytes(payload[:size])))
+
+    def acknowledged(self) -> int:
+        return max(0, self.number - 9)
+
+    def each_since_state(self, visit) -> None:
+        begin = max([i for i in range(len(self.entries)) if self.entries[i][0] == STATE])
+        for kind, payload in self.entries[begin:]:
+            visit(kind, memoryview(payload))
+
+    def told_of(self, last) -> None:
+        self.told = last
+
+    # What the shoe does.
+
+    def keep(self) -> None:
+        keep_state(self, self.boot, self.dealing, bytearray(events.MAX_SIZE))
+
+    def record(self, shape, shoe, round_, values) -> None:
+        buf = bytearray(events.MAX_SIZE)
+        event = [shape.number, self.number, self.boot, 5, None, shoe, round_] + list(values)
+        self.entries.append(
+            (EVENT, bytes(buf[: cbor.encode_array(buf, 0, event, len(event))]) + _MAC)
+        )
+        self.number += 1
+
+    def input(self, note) -> list:
+        """Carry an input out; its actions. Its entries are the last ones then."""
+        buf = bytearray(64)
+        self.entries.append((NOTE, bytes(buf[: cbor.encode_array(buf, 0, note, len(note))])))
+        actions = input_log.carry_out(self.dealing, note)
+        for action in actions:
+            self.record(*action)
+        if _ends_shoe(actions):
+            self.checkpoint()
+        return actions
+
+    def checkpoint(self) -> None:
+        self.record(
+            events.CHECKPOINT, self.dealing.shoe, self.dealing.round, (self.number - 1, _MAC)
+        )
+
+    def restart(self, resumed, upto: int) -> None:
+        """Start again, and get as far as `upto` entries before the power goes again."""
+        begun = len(self.entries)
+        self.boot = resumed.boot + 1
+        self.record(events.BOOT, 7, 1, (0, "1.0", bytes(32), "sim", "mini", _MAC))
+        for action in resumed.missing:
+            self.record(*action)
+        if resumed.checkpoint_due:
+            self.checkpoint()
+        self.record(events.CLOCK_SET, 7, 1, (None,))
+        del self.entries[begun + upto :]
+
+
+class _Cut:
+    """As much of a unit's journal as there is when the power has gone."""
+
+    def __init__(self, unit, upto) -> None:
+        self._unit, self._upto = unit, upto
+
+    def each_since_state(self, visit) -> None:
+        unit = self._unit
+        whole = unit.entries
+        unit.entries = whole[: self._upto]
+        unit.each_since_state(visit)
+        unit.entries = whole
+
+
+def _ends_shoe(actions) -> bool:
+    return bool([action for action in actions if action[0] is events.COMPOSITION])
+
+
+def _everything(thing, but=()):
+    """Every attribute by name, its own fields' in turn."""
+    found = {}
+    for name in dir(thing):
+        if name[:2] == "__" or name in but:
+            continue
+        value = getattr(thing, name)
+        if name in ("inventory", "pending"):
+            found[name] = _everything(value)
+        elif isinstance(value, (bool, int, str, bytes, bytearray, list, tuple)):
+            found[name] = bytes(value) if isinstance(value, bytearray) else value
+            if isinstance(value, list):
+                found[name] = value[:]
+        else:
+            assert callable(value) or name == "game", name
+    return found
+
+
+def _seen(dealing):
+    """All there is to a dealing."""
+    shown = (
+        panel.lamps_of(dealing),
+        panel.text_of(dealing, panel.HOST),
+        dealing.lock_released(),
+        [dealing.lock_after(card) for card in range(0, 54, 4)],
+    )
+    return _everything(dealing), shown, str(dealing.state())
+
+
+def _resumed(journal, game):
+    """A start: a dealing that knows nothing, brought to where the journal says."""
+    dealing = Dealing(game, table.SET, 0)
+    return Resumed(journal, dealing), dealing
+
+
+def _random_input(dealing):
+    if dealing.pending.waits():
+        return random.choice(table.HANDS).split()
+    if dealing.error and random.getrandbits(1):
+        return ["lid-", "key-", "key+"]
+    if random.random() < 0.2 or dealing.error:
+        return [random.choice(table.INPUTS)]
+    if dealing.card_due():
+        return ["CUT" if random.random() < 0.03 else cards.name_of(random.randrange(52))]
+    return [random.choice(("next", "next", "reveal", "lid+", "lid-", "key+", "key-"))]
+
+
+def _check_every_cut(unit, begun, actions, before, passing) -> None:
+    """After the input whose entries begin at `begun`: as many of them as there may be."""
+    after = _seen(unit.dealing)
+    ends = _ends_shoe(actions)
+    for upto in range(begun, len(unit.entries) + 1):
+        resumed, dealing = _resumed(_Cut(unit, upto), unit.game)
+        assert not resumed.lost and resumed.boot == unit.boot
+        if upto == begun:
+            assert _seen(dealing) == before
+            assert resumed.missing == [] and not resumed.checkpoint_due
+            assert resumed.card_passing == passing
+            continue
+        recorded = upto - begun - 1
+        assert _seen(dealing) == after, upto
+        assert resumed.missing == actions[recorded:]
+        assert resumed.checkpoint_due == (ends and recorded <= len(actions))
+
+
+def _play(changed, inputs):
+    unit = _Unit(_game(changed))
+    resolved, ended = 0, 0
+    for n in range(inputs):
+        for text in _random_input(unit.dealing):
+            before = _seen(unit.dealing)
+            note = table.note_of(text)
+            passing = input_log.ends_pass(note) and note[0] != input_log.SENSOR_FAILED
+            if passing:
+                unit.entries.append((PASSING, b""))
+            begun = len(unit.entries)
+            actions = unit.input(note)
+            _check_every_cut(unit, begun, actions, before, passing)
+            ended += _ends_shoe(actions)
+            resolved += bool([action for action in actions if action[0] is events.RESOLVED])
+            if n % random.randint(3, 12) == 0:
+                unit.keep()
+                del unit.entries[:-1]
+    return resolved, ended
+
+
+def test_after_each_entry_of_each_input_the_dealing_stands_where_it_stood():
+    seed_random()
+    resolved, ended, games_left = 0, 0, [_MIDI, {"name": "eight"}]
+    while games_left or not resolved or not ended:
+        more = _play(games_left.pop() if games_left else _ONE_DECK, 110)
+        resolved += more[0]
+        ended += more[1]
+
+
+def test_in_every_situation_every_input_is_resumed():
+    for name in table.SITUATIONS:
+        for text in table.INPUTS:
+            unit = _Unit(_game({}))
+            for each in table.SITUATIONS[name][0].split():
+                unit.input(table.note_of(each))
+            before, begun = _seen(unit.dealing), len(unit.entries)
+            actions = unit.input(table.note_of(text))
+            _check_every_cut(unit, begun, actions, before, False)
+
+
+def test_the_power_may_go_again_and_again_while_the_start_is_recorded():
+    seed_random()
+    ends = 0
+    for round_ in range(40):
+        unit = _Unit(_game(_ONE_DECK))
+        cut_short = random.randint(3, 25)
+        while True:
+            for text in _random_input(unit.dealing):
+                begun = len(unit.entries)
+                actions = unit.input(table.note_of(text))
+                cut_short -= 1
+            if round_ % 2 and unit.number < 400:
+                if _ends_shoe(actions):
+                    break
+            elif cut_short <= 0:
+                break
+            if len(unit.entries) > 60:
+                unit.keep()
+                del unit.entries[:-1]
+        ends += _ends_shoe(actions)
+        recorded = random.randint(0, len(actions))
+        del unit.entries[begun + 1 + recorded :]
+        after, expected = _seen(unit.dealing), actions[recorded:]
+        checkpoints = int(_ends_shoe(actions))
+        got, boots = [], 0
+        for _ in range(8):
+            resumed, dealing = _resumed(unit, unit.game)
+            unit.dealing = dealing
+            assert _seen(dealing) == after
+            assert resumed.missing == expected[len(got) :]
+            assert resumed.boot == 1 + boots
+            assert resumed.checkpoint_due == (checkpoints > 0)
+            before = len(unit.entries)
+            unit.restart(resumed, random.randrange(len(resumed.missing) + 4))
+            for _, payload in unit.entries[before:]:
+                event = cbor.decode(payload, 0, len(payload) - 16)
+                if event[0] == events.CHECKPOINT.number:
+                    checkpoints -= 1
+                elif event[0] == events.BOOT.number:
+                    boots += 1
+                elif event[0] != events.CLOCK_SET.number:
+                    got.append(event[7:])
+        resumed, _ = _resumed(unit, unit.game)
+        told = got + [list(action[3]) for action in resumed.missing]
+        assert told == [list(action[3]) for action in actions[recorded:]]
+        assert checkpoints == int(resumed.checkpoint_due) >= 0, "exactly once"
+    assert ends > 2
+
+
+def test_a_card_is_passing_from_its_mark_until_it_is_known_what_became_of_it():
+    game = _game({})
+    for note, ends in (
+        (table.note_of("9S"), True),
+        (table.note_of("?jam"), True),
+        (table.note_of("?sensor"), True),
+        (table.note_of("?samples"), True),
+        (table.note_of("?power"), True),
+        (table.note_of("next"), False),
+        (table.note_of("lid+"), False),
+        (table.note_of("key+"), False),
+        (table.note_of("?full"), False),
+    ):
+        unit = _Unit(game)
+        for text in (table.DEALT + " 4C").split():
+            unit.input(table.note_of(text))
+        assert not _resumed(unit, game)[0].card_passing
+        unit.entries.append((PASSING, b""))
+        assert _resumed(unit, game)[0].card_passing
+        unit.input(note)
+        assert _resumed(unit, game)[0].card_passing == (not ends), note
+        unit.keep()
+        assert not _resumed(unit, game)[0].card_passing
+
+
+def test_what_is_recorded_beside_the_dealing_is_not_taken_for_its_actions():
+    with open(dealing_module.__file__) as file:
+        source = file.read()
+    game = _game({})
+    unit = _Unit(game)
+    actions = []
+    for text in table.DEALT.split():
+        begun = len(unit.entries)
+        actions = unit.input(table.note_of(text))
+    assert len(actions) > 1
+    for shape in events.KINDS:
+        del unit.entries[begun + 2 :]  # the note and one event
+        unit.record(shape, 7, 1, [_ANY.get(kind, 0) for _, kind in shape.fields])
+        of_dealing = "events.%s," % shape.name.upper() in source.replace(")", ",")
+        resumed, _ = _resumed(unit, game)
+        assert resumed.missing == actions[2 if of_dealing else 1 :], shape.name
+
+
+def test_the_boot_and_what_the_host_has_are_known_again():
+    unit = _Unit(_game({}))
+    unit.boot = 41
+    unit.number = 5000
+    unit.keep()
+    resumed, _ = _resumed(unit, unit.game)
+    assert (resumed.boot, resumed.acknowledged) == (41, 4991)
+    unit.boot = 42
+    unit.record(events.BOOT, 7, 1, (0, "1.0", bytes(32), "sim", "mini", _MAC))
+    assert _resumed(unit, unit.game)[0].boot == 42
+
+
+def test_a_state_of_another_firmware_is_refused():
+    unit = _Unit(_game({}))
+    kind, payload = unit.entries[-1]
+    unit.entries.append((kind, payload[:1] + b"\x02" + payload[2:]))
+    assert payload[1] == 1
+    assert raised(JournalError, _resumed, unit, unit.game)
+
+
+def test_the_largest_state_fits_an_entry():
+    dealing = Dealing(_game({}), table.SET, 0xFFFFFFFF)
+    dealing.round = dealing.rounds = 400
+    dealing.player = dealing.banker = [51, 51, 51]
+    dealing.hits = 0x3FF
+    dealing.error = len(enums.ERRORS) - 1
+    dealing.fault = len(enums.FAULTS) - 1
+    dealing.lid_open = dealing.key_on = dealing.service_on = True
+    dealing.burn_left = 10
+    dealing.rounds_left = 2
+    dealing._behind_cut = 416
+    dealing.inventory.load(8)
+    for card in range(52):
+        for _ in range(255):
+            dealing.inventory.count(card)
+    dealing.inventory.unread = 999
+    largest = (100000, 100000, 100000, 100000)
+    dealing.pending.begin_read("surplus_copy", 5, 51, largest, True)
+    for _ in range(5):
+        dealing.pending.step()
+    dealing.pending.step_suit()
+    unit = _Unit(_game({}))
+    unit.dealing = dealing
+    unit.boot, unit.number = 0xFFFFFFFF, 0xFFFFFFFF
+    unit.keep()  # raises where the buffer is too small
+    resumed, again = _resumed(unit, unit.game)
+    assert _seen(again) == _seen(dealing) and resumed.boot == 0xFFFFFFFF
+
+
+def test_the_largest_note_fits_its_buffer():
+    buf = bytearray(64)
+    for note in ([input_log.FAULT, 9] + [0xFFFFFFFF] * 4, [input_log.CARD, 53] + [0xFFFFFFFF] * 4):
+        assert cbor.encode_array(buf, 0, note, len(note)) < len(buf)
+
+
+def test_out_of_a_real_journal_it_is_the_same():
+    seed_random()
+    flash = new_chip()
+    game = _game(_ONE_DECK)
+    unit = _Unit(game)
+    journal = Journal(flash, _QUEUE)
+    journal.mount(FIRST_KEY)
+    written = 0
+    for n in range(150):
+        for text in _random_input(unit.dealing):
+            unit.input(table.note_of(text))
+            if n % 9 == 0:
+                unit.keep()
+        for kind, payload in unit.entries[written:]:
+            if kind == EVENT:
+                journal.put_event(memoryview(payload), len(payload) - 16)
+            else:
+                journal.put(kind, memoryview(payload), len(payload))
+        written = len(unit.entries)
+        journal.drain()
+        journal.acknowledge(journal.durable)
+        if n % 10 == 0:
+            journal = Journal(flash, _QUEUE)
+            journal.mount(None)
+            resumed, dealing = _resumed(journal, game)
+            assert not resumed.lost and resumed.missing == []
+            assert _seen(dealing) == _seen(unit.dealing)
+
+
+def test_events_lost_behind_the_state_are_noticed():
+    seed_random()
+    for damaged in (0, 1, 2, 3):
+        flash = new_chip()
+        journal = Journal(flash, _QUEUE)
+        journal.mount(FIRST_KEY)
+        unit = _Unit(_game({}))
+        journal.put(STATE, memoryview(unit.entries[0][1]), len(unit.entries[0][1]))
+        while journal._open < 4:
+            unit.entries.clear()
+            unit.input(table.note_of(random.choice(("service+", "service-"))))
+            for kind, payload in unit.entries:
+                if kind == EVENT:
+                    journal.put_event(memoryview(payload), len(payload) - 16)
+                else:
+                    journal.put(kind, memoryview(payload), len(payload))
+            journal.drain()
+        place = journal._address(damaged)
+        flash.flip(place + random.choice((8, 700, 1500, 3000)), 3)
+        journal = Journal(flash, _QUEUE)
+        journal.mount(None)
+        resumed, _ = _resumed(journal, unit.game)
+        assert resumed.lost and resumed.missing == []
+        assert not resumed.checkpoint_due and not resumed.card_passing

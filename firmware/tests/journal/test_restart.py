@@ -1,0 +1,383 @@
+"""The whole shoe on a board made of lists, over losses of power."""
+
+import binascii
+import random
+
+from firmware.tests.fakes.fake_flash import FIRST_KEY, PowerCut, new_chip
+from firmware.tests.support.naive_chain import NaiveChain
+from firmware.tests.support.scripted import (
+    KEY,
+    KEY_TURNED,
+    LID,
+    NEXT,
+    REVEAL,
+    VOID,
+    Board,
+    again,
+    card_samples,
+    check_chain,
+    each_recorded,
+    kinds_of,
+    loaded,
+    parts_of,
+    provision,
+    recorded,
+    started,
+)
+from firmware.tests.test_store import Folder
+from protocol.tests.helpers import raised, seed_random
+from sabot_firmware import buffers  # noqa: F401  # buffers first, as main.py does
+from sabot_firmware.journal.journal import JournalError
+from sabot_firmware.journal.ring import NOTE, PASSING, STATE
+from sabot_firmware.shoe import Shoe
+from sabot_firmware.store import Store
+from sabot_firmware.table import inputs, panel  # buffers first, as main.py does
+from sabot_protocol import cards, enums, games, messages
+
+# The start
+
+
+def test_a_new_unit_records_its_start_first_under_its_own_chain():
+    with Folder() as folder:
+        _, shoe = started(folder)
+        ((kind, values),) = recorded(shoe)
+        assert kind == "boot" and values[5] == NaiveChain(FIRST_KEY).name
+        assert Store(folder.path).load("first_key") is None, "only the verifier has it now"
+        assert shoe.recorder.boot == 1
+
+
+def test_nobody_is_answered_before_the_start_is_on_flash():
+    for busy_polls in (0, 4):
+        with Folder() as folder:
+            flash = new_chip(busy_polls=busy_polls)
+            provision(folder)
+            for boot in range(1, 5):
+                flash.power_on()
+                board, shoe = started(folder, flash)
+                journal = shoe.journal
+                assert not journal.unwritten() and journal.durable == journal.number - 1
+                assert shoe.recorder.boot == boot and not shoe.link.attached
+                assert shoe.link.fill(0) == 0
+                welcome = shoe.welcome(3)[0]
+                fields = [name for name, _ in messages.WELCOME.fields]
+                assert welcome[1 + fields.index("boot")] == boot
+                assert welcome[1 + fields.index("last_held")] == journal.durable
+                while flash.busy():
+                    pass
+                assert kinds_of(shoe).count("boot") == boot
+                board.play(shoe, inputs.switched(2, boot % 2 == 1))
+                journal.drain()
+                board.stood = (boot % 2) << 2
+
+
+def test_a_unit_without_a_key_is_out_of_service():
+    with Folder() as folder:
+        assert raised(JournalError, Shoe, Board(folder, new_chip()))
+
+
+def test_a_second_first_key_puts_the_unit_out_of_service():
+    with Folder() as folder:
+        board, _ = started(folder)
+        Store(folder.path).save("first_key", bytes(32))
+        assert raised(JournalError, again, folder, board)
+        provision(folder)  # the power went before it was taken away
+        _, shoe = again(folder, board)
+        assert recorded(shoe)[-1][1][5] == NaiveChain(FIRST_KEY).name
+
+
+def test_a_cut_at_the_very_first_start_leaves_a_unit_that_starts():
+    seed_random()
+    for cut_at in range(9):
+        with Folder() as folder:
+            flash = new_chip()
+            provision(folder)
+            flash.cut_at, flash.cut = cut_at, random.randrange(3)
+            try:
+                started(folder, flash)
+            except PowerCut:
+                pass
+            flash.power_on()
+            _, shoe = started(folder, flash)
+            check_chain(shoe)
+            assert recorded(shoe)[-1][1][5] == NaiveChain(FIRST_KEY).name
+
+
+# Where it stood
+
+
+def test_after_a_loss_of_power_the_shoe_stands_where_it_stood():
+    with Folder() as folder:
+        board, shoe = loaded(folder, "9C", "2D")
+        shown, lit = board.text, panel.lamps_of(shoe.dealing)
+        board, after = again(folder, board)
+        assert after.dealing.state() == shoe.dealing.state()
+        assert board.seen == ["open"] and board.text == shown
+        assert panel.lamps_of(after.dealing) == lit
+        board.play(after, card_samples("KC"))
+        assert recorded(after)[-1][1][:2] == [
+            cards.number_of("KC"),
+            enums.POSITIONS.index("player_2"),
+        ]
+        boots = [values[0] for kind, values in recorded(after) if kind == "boot"]
+        assert len(boots) == 2
+
+
+def test_an_error_that_showed_still_shows_after_a_loss_of_power():
+    with Folder() as folder:
+        board, shoe = loaded(folder, "9C")
+        board.play(shoe, inputs.switched(LID, True))
+        shown = board.text
+        board, after = again(folder, board, stood=1 << LID)
+        assert board.text == shown and "LID OPENED" in shown and board.seen == ["shut"]
+        assert kinds_of(after)[-1] == "boot"
+
+
+def test_a_switch_that_was_moved_without_power_is_noticed_at_the_start():
+    with Folder() as folder:
+        board, _ = loaded(folder, "9C")
+        board, after = again(folder, board, stood=1 << LID)
+        assert kinds_of(after)[-4:] == ["boot", "lid", "error", "lock"]
+        assert "LID OPENED" in board.text
+        board, after = again(folder, board, stood=1 << KEY)
+        assert kinds_of(after)[-4:] == ["lid", "key", "error_cleared", "lock"]
+
+
+def test_a_card_that_passed_when_the_power_went_is_for_the_supervisor():
+    with Folder() as folder:
+        board, shoe = loaded(folder, "9C")
+        known, _, _ = parts_of(card_samples("2D"), 380)
+        board.play(shoe, known)
+        shoe.journal.drain()
+        board, after = again(folder, board)
+        assert recorded(after)[-3][1][:2] == [
+            enums.FAULTS.index("power_lost"),
+            enums.POSITIONS.index("banker_1"),
+        ]
+        assert kinds_of(after)[-4:] == ["boot", "unreadable", "error", "lock"]
+        assert "POWER LOST" in board.text and board.seen[-1] == "shut"
+
+
+_SCRIPT = (
+    "lid+", "lid-", "AC", "2C", "9C", "2D", "KC", "2H", "next", "service+", "next", "4C", "2D",
+    "AC", "2H", "2S", "3H", "burn", "9S", "next", "5C", "key+", "void", "key-", "next", "key+",
+    "service-", "void", "void", "key-",
+)  # fmt: skip
+"""Two rounds, one that is voided, and the end of the shoe of cards."""
+
+
+def _item(text):
+    """What the board plays for an input in the words of table.py."""
+    if text[-1] in "+-":
+        switch = [word.split("_")[0] for word in enums.SWITCHES].index(text[:-1])
+        return inputs.switched(switch, text[-1] == "+")
+    if text in enums.BUTTONS:
+        return inputs.pressed(enums.BUTTONS.index(text))
+    return card_samples(text)
+
+
+def _stands(stood, text):
+    """How the switches stand once that was done."""
+    if text[-1] in "+-":
+        bit = 1 << [word.split("_")[0] for word in enums.SWITCHES].index(text[:-1])
+        return stood | bit if text[-1] == "+" else stood & ~bit
+    return stood
+
+
+def _seen(board, shoe):
+    """A checksum of all there is to see and to remember."""
+    seen = (shoe.dealing.state(), board.text, panel.lamps_of(shoe.dealing), shoe._lock)
+    return binascii.crc32(str(seen).encode())
+
+
+def _of_the_game(shoe):
+    """What a shoe of cards comes to: cards with their positions, results, the end."""
+    told = []
+    for kind, values in each_recorded(shoe):
+        if kind in ("shoe_loaded", "burn", "result", "round_void", "shoe_ended", "composition"):
+            told.append((kind, values))
+        elif kind == "card":
+            told.append((kind, values[:2]))
+    return told
+
+
+def _on_a_large_chip(folder):
+    """A torn end costs a sector: so many that the journal does not get full."""
+    provision(folder)
+    return started(folder, new_chip(ring=60))
+
+
+class _Reference:
+    """The script without a cut: what was seen before each item, and what came of it all."""
+
+    def __init__(self):
+        with Folder() as folder:
+            board, shoe = _on_a_large_chip(folder)
+            self.begun = board.flash.operations
+            self.seen = [_seen(board, shoe)]
+            for text in _SCRIPT:
+                board.play(shoe, _item(text))
+                self.seen.append(_seen(board, shoe))
+            self.operations = board.flash.operations
+            self.game = _of_the_game(shoe)
+            self.kinds = kinds_of(shoe)
+
+
+def _resolve_passing(board, shoe, stood):
+    """The supervisor has the card drawn again that was passing when the power went."""
+    turned = stood >> KEY & 1
+    board.play(shoe, *[inputs.switched(KEY, True)] * (1 - turned), NEXT, REVEAL)
+    board.play(shoe, *[inputs.switched(KEY, False)] * (1 - turned))
+    assert not shoe.dealing.error, board.text
+
+
+def _play_with_cuts(reference, folder, cuts):
+    """Play the script through losses of power; how many cards were passing in one."""
+    board, shoe = _on_a_large_chip(folder)
+    flash = board.flash
+    at = stood = passing = 0
+    while at < len(_SCRIPT):
+        if cuts and flash.cut_at < 0:
+            flash.cut_at, flash.cut = flash.operations + cuts.pop(), random.randrange(3)
+        text = _SCRIPT[at]
+        stood = _stands(stood, text)
+        try:
+            board.play(shoe, _item(text))
+            at += 1
+            continue
+        except PowerCut:
+            board = shoe = None  # its memory first: the heap is that of the board
+        while True:
+            flash.power_on()
+            if random.getrandbits(1):
+                flash.cut_at = flash.operations + random.randrange(6)
+            try:
+                board, shoe = started(folder, flash, stood)
+                break
+            except PowerCut:
+                pass
+        flash.cut_at = -1
+        if enums.FAULTS[shoe.dealing.fault] == "power_lost":
+            assert text.upper() == text, "a card"
+            passing += 1
+            _resolve_passing(board, shoe, stood)
+            continue
+        seen = _seen(board, shoe)
+        assert seen in reference.seen[at : at + 2], (text, board.text)
+        at += seen != reference.seen[at]
+    check_chain(shoe)
+    assert _of_the_game(shoe) == reference.game
+    beside = ("boot", "unreadable", "error", "error_cleared", "resolved", "lock", "key", "button")
+    if not passing:
+        assert [kind for kind in kinds_of(shoe) if kind != "boot"] == reference.kinds[1:]
+    else:
+        told = [kind for kind in kinds_of(shoe) if kind not in beside]
+        assert told == [kind for kind in reference.kinds if kind not in beside]
+    return passing
+
+
+def test_wherever_the_power_is_cut_the_game_goes_on_as_if_it_had_not_been():
+    seed_random()
+    reference = _Reference()
+    assert [kind for kind, _ in reference.game].count("result") == 2
+    span = reference.operations - reference.begun
+    for n in range(24):
+        with Folder() as folder:
+            cuts = [random.randrange(span)] if n < 16 else [random.randrange(12) for _ in range(9)]
+            _play_with_cuts(reference, folder, cuts)
+
+
+def test_a_checkpoint_that_was_not_on_flash_is_recorded_once():
+    seed_random()
+    ended = ["lid+", "lid-", "AC", "2C", "key+", "void", "void"]
+    with Folder() as folder:
+        board, shoe = started(folder)
+        for text in ended[:-1]:
+            board.play(shoe, _item(text))
+        begun = board.flash.save()
+        for cut_at in range(6):
+            for cut in range(3):
+                board.flash.load(begun)
+                board, shoe = again(folder, board, stood=1 << KEY)
+                board.flash.cut_at = board.flash.operations + cut_at
+                board.flash.cut = cut
+                try:
+                    board.play(shoe, _item(ended[-1]))
+                except PowerCut:
+                    pass
+                board, shoe = again(folder, board, stood=1 << KEY)
+                kinds = kinds_of(shoe)
+                count = kinds.count("composition")
+                assert kinds.count("checkpoint") == count <= 1
+                if count:
+                    assert kinds.index("composition") < kinds.index("checkpoint")
+                    told = recorded(shoe)[kinds.index("checkpoint")][1]
+                    assert told[0] == kinds.index("checkpoint")
+                check_chain(shoe)
+
+
+def test_no_more_notes_than_a_few_have_to_be_gone_through_again():
+    with Folder() as folder:
+        board, shoe = loaded(folder)
+        for n in range(80):
+            board.play(shoe, inputs.switched(2, n % 2 == 0))
+            found = []
+            shoe.journal.each_since_state(lambda kind, payload, found=found: found.append(kind))
+            assert found[0] == STATE and found.count(NOTE) <= 33, n
+
+
+def test_a_passing_card_is_marked_before_it_is_known_and_none_without_a_shoe_of_cards():
+    with Folder() as folder:
+        for in_play in (False, True):
+            board, shoe = loaded(folder) if in_play else started(folder)
+            whole = card_samples("9C")
+            board.play(shoe, whole[:60], whole[60:120])
+            found = []
+            shoe.journal.each_since_state(lambda kind, payload, found=found: found.append(kind))
+            assert found.count(PASSING) == in_play
+
+
+def test_a_card_behind_lost_samples_is_marked_too():
+    with Folder() as folder:
+        board, shoe = loaded(folder)
+        whole = bytes(card_samples("9C"))
+        board.play(shoe, whole[:150], ("overrun", bytes(200)))
+        assert enums.ERRORS[shoe.dealing.error] == "samples_lost"
+        board.play(shoe, *KEY_TURNED, whole[:150])
+        board, after = again(folder, board)
+        assert enums.FAULTS[after.dealing.fault] == "power_lost"
+
+
+def test_the_game_document_is_that_of_before_and_the_shoes_of_cards_go_on_counting():
+    with Folder() as folder:
+        document = games.encode(dict(games.MINI, name="other", burn="none"))
+        Store(folder.path).save("game", document)
+        board, shoe = started(folder)
+        for n in range(1, 4):
+            lid = [inputs.switched(LID, True), inputs.switched(LID, False)]
+            board.play(shoe, *lid)
+            assert shoe.dealing.shoe == n and shoe.dealing.game.document == document
+            board, shoe = again(folder, board)
+            assert (shoe.dealing.shoe, shoe.dealing.round) == (n, 1)
+            key = [inputs.switched(KEY, True), VOID, VOID, inputs.switched(KEY, False)]
+            board.play(shoe, *key)
+            assert shoe.dealing.can_change_game()
+            board, shoe = again(folder, board)
+            assert shoe.dealing.can_change_game() and shoe.dealing.shoe == n
+
+
+def test_what_is_hidden_in_midi_stays_hidden_over_a_loss_of_power():
+    with Folder() as folder:
+        midi = dict(games.MINI, name="midi", shown="after_reveal", burn="none")
+        Store(folder.path).save("game", games.encode(midi))
+        board, shoe = started(folder)
+        board.play(shoe, inputs.switched(LID, True), inputs.switched(LID, False), NEXT)
+        for name in ("9C", "2D", "KC", "2H"):
+            board.play(shoe, card_samples(name))
+            shown = board.text
+            board, shoe = again(folder, board)
+            assert board.text == shown and "9" not in shown
+            lit = [lamps for lamps in board.outputs if isinstance(lamps, int)]
+            assert lit == [0], "not even for an instant"
+            assert board.outputs == [0, shown]
+        board.play(shoe, NEXT, REVEAL)
+        assert shoe.dealing.winner >= 0 and board.text != shown

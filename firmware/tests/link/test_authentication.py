@@ -1,0 +1,245 @@
+"""Who may ask: commands with a MAC, through the link; host and stranger are written apart."""
+
+import hashlib
+
+from firmware.tests.support.line import HELLO, WELCOME, Line, ack, events_of, problems_of
+from protocol.tests.helpers import random_bytes, seed_random
+from sabot_firmware.link.authentication import Guard, command_key
+from sabot_protocol import cbor, messages
+
+_KEY = bytes(range(100, 132))
+_STATUS, _HEALTH = messages.STATUS.number, messages.HEALTH.number
+_SIGNED = messages.SIGNED.number
+_DONE, _REFUSED, _WRONG_MAC = 0, 1, 4
+_NO_COMMANDS = (messages.HELLO, messages.ACK, messages.SIGNED)
+_FITTING = {"uint": 1, "bytes": b"a"}
+
+
+def _hmac(key, message):
+    """RFC 2104, as it is written there."""
+    key = key + bytes(64 - len(key))
+    inner = hashlib.sha256(bytes(octet ^ 0x36 for octet in key) + message).digest()
+    return hashlib.sha256(bytes(octet ^ 0x5C for octet in key) + inner).digest()
+
+
+def _encoded(message):
+    buf = bytearray(512)
+    return bytes(buf[: cbor.encode_into(buf, 0, message)])
+
+
+class _Host:
+    """Whoever is at the other end, with some key or none."""
+
+    def __init__(self, key=_KEY):
+        self.line = Line(key=_KEY)
+        self.line.put(5)
+        self.key = key
+        self.challenge = b""
+        self.hello()
+
+    def hello(self, session=77):
+        self.line.device.welcome = lambda session: [WELCOME]
+        self.line.say([HELLO[0], HELLO[1], session])
+        _, challenge = self.line.hear()
+        assert challenge[:2] == [messages.CHALLENGE.number, session]
+        self.challenge = challenge[2]
+
+    def signed(self, *message):
+        command = _encoded(list(message))
+        return [_SIGNED, message[1], command, _hmac(self.key, self.challenge + command)[:16]]
+
+    def ask(self, *message):
+        """The outcome and what is said to it."""
+        self.line.say(list(message))
+        answers = [told for told in self.line.hear() if told[0] == messages.REPLY.number]
+        assert len(answers) == 1 and answers[0][1] == message[1], answers
+        return answers[0][2], answers[0][3]
+
+    @property
+    def done(self):
+        """The names of the commands that the shoe has carried out."""
+        return [name for name, _ in self.line.device.done]
+
+
+def test_the_command_key_is_that_of_the_definition():
+    first_key = bytes(range(32))
+    assert command_key(first_key) == hashlib.sha256(b"sabot command" + first_key).digest()
+
+
+def test_a_challenge_is_16_bytes_and_another_one_in_each_session():
+    host = _Host()
+    seen = {host.challenge}
+    for session in range(78, 98):
+        host.hello(session)
+        seen.add(host.challenge)
+    assert len(seen) == 21 and {len(challenge) for challenge in seen} == {16}
+
+
+def test_a_session_of_the_same_number_goes_on():
+    host = _Host()
+    before = host.challenge
+    assert host.ask(*host.signed(_STATUS, 5))[0] == _DONE
+    host.hello()
+    assert host.challenge == before
+    outcome, detail = host.ask(*host.signed(messages.IDENTIFY.number, 5))
+    assert outcome == _REFUSED and "played again" in detail
+    assert host.ask(*host.signed(messages.IDENTIFY.number, 6))[0] == _DONE
+
+
+def test_a_session_that_was_silent_for_long_is_over_whoever_knows_its_number():
+    host = _Host()
+    before = host.challenge
+    assert host.ask(*host.signed(_STATUS, 5))[0] == _DONE
+    host.line.now_ms += messages.SILENCE_MS + 1
+    host.line.hear()
+    host.hello()
+    assert host.challenge != before
+    host.line.say(ack(0))
+    assert events_of(host.line.hear()) == []
+
+
+def test_a_stranger_may_ask_how_it_stands_and_nothing_else():
+    for shape in messages.TO_DEVICE:
+        if shape in _NO_COMMANDS:
+            continue
+        host = _Host(key=bytes(32))
+        values = [_FITTING[kind] for _, kind in shape.fields]
+        outcome, detail = host.ask(shape.number, *values)
+        if shape.name in ("status", "health", "update_status"):
+            assert outcome == _DONE and host.done == [shape.name]
+        else:
+            assert outcome == _REFUSED and host.done == [], shape.name
+            assert "not signed" in detail or "not proven" in detail, detail
+
+
+def test_a_stranger_gets_no_events_and_acknowledges_none():
+    host = _Host()
+    for number in (0, 3, 5):
+        host.line.say(ack(number))
+        heard = host.line.hear()
+        assert events_of(heard) == [] and problems_of(heard)[0][0] == "not_proven"
+    host.line.now_ms += 500
+    assert events_of(host.line.hear()) == []
+    assert host.line.outbox.acked == 0 and not host.line.link.listening
+
+
+def test_one_signed_command_of_any_kind_proves_a_session_until_the_next():
+    host = _Host()
+    assert host.ask(*host.signed(_HEALTH, 1))[0] == _DONE
+    host.line.say(ack(0))
+    assert events_of(host.line.hear()) == [1, 2, 3, 4, 5]
+    assert host.ask(messages.READ_EVENTS.number, 2, 1)[0] == _DONE
+    assert host.ask(messages.RESTART.number, 3)[0] == _REFUSED
+    host.hello(78)
+    host.line.say(ack(5))
+    assert host.line.outbox.acked == 0
+
+
+def test_every_command_is_carried_out_once_it_is_signed():
+    for shape in messages.TO_DEVICE:
+        if shape in _NO_COMMANDS:
+            continue
+        host = _Host()
+        values = [_FITTING[kind] for _, kind in shape.fields]
+        assert host.ask(*host.signed(shape.number, *values))[0] == _DONE
+        assert host.done == [shape.name]
+
+
+def test_a_signed_command_is_done_once_and_answered_each_time():
+    host = _Host()
+    sent = host.signed(messages.IDENTIFY.number, 1)
+    assert host.ask(*sent) == host.ask(*sent) == (_DONE, "number 1")
+    assert host.done == ["identify"]
+
+
+def test_nothing_can_be_played_again_in_this_session_or_another():
+    host = _Host()
+    first, second = host.signed(messages.IDENTIFY.number, 1), host.signed(_STATUS, 2)
+    assert host.ask(*first)[0] == host.ask(*second)[0] == _DONE
+    outcome, detail = host.ask(*first)
+    assert outcome == _REFUSED and "played again" in detail
+    for session in (78, 77):
+        host.hello(session)
+        outcome, detail = host.ask(*first)
+        assert outcome == _WRONG_MAC and "MAC" in detail
+        host.line.now_ms += 60000
+    assert host.done == ["identify", "status"]
+
+
+def test_a_command_with_any_bit_changed_is_not_carried_out():
+    seed_random()
+    host = _Host()
+    good = host.signed(messages.SET_CLOCK.number, 9, 1764000067000)
+    for part in (2, 3):
+        for place in range(len(good[part])):
+            spoiled = bytearray(good[part])
+            spoiled[place] ^= 1 << random_bytes(1)[0] % 8
+            changed = list(good)
+            changed[part] = bytes(spoiled)
+            assert host.ask(*changed)[0] in (_REFUSED, _WRONG_MAC)
+            host.line.now_ms += 20000
+    assert host.done == []
+    for changed in (
+        good[:1] + [10] + good[2:],
+        good[:3] + [good[3][:15]],
+        good[:3] + [good[3] + b"\0"],
+        good[:3] + [b""],
+        good[:2] + [b"", good[3]],
+    ):
+        assert host.ask(*changed)[0] in (_REFUSED, _WRONG_MAC)
+        host.line.now_ms += 20000
+    assert host.done == []
+    assert host.ask(*host.signed(messages.SET_CLOCK.number, 11, 1764000067000))[0] == _DONE
+
+
+def test_what_is_signed_and_is_no_command_is_refused():
+    host = _Host()
+    inner = host.signed(_STATUS, 2)
+    for number, message in enumerate((HELLO, ack(3), inner, [999, 1], [_STATUS], [_STATUS, "1"])):
+        command = _encoded(message)
+        mac = _hmac(_KEY, host.challenge + command)[:16]
+        outcome, detail = host.ask(_SIGNED, 10 + number, command, mac)
+        assert outcome == _REFUSED and "no command" in detail
+    assert host.done == []
+    assert host.line.link.attached
+
+
+def test_wrong_macs_are_counted_and_slowed_down_up_to_16_s():
+    host = _Host()
+    stranger = _SIGNED, 1, _encoded([_STATUS, 1]), bytes(16)
+    waited = []
+    for count in range(1, 8):
+        assert "MAC is wrong" in host.ask(*stranger)[1]
+        assert host.line.link._guard.wrong == count
+        begin_ms = host.line.now_ms
+        # Meanwhile nobody's is looked at, and nothing is counted.
+        outcome, detail = host.ask(*host.signed(_STATUS, 1))
+        assert outcome == _REFUSED and "try again in" in detail
+        while "try again in" in host.ask(*stranger)[1]:
+            host.line.now_ms += 100
+            if host.line.now_ms - begin_ms > 100000:
+                raise AssertionError("closed for ever")
+            if host.line.link._guard._closed_until_ms <= host.line.now_ms:
+                break
+        waited.append(host.line.now_ms - begin_ms)
+        assert host.line.link._guard.wrong == count
+    assert waited == [1000, 2000, 4000, 8000, 16000, 16000, 16000]
+    assert host.ask(*host.signed(messages.IDENTIFY.number, 1))[0] == _DONE
+    assert "MAC is wrong" in host.ask(_SIGNED, 2, _encoded([_STATUS, 2]), bytes(16))[1]
+    begin_ms = host.line.now_ms
+    host.line.now_ms = begin_ms + 1000
+    assert host.ask(*host.signed(messages.IDENTIFY.number, 2))[0] == _DONE
+
+
+def test_what_a_stranger_was_refused_is_not_the_answer_to_the_host():
+    host = _Host()
+    assert host.ask(messages.IDENTIFY.number, 1)[0] == _REFUSED
+    assert host.ask(*host.signed(messages.IDENTIFY.number, 1))[0] == _DONE
+
+
+def test_a_unit_without_a_key_takes_commands_of_everybody_and_no_macs():
+    guard = Guard(None)
+    guard.begin(5)
+    assert guard.challenge == b"" and guard.proven
+    assert all(guard.refusal(shape) == "" for shape in messages.TO_DEVICE)
+    assert "provision" in guard.refusal_of_signed(1, b"a", bytes(16), 0)

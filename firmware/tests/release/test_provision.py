@@ -1,0 +1,185 @@
+"""What a unit is told of itself: kept whole or not at all, wherever the power goes."""
+
+from firmware.tests.test_store import Folder
+from sabot_firmware.release.provision import PENDING, UNIT, Provision, finish
+from sabot_firmware.store import Store
+from sabot_protocol import cbor, games, messages, provisioning
+
+_FIRST_KEY, _RELEASE_KEY, _OTHER = bytes(range(32)), b"r" * 32, b"o" * 32
+_DOCUMENTS = ("provisioned", "settings", "release_key", "game", "first_key", UNIT)
+
+
+class _Gone(Exception):
+    """The power."""
+
+
+class _Cut(Store):
+    """Loses its power before the so-manieth change of its documents."""
+
+    def __init__(self, path, changes=1000):
+        super().__init__(path)
+        self.left = changes
+
+    def _change(self):
+        if not self.left:
+            raise _Gone
+        self.left -= 1
+
+    def save(self, name, document):
+        self._change()
+        super().save(name, document)
+
+    def remove(self, name):
+        self._change()
+        super().remove(name)
+
+
+def _document(**changed):
+    value = {
+        "version": 1,
+        "unit": "SHOE-7",
+        "table": "12",
+        "set": 3,
+        "when_full": "stop",
+        "game": games.document_of("mini"),
+        "release_key": _RELEASE_KEY,
+        "first_key": _FIRST_KEY,
+    }
+    value.update(changed)
+    value = {name: value[name] for name in value if value[name] is not None}
+    buf = bytearray(2000)
+    return bytes(buf[: cbor.encode_into(buf, 0, value)])
+
+
+def _again(**changed):
+    return _document(table="13", set=7, when_full="go_on", first_key=None, **changed)
+
+
+def _give(store, document, size=messages.MAX_PROVISION_PART):
+    taking = Provision(store)
+    for offset in range(0, len(document), size):
+        done, problem = taking.take(offset, len(document), document[offset : offset + size])
+        if problem or done:
+            break
+    return done, problem
+
+
+def _all(store):
+    return [store.load(name) for name in _DOCUMENTS]
+
+
+def _told(store):
+    return store.load("settings"), store.load("release_key"), store.load("provisioned")
+
+
+def test_a_board_keeps_all_that_it_is_told():
+    for size in (400, 100, 7):
+        with Folder() as folder:
+            store = Store(folder.path)
+            assert _give(store, _document(), size) == (True, "")
+            assert _all(store) == [
+                ["12", 3],
+                {"set": 3, "when_full": "stop"},
+                _RELEASE_KEY,
+                games.document_of("mini"),
+                _FIRST_KEY,
+                "SHOE-7",
+            ]
+            assert store.load(PENDING) is None
+
+
+def test_until_all_is_there_a_board_is_no_unit_wherever_the_power_goes():
+    for changes in range(20):
+        with Folder() as folder:
+            try:
+                assert _give(_Cut(folder.path, changes), _document()) == (True, "")
+                assert changes == len(_DOCUMENTS)
+                return
+            except _Gone:
+                store = Store(folder.path)
+                assert store.load(UNIT) is None
+                assert _give(store, _document(first_key=_OTHER)) == (True, "")
+                assert store.load("first_key") == _OTHER
+    raise AssertionError("it never ends")
+
+
+def test_a_unit_has_all_that_it_is_told_anew_or_nothing_wherever_the_power_goes():
+    old = ({"set": 3, "when_full": "stop"}, _RELEASE_KEY, ["12", 3])
+    new = ({"set": 7, "when_full": "go_on"}, _OTHER, ["13", 7])
+    seen = []
+    for changes in range(20):
+        with Folder() as folder:
+            assert _give(Store(folder.path), _document()) == (True, "")
+            Store(folder.path).remove("first_key")  # as the first start does
+            try:
+                assert _give(_Cut(folder.path, changes), _again(release_key=_OTHER)) == (True, "")
+                assert _told(Store(folder.path)) == new
+                assert seen[0] == old and seen[1:] == [new] * (changes - 1)
+                return
+            except _Gone:
+                # The start that follows loses it too, and the one behind that does not.
+                for more in (changes % 3, 1000):
+                    try:
+                        finish(_Cut(folder.path, more))
+                    except _Gone:
+                        pass
+                store = Store(folder.path)
+                assert store.load(PENDING) is None and store.load(UNIT) == "SHOE-7"
+                seen.append(_told(store))
+    raise AssertionError("it never ends")
+
+
+def test_a_unit_keeps_its_id_and_its_keys():
+    with Folder() as folder:
+        store = Store(folder.path)
+        assert _give(store, _document()) == (True, "")
+        before = _all(store)
+        for document, reason in (
+            (_document(first_key=_OTHER), "keys of its own"),
+            (_document(unit="SHOE-8", first_key=None), "this is SHOE-7"),
+        ):
+            done, problem = _give(store, document)
+            assert not done and reason in problem
+            assert _all(store) == before
+
+
+def test_a_board_that_is_no_unit_wants_a_first_key():
+    with Folder() as folder:
+        store = Store(folder.path)
+        done, problem = _give(store, _document(first_key=None))
+        assert not done and "wants a first key" in problem
+        assert _all(store) == [None] * len(_DOCUMENTS)
+
+
+def test_parts_out_of_order_too_long_or_of_another_size_are_refused_with_all_before():
+    document = _document()
+    size, part = len(document), document[:400]
+    for second in (
+        (0, size, b""),
+        (400, size + 1, document[400:]),
+        (399, size, document[399:799]),
+        (800, size, document[800:]),
+        (400, size, document[400:] + b"x"),
+        (size - 1, size, b"ab"),
+        (400, 0, b"a"),
+        (400, provisioning.MAX_DOCUMENT + 1, document[400:]),
+    ):
+        with Folder() as folder:
+            taking = Provision(Store(folder.path))
+            assert taking.take(0, size, part) == (False, "")
+            done, problem = taking.take(*second)
+            assert not done and problem, second
+            # What came before is forgotten.
+            done, problem = taking.take(400, size, document[400:800])
+            assert not done and "in order" in problem
+
+
+def test_what_comes_from_offset_0_on_begins_anew():
+    document = _document()
+    with Folder() as folder:
+        taking = Provision(Store(folder.path))
+        assert taking.take(0, len(document), document[:400]) == (False, "")
+        for offset in range(0, len(document), 400):
+            done, problem = taking.take(offset, len(document), document[offset : offset + 400])
+            assert not problem
+        assert done

@@ -1,0 +1,223 @@
+"""A whole shoe on a board made of lists, which plays a script and keeps what the shoe did."""
+
+from firmware.tests.fakes import fake_gc  # noqa: F401  # CPython lacks a part of it
+from firmware.tests.fakes.fake_flash import FIRST_KEY, RING, new_chip
+from firmware.tests.support.held import each_record
+from firmware.tests.support.naive_chain import NaiveChain
+from firmware.tests.support.passing import code, pass_of, printed
+from sabot_firmware import buffers  # noqa: F401  # buffers first, as main.py does
+from sabot_firmware import shoe as shoe_module
+from sabot_firmware.boards.sim.flash import SimFlash
+from sabot_firmware.journal import keyring  # buffers first, as main.py does
+from sabot_firmware.journal.cursor import Cursor
+from sabot_firmware.shoe import Shoe
+from sabot_firmware.store import Store
+from sabot_firmware.table import inputs  # buffers first, as main.py does
+from sabot_protocol import cards, cbor, events
+
+_KINDS = {shape.number: shape for shape in events.KINDS}
+LID, KEY = 0, 1
+SET = 0
+NEXT, REVEAL, VOID, BURN = [inputs.pressed(button) for button in range(4)]
+KEY_TURNED = [inputs.switched(KEY, True), inputs.switched(KEY, False)]
+
+
+class Over(Exception):
+    """The script of a board is over."""
+
+
+class Board:
+    """Plays a script of samples and inputs; keeps what the shoe did in between, in order."""
+
+    NAME = "none"
+    serial = "TEST-1"
+    reset_cause = 0
+
+    def __init__(self, folder, flash):
+        self.storage = folder.path
+        self.flash = flash
+        self.stood = 0
+        """How the switches stand at the start."""
+        self.overruns = 0
+        self.seen = []
+        """What the shoe did to the lock and what was played, in order."""
+        self.text = ""
+        self.outputs = []
+        """What the shoe lit, showed and sounded, in order."""
+        self._script = []
+        self._samples = b""
+        self._changes = []
+        self._now_ms = 0
+        self.shoe = None
+
+    def play(self, shoe, *script):
+        """Samples as bytes, changes of inputs as integers; ("overrun", samples) where some were
+        lost before those."""
+        self._script += script
+        deal = shoe._deal()
+        try:
+            while True:
+                deal.send(None)
+        except Over:
+            pass
+
+    def ticks_ms(self):
+        return self._now_ms
+
+    def switches(self):
+        return self.stood
+
+    async def activity(self, within_ms, wait):
+        if not wait:
+            self._now_ms += 1
+            return  # what is queued is written first
+        if not self._script:
+            raise Over
+        item = self._script.pop(0)
+        self._now_ms += 10
+        if isinstance(item, int):
+            self._changes.append(item)
+            self.seen.append("input")
+        elif isinstance(item, tuple):
+            self.overruns += 1
+            self._samples = b"".join(item[1:])
+        else:
+            self._samples = bytes(item)
+            self.seen.append("samples")
+
+    def read_samples(self, buf):
+        size = min(len(buf), len(self._samples))
+        buf[:size] = self._samples[:size]
+        self._samples = self._samples[size:]
+        return size
+
+    def take_input(self):
+        return self._changes.pop(0) if self._changes else inputs.NONE
+
+    def set_lock(self, released):
+        self.seen.append("open" if released else "shut")
+
+    def set_lamps(self, lit):
+        self.outputs.append(lit)
+
+    def show(self, text):
+        self.text = text
+        self.outputs.append(text)
+
+    def buzz(self, ms):
+        self.outputs.append("beep")
+
+
+class FileFlash(SimFlash):
+    """A chip that takes no memory: the heap is that of the board."""
+
+    def __init__(self, folder, ring):
+        self._path = folder.file("journal.nor")
+        super().__init__(self._path, speed=0, sectors=keyring.SECTORS + ring)
+
+    def power_on(self):
+        pass
+
+    def flip(self, address):
+        """Let a bit change as it may in years."""
+        with open(self._path, "r+b") as file:
+            file.seek(address)
+            octet = file.read(1)[0]
+            file.seek(address)
+            file.write(bytes([octet ^ 1]))
+
+
+def started(folder, flash=None, stood=0):
+    """A shoe; on the same folder and `flash` it is the same unit again, otherwise a new one."""
+    shoe_module.build_hash = lambda root, chunk: bytes(32)  # it has tests of its own
+    board = Board(folder, flash or new_chip())
+    board.stood = stood
+    if flash is None:
+        provision(folder)
+    board.shoe = Shoe(board)
+    return board, board.shoe
+
+
+def provision(folder):
+    """Leave the first key where a new unit finds it."""
+    Store(folder.path).save("first_key", FIRST_KEY)
+
+
+def started_in_file(folder, ring=RING):
+    """A new unit with so many sectors of journal."""
+    provision(folder)
+    return started(folder, FileFlash(folder, ring))
+
+
+def loaded(folder, *names, ring=0):
+    """A shoe in which the first burn and these cards have been drawn; with `ring` its chip is a
+    file with so many sectors of journal."""
+    board, shoe = started_in_file(folder, ring) if ring else started(folder)
+    lid = [inputs.switched(LID, True), inputs.switched(LID, False)]
+    board.play(shoe, *lid, *[card_samples(name) for name in ("AC", "2C") + names])
+    board.seen = []
+    return board, shoe
+
+
+def card_samples(name, width_um=2000):
+    return pass_of(printed(code(cards.number_of(name), SET), width_um))
+
+
+def each_recorded(shoe):
+    """Every event held, as (kind, own values)."""
+    for record in each_record(shoe.journal):
+        values = cbor.decode(record, 0, len(record))
+        yield _KINDS[values[0]].name, values[len(events.HEADER) :]
+
+
+def recorded(shoe):
+    return list(each_recorded(shoe))
+
+
+def kinds_of(shoe):
+    return [kind for kind, _ in each_recorded(shoe)]
+
+
+def parts_of(data, covered):
+    """A pass until its card is known (the last mark passed), its tail, and the rest behind."""
+    last_mark = 60500 * 20 // 2000 // 2 + 4
+    return data[:last_mark], data[last_mark:covered], data[covered:]
+
+
+def again(folder, board, stood=0):
+    """The same unit after a loss of power."""
+    before = board.shoe  # its memory first: the heap is that of the board
+    before.reader = before.passes = before.health = before.link = before._runs = None
+    before.journal = before.outbox = before.recorder = before.guard = before._turns = None
+    board.flash.power_on()
+    return started(folder, board.flash, stood)
+
+
+def check_chain(shoe):
+    """Every event is there, with the number and the MAC that it must have."""
+    journal = shoe.journal
+    journal.drain()
+    assert journal.first_held == 1
+    naive, before = NaiveChain(FIRST_KEY), NaiveChain(FIRST_KEY).name
+    cursor = Cursor(journal)
+    assert cursor.seek(1)
+    for number in range(1, journal.durable + 1):
+        assert cursor.next()
+        record = bytes(cursor.record)
+        before = naive.mac(number, before, record)
+        assert bytes(cursor.mac) == before, number
+        assert cbor.decode(record, 0, len(record))[1] == number
+
+
+def behind(shoe, first):
+    """The events from number `first` on, as (kind, own values)."""
+    journal = shoe.journal
+    journal.drain()
+    cursor = Cursor(journal)
+    assert cursor.seek(first)
+    told = []
+    while cursor.next():
+        event = cbor.decode(cursor.record, 0, len(cursor.record))
+        assert event[1] == first + len(told)
+        told.append((_KINDS[event[0]].name, event[len(events.HEADER) :]))
+    return told

@@ -1,0 +1,44 @@
+"""Who is due the next card, against rounds that another dealer has planned."""
+
+import random
+
+from firmware.tests.support.table import ROUND, plan_of
+from protocol.tests.helpers import allocates, seed_random
+from sabot_firmware.table import draws
+from sabot_protocol import enums, games
+
+_MINI = games.Game(games.document_of("mini"))
+
+
+def _steps(pile):
+    """Of each card of a round: its position, the hands before it, and as what the next is due."""
+    plan = plan_of(pile)
+    hands = [], []
+    for i in range(len(plan)):
+        due = enums.POSITIONS.index(plan[i + 1][0]) if i + 1 < len(plan) else draws.NOT_DUE
+        yield enums.POSITIONS.index(plan[i][0]), hands[0][:], hands[1][:], pile[i], due
+        hands[plan[i][0][0] == "b"].append(pile[i])
+
+
+def test_the_next_card_is_due_as_another_dealer_says():
+    seed_random()
+    lengths = set()
+    for _ in range(600):
+        pile = [random.randrange(52) for _ in range(6)]
+        length = 0
+        for position, player, banker, card, due in _steps(pile):
+            assert draws.due_behind(_MINI, position, player, banker, card) == due, pile
+            length += 1
+        lengths.add(length)
+    assert sorted(lengths) == [4, 5, 6]
+
+
+def test_to_know_who_is_due_allocates_nothing():
+    for position, player, banker, card, _ in _steps([3, 1, 2, 14, 5, 6]):
+        assert enums.POSITIONS[position] in ROUND
+        call = _call(position, player, banker, card)
+        assert not allocates(call), enums.POSITIONS[position]
+
+
+def _call(position, player, banker, card):
+    return lambda: draws.due_behind(_MINI, position, player, banker, card)

@@ -1,0 +1,386 @@
+"""`make bench`: measures, prints a table, writes build/bench.json."""
+
+import json
+import os
+import platform
+import subprocess
+import tempfile
+import time
+import tty
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+import sabot_hil
+from sabot.errors import ImageUnusable
+from sabot.games.catalogue import document
+from sabot.games.odds import odds
+from sabot.link import wire
+from sabot.link.client import Client
+from sabot.link.ports import Port
+from sabot.link.session import Record
+from sabot.log.logger import Logger, Watcher
+from sabot.log.store import Store
+from sabot.release.modules import modules_of
+from sabot.sim import waveform
+from sabot.sim.dealer import Dealer
+from sabot.sim.deck import shuffled
+from sabot.sim.disturbed import NOISE, noisy_pass
+from sabot.sim.process import HEAP_BYTES, SimulatedShoe, environment, interpreter
+from sabot.sim.waveform import SAMPLE_RATE_HZ
+from sabot_hil.benchmarks.cost_model import decision_us, shares
+from sabot_hil.benchmarks.database import BATCH, measure
+from sabot_hil.benchmarks.device import CARD_EVENT
+from sabot_hil.benchmarks.journal import deal_and_count
+from sabot_hil.benchmarks.servicing import on_emulator, on_simulator
+from sabot_hil.benchmarks.signature import verification_us
+from sabot_hil.benchmarks.targets import pace
+from sabot_hil.benchmarks.verifying import measure as verify_long_log
+from sabot_hil.targets import Choice
+from sabot_protocol import messages
+from sabot_protocol.events import MAC_SIZE
+from sabot_protocol.frame import FrameReader
+from sabot_protocol.games import Game
+
+_ROOT = Path(__file__).resolve().parents[3]
+_PACKAGES = Path(sabot_hil.__file__).resolve().parent.parent
+_SECONDS = 2.0
+_SINGLE_COMMITS = 5000
+_BATCHES = 200
+_ROUNDS_ON_SIM, _ROUNDS_ON_EMULATOR = 30, 3
+_AIM_SAMPLES = 10_000_000
+_GENERATED = 2000
+_FOUND_ENCODE_US, _FOUND_DECODE_US, _FOUND_BYTES = 31.0, 24.0, 2200.0
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured figure."""
+
+    name: str
+    value: float
+    unit: str
+    against: str
+
+
+def codec() -> list[Figure]:
+    """CBOR on the device: time and memory for one event."""
+    measured = _device("codec")
+    figures = []
+    for what, found_us in (("encode", _FOUND_ENCODE_US), ("decode", _FOUND_DECODE_US)):
+        us = measured[f"{what}_us"]
+        if "library_encode_us" in measured:
+            other_us = measured[f"library_{what}_us"]
+            against = f"micropython-lib cbor2, same run: {other_us:.1f} us, {other_us / us:.1f}x"
+            other = f"same run: {measured[f'library_{what}_bytes']:.0f} bytes"
+        else:
+            against = f"micropython-lib cbor2: {found_us:.0f} us as found, {found_us / us:.1f}x"
+            other = f"as found: {_FOUND_BYTES:.0f} bytes"
+        figures += [
+            Figure(f"device: {what} an event", us, "us", against),
+            Figure(f"device: {what} an event", measured[f"{what}_bytes"], "bytes allocated", other),
+        ]
+    return figures
+
+
+def reader() -> list[Figure]:
+    """The card reader: how fast under MicroPython, and what it takes of an RP2040, counted."""
+    measured = _device("reader")
+    aim = f"aim: {_AIM_SAMPLES:,}, {_AIM_SAMPLES // SAMPLE_RATE_HZ} times real time"
+    rest_us, pass_us = shares()
+    return [
+        Figure("reader: nominal passes", measured["passes_samples_per_s"], "samples/s", aim),
+        Figure("reader: rest", measured["rest_samples_per_s"], "samples/s", aim),
+        Figure(
+            "reader: code", measured["code_bytes"], "bytes of heap", "64-bit build, from source"
+        ),
+        Figure("reader: state", measured["state_bytes"], "bytes of heap", "64-bit build"),
+        Figure("reader on an RP2040, at rest", rest_us, "% of its time", "aim: at most 3; counted"),
+        Figure(
+            "reader on an RP2040, in a pass", pass_us, "% of its time", "aim: at most 25; counted"
+        ),
+        Figure("last mark to lock on an RP2040", decision_us() / 1000, "ms", "at most 5; counted"),
+    ]
+
+
+def generator() -> list[Figure]:
+    """Passes made for the tests, with nominal noise."""
+    random = np.random.default_rng(1)
+
+    def make() -> None:
+        for _ in range(_GENERATED):
+            waveform.pack(noisy_pass(random, NOISE["nominal"], 32, 4))
+
+    speed = _per_second(make, range(_GENERATED))
+    return [Figure("generator of passes, nominal", speed, "passes/s", "one core")]
+
+
+def frames() -> list[Figure]:
+    """Frames of an event from MicroPython through a pseudo-terminal, taken apart by the host."""
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)
+    child = subprocess.Popen(
+        _micropython("frames"), cwd=_PACKAGES, env=environment(), stdout=theirs
+    )
+    os.close(theirs)
+    reader, count = FrameReader(), 0
+    try:
+        os.read(ours, 1)
+        begin_s = time.perf_counter()
+        while time.perf_counter() - begin_s < _SECONDS:
+            count += len(reader.feed(os.read(ours, 65536)))
+        seconds = time.perf_counter() - begin_s
+    finally:
+        child.kill()
+        child.wait()
+        os.close(ours)
+    return [Figure("frames through the port", count / seconds, "frames/s", "aim: over 20,000")]
+
+
+def shoe() -> list[Figure]:
+    """A whole shoe of cards at pace 0, logged; and the heap that the firmware took for it."""
+    with tempfile.TemporaryDirectory() as folder, SimulatedShoe("BENCH") as simulated:
+        with Store(Path(folder) / "log.sqlite", create=True) as store:
+            simulated.power_on()
+            after_boot = _heap_used(simulated)
+            highest = [after_boot]
+            rounds: list[object] = []
+            watcher = Watcher(round_ended=rounds.append)
+            logger = Logger(store, [simulated.port], watcher, once=True)
+            dealer = Dealer(simulated.bench, shuffled(1), card_set=0, pace=0)
+            begin_s = time.perf_counter()
+            logger.start()
+            dealer.deal()
+            logger.wait(60)
+            seconds = time.perf_counter() - begin_s
+            highest.append(_heap_used(simulated))
+    pico = "as 241,600 on a Pico; see firmware/README.md"
+    return [
+        Figure("simulated shoe at pace 0", len(rounds) / seconds, "rounds/s", "a table: 0.02"),
+        Figure("heap after boot, collected", after_boot, "bytes", f"{HEAP_BYTES} given, {pico}"),
+        Figure("heap after a shoe, collected", max(highest), "bytes", f"{HEAP_BYTES} given"),
+    ]
+
+
+def heap_high_water() -> list[Figure]:
+    """The smallest heap with which a whole shoe can be dealt: what is really needed at once."""
+    from sabot.sim import process
+
+    low, high = 100_000, HEAP_BYTES
+    given = process.HEAP_BYTES
+    try:
+        while high - low > 4_000:
+            middle = (low + high) // 2
+            process.HEAP_BYTES = middle
+            if _deals_a_shoe():
+                high = middle
+            else:
+                low = middle
+    finally:
+        process.HEAP_BYTES = given
+    against = f"{HEAP_BYTES} given; smallest heap that deals a whole shoe, to 4,000"
+    return [Figure("heap high-water mark over a shoe", high, "bytes", against)]
+
+
+def database() -> list[Figure]:
+    """Events into SQLite, durable: one commit each, and in batches; and out of it again."""
+    records = [_record(number) for number in range(1, _SINGLE_COMMITS + BATCH * _BATCHES + 1)]
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        rates = measure(Path(folder), records[:_SINGLE_COMMITS], records[_SINGLE_COMMITS:])
+    share = f"aim: 9,000; {rates.single / rates.bare:.0%} of a bare loop, {rates.bare:,.0f}"
+    return [
+        Figure("events into SQLite, a commit each", rates.single, "events/s", share),
+        Figure(f"events into SQLite, {BATCH} a commit", rates.batch, "events/s", "aim: 100,000"),
+        Figure("events derived from records", rates.derived, "events/s", "when nothing comes"),
+        Figure("events out of SQLite, raw", rates.raw, "events/s", "for verify"),
+    ]
+
+
+def journal() -> list[Figure]:
+    """What the journal does to its chip over a shoe of cards."""
+    work = deal_and_count()
+    typical_ms, longest_ms = work.durable_ms()
+    chip = f"chip time {typical_ms:g} ms, {longest_ms:g} ms at its slowest"
+    return [
+        Figure(
+            "journal: erases an event", work.erases_per_event, "erases", "aim: 0.03; littlefs 1.07"
+        ),
+        Figure(
+            "journal: programmed an event",
+            work.bytes_per_event,
+            "bytes",
+            "aim: 300; littlefs 2,475",
+        ),
+        Figure("journal: from input to flash, most", work.most_programs, "programs", chip),
+        Figure("journal: erases while cards are due", work.erases_on_the_way, "erases", "aim: 0"),
+        Figure("journal: shoes of cards kept", work.shoes_kept, "shoes", "aim: 100"),
+        Figure("journal: its sectors last", work.ring_years, "years", "4,000 rounds a day"),
+        Figure("journal: its key sectors last", work.key_years, "years", "4,000 rounds a day"),
+    ]
+
+
+def verifier() -> list[Figure]:
+    """`sabot verify` over a long log."""
+    done = verify_long_log()
+    share = f"{done.per_s / done.bare_per_s:.0%} of a bare loop, {done.bare_per_s:,.0f}"
+    what = f"{done.records:,} records, {done.log_bytes / 1e6:,.0f} MB"
+    return [
+        Figure("verify, one core", done.per_s, "records/s", f"aim: 140,000; {share}; {what}"),
+        Figure("verify, one core, no key", done.unkeyed_per_s, "records/s", "the chain left out"),
+        Figure("verify, two units at once", done.at_once_per_s, "records/s", "as time passes"),
+    ]
+
+
+def targets() -> list[Figure]:
+    """The test bench's targets; the emulator where there is an image of MicroPython."""
+    rate = pace(Choice("sim"), _ROUNDS_ON_SIM).rounds_per_min
+    figures = [Figure("simulator: with cards, hands and eyes", rate, "rounds/min", "a table: 1")]
+    try:
+        emulated = pace(Choice("emulator"), _ROUNDS_ON_EMULATOR)
+    except (ImageUnusable, ImportError) as why:
+        Console(stderr=True).print(f"emulator left out: {why}")
+        return figures
+    return [
+        *figures,
+        Figure("emulator: the same", emulated.rounds_per_min, "rounds/min", "a table: 1"),
+        Figure("emulator: idle", emulated.idle, "emulated s/s", "a real Pico: 1"),
+        Figure("emulator: while a round is dealt", emulated.busy, "emulated s/s", "a real Pico: 1"),
+    ]
+
+
+def believing() -> list[Figure]:
+    """Whether a release is signed, on the chip; where there is an image of MicroPython."""
+    try:
+        loading_us, verifying_us = verification_us()
+    except (ImageUnusable, ImportError) as why:
+        Console(stderr=True).print(f"a signature on the chip left out: {why}")
+        return []
+    against = f"and {loading_us / 1e6:.1f} to load what does it; aim: 2"
+    return [Figure("a release's signature on the chip", verifying_us / 1e6, "s", against)]
+
+
+def servicing() -> list[Figure]:
+    """What a technician waits for, on each target."""
+    figures = []
+    for name, unit, measured in (
+        ("simulator", "s", on_simulator),
+        ("emulator", "emulated s", on_emulator),
+    ):
+        try:
+            seconds = measured()
+        except (ImageUnusable, ImportError) as why:
+            Console(stderr=True).print(f"a bare Pico left out: {why}")
+            continue
+        figures += [
+            Figure(f"{name}: a bare board flashed", seconds.flash, unit, "until it has come up"),
+            Figure(f"{name}: an update", seconds.update, unit, "until it is confirmed"),
+            Figure(f"{name}: power to ready", seconds.start, unit, "aim on a Pico: 2"),
+        ]
+    return figures
+
+
+def odds_of_the_largest_game() -> list[Figure]:
+    """Every order of six cards of eight decks, counted for the game with the most wagers."""
+    seconds = 1 / _per_second(lambda: odds(Game(document("pa-midi")), decks=8), ["pa-midi"])
+    return [Figure("odds of pa-midi, 8 decks", seconds, "s", "aim: 5")]
+
+
+def size() -> list[Figure]:
+    """What the firmware takes on the board's flash, compiled."""
+    total = sum(map(len, modules_of("pico").values()))
+    return [Figure("compiled firmware, a Pico's", total, "bytes", "aim: 60,000")]
+
+
+def main() -> None:
+    console = Console()
+    parts: Sequence[Callable[[], list[Figure]]] = (
+        codec, reader, generator, frames, shoe, heap_high_water, journal, database, verifier,
+        odds_of_the_largest_game, size, believing, servicing, targets,
+    )  # fmt: skip
+    figures: list[Figure] = []
+    for part in track(parts, "measuring", console=console, transient=True):
+        figures += part()
+    table = Table(title=f"{platform.machine()}, Python {platform.python_version()}")
+    table.add_column("what")
+    table.add_column("measured", justify="right")
+    table.add_column("unit")
+    table.add_column("held against")
+    for figure in figures:
+        shown = _shown(figure.value)
+        table.add_row(figure.name, shown, figure.unit, figure.against)
+    console.print(table)
+    out = _ROOT / "build" / "bench.json"
+    out.parent.mkdir(exist_ok=True)
+    out.write_text(json.dumps([asdict(figure) for figure in figures], indent=1) + "\n")
+    console.print(f"Written to {out.relative_to(_ROOT)}.")
+
+
+def _shown(value: float) -> str:
+    digits = 0 if value >= 1000 else 1 if value >= 1 or not value else 3
+    return f"{value:,.{digits}f}"
+
+
+def _micropython(what: str) -> list[str]:
+    return [*interpreter(), "-m", "sabot_hil.benchmarks.device", what]
+
+
+def _device(what: str) -> dict[str, float]:
+    library = os.environ.get("SABOT_MICROPYTHON_LIB")  # its folder python-ecosys/cbor2
+    search = environment()
+    if library:
+        search["MICROPYPATH"] += f":{library}"
+    run = subprocess.run(
+        _micropython(what),
+        cwd=_PACKAGES,
+        env=search,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name: float(value) for name, value in map(str.split, run.stdout.splitlines())}
+
+
+def _heap_used(simulated: SimulatedShoe) -> int:
+    with Port(simulated.port) as port:
+        return int(Client(port).command(messages.STATUS)["heap_used"])
+
+
+def _deals_a_shoe() -> bool:
+    with tempfile.TemporaryDirectory() as folder, SimulatedShoe("BENCH") as simulated:
+        with Store(Path(folder) / "log.sqlite", create=True) as store:
+            try:
+                simulated.power_on()
+            except Exception:
+                return False
+            logger = Logger(store, [simulated.port], Watcher(), once=True)
+            dealer = Dealer(simulated.bench, shuffled(1), card_set=0, pace=0)
+            logger.start()
+            dealer.start()
+            while not logger.wait(0.05):
+                if dealer.failure is not None or not simulated.running():
+                    dealer.stop()
+                    logger.stop()
+                    return False
+            return not logger.failures
+
+
+def _record(number: int) -> Record:
+    values = [*CARD_EVENT]
+    values[1] = number
+    data = wire.cbor2.dumps(values, canonical=True)
+    return Record(wire.parse_event(data), data, bytes(MAC_SIZE))
+
+
+def _per_second(work: Callable[[], object], items: Sequence[object]) -> float:
+    begin_s = time.perf_counter()
+    work()
+    return len(items) / (time.perf_counter() - begin_s)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""How fast the host verifies a log: a million records and more, dealt by the firmware's code."""
+
+import hmac
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import cbor2
+
+from host.tests.support.helpers import FirmwareLog, shuffled_names
+from sabot.audit.chain import EPOCH_RECORDS, MAC_SIZE, Ratchet, chain_id
+from sabot.audit.verify import Against, Summary, verify, verify_file
+from sabot.keys.chain_keys import Keys
+from sabot.link.session import Record
+from sabot.link.wire import parse_event
+from sabot.log.store import Store
+
+_BUILD = Path(__file__).resolve().parents[3] / "build"
+_RECORDS = 1_000_000
+_DECKS = 20  # different ones; a restart behind each round of them
+_UNITS_AT_ONCE = 2
+_RUNS = 3  # the best counts: others may be at work on this machine
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was measured, of a log of `records` with everything derived from it."""
+
+    records: int
+    log_bytes: int
+    per_s: float
+    """Records a second of one core's time, keys, chain, derived tables and rules."""
+    bare_per_s: float
+    """The same of a bare loop that reads, decodes and compares MACs, and judges nothing."""
+    unkeyed_per_s: float
+    """The same without a key, so without the chain."""
+    at_once_per_s: float
+    """Records a second that pass, two units in processes of their own."""
+
+
+def measure(records: int = _RECORDS) -> Verified:
+    """Make such a log in build/, verify it, and delete it."""
+    _BUILD.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=_BUILD) as folder:
+        one, two = Path(folder) / "one.sqlite", Path(folder) / "two.sqlite"
+        keys = Keys()
+        made = _deal(one, ["U1"], records, keys)
+        _deal(two, [f"V{n}" for n in range(_UNITS_AT_ONCE)], records // _UNITS_AT_ONCE, keys)
+        begin_s = time.perf_counter()
+        findings, summary = verify_file(two, Against(keys=keys))
+        at_once_s = time.perf_counter() - begin_s
+        assert not findings, findings[:3]
+        return Verified(
+            made,
+            one.stat().st_size,
+            made / min(_cpu_s(one, Against(keys=keys)) for _ in range(_RUNS)),
+            made / min(_bare_cpu_s(one, keys) for _ in range(_RUNS)),
+            made / min(_cpu_s(one, Against()) for _ in range(_RUNS)),
+            summary.events / at_once_s,
+        )
+
+
+def _deal(path: Path, units: list[str], records: int, keys: Keys) -> int:
+    """Deal shoe of cards after shoe of cards; how many records a unit has."""
+    decks = [shuffled_names(seed) for seed in range(_DECKS)]
+    with Store(path, create=True) as store:
+        for unit in units:
+            first_key = unit.encode().ljust(32, b"\1")
+            keys.put(unit, first_key)
+            log = FirmwareLog(first_key)
+            while log.last_number < records:
+                for deck in decks:
+                    log.deal_shoe(deck)
+                log.power_on()
+                batch = [Record(parse_event(each), bytes(each), each.mac) for each in log.records]
+                log.records.clear()
+                store.append(unit, batch)
+        store.derive()
+    return log.last_number
+
+
+def _cpu_s(path: Path, against: Against) -> float:
+    with Store(path) as store:
+        begin_s = time.process_time()
+        findings = list(verify(store, Summary(), against))
+        cpu_s = time.process_time() - begin_s
+    assert {each.kind for each in findings} <= {"no_key"}, findings[:3]
+    return cpu_s
+
+
+def _bare_cpu_s(path: Path, keys: Keys) -> float:
+    """The least that has to be done for each record, with the standard library's HMAC."""
+    (unit,) = keys.units()[:1]
+    (chain,) = keys.chains(unit)
+    ratchet, before, key = Ratchet(keys.first_key(unit, chain) or b""), chain, b""
+    assert before == chain_id(keys.first_key(unit, chain) or b"")
+    with Store(path) as store:
+        begin_s = time.process_time()
+        for (number, record, mac), _ in zip(store.raw(unit), store.derived(unit), strict=True):
+            if number % EPOCH_RECORDS == 0 or not key:
+                key = ratchet.mac_key(number // EPOCH_RECORDS)
+            assert hmac.digest(key, before + record, "sha256")[:MAC_SIZE] == mac
+            assert cbor2.loads(record)[1] == number
+            before = mac
+        return time.process_time() - begin_s
+
+
+if __name__ == "__main__":
+    print(measure(int(sys.argv[1]) if len(sys.argv) > 1 else _RECORDS))

@@ -1,0 +1,259 @@
+"""`sabot hil`: the suites of the test bench on a simulated, emulated or real shoe."""
+
+import importlib.util
+import random
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sabot.cli.view import console, problems
+from sabot.errors import (
+    FINDINGS,
+    INTERRUPTED,
+    FaultOfOurs,
+    NothingTested,
+    ReportUnusable,
+    RigBroken,
+    SuitesMissing,
+)
+from sabot.link import ports
+
+app = typer.Typer(
+    help="Judge a firmware or a repaired shoe: the same tests on every target.",
+    invoke_without_command=True,
+    no_args_is_help=False,
+)
+
+_WRONG_USE, _NOTHING_RAN = 4, 5  # of pytest's exit codes
+_ENDED_WITH = {0: 0, 1: FINDINGS, 2: INTERRUPTED, _WRONG_USE: 2}  # ours to pytest's
+_WITH_REPORT = (0, FINDINGS, INTERRUPTED, RigBroken.exit_code)
+_ENDING = (
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+)  # hil_tests/sabot_hil/pytest_plugin/command_run.py lets them in
+
+
+class Suite(StrEnum):
+    """How much is tested."""
+
+    SMOKE = "smoke"
+    ACCEPTANCE = "acceptance"
+    SOAK = "soak"
+
+
+_FOLDERS = {
+    Suite.SMOKE: ("smoke",),
+    Suite.ACCEPTANCE: ("smoke", "acceptance"),
+    Suite.SOAK: ("soak",),
+}
+
+
+@app.callback()
+def hil(
+    context: typer.Context,
+    target: Annotated[str, typer.Option(help="What to test: sim, emulator, board:SERIAL.")] = "sim",
+    suite: Annotated[
+        Suite, typer.Option(help="smoke: whether it lives; acceptance: all; soak: for hours.")
+    ] = Suite.SMOKE,
+    only: Annotated[
+        str | None, typer.Option("-k", metavar="WORDS", help="Only tests named so, as in pytest.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="A new folder for the report: a page, and data.")
+    ] = None,
+    bench: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SERIAL",
+            help="The bench board a board is wired to, else the only other; or emulator.",
+        ),
+    ] = None,
+    uf2: Annotated[
+        Path | None,
+        typer.Option(help="MicroPython for an emulated Pico; else SABOT_UF2, else fetched."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Repeat randomised tests.", min=0)] = None,
+    minutes: Annotated[
+        float, typer.Option(help="How long to soak; 0: one short shoe of cards.", min=0)
+    ] = 0.0,
+) -> None:
+    """Run a suite. Exit code 0: nothing to find fault with, 1: something failed, 130: stopped by
+    Ctrl-C; the report has what was done until then.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    suites = _suites()
+    bench = bench or _only_other_board(target)
+    _check_target(target, uf2, bench)
+    if report is not None:
+        _new_folder(report)
+    command = ["sabot", "hil", "--suite", suite.value]
+    command += ["--minutes", f"{minutes:g}"] if minutes else []
+    arguments = [
+        "--target",
+        target,
+        "--minutes",
+        str(minutes),
+        "--repeat-with",
+        shlex.join(command),
+    ]
+    arguments += [] if bench is None else ["--bench", bench]
+    arguments += [] if uf2 is None else ["--uf2", str(uf2.resolve())]
+    arguments += [] if only is None else ["-k", only]
+    # One for all of its tests, so that the report says how to repeat the whole.
+    arguments += ["--seed", str(random.randrange(2**32) if seed is None else seed)]
+    if report is not None:
+        arguments += ["--report", str(report), "--junit-xml", str(report / "junit.xml")]
+    folders = [str(suites / folder) for folder in _FOLDERS[suite]]
+    ended = _pytest([*arguments, *folders])
+    code = _ENDED_WITH.get(ended, ended)
+    if report is not None and code in _WITH_REPORT:
+        problems.print(f"Report: {report / 'report.html'}", markup=False)
+    elif report is not None and ended in (_NOTHING_RAN, _WRONG_USE):
+        shutil.rmtree(report, ignore_errors=True)  # the next try would stumble over it
+    if ended == _NOTHING_RAN and only is None:
+        raise NothingTested(f"{target}: can do nothing of this suite; the report would be empty")
+    if ended == _NOTHING_RAN:
+        raise NothingTested(
+            f"{suite.value}: no test named {only!r} that {target} can do; leave -k out to see all"
+        )
+    if ended not in _ENDED_WITH and ended != RigBroken.exit_code:
+        raise FaultOfOurs(f"the tests ended with code {ended}; what pytest printed says why")
+    raise typer.Exit(code)
+
+
+@app.command()
+def compare(
+    before: Annotated[Path, typer.Argument(help="The folder of a report.")],
+    after: Annotated[Path, typer.Argument(help="The folder of a later one.")],
+) -> None:
+    """Show what changed between two reports. Exit code 1: something fails that did not."""
+    _suites()
+    from sabot_hil.report import compare as comparing
+    from sabot_hil.report.results import read
+
+    was, now = read(before), read(after)
+    lines = list(comparing.differences(was, now))
+    for line in lines or ["Nothing changed."]:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if comparing.worse(was, now):
+        raise typer.Exit(FINDINGS)
+
+
+@app.command()
+def check_bench(
+    bench: Annotated[str, typer.Argument(help="The bench board's USB serial number, or emulator.")],
+) -> None:
+    """Test the rig itself, with its jumper plug in. Exit code 1: no shoe can be judged by it."""
+    _suites()
+    from sabot_hil.capabilities import BrokenRig
+    from sabot_hil.targets import rig_check
+
+    try:
+        edge = None
+        if bench == "emulator":
+            from sabot_hil.emulation import uf2 as images
+            from sabot_hil.targets import wired
+
+            edge = wired.plugged(images.read_image(images.find_image()))
+        fit = rig_check.check_bench(bench, edge=edge)
+    except BrokenRig as error:
+        raise RigBroken(str(error)) from None
+    if not fit:
+        raise typer.Exit(FINDINGS)
+
+
+def _suites() -> Path:
+    """The folder of the suites. Raises SuitesMissing."""
+    missing = [name for name in ("sabot_hil", "pytest") if not importlib.util.find_spec(name)]
+    if missing:
+        raise SuitesMissing(f"{' and '.join(missing)} not installed; pip install 'sabot[hil]'")
+    found = importlib.util.find_spec("sabot_hil.suite")
+    assert found is not None and found.submodule_search_locations is not None
+    return Path(next(iter(found.submodule_search_locations)))
+
+
+def _check_target(target: str, uf2: Path | None, bench: str | None) -> None:
+    """Raises SabotError where there is no such target, or what it needs."""
+    from sabot_hil.targets import choice_of
+
+    choice = choice_of(target, uf2, bench=bench)
+    if choice.name == "emulator":
+        from sabot_hil.emulation import uf2 as images
+
+        images.read_image(images.find_image(choice.image))
+    elif choice.name == "board":
+        from sabot_hil.capabilities import BrokenRig
+        from sabot_hil.targets.bench_shoe import BenchBoard
+
+        try:
+            BenchBoard(choice.bench).close()
+        except BrokenRig as error:
+            raise RigBroken(str(error)) from None
+
+
+def _only_other_board(target: str) -> str | None:
+    """The bench board, where there is but one board beside the shoe; None where `target` needs
+    none. Raises RigBroken.
+    """
+    name, _, shoe = target.partition(":")
+    if name != "board" or not shoe:
+        return None
+    others = [info.serial for info in ports.attached() if info.what != ports.SIMULATED]
+    others = sorted({serial for serial in others if serial != shoe})
+    if len(others) > 1:
+        raise RigBroken(f"{' or '.join(others)} may be the bench board; name it with --bench")
+    if not others:
+        raise RigBroken(f"no board is attached beside {shoe}; plug the bench board in")
+    return others[0]
+
+
+def _new_folder(report: Path) -> None:
+    try:
+        report.mkdir(parents=True)
+    except FileExistsError:
+        raise ReportUnusable(f"{report}: is there already; name a new folder") from None
+    except OSError as error:
+        raise ReportUnusable(
+            f"{report}: cannot be made ({error.strerror}); name another folder"
+        ) from None
+
+
+def _pytest(arguments: list[str]) -> int:
+    """Run pytest in a process of its own; its exit code. Whatever is to end this command ends it,
+    once: by a second Ctrl-C it would not put the rig away.
+    """
+    plugins = ("-p", "sabot_hil.pytest_plugin.plugin", "-p", "sabot_hil.pytest_plugin.command_run")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        *plugins,
+        "-c",
+        "/dev/null",
+        "--no-header",
+        *arguments,
+    ]
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    run = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+
+    def end(*_: object) -> None:
+        for each in _ENDING:
+            signal.signal(each, signal.SIG_IGN)
+        run.send_signal(signal.SIGINT)
+
+    before = {each: signal.signal(each, end) for each in _ENDING}
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    try:
+        return run.wait()
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

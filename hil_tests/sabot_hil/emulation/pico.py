@@ -1,0 +1,228 @@
+"""The shoe's Raspberry Pi Pico as a program, with what hangs on it."""
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol
+
+import sabot_firmware
+from sabot.release.uf2 import Image
+from sabot_hil.emulation import patches
+from sabot_hil.emulation.bare import BarePico
+from sabot_hil.emulation.nor_chip import TYPICAL, NorChip, Operation, Times
+from sabot_hil.emulation.oled import Oled
+
+SAMPLE_NS = 50_000
+"""Between two samples of the sensor head: 20 kHz."""
+
+SENSOR_PINS = 4
+
+_US = 1000  # in ns
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """`on` is the level at which the part is on."""
+
+    gpio: int
+    on: int
+
+
+def pins() -> dict[str, Pin]:
+    """The pins of the shoe's board by the names of their parts."""
+    return pins_of(sabot_firmware, "boards/pico/board.py")
+
+
+def pins_of(package: ModuleType, module: str) -> dict[str, Pin]:
+    """The table PINS of a module of `package` by the names of the parts; not imported, for only a
+    Pico can import some of them."""
+    path = Path(str(package.__file__)).parent / module
+    names: dict[str, Any] = {"HIGH": 1, "LOW": 0}
+    for statement in ast.parse(path.read_text()).body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "PINS":
+            assert isinstance(statement.value, ast.Tuple)
+            rows = [_row(row, names) for row in statement.value.elts]
+            return {part: Pin(gpio, on) for gpio, part, on in rows}
+    raise ValueError(f"{path} has no table PINS")
+
+
+def _row(row: ast.expr, names: Mapping[str, Any]) -> tuple[int, str, int]:
+    assert isinstance(row, ast.Tuple)
+    gpio, part, level = row.elts
+    assert isinstance(level, ast.Name)
+    return ast.literal_eval(gpio), ast.literal_eval(part), names[level.id]
+
+
+class OnBus(Protocol):
+    """What answers on the bus of the shoe's display."""
+
+    def begin(self, address: int) -> bool:
+        """A write begins; whether it is for this one."""
+
+    def octet(self, octet: int) -> None:
+        """A byte of it, once it is through."""
+
+    def end(self) -> None:
+        """It is over."""
+
+
+class EmulatedPico(BarePico):
+    """The Pico of a shoe, without power. `files` are on its file system, `unique_id` is the chip's
+    number, 8 bytes. `journal_times` and `flash_times` are how long the two flash chips take.
+    `seed` decides what a cut operation of the journal's chip leaves.
+    """
+
+    def __init__(
+        self,
+        image: Image,
+        files: Mapping[str, bytes],
+        *,
+        unique_id: bytes = b"SABOT\0\0\1",
+        journal_times: Times = TYPICAL,
+        flash_times: Times = TYPICAL,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(image, files, unique_id=unique_id, flash_times=flash_times)
+        self.pins = pins()
+        self.journal = NorChip(lambda: self.t_ns, times=journal_times, seed=seed)
+        self.journal.on_operation = self._journal_begins
+        self.display = Oled()
+        self.buzzer_hz = 0.0
+        """What the buzzer sounds, 0 where it is silent."""
+        self.on_buzzer: Callable[[int, float], None] | None = None
+        """Told time in us and frequency when the buzzer begins or ends."""
+        self.on_display: Callable[[int], None] | None = None
+        """Told the time in us when something was written to the display."""
+        self.on_bus: OnBus | None = None
+        """In place of the display, from the next start on."""
+        self._cut: tuple[int, float] | None = None
+        self._changes: list[tuple[float, int]] = []  # of the sensors, the last first
+        self._playing: Any = None
+
+    def power_off(self) -> None:
+        """Power off, now. Both flash chips keep what they hold."""
+        if self.powered:
+            self.journal.power_off()
+            self._stop_all()
+
+    def brown_out(self, us: int) -> None:
+        """The supply is for so long below what the processor needs, and not below what the
+        journal's chip does: that goes on with what it was told. Then the processor is at its first
+        instruction."""
+        if self.powered:
+            self._stop_all()
+            self.run_us(us)
+            self.power_on()
+
+    def _stop_all(self) -> None:
+        super().power_off()
+        if self.on_display is not None:
+            self.on_display(self.t_us)
+
+    def cut_power_in(self, operation: int, share: float) -> None:
+        """Let the power go in the `operation`-th program or erase of the journal's chip from now
+        on (0 is the next one), when so much of it (0 to 1) is done."""
+        self._cut = (self.journal.operations + operation, share)
+
+    @property
+    def cut_planned(self) -> bool:
+        """Whether `cut_power_in` still waits for its operation."""
+        return self._cut is not None
+
+    def play(self, samples: bytes) -> int:
+        """Have the sensor head see these samples from now on, 20 kHz, two to a byte, the older in
+        the lower half: E, A, B, X from the lowest bit. The last one stays. Returns how many us
+        they last."""
+        nibbles = [octet >> shift & 15 for octet in samples for shift in (0, 4)]
+        if self.powered:
+            now_ns = self._clock.nanos
+            seen = self._head()
+            changes = []
+            for place, nibble in enumerate(nibbles):
+                if nibble != seen:
+                    changes.append((now_ns + place * SAMPLE_NS, nibble))
+                    seen = nibble
+            self._changes = changes[::-1]
+            self._play_next()
+        return len(nibbles) * SAMPLE_NS // _US
+
+    # Inside
+
+    def _power_came(self) -> None:
+        mcu = self._mcu
+        patches.quieten_pwm(mcu, self._duty)
+        patches.TimedSpi(mcu, self.journal.exchange_all)
+        self.display = Oled()
+        bus = self.on_bus or self.display
+        end = self._drawn if bus is self.display else bus.end
+        patches.TimedI2c(mcu.i2c[0], mcu.core, self._clock, bus.begin, bus.octet, end)
+        self._playing = self._clock.create_alarm(self._play_on)
+        self._listen(self.pins["journal_select"].gpio)
+
+    def _power_went(self) -> None:
+        self._playing = None
+        self._changes.clear()
+        self.display = Oled()
+        self._sound(0.0)
+
+    def _reset(self) -> None:
+        self._sound(0.0)
+
+    def _look_at_pins(self) -> None:
+        self._look_at_pin(self.pins["journal_select"].gpio)
+        super()._look_at_pins()
+
+    def _look_at_pin(self, gpio: int) -> None:
+        if gpio == self.pins["journal_select"].gpio:
+            self.journal.select(self.pin(gpio))
+        if gpio in self._watchers:
+            super()._look_at_pin(gpio)
+
+    def _journal_begins(self, operation: Operation) -> None:
+        if self._cut is None or self.journal.operations - 1 < self._cut[0]:
+            return
+        share, self._cut = self._cut[1], None
+        alarm = self._clock.create_alarm(self._fail)
+        alarm.schedule((operation.ends_ns - operation.began_ns) * share)
+
+    def _duty(self, channel: int, low: int, high: int, hertz: float) -> None:
+        gpio = self.pins["buzzer"].gpio
+        if channel == gpio // 2 % 8:
+            self._sound(hertz if (high if gpio % 2 else low) else 0.0)
+
+    def _sound(self, hertz: float) -> None:
+        if hertz == self.buzzer_hz:
+            return
+        self.buzzer_hz = hertz
+        if self.on_buzzer is not None:
+            self.on_buzzer(self.t_us, hertz)
+        self._notice()
+
+    def _drawn(self) -> None:
+        writes = self.display.writes
+        self.display.end()
+        if self.display.writes != writes:
+            if self.on_display is not None:
+                self.on_display(self.t_us)
+            self._notice()
+
+    def _head(self) -> int:
+        first = self.pins["sensor_e"].gpio
+        return sum(self._driven.get(first + bit, 1) << bit for bit in range(SENSOR_PINS))
+
+    def _play_next(self) -> None:
+        if self._changes:
+            self._playing.schedule(max(self._changes[-1][0] - self._clock.nanos, 0))
+        else:
+            self._playing.cancel()
+
+    def _play_on(self) -> None:
+        _, nibble = self._changes.pop()
+        changed = self._head() ^ nibble
+        first = self.pins["sensor_e"].gpio
+        for bit in range(SENSOR_PINS):
+            if changed >> bit & 1:
+                self.set_pin(first + bit, nibble >> bit & 1)
+        self._play_next()

@@ -1,0 +1,223 @@
+"""Two emulated Picos, pin to pin: the bench board and the shoe that it is wired to.
+
+The wires are those of hil_tests/wiring, out of the two tables of pins. Both go on in turn,
+QUANTUM_US at a time, the bench board first. So what it does is at the shoe's pins at the very
+nanosecond, and what the shoe does comes to the bench board just QUANTUM_US late. On the display's
+bus the shoe never waits for the bench board: bytes for which that has no room wait instead.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import sabot_rig
+from sabot.release.uf2 import Image
+from sabot_hil.capabilities import BrokenRig
+from sabot_hil.emulation import filesystem, patches
+from sabot_hil.emulation.bare import BarePico
+from sabot_hil.emulation.oled import ADDRESS
+from sabot_hil.emulation.pico import EmulatedPico, pins_of
+from sabot_hil.kit.wiring import BENCH_TABLE, SHOE_TABLE, pin_table, wires
+
+QUANTUM_US = 100
+"""How late what the shoe does is seen."""
+
+_PULLED_UP = 1
+_US = 1000  # in ns
+_QUANTUM_NS = QUANTUM_US * _US
+_START_US = 10_000_000  # MicroPython's start and the bench board's take a tenth of it
+_NOT_BY_LEVEL = ("buzzer", "display_sda", "display_scl")  # by frequency, and by bytes
+_UNIQUE_ID = b"BENCH\0\0\1"
+
+
+class BenchPico(BarePico):
+    """The Pico of a bench board, without power, with nothing on its pins. A contact of it that is
+    open is pulled up by whoever it is wired to."""
+
+    _pio_drives_pins = True
+
+    def __init__(self, image: Image, files: Mapping[str, bytes]) -> None:
+        super().__init__(image, files, unique_id=_UNIQUE_ID)
+        self.pins = pins_of(sabot_rig, "pins.py")
+        self._screen: patches.I2cTarget | None = None
+        self._half_ns = 0.0  # of the buzzer's period; 0: silent
+        self._buzzing = 0  # counts the beeps
+        for part, pin in self.pins.items():
+            if part.startswith(("button_", "switch_")):
+                self.set_pin(pin.gpio, _PULLED_UP)
+        # The supply's switch is on the board's side of the wire, and so is its sense.
+        self.on_pin(self.pins["power"].gpio, self._switched)
+
+    @classmethod
+    def started(cls, image: Image) -> "BenchPico":
+        """One that has come up. Raises BrokenRig."""
+        pico = cls(image, filesystem.bench_files())
+        pico.power_on()
+        if not pico.run_until(lambda: pico.screen.answers(ADDRESS), _START_US):
+            said = " ".join(pico.usb_read().decode(errors="replace").split())
+            raise BrokenRig(f"the emulated bench board does not come up: {said}")
+        return pico
+
+    @property
+    def screen(self) -> patches.I2cTarget:
+        """What stands in for the shoe's display."""
+        assert self._screen is not None, "the bench board has no power"
+        return self._screen
+
+    def buzz(self, hertz: float) -> None:
+        """The shoe's buzzer sounds from now on, as a square wave; 0: no more."""
+        self._half_ns = 5e8 / hertz if hertz else 0.0
+        self._buzzing += 1
+        self._swing(self._buzzing, self.t_ns, 1 if hertz else 0)
+
+    def _swing(self, beep: int, t_ns: float, level: int) -> None:
+        if beep != self._buzzing:
+            return
+        self.set_pin(self.pins["buzzer"].gpio, level)
+        if self._half_ns:
+            next_ns = t_ns + self._half_ns
+            self.at_ns(round(next_ns), partial(self._swing, beep, next_ns, 1 - level))
+
+    def _switched(self, _t_us: int, level: int) -> None:
+        self.set_pin(self.pins["supply"].gpio, level)
+
+    def _power_came(self) -> None:
+        self._screen = patches.I2cTarget(self._mcu.i2c[0])
+
+
+class Pair:
+    """`bench` has power, `shoe` has what the bench board gives it.
+
+    `on_quantum` is called whenever both have gone on.
+    """
+
+    def __init__(self, bench: BenchPico, shoe: EmulatedPico) -> None:
+        self.bench, self.shoe = bench, shoe
+        self.on_quantum: Callable[[], None] = lambda: None
+        self._to_shoe: list[tuple[int, Callable[[], None]]] = []
+        self._to_bench: list[tuple[int, Callable[[], None]]] = []
+        shoe.run_to_ns(bench.t_ns)
+        for wire in wires(pin_table(BENCH_TABLE), pin_table(SHOE_TABLE)):
+            if wire.shoe is None or wire.part in _NOT_BY_LEVEL:
+                continue
+            if wire.direction == "out":
+                self._wire_to_shoe(wire.bench, wire.shoe)
+            else:
+                self._wire_to_bench(wire.shoe, wire.bench)
+        bench.on_pin(bench.pins["power"].gpio, self._power)
+        shoe.on_buzzer = lambda _t_us, hertz: self._tell_bench(partial(bench.buzz, hertz))
+        shoe.on_bus = self
+        self._t_ns = bench.t_ns
+
+    @property
+    def t_us(self) -> int:
+        """Emulated time since both were made."""
+        return self._t_ns // _US
+
+    def run_us(self, us: float) -> None:
+        """Let so much time pass, or up to QUANTUM_US more."""
+        self.run_until(lambda: False, us)
+
+    def run_until(self, condition: Callable[[], bool], within_us: float) -> bool:
+        """Let time pass until the condition holds, `within_us` at most; whether it does. It is
+        looked at every QUANTUM_US."""
+        end_ns = self._t_ns + round(within_us * _US)
+        while not condition():
+            if self._t_ns >= end_ns:
+                return False
+            self._go_on(self._t_ns + _QUANTUM_NS)
+        return True
+
+    # The display's bus, from the shoe's end
+
+    def begin(self, address: int) -> bool:
+        """The shoe begins a write; whether somebody is there."""
+        screen = self.bench.screen
+        self._tell_bench(partial(screen.begin, address))
+        return screen.answers(address)
+
+    def octet(self, octet: int) -> None:
+        """A byte of it."""
+        self._tell_bench(partial(self.bench.screen.octet, octet))
+
+    def end(self) -> None:
+        """It is over."""
+        self._tell_bench(self.bench.screen.end)
+
+    # Inside
+
+    def _wire_to_shoe(self, bench: int, shoe: int) -> None:
+        def changed(_t_us: int, level: int) -> None:
+            self._tell_shoe(partial(self.shoe.set_pin, shoe, level))
+
+        self.shoe.set_pin(shoe, self.bench.pin(bench))
+        self.bench.on_pin(bench, changed)
+
+    def _wire_to_bench(self, shoe: int, bench: int) -> None:
+        def changed(_t_us: int, level: int) -> None:
+            self._tell_bench(partial(self.bench.set_pin, bench, level))
+
+        self.bench.set_pin(bench, self.shoe.pin(shoe))
+        self.shoe.on_pin(shoe, changed)
+
+    def _power(self, _t_us: int, level: int) -> None:
+        self._tell_shoe(self.shoe.power_on if level else self.shoe.power_off)
+
+    def _tell_shoe(self, act: Callable[[], None]) -> None:
+        self._to_shoe.append((self.bench.t_ns, act))
+
+    def _tell_bench(self, act: Callable[[], None]) -> None:
+        self._to_bench.append((self.shoe.t_ns + _QUANTUM_NS, act))
+
+    def _go_on(self, end_ns: int) -> None:
+        bench, shoe = self.bench, self.shoe
+        bench.run_to_ns(end_ns)
+        told, self._to_shoe = self._to_shoe, []
+        for t_ns, act in told:
+            if shoe.powered and act != shoe.power_off:
+                shoe.at_ns(t_ns, act)
+            else:
+                shoe.run_to_ns(t_ns)
+                act()
+        shoe.run_to_ns(end_ns)
+        told, self._to_bench = self._to_bench, []
+        for t_ns, act in told:
+            bench.at_ns(t_ns, act)
+        self._t_ns = end_ns
+        self.on_quantum()
+
+
+class Plugged:
+    """A bench board whose check plug is on, in place of a shoe: `plug` says which outputs are tied
+    to a sense. `on_quantum` is called now and again as time goes on."""
+
+    def __init__(self, bench: BenchPico, plug: Mapping[str, tuple[str, ...]]) -> None:
+        self.bench = bench
+        self.on_quantum: Callable[[], None] = lambda: None
+        for sense, parts in plug.items():
+            for part in parts:
+                bench.on_pin(bench.pins[part].gpio, partial(self._changed, sense, parts))
+            self._changed(sense, parts)
+
+    @property
+    def t_us(self) -> int:
+        """Emulated time since the board was made."""
+        return self.bench.t_us
+
+    def run_us(self, us: float) -> None:
+        """Let so much time pass."""
+        self.run_until(lambda: False, us)
+
+    def run_until(self, condition: Callable[[], bool], within_us: float) -> bool:
+        """Let time pass until the condition holds, `within_us` at most; whether it does."""
+        end_ns = self.bench.t_ns + round(within_us * _US)
+        while not condition():
+            if self.bench.t_ns >= end_ns:
+                return False
+            self.bench.run_to_ns(self.bench.t_ns + _QUANTUM_NS)
+            self.on_quantum()
+        return True
+
+    def _changed(self, sense: str, parts: tuple[str, ...], *_: object) -> None:
+        # Contacts that share a sense are pulled up there, and each pulls it down.
+        level = min(self.bench.pin(self.bench.pins[part].gpio) for part in parts)
+        self.bench.set_pin(self.bench.pins[sense].gpio, level)

@@ -1,0 +1,323 @@
+"""An independent dealer: knows baccarat by heart, plays on a bench, says what must come out.
+
+It shares no code with sabot_firmware/table/rules.py or sabot/audit/rules.py. Draws are written as
+the stations of the table on the felt: for each total of the Banker, on which points of the
+Player's third card a card is taken (mini-baccarat, third card rule of the rule documents). Of a
+game document it takes what the house and the table settle: burning, the cut card, who turns the
+cards, and the wagers; the draws of the document it does not look at.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import cbor2
+
+from sabot.sim.channel import Outputs
+from sabot_hil.capabilities import Bench, Clock
+
+_FELT = {0: "0123456789", 1: "0123456789", 2: "0123456789", 3: "012345679", 4: "234567", 5: "4567"}
+_FELT |= {6: "67", 7: ""}
+
+MINI: Mapping[str, Any] = {
+    "decks": 8,
+    "burn": "by_first",
+    "burn_ace": 1,
+    "cut_from_end": 16,
+    "rounds_after_cut": 1,
+    "shown": "at_once",
+    "announced": True,
+    "wagers": ["player", "banker", "tie"],
+}
+"""What a shoe deals that nobody has loaded a game into, as far as a dealer must know."""
+
+_FACE_DOWN = ("P", "B", "REVEAL IF TURNED")
+_WON = {"player": "PLAYER WINS", "banker": "BANKER WINS", "tie": "TIE HAND"}
+
+_MOST_PRESSES = 25
+_CUT_IN_FRONT = 380  # cards behind the cut card
+
+
+def shuffled(seed: int, cut_from_end: int = 16) -> list[str]:
+    """Eight decks and a cut card, in an order of this dealer's own."""
+    cards = [rank + suit for rank in "KQJT98765432A" for suit in "SHDC"] * 8
+    random.Random(seed).shuffle(cards)
+    cards.insert(len(cards) - cut_from_end, "CUT")
+    return cards
+
+
+def whole_shoe(seed: int, clock: Clock) -> list[str]:
+    """As `shuffled`, to be dealt to its end. Where time is emulated, which takes ten times as long
+    as the real one, the cut card lies far in front: six rounds or so.
+    """
+    return shuffled(seed, _CUT_IN_FRONT) if clock.emulated else shuffled(seed)
+
+
+@dataclass
+class Hand:
+    """What one round must be in the log."""
+
+    player: list[str] = field(default_factory=list)
+    banker: list[str] = field(default_factory=list)
+    wagers: list[str] = field(default_factory=list)
+    """Of the game."""
+
+    @property
+    def winner(self) -> str:
+        """Who has it."""
+        difference = pips(self.player) - pips(self.banker)
+        return "tie" if difference == 0 else "player" if difference > 0 else "banker"
+
+    @property
+    def natural(self) -> bool:
+        """Eight or nine with two cards, on either side."""
+        return pips(self.player[:2]) > 7 or pips(self.banker[:2]) > 7
+
+    def three(self, side: str, count: int) -> bool:
+        """Whether a side has three cards that count so much."""
+        hand: list[str] = getattr(self, side)
+        return len(hand) == 3 and pips(hand) == count
+
+    @property
+    def hits(self) -> set[str]:
+        """What the round is that a wager of the game asks for, by the felt's words for it."""
+        sevens = pips(self.player) == 7 == pips(self.banker)
+        nines = self.three("player", 9) + self.three("banker", 9)
+        dragon = self.winner == "banker" and self.three("banker", 7)
+        panda = self.winner == "player" and self.three("player", 8)
+        of_wager = {
+            "player_pair": {"player_pair": self.player[0][0] == self.player[1][0]},
+            "banker_pair": {"banker_pair": self.banker[0][0] == self.banker[1][0]},
+            "dragon_7": {"dragon_7": dragon},
+            "panda_8": {"panda_8": panda},
+            "fortune_7": {"fortune_7": dragon},
+            "golden_8": {"golden_8": panda},
+            "heavenly_9": {"heavenly_9": nines == 1, "heavenly_9_both": nines == 2},
+            "blazing_7s": {
+                "blazing_7s_two": sevens and len(self.player + self.banker) == 4,
+                "blazing_7s_three": sevens and len(self.player + self.banker) == 6,
+            },
+        }
+        treasures = ("fortune_7", "golden_8", "heavenly_9", "blazing_7s")
+        asked = [*self.wagers, *(treasures if "cover_all" in self.wagers else ())]
+        every = [of_wager[wager].items() for wager in asked if wager in of_wager]
+        return {hit for hits in every for hit, is_one in hits if is_one}
+
+    @property
+    def announcement(self) -> str:
+        """What a dealer calls out, in capitals."""
+        named = {"dragon_7": "DRAGON 7", "panda_8": "PANDA 8"}
+        called = [name for hit, name in named.items() if hit in self.hits]
+        return called[0] if called else _WON[self.winner]
+
+    def as_logged(self) -> tuple[object, ...]:
+        """In the order of `logged`."""
+        totals = pips(self.player), pips(self.banker)
+        return (self.player, self.banker, *totals, self.winner, self.natural, self.hits)
+
+
+def logged(ended: object) -> tuple[object, ...]:
+    """A `sabot.log.rounds.Round` in the form of `Hand.as_logged`."""
+    names = ("player", "banker", "player_total", "banker_total", "winner", "natural", "hits")
+    *values, hits = (getattr(ended, name) for name in names)
+    return (*values, set(hits))
+
+
+def pips(cards: list[str]) -> int:
+    """Count of a hand, tens dropped."""
+    worth = {"A": 1, "T": 0, "J": 0, "Q": 0, "K": 0}
+    return sum(worth.get(card[0]) if card[0] in worth else int(card[0]) for card in cards) % 10
+
+
+def load_cards(bench: Bench, *cards: str) -> Outputs:
+    """Put cards into the shoe, and pull these; what it shows then."""
+    bench.switch("lid_open", True)
+    bench.switch("lid_open", False)
+    for card in cards:
+        bench.pull(card)
+    return bench.outputs
+
+
+def press_until(bench: Bench, button: str, line: str) -> None:
+    """Press a button until the display's fifth line, the choice, begins with `line`."""
+    for _ in range(_MOST_PRESSES):
+        if bench.outputs.display[4].startswith(line):
+            return
+        bench.press(button)
+    raise AssertionError(f"the display never shows {line!r}: {bench.outputs.display}")
+
+
+def turn_key(bench: Bench) -> None:
+    """The supervisor turns the key, and back."""
+    bench.switch("key_on", True)
+    bench.switch("key_on", False)
+
+
+def enter(bench: Bench, card: str) -> None:
+    """The supervisor enters a card from its face."""
+    bench.switch("key_on", True)
+    _choose(bench, card)
+    bench.press("reveal")
+    bench.switch("key_on", False)
+
+
+def settle(bench: Bench, card: str) -> bool:
+    """The supervisor settles the stop over a card, whatever it is; whether that is to be drawn
+    again. There was no second card behind it.
+    """
+    again = False
+    bench.switch("key_on", True)
+    for _ in range(2):
+        why = bench.outputs.display[1]
+        if why in ("FOREIGN SET", "POWER LOST"):
+            press_until(bench, "next", "DRAW AGAIN")
+            again = True
+        elif why.endswith("2ND"):
+            for _ in range(_MOST_PRESSES):
+                if bench.outputs.display[4] in ("DRAW AGAIN", "NOT COUNTED"):
+                    break
+                bench.press("next")
+        else:
+            _choose(bench, card)
+        if not asks_for_a_card(bench.press("reveal")):
+            break
+    shown = bench.switch("key_on", False)
+    assert not asks_for_a_card(shown), shown
+    return again
+
+
+def asks_for_a_card(shown: Outputs) -> bool:
+    """Whether play stands still over a card that came out: not where cards are missing at the end
+    of the shoe, which is no card's fault."""
+    return shown.title.startswith("STOP") and "CARDS MISSING" not in shown.display
+
+
+def _choose(bench: Bench, card: str) -> None:
+    if card == "CUT":
+        press_until(bench, "next", "CUT CARD")
+    else:
+        press_until(bench, "next", f"CARD {card[0]}")
+        press_until(bench, "burn", f"CARD {card}")
+
+
+class Dealer:
+    """Deals a list of cards on a bench, and keeps what must come out of it.
+
+    `between_steps` is called before every card and every button, with a word for where the
+    dealer is. Every `unreadable_every`-th card cannot be read, and is entered by hand. `game` is
+    the document of the game that the shoe deals.
+    """
+
+    def __init__(
+        self,
+        bench: Bench,
+        cards: list[str],
+        between_steps: Callable[[str], None] = lambda where: None,
+        *,
+        unreadable_every: int = 0,
+        game: bytes | None = None,
+    ) -> None:
+        self.hands: list[Hand] = []
+        self.entered: list[str] = []
+        """Cards that were entered by hand, burned ones too."""
+        self.ended = False
+        self._bench = bench
+        self._cards: Iterator[str] = iter(cards)
+        self._game = MINI if game is None else cbor2.loads(game)
+        self._midi = self._game["shown"] == "after_reveal"
+        behind = 52 * self._game["decks"] - cards.index("CUT")
+        self._cut_card_too_early = behind > self._game["cut_from_end"]
+        self._unreadable_every = unreadable_every
+        self._pulled = 0
+        self._between_steps = between_steps
+        self._rounds_left: int | None = None
+
+    def load(self) -> None:
+        """Put the cards in and burn."""
+        load_cards(self._bench)
+        burn = {"by_first": 0, "one": 1, "none": 0}[self._game["burn"]]
+        if self._game["burn"] == "by_first":
+            ace = {"A": self._game["burn_ace"]}
+            first = self._pull("first burn")
+            burn = ace.get(first[0], 10 if first[0] in "TJQK" else 0) or int(first[0])
+        for _ in range(burn):
+            self._pull("burn")
+
+    def deal_round(self) -> Hand:
+        """Deal one round from "betting open" to the result, and press for the next."""
+        hand = Hand(wagers=self._game["wagers"])
+        self._press("betting")
+        for side in (hand.player, hand.banker, hand.player, hand.banker):
+            side.append(self._pull_for(hand))
+        if not hand.natural:
+            player, banker = pips(hand.player), pips(hand.banker)
+            takes = player <= 5
+            if takes:
+                hand.player.append(self._pull_for(hand))
+            third = str(pips(hand.player[2:])) if takes else None
+            if (third is None and banker <= 5) or (third is not None and third in _FELT[banker]):
+                hand.banker.append(self._pull_for(hand))
+        assert not self._bench.outputs.lock_released, "the lock is open after the last card"
+        if self._midi:
+            self._between_steps("reveal")
+            self._bench.press("reveal")
+        announced = hand.announcement if self._game["announced"] else ""
+
+        def told(outputs: Outputs) -> bool:
+            lit = outputs.lamps & {"player", "banker", "tie"}
+            return lit == {hand.winner} and outputs.display[4:5] == (announced,)
+
+        shown = self._bench.wait_for(told, f"told the result of {hand}")
+        self.hands.append(hand)
+        if self._rounds_left is not None:
+            self._rounds_left -= 1
+            self.ended = self._rounds_left == 0
+        if self.ended:
+            if self._cut_card_too_early:
+                assert (shown.title, shown.display[5]) == ("STOP", "CARDS MISSING"), shown
+                turn_key(self._bench)
+            assert self._bench.outputs.title == "SHOE ENDED", shown
+        else:
+            self._press("result")
+        return hand
+
+    def deal_shoe(self) -> None:
+        """Deal until the cut card ends it."""
+        self.load()
+        while not self.ended:
+            self.deal_round()
+
+    def _pull_for(self, hand: Hand) -> str:
+        card = self._pull(f"card {len(hand.player) + len(hand.banker) + 1}")
+        if card == "CUT":
+            self._rounds_left = 1 + (self._game["rounds_after_cut"] if hand.player else 0)
+            card = self._pull("after the cut card")
+        shown = self._bench.outputs
+        if self._midi:
+            assert (shown.lamps, shown.display[2:5]) == (frozenset(), _FACE_DOWN), (shown, hand)
+        return card
+
+    def _pull(self, where: str) -> str:
+        self._between_steps(where)
+        self._wait_for_lock(where)
+        card = next(self._cards)
+        self._pulled += 1
+        if self._unreadable_every and self._pulled % self._unreadable_every == 0:
+            shown = self._bench.pull_unreadable()
+            assert (shown.title, shown.lock_released) == ("STOP", False), shown
+            enter(self._bench, card)
+            self.entered.append(card)
+        else:
+            self._bench.pull(card)
+        return card
+
+    def _wait_for_lock(self, where: str) -> None:
+        # With a host that has just come a shoe may open its lock later than all is quiet.
+        self._bench.wait_for(
+            lambda outputs: outputs.lock_released, f"released the lock for what is due ({where})"
+        )
+
+    def _press(self, where: str) -> None:
+        self._between_steps(where)
+        self._bench.press("next")

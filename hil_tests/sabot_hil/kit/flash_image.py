@@ -1,0 +1,185 @@
+"""The simulated journal chip seen from the host: its image, its trace, and what a power cut in
+the middle of an operation leaves behind.
+
+The formats of both files are those of sabot_firmware/boards/sim/flash.py. Pure but for `load` and
+`save`.
+"""
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+SECTOR = 4096
+PAGE = 256
+SECTORS = 4096
+
+_HEAD = struct.Struct("<cIH")
+
+PROGRAM_CUTS = ("nothing", "some bits", "first bytes", "all but a bit", "all")
+"""How a program may have been cut, see `Image.cut`."""
+
+ERASE_CUTS = ("nothing", "zeros first", "all zeros", "some bits", "nearly", "all but a bit", "all")
+"""How an erase may have been cut. A chip programs the sector to zeros before it erases it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A program of `data` at `address`, or the erase of the sector that begins there."""
+
+    kind: Literal["program", "erase"]
+    address: int
+    data: bytes = b""
+
+    @property
+    def cuts(self) -> tuple[str, ...]:
+        """The ways in which the power may be cut in it."""
+        return PROGRAM_CUTS if self.kind == "program" else ERASE_CUTS
+
+
+def read_trace(trace: bytes) -> list[Operation]:
+    """The operations of a trace, in order.
+
+    A record that its writer was killed in is left out: the operation was not done. Raises
+    ValueError for what is no trace.
+    """
+    operations = []
+    at = 0
+    while at + _HEAD.size <= len(trace):
+        kind, address, size = _HEAD.unpack_from(trace, at)
+        data = trace[at + _HEAD.size : at + _HEAD.size + size]
+        if kind == b"P" and 1 <= size <= PAGE and address % PAGE + size <= PAGE:
+            if len(data) < size:
+                break
+            operations.append(Operation("program", address, data))
+        elif kind == b"E" and not size and address % SECTOR == 0:
+            operations.append(Operation("erase", address))
+        else:
+            raise ValueError(f"no trace: record {len(operations) + 1} at byte {at}")
+        at += _HEAD.size + size
+    return operations
+
+
+class Image:
+    """What a chip of `sectors` sectors holds. New ones are erased.
+
+    Only what comes before the last byte that was ever programmed takes memory; so an image early
+    in a chip's life is copied and saved fast.
+    """
+
+    def __init__(self, content: bytes | bytearray = b"", *, sectors: int = SECTORS) -> None:
+        if len(content) > sectors * SECTOR:
+            raise ValueError(f"{len(content)} bytes are more than {sectors} sectors")
+        self.sectors = sectors
+        self._content = bytearray(content)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Image) or self.sectors != other.sectors:
+            return False
+        size = max(len(self._content), len(other._content))
+        return self.read(0, size) == other.read(0, size)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def load(cls, path: Path, *, sectors: int = SECTORS) -> "Image":
+        """The image in a file of the simulated board."""
+        return cls(path.read_bytes(), sectors=sectors)
+
+    def save(self, path: Path) -> None:
+        """Make the image the contents of `path`, for a simulated board to start on."""
+        path.write_bytes(self._content)
+
+    def copy(self) -> "Image":
+        """An image that goes its own way."""
+        return Image(self._content, sectors=self.sectors)
+
+    def read(self, address: int, size: int) -> bytes:
+        """`size` bytes from `address` on. Raises ValueError beyond the chip."""
+        if address < 0 or size < 0 or address + size > self.sectors * SECTOR:
+            raise ValueError(f"{size} bytes at {address} are beyond the chip")
+        found = bytes(self._content[address : address + size])
+        return found + b"\xff" * (size - len(found))
+
+    def write(self, address: int, data: bytes) -> None:
+        """Put `data` there whatever flash could do: for damage of every kind."""
+        self.read(address, len(data))
+        if address < len(self._content) or data.strip(b"\xff"):
+            self._content += b"\xff" * (address - len(self._content))
+            self._content[address : address + len(data)] = data
+
+    def apply(self, operation: Operation) -> None:
+        """Do the operation. Raises ValueError where flash could not."""
+        before = self.read(operation.address, _size(operation))
+        self.write(operation.address, _after(before, operation))
+
+    def apply_all(self, operations: Iterable[Operation]) -> None:
+        """Do the operations, in order."""
+        for operation in operations:
+            self.apply(operation)
+
+    def cut(self, operation: Operation, how: str, rng: np.random.Generator) -> None:
+        """Begin the operation and lose the power in the middle.
+
+        Of a program (`PROGRAM_CUTS`) none of the bits that were to become zeros have done so, or
+        any of them, all in the first bytes only (and any in the next), all but one, or all. Of an
+        erase (`ERASE_CUTS`) nothing was done; any bits are zeros that were ones, or all are; of
+        the zeros any, or all but one in a thousand, or all but one bit have become ones; or all
+        is done. How many "any" are is drawn as well. Raises ValueError where flash could not do
+        the operation, and for a `how` that is none of its cuts.
+        """
+        if how not in operation.cuts:
+            raise ValueError(f"no way to cut a {operation.kind}: {how}")
+        data = self.read(operation.address, _size(operation))
+        before = np.frombuffer(data, np.uint8)
+        after = np.frombuffer(_after(data, operation), np.uint8)
+        if how == "zeros first":
+            after = before & ~_bits(rng, len(before), rng.random())
+        elif how == "all zeros":
+            after = np.zeros_like(before)
+        else:
+            after = before ^ ((before ^ after) & _done(how, before ^ after, rng))
+        self.write(operation.address, after.tobytes())
+
+
+def _size(operation: Operation) -> int:
+    return len(operation.data) if operation.kind == "program" else SECTOR
+
+
+def _after(before: bytes, operation: Operation) -> bytes:
+    if operation.kind == "erase":
+        return b"\xff" * SECTOR
+    for i, (old, new) in enumerate(zip(before, operation.data, strict=True)):
+        if new & ~old:
+            raise ValueError(f"a zero made a one by a program, at {operation.address + i}")
+    return operation.data
+
+
+def _done(how: str, changing: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A mask: which of the bits that are to change have changed."""
+    size = len(changing)
+    if how == "nothing":
+        return np.zeros(size, np.uint8)
+    if how == "some bits":
+        return _bits(rng, size, rng.random())
+    if how == "nearly":
+        return _bits(rng, size, 0.999)
+    done = np.full(size, 0xFF, np.uint8)
+    if how == "first bytes":
+        whole = int(rng.integers(size))
+        done[whole + 1 :] = 0
+        done[whole] = rng.integers(256)
+    elif how == "all but a bit":
+        bits = np.flatnonzero(np.unpackbits(changing))
+        if len(bits):
+            spared = int(rng.choice(bits))
+            done[spared // 8] ^= 0x80 >> spared % 8
+    return done
+
+
+def _bits(rng: np.random.Generator, size: int, share: float) -> np.ndarray:
+    """`size` bytes of which each bit is set with the probability `share`."""
+    return np.packbits(rng.random(8 * size) < share)

@@ -1,0 +1,114 @@
+"""What lies on a journal chip, read without the firmware: the entries, and the keys' slots.
+
+Written after the formats in ring.py and keyring.py of the firmware, and sharing nothing with
+them, so that it can say what the firmware must find.
+"""
+
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sabot_hil.kit.flash_image import SECTOR, Image
+
+KEY_SECTORS = 32
+"""Of the chip, before the journal's ring begins."""
+
+SLOT = 64
+MAC_SIZE = 16
+
+_HEADER = struct.Struct("<4sIII")
+_MAGIC = b"Sj\x01\x00"
+_KINDS = {1: "event", 2: "note", 3: "state", 4: "passing"}
+_HEAD = 2
+_CRC = 4
+_SLOT = struct.Struct("<II32s16sI")
+_BLANK = b"\xff" * SECTOR
+_MOST_BLANK = 32  # sectors, between two in use
+
+Place = tuple[int, int]
+"""The sector, counted over all ever used, and the byte in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry that is whole on the chip."""
+
+    place: Place
+    kind: str
+    payload: bytes
+    number: int
+    """Of an event; 0 for what is none."""
+
+    @property
+    def record(self) -> bytes:
+        """Of an event."""
+        return self.payload[:-MAC_SIZE]
+
+    @property
+    def mac(self) -> bytes:
+        """Of an event."""
+        return self.payload[-MAC_SIZE:]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A slot of the keyring with something in it: `epoch` is None where its CRC is wrong."""
+
+    at: int
+    epoch: int | None
+    secret: bytes
+
+
+def entries_in(image: Image) -> list[Entry]:
+    """All that is whole, in the order in which it was written."""
+    ring = image.sectors - KEY_SECTORS
+    found = []
+    blank = 0
+    for physical in range(ring):
+        content = image.read((KEY_SECTORS + physical) * SECTOR, SECTOR)
+        blank = blank + 1 if content == _BLANK else 0
+        if blank > _MOST_BLANK:
+            break  # so far the ring has never come
+        magic, sector, first, crc = _HEADER.unpack_from(content)
+        good = magic == _MAGIC and crc == zlib.crc32(content[: _HEADER.size - _CRC])
+        if good and sector % ring == physical:
+            found.append((sector, first, content))
+    found.sort()
+    return [
+        entry for sector, first, content in found for entry in _in_sector(sector, first, content)
+    ]
+
+
+def events_in(image: Image) -> dict[int, Entry]:
+    """The events that are whole, by number."""
+    return {entry.number: entry for entry in entries_in(image) if entry.kind == "event"}
+
+
+def slots_in(image: Image) -> list[Slot]:
+    """The slots of the keyring that are neither erased nor made zeros."""
+    content = image.read(0, KEY_SECTORS * SECTOR)
+    found = []
+    for at in range(0, len(content), SLOT):
+        slot = content[at : at + SLOT]
+        if slot.strip(b"\xff") and slot.strip(b"\0"):
+            epoch, _, secret, _, crc = _SLOT.unpack_from(slot)
+            good = crc == zlib.crc32(slot[: _SLOT.size - _CRC])
+            found.append(Slot(at // SLOT, epoch if good else None, secret))
+    return found
+
+
+def _in_sector(sector: int, number: int, content: bytes) -> Iterator[Entry]:
+    at = _HEADER.size
+    while at + _HEAD + _CRC <= SECTOR:
+        kind, size = content[at], content[at + 1]
+        end = at + _HEAD + size
+        if kind not in _KINDS or end + _CRC > SECTOR:
+            return
+        if zlib.crc32(content[at:end]) != int.from_bytes(content[end : end + _CRC], "little"):
+            return
+        is_event = _KINDS[kind] == "event"
+        payload = content[at + _HEAD : end]
+        yield Entry((sector, at), _KINDS[kind], payload, number if is_event else 0)
+        number += is_event
+        at = end + _CRC

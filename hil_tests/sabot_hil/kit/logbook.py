@@ -1,0 +1,169 @@
+"""A log that runs while a test deals, and what must hold of it afterwards."""
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sabot.audit.verify import Against, Finding, Summary, verify
+from sabot.keys.chain_keys import DEFAULT, Keys
+from sabot.link.client import Client
+from sabot.link.command_keys import CommandKeys
+from sabot.link.session import Record
+from sabot.log.logger import Logger, Watcher
+from sabot.log.rounds import Round, rounds_of
+from sabot.log.store import Filter, Store
+from sabot_firmware.link.authentication import command_key
+from sabot_hil.capabilities import Clock, Target, attached
+from sabot_hil.kit.dealer import Hand, logged
+
+_S = 1_000_000
+_TIMEOUT_S = 60.0
+_POLL_MS = 20.0
+_LEAST_S = 0.001  # to give up the interpreter's lock at all
+_RECEIVE_S = 1.0
+_SILENT_US = 20_000_000
+
+
+class Logbook:
+    """Logs the shoes at `ports` into a new database in `folder`, until `close`. While it waits for
+    something `clock` goes on. The shoes' keys are somewhere in `folder`.
+    """
+
+    def __init__(
+        self, folder: Path, ports: Sequence[str], clock: Clock, *, once: bool = False
+    ) -> None:
+        self._folder = folder
+        self._clock = clock
+        self.store = Store(folder / "log.sqlite", create=True)
+        self.attachments: list[str] = []
+        watcher = Watcher(attached=lambda port, client: self.attachments.append(client.unit))
+        # By a machine's clock a shoe whose time is emulated would be asked without a pause.
+        now_s = (lambda: clock.now_us() / _S) if clock.emulated else time.monotonic
+        keys = command_keys(folder)
+        self.logger = Logger(self.store, ports, watcher, once=once, keys=keys, now_s=now_s)
+        self.logger.start()
+
+    def __enter__(self) -> "Logbook":
+        try:
+            self.wait(lambda: bool(self.attachments), "attached to a shoe")
+        except BaseException:
+            self.close()  # or it would hold the port of the next test's shoe
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the log."""
+        self.logger.stop()
+        deadline_us = self._clock.now_us() + _TIMEOUT_S * _S
+        while not self.logger.wait(0):  # it may wait for a shoe, whose time must go on
+            assert self._clock.now_us() < deadline_us, "the logger does not stop"
+            self._let_it_run()
+        self.store.close()
+
+    def wait(self, done: object, what: str, timeout_s: float = _TIMEOUT_S) -> None:
+        """Wait until `done()` is true, which `what` names."""
+        deadline_us = self._clock.now_us() + timeout_s * _S
+        while not done():  # type: ignore[operator]
+            assert not self.logger.failures, self.logger.failures
+            assert self._clock.now_us() < deadline_us, f"not {what} within {timeout_s:g} s"
+            self._let_it_run()
+
+    def _let_it_run(self) -> None:
+        """A shoe that is idle is emulated faster than its time goes by, and the log's thread would
+        hardly get a turn within seconds of it: no faster than this machine's clock, then.
+        """
+        begun_s = time.monotonic()
+        self._clock.pass_ms(_POLL_MS)
+        time.sleep(max(_LEAST_S, begun_s + _POLL_MS / 1000 - time.monotonic()))
+
+    def rounds(self, unit: str) -> list[Round]:
+        """The rounds of `unit` in the log."""
+        rows = self.store.rows(Filter(unit=unit))
+        return list(rounds_of(unit, (row.event() for row in rows)))
+
+    def wait_for_rounds(self, unit: str, count: int, timeout_s: float = _TIMEOUT_S) -> None:
+        """Wait until the log has so many rounds of `unit`."""
+        self.wait(lambda: len(self.rounds(unit)) >= count, f"{count} rounds in the log", timeout_s)
+
+    def check(self, unit: str, hands: Sequence[Hand]) -> None:
+        """The log holds just these hands of `unit`, and is without findings."""
+        check(self.store, unit, hands, self._folder)
+
+
+def check(store: Store, unit: str, hands: Sequence[Hand], folder: Path) -> int:
+    """A log holds just these hands of `unit`, every event from the first to the last, in an audit
+    chain without a fault; the number of the last. The shoes' keys are somewhere in `folder`.
+    """
+    rows = store.rows(Filter(unit=unit))
+    rounds = list(rounds_of(unit, (row.event() for row in rows)))
+    assert [logged(ended) for ended in rounds] == [hand.as_logged() for hand in hands]
+    numbers = [number for number, _, _ in store.raw(unit)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert findings(store, folder) == []
+    return len(numbers)
+
+
+def findings(store: Store, folder: Path) -> list[Finding]:
+    """All that the verifier finds fault with, by the keys of the shoes that live in `folder`."""
+    keys = Keys()
+    for unit, first_key in _first_keys(folder):
+        keys.put(unit, first_key)
+    return list(verify(store, Summary(), Against(keys=keys)))
+
+
+def command_keys(folder: Path) -> CommandKeys:
+    """Those of the shoes that live in `folder`, and of `sabot.commands` in the current one."""
+    keys = CommandKeys.load(None)
+    for unit, first_key in _first_keys(folder):
+        keys.put(unit, command_key(first_key))
+    return keys
+
+
+def _first_keys(folder: Path) -> Iterator[tuple[str, bytes]]:
+    for path in folder.rglob(DEFAULT.name):
+        found = Keys.load(path)
+        for unit in found.units():
+            for chain in found.chains(unit):
+                yield unit, found.first_key(unit, chain) or b""
+
+
+def received(client: Client, clock: Clock) -> list[Record]:
+    """Every event that a shoe holds for a host that has begun; each is acknowledged."""
+    records: list[Record] = []
+    heard_us = clock.now_us()
+    while not records or records[-1].event.number < client.welcome["last_held"]:
+        new = client.receive(_RECEIVE_S).records
+        if new:
+            records += new
+            client.acknowledge()
+            heard_us = clock.now_us()
+        assert clock.now_us() - heard_us < _SILENT_US, "the shoe does not send what it holds"
+    return records
+
+
+def boot_of(target: Target) -> int:
+    """How often the shoe has started: a new one on a simulator once, a real one more often."""
+    with attached(target.shoe) as client:
+        return int(client.welcome["boot"])
+
+
+def taken(target: Target) -> list[Record]:
+    """What a host gets that has nothing yet."""
+    with attached(target.shoe) as client:
+        client.begin(1)
+        return received(client, target.clock)
+
+
+def check_taken(target: Target, folder: Path) -> list[Round]:
+    """The rounds in the shoe's events, which are without a finding so far; the shoe's keys are
+    somewhere in `folder`.
+    """
+    with Store(folder / "taken.sqlite", create=True) as store:
+        records = taken(target)
+        store.append(target.shoe.unit, records)
+        found = [finding for finding in findings(store, folder) if finding.kind != "incomplete"]
+        assert not found
+    return list(rounds_of(target.shoe.unit, (record.event for record in records)))

@@ -1,0 +1,16 @@
+"""The memory of a unit that has been in use, on its simulated board."""
+
+from pathlib import Path
+
+from sabot.audit.chain import chain_id
+from sabot.keys import chain_keys as unit_keys
+from sabot.release.documents import document
+from sabot_firmware.link.authentication import command_key
+
+
+def know_chain(state: Path, unit: str, first_key: bytes) -> None:
+    """Leave in the folder `state` what the unit keeps of its first key, and the key file of its
+    house."""
+    (state / "chain.cbor").write_bytes(document(chain_id(first_key)))
+    (state / "command_key.cbor").write_bytes(document(command_key(first_key)))
+    unit_keys.add(state / "sabot.keys", unit, first_key)

@@ -1,0 +1,103 @@
+"""What a report shows of a test that failed: the passes played last, and what the link carried."""
+
+from collections import deque
+from collections.abc import Callable
+
+from sabot.link import wire
+from sabot.link.client import Line
+from sabot.link.wire import Message
+from sabot_protocol import messages
+from sabot_protocol.frame import FrameReader
+
+_PASSES = 6
+_LINES = 400
+_LONGEST_TEXT = 60
+
+HOST, SHOE = "host", "shoe"
+
+
+class Witness:
+    """Is told what happens around one shoe, and keeps the end. `t_us` is the target's time."""
+
+    def __init__(self) -> None:
+        self.passes: deque[tuple[int, bytes]] = deque(maxlen=_PASSES)
+        """What was played to the head, and when."""
+        self.link: deque[str] = deque(maxlen=_LINES)
+        """The messages on the link, a line each."""
+        self.about: dict[str, str] = {}
+        """What the shoe said of itself."""
+        self._frames = {HOST: FrameReader(), SHOE: FrameReader()}
+
+    def played(self, t_us: int, samples: bytes) -> None:
+        """Samples went to the head."""
+        self.passes.append((t_us, samples))
+
+    def carried(self, t_us: int, by: str, data: bytes) -> None:
+        """Bytes of HOST or SHOE went over the link."""
+        for payload in self._frames[by].feed(data):
+            message = _message(payload)
+            if message is not None and message.shape is messages.WELCOME:
+                self.about["Unit"] = message["unit"]
+            elif message is not None and message.shape is messages.FIRMWARE:
+                self.about["Firmware"] = f"{message['version']}, {message['build'].hex()}"
+                self.about["Board"] = message["board"]
+            said = payload.hex() if message is None else _said(message)
+            self.link.append(f"{t_us / 1e6:12.6f} s  {by}  {said}")
+
+    def happened(self, t_us: int, what: str) -> None:
+        """Something that belongs between the messages."""
+        self.link.append(f"{t_us / 1e6:12.6f} s  ----  {what}")
+
+
+class Witnessed:
+    """A line whose bytes a witness is told of; `now_us` is the target's clock."""
+
+    def __init__(self, line: Line, witness: Witness, now_us: Callable[[], int]) -> None:
+        self._line = line
+        self._witness = witness
+        self._now_us = now_us
+
+    @property
+    def name(self) -> str:
+        return self._line.name
+
+    def read(self, timeout_s: float) -> bytes:
+        data = self._line.read(timeout_s)
+        if data:
+            self._witness.carried(self._now_us(), SHOE, data)
+        return data
+
+    def write(self, data: bytes | bytearray) -> None:
+        self._witness.carried(self._now_us(), HOST, bytes(data))
+        self._line.write(data)
+
+
+def _message(payload: bytes) -> Message | None:
+    try:
+        return wire.parse_message(payload)
+    except wire.WireError:
+        return None
+
+
+def _said(message: Message) -> str:
+    if message.shape is messages.EVENT:
+        try:
+            return _event(message)
+        except wire.WireError:
+            pass  # shown as it came
+    return _named(message.shape.name, dict(message.fields))
+
+
+def _event(message: Message) -> str:
+    event = wire.parse_event(message["record"])
+    return _named(f"event {event.number} {event.kind}", dict(event.fields))
+
+
+def _named(name: str, fields: dict[str, object]) -> str:
+    parts = [name]
+    for field, value in fields.items():
+        text = value.hex() if isinstance(value, bytes) else str(value)
+        parts.append(
+            f"{field}={text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + '…'}"
+        )
+    return " ".join(parts)

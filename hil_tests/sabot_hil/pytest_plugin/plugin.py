@@ -1,0 +1,332 @@
+"""The pytest plugin of the test bench:
+`pytest -p sabot_hil.pytest_plugin.plugin --target sim TESTS`.
+
+It gives tests the capabilities of a target as fixtures, skips by name what a target cannot do,
+fails everything behind a broken rig with its first cause, and writes the report.
+"""
+
+import base64
+import random
+import shlex
+import time
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sabot.errors import ImageUnusable
+from sabot_firmware import VERSION
+from sabot_hil.capabilities import Bench, BrokenRig, Clock, Power, Shoe, Target, Unable
+from sabot_hil.kit.witness import Witness
+from sabot_hil.report import page
+from sabot_hil.report import results as result_files
+from sabot_hil.report.results import Measurement, Result, Run
+from sabot_hil.targets import Choice, NoSuchTarget, choice_of, make_target
+
+_BROKEN = pytest.StashKey[str]()
+_WITNESSES = pytest.StashKey[list[Witness]]()
+_MEASURED = pytest.StashKey[list[Measurement]]()
+_SUMMARY = pytest.StashKey[dict[str, str]]()
+_CHOICE = pytest.StashKey[Choice]()
+_ABOUT = pytest.StashKey[dict[str, str]]()
+_SEED = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("sabot", "the test bench")
+    group.addoption("--target", default="sim", help="what to test: sim, emulator, board:SERIAL")
+    group.addoption(
+        "--bench", default=None, help="the bench board's USB serial number, or emulator"
+    )
+    group.addoption("--uf2", type=Path, default=None, help="MicroPython for an emulated Pico")
+    group.addoption("--seed", type=int, default=None, help="repeat a randomised test")
+    group.addoption("--minutes", type=float, default=0.0, help="how long to soak; 0: one sample")
+    group.addoption("--report", type=Path, default=None, help="a new folder for the report")
+    group.addoption("--repeat-with", default="", help="the command that the report names")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    option = config.option
+    try:
+        config.stash[_CHOICE] = choice_of(option.target, option.uf2, option.seed, option.bench)
+    except NoSuchTarget as error:
+        raise pytest.UsageError(str(error)) from None
+    config.stash[_ABOUT] = {}
+    if config.option.report is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Reporter(config), "sabot report")
+
+
+# What a test may ask for
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """Seed of a randomised test; pytest prints it where the test fails."""
+    given: int | None = request.config.getoption("--seed")
+    chosen = random.randrange(2**32) if given is None else given
+    request.node.stash[_SEED] = chosen
+    print(f"repeat with --seed {chosen}")
+    return chosen
+
+
+@pytest.fixture
+def minutes(request: pytest.FixtureRequest) -> float:
+    """How long to soak; 0 for a sample."""
+    given: float = request.config.getoption("--minutes")
+    return given
+
+
+@pytest.fixture
+def more_targets(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[Callable[[str], Target]]:
+    """Makes targets by unit id, powered on; all are put away at the end."""
+    made: list[Target] = []
+
+    def make(unit: str) -> Target:
+        if made and request.config.stash[_CHOICE].name == "board":
+            raise Unable("there is one shoe on this bench")
+        folder = tmp_path / f"flash-{len(made)}"
+        witness = Witness()
+        request.node.stash.setdefault(_WITNESSES, []).append(witness)
+        target = make_target(request.config.stash[_CHOICE], unit, folder, witness)
+        made.append(target)
+        target.power.on()
+        request.config.stash[_ABOUT].update(target.about())
+        return target
+
+    yield make
+    for target in made:
+        target.close()
+
+
+@pytest.fixture
+def target(request: pytest.FixtureRequest, more_targets: Callable[[str], Target]) -> Target:
+    """One shoe, powered on, no cards in it."""
+    chance = random.Random(request.config.getoption("--seed"))
+    return more_targets(f"HIL-{chance.randrange(16**6):06X}")
+
+
+@pytest.fixture
+def shoe(target: Target) -> Shoe:
+    """The link to `target`."""
+    return target.shoe
+
+
+@pytest.fixture
+def bench(target: Target) -> Bench:
+    """The cards, buttons and outputs of `target`."""
+    return target.bench
+
+
+@pytest.fixture
+def power(target: Target) -> Power:
+    """The supply of `target`."""
+    return target.power
+
+
+@pytest.fixture
+def clock(target: Target) -> Clock:
+    """The time of `target`."""
+    return target.clock
+
+
+@pytest.fixture
+def measure(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """`measure(name, value, unit, at_most=..., at_least=...)`: for the report, and held to it."""
+
+    def note(
+        name: str,
+        value: float,
+        unit: str,
+        *,
+        at_most: float | None = None,
+        at_least: float | None = None,
+    ) -> None:
+        measured = Measurement(name, value, unit, at_most, at_least)
+        request.node.stash.setdefault(_MEASURED, []).append(measured)
+        shown = f"{value:g} {unit}" + (f" ({measured.limits})" if measured.limits else "")
+        request.node.user_properties.append((name, shown))
+        if not measured.good:
+            pytest.fail(f"{name}: {value:g} {unit}, allowed is {measured.limits}")
+
+    return note
+
+
+@pytest.fixture
+def summary(request: pytest.FixtureRequest) -> dict[str, str]:
+    """What a long test did and what came of it, in words for the report; also where it is stopped
+    before its end."""
+    return request.node.stash.setdefault(_SUMMARY, {})
+
+
+@pytest.fixture
+def progress(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Shows a line on the terminal while the test runs."""
+    manager = request.config.pluginmanager
+
+    def show(line: str) -> None:
+        terminal, capture = (
+            manager.getplugin("terminalreporter"),
+            manager.getplugin("capturemanager"),
+        )
+        if terminal is not None:  # a worker of several has none
+            with capture.global_and_fixture_disabled():
+                terminal.ensure_newline()
+                terminal.write_line(line)
+
+    return show
+
+
+# What becomes of a test
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # A limit that is meant for a simulator would end them while all is well.
+    if config.stash[_CHOICE].name != "sim" and config.pluginmanager.hasplugin("timeout"):
+        for item in items:
+            item.add_marker(pytest.mark.timeout(0))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    broken = why_broken(item.config)
+    if broken is not None:
+        pytest.fail(broken, pytrace=False)
+    if item.config.option.seed is not None:
+        random.seed(item.config.option.seed)  # a host's session takes a number by chance
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(request: pytest.FixtureRequest) -> Generator[None, object, object]:
+    return (yield from _judged(request.config))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    return (yield from _judged(item.config))
+
+
+def _judged(config: pytest.Config) -> Generator[None, object, object]:
+    try:
+        return (yield)
+    except (Unable, ImageUnusable) as why:
+        pytest.skip(str(why))
+    except BrokenRig as cause:
+        config.stash[_BROKEN] = f"the rig is broken: {cause}"
+        pytest.fail(config.stash[_BROKEN], pytrace=False)
+
+
+def why_broken(config: pytest.Config) -> str | None:
+    """Why nothing more can be judged, in one line; None where the rig is whole."""
+    return config.stash.get(_BROKEN, None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    stash = item.stash
+    # Plain values: with several workers the report crosses from one process to another.
+    report.sabot = {
+        "measured": [
+            [each.name, each.value, each.unit, each.at_most, each.at_least]
+            for each in stash.get(_MEASURED, [])
+        ],
+        "about": {
+            **item.config.stash[_ABOUT],
+            **{
+                name: text
+                for each in stash.get(_WITNESSES, [])
+                for name, text in each.about.items()
+            },
+        },
+        "summary": list(stash.get(_SUMMARY, {}).items()),
+        "seed": stash.get(_SEED, None),
+        "passes": [],
+        "link": [],
+    }
+    if report.failed:
+        for witness in stash.get(_WITNESSES, []):
+            report.sabot["passes"] += [
+                [t_us, base64.b64encode(samples).decode()] for t_us, samples in witness.passes
+            ]
+            report.sabot["link"] += list(witness.link)
+    return report
+
+
+class _Reporter:
+    """Collects what came of each test and writes the report at the end."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._folder: Path = config.option.report
+        self._begin_s = time.time()
+        self._results: dict[str, Result] = {}
+        self._about: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        result = self._results.setdefault(report.nodeid, Result(report.nodeid, "passed", 0.0))
+        result.seconds += report.duration
+        own: dict[str, Any] = getattr(report, "sabot", {})
+        self._about.update(own.get("about", {}))
+        if report.when == "call":
+            result.measurements = [Measurement(*each) for each in own.get("measured", [])]
+            result.summary = [(what, said) for what, said in own.get("summary", [])]
+        if report.skipped:
+            result.outcome, result.reason = "skipped", _why_skipped(report)
+        elif report.failed:
+            result.outcome, result.reason = "failed", _why_failed(report)
+            result.detail = report.longreprtext
+            result.passes = [(t_us, samples) for t_us, samples in own.get("passes", [])]
+            result.link = own.get("link", [])
+            name = report.nodeid.rpartition("::")[2].partition("[")[0]
+            result.repeat = self._repeat(name, own.get("seed"))
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        stopped = exitstatus == pytest.ExitCode.INTERRUPTED
+        if stopped:
+            for item in session.items:
+                not_begun = Result(item.nodeid, "skipped", 0.0, "stopped before it")
+                self._results.setdefault(item.nodeid, not_begun)
+        began = time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(self._begin_s))
+        about = {
+            "Target": self._config.option.target,
+            **self._about,
+            "Suite of": f"Sabot {VERSION}",
+            "Begun": began,
+            "Took": f"{time.time() - self._begin_s:.0f} s",
+            "To repeat": self._repeat(
+                self._config.option.keyword, self._config.getoption("--seed")
+            ),
+        }
+        unfinished = why_broken(self._config) or ("stopped before its end" if stopped else "")
+        run = Run(about, list(self._results.values()), unfinished)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        result_files.write(run, self._folder)
+        page.write(run, self._folder)
+
+    def _repeat(self, only: str, seed: int | None) -> str:
+        """The command that runs these tests again, `only` as -k takes it."""
+        option = self._config.option
+        words = [
+            option.repeat_with or "pytest -p sabot_hil.pytest_plugin.plugin",
+            f"--target {option.target}",
+        ]
+        words += [] if option.bench is None else [f"--bench {option.bench}"]
+        words += [f"-k {shlex.quote(only)}"] if only else []
+        words += [] if seed is None else [f"--seed {seed}"]
+        return " ".join(words)
+
+
+def _why_skipped(report: pytest.TestReport) -> str:
+    where = report.longrepr
+    text = str(where[2]) if isinstance(where, tuple) else report.longreprtext
+    return text.removeprefix("Skipped: ")
+
+
+def _why_failed(report: pytest.TestReport) -> str:
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = crash.message if crash is not None else report.longreprtext
+    return str(text).strip().split("\n")[0].removeprefix("Failed: ")

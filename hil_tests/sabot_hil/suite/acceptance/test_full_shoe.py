@@ -1,0 +1,82 @@
+from pathlib import Path
+
+import pytest
+
+from sabot.games import catalogue
+from sabot.log.store import Filter
+from sabot_hil.capabilities import Target, attached
+from sabot_hil.kit import dealer
+from sabot_hil.kit.logbook import Logbook
+from sabot_protocol.games import Game
+
+_ROUNDS = 60  # a shoe of eight decks has more
+_OTHER_HOUSES = (
+    {"burn": "one", "rounds_after_cut": 0},
+    {"burn": "none", "rounds_after_cut": 2},
+    {"burn_ace": 11},
+)
+
+
+def _load(target: Target, document: bytes) -> None:
+    with attached(target.shoe) as client:
+        client.load_game(document)
+
+
+def test_a_full_shoe_is_logged_as_an_independent_dealer_dealt_it(
+    target: Target, tmp_path: Path, seed: int
+) -> None:
+    with Logbook(tmp_path, [target.shoe.port], target.clock, once=True) as book:
+        dealing = dealer.Dealer(target.bench, dealer.whole_shoe(seed, target.clock))
+        dealing.deal_shoe()
+        book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
+        book.check(target.shoe.unit, dealing.hands)
+        assert target.clock.emulated or len(dealing.hands) > _ROUNDS
+
+
+@pytest.mark.parametrize("game", [game.name for game in catalogue.GAMES if game.name != "mini"])
+def test_a_full_shoe_of_every_game_is_logged_as_an_independent_dealer_dealt_it(
+    target: Target, tmp_path: Path, seed: int, game: str
+) -> None:
+    document = catalogue.document(game)
+    _load(target, document)
+    with Logbook(tmp_path, [target.shoe.port], target.clock, once=True) as book:
+        cards = dealer.whole_shoe(seed, target.clock)
+        dealing = dealer.Dealer(target.bench, cards, game=document)
+        dealing.deal_shoe()
+        book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
+        book.check(target.shoe.unit, dealing.hands)
+        assert target.clock.emulated or len(dealing.hands) > _ROUNDS
+        rows = book.store.rows(Filter(unit=target.shoe.unit, kinds=["result"]))
+        assert {row.event().fields["game"] for row in rows} == {Game(document).sha256}
+
+
+@pytest.mark.parametrize("game", ["ez-mini", "pa-midi"])
+@pytest.mark.parametrize("house", _OTHER_HOUSES, ids=str)
+def test_other_houses_burn_and_end_the_shoe_otherwise(
+    target: Target, tmp_path: Path, seed: int, game: str, house: dict[str, object]
+) -> None:
+    document = catalogue.document(game, house)
+    _load(target, document)
+    cards = dealer.shuffled(seed, cut_from_end=400)
+    if "burn_ace" in house:
+        ace = next(place for place, card in enumerate(cards) if card[0] == "A")
+        cards.insert(0, cards.pop(ace))
+    with Logbook(tmp_path, [target.shoe.port], target.clock, once=True) as book:
+        dealing = dealer.Dealer(target.bench, cards, game=document)
+        dealing.deal_shoe()
+        book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
+        book.check(target.shoe.unit, dealing.hands)
+
+
+def test_two_shoes_of_cards_one_after_the_other_are_numbered_on(
+    target: Target, tmp_path: Path, seed: int
+) -> None:
+    with Logbook(tmp_path, [target.shoe.port], target.clock) as book:
+        hands = []
+        for n in range(2):
+            dealing = dealer.Dealer(target.bench, dealer.shuffled(seed + n, cut_from_end=400))
+            dealing.deal_shoe()
+            hands += dealing.hands
+        book.wait_for_rounds(target.shoe.unit, len(hands))
+        book.check(target.shoe.unit, hands)
+        assert {ended.shoe for ended in book.rounds(target.shoe.unit)} == {1, 2}

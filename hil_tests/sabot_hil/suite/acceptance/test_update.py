@@ -1,0 +1,119 @@
+"""A shoe that deals, and takes another release: which stays, or is given up by itself."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+
+import sabot_firmware
+from sabot.errors import UpdateFailed
+from sabot.release.build import Release
+from sabot.release.update import Progress, update
+from sabot_hil.capabilities import Target, attached
+from sabot_hil.kit import releases
+from sabot_hil.kit.dealer import load_cards
+from sabot_hil.kit.logbook import taken
+
+_S = 1_000_000
+_NEWER = "0.2.0"
+_LOST_BYTES = 24576  # 16 KB that are kept at once, and the head that is sent anew
+
+
+def _release(target: Target, changes: dict[str, tuple[bytes, bytes]] | None = None) -> Release:
+    board, house = target.house()
+    return releases.changed(board, house, _NEWER, changes)
+
+
+def _update(
+    target: Target, release: Release, tell: Callable[[Progress], None] = lambda progress: None
+) -> str:
+    """Send it as `sabot update` does."""
+    return update(
+        lambda: attached(target.shoe),
+        release,
+        tell,
+        now_s=lambda: target.clock.now_us() / _S,
+        pause=lambda seconds: target.clock.pass_ms(1000 * seconds),
+    )
+
+
+def _deal(target: Target) -> None:
+    """A round, which is void at the end so that another can begin."""
+    target.bench.settle()
+    load_cards(target.bench, "AC", "2C", "9C", "TD", "KH", "7S")
+    assert target.bench.outputs.title == "NEXT ROUND?"
+    target.bench.switch("key_on", True)
+    for _ in range(2):
+        target.bench.press("void")
+    target.bench.switch("key_on", False)
+
+
+def _kinds(target: Target) -> list[str]:
+    kinds = [record.event.kind for record in taken(target)]
+    assert "error" not in kinds
+    return kinds
+
+
+def _runs(target: Target) -> str:
+    try:
+        return str(target.shoe.attach().welcome["firmware"])
+    finally:
+        target.shoe.detach()
+
+
+def test_a_shoe_deals_is_updated_and_deals(target: Target) -> None:
+    release = _release(target)
+    _deal(target)
+    assert _update(target, release).endswith(f"Sabot {_NEWER}, updated")
+    _deal(target)
+    kinds = _kinds(target)
+    assert kinds.count("result") == 2
+    assert kinds.count("updated") == 1 and "update_undone" not in kinds
+    target.power.off()
+    target.power.on()
+    assert _runs(target) == _NEWER
+
+
+@pytest.mark.parametrize(
+    ("changes", "times"),
+    [(releases.DOES_NOT_START, 2), (releases.HANGS, 1)],
+    ids=["does not start", "hangs"],
+)
+def test_a_release_that_does_not_run_is_given_up_and_the_shoe_deals_on(
+    target: Target, changes: dict[str, tuple[bytes, bytes]], times: int
+) -> None:
+    release = _release(target, changes)
+    _deal(target)
+    for _ in range(times):  # the heap of a shoe that updates once more is another
+        with pytest.raises(UpdateFailed, match=rf"it runs {sabot_firmware.VERSION} again"):
+            _update(target, release)
+    _deal(target)
+    kinds = _kinds(target)
+    assert kinds.count("result") == 2
+    assert kinds.count("update_undone") == times and "updated" not in kinds
+    assert _runs(target) == sabot_firmware.VERSION
+
+
+def test_an_update_goes_on_where_it_was_when_the_power_went(target: Target) -> None:
+    release = _release(target)
+    offsets: list[int] = []
+    cut_at = 0
+
+    def tell(progress: Progress) -> None:
+        nonlocal cut_at
+        if progress.what != "sending":
+            return
+        offsets.append(progress.done)
+        if not cut_at and progress.done > progress.whole // 2:
+            cut_at = progress.done
+            offsets.clear()
+            target.power.off()
+            target.power.on()
+
+    assert _update(target, release, tell).endswith(f"Sabot {_NEWER}, updated")
+    assert cut_at
+    # What comes first is its head; then as much of the code is wanted as was not on flash.
+    skipped = max(after - before for before, after in pairwise(offsets))
+    assert skipped > cut_at - _LOST_BYTES
+    _deal(target)
+    assert _kinds(target).count("result") == 1

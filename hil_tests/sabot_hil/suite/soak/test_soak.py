@@ -1,0 +1,315 @@
+"""Shoe after shoe with faults of cards, losses of power and bad cables: nothing is lost, and
+nothing drifts."""
+
+import contextlib
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from sabot.link.client import Client
+from sabot.link.session import Record
+from sabot.log.rounds import rounds_of
+from sabot.log.store import Filter, Store
+from sabot.sim import waveform
+from sabot.sim.disturbed import NOISE, noisy_pass
+from sabot.sim.faulty import faulty_pass
+from sabot_firmware.journal.ring import HEADER_SIZE, MOST_ENTRY
+from sabot_hil.capabilities import Target, Unable, attached
+from sabot_hil.kit import dealer
+from sabot_hil.kit.cable import Cable
+from sabot_hil.kit.flash_image import SECTOR
+from sabot_hil.kit.logbook import Logbook, findings
+from sabot_protocol import cards, enums, messages
+
+_SHORT = 370  # cards behind the cut card: seven rounds or so
+_FAULTS = [fault for fault in enums.FAULTS[1:] if fault != "power_lost"]
+_FAULTY = 0.03  # of all cards
+_CUT_WITHIN = 0.01  # of all cards but burned ones
+_CUTS = 0.01  # of a dealer's steps
+_WITHIN_MM = (12.0, 40.0, 52.0)  # where a card is that has not come out nor can go back
+_PULLS = 0.02  # of a dealer's steps
+_PLUGS = 0.2  # of those with the cable out
+_SPOILT = (0.0, 0.002, 0.02)  # of a cable's bytes
+_CABLE, _CUT_OFF, _LEFT_ALONE = (
+    "cable",
+    "cut off",
+    "left alone",
+)  # what a shoe of cards goes through
+_QUIET = bytes(2000)  # 0.2 s with nothing at the head
+_RECEIVE_S = 1.0
+
+_LET_GO_ROUNDS = 20  # by then the shoe has let go of all that a host has had
+_SHOWN_EVERY_S = 60.0
+_ROOM_OF_A_SECTOR = (SECTOR - HEADER_SIZE) // MOST_ENTRY  # as the shoe reckons `journal_room`
+_ENOUGH_EVENTS = 500  # for a share of them to say something
+_ENOUGH_SHOES = 4
+
+
+@dataclass
+class _Soak:
+    """What was injected and what happened."""
+
+    target: Target
+    chance: random.Random
+    injected: Counter[str] = field(default_factory=Counter)
+    happened: Counter[str] = field(
+        default_factory=lambda: Counter({"shoes of cards": 0, "rounds": 0, "events": 0})
+    )
+    heap: list[int] = field(default_factory=list)
+    """Bytes in use after each shoe of cards."""
+    card_ms: list[float] = field(default_factory=list)
+    """Of each shoe of cards the median from a card's begin until the shoe has acted on it."""
+    start_ms: list[float] = field(default_factory=list)
+    """Of each start from power until the shoe has come up."""
+    journal: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    """Of each shoe of cards without a host: the journal's room and the last event, now and then."""
+
+    def power_cut(self) -> None:
+        self.target.power.off()
+        began_us = self.target.clock.now_us()
+        self.target.power.on()
+        self.start_ms.append((self.target.clock.now_us() - began_us) / 1000)
+
+    def cut_maybe(self) -> None:
+        if self.chance.random() < _CUTS:
+            self.power_cut()
+            self.injected["loss of power between two movements"] += 1
+
+    def look_at_journal(self, shoe: int) -> None:
+        """Without taking events, so that room is used up only."""
+        with attached(self.target.shoe) as client:
+            room = client.command(messages.STATUS)["journal_room"]
+            self.journal.setdefault(shoe, []).append((room, client.welcome["last_held"]))
+
+    def told(self) -> dict[str, str]:
+        """Both in words."""
+        said = {f"Happened: {what}": f"{count:,}" for what, count in self.happened.items()}
+        said |= {f"Injected: {what}": f"{count:,}" for what, count in sorted(self.injected.items())}
+        for what, unit, values in (
+            ("heap in use", "bytes", self.heap),
+            ("time for a card", "ms", self.card_ms),
+            ("time for a start", "ms", self.start_ms),
+        ):
+            if values:
+                said[f"From first to last: {what}"] = (
+                    f"{values[0]:,.0f} to {values[-1]:,.0f} {unit}"
+                )
+        return said
+
+
+class _Dealer(dealer.Dealer):
+    """Deals cards some of which pass so that they cannot be read, or while the power goes; the
+    supervisor settles it."""
+
+    def __init__(
+        self, soak: _Soak, cards: list[str], cut_within: float, between: Callable[[], None]
+    ) -> None:
+        super().__init__(soak.target.bench, cards, lambda where: between())
+        self._soak = soak
+        self._cut_within = cut_within
+        self._noise = soak.chance.choice(("clean", "nominal"))
+        self.card_ms: list[float] = []
+
+    def _pull(self, where: str) -> str:
+        self._between_steps(where)
+        self._wait_for_lock(where)
+        card = next(self._cards)
+        chance, injected = self._soak.chance, self._soak.injected
+        what = chance.random()
+        if what < _FAULTY:
+            fault = chance.choice(_FAULTS)
+            injected[f"card fault, {fault.replace('_', ' ')}"] += 1
+            self._play(faulty_pass(self._random(), NOISE["clean"], fault, 0))
+            assert dealer.asks_for_a_card(self._bench.outputs), (fault, self._bench.outputs)
+        elif what < _FAULTY + self._cut_within and where.startswith("card"):
+            injected["loss of power while a card passes"] += 1
+            self._bench.pull_part(card, chance.choice(_WITHIN_MM))
+            self._soak.power_cut()
+            assert dealer.asks_for_a_card(self._bench.outputs), self._bench.outputs
+        elif self._noise == "clean":
+            began_us = self._soak.target.clock.now_us()
+            self._bench.pull(card)
+            self.card_ms.append((self._soak.target.clock.now_us() - began_us) / 1000)
+        else:
+            injected["worn card, pulled unevenly through a dirty head"] += 1
+            number = cards.number_of(card)
+            self._play(noisy_pass(self._random(), NOISE[self._noise], number, 0))
+        if dealer.asks_for_a_card(self._bench.outputs):
+            self._soak.happened["stops that the supervisor settled"] += 1
+            if dealer.settle(self._bench, card):
+                self._bench.pull(card)
+        return card
+
+    def _random(self) -> np.random.Generator:
+        return np.random.default_rng(self._soak.chance.randrange(2**32))
+
+    def _play(self, levels: waveform.Levels) -> None:
+        self._bench.play(waveform.pack(levels) + _QUIET)
+        self._bench.settle()
+
+
+def test_shoe_after_shoe_is_recorded_as_it_was_dealt(
+    target: Target,
+    tmp_path: Path,
+    seed: int,
+    minutes: float,
+    measure: Callable[..., None],
+    summary: dict[str, str],
+    progress: Callable[[str], None],
+) -> None:
+    soak = _Soak(target, random.Random(seed))
+    began_s = shown_s = time.monotonic()
+
+    def passed_minutes() -> float:
+        return (time.monotonic() - began_s) / 60
+
+    def show() -> None:
+        nonlocal shown_s
+        if time.monotonic() - shown_s >= _SHOWN_EVERY_S:
+            shown_s = time.monotonic()
+            done = ", ".join(
+                f"{soak.happened[what]} {what}" for what in ("shoes of cards", "rounds")
+            )
+            injected = sum(soak.injected.values())
+            progress(f"{passed_minutes():.0f} of {minutes:g} minutes: {done}, {injected} faults")
+
+    summary["Seed"] = str(seed)
+    no_cable = _why_no_cable(target)
+    ways = [_CUT_OFF, _LEFT_ALONE] if no_cable else [_CUT_OFF, _LEFT_ALONE, _CABLE]
+    if no_cable:
+        summary["Cable"] = f"left out: {no_cable}"
+    if not target.clock.emulated:
+        summary["Times"] = "real ones: shown, but held to no limit"
+    last = 0
+    try:
+        while not soak.happened["shoes of cards"] or passed_minutes() < minutes:
+            order = dealer.shuffled(
+                soak.chance.randrange(2**32), cut_from_end=16 if minutes else _SHORT
+            )
+            way = soak.chance.choice(ways)
+            with _way(soak, way, tmp_path) as step:
+                cut_within = _CUT_WITHIN if way == _CUT_OFF else 0.0
+                dealing = _Dealer(soak, order, cut_within, lambda: (step(), show()))
+                dealing.load()
+                while not dealing.ended and (not minutes or passed_minutes() < minutes):
+                    dealing.deal_round()
+                    soak.happened["rounds"] += 1
+                    if way == _LEFT_ALONE and len(dealing.hands) % _LET_GO_ROUNDS == 0:
+                        soak.look_at_journal(soak.happened["shoes of cards"])
+            soak.happened["shoes of cards"] += 1
+            with (
+                Store(tmp_path / "log.sqlite", create=True) as store,
+                attached(target.shoe) as client,
+            ):
+                before = store.last_number(target.shoe.unit) or 0
+                client.begin(before + 1)
+                store.append(target.shoe.unit, _rest(client, before))
+                status = client.command(messages.STATUS)
+                last = store.last_number(target.shoe.unit) or 0
+                soak.heap.append(status["heap_used"])
+                soak.happened["events"] = last
+                if dealing.card_ms:
+                    soak.card_ms.append(median(dealing.card_ms))
+                assert status["bad_sectors"] == 0
+                _check(store, target.shoe.unit, soak.happened["shoes of cards"], dealing)
+    finally:
+        summary.update(soak.told())
+    with Store(tmp_path / "log.sqlite") as store:
+        assert [number for number, _, _ in store.raw(target.shoe.unit)] == [*range(1, last + 1)]
+        left = [found for found in findings(store, tmp_path) if found.kind != "incomplete"]
+        assert left == []
+    _measure_drift(soak, measure)
+
+
+def _way(
+    soak: _Soak, way: str, folder: Path
+) -> contextlib.AbstractContextManager[Callable[[], None]]:
+    """What may happen at each step of a dealer's."""
+    if way == _CABLE:
+        return _cable(soak, folder)
+    return contextlib.nullcontext(soak.cut_maybe if way == _CUT_OFF else lambda: None)
+
+
+def _why_no_cable(target: Target) -> str:
+    """Empty where there is a port for one."""
+    try:
+        return "" if target.shoe.port else "no port"
+    except Unable as why:
+        return str(why)
+
+
+@contextlib.contextmanager
+def _cable(soak: _Soak, folder: Path) -> Iterator[Callable[[], None]]:
+    """A log that runs at the far end of a bad cable, to what may happen to that at each step."""
+    spoilt = soak.chance.choice(_SPOILT)
+    seed = soak.chance.randrange(2**32)
+    with (
+        Cable(soak.target.shoe.port, folder, noise=spoilt, seed=seed) as cable,
+        Logbook(folder, [cable.port], soak.target.clock) as book,
+    ):
+        kind = f"cable that spoils {spoilt:.1%} of all bytes" if spoilt else "cable without noise"
+        soak.injected[f"{kind}, for a shoe of cards"] += 1
+        plugged = True
+
+        def step() -> None:
+            nonlocal plugged
+            chance = soak.chance.random()
+            if plugged and chance < _PULLS:
+                cable.pull()
+                soak.injected["cable pulled"] += 1
+                plugged = False
+            elif not plugged and chance < _PLUGS:
+                cable.plug()
+                plugged = True
+
+        yield step
+        if not plugged:
+            cable.plug()
+        assert not book.logger.failures, book.logger.failures
+        soak.happened["sessions with a host over a cable"] += len(book.attachments)
+
+
+def _rest(client: Client, behind: int) -> list[Record]:
+    """The events that the shoe holds behind that one. As a log does it acknowledges what came and
+    not that nothing did: a slow shoe would have no time for anything but acknowledgements."""
+    records: list[Record] = []
+    while behind < client.welcome["last_held"]:
+        came = client.receive(_RECEIVE_S).records
+        if came:
+            client.acknowledge()
+            behind = came[-1].event.number
+            records += came
+    return records
+
+
+def _check(store: Store, unit: str, shoe: int, dealing: dealer.Dealer) -> None:
+    rows = store.rows(Filter(unit=unit, shoe=shoe))
+    told = [each for each in rounds_of(unit, (row.event() for row in rows)) if each.winner]
+    assert [dealer.logged(each) for each in told] == [hand.as_logged() for hand in dealing.hands]
+
+
+def _measure_drift(soak: _Soak, measure: Callable[..., None]) -> None:
+    """Real times are held to no limit: of a simulator they are those of this machine."""
+    measure(
+        "heap in use at the end against the first shoe",
+        soak.heap[-1] / soak.heap[0],
+        "",
+        at_most=1.1,
+    )
+    in_time = 1.05 if soak.target.clock.emulated else None
+    for what, values in (("a card", soak.card_ms), ("a start", soak.start_ms)):
+        if len(values) >= _ENOUGH_SHOES:
+            half = len(values) // 2
+            drift = median(values[half:]) / median(values[:half])
+            measure(f"time for {what}, second half against the first", drift, "", at_most=in_time)
+    taken = [looks[0][0] - looks[-1][0] for looks in soak.journal.values()]
+    events = sum(looks[-1][1] - looks[0][1] for looks in soak.journal.values())
+    if events >= _ENOUGH_EVENTS:
+        sectors = sum(taken) / _ROOM_OF_A_SECTOR
+        measure("journal sectors used up for each event", sectors / events, "", at_most=0.03)

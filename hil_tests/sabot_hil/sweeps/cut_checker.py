@@ -1,0 +1,275 @@
+"""Boots the real firmware on what a power cut has left, and holds it against the recorded run."""
+
+import tempfile
+import time
+import zlib
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from sabot.audit.chain import Ratchet, chain_id, epoch_of, mac
+from sabot.audit.verify import Summary, verify_unit
+from sabot.keys import chain_keys as unit_keys
+from sabot.link import wire
+from sabot.link.client import Client
+from sabot.link.ports import Port
+from sabot.link.session import Record
+from sabot.sim.channel import Outputs
+from sabot.sim.process import SimulatedShoe
+from sabot_hil.kit.dealer import press_until
+from sabot_hil.kit.flash_image import ERASE_CUTS, PROGRAM_CUTS, Image, Operation, read_trace
+from sabot_hil.kit.journal_image import entries_in, slots_in
+from sabot_hil.kit.used_unit import know_chain
+from sabot_hil.sweeps.cut_plan import DONE, Cut, Expected, Plan, is_of_keys, seen, told_of
+from sabot_hil.sweeps.recorded_run import UNIT, Run, document_of, play
+from sabot_protocol import enums
+
+PROGRAM_MIDDLES = tuple(how for how in PROGRAM_CUTS if how not in ("nothing", DONE))
+ERASE_MIDDLES = tuple(how for how in ERASE_CUTS if how not in ("nothing", DONE))
+
+_READ = 40  # events before the cut that a host reads again; what is older was the same before
+_ALL_EVERY = 25  # of the operations, at which it reads all
+_SILENCE_S = 5.0
+
+
+class Chip:
+    """The images of a run, one operation after the other: going on is cheap, going back is not."""
+
+    def __init__(self, operations: Sequence[Operation], base: Image) -> None:
+        self._operations = operations
+        self._base = base
+        self._image = base.copy()
+        self._done = 0
+
+    def cut(self, operation: int, how: str, rng: np.random.Generator) -> Image:
+        """What is on the chip when the power goes so in that operation."""
+        if operation < self._done:
+            self._image, self._done = self._base.copy(), 0
+        self._image.apply_all(self._operations[self._done : operation])
+        self._done = operation
+        image = self._image.copy()
+        image.cut(self._operations[operation], how, rng)
+        return image
+
+
+class Checker:
+    """Gives chips to the real firmware, in folders of its own below `folder`."""
+
+    def __init__(self, run: Run, folder: Path) -> None:
+        self.run = run
+        self.plan = Plan(run)
+        self.boots = 0
+        """Of the firmware."""
+        self._folder = folder
+        self.chip = Chip(run.operations, Image(run.base))
+
+    def check(self, cut: Cut) -> None:
+        """Raises AssertionError, SabotError or ValueError where something is not as it must be."""
+        image = self.chip.cut(cut.operation, cut.how, self.rng(cut, 0))
+        expected = self.plan.expected(cut, image)
+        trace = self.start(image, cut, expected)
+        if cut.again:
+            self._again(image, cut, expected, read_trace(trace))
+
+    def _again(
+        self, image: Image, cut: Cut, expected: Expected, operations: Sequence[Operation]
+    ) -> None:
+        """The power goes at every operation of the start, too."""
+        chip = Chip(operations, image)
+        mounting = [at for at, operation in enumerate(operations) if not is_of_keys(operation)]
+        for at, operation in enumerate(operations):
+            rng = self.rng(cut, at + 1)
+            middle = str(rng.choice(middles(operation)))
+            for how in (DONE, middle):
+                torn = chip.cut(at, how, rng)
+                kept = cut.documents if at < mounting[0] else "chain"
+                second = Cut(cut.operation, cut.how, kept)
+                try:
+                    self.start(torn, second, expected)
+                except Exception as error:
+                    raise AssertionError(
+                        f"cut again {Cut(at, how)} of the start: {error}"
+                    ) from error
+
+    def rng(self, cut: Cut, again: int = 0) -> np.random.Generator:
+        name = zlib.crc32(cut.how.encode())
+        return np.random.default_rng([self.run.seed, cut.operation, name, again])
+
+    def start(self, image: Image, cut: Cut, expected: Expected) -> bytes:
+        """Start the firmware on an image; the trace of what it did to the chip then."""
+        self.boots += 1
+        with tempfile.TemporaryDirectory(prefix="cut-", dir=self._folder) as name:
+            folder = Path(name)
+            state = folder / "state"
+            state.mkdir()
+            image.save(state / "journal.nor")
+            self._save_documents(state, cut.documents)
+            trace = folder / "trace"
+            acting = self.run.steps[self.plan.step_of(cut.operation)]
+            with SimulatedShoe(UNIT, state=state, flash_speed_permille=0, trace=trace) as shoe:
+                for place, switch in enumerate(enums.SWITCHES):
+                    shoe.bench.switch(switch, bool(acting.switches >> place & 1))
+                shoe.power_on()
+                started = trace.read_bytes() if trace.exists() else b""
+                shown = seen(shoe.bench.outputs)
+                assert shown == expected.shown, f"shows {shown}, not {expected.shown}"
+                self._check_documents(state)
+                self._check_keys(Image.load(state / "journal.nor"))
+                self._check_link(shoe, image, expected, everything=self._reads_all(cut))
+                if cut.go_on:
+                    self._go_on(shoe, cut, expected)
+            return started
+
+    def _reads_all(self, cut: Cut) -> bool:
+        erases = self.run.operations[cut.operation].kind == "erase"
+        return erases or cut.operation % _ALL_EVERY == 0
+
+    def _save_documents(self, state: Path, which: str) -> None:
+        unit_keys.add(state / "sabot.keys", UNIT, self.run.first_key)
+        if which in ("first_key", "both"):
+            (state / "first_key.cbor").write_bytes(document_of(self.run.first_key))
+        if which in ("chain", "both"):
+            know_chain(state, UNIT, self.run.first_key)
+
+    def _check_documents(self, state: Path) -> None:
+        assert not (state / "first_key.cbor").exists(), "the first key is still there"
+        named = (state / "chain.cbor").read_bytes()
+        assert named == document_of(chain_id(self.run.first_key)), "the chain's name is another"
+
+    def _check_keys(self, image: Image) -> None:
+        """Nothing is left of any secret but the newest."""
+        last = max(entry.number for entry in entries_in(image))
+        slots = slots_in(image)
+        epochs = [slot.epoch for slot in slots]
+        assert epochs == [epoch_of(last)], (
+            f"keys of the epochs {epochs}, and the last event is {last}"
+        )
+
+    def _check_link(
+        self, shoe: SimulatedShoe, image: Image, expected: Expected, *, everything: bool
+    ) -> None:
+        whole = {entry.number: entry for entry in entries_in(image) if entry.number}
+        cut_at = max(expected.whole, default=0)
+        wanted = 1 if everything else max(1, cut_at + 1 - _READ)
+        welcome, records = read(shoe.port, wanted)
+        numbers = [record.event.number for record in records]
+        first = numbers[0]
+        # The oldest, which a host had long ago, may be overwritten, even while another one reads.
+        assert first == wanted or wanted == 1 < first < self.run.first, f"{first} is the oldest"
+        behind = [number for number, after in pairwise(numbers) if after != number + 1]
+        assert not behind, f"a gap behind {behind}"
+        for record in records:
+            entry = whole.get(record.event.number)
+            if entry is not None:
+                same = (entry.record, entry.mac) == (record.data, record.mac)
+                assert same, f"event {entry.number} has changed"
+        self._check_chain(records)
+        new = [record.event for record in records if record.event.number > cut_at]
+        assert welcome["boot"] == new[-1].boot, "the welcome names another start"
+        self._check_new(new, expected, again=max(whole, default=0) > cut_at)
+
+    def _check_chain(self, records: Sequence[Record]) -> None:
+        first = records[0].event.number
+        _, before = self.plan.recorded.get(first - 1, (b"", None))
+        if first == 1:
+            before = chain_id(self.run.first_key)
+        ratchet = Ratchet(self.run.first_key)
+        for record in records:
+            number = record.event.number
+            if before is not None:  # the one before was overwritten long ago
+                right = mac(ratchet.mac_key(epoch_of(number)), before, record.data)
+                assert right == record.mac, f"the MAC of event {number} is wrong"
+            before = record.mac
+            if record.event.kind == "checkpoint":
+                assert record.event.fields["records"] == number - 1
+
+    def _check_new(self, new: Sequence[wire.Event], expected: Expected, *, again: bool) -> None:
+        """The events behind the cut. A start that was cut off itself has left its `boot`, too."""
+        kinds = [event.kind for event in new]
+        assert kinds[0] == "boot", f"it begins with {kinds[0]}"
+        assert again or kinds.count("boot") == 1, f"more than a start: {kinds}"
+        told = [told_of(event) for event in new if event.kind != "boot"]
+        if not expected.card_passing:
+            assert told == expected.told, f"told after the start: {told}, not {expected.told}"
+            return
+        stopped = [event for event in told if event.kind != "betting_closed"]
+        kinds = [event.kind for event in stopped]
+        assert kinds in (["unreadable", "error"], ["unreadable", "error", "lock"]), f"{told}"
+        for event in stopped[:2]:
+            assert ("fault", "power_lost") in event.fields, f"{event}"
+
+    # ---- dealing on
+
+    def _go_on(self, shoe: SimulatedShoe, cut: Cut, expected: Expected) -> None:
+        """Do the actions that follow in the run: it must show the same after each of them."""
+        step = expected.step
+        if expected.card_passing:
+            self._draw_again(shoe, self.run.steps[step].outputs)
+        behind = self.run.steps[step + 1 : step + 1 + cut.go_on]
+        for at, following in enumerate(behind, step + 1):
+            shown = seen(play(shoe, following.action))
+            wanted = seen(following.outputs)
+            assert shown == wanted, (
+                f"action {at} behind it {following.action}: {shown}, not {wanted}"
+            )
+        _, records = read(shoe.port, 1)
+        held = [(record.event.number, record.data, record.mac) for record in records]
+        older = range(1, held[0][0])
+        rows = [(number, *self.plan.recorded[number]) for number in older] + held
+        summary = Summary()
+        findings = list(verify_unit(UNIT, rows, summary, macs=Ratchet(self.run.first_key)))
+        over = cut.go_on >= len(self.run.steps)
+        wrong = [finding for finding in findings if over or finding.kind != "incomplete"]
+        assert not wrong, f"verify finds {wrong}"
+
+    def _draw_again(self, shoe: SimulatedShoe, before: Outputs) -> None:
+        """The supervisor has the card drawn again that was passing when the power went."""
+        bench = _Settling(shoe)
+        bench.switch("key_on", True)
+        due = "NOT COUNTED" if bench.outputs.display[0] == "STOP NOT DUE" else "DRAW AGAIN"
+        press_until(bench, "next", due)
+        bench.press("reveal")
+        shown, wanted = seen(bench.switch("key_on", False)), seen(before)
+        assert shown[:2] == wanted[:2], f"drawn again: {shown}, not {wanted}"
+        assert shown[2][1:] == wanted[2][1:], f"drawn again: {shown}, not {wanted}"
+
+
+class _Settling:
+    """A bench of which every action is waited for."""
+
+    def __init__(self, shoe: SimulatedShoe) -> None:
+        self._shoe = shoe
+
+    @property
+    def outputs(self) -> Outputs:
+        return self._shoe.bench.outputs
+
+    def press(self, button: str) -> Outputs:
+        return play(self._shoe, ("press", button))
+
+    def switch(self, switch: str, on: bool) -> Outputs:
+        return play(self._shoe, ("switch", switch, str(int(on))))
+
+
+def read(port: str, first: int) -> tuple[dict[str, object], list[Record]]:
+    """What a shoe says to a host that has all events before `first`, and all that it gives it."""
+    with Port(port) as opened:
+        client = Client(opened)
+        client.begin(first)
+        records: list[Record] = []
+        deadline = time.monotonic() + _SILENCE_S
+        while not records or records[-1].event.number < client.welcome["last_held"]:
+            received = client.receive(0.1).records
+            if received:
+                deadline = time.monotonic() + _SILENCE_S
+                records += received
+                client.acknowledge()
+            assert time.monotonic() < deadline, f"after {len(records)} from {first} on none comes"
+        return dict(client.welcome), records
+
+
+def middles(operation: Operation) -> tuple[str, ...]:
+    """The ways in which the power may go in the middle of it."""
+    return PROGRAM_MIDDLES if operation.kind == "program" else ERASE_MIDDLES

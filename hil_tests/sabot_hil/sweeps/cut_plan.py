@@ -1,0 +1,206 @@
+"""What must be after a power cut, worked out from a recorded run and the chip that is left.
+
+Without the firmware: what a shoe shows is what it showed after the last action of the dealer whose
+note is on flash.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sabot.link import wire
+from sabot.sim.channel import Outputs
+from sabot_hil.kit.flash_image import SECTOR, Image, Operation
+from sabot_hil.kit.journal_image import KEY_SECTORS, Entry, Place, entries_in
+from sabot_hil.sweeps.recorded_run import Run, Step
+
+DONE = "all"
+"""A way to cut an operation: right after it."""
+
+_LINK_LINES = ("NO HOST", "HOST", "LOG BEHIND")
+_OF_HOST = ("clock_set", "identified")  # no input of the dealing: lost where it was not on flash
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The power goes in the operation of that place in the trace, or right after it."""
+
+    operation: int
+    how: str = DONE
+    documents: str = "chain"
+    """Which are on the board's own flash: the first key, the chain's name, or both."""
+    go_on: int = 0
+    """So many actions of the run are done behind it."""
+    again: bool = False
+    """At every operation of the start the power goes again."""
+
+    def __str__(self) -> str:
+        after = "after" if self.how == DONE else f"in ({self.how})"
+        kept = "" if self.documents == "chain" else f", with {self.documents}"
+        return f"{after} operation {self.operation}{kept}"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an event tells, whenever it was recorded."""
+
+    kind: str
+    shoe: int
+    round: int
+    fields: tuple[tuple[str, object], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What must be after a cut."""
+
+    step: int
+    """The action after which it must stand; the one before the first is -1."""
+    shown: tuple[object, ...]
+    whole: dict[int, Entry]
+    """The events on flash, by number."""
+    told: list[Told]
+    """What of the action was not on flash: it must be recorded now."""
+    card_passing: bool
+    """It must stop, and ask the supervisor about that card."""
+
+
+class Plan:
+    """A recorded run, and when each of its entries was whole on flash."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        image = Image(run.base)
+        before = {entry.number: entry for entry in entries_in(image) if entry.number}
+        self.recorded = {entry.number: (entry.record, entry.mac) for entry in before.values()}
+        """Record and MAC of each event, by number."""
+        for number, taken in enumerate(run.events, run.first):
+            self.recorded[number] = (taken.record, taken.mac)
+        written: dict[int, int] = {}
+        for at, operation in enumerate(run.operations):
+            image.apply(operation)
+            for address in range(operation.address, operation.address + len(operation.data)):
+                written[address] = at
+        self._notes: list[Place | None] = []
+        """The last note after each step."""
+        self._events: list[int] = []
+        """And the last event."""
+        whole = [
+            (written[last_byte_of(image, entry)], entry)
+            for entry in entries_in(image)
+            if last_byte_of(image, entry) in written
+        ]
+        self.kinds = Counter(entry.kind for _, entry in whole)
+        note, event, at = None, run.first - 1, 0
+        for step in run.steps:
+            kinds: list[str] = []
+            while at < len(whole) and whole[at][0] < step.operations:
+                entry = whole[at][1]
+                if entry.kind == "note":
+                    note = entry.place
+                event = entry.number or event
+                kinds.append(entry.kind)
+                at += 1
+            _check_order(step, kinds)
+            self._notes.append(note)
+            self._events.append(event)
+        for number, taken in enumerate(run.events, run.first):
+            there = [at for at, entry in whole if entry.number == number]
+            assert there and there[0] < taken.operations, f"event {number} was sent too early"
+        # The first key is taken with the first operations, all on the keyring.
+        self.mounting = 0
+        while not run.base and is_of_keys(run.operations[self.mounting]):
+            self.mounting += 1
+
+    def step_of(self, operation: int) -> int:
+        """The action that an operation belongs to."""
+        ends = [step.operations for step in self.run.steps]
+        return next(at for at, end in enumerate(ends) if operation < end)
+
+    def expected(self, cut: Cut, image: Image) -> Expected:
+        """What must be after a cut that has left this image."""
+        acting = self.step_of(cut.operation)
+        entries = entries_in(image)
+        notes = [entry.place for entry in entries if entry.kind == "note"]
+        whole = {entry.number: entry for entry in entries if entry.number}
+        last_note = notes[-1] if notes else None
+        self._hold_to_the_run(whole)
+        done = last_note == self._notes[acting]
+        before = self._notes[acting - 1] if acting else None
+        assert done or last_note == before, "the last note is of neither action"
+        step = acting if done else acting - 1
+        self._hold_events_to_their_note(acting, done, whole)
+        passing = [entry.place for entry in entries if entry.kind == "passing"]
+        card_passing = bool(passing) and (not notes or passing[-1] > notes[-1])
+        rest: list[Told] = []
+        if self.run.steps[acting].action != ("power",):
+            missing = range(max(whole, default=0) + 1, self._events[acting] + 1)
+            rest = [told_of(wire.parse_event(self.recorded[number][0])) for number in missing]
+            rest = [told for told in rest if told.kind not in _OF_HOST]
+        outputs = self.run.steps[max(step, 0)].outputs
+        if done:
+            return Expected(step, seen(outputs), whole, rest, False)
+        if self.run.steps[acting].action[0] == "switch":  # it stands so when the power comes back
+            shown = seen(self.run.steps[acting].outputs)
+            return Expected(acting, shown, whole, rest, False)
+        if card_passing:
+            return Expected(step, _stopped(outputs), whole, [], True)
+        return Expected(step, seen(outputs), whole, [], False)
+
+    def _hold_events_to_their_note(self, acting: int, done: bool, whole: dict[int, Entry]) -> None:
+        """No host may get an event of an action that the shoe would know nothing of."""
+        if done or self.run.steps[acting].action == ("power",):
+            return
+        before = self._events[acting - 1] if acting else self.run.first - 1
+        for number in range(before + 1, max(whole, default=0) + 1):
+            kind = wire.parse_event(whole[number].record).kind
+            assert kind in _OF_HOST, f"event {number}, {kind}, is on flash before its note"
+
+    def _hold_to_the_run(self, whole: dict[int, Entry]) -> None:
+        """What is whole on a cut image is what was recorded, none left out: so the cut is none of
+        a chip that has forgotten. Of what was there before, the oldest may have been erased."""
+        new = [number for number in whole if number >= self.run.first]
+        numbers = range(self.run.first, self.run.first + len(new))
+        assert new == list(numbers), "the image's own numbers have a gap"
+        for number, entry in whole.items():
+            assert (entry.record, entry.mac) == self.recorded[number], f"event {number}"
+
+
+def _check_order(step: Step, kinds: Sequence[str]) -> None:
+    """What an action has left: a note, and before that the mark of a card, if one passed."""
+    what = step.action[0]
+    assert kinds.count("note") == (what != "power"), f"{kinds} of {step}"
+    passed = what in ("pull", "blank")
+    assert kinds.count("passing") == passed, f"{kinds} of {step}"
+    assert not passed or kinds.index("passing") < kinds.index("note"), f"{kinds} of {step}"
+
+
+def last_byte_of(image: Image, entry: Entry) -> int:
+    """Its address on the chip."""
+    sector, at = entry.place
+    ring = image.sectors - KEY_SECTORS
+    return (KEY_SECTORS + sector % ring) * SECTOR + at + 2 + len(entry.payload) + 4 - 1
+
+
+def is_of_keys(operation: Operation) -> bool:
+    """Whether it is done to the keyring."""
+    return operation.address < KEY_SECTORS * SECTOR
+
+
+def told_of(event: wire.Event) -> Told:
+    """Of an event, but of a checkpoint that it was one: its own MAC depends on all before."""
+    fields = () if event.kind == "checkpoint" else tuple(event.fields.items())
+    return Told(event.kind, event.shoe, event.round, fields)
+
+
+def seen(outputs: Outputs) -> tuple[object, ...]:
+    """What stands around it sees, but for the line that tells of the host."""
+    lines = tuple("" if line in _LINK_LINES else line for line in outputs.display)
+    return outputs.lock_released, outputs.lamps, lines
+
+
+def _stopped(before: Outputs) -> tuple[object, ...]:
+    """What must show where a card was passing: the same cards, and the supervisor is asked."""
+    lines = before.display
+    lamps = before.lamps - {"ready"} | {"error"}
+    return False, lamps, ("STOP", *lines[1:5], "POWER LOST", "TURN KEY", "")

@@ -1,0 +1,202 @@
+"""The host killed many times while a shoe is dealt from: nothing may be lost, nothing doubled.
+
+    python -m sabot_hil.sweeps.kills [--kills N] [--seed N] [--target sim]
+
+Each time a real `sabot log` dies by SIGKILL, somewhere between its attachment and half a second
+of logging; the dealing goes on meanwhile. What the shoe dealt is judged by the dealer, who knows
+it by heart, and by the audit chain. host/tests/support/killed_logger.py kills the library alone,
+much faster, and between chosen steps.
+"""
+
+import argparse
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+
+from sabot.link.client import Client
+from sabot.link.ports import Port
+from sabot.log.store import Store
+from sabot_hil.capabilities import Target
+from sabot_hil.kit import dealer
+from sabot_hil.kit.dealer import Hand
+from sabot_hil.kit.logbook import check
+from sabot_hil.targets import choice_of, make_target
+
+_LOG = "from sabot.cli import run; print(flush=True); input(); run()"
+_WAITING = 3  # hosts that import what they need while others live and die
+_LONGEST_LIFE_S = 0.5
+_MOST_ROUNDS_BEHIND = 20  # that no host has taken yet: a shoe that is full deals no more
+_QUIET_S = 3.0  # more than a heartbeat, which tells a host of all that it has not
+_TIMEOUT_S = 60.0
+
+
+class Host:
+    """A `sabot log` in a process of its own: it imports what it needs, and waits to be told."""
+
+    def __init__(self, target: Target, db: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _LOG, "log", target.shoe.port, "--db", str(db)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def log(self) -> None:
+        """Have it begin, as soon as it can."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdout.readline()
+        self._process.stdin.write(b"\n")
+        self._process.stdin.flush()
+
+    def kill(self) -> None:
+        """End it as nobody can resist. It must not have ended before."""
+        ended = self._process.poll()
+        self._process.send_signal(signal.SIGKILL)
+        _, problems = self._process.communicate()
+        assert ended is None, f"sabot log ended by itself with {ended}: {problems.decode()}"
+
+
+class _Dealing:
+    """Deals one shoe of cards after the other, as many rounds as it is allowed."""
+
+    def __init__(self, target: Target, seed: int) -> None:
+        self.hands: list[Hand] = []
+        self.failure: BaseException | None = None
+        self._target = target
+        self._seed = seed
+        self._allowed = threading.Semaphore(0)
+        self._ending = False
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def allow(self) -> None:
+        """One round more."""
+        self._allowed.release()
+
+    def stop(self) -> None:
+        """End behind the round that is dealt, and wait for that."""
+        self._ending = True
+        self.allow()
+        self._thread.join(_TIMEOUT_S)
+        assert not self._thread.is_alive(), "the dealer does not end"
+        assert self.failure is None, self.failure
+
+    def _run(self) -> None:
+        try:
+            while not self._ending:
+                self._deal_shoe()
+        except BaseException as error:
+            self.failure = error
+
+    def _deal_shoe(self) -> None:
+        dealing = dealer.Dealer(self._target.bench, dealer.shuffled(self._seed))
+        self._seed += 1
+        dealing.load()
+        while not dealing.ended:
+            self._allowed.acquire()
+            if self._ending:
+                return
+            self.hands.append(dealing.deal_round())
+
+
+def kill_many(
+    target: Target,
+    folder: Path,
+    *,
+    kills: Iterable[object],
+    seed: int,
+) -> tuple[int, int]:
+    """Kill a host of `target` for each of `kills`, and hold what its log has then; how many rounds
+    and events.
+
+    `folder` is for the database, and the target's own lies in it.
+    """
+    rng = random.Random(seed)
+    db = folder / "log.sqlite"
+    dealing = _Dealing(target, seed)
+    last, hands_then = 0, 0
+    hosts = [Host(target, db) for _ in range(_WAITING)]
+    try:
+        for _ in kills:
+            hosts.append(Host(target, db))
+            hosts[0].log()
+            for _ in range(rng.randrange(3)):
+                if len(dealing.hands) - hands_then < _MOST_ROUNDS_BEHIND:
+                    dealing.allow()
+            time.sleep(rng.uniform(0, _LONGEST_LIFE_S))
+            hosts.pop(0).kill()
+            assert dealing.failure is None, dealing.failure
+            if (stored := _last_number(db, target.shoe.unit)) > last:
+                last, hands_then = stored, len(dealing.hands)
+        hosts[0].log()
+        dealing.stop()
+        events = _wait_for_all(target, db)
+    finally:
+        for host in hosts:
+            host.kill()
+    with Store(db) as store:
+        assert check(store, target.shoe.unit, dealing.hands, folder) == events
+    with Port(target.shoe.port) as port:
+        held = Client(port).welcome["last_held"]
+        assert held == events, f"the shoe has recorded {held} events, the log has {events}"
+    return len(dealing.hands), events
+
+
+def _last_number(db: Path, unit: str) -> int:
+    if not db.exists() or not db.stat().st_size:
+        return 0  # killed before it was made
+    with Store(db) as store:
+        return store.last_number(unit)
+
+
+def _wait_for_all(target: Target, db: Path) -> int:
+    """Wait until the log has grown no more for a while; the number of its last event."""
+    deadline = time.monotonic() + _TIMEOUT_S
+    last, since = -1, 0.0
+    while time.monotonic() < deadline:
+        now = _last_number(db, target.shoe.unit)
+        if now != last:
+            last, since = now, time.monotonic()
+        elif time.monotonic() - since > _QUIET_S:
+            return last
+        time.sleep(0.1)
+    raise AssertionError("the log goes on growing")
+
+
+def main() -> int:
+    """Kill, and say what came of it."""
+    parser = argparse.ArgumentParser(prog="python -m sabot_hil.sweeps.kills")
+    parser.add_argument("--kills", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--target", default="sim")
+    options = parser.parse_args()
+    console = Console()
+    begin_s = time.monotonic()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        target = make_target(choice_of(options.target), "KILLS", folder / "flash")
+        try:
+            target.power.on()
+            kills = track(range(options.kills), "killing hosts", console=console)
+            rounds, events = kill_many(target, folder, kills=kills, seed=options.seed)
+        finally:
+            target.close()
+    console.print(
+        f"{options.kills} kills in {time.monotonic() - begin_s:.0f} s: {rounds} rounds and "
+        f"{events} events, none lost, none doubled, the audit chain unbroken. "
+        f"Seed {options.seed}."
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

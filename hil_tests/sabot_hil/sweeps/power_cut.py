@@ -1,0 +1,278 @@
+"""`make powercut`: the power is cut at every operation on the journal chip of a shoe of cards.
+
+    python -m sabot_hil.sweeps.power_cut [--seed N] [--run new|old] [--thorough] [--again]
+        [--only N]
+
+A full shoe of cards is dealt on a simulated shoe that is new and whose chip is listened to
+(recordedrun.py), and the begin of one on a shoe whose chip has been full for long. Then, for each
+operation, the chip as it was right after it, and as it was when the power went in the middle of
+it, is given to the real firmware. It must come up and stand where it stood: what it shows, and
+what a host gets from it, is held against the recorded run. Some cuts go further: the power goes
+again at every operation of the start, or the shoe is dealt on.
+
+Prints what was done and each failure; exit code 1 where there is one. The run is kept in
+build/powercut, so that a failure can be looked at again: --again --run new --only N.
+"""
+
+import argparse
+import functools
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from sabot.sim.process import SimulatedShoe
+from sabot_hil.kit.flash_image import SECTOR, Image
+from sabot_hil.kit.journal_image import KEY_SECTORS, SLOT, entries_in
+from sabot_hil.sweeps.aged_journal import RING, aged_image
+from sabot_hil.sweeps.cut_checker import Checker, middles
+from sabot_hil.sweeps.cut_plan import DONE, Cut, Plan
+from sabot_hil.sweeps.recorded_run import UNIT, Run, record_run
+
+GO_ON_EVERY = 40
+"""Of the cuts: how many are dealt on behind,"""
+GO_ON_STEPS = 40
+"""and for how many actions; every tenth of them to the end of the shoe of cards."""
+AGAIN_EVERY = 50
+"""Of the cuts: at how many the power goes again, at every operation of the start behind it."""
+
+_SECTORS_LEFT = 3  # of the ring, before its first is used again
+_SLOTS_LEFT = 13
+_DOCUMENTS = ("first_key", "both", "chain")
+_PIPE_WIDTH = 120
+_LINES = 20  # that tell of the progress where no bar can
+_KEPT = Path(__file__).resolve().parents[3] / "build" / "powercut"
+
+
+def cuts_of(run: Run, plan: Plan, *, thorough: bool) -> Iterator[Cut]:
+    """Every cut: after each operation and once in the middle of it, or there in every way."""
+    rng = np.random.default_rng(run.seed)
+    number = 0
+    for at, operation in enumerate(run.operations):
+        ways = middles(operation)
+        hows = ways if thorough else [str(rng.choice(ways))]
+        for how in (DONE, *hows):
+            for documents in _documents(plan, at, how):
+                go_on = 0
+                if number % GO_ON_EVERY == 0:
+                    to_the_end = number // GO_ON_EVERY % 10 == 5
+                    go_on = len(run.steps) if to_the_end else GO_ON_STEPS
+                yield Cut(at, how, documents, go_on, number % AGAIN_EVERY == 0)
+                number += 1
+
+
+def _documents(plan: Plan, at: int, how: str) -> tuple[str, ...]:
+    """What may be on the board's own flash at an operation: its documents go their own way."""
+    if at == plan.mounting - 1 and how == DONE:
+        return _DOCUMENTS
+    return ("first_key",) if at < plan.mounting else ("chain",)
+
+
+# ---- all of them
+
+
+@dataclass
+class Tally:
+    """What came of the cuts."""
+
+    cuts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By the kind of operation, and how it was cut."""
+    boots: int = 0
+    failures: list[tuple[Cut, str]] = field(default_factory=list)
+
+    def add(self, cut: Cut, kind: str, boots: int, failure: str) -> None:
+        """Count a cut; `failure` is empty where all was well."""
+        self.cuts[kind, cut.how] += 1
+        self.boots += boots
+        if failure:
+            self.failures.append((cut, failure))
+
+
+@functools.cache
+def _checker(run: Path, folder: Path) -> Checker:
+    return Checker(Run.load(run), folder)
+
+
+def _work(run: Path, folder: Path, cut: Cut) -> tuple[Cut, int, str]:
+    checker = _checker(run, folder)
+    before = checker.boots
+    failure = ""
+    try:
+        checker.check(cut)
+    except Exception as error:  # whatever it is, the other cuts go on
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        failure = f"{type(error).__name__}: {error} ({Path(at.filename).name}:{at.lineno})"
+    return cut, checker.boots - before, failure
+
+
+def _begin_worker(folder: Path) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that shows the progress
+    os.environ["XDG_RUNTIME_DIR"] = str(folder)  # no shoe of ours is for `sabot ports`
+
+
+def sweep(
+    run: Path, cuts: Sequence[Cut], kind_of: Callable[[Cut], str], told: Callable[[Tally], None]
+) -> Tally:
+    """Check the cuts of the run that is kept in `run`, over all cores. `told` after each.
+
+    On Ctrl-C those that have begun are brought to an end, and nothing is left behind.
+    """
+    tally = Tally()
+    with tempfile.TemporaryDirectory(prefix="sabot-powercut-") as name:
+        folder = Path(name)
+        with ProcessPoolExecutor(initializer=_begin_worker, initargs=(folder,)) as pool:
+            try:
+                for done in as_completed([pool.submit(_work, run, folder, cut) for cut in cuts]):
+                    cut, boots, failure = done.result()
+                    tally.add(cut, kind_of(cut), boots, failure)
+                    told(tally)
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+    return tally
+
+
+def sample(cuts: Sequence[Cut], kind_of: Callable[[Cut], str], count: int) -> list[Cut]:
+    """So many of the cuts, spread from the first to the last, a third of them in erases."""
+    erases = [cut for cut in cuts if kind_of(cut) == "erase"]
+    programs = [cut for cut in cuts if kind_of(cut) == "program"]
+    return _spread(erases, count // 3) + _spread(programs, count - count // 3)
+
+
+def _spread(cuts: Sequence[Cut], count: int) -> list[Cut]:
+    return [cuts[len(cuts) * at // count] for at in range(min(count, len(cuts)))]
+
+
+def summary_of(tally: Tally, run: Run, title: str) -> Table:
+    """What was done, for people."""
+    table = Table(title=title, box=None, padding=(0, 1, 0, 0))
+    for name in ("operation", "in the run", "cut", "cuts"):
+        table.add_column(name, justify="right" if name in ("in the run", "cuts") else "left")
+    kinds = Counter(operation.kind for operation in run.operations)
+    for kind, how in sorted(tally.cuts):
+        way = "right after it" if how == DONE else how
+        table.add_row(kind, f"{kinds[kind]:,}", way, f"{tally.cuts[kind, how]:,}")
+    return table
+
+
+def record_new(seed: int) -> Run:
+    """A new unit's first shoe of cards, from its first power-on to the last card."""
+    return record_run(seed)
+
+
+def record_old(seed: int) -> Run:
+    """A short shoe of cards on a chip where all is used again: old sectors are erased."""
+    first_key = random.Random(seed).randbytes(32)
+    with tempfile.TemporaryDirectory(prefix="sabot-run-") as name:
+        with SimulatedShoe(UNIT, state=Path(name), flash_speed_permille=0) as shoe:
+            shoe.power_on()
+        entries = entries_in(Image.load(Path(name) / "journal.nor"))
+    state = next(entry.payload for entry in entries if entry.kind == "state")
+    last_sector, newest_slot = RING - _SECTORS_LEFT, KEY_SECTORS * SECTOR // SLOT - _SLOTS_LEFT
+    image = aged_image(
+        first_key,
+        last_sector=last_sector,
+        newest_slot=newest_slot,
+        state=state,
+        acknowledged=last_sector + 1,
+    )
+    aged = first_key, image, last_sector + 2
+    return record_run(seed, short=True, aged=aged)
+
+
+RUNS: dict[str, Callable[[int], Run]] = {"new": record_new, "old": record_old}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m sabot_hil.sweeps.power_cut")
+    parser.add_argument("--run", choices=RUNS, help="a new unit, or an old one; both otherwise")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--thorough", action="store_true", help="each operation in every way")
+    parser.add_argument("--again", action="store_true", help="the runs that were kept, no new ones")
+    parser.add_argument("--only", type=int, help="this operation only, in every way")
+    parser.add_argument("--every", type=int, default=1, help="only every so many cuts")
+    options = parser.parse_args()
+    console = Console(stderr=True)
+    failed = False
+    try:
+        for name in [options.run] if options.run else RUNS:
+            failed |= _sweep_run(console, name, options)
+    except KeyboardInterrupt:
+        console.print("stopped before the end")
+        return 130
+    return 1 if failed else 0
+
+
+def _sweep_run(console: Console, name: str, options: argparse.Namespace) -> bool:
+    """Record one of the runs, or take it as it was kept; check its cuts. Whether any failed."""
+    began_s = time.monotonic()
+    kept = _KEPT / name
+    if not options.again:
+        console.print(f"seed {options.seed}, {name} unit: dealing")
+        RUNS[name](options.seed).save(kept)
+    run = Run.load(kept)
+    every_way = options.thorough or options.only is not None
+    cuts = list(cuts_of(run, Plan(run), thorough=every_way))
+    if options.only is not None:
+        cuts = [cut for cut in cuts if cut.operation == options.only]
+    cuts = cuts[:: options.every]
+    tally = _with_progress(console, kept, run, cuts)
+    _report(tally, name, run, cuts, (time.monotonic() - began_s) / 60)
+    return bool(tally.failures)
+
+
+def _with_progress(console: Console, kept: Path, run: Run, cuts: Sequence[Cut]) -> Tally:
+    columns = (
+        TextColumn("cuts"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        TextColumn("{task.fields[failures]} failures"),
+    )  # fmt: skip
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("cuts", total=len(cuts), failures=0)
+        step = max(1, len(cuts) // _LINES)
+
+        def told(tally: Tally) -> None:
+            count = tally.cuts.total()
+            progress.update(task, completed=count, failures=len(tally.failures))
+            if not console.is_terminal and count % step == 0:
+                console.print(f"{count} of {len(cuts)} cuts, {len(tally.failures)} failures")
+
+        return sweep(kept, cuts, lambda cut: run.operations[cut.operation].kind, told)
+
+
+def _report(tally: Tally, name: str, run: Run, cuts: Sequence[Cut], minutes: float) -> None:
+    console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    console.print(summary_of(tally, run, f"seed {run.seed}: power cuts, {name} unit"))
+    again = sum(cut.again for cut in cuts)
+    gone_on = sum(cut.go_on > 0 for cut in cuts)
+    console.print(
+        f"{len(run.operations):,} operations, {len(run.steps):,} actions, "
+        f"{len(run.events):,} events; "
+        f"{len(cuts):,} cuts, behind {again:,} of them again at every operation of the start, "
+        f"behind {gone_on:,} dealt on; {tally.boots:,} starts in {minutes:.1f} minutes"
+    )
+    for cut, failure in sorted(tally.failures, key=lambda failed: failed[0].operation):
+        console.print(f"{cut}: {failure}", markup=False, highlight=False, soft_wrap=True)
+        console.print(
+            "  again: python -m sabot_hil.sweeps.power_cut --again "
+            f"--run {name} --only {cut.operation}"
+        )
+    console.print(
+        f"{len(tally.failures):,} failures" if tally.failures else "All stood where it stood."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

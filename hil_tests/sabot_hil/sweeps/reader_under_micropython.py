@@ -1,0 +1,37 @@
+"""Runs under MicroPython, started by accuracy.py: the firmware's reader, a fresh one a recording.
+
+Standard input: recordings, each with its card set in a byte and its length in four, the lowest
+first. Standard output: a line for each, what came out of it: cards' numbers 0-53, faults as
+their number + 100.
+"""
+
+from sabot_firmware.cards.reader import Reader
+
+_CHUNK = 4096
+_FAULT = 100
+
+
+def main() -> None:
+    source = open(0, "rb")
+    chunk = bytearray(_CHUNK)
+    view = memoryview(chunk)
+    while True:
+        head = source.read(5)
+        if not head:
+            return
+        left = int.from_bytes(head[1:], "little")
+        reader = Reader(head[0])
+        found = []
+        while left:
+            size = source.readinto(view[: min(left, _CHUNK)])
+            left -= size
+            at = 0
+            while at < size:
+                at = reader.read(chunk, at, size)
+                if reader.ended:
+                    passed = reader.passed
+                    found.append(str(passed.fault + _FAULT if passed.fault else passed.card))
+        print(" ".join(found))
+
+
+main()

@@ -1,0 +1,185 @@
+"""The power is cut at every operation on the board's own flash while a shoe takes a release.
+
+    python -m sabot_hil.sweeps.update_cuts [--seed N] [--every N]
+
+A simulated shoe that runs from a slot takes a release, and its flash, with the file system on it,
+is listened to: from the command of the host over the updater, the start on trial and the host's
+confirmation. Then, for each operation, the flash as it was right after it, and as it was when the
+power went in the middle, is given to a shoe. It must come up with the old release or the new one,
+whole, with its journal and its keys as they were; each twentieth takes the release once more.
+
+Prints what was done and each failure; exit code 1 where there is one.
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+import sabot_firmware
+from sabot.release.build import Release
+from sabot.release.layout import build_of
+from sabot.release.update import Progress, update
+from sabot.sim.process import BOARD_FLASH, JOURNAL
+from sabot_firmware.boards.sim.flash import BOARD_SECTORS, TRACE
+from sabot_hil.capabilities import attached
+from sabot_hil.kit import releases
+from sabot_hil.kit.flash_image import Image, Operation, read_trace
+from sabot_hil.kit.logbook import check_taken
+from sabot_hil.kit.witness import Witness
+from sabot_hil.sweeps.sweep import sweep
+from sabot_hil.targets.sim import SimTarget
+
+NEWER = "0.2.0"
+AGAIN_EVERY = 20
+"""Of the cuts: how many take the release once more."""
+
+_UNIT = "CUT-1"
+_KEYS = "sabot.keys"
+_TITLES = ("LOAD CARDS", "UPDATE")
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An update: the flash before it and what was done to it; the journal's chip and how many
+    events are on it, each from an operation on; the keys."""
+
+    seed: int
+    before: bytes
+    operations: Sequence[Operation]
+    journals: Sequence[tuple[int, bytes, int]]
+    keys: bytes
+    release: Release
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The power goes in the operation `at`, `how` as in flashimage.py, or right after it."""
+
+    at: int
+    how: str = ""
+    again: bool = False
+
+
+def record(seed: int, folder: Path) -> Recorded:
+    """Have a new shoe updated in `folder`."""
+    release = releases.changed("sim", releases.HOUSE, NEWER)
+    trace = folder / (BOARD_FLASH + TRACE)
+    journals: list[tuple[int, bytes, int]] = []
+    target = SimTarget(_UNIT, folder, Witness())
+    try:
+        target.power.on()
+        target.power.off()
+        before = (folder / BOARD_FLASH).read_bytes()
+        trace.touch()
+
+        def look(progress: Progress | None = None) -> None:
+            if progress is None or "start" in progress.what:
+                with_journal = (folder / JOURNAL).read_bytes()
+                journals.append((len(read_trace(trace.read_bytes())), with_journal, held))
+
+        target.power.on()
+        held = _held(target)
+        look()
+        done = update(lambda: attached(target.shoe), release, look)
+        assert done.endswith("updated"), done
+        held = _held(target)
+        target.power.off()
+        look()
+    finally:
+        target.close()
+    return Recorded(
+        seed,
+        before,
+        read_trace(trace.read_bytes()),
+        journals,
+        (folder / _KEYS).read_bytes(),
+        release,
+    )
+
+
+def cuts(recorded: Recorded, every: int = 1) -> Iterator[Cut]:
+    """Each `every`th operation's cuts, beginning with one by chance: behind it, and in it."""
+    chance = random.Random(recorded.seed)
+    number = chance.randrange(AGAIN_EVERY)
+    for at in range(chance.randrange(every), len(recorded.operations), every):
+        for how in ("", chance.choice(recorded.operations[at].cuts)):
+            yield Cut(at, how, number % AGAIN_EVERY == 0)
+            number += 1
+
+
+def check(recorded: Recorded, cut: Cut) -> str:
+    """Which release the shoe runs behind that cut. Raises AssertionError where it does not, or
+    where something is not as it was."""
+    image = Image(recorded.before, sectors=BOARD_SECTORS)
+    image.apply_all(recorded.operations[: cut.at])
+    if cut.how:
+        rng = np.random.default_rng([recorded.seed, cut.at])
+        image.cut(recorded.operations[cut.at], cut.how, rng)
+    else:
+        image.apply(recorded.operations[cut.at])
+    _, journal, held = [known for known in recorded.journals if known[0] <= cut.at + 1][-1]
+    with tempfile.TemporaryDirectory(prefix="sabot-cut-") as name:
+        folder = Path(name)
+        (folder / _KEYS).write_bytes(recorded.keys)
+        (folder / JOURNAL).write_bytes(journal)
+        image.save(folder / BOARD_FLASH)
+        target = SimTarget(_UNIT, folder, Witness())
+        try:
+            target.power.on()
+            return _judged(target, recorded, cut, held, folder)
+        finally:
+            target.close()
+
+
+def _judged(target: SimTarget, recorded: Recorded, cut: Cut, held: int, folder: Path) -> str:
+    # One that had asked for an update starts its updater, which goes on with a host.
+    shown = target.bench.settle().title
+    assert shown in _TITLES, shown
+    if cut.again or shown == _TITLES[1]:
+        done = update(lambda: attached(target.shoe), recorded.release)
+        assert NEWER in done, done
+    with attached(target.shoe) as client:
+        welcome = dict(client.welcome)
+    builds = {
+        sabot_firmware.VERSION: build_of(releases.compiled("sim")),
+        NEWER: build_of(recorded.release.files),
+    }
+    assert welcome["build"] == builds[welcome["firmware"]], welcome
+    assert welcome["last_held"] >= held, welcome
+    check_taken(target, folder)
+    return str(welcome["firmware"])
+
+
+def _held(target: SimTarget) -> int:
+    with attached(target.shoe) as client:
+        return int(client.welcome["last_held"])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; its exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--seed", type=int, default=1, help="of how an operation is cut")
+    parser.add_argument("--every", type=int, default=1, help="cut at each N-th operation only")
+    options = parser.parse_args(arguments)
+    console = Console()
+    with tempfile.TemporaryDirectory(prefix="sabot-update-") as name:
+        recorded = record(options.seed, Path(name))
+    planned = list(cuts(recorded, options.every))
+    console.print(
+        f"{len(recorded.operations)} operations on the flash, {len(planned)} cuts, "
+        f"seed {options.seed}"
+    )
+    failed = sweep(partial(check, recorded), planned, console)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""The targets there are. A new one is a module here and a line in TARGETS; no test changes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sabot.errors import SabotError, did_you_mean
+from sabot_hil.capabilities import Target
+from sabot_hil.kit.witness import Witness
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is to be tested."""
+
+    name: str = "sim"
+    """One of TARGETS."""
+    serial: str = ""
+    """Of a board: the shoe's USB serial number."""
+    bench: str = ""
+    """Of a board: the USB serial number of the bench board that it is wired to. Of an emulated
+    Pico: "emulator", where it is wired to an emulated bench board."""
+    image: Path | None = None
+    """MicroPython for an emulated Pico; None: SABOT_UF2, else what can be found or fetched."""
+    seed: int = 0
+    """Of an emulated Pico: the same seed, the same times."""
+
+
+class NoSuchTarget(SabotError):
+    """No target is called so."""
+
+    exit_code = 2
+
+
+def choice_of(
+    text: str, image: Path | None = None, seed: int | None = None, bench: str | None = None
+) -> Choice:
+    """What `--target` means. Raises NoSuchTarget."""
+    name, colon, serial = text.partition(":")
+    if name not in TARGETS or bool(colon) != (name == "board"):
+        raise NoSuchTarget(f"no target is called {text!r}; {did_you_mean(text, _SPELT)}")
+    if name == "board" and not (serial and bench):
+        raise NoSuchTarget(
+            "a board needs its serial number and its bench: board:SERIAL --bench SERIAL"
+        )
+    if name == "emulator" and bench not in (None, "emulator"):
+        raise NoSuchTarget(f"an emulated shoe has no bench {bench!r}; --bench emulator, or none")
+    return Choice(name, serial, bench or "", image, seed or 0)
+
+
+def make_target(choice: Choice, unit: str, folder: Path, witness: Witness | None = None) -> Target:
+    """The chosen target, powered off; `folder` is for what it must keep, and `witness` is told what
+    happens around it. Raises SabotError where there is none.
+    """
+    return TARGETS[choice.name](choice, unit, folder, witness or Witness())
+
+
+def _sim(choice: Choice, unit: str, folder: Path, witness: Witness) -> Target:
+    from sabot_hil.targets.sim import SimTarget
+
+    return SimTarget(unit, folder, witness)
+
+
+def _emulator(choice: Choice, unit: str, folder: Path, witness: Witness) -> Target:
+    if choice.bench:
+        from sabot_hil.targets.wired import WiredTarget
+
+        return WiredTarget(unit, folder, witness, image=choice.image, seed=choice.seed)
+    from sabot_hil.targets.emulator import EmulatorTarget
+
+    return EmulatorTarget(unit, folder, witness, image=choice.image, seed=choice.seed)
+
+
+def _board(choice: Choice, unit: str, folder: Path, witness: Witness) -> Target:
+    from sabot_hil.targets.bench_shoe import BoardTarget
+
+    return BoardTarget(choice.serial, choice.bench, witness)
+
+
+TARGETS: dict[str, Callable[[Choice, str, Path, Witness], Target]] = {
+    "sim": _sim,
+    "emulator": _emulator,
+    "board": _board,
+}
+_SPELT = ("sim", "emulator", "board:SERIAL")

@@ -1,0 +1,118 @@
+"""A bare Pico as a technician gets it, emulated, and what is done to it until it is in service."""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from sabot.errors import NoShoe
+from sabot.games import catalogue
+from sabot.keys import signing
+from sabot.link.client import Client
+from sabot.release.build import Release
+from sabot.release.flash import flash
+from sabot.release.provision import KeyFiles, Told, provision
+from sabot.release.uf2 import Image
+from sabot.release.update import update
+from sabot_hil.capabilities import attached
+from sabot_hil.emulation.pico import EmulatedPico
+from sabot_hil.kit import releases
+from sabot_hil.kit.witness import Witness
+from sabot_hil.targets.emulator import EmulatedBench, EmulatedClock, EmulatedPower, EmulatedShoe
+
+_S = 1_000_000  # in us
+_STEP_US = 20_000
+_BACK_S = 30.0
+_LOOK_S = 0.5
+_NO_GAME = "none"  # what an updater tells
+
+
+def told_for(unit: str) -> Told:
+    """What makes a board that unit, at table 12."""
+    return Told(
+        unit=unit,
+        table="12",
+        card_set=0,
+        when_full="stop",
+        game=catalogue.document("mini"),
+        release_key=signing.public_of(releases.HOUSE),
+    )
+
+
+class BareBoard:
+    """A Pico with MicroPython and nothing else on it, under power, and the parts of a shoe on its
+    pins."""
+
+    def __init__(self, image: Image) -> None:
+        self.pico = EmulatedPico(image, {}, unique_id=b"BAREPICO")
+        witness = Witness()
+        self.clock = EmulatedClock(self.pico)
+        self.bench = EmulatedBench(self.pico, witness)
+        self.shoe = EmulatedShoe(self.pico, self.clock, witness)
+        self.power = EmulatedPower(self.pico, self.bench, self.shoe)
+        self.pico.power_on()
+
+    def now_s(self) -> float:
+        """Its time, which goes on only while something here is done."""
+        return self.clock.now_us() / _S
+
+    def pause(self, seconds: float) -> None:
+        """Let so much of it pass."""
+        self.clock.pass_ms(1000 * seconds)
+
+    @contextmanager
+    def attached(self) -> Iterator[Client]:
+        """A session at its port."""
+        with attached(self.shoe) as client:
+            yield client
+
+    def flash(self, built: Release) -> str:
+        """As `sabot flash` does."""
+        port = self.shoe.port
+
+        def no_prompt() -> None:
+            raise AssertionError("a bare board has its prompt")
+
+        return self._meanwhile(lambda: flash(port, built, open_repl=no_prompt, now_s=self.now_s))
+
+    def provision(self, unit: str, folder: Path) -> str:
+        """As `sabot provision` does, for table 12; the key files are in `folder`."""
+        files = KeyFiles(folder / "sabot.keys", folder / "sabot.commands", self.shoe.keys)
+        return provision(self.attached, told_for(unit), files, now_s=self.now_s, pause=self.pause)
+
+    def update(self, built: Release) -> str:
+        """As `sabot update` does."""
+        return update(self.attached, built, now_s=self.now_s, pause=self.pause)
+
+    def wait_for_service(self) -> None:
+        """Until it deals: behind an update that it refused it starts anew, 3 s later. Raises NoShoe
+        where it does not within half a minute."""
+        end_s = self.now_s() + _BACK_S
+        while True:
+            try:
+                with self.attached() as client:
+                    if client.welcome["game"] != _NO_GAME:
+                        return
+                    if self.now_s() > end_s:
+                        raise NoShoe(f"{client.unit}: it does not go back to its cards")
+            except NoShoe:
+                if self.now_s() > end_s:
+                    raise
+            self.pause(_LOOK_S)
+
+    def runs(self) -> str:
+        """The version that runs."""
+        with self.attached() as client:
+            return str(client.welcome["firmware"])
+
+    def _meanwhile(self, work: Callable[[], str]) -> str:
+        """The result of what another program does at its port; its time goes on until then, no
+        faster than this machine's, which is the other program's."""
+        with ThreadPoolExecutor(1) as pool:
+            done = pool.submit(work)
+            while not done.done():
+                begun_s = time.monotonic()
+                self.pico.run_us(_STEP_US)
+                time.sleep(max(0.0, begun_s + _STEP_US / _S - time.monotonic()))
+            return done.result()

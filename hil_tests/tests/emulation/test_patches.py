@@ -1,0 +1,377 @@
+"""What is wrong with rp2040py as it comes is still wrong, and right with the mend.
+
+A test that fails with "no longer needed" is good news: take the mend away.
+"""
+
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sabot_hil.emulation import package, patches
+
+pytestmark = pytest.mark.skipif(
+    find_spec("rp2040py") is None, reason="the emulator is not installed: extra `emulator`"
+)  # not by importing it: `package.load` comes first
+
+PIO0, UART0, SPI0, I2C0, PWM = 0x50200000, 0x40034000, 0x4003C000, 0x40044000, 0x40050000
+DMA = 0x50000000
+PIN5_CONTROL = 0x4001402C
+STARTED, STOPPED, FULL = 1 << 10, 1 << 9, 1 << 2  # of an I2C block's interrupts
+RAM = 0x20001000
+MS = 1_000_000  # in ns
+
+
+class Chip:
+    """A chip that sleeps; nobody but the test uses its bus."""
+
+    def __init__(self) -> None:
+        package.load()
+        from rp2040py.clock.simulation_clock import SimulationClock
+        from rp2040py.rp2040 import RP2040
+
+        self.clock = SimulationClock()
+        self.rp2040 = self.mcu = RP2040(self.clock)
+        self.mcu.simulator = self
+        self.stopped = False
+
+    def write(self, address: int, value: int) -> None:
+        self.mcu.write_uint32(address, value)
+
+    def read(self, address: int) -> int:
+        return self.mcu.read_uint32(address)
+
+    def sleep(self, ns: float) -> None:
+        from rp2040py.execute_batch import execute_batch
+
+        alarm = self.clock.create_alarm(self.stop)
+        alarm.schedule(ns)
+        self.stopped = False
+        while not self.stopped:
+            self.mcu.core.waiting = True
+            execute_batch(self, 1)
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+@pytest.fixture
+def chip() -> Chip:
+    """A chip as the package makes it."""
+    return Chip()
+
+
+def still(wrong: bool, mend: object) -> None:
+    """Fail where the package as it comes is right."""
+    name = getattr(mend, "__name__", str(mend))
+    assert wrong, f"{name} is no longer needed: rp2040py does it right now"
+
+
+def sampled_words(chip: Chip, ms: int) -> int:
+    """Words that a PIO has sampled at 20 kHz while the processor slept."""
+    chip.write(PIO0 + 0x048, 0x4004)  # in pins, 4
+    chip.write(PIO0 + 0x0C8, 6250 << 16)  # the clock's divider
+    chip.write(PIO0 + 0x0CC, 0)  # wrap from instruction 0 to 0
+    chip.write(PIO0 + 0x0D0, 1 << 31 | 1 << 18 | 1 << 16)  # one long queue, right, autopush at 32
+    chip.write(PIO0, 1)
+    chip.sleep(ms * MS)
+    return chip.read(PIO0 + 0x00C) >> 4 & 15
+
+
+def test_a_pio_keeps_step_while_the_processor_sleeps(chip: Chip):
+    still(sampled_words(Chip(), 1) != 2, patches.PacedPio)
+    patches.PacedPio(chip.mcu)
+    assert sampled_words(chip, 1) == 2
+
+
+def driven(chip: Chip) -> list[float]:
+    """When pin 5 changed while the processor slept for 1 ms, in ns: a PIO turns it every 25 us."""
+    changes: list[float] = []
+    drive_pin_5(chip)
+    chip.mcu.gpio[5].add_listener(lambda _new, _old: changes.append(chip.clock.nanos))
+    chip.write(PIO0 + 0x048, 0xE001 | 24 << 8)  # set pins, 1 [24]
+    chip.write(PIO0 + 0x04C, 0xE000 | 24 << 8)  # set pins, 0 [24]
+    chip.write(PIO0 + 0x0C8, 125 << 16)  # the clock's divider: 1 MHz
+    chip.write(PIO0 + 0x0CC, 1 << 12)  # wrap from instruction 1 to 0
+    chip.write(PIO0, 1)
+    chip.sleep(MS)
+    return changes
+
+
+def drive_pin_5(chip: Chip) -> None:
+    """Have it belong to PIO 0, as an output."""
+    chip.write(PIO0 + 0x0DC, 1 << 26 | 5 << 5)  # one pin to set, from pin 5 on
+    chip.write(PIO0 + 0x0D8, 0xE081)  # set pindirs, 1
+    chip.write(PIN5_CONTROL, 6)
+
+
+def test_a_pin_that_a_pio_drives_changes_at_its_time_while_the_processor_sleeps(chip: Chip):
+    still(len(driven(Chip())) < 38, patches.PacedPio)
+    patches.PacedPio(chip.mcu, drives_pins=True)
+    changes = driven(chip)
+    lengths = {round(later - former) for former, later in pairwise(changes)}
+    assert len(changes) in (40, 41) and lengths == {25_000}
+
+
+def test_a_pin_follows_what_the_processor_has_a_pio_set(chip: Chip):
+    def heard(one: Chip) -> int:
+        changes: list[object] = []
+        drive_pin_5(one)
+        one.mcu.gpio[5].add_listener(lambda new, _old: changes.append(new))
+        one.write(PIO0 + 0x0D8, 0xE001)  # set pins, 1
+        return len(changes)
+
+    still(heard(Chip()) == 0, patches.PacedPio)
+    patches.PacedPio(chip.mcu, drives_pins=True)
+    assert heard(chip) == 1 and chip.mcu.gpio[5].output_value
+
+
+def test_a_joined_fifo_has_eight_places_and_is_empty_then(chip: Chip):
+    def places(one: Chip) -> tuple[int, int]:
+        one.write(PIO0 + 0x0D0, 1 << 30)  # both for sending
+        for word in range(9):
+            one.write(PIO0 + 0x010, word)
+        held = one.read(PIO0 + 0x00C) & 15
+        for joined in (0, 1 << 30):
+            one.write(PIO0 + 0x0D0, joined)
+        return held, one.read(PIO0 + 0x00C) & 15
+
+    still(places(Chip()) != (8, 0), patches.PacedPio)
+    patches.PacedPio(chip.mcu)
+    assert places(chip) == (8, 0)
+
+
+def test_a_reset_leaves_no_dma_busy_and_a_pio_has_not_lived_before_it(chip: Chip):
+    def busy(one: Chip) -> bool:
+        one.write(DMA + 0x008, 1)  # channel 0: one transfer, when PIO 0 has a word
+        one.write(DMA + 0x00C, 4 << 15 | 1)
+        return bool(one.read(DMA + 0x00C) >> 24 & 1)
+
+    def reset(one: Chip, mended: patches.PacedPio | None) -> bool:
+        assert busy(one)
+        one.sleep(50 * MS)
+        if mended is None:
+            one.mcu.enter_reset(from_watchdog=True)
+            one.mcu.leave_reset()
+        else:
+            mended.reset_chip(from_watchdog=True)
+        return bool(one.read(DMA + 0x00C) >> 24 & 1)
+
+    still(reset(Chip(), None), patches.PacedPio.reset_chip)
+    assert not reset(chip, patches.PacedPio(chip.mcu))
+    assert sampled_words(chip, 1) == 2
+
+
+def test_a_usb_host_with_nothing_to_send_sends_nothing_and_loses_nothing(chip: Chip):
+    from rp2040py.usb.cdc import USBCDC
+
+    def answers(usb: Any) -> list[bytes]:
+        return [bytes(buffer) for buffer in usb.endpoint_read_alarms[2].buffers]
+
+    stock = Chip().mcu.usb_ctrl
+    cdc = USBCDC(stock)
+    cdc._out_endpoint = 2
+    stock.on_endpoint_read(2, 64)
+    still(answers(stock) == [b""] or cdc.tx_fifo.size < 1000, patches.UsbHost)
+
+    host = patches.UsbHost(chip.mcu, lambda: None)
+    host._cdc._out_endpoint = 2
+    chip.mcu.usb_ctrl.on_endpoint_read(2, 64)
+    assert answers(chip.mcu.usb_ctrl) == []
+    host.send(bytes(100))
+    assert answers(chip.mcu.usb_ctrl) == [bytes(64)] and len(host.to_chip) == 36
+
+
+def test_the_peripherals_have_the_clock_of_micropython(chip: Chip):
+    still(chip.mcu.clk_peri != 48_000_000, patches.set_peripheral_clock)
+    patches.set_peripheral_clock(chip.mcu)
+    assert chip.mcu.clk_peri == 48_000_000
+
+
+def test_a_uart_s_transmit_interrupt_goes_away_when_it_is_acknowledged(chip: Chip):
+    def pending(one: Chip) -> tuple[bool, bool]:
+        seen = []
+        for address, value in ((UART0 + 0x38, 1 << 5), (UART0 + 0x44, 1 << 5)):
+            one.write(address, value)
+            seen.append(bool(one.mcu.core.pending_interrupts & 1 << 20))
+        return seen[0], seen[1]
+
+    still(pending(Chip()) == (True, True), patches.mend_uart)
+    patches.mend_uart(chip.mcu)
+    assert pending(chip) == (True, False)
+
+
+def flash_says(chip: Chip, *octets: int) -> bytes:
+    """What the Pico's own flash answers to a command."""
+    ssi = chip.mcu.ssi
+    came = bytes(ssi._shift_byte(octet) for octet in octets)
+    ssi._apply_command()
+    return came
+
+
+def test_a_chip_has_a_number_of_its_own(chip: Chip):
+    asked = (0x4B, 0, 0, 0, 0, *bytes(8))
+    still(flash_says(Chip(), *asked)[5:] == b"\xff" * 8, patches.name_chip)
+    patches.name_chip(chip.mcu, b"SABOT-01")
+    assert flash_says(chip, *asked)[5:] == b"SABOT-01"
+
+
+def test_somebody_is_told_of_what_the_pico_s_own_flash_takes_time_for(chip: Chip):
+    def erase(one: Chip) -> int:
+        flash_says(one, 0x06)
+        flash_says(one, 0x20, 0x01, 0x20, 0x00)
+        return flash_says(one, 0x05, 0)[1]
+
+    still(erase(Chip()) & 1 == 0, patches.watch_flash)
+    told: list[tuple[int, int]] = []
+    patches.watch_flash(chip.mcu, lambda command, address: told.append((command, address)))
+    flash_says(chip, 0x20, 0, 0, 0)  # not enabled
+    erase(chip)
+    assert told == [(0x20, 0x012000)]
+
+
+def test_a_silent_buzzer_costs_nothing(chip: Chip):
+    def wraps(one: Chip) -> int:
+        count = 0
+
+        def wrapped(_index: int) -> None:
+            nonlocal count
+            count += 1
+
+        one.mcu.pwm.channel_interrupt = wrapped
+        channel = PWM + 7 * 0x14
+        for offset, value in ((0x04, 16), (0x10, 46295), (0x0C, 0), (0x00, 1)):
+            one.write(channel + offset, value)
+        one.clock.tick(10 * MS)
+        return count
+
+    still(wraps(Chip()) > 20, patches.quieten_pwm)
+    told: list[tuple[int, int, int, float]] = []
+    patches.quieten_pwm(chip.mcu, lambda *duty: told.append(duty))
+    assert wraps(chip) == 0
+    chip.write(PWM + 7 * 0x14 + 0x0C, 23148 << 16)
+    channel, low, high, hertz = told[-1]
+    assert (channel, low) == (7, 0) and high > 20_000 and 2690 < hertz < 2710
+
+
+def sent_by_spi(chip: Chip) -> list[bool]:
+    """Whether an answer was there before and behind the time of a byte at 24 MHz."""
+    chip.write(SPI0 + 0x10, 2)
+    chip.write(SPI0 + 0x00, 7)
+    chip.write(SPI0 + 0x04, 2)
+    chip.write(SPI0 + 0x08, 0x9F)
+    seen = []
+    for ns in (325, 20):
+        chip.clock.tick(ns)
+        seen.append(bool(chip.read(SPI0 + 0x0C) & 1 << 2))
+    return seen
+
+
+def inverted(octets: bytes) -> bytes:
+    return bytes(octet ^ 0xFF for octet in octets)
+
+
+def test_a_byte_on_spi_takes_its_time(chip: Chip):
+    still(sent_by_spi(Chip()) == [True, True], patches.TimedSpi)
+    patches.set_peripheral_clock(chip.mcu)
+    patches.TimedSpi(chip.mcu, inverted)
+    assert sent_by_spi(chip) == [False, True]
+    assert chip.read(SPI0 + 0x08) == 0x60
+
+
+def test_a_long_transfer_on_spi_is_done_when_its_last_byte_is(chip: Chip):
+    patches.set_peripheral_clock(chip.mcu)
+    patches.TimedSpi(chip.mcu, inverted)
+    chip.write(SPI0 + 0x10, 2)
+    chip.write(SPI0 + 0x00, 7)
+    chip.write(SPI0 + 0x04, 2)
+    data = bytes(range(200))
+    chip.mcu.sram[RAM - 0x20000000 : RAM - 0x20000000 + 200] = data
+    for place, (begin, end, moves, pace) in enumerate(
+        ((RAM, SPI0 + 8, 1 << 4, 16), (SPI0 + 8, RAM, 1 << 5, 17))
+    ):
+        channel = DMA + 0x40 * place
+        chip.write(channel, begin)
+        chip.write(channel + 0x04, end)
+        chip.write(channel + 0x08, 200)
+        chip.write(channel + 0x10, 1 | moves | place << 11 | pace << 15)
+    chip.write(DMA + 0x430, 3)
+    busy = []
+    for ns in (66_600, 100):
+        chip.clock.tick(ns)
+        busy.append(bool(chip.read(DMA + 0x0C) & 1 << 24))
+    assert busy == [True, False]
+    assert bytes(chip.mcu.sram[RAM - 0x20000000 : RAM - 0x20000000 + 200]) == inverted(data)
+    assert not chip.mcu.dma.channels[1].active
+
+
+def test_a_write_on_i2c_takes_its_time(chip: Chip):
+    heard = bytearray()
+
+    def begin(address: int) -> bool:
+        return address == 0x3C
+
+    def stopped(one: Chip, wait_ns: float) -> list[bool]:
+        one.write(I2C0 + 0x04, 0x3C)
+        one.write(I2C0 + 0x1C, 125)  # 400 kHz: so many cycles high, and below low
+        one.write(I2C0 + 0x20, 187)
+        one.write(I2C0 + 0x6C, 1)
+        one.write(I2C0 + 0x10, 1 << 9 | 0x55)
+        seen = []
+        for ns in (wait_ns - 100, 200):
+            one.clock.tick(ns)
+            seen.append(bool(one.read(I2C0 + 0x34) & 1 << 9))
+        return seen
+
+    whole_ns = (1 + 9 + 9 + 1) * (125 + 187) * patches.CYCLE_NS
+    still(stopped(Chip(), whole_ns) == [True, True], patches.TimedI2c)
+    core = chip.mcu.core
+    patches.TimedI2c(chip.mcu.i2c[0], core, chip.clock, begin, heard.append, lambda: None)
+    assert stopped(chip, whole_ns) == [False, True]
+    assert heard == b"\x55"
+
+
+def be_target(chip: Chip) -> None:
+    """Have I2C 0 be a target at 0x3C that asks for attention as MicroPython's does."""
+    chip.write(I2C0 + 0x6C, 0)
+    chip.write(I2C0 + 0x00, 1 << 9 | 1 << 7 | 2 << 1)
+    chip.write(I2C0 + 0x08, 0x3C)
+    chip.write(I2C0 + 0x30, STARTED | STOPPED | FULL)
+    chip.write(I2C0 + 0x6C, 1)
+
+
+def test_an_i2c_block_is_a_target_that_keeps_all_bytes_and_says_when_a_write_ended(chip: Chip):
+    stock = Chip()
+    be_target(stock)
+    still(stock.read(I2C0 + 0x30) == 0, patches.I2cTarget)
+    target = patches.I2cTarget(chip.mcu.i2c[0])
+    assert not target.answers(0x3C)
+    be_target(chip)
+    assert target.answers(0x3C) and not target.answers(0x3D)
+    target.begin(0x3C)
+    assert chip.read(I2C0 + 0x2C) == STARTED and chip.mcu.core.pending_interrupts & 1 << 23
+    chip.read(I2C0 + 0x64)
+    for octet in range(20):  # four more than there is room for
+        target.octet(octet)
+    target.end()
+    came = []
+    while chip.read(I2C0 + 0x2C) & FULL:
+        assert (chip.read(I2C0 + 0x2C) & STOPPED == 0) == (len(came) < 4)
+        came.append(chip.read(I2C0 + 0x10) & 0xFF)
+    assert came == list(range(20))
+    assert chip.read(I2C0 + 0x2C) == STOPPED
+    chip.read(I2C0 + 0x60)
+    target.begin(0x3D)
+    target.end()
+    chip.read(I2C0 + 0x64)
+    assert chip.read(I2C0 + 0x2C) == 0 and not chip.mcu.core.pending_interrupts & 1 << 23
+
+
+def test_the_package_comes_slow():
+    found = find_spec("rp2040py")
+    assert found is not None and found.submodule_search_locations is not None
+    native = Path(found.submodule_search_locations[0]) / "native"
+    still(bool(list(native.glob("*.abi3.so"))), package.load)
+    package.load()

@@ -1,0 +1,49 @@
+"""Journals that earlier versions wrote: this one's firmware must find in them what is there."""
+
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+
+from hil_tests.golden.make import FOLDER, SCENES, UNIT, start_on, status_of
+from sabot.audit.chain import Ratchet
+from sabot.audit.verify import Summary, verify_unit
+from sabot.link.client import Client
+from sabot.link.ports import Port
+from sabot.sim.process import SimulatedShoe
+from sabot_hil.kit.used_unit import know_chain
+
+_GOLDEN = sorted(path.stem for path in FOLDER.glob("*.json"))
+
+
+@pytest.mark.parametrize("name", _GOLDEN)
+def test_a_journal_of_an_earlier_version_is_read_and_gone_on_with(
+    name: str, tmp_path: Path
+) -> None:
+    golden = json.loads((FOLDER / f"{name}.json").read_text())
+    first_key = bytes.fromhex(golden["first_key"])
+    (tmp_path / "journal.nor").write_bytes(
+        lzma.decompress((FOLDER / f"{name}.nor.xz").read_bytes())
+    )
+    know_chain(tmp_path, UNIT, first_key)
+    with SimulatedShoe(UNIT, state=tmp_path, flash_speed_permille=0) as shoe:
+        start_on(shoe, golden["switches_on"])
+        assert status_of(shoe) == golden["says"]
+        with Port(shoe.port) as port:
+            client = Client(port)
+            client.begin(1)
+            rows = []
+            while not rows or rows[-1][0] < client.welcome["last_held"]:
+                for record in client.receive(1.0).records:
+                    rows.append((record.event.number, record.data, record.mac))
+                client.acknowledge()
+    held = [[record.hex(), mac.hex()] for _, record, mac in rows[: len(golden["events"])]]
+    assert held == golden["events"]
+    assert len(rows) > len(held), "it has recorded its start"
+    findings = verify_unit(UNIT, rows, Summary(), macs=Ratchet(first_key))
+    assert [finding for finding in findings if finding.kind != "incomplete"] == []
+
+
+def test_every_scene_is_there() -> None:
+    assert set(SCENES) <= set(_GOLDEN)

@@ -1,0 +1,64 @@
+"""A short run of `make accuracy`, at its targets."""
+
+import numpy as np
+import pytest
+
+from sabot.sim import disturbed, waveform
+from sabot.sim.disturbed import NOISE
+from sabot.sim.faulty import FAULTS
+from sabot_hil.sweeps import accuracy
+from sabot_protocol import cards, enums
+
+_PASSES = 500
+_FAULTS = 100
+
+
+@pytest.mark.parametrize("kind", [*NOISE, *FAULTS])
+def test_the_reader_meets_its_targets(kind: str, seed: int) -> None:
+    count = _PASSES if kind in NOISE else _FAULTS
+    _, tally = accuracy.run_batch((kind, count, seed))
+    assert not tally.wrong_cards, tally.outcomes
+    right = tally.outcomes["right" if kind in NOISE else kind]
+    # The target's share and as much again: so few passes cannot tell more.
+    allowed = {"clean": 0, "nominal": 1, "harsh": 10}.get(kind, 2)
+    assert right >= count - allowed, tally.outcomes
+
+
+def test_a_missed_target_is_told_and_a_wrong_card_is_one() -> None:
+    tally = accuracy.Tally()
+    tally.outcomes.update({"right": 98, "bad_code": 2})
+    assert accuracy.missed({"nominal": tally})[0].startswith("nominal: 98.0000% right")
+    tally.wrong_cards = 1
+    assert "1 named as a card that was not there" in accuracy.missed({"harsh": tally})[-1]
+
+
+def test_the_matrix_has_every_pass_in_its_row_once() -> None:
+    tally = accuracy.Tally(wrong_cards=2)
+    tally.outcomes.update({"right": 90, "bad_code": 4, "jam+7H": 3, "nothing": 1, "KC": 2})
+    table = accuracy.matrix({"harsh": tally}, "")
+    rows = [next(iter(column.cells)) for column in table.columns]
+    counts = [int(cell) for cell in rows[2:-1] if cell != "·"]
+    assert rows[:2] == ["harsh", "100"] and rows[-1] == "90.0000%"
+    assert counts == [90, 2, 4, 4] and sum(counts) == 100
+
+
+def test_two_faults_at_once_are_never_another_card(seed: int) -> None:
+    """A mark is missing and another one was added, so that there are 14 again."""
+    random = np.random.default_rng(seed)
+    noise = NOISE["nominal"]
+    made = []
+    for _ in range(_PASSES):
+        card = int(random.integers(cards.CARD_COUNT))
+        marks = waveform.printed(cards.marks_of(card, 0))
+        del marks[int(random.integers(len(marks)))]
+        begin_mm, width_mm = random.uniform(3, 58), random.uniform(1.2, 2.4)
+        tracks = int(random.choice([waveform.A, waveform.B, waveform.A | waveform.B]))
+        marks.append(waveform.Mark(begin_mm, begin_mm + width_mm, tracks))
+        spoilt = disturbed.spoilt(random, noise, marks)
+        levels = waveform.seen(disturbed.pull(random, noise), spoilt)
+        samples = waveform.pack(disturbed.finished(random, noise, levels))
+        made.append((cards.name_of(card), samples))
+    found = accuracy.FirmwareReader().read((0, samples) for _, samples in made)
+    for (name, _), outcome in zip(made, found, strict=True):
+        # The added mark may lie where the missing one was.
+        assert len(outcome) == 1 and (outcome[0] == name or outcome[0] in enums.FAULTS), name

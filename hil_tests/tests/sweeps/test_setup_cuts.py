@@ -1,0 +1,50 @@
+"""A sample of `make setupcuts`, and that it finds what is wrong."""
+
+from dataclasses import replace
+
+import pytest
+
+from sabot_hil.sweeps.setup_cuts import (
+    AGAIN,
+    FLASHED,
+    PROVISIONED,
+    Cut,
+    Recorded,
+    check,
+    cuts,
+    record,
+)
+
+_EVERY = 160
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return record(1, tmp_path_factory.mktemp("set-up"))
+
+
+def test_wherever_the_power_goes_a_board_has_its_prompt_or_is_a_shoe_and_a_unit_or_none(
+    recorded: Recorded,
+) -> None:
+    seen = {check(recorded, cut) for cut in cuts(recorded, _EVERY)}
+    assert {each.partition(":")[0] for each in seen} == {FLASHED, PROVISIONED, AGAIN}
+
+
+def test_behind_the_last_operation_of_each_step_it_is_done(recorded: Recorded) -> None:
+    ends = [
+        check(recorded, Cut(number, len(step.operations) - 1))
+        for number, step in enumerate(recorded.steps)
+    ]
+    assert ends == [f"{FLASHED}: whole", f"{PROVISIONED}: the unit", f"{AGAIN}: table 13"]
+
+
+def test_a_main_py_that_comes_too_early_is_found(recorded: Recorded) -> None:
+    step = recorded.steps[0]
+    last = len(step.operations) - 1
+    # Without one of the programs before it some file is not what it should be.
+    for at in range(last // 2, last):
+        if step.operations[at].kind == "program" and len(step.operations[at].data) == 256:
+            break
+    spoiled = replace(step, operations=[*step.operations[:at], *step.operations[at + 1 :]])
+    with pytest.raises(AssertionError, match="not as it should be"):
+        check(replace(recorded, steps=[spoiled]), Cut(0, last - 1))

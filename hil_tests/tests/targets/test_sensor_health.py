@@ -1,0 +1,52 @@
+"""A sensor that fades slowly is told of before it misreads a card."""
+
+import numpy as np
+import pytest
+
+from sabot.sim import disturbed, waveform
+from sabot.sim.disturbed import NOISE
+from sabot_firmware.cards.health import NOTHING, Health
+from sabot_firmware.cards.reader import NONE, Reader
+from sabot_protocol import cards, enums
+
+_CARDS_TO_NOTHING = 2000
+"""Cards from a clean sensor to one that sees nothing: five shoes."""
+
+
+def _fading(level: str, channel: str, seed: int) -> tuple[int, int]:
+    """How many cards pass until the notice, and until the second card that is not read.
+
+    The second: of passes with noise some are not read with a clean sensor either.
+    """
+    random = np.random.default_rng(seed)
+    noise = NOISE[level]
+    track = {"a": waveform.A, "b": waveform.B}[channel]
+    reader, health = Reader(0), Health()
+    told, misread = _CARDS_TO_NOTHING, 0
+    for n in range(_CARDS_TO_NOTHING):
+        card = int(random.integers(cards.DECK_SIZE))
+        marks = disturbed.spoilt(random, noise, waveform.printed(cards.marks_of(card, 0)))
+        marks = disturbed.faded(marks, track, n / _CARDS_TO_NOTHING)
+        seen = waveform.seen(disturbed.pull(random, noise), marks)
+        samples = waveform.pack(disturbed.finished(random, noise, seen))
+        at = 0
+        while not reader.ended or at == 0:
+            at = reader.read(samples, at, len(samples))
+        if reader.passed.fault != NONE:
+            misread += 1
+            if misread == 2:
+                return told, n
+            continue
+        assert reader.passed.card == card
+        channel_told = health.add(reader.passed.permille)
+        if channel_told != NOTHING:
+            assert enums.CHANNELS[channel_told] == channel
+            told = min(told, n)
+    raise AssertionError("a sensor that sees nothing misread no card")
+
+
+@pytest.mark.parametrize("level", ["clean", "nominal"])
+@pytest.mark.parametrize("channel", ["a", "b"])
+def test_the_notice_comes_before_the_sensor_misreads(level: str, channel: str, seed: int) -> None:
+    told, misread = _fading(level, channel, seed)
+    assert told + 30 < misread, (told, misread)

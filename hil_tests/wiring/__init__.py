@@ -1,1 +1,0 @@
-"""The wiring of bench board and shoe, and its drawing."""

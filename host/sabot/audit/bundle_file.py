@@ -1,0 +1,269 @@
+"""The file of a bundle: what is in it, written whole, and read strictly. What it is: bundle.py."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sabot.audit import chain
+from sabot.audit.tombstone import Standing
+from sabot.audit.verify import Finding
+from sabot.errors import BundleUnusable
+from sabot.keys import signing
+from sabot.link.wire import Event, WireError, parse_event
+from sabot_protocol.events import MAC_SIZE
+
+FORMAT = "sabot-bundle"
+VERSION = 1
+MAX_SIZE = 16 << 20
+"""Bytes of the largest bundle; one of a whole shoe of eight decks has about 75,000."""
+MAX_NUMBER = 1 << 30
+"""The largest number of an event in it."""
+
+_MARK = b"\x66format\x6csabot-bundle"  # how the name of the format stands in every bundle
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a shoe of cards was dealt by, as its own records and those before them have it.
+
+    None where no record says so. `checkpoint` is its event's number, and what it says: how many
+    records came before it, and the MAC of the last of them.
+    """
+
+    firmware: str | None
+    build: bytes | None
+    game: str | None
+    game_sha256: bytes | None
+    checkpoint: tuple[int, int, bytes] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What a bundle holds. `records` are (number, record, mac), by number."""
+
+    unit: str
+    shoe: int
+    chain: bytes
+    """Name of the audit chain; empty where nothing says which it is."""
+    before: bytes
+    """MAC that the first record stands behind; empty for event 1, and where nobody knows it."""
+    context: tuple[Standing, ...]
+    """The last start, game and clock before the records, as far as there were any left."""
+    records: tuple[tuple[int, bytes, bytes], ...]
+    keys: Mapping[int, bytes]
+    """MAC keys by epoch, of all epochs of `records` and `context`; none where they stay secret."""
+    facts: Facts
+    ended: bool
+    """Whether the shoe of cards had ended."""
+    findings: tuple[Finding, ...]
+    """What the exporter found wrong with these records."""
+    exported_unix_ms: int
+
+    @property
+    def first(self) -> int:
+        """Number of the first record."""
+        return self.records[0][0]
+
+    @property
+    def last(self) -> int:
+        """Number of the last record."""
+        return self.records[-1][0]
+
+    def events(self) -> list[Event]:
+        """The events in its records, without those that are damaged."""
+        return list(readable(record for _, record, _ in self.records))
+
+    def epochs(self) -> list[int]:
+        """The epochs of the audit chain that its records stand in."""
+        return epochs_of(self.context, self.records)
+
+
+def epochs_of(
+    context: Sequence[Standing], records: Sequence[tuple[int, bytes, bytes]]
+) -> list[int]:
+    """The epochs of the audit chain that these records stand in, ascending."""
+    numbers = [each.number for each in context] + [number for number, _, _ in records]
+    return sorted({chain.epoch_of(number) for number in numbers})
+
+
+def readable(records: Iterable[bytes]) -> Iterator[Event]:
+    """The events in records, without those that are damaged; `verify_unit` tells of them."""
+    for record in records:
+        with suppress(WireError):
+            yield parse_event(record)
+
+
+def save(path: Path, bundle: Bundle, private: signing.PrivateKey) -> int:
+    """Sign a bundle and write it, whole or not at all; returns its bytes. Raises BundleUnusable
+    where it is larger than MAX_SIZE, or cannot be written.
+    """
+    data = signing.seal(private, _document(bundle))
+    if len(data) > MAX_SIZE:
+        raise BundleUnusable(
+            f"{path}: not written: {bundle.unit} shoe {bundle.shoe} makes {len(data):,} bytes, "
+            f"a bundle has {MAX_SIZE:,} at the most"
+        )
+    write_whole(path, data)
+    return len(data)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole, or as it was before. Raises BundleUnusable."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with draft.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException as error:
+        with suppress(OSError):
+            draft.unlink()
+        if isinstance(error, OSError):
+            raise BundleUnusable(
+                f"{path}: cannot be written ({error.strerror}); name another file with -o"
+            ) from None
+        raise
+
+
+def read(path: Path) -> tuple[Bundle, bytes]:
+    """The bundle in a file and the public key that signed it, 32 raw bytes; as it was signed.
+
+    Raises BundleUnusable for what cannot be read or is too large, no bundle, damaged or cut off,
+    or newer.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_SIZE + 1)
+    except OSError as error:
+        raise BundleUnusable(f"{path}: cannot be read ({error.strerror}); check the name") from None
+    if len(data) > MAX_SIZE:
+        raise BundleUnusable(
+            f"{path}: over {MAX_SIZE:,} bytes, which no bundle has; is it another file?"
+        )
+    return parse(data, path)
+
+
+def parse(data: bytes, path: Path) -> tuple[Bundle, bytes]:
+    """The same of a file's bytes."""
+    try:
+        sealed = signing.open_sealed(data)
+    except signing.NotSealed as error:
+        if _MARK in data:
+            raise BundleUnusable(
+                f"{path}: damaged or cut off ({error}); have it copied or exported again"
+            ) from None
+        raise BundleUnusable(f"{path}: not a Sabot bundle; `sabot export` makes one") from None
+    document = sealed.document
+    if document.get("format") != FORMAT:
+        raise BundleUnusable(f"{path}: not a Sabot bundle; `sabot export` makes one")
+    if not sealed.signed:
+        raise BundleUnusable(
+            f"{path}: damaged, or changed since it was signed; have it exported again"
+        )
+    if document.get("version") != VERSION:
+        raise BundleUnusable(
+            f"{path}: a bundle of version {document.get('version')!r}, this sabot knows {VERSION}; "
+            "update sabot"
+        )
+    if not _fits(document):
+        raise BundleUnusable(
+            f"{path}: its fields are not those of a bundle, though it is signed; have it exported "
+            "again"
+        )
+    return _bundle(document), document["public_key"]
+
+
+def _document(bundle: Bundle) -> dict[str, object]:
+    facts = bundle.facts
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "unit": bundle.unit,
+        "shoe": bundle.shoe,
+        "chain": bundle.chain,
+        "before": bundle.before,
+        "context": [each.as_list() for each in bundle.context],
+        "records": [list(each) for each in bundle.records],
+        "keys": [[epoch, bundle.keys[epoch]] for epoch in sorted(bundle.keys)],
+        "firmware": facts.firmware,
+        "build": facts.build,
+        "game": facts.game,
+        "game_sha256": facts.game_sha256,
+        "checkpoint": None if facts.checkpoint is None else list(facts.checkpoint),
+        "ended": bundle.ended,
+        "findings": [[each.event, each.kind, each.detail] for each in bundle.findings],
+        "exported_unix_ms": bundle.exported_unix_ms,
+    }
+
+
+def _bundle(document: Mapping[str, Any]) -> Bundle:
+    checkpoint = document["checkpoint"]
+    return Bundle(
+        unit=document["unit"],
+        shoe=document["shoe"],
+        chain=document["chain"],
+        before=document["before"],
+        context=tuple(Standing(*each) for each in document["context"]),
+        records=tuple((number, record, mac) for number, record, mac in document["records"]),
+        keys=dict(document["keys"]),
+        facts=Facts(
+            document["firmware"],
+            document["build"],
+            document["game"],
+            document["game_sha256"],
+            None if checkpoint is None else tuple(checkpoint),
+        ),
+        ended=document["ended"],
+        findings=tuple(
+            Finding(document["unit"], event, kind, detail)
+            for event, kind, detail in document["findings"]
+        ),
+        exported_unix_ms=document["exported_unix_ms"],
+    )
+
+
+_OPTIONAL: Any = type(None)
+_FIELDS: Mapping[str, tuple[type, ...]] = {
+    "format": (str,), "version": (int,), "unit": (str,), "shoe": (int,), "chain": (bytes,),
+    "before": (bytes,), "context": (list,), "records": (list,), "keys": (list,),
+    "firmware": (str, _OPTIONAL), "build": (bytes, _OPTIONAL), "game": (str, _OPTIONAL),
+    "game_sha256": (bytes, _OPTIONAL), "checkpoint": (list, _OPTIONAL), "ended": (bool,),
+    "findings": (list,), "exported_unix_ms": (int,), "public_key": (bytes,),
+}  # fmt: skip
+
+
+def _fits(document: Mapping[str, Any]) -> bool:
+    if document.keys() != _FIELDS.keys():
+        return False
+    if not all(type(document[name]) in kinds for name, kinds in _FIELDS.items()):
+        return False
+    checkpoint = document["checkpoint"]
+    lists = (
+        (document["records"], [int, bytes, bytes]),
+        (document["keys"], [int, bytes]),
+        (document["findings"], [int, str, str]),
+        ([] if checkpoint is None else [checkpoint], [int, int, bytes]),
+    )
+    if not all(_is_list_of(each, kinds) for values, kinds in lists for each in values):
+        return False
+    numbers = [number for number, _, _ in document["records"]]
+    context = document["context"]
+    return (
+        all(map(Standing.fits, context))
+        and all(each[0] <= MAX_NUMBER for each in context)
+        and bool(numbers)
+        and numbers == sorted(set(numbers))
+        and 1 <= numbers[0] <= numbers[-1] <= MAX_NUMBER
+        and len(document["chain"]) in (0, MAC_SIZE)
+        and len(document["before"]) in (0, MAC_SIZE)
+        and all(epoch >= 0 and len(key) == chain.KEY_SIZE for epoch, key in document["keys"])
+        and len({epoch for epoch, _ in document["keys"]}) == len(document["keys"])
+    )
+
+
+def _is_list_of(value: object, kinds: Sequence[type]) -> bool:
+    return type(value) is list and [type(part) for part in value] == kinds

@@ -1,0 +1,136 @@
+"""The demonstration: one shoe of cards from the cards to a verified log, with something to see."""
+
+import os
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from sabot.audit.verify import Against, Summary, verify
+from sabot.cli.view import bead_plate, console, round_line, rounds_table
+from sabot.errors import FINDINGS, INTERRUPTED
+from sabot.keys.chain_keys import Keys
+from sabot.link.session import Record
+from sabot.log.logger import Logger, Watcher
+from sabot.log.rounds import Round
+from sabot.log.store import Store
+from sabot.sim.dealer import Dealer
+from sabot.sim.process import SimulatedShoe
+
+_LAST_ROUNDS = 8
+_POLL_S = 0.1
+_LOG_TIMEOUT_S = 30.0
+
+
+def run_demo(shoe: SimulatedShoe, dealer: Dealer, *, cards: int, db: Path) -> int:
+    """Have `dealer` deal `cards` on `shoe`, log it to `db`, verify the log.
+
+    Returns the exit code.
+
+    Ctrl-C stops the dealing; what was logged until then is verified all the same.
+    """
+    screen = _Screen(shoe, cards)
+    watcher = Watcher(stored=screen.stored, round_ended=screen.round_ended)
+    interrupted = False
+    with Store(db, create=True) as store:
+        shoe.power_on()
+        logger = Logger(store, [shoe.port], watcher, once=True)
+        with Live(screen, console=console, transient=True, auto_refresh=console.is_terminal):
+            try:
+                _deal_and_log(dealer, logger)
+            except KeyboardInterrupt:
+                interrupted = True
+        dealer.stop()
+        logger.stop()
+        logger.wait(_LOG_TIMEOUT_S)
+        for failure in logger.failures.values():
+            raise failure
+        summary = Summary()
+        findings = list(verify(store, summary, Against(keys=Keys.load(shoe.keys))))
+    screen.print_summary(db, interrupted)
+    for finding in findings:
+        console.print(f"event {finding.event}: {finding.kind}: {finding.detail}", markup=False)
+    checked = f"{summary.events} events and {summary.rounds} rounds checked"
+    console.print(f"Verified: {checked}, and the audit chain; {len(findings)} findings.")
+    console.print(f"The unit's first key: {shoe.keys}", soft_wrap=True)
+    _print_next(db, shoe.keys)
+    if interrupted:
+        return INTERRUPTED
+    return FINDINGS if findings else 0
+
+
+def _deal_and_log(dealer: Dealer, logger: Logger) -> None:
+    logger.start()
+    dealer.start()
+    while not logger.wait(_POLL_S):
+        if dealer.failure is not None:
+            raise dealer.failure
+
+
+class _Screen:
+    """What the demonstration shows while it runs. Called from the logger's thread."""
+
+    def __init__(self, shoe: SimulatedShoe, cards: int) -> None:
+        self._shoe = shoe
+        self._cards = cards
+        self._rounds: list[Round] = []
+        self._drawn = 0
+        self._progress = Progress(
+            TextColumn("cards"), BarColumn(None), MofNCompleteColumn(), TimeElapsedColumn()
+        )
+        self._task = self._progress.add_task("cards", total=cards)
+
+    def stored(self, unit: str, records: Sequence[Record]) -> None:
+        """Events have been stored."""
+        self._drawn += sum(record.event.kind in ("card", "cut_card") for record in records)
+        self._progress.update(self._task, completed=self._drawn)
+
+    def round_ended(self, ended: Round) -> None:
+        """A round has been stored whole."""
+        self._rounds.append(ended)
+        if not console.is_terminal:
+            console.print(round_line(ended))
+
+    def __rich__(self) -> RenderableType:
+        display = "\n".join(line.ljust(16) for line in self._shoe.bench.outputs.display)
+        return Group(
+            Panel(display, title=f"{self._shoe.unit} at {self._shoe.port}", expand=False),
+            self._progress,
+            rounds_table(self._rounds[-_LAST_ROUNDS:], units=False),
+            self._plate(),
+        )
+
+    def print_summary(self, db: Path, interrupted: bool) -> None:
+        """What came of it."""
+        counts = Counter(ended.winner or "void" for ended in self._rounds)
+        console.print(self._plate())
+        console.print(
+            f"{'Stopped after' if interrupted else 'Dealt'} {len(self._rounds)} rounds: "
+            f"Player {counts['player']}, Banker {counts['banker']}, Tie {counts['tie']}"
+            + (f", void {counts['void']}" if counts["void"] else "")
+            + f"; {self._drawn} of {self._cards} cards drawn, the cut card counted."
+        )
+        console.print(f"Database: {db}", soft_wrap=True)
+
+    def _plate(self) -> Panel:
+        winners = [ended.winner for ended in self._rounds if ended.winner is not None]
+        columns = (console.width - 4) // 2
+        return Panel(bead_plate(winners, columns), title="bead plate", expand=False)
+
+
+def _print_next(db: Path, keys: Path) -> None:
+    sabot = "sabot" if shutil.which("sabot") else os.path.relpath(sys.argv[0])
+    console.print("Next:")
+    for command, what in (
+        (f"rounds --db {db}", "every round"),
+        (f"events --db {db} --round 1", "what the shoe recorded of round 1"),
+        (f"verify --db {db} --keys {keys}", "is it whole and unchanged?"),
+        ("sim --pace 0.01", "a shoe of your own; log it from another terminal"),
+    ):
+        console.print(f"  {sabot} {command}  [dim]# {what}[/dim]", soft_wrap=True)

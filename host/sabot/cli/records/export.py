@@ -1,0 +1,102 @@
+"""`sabot operator-key` and `sabot export`: a shoe of cards, signed, for whoever is to judge it."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sabot.audit import bundle_file
+from sabot.audit.excerpt import collect
+from sabot.cli import options
+from sabot.cli.key_files import load_keys, load_private_key
+from sabot.cli.view import console, plain, problems
+from sabot.keys import signing
+from sabot.log.store import Store
+from sabot.reports.report import ReportInput, render
+
+OperatorKey = Annotated[
+    Path, typer.Option("--key", metavar="NAME.pem", help="The operator's private key.")
+]
+
+
+def operator_key(
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="NAME", help="Makes NAME.pem and NAME.pub.pem.")
+    ],
+) -> None:
+    """Make the operator's key, that bundles and tombstones are signed with.
+
+    NAME.pem signs and stays secret; NAME.pub.pem is for whoever checks. Tell them the fingerprint
+    by another way than the file.
+    """
+    private, public, fingerprint = signing.make(out)
+    console.print(plain(f"{private}: the private key; keep it, and keep it secret"))
+    console.print(plain(f"{public}: the public key, fingerprint {fingerprint}"))
+
+
+def export(
+    unit: Annotated[str, typer.Option(help="The unit.")],
+    shoe: Annotated[int, typer.Option(help="The shoe of cards.", min=1)],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The bundle to write.")],
+    key: OperatorKey,
+    db: options.Db = options.DEFAULT_DB,
+    keys: Annotated[
+        Path | None,
+        typer.Option("--keys", help="File with the unit's key: puts in what checks the chain."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Also write a report to be read and printed.")
+    ] = None,
+    still_open: Annotated[
+        bool, typer.Option("--open", help="Also a shoe of cards that has not ended.")
+    ] = False,
+    zone: options.Zone = None,
+) -> None:
+    """Export a shoe of cards as a signed bundle, for a regulator or a dispute.
+
+    With --keys the bundle gets the MAC keys of just its own records, so that anybody can check
+    the audit chain in it. What `sabot verify` finds wrong with them goes into the bundle.
+    """
+    where = options.zone_of(zone)
+    private = load_private_key(key)
+    known = load_keys(keys)
+    now_unix_ms = time.time_ns() // 1_000_000
+    with Store(db) as store, problems.status(plain(f"exporting {unit} shoe {shoe}")):
+        taken = collect(
+            store, unit, shoe, keys=known, still_open=still_open, exported_unix_ms=now_unix_ms
+        )
+    signer = signing.fingerprint(signing.public_of(private))
+    report = None
+    if html is not None:
+        facts = taken.facts
+        report = render(
+            ReportInput(
+                unit=unit,
+                shoe=shoe,
+                events=taken.events(),
+                findings=taken.findings,
+                zone=where,
+                firmware=facts.firmware,
+                build_hex=None if facts.build is None else facts.build.hex(),
+                game=facts.game,
+                game_sha256_hex=None if facts.game_sha256 is None else facts.game_sha256.hex(),
+                checkpoint=None
+                if facts.checkpoint is None
+                else (facts.checkpoint[1], facts.checkpoint[2].hex()),
+                signer_fingerprint=signer,
+                chain_checked=bool(taken.keys),
+            )
+        ).encode()
+    size = bundle_file.save(out, taken, private)
+    if html is not None and report is not None:
+        bundle_file.write_whole(html, report)
+    chain = "with the keys of its chain" if taken.keys else "without keys of its chain"
+    what = f"{unit} shoe {shoe}, {len(taken.records):,} events, {chain}"
+    console.print(plain(f"{out}: {what}, {size:,} bytes, signed by {signer}"), soft_wrap=True)
+    if html is not None:
+        console.print(plain(f"{html}: the report"), soft_wrap=True)
+    if taken.findings:
+        problems.print(
+            plain(f"{len(taken.findings)} findings are in the bundle: `sabot verify {out}`")
+        )

@@ -1,0 +1,163 @@
+"""`sabot incidents`: what a surveillance officer looks for in a log."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from sabot.audit.verify import Summary, verify_unit
+from sabot.cli import options
+from sabot.cli.view import Output, console, plain, print_objects, problems
+from sabot.link.wire import Event, WireError
+from sabot.log.store import Filter, Row, Store
+from sabot.reports import table_time
+from sabot.reports.incidents import KINDS, Incident, Limits, Watch
+
+_DEFAULTS = Limits()
+
+
+def incidents(
+    db: options.Db = options.DEFAULT_DB,
+    unit: options.Unit = None,
+    shoe: options.Shoe = None,
+    from_: options.From = None,
+    to: options.To = None,
+    zone: options.Zone = None,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="Only this kind of incident; may be repeated.")
+    ] = None,
+    long_round_s: Annotated[
+        int,
+        typer.Option(min=0, help="Longer from no more bets to the result is a long round."),
+    ] = _DEFAULTS.round_s,
+    long_reveal_s: Annotated[
+        int,
+        typer.Option(min=0, help="Longer from the last card to the reveal is a long reveal."),
+    ] = _DEFAULTS.reveal_s,
+    as_json: options.Json = False,
+    as_csv: options.Csv = False,
+) -> None:
+    how = options.output_of(as_json, as_csv)
+    for name in kind or ():
+        if name not in KINDS:
+            raise typer.BadParameter(f"no incident is of kind {name!r}; kinds: {', '.join(KINDS)}")
+    where = options.zone_of(zone)
+    search = _Search(shoe, *options.span_of(from_, to, where), Limits(long_round_s, long_reveal_s))
+    with Store(db) as store, problems.status(plain(f"looking through {db}")):
+        found = [
+            each
+            for name in store.units()
+            if unit in (None, name)
+            for each in search.of_unit(name, store.rows(Filter(unit=name)))
+            if not kind or each.kind in kind
+        ]
+    if how is not Output.TABLE:
+        print_objects((each.as_json(where) for each in found), how)
+    elif found:
+        console.print(_table(found, where))
+    else:
+        console.print(f"{db}: no incidents", markup=False, soft_wrap=True)
+    timeless = sum(each.unix_ms is None for each in found)
+    if timeless and (search.begin, search.end) != (None, None):
+        problems.print(f"without a clock, so perhaps at another time: {timeless} of the incidents")
+    if search.damaged:
+        problems.print(f"records that cannot be read: {search.damaged}; `sabot verify` tells why")
+
+
+incidents.__doc__ = (
+    "List what somebody may want to see on the video: at which event and time, and what.\n\n"
+    "\b\n"
+    + "\n".join(f"{name:<12} {says}" for name, says in KINDS.items())
+    + "\n\nA time is marked as reckoned where the clock was set only later in the same start of "
+    "the unit. What has no time at all is listed whatever --from and --to say."
+)
+
+
+@dataclass(slots=True)
+class _Search:
+    """Looks for the incidents of one shoe of cards or all, in a time; None where it is open."""
+
+    shoe: int | None
+    begin: int | None
+    end: int | None
+    limits: Limits
+    damaged: int = 0
+    """Records so far that cannot be read."""
+
+    def of_unit(self, unit: str, rows: Iterable[Row]) -> Iterator[Incident]:
+        """The incidents in all `rows` of a unit."""
+        watch = Watch(unit, self.limits)
+        # Most of a long log is of no interest: it is not even taken apart.
+        for group, until in _shoes(rows):
+            if self.shoe in (None, _shoe_of(group)) and self._may_have(group, until):
+                records = ((row.number, row.data, row.mac) for row in group)
+                findings = verify_unit(unit, records, Summary(), first=group[0].number)
+                watch.add_all(self._events(group), findings)
+            else:
+                watch.skip()
+        for each in watch.incidents():
+            if self.shoe in (None, each.shoe) and each.within(self.begin, self.end):
+                yield each
+
+    def _events(self, rows: Iterable[Row]) -> Iterator[Event]:
+        for row in rows:
+            try:
+                yield row.event()
+            except WireError:  # an incident by itself: its number is missing
+                self.damaged += 1
+
+    def _may_have(self, rows: Iterable[Row], until: int | None) -> bool:
+        """Whether any of these, before the time `until`, may lie in that time; so may what has no
+        clock."""
+        times = [row.unix_ms for row in rows]
+        known = [at for at in times if at is not None]
+        if len(known) < len(times):
+            return True
+        if self.end is not None and min(known) >= self.end:
+            return False
+        return self.begin is None or until is None or max(until, *known) >= self.begin
+
+
+def _shoes(rows: Iterable[Row]) -> Iterator[tuple[list[Row], int | None]]:
+    """The rows of a unit by shoe of cards, each with the time at which the next began.
+
+    That is None where it has no clock, and for the last.
+    """
+    shoe, group = 0, list[Row]()
+    for row in rows:
+        if row.shoe and row.shoe != shoe:  # events about the unit itself may be in none
+            if group:
+                yield group, row.unix_ms
+            shoe, group = row.shoe, []
+        group.append(row)
+    if group:
+        yield group, None
+
+
+def _shoe_of(rows: Iterable[Row]) -> int:
+    return next((row.shoe for row in rows if row.shoe), 0)
+
+
+def _table(found: Iterable[Incident], zone: tzinfo) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("unit", "event", "time", "shoe", "round", "kind", "lasted", "what"):
+        table.add_column(name, justify="right" if name in ("event", "shoe", "round") else "left")
+    for each in found:
+        numbers = str(each.shoe), str(each.round)
+        when = _when_text(each, zone)
+        what = plain(each.detail)
+        table.add_row(
+            plain(each.unit), str(each.event), when, *numbers, each.kind, each.lasted_text(), what
+        )
+    return table
+
+
+def _when_text(incident: Incident, zone: tzinfo) -> str:
+    """Where to seek an incident on the video."""
+    if incident.unix_ms is None:
+        return f"no clock, boot {incident.boot} + {incident.t_ms / 1000:.1f} s"
+    reckoned = " (reckoned)" if incident.reckoned else ""
+    return table_time.text_of(incident.unix_ms, zone) + reckoned

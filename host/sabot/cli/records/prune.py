@@ -1,0 +1,171 @@
+"""`sabot prune` and `sabot retention`: remove what is old enough, and how long that is."""
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from sabot.audit import prune as pruning
+from sabot.audit import retention as keeping
+from sabot.audit.context import tombstones
+from sabot.audit.prune import Plan
+from sabot.cli import options
+from sabot.cli.key_files import load_keys, load_private_key
+from sabot.cli.records.export import OperatorKey
+from sabot.cli.view import console, local_time, plain, problems
+from sabot.errors import FINDINGS, DatabaseUnusable, KeptByLaw, did_you_mean
+from sabot.keys.signing import fingerprint
+from sabot.log.store import Store
+
+_MOST_DAYS = 36_525
+"""A century; what is to be kept for longer is not to be removed at all."""
+
+
+def prune(
+    key: OperatorKey,
+    keep_days: Annotated[
+        int, typer.Option(min=1, max=_MOST_DAYS, help="Keep what is younger than so many days.")
+    ],
+    db: options.Db = options.DEFAULT_DB,
+    unit: options.Unit = None,
+    keys: Annotated[
+        Path | None, typer.Option("--keys", help="File with the units' keys: checks the chain.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell what would be removed.")
+    ] = False,
+) -> None:
+    """Remove old shoes of cards from a log, and leave a signed tombstone in their place.
+
+    Only whole shoes of cards that have ended, from the oldest on, and never a unit's last one.
+    Nothing at all where something is wrong in what would go: exit code 1 then.
+    """
+    private = load_private_key(key)
+    known = load_keys(keys)
+    now_unix_ms = time.time_ns() // 1_000_000
+    with Store(db) as store:
+        keeping.check_keep_days(db, keep_days, now_unix_ms)
+        units = store.units()
+        if unit is not None and unit not in units:
+            raise DatabaseUnusable(f"{db}: has no unit {unit}; {did_you_mean(unit, units)}")
+        with problems.status(plain(f"checking what is to go from {db}")):
+            plans = [
+                pruning.plan(store, each, keep_days=keep_days, now_unix_ms=now_unix_ms, keys=known)
+                for each in units
+                if unit in (None, each)
+            ]
+        _refuse_where_findings(plans)
+        for planned in plans:
+            if planned.going and not dry_run:
+                pruning.carry_out(
+                    store, planned, private, keep_days=keep_days, now_unix_ms=now_unix_ms
+                )
+            console.print(plain(_line(planned, dry_run)), soft_wrap=True)
+        if not keeping.minimums(db):
+            problems.print("no minimum of days is set for this log; `sabot retention` sets one")
+    for planned in plans:
+        if planned.stuck and planned.stays is not None:
+            raise KeptByLaw(
+                f"{planned.unit} shoe {planned.stays.shoe}: its end is not in {db}, so it is kept "
+                "with all behind it, however old; `sabot export --open` makes a bundle of it"
+            )
+
+
+def retention(
+    db: options.Db = options.DEFAULT_DB,
+    minimum_days: Annotated[
+        int | None,
+        typer.Option(
+            "--minimum-days", min=0, max=_MOST_DAYS, help="From now on, keep so many days."
+        ),
+    ] = None,
+    lower: Annotated[
+        bool, typer.Option("--lower", help="Even where more were set before; the log tells it.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show for how long a log's records must be kept, and what was removed; set the former.
+
+    `sabot prune` removes nothing that is younger, whatever it is asked. Every minimum that was ever
+    set stays in the log.
+    """
+    with Store(db) as store:
+        if minimum_days is not None:
+            now_unix_ms = time.time_ns() // 1_000_000
+            keeping.set_minimum(db, minimum_days, now_unix_ms, lower=lower)
+        minimums = keeping.minimums(db)
+        removed = [stone for unit in store.units() for stone in tombstones(store, unit)]
+    if as_json:
+        history = [{"days": each.days, "set_unix_ms": each.set_unix_ms} for each in minimums]
+        stones = [
+            {
+                "unit": each.unit,
+                "first_event": each.first,
+                "last_event": each.last,
+                "shoes": [shoe.shoe for shoe in each.shoes],
+                "removed_unix_ms": each.removed_unix_ms,
+                "keep_days": each.keep_days,
+                "signer": fingerprint(each.public_key),
+            }
+            for each in removed
+        ]
+        print(json.dumps({"minimums": history, "removed": stones}))
+        return
+    if not minimums:
+        console.print(plain(f"{db}: no minimum of days is set"), soft_wrap=True)
+    for number, each in enumerate(minimums, 1):
+        what = "in force" if number == len(minimums) else "before"
+        since = f"set on {local_time(each.set_unix_ms)}"
+        console.print(plain(f"{db}: {each.days} days at the least, {since}, {what}"))
+    if not removed:
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("unit", "shoes", "events", "removed", "kept days", "signed by"):
+        table.add_column(name)
+    for stone in removed:
+        table.add_row(
+            plain(stone.unit),
+            _span([shoe.shoe for shoe in stone.shoes]),
+            f"{stone.first} to {stone.last}",
+            local_time(stone.removed_unix_ms),
+            str(stone.keep_days),
+            fingerprint(stone.public_key),
+        )
+    console.print(table)
+
+
+def _refuse_where_findings(plans: list[Plan]) -> None:
+    found = [finding for planned in plans for finding in planned.findings]
+    if not found:
+        return
+    for finding in found:
+        where = f"{finding.unit} event {finding.event}"
+        console.print(plain(f"{where}: {finding.kind}: {finding.detail}"), soft_wrap=True)
+    units = sorted({finding.unit for finding in found})
+    problems.print(
+        plain(
+            f"nothing was removed: {len(found)} findings in what would go of {', '.join(units)}; a "
+            "log in dispute is evidence. --unit removes from another unit"
+        )
+    )
+    raise typer.Exit(FINDINGS)
+
+
+def _line(planned: Plan, dry_run: bool) -> str:
+    stays = "" if planned.stays is None else f"; shoe {planned.stays.shoe} stays: {planned.why}"
+    if not planned.going:
+        return f"{planned.unit}: nothing to remove{stays}"
+    shoes = _span([stretch.shoe for stretch in planned.going])
+    rounds = sum(stretch.rounds for stretch in planned.going)
+    verb = "would be removed" if dry_run else "removed"
+    return (
+        f"{planned.unit}: {verb}: shoes {shoes}, events {planned.first} to {planned.last}, "
+        f"{rounds} rounds{stays}"
+    )
+
+
+def _span(shoes: list[int]) -> str:
+    return str(shoes[0]) if len(shoes) == 1 else f"{shoes[0]} to {shoes[-1]}"

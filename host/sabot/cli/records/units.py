@@ -1,0 +1,81 @@
+"""`sabot units`: what a log knows of each unit."""
+
+from datetime import tzinfo
+
+from rich.table import Table
+
+from sabot.cli import options
+from sabot.cli.view import Output, console, plain, print_objects, problems
+from sabot.log.store import Filter, Store
+from sabot.reports.table_time import text_of
+from sabot.reports.units import Unit, unit_of
+
+_BUILD_DIGITS = 8
+
+
+def units(
+    db: options.Db = options.DEFAULT_DB,
+    unit: options.Unit = None,
+    zone: options.Zone = None,
+    as_json: options.Json = False,
+    as_csv: options.Csv = False,
+) -> None:
+    """List every unit in a log: what it runs, when it was last seen, how long it has run, what it
+    read, how often it could not, when it was calibrated, and its updates.
+
+    Where more than 2 cards in 10,000 were not read look at the sensors: `sabot health`.
+    """
+    how = options.output_of(as_json, as_csv)
+    where = options.zone_of(zone)
+    with Store(db) as store, problems.status(plain(f"looking through {db}")):
+        found = [
+            unit_of(name, store.rows(Filter(unit=name)))
+            for name in store.units()
+            if unit in (None, name)
+        ]
+    if how is not Output.TABLE:
+        print_objects((each.as_json(where) for each in found), how)
+    elif found:
+        console.print(_table(found, where))
+    else:
+        console.print(f"{db}: no units", markup=False, soft_wrap=True)
+    damaged = sum(each.damaged for each in found)
+    if damaged:
+        problems.print(f"records that cannot be read: {damaged}; `sabot verify` tells why")
+
+
+def _table(found: list[Unit], zone: tzinfo) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("unit", "table", "Sabot", "build", "board", "game", "last seen"):
+        table.add_column(name)
+    for name in ("hours", "starts", "cards", "unread per 10,000"):
+        table.add_column(name, justify="right")
+    for name in ("calibrated", "updates"):
+        table.add_column(name)
+    for each in found:
+        rate = each.faults_per_10000
+        table.add_row(
+            plain(each.unit),
+            plain(each.table),
+            plain(each.firmware),
+            each.build[:_BUILD_DIGITS],
+            plain(each.board),
+            plain(each.game),
+            text_of(each.last_seen_unix_ms, zone),
+            f"{each.up_ms / 3_600_000:.1f}",
+            str(each.starts),
+            str(each.cards),
+            "" if rate is None else f"{rate:.1f}",
+            _calibrated(each, zone),
+            _updates(each),
+        )
+    return table
+
+
+def _calibrated(unit: Unit, zone: tzinfo) -> str:
+    when = "never" if unit.calibrated_unix_ms is None else text_of(unit.calibrated_unix_ms, zone)
+    return f"{when}, clean {unit.dirty}" if unit.dirty else when
+
+
+def _updates(unit: Unit) -> str:
+    return f"{unit.updates}, {unit.undone} given up" if unit.undone else str(unit.updates)

@@ -1,0 +1,41 @@
+"""`sabot build`: a release of the firmware."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sabot.cli.key_files import load_private_key
+from sabot.cli.view import console, plain, problems
+from sabot.keys import signing
+from sabot.release import build as releases
+from sabot.release.modules import ARCHITECTURES
+from sabot_protocol.release import Manifest
+
+
+def build(
+    out: Annotated[Path, typer.Option("-o", "--out", help="The folder to make.")],
+    key: Annotated[
+        Path,
+        typer.Option("--key", metavar="NAME.pem", help="Who signs; `sabot keys make` makes one."),
+    ],
+    board: Annotated[str, typer.Option(help=f"One of: {', '.join(ARCHITECTURES)}.")] = "pico",
+    may_go_back: Annotated[
+        bool, typer.Option("--may-go-back", help="Shoes take it in place of a newer one, too.")
+    ] = False,
+) -> None:
+    """Build a release of this firmware: bytecode, a manifest of it, and the signature.
+
+    Two builds of the same sources with the same key are equal to the byte.
+    """
+    releases.check_free(out)  # before anybody is asked for anything
+    private = load_private_key(key)
+    with problems.status(plain(f"compiling for {board}")):
+        built = releases.build(board, private, may_go_back=may_go_back)
+        releases.save(built, out)
+    manifest = Manifest(built.manifest)
+    signer = signing.fingerprint(signing.public_of(private))
+    what = f"Sabot {manifest.version} for {board}, {len(manifest.files)} files"
+    console.print(
+        plain(f"{out}: {what}, {manifest.size:,} bytes, signed by {signer}"), soft_wrap=True
+    )

@@ -1,0 +1,97 @@
+"""`sabot flash`: a release onto boards that have no Sabot yet, and MicroPython before that."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import sabot_firmware
+from sabot.cli import options
+from sabot.cli.key_files import load_command_keys
+from sabot.cli.service.parallel import side_by_side
+from sabot.cli.view import plain, problems
+from sabot.errors import KeysUnusable, PortNotFound
+from sabot.link import ports
+from sabot.link.command_keys import CommandKeys
+from sabot.release import bootloader_drive
+from sabot.release import flash as flashing
+from sabot.release.update import Progress
+from sabot.service import debug
+from sabot_protocol.release import Manifest
+
+
+def flash(
+    boards: Annotated[
+        list[str] | None, typer.Argument(metavar="[UNIT|PORT...]", help=options.PORT_HELP)
+    ] = None,
+    release: Annotated[
+        Path, typer.Option("--release", metavar="DIR", help="What `sabot build` has made.")
+    ] = Path(f"sabot-{sabot_firmware.VERSION}"),
+    house: options.House = options.DEFAULT_HOUSE,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every attached board but those that run as a shoe.")
+    ] = False,
+    image: Annotated[
+        Path | None,
+        typer.Option(
+            "--micropython", metavar="IMAGE.uf2", help="First put this on a board in BOOTSEL mode."
+        ),
+    ] = None,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Boards that have Sabot too, a shoe where its service switch is on; keys, "
+            "settings and events stay.",
+        ),
+    ] = False,
+    commands: options.CommandKeyFile = None,
+) -> None:
+    """Put a release on boards that have MicroPython, and see them come up.
+
+    The signature is checked first. A board that loses power or is unplugged meanwhile is flashed
+    again: that goes on where it was. All boards at once.
+    """
+    names = boards or []
+    keys = load_command_keys(commands)
+    _check_usage(names, every=every, image=image)
+    if not house.exists():
+        raise KeysUnusable(
+            f"{house}: no such file; name the house's public key with --house, "
+            "`sabot keys make -o releases` makes one"
+        )
+    built = flashing.signed_release(release, house)
+    if image is not None:
+        content = bootloader_drive.image_bytes(image, Manifest(built.manifest).micropython)
+        with problems.status(plain(f"{image}: onto the board")):
+            names = [bootloader_drive.flash(content, names[0] if names else None)]
+    elif every:
+        names = [info.serial for info in ports.attached()]
+        if not names:
+            raise PortNotFound("no board is attached; plug one in, or name its port")
+    # By port: a board that was named twice is flashed once.
+    names = list({ports.resolve(name): name for name in names}.values())
+
+    def one(name: str, tell: Callable[[Progress], None]) -> str:
+        if every and not force and flashing.runs_shoe(name):
+            return f"{name}: left alone, Sabot runs there"
+        path = ports.resolve(name)
+        return flashing.flash(
+            name, built, tell, force=force, open_repl=lambda: _prompt(name, path, keys)
+        )
+
+    side_by_side(names, one)
+
+
+def _prompt(name: str, path: str, keys: CommandKeys) -> None:
+    debug.open_prompt(name, path, keys)
+
+
+def _check_usage(names: list[str], *, every: bool, image: Path | None) -> None:
+    if every and (names or image):
+        raise typer.BadParameter("--all is of every board: name none, and no --micropython")
+    if len(names) > 1 and image:
+        raise typer.BadParameter("--micropython is for one board at a time")
+    if not (names or every or image):
+        raise typer.BadParameter("name a port, or --all for every board that is attached")

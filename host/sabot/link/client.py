@@ -1,0 +1,230 @@
+"""A host attached to one shoe through an open port: a session with a clock and patience."""
+
+import math
+import random
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from sabot.errors import BadAnswer, CommandRefused, KeysUnusable, NoShoe
+from sabot.link import wire
+from sabot.link.command_keys import CommandKeys
+from sabot.link.session import ASK_PAUSE_S, Received, Session
+from sabot_protocol import enums, messages
+from sabot_protocol.schema import Shape
+
+ATTACH_TIMEOUT_S = 5.0
+_HELLO_EVERY_S = 0.1
+_BAD_LINE_PATIENCE = 9  # times the time-out, where a shoe is heard through much noise
+_COMMAND_EVERY_S = 0.1
+_COMMAND_SELDOM_S = 1.6
+_COMMAND_TIMEOUT_S = 10.0
+_QUIET_S = 0.02
+_WRONG_MAC = enums.OUTCOMES.index("wrong_mac")
+_SESSION_BITS = 29  # a small integer on the shoe
+_SILENCE_S = messages.SILENCE_MS / 1000
+_KEEPALIVE_S = messages.HEARTBEAT_MS / 1000
+
+
+class Line(Protocol):
+    """What a client talks over, as `sabot.link.ports.Port`."""
+
+    @property
+    def name(self) -> str:
+        """What the user called it."""
+
+    def read(self, timeout_s: float) -> bytes:
+        """What has come, after at most `timeout_s`; empty where nothing came."""
+
+    def write(self, data: bytes | bytearray) -> None:
+        """Send `data`."""
+
+
+class Client:
+    """Attaches on construction. Raises NoShoe where nobody answers, WrongVersion, NoShoe.
+
+    `now_s` is the clock by which it waits. `keys` has the unit's command key, for all but its
+    status: raises KeysUnusable where that is asked for and it has none.
+    """
+
+    def __init__(
+        self,
+        port: Line,
+        timeout_s: float = ATTACH_TIMEOUT_S,
+        now_s: Callable[[], float] = time.monotonic,
+        keys: CommandKeys | None = None,
+    ) -> None:
+        self.port = port
+        self._now_s = now_s
+        self._keys = keys or CommandKeys()
+        self._proven = False
+        self._session = Session(random.getrandbits(_SESSION_BITS))
+        self._next_id = 1
+        self._said_s = -math.inf
+        self._kept = Received()
+        self.welcome = self._attach(timeout_s)
+
+    @property
+    def unit(self) -> str:
+        """The id of the unit at the port."""
+        return str(self.welcome["unit"])
+
+    def begin(self, expect: int) -> None:
+        """Ask for events from number `expect` on; those before it are durable.
+
+        Raises KeysUnusable, CommandRefused where the shoe does not take its key.
+        """
+        self._prove()
+        self._session.begin(expect)
+        self._flush()
+
+    def receive(self, timeout_s: float) -> Received:
+        """What came within `timeout_s`, nothing included.
+
+        Raises NoShoe where the port broke or the shoe fell silent.
+        """
+        if self._kept.records:
+            kept, self._kept = self._kept, Received()
+            return kept
+        if self._now_s() - self._said_s >= _KEEPALIVE_S:
+            self._said_s = self._now_s()
+            self._session.say_here()
+        return self._exchange(timeout_s)
+
+    def acknowledge(self) -> None:
+        """Every event received so far is durable."""
+        self._session.acknowledge()
+        self._said_s = self._now_s()
+        self._flush()
+
+    def command(
+        self,
+        shape: Shape,
+        *values: object,
+    ) -> wire.Message:
+        """Have a command carried out; its answer. Events that come meanwhile are kept for
+        `receive`.
+
+        Raises CommandRefused with the shoe's reason, or where no answer comes; KeysUnusable.
+        """
+        if shape in messages.PROVEN:
+            self._prove()
+        key = b""
+        if self._session.challenge and shape not in (*messages.PROVEN, *messages.OPEN):
+            key = self._keys.of(self.unit, self.port.name)
+        answer = self._answered(shape, key, *values)
+        self._proven = self._proven or bool(key)
+        return answer
+
+    def begin_command(self, shape: Shape, *values: object) -> None:
+        """Send a command that is signed, once, and wait for no answer. Raises KeysUnusable."""
+        self._session.signed(
+            self._keys.of(self.unit, self.port.name), shape, self._next_id, *values
+        )
+        self._next_id += 1
+        self._flush()
+
+    def _prove(self) -> None:
+        """Have the shoe know that this is no stranger."""
+        if self._session.challenge and not self._proven:
+            self._answered(messages.UPDATE_STATUS, self._keys.of(self.unit, self.port.name))
+            self._proven = True
+
+    def _answered(self, shape: Shape, key: bytes, *values: object) -> wire.Message:
+        command_id = self._next_id
+        self._next_id += 1
+        deadline = self._now_s() + _COMMAND_TIMEOUT_S
+        sent_s, pause_s, damaged = -math.inf, _COMMAND_EVERY_S / 2, self._session.damaged
+        while self._now_s() < deadline:
+            if self._now_s() - sent_s >= pause_s:
+                sent_s = self._now_s()
+                # On a bad line haste helps. A shoe that is busy has one more to look at with each,
+                # and in the end nothing else to do.
+                if self._session.damaged == damaged:
+                    pause_s = min(2 * pause_s, _COMMAND_SELDOM_S)
+                if key:
+                    self._session.signed(key, shape, command_id, *values)
+                else:
+                    self._session.command(shape, command_id, *values)
+                self._flush()
+            received = self._exchange(_QUIET_S)
+            self._kept.records += received.records
+            for answer in received.answers:
+                if answer["id"] == command_id:
+                    return self._checked(shape, answer)
+        raise CommandRefused(f"{self.unit}: no answer to {shape.name}; is the shoe still attached?")
+
+    def ask(self, shape: Shape, report: Shape, *values: object) -> wire.Message:
+        """Have a command carried out that is answered by a `report`; the report.
+
+        Raises CommandRefused as `command` does, BadAnswer for an answer of another kind.
+        """
+        answer = self.command(shape, *values)
+        if answer.shape is not report:
+            raise BadAnswer(
+                f"{self.unit}: answers {shape.name} with {answer.shape.name}; update its firmware"
+            )
+        return answer
+
+    def load_game(self, document: bytes) -> None:
+        """Have the shoe deal the game of `document` from its next shoe of cards on.
+
+        Raises CommandRefused with the shoe's reason; the game that it had then stays.
+        """
+        for offset in range(0, max(len(document), 1), messages.MAX_GAME_PART):
+            part = document[offset : offset + messages.MAX_GAME_PART]
+            self.command(messages.LOAD_GAME, offset, len(document), part)
+
+    def read_again(self, first: int) -> None:
+        """Have the events from number `first` on sent again: `receive` gives them.
+
+        Raises CommandRefused where the shoe does not hold that event any more.
+        """
+        self._session.read_again(first)
+        self.command(messages.READ_EVENTS, first)
+
+    def _checked(self, shape: Shape, answer: wire.Message) -> wire.Message:
+        if answer.shape is messages.REPLY and answer["outcome"] == _WRONG_MAC:
+            raise KeysUnusable(
+                f"{self.unit}: it has another command key than the one that is known for it; name "
+                "the file that has its own with --commands"
+            )
+        if answer.shape is messages.REPLY and answer["outcome"]:
+            raise CommandRefused(f"{self.unit} refused {shape.name}: {answer['detail']}")
+        return answer
+
+    def _attach(self, timeout_s: float) -> Mapping[str, Any]:
+        deadline = self._now_s() + timeout_s
+        last = deadline + _BAD_LINE_PATIENCE * timeout_s
+        asked_s = -math.inf
+        while self._now_s() < min(deadline, last):
+            if self._now_s() - asked_s >= _HELLO_EVERY_S:
+                asked_s = self._now_s()
+                self._session.hello()
+                self._flush()
+            data = self.port.read(_QUIET_S)
+            if not data:
+                continue
+            welcome = self._session.feed(data, self._now_s()).welcome
+            if welcome is not None:
+                return welcome
+            if self._session.heard_s is not None and self._session.damaged:
+                # There is a shoe, on a bad line: more patience, and more haste.
+                deadline = max(deadline, self._session.heard_s + timeout_s)
+                asked_s = min(asked_s, self._now_s() - _HELLO_EVERY_S + _QUIET_S)
+        raise NoShoe(f"{self.port.name}: no shoe answers there; is it powered, is it a Sabot shoe?")
+
+    def _exchange(self, timeout_s: float) -> Received:
+        data = self.port.read(min(timeout_s, ASK_PAUSE_S) if self._session.missing else timeout_s)
+        now_s = self._now_s()
+        received = self._session.feed(data, now_s)
+        if self._session.heard_s is not None and now_s - self._session.heard_s > _SILENCE_S:
+            raise NoShoe(f"{self.port.name}: {self.unit} has fallen silent")
+        self._session.ask_for_missing(now_s)
+        self._flush()
+        return received
+
+    def _flush(self) -> None:
+        out, self._session.out = self._session.out, bytearray()
+        if out:
+            self.port.write(out)

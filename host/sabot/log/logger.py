@@ -1,0 +1,224 @@
+"""The log's main job: attach to shoes, store what they record, acknowledge it, for ever."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from sabot.errors import (
+    CommandRefused,
+    FaultOfOurs,
+    NoShoe,
+    PortBusy,
+    PortNotFound,
+    SabotError,
+    SameUnit,
+)
+from sabot.errors import HistoryDiffers as _HistoryDiffers
+from sabot.link.client import Client
+from sabot.link.command_keys import CommandKeys
+from sabot.link.ports import Port
+from sabot.link.session import Record
+from sabot.link.wire import WireError
+from sabot.log.rounds import Round, Rounds
+from sabot.log.store import DatabaseLocked, Filter, Store
+from sabot_protocol import messages
+
+_RECEIVE_S = 0.25
+_FIRST_PAUSE_S = 0.1
+_NO_GAME = "none"  # what sabot_firmware/release/updater.py deals
+_LONGEST_PAUSE_S = 5.0
+_IDLE_DERIVES = 5000  # far fewer than make a shoe believe that its host is gone
+RETRIED = (PortNotFound, PortBusy, NoShoe, DatabaseLocked)
+"""Errors that waiting may mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """Who is told what happens. Called from the shoes' own threads, one call at a time."""
+
+    attached: Callable[[str, Client], None] = lambda port, client: None
+    lost: Callable[[str, SabotError], None] = lambda port, error: None
+    stored: Callable[[str, Sequence[Record]], None] = lambda unit, records: None
+    round_ended: Callable[[Round], None] = lambda ended: None
+
+
+class Logger:
+    """Logs the shoes at `ports` into `store` until `stop` is called.
+
+    With `once` each shoe is left after one finished shoe of cards. An error that waiting
+    cannot mend (disk full, one id twice, other history, wrong version) ends that shoe's log
+    and is kept in `failures`, by port. `keys` has the shoes' command keys. `now_s` is the clock by
+    which shoes are waited for.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        ports: Sequence[str],
+        watcher: Watcher,
+        *,
+        once: bool = False,
+        keys: CommandKeys | None = None,
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.failures: dict[str, SabotError] = {}
+        self._store = store
+        self._ports = ports
+        self._watcher = watcher
+        self._once = once
+        self._keys = keys
+        self._now_s = now_s
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._port_of: dict[str, str] = {}
+        self._rounds: dict[str, Rounds] = {}
+        self._threads = [
+            threading.Thread(target=self._log, args=(port,), daemon=True) for port in ports
+        ]
+
+    def start(self) -> None:
+        """Begin with every port."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End after what is under way has been stored; `wait` returns then."""
+        self._stop.set()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait until every shoe's log has ended; false where it has not within `timeout_s`."""
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        for thread in self._threads:
+            thread.join(None if deadline is None else max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _log(self, port: str) -> None:
+        pause_s, attached_once, told = _FIRST_PAUSE_S, False, ""
+
+        def begun() -> None:
+            nonlocal pause_s, told
+            pause_s, told = _FIRST_PAUSE_S, ""
+
+        while not self._stop.is_set():
+            try:
+                self._store.derive()  # what an earlier log was killed over
+                with Port(port) as opened:
+                    client = Client(opened, now_s=self._now_s, keys=self._keys)
+                    attached_once = True
+                    self._log_attached(port, client, begun)
+                return
+            except RETRIED as error:
+                # At the first try a wrong name must be told; later a cable is just unplugged.
+                if not attached_once and len(self._ports) == 1:
+                    self.failures[port] = error
+                    return
+                if str(error) != told:  # while it stays as it is, once is enough
+                    told = str(error)
+                    with self._lock, _watched():
+                        self._watcher.lost(port, error)
+                self._stop.wait(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            except SabotError as error:
+                self.failures[port] = error
+                with self._lock, _watched():
+                    self._watcher.lost(port, error)
+                return
+            except Exception as error:
+                self.failures[port] = FaultOfOurs(
+                    f"{port}: a fault of sabot itself ({type(error).__name__}: {error}); "
+                    "the shoe keeps its events: start the log again, and report this"
+                )
+                return
+            finally:
+                self._release(port)
+
+    def _log_attached(self, port: str, client: Client, begun: Callable[[], None]) -> None:
+        unit = client.unit
+        if client.welcome["game"] == _NO_GAME:
+            raise NoShoe(
+                f"{port}: {unit} is to be provisioned, or takes an update; `sabot ports` tells more"
+            )
+        self._claim(port, unit)
+        last = self._store.last_number(unit)
+        if last > client.welcome["last_held"]:
+            raise _HistoryDiffers(
+                f"{port}: {unit} has recorded {client.welcome['last_held']} events, "
+                f"{self._store.path} has {last} of it: its memory was replaced; log it to "
+                "another database and keep both"
+            )
+        try:  # before the first event is asked for, so that all that follows carry the time
+            client.command(messages.SET_CLOCK, time.time_ns() // 1_000_000)
+        except CommandRefused as error:
+            raise NoShoe(str(error)) from None  # the line is bad: try again
+        # The last event that is stored comes once more: its bytes tell whether this is the unit
+        # that the database knows.
+        client.begin(max(last, 1))
+        begun()
+        with self._lock, _watched():
+            self._watcher.attached(port, client)
+        while not self._stop.is_set():
+            records = client.receive(_RECEIVE_S).records
+            if records:
+                self._store.append(unit, records)
+                client.acknowledge()
+                records = [record for record in records if record.event.number > last]
+            else:
+                self._store.derive(_IDLE_DERIVES)
+            if records:
+                if self._tell(unit, records) and self._once:
+                    return
+
+    def _tell(self, unit: str, records: Sequence[Record]) -> bool:
+        """Tell the watcher; whether a shoe of cards has ended among `records`."""
+        shoe_ended = False
+        with self._lock:
+            with _watched():
+                self._watcher.stored(unit, records)
+            rounds = self._rounds.get(unit)
+            if rounds is None:
+                rounds = self._rounds[unit] = self._rounds_so_far(unit, records[0])
+            for record in records:
+                ended = rounds.add(record.event)
+                if ended is not None:
+                    with _watched():
+                        self._watcher.round_ended(ended)
+                shoe_ended = shoe_ended or _ends_shoe(record)
+        return shoe_ended
+
+    def _rounds_so_far(self, unit: str, first: Record) -> Rounds:
+        """The fold as it stood before `first`: the log may have begun within a round."""
+        rounds = Rounds(unit)
+        event = first.event
+        for row in self._store.rows(Filter(unit=unit, shoe=event.shoe, round=event.round)):
+            with suppress(WireError):  # a damaged row is for the verifier to tell
+                if row.number < event.number:
+                    rounds.add(row.event())
+        return rounds
+
+    def _claim(self, port: str, unit: str) -> None:
+        with self._lock:
+            other = self._port_of.setdefault(unit, port)
+        if other != port:
+            raise SameUnit(
+                f"{port}: the shoe there says that it is {unit}, and so does the one at {other}; "
+                "detach one of them and provision it with its own id"
+            )
+
+    def _release(self, port: str) -> None:
+        with self._lock:
+            for unit in [unit for unit, held in self._port_of.items() if held == port]:
+                del self._port_of[unit]
+
+
+def _ends_shoe(record: Record) -> bool:
+    """Whether a shoe of cards is told to its end: the checkpoint is the last of it."""
+    return record.event.kind == "checkpoint"
+
+
+@contextmanager
+def _watched() -> Iterator[None]:
+    """Where nobody can be told, a full disk or a closed pipe behind the screen, the log goes on."""
+    with suppress(OSError, SystemExit):  # rich turns a closed pipe into SystemExit
+        yield

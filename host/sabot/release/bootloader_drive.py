@@ -1,0 +1,172 @@
+"""MicroPython onto an RP2040 whose boot loader shows a drive: there is no software on it yet, or
+BOOTSEL was held while it got power.
+"""
+
+import errno
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sabot.errors import BoardUnfit, FlashBroken, ImageUnusable, NoShoe, PortBusy, PortNotFound
+from sabot.link import ports
+from sabot.release import uf2
+from sabot_protocol.release import ReleaseError, numbers_of
+
+MOUNTS = Path("/proc/mounts")
+"""Where Linux tells what is mounted."""
+
+_INFO = "INFO_UF2.TXT"
+_BOARD_ID = "Board-ID: "
+_RP2040 = "RPI-RP2"
+_FAT = ("vfat", "msdos")
+_MOST_INFO_BYTES = 4096
+_NAME = "micropython.uf2"
+_PATIENCE_S = 30.0
+_PAUSE_S = 0.2
+
+_AGAIN = "hold BOOTSEL while you plug the board in, and try again"
+
+
+def image_bytes(path: Path, oldest: str) -> bytes:
+    """The UF2 file at `path`: MicroPython for the Raspberry Pi Pico, `oldest` or newer. Raises
+    ImageUnusable."""
+    how = f"get RPI_PICO v{oldest} (.uf2) from the MicroPython project"
+    image = uf2.read(path, how)
+    try:
+        old = numbers_of(image.version.partition("-")[0]) < numbers_of(oldest)
+    except ReleaseError:
+        old = True
+    if old:
+        raise ImageUnusable(
+            f"{path}: MicroPython {image.version}, the release needs {oldest}; {how}"
+        )
+    return path.read_bytes()
+
+
+def find(mounts: Path = MOUNTS) -> Path:
+    """The drive of the one RP2040 in its boot loader. Raises BoardUnfit where there is none, or
+    another chip's, or two."""
+    drives = {drive: _board_id(drive) for drive in _mounted(mounts)}
+    found = [drive for drive, board in drives.items() if board == _RP2040]
+    others = [f"{drive} is of {board}" for drive, board in drives.items() if board]
+    if len(found) > 1:
+        raise BoardUnfit(f"{' and '.join(map(str, found))}: two boards wait there; detach one")
+    if not found and others:
+        raise BoardUnfit(f"{others[0]}, not of an RP2040; attach a Raspberry Pi Pico")
+    if not found:
+        raise BoardUnfit(f"no drive of a boot loader is mounted; {_AGAIN}")
+    return found[0]
+
+
+def put(image: bytes, drive: Path) -> None:
+    """Copy an image onto the drive. Raises BoardUnfit where nothing was copied, FlashBroken."""
+    try:
+        descriptor = os.open(drive / _NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        try:
+            at = 0
+            while at < len(image):
+                at += os.write(descriptor, image[at:])
+            with _until_it_goes():
+                os.fsync(descriptor)
+        finally:
+            with _until_it_goes():
+                os.close(descriptor)
+    except OSError as error:
+        if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise BoardUnfit(
+                f"{drive}: cannot be written ({error.strerror}); mount it so that you may write"
+            ) from None
+        if error.errno == errno.ENOSPC:
+            raise BoardUnfit(f"{drive}: full; {_AGAIN}") from None
+        raise FlashBroken(f"{drive}: copying broke off ({error.strerror}); {_AGAIN}") from None
+
+
+def opens(port: str) -> bool:
+    """Whether the port can be opened: that of a board that has just come is not yet this user's."""
+    try:
+        ports.Port(port).close()
+    except (NoShoe, PortBusy, PortNotFound):
+        return False
+    return True
+
+
+def flash(
+    image: bytes,
+    port: str | None,
+    mounts: Path = MOUNTS,
+    attached: Callable[[], list[ports.PortInfo]] = ports.attached,
+    opens: Callable[[str], bool] = opens,
+    now_s: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+) -> str:
+    """Put MicroPython on the board in its boot loader, and wait until it has come up; where it is
+    attached then: `port`, or with None the one that was not there before.
+
+    Raises BoardUnfit where there is no such board or more than one, FlashBroken where it does not
+    take the image or does not come up.
+    """
+    drive = find(mounts)
+    before = {info.serial for info in attached()}
+    put(image, drive)
+
+    def wait_for(condition: Callable[[], object], problem: str) -> None:
+        deadline_s = now_s() + _PATIENCE_S
+        while not condition():
+            if now_s() > deadline_s:
+                raise FlashBroken(f"{problem} within {_PATIENCE_S:.0f} s; {_AGAIN}")
+            pause(_PAUSE_S)
+
+    def came() -> list[str]:
+        there = attached()
+        if port is None:
+            return [info.serial for info in there if info.serial not in before]
+        return [port] if Path(port).exists() or port in {info.serial for info in there} else []
+
+    wait_for(
+        lambda: drive not in _mounted(mounts) or not _board_id(drive),
+        f"{drive}: the board has not taken the image",
+    )
+    wait_for(came, f"{port or 'the board'}: not back")
+    found = came()
+    if len(found) != 1:
+        raise BoardUnfit(f"{' and '.join(found)}: not clear which of them it is; name one")
+    wait_for(lambda: opens(found[0]), f"{found[0]}: its port does not open")
+    return found[0]
+
+
+@contextmanager
+def _until_it_goes() -> Iterator[None]:
+    """The board goes as soon as it has all of the image: an error then is none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EROFS):
+            raise
+
+
+def _mounted(mounts: Path) -> list[Path]:
+    """Where FAT volumes are mounted."""
+    found = []
+    for line in mounts.read_text().splitlines():
+        fields = line.split(" ")
+        if len(fields) > 2 and fields[2] in _FAT:
+            # A space in a path is \040 there.
+            path = re.sub(r"\\([0-7]{3})", lambda digits: chr(int(digits[1], 8)), fields[1])
+            found.append(Path(path))
+    return found
+
+
+def _board_id(drive: Path) -> str:
+    """What a boot loader says of the board at the drive; empty where it is none."""
+    try:
+        with (drive / _INFO).open("rb") as file:
+            text = file.read(_MOST_INFO_BYTES).decode("ascii", "replace")
+    except OSError:
+        return ""
+    for line in text.splitlines():
+        if line.startswith(_BOARD_ID):
+            return line.removeprefix(_BOARD_ID).strip()
+    return ""

@@ -1,0 +1,208 @@
+"""The passes that a shoe keeps: fetched, and written as recordings with pictures."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sabot.errors import BadAnswer, BadRecording
+from sabot.link.client import Client
+from sabot.service import picture
+from sabot.sim import waveform
+from sabot.sim.replay import ReadPass
+from sabot.sim.waveform import Levels
+from sabot_protocol import cards, enums, messages
+
+INDEX = "captures.json"
+
+MOST_SAMPLES = 10_000_000
+"""Eight minutes. No shoe has room for more runs of one pass, nor for more passes, than this."""
+_MOST_BYTES = 100_000
+_MOST_PASSES = 1000
+
+
+class RunsError(ValueError):
+    """Bytes that are no runs of samples."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPass:
+    """A pass that a shoe keeps, as the shoe read it."""
+
+    unit: str
+    boot: int
+    number: int
+    t_ms: int
+    read: ReadPass
+    run_bytes: int
+    cut: bool
+    """Whether its end was not kept."""
+
+    @property
+    def verdict(self) -> str:
+        """The card, or the fault's name."""
+        return self.read.card or self.read.fault or ""
+
+    @property
+    def stem(self) -> str:
+        """The name of its files, without what comes behind the dot."""
+        unit = re.sub(r"[^A-Za-z0-9_-]", "_", self.unit)[:40]  # the shoe names no other folder
+        return f"{unit}-boot{self.boot}-pass{self.number:03}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The pass as `sabot capture --json` and the index have it."""
+        where = {"unit": self.unit, "boot": self.boot, "pass": self.number, "t_ms": self.t_ms}
+        files = {"recording": f"{self.stem}.samples", "picture": f"{self.stem}.png"}
+        return where | self.read.as_json() | {"cut": self.cut} | files
+
+
+def kept_passes(client: Client) -> Iterator[KeptPass]:
+    """The passes that the shoe keeps, the oldest first.
+
+    A shoe in play goes on making passes: after 1,000 no more are asked for.
+    Raises CommandRefused, and BadAnswer for what cannot be.
+    """
+    behind = 0
+    for _ in range(_MOST_PASSES):
+        report = client.ask(messages.NEXT_PASS, messages.PASS_REPORT, behind)
+        number = report["pass"]
+        if not number:
+            return
+        fault, card = enums.FAULTS[report["fault"]], report["card"]
+        one_of_both = (fault == "none") == (card is not None)
+        if number <= behind or report["bytes"] > _MOST_BYTES or not one_of_both:
+            raise _nonsense(client, f"the report of pass {number}")
+        read = ReadPass(
+            card=None if card is None else cards.name_of(card),
+            fault=None if fault == "none" else fault,
+            card_set=report["set"],
+            speed_mm_s=report["speed_mm_s"],
+            margin_permille=report["margin_permille"],
+            skew_um=report["skew_um"],
+            samples=report["samples"],
+        )
+        yield KeptPass(
+            client.unit,
+            client.welcome["boot"],
+            number,
+            report["t_ms"],
+            read,
+            report["bytes"],
+            report["cut"],
+        )
+        behind = number
+
+
+def levels_of(client: Client, kept: KeptPass, came: Callable[[KeptPass, int], None]) -> Levels:
+    """The samples of a pass; `came` is told how many bytes of its runs have come.
+
+    Raises CommandRefused where the shoe does not keep it any more, BadAnswer.
+    """
+    runs = b""
+    while len(runs) < kept.run_bytes:
+        asked = (kept.number, len(runs))
+        answer = client.ask(messages.READ_PASS, messages.PASS_SAMPLES, *asked)
+        more = answer["runs"]
+        fits = 0 < len(more) <= kept.run_bytes - len(runs)
+        if not fits or (answer["pass"], answer["offset"]) != asked:
+            raise _nonsense(client, f"what came of pass {kept.number} from byte {len(runs)} on")
+        runs += more
+        came(kept, len(runs))
+    try:
+        return decoded(runs)
+    except RunsError as error:
+        raise _nonsense(client, f"pass {kept.number}: {error}") from None
+
+
+def decoded(runs: bytes) -> Levels:
+    """The samples that runs stand for (protocol/README.md). Raises RunsError."""
+    levels, lengths = [], []
+    at, total = 0, 0
+    while at < len(runs):
+        level, length = runs[at] >> 4, runs[at] & 15
+        at += 1
+        if not length:
+            length = int.from_bytes(runs[at : at + 2], "little")
+            at += 2
+        if not length or at > len(runs):
+            raise RunsError("a run without a length")
+        total += length
+        if total > MOST_SAMPLES:
+            raise RunsError(f"more than {MOST_SAMPLES:,} samples")
+        levels.append(level)
+        lengths.append(length)
+    return np.repeat(np.array(levels, np.uint8), np.array(lengths, np.int64))
+
+
+def prepare(folder: Path) -> None:
+    """Make a folder for captures, with an index. Raises BadRecording where that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+    _write(folder / INDEX, json.dumps(_index(folder), indent=1).encode() + b"\n")
+
+
+def save(folder: Path, kept: KeptPass, levels: Levels) -> None:
+    """Write a pass to `folder`: a recording, which ends with a rest as `sabot read` needs it to
+    see the pass end; a picture; and its place in the index.
+
+    Each file is there whole or not at all. Raises BadRecording.
+    """
+    recording = waveform.pack(waveform.with_rest(levels))
+    _write(folder / f"{kept.stem}.samples", recording)
+    read = kept.read
+    title = f"{kept.stem}   {kept.verdict}"
+    if read.speed_mm_s:  # otherwise the pass does not tell
+        title += f"   {read.speed_mm_s} mm/s, margin {read.margin_permille / 10:.1f} %"
+        title += f", skew {read.skew_um} um"
+    if kept.cut:
+        title += "   (its end was not kept)"
+    _write(folder / f"{kept.stem}.png", picture.png([(title, recording)]))
+    own = kept.as_json()
+    index = [each for each in _index(folder) if each["recording"] != own["recording"]]
+    _write(folder / INDEX, json.dumps([*index, own], indent=1).encode() + b"\n")
+
+
+def _index(folder: Path) -> list[dict[str, Any]]:
+    """The captures that are in the folder already."""
+    path = folder / INDEX
+    try:
+        index = json.loads(path.read_bytes())
+        if all(isinstance(each["recording"], str) for each in index):
+            return list(index)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    except (ValueError, TypeError, KeyError):
+        pass
+    raise BadRecording(f"{path}: no index of captures; name another folder with -o")
+
+
+def _write(path: Path, data: bytes) -> None:
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    finally:
+        try:
+            part.unlink(missing_ok=True)
+        except OSError:
+            pass  # where it cannot be written it cannot be there
+
+
+def _unwritable(path: Path, error: OSError) -> BadRecording:
+    return BadRecording(
+        f"{path}: cannot be written ({error.strerror}); name another folder with -o"
+    )
+
+
+def _nonsense(client: Client, what: str) -> BadAnswer:
+    return BadAnswer(f"{client.unit}: {what} makes no sense; switch the shoe off and on, try again")

@@ -1,0 +1,175 @@
+"""The bench: plays sample words and the dealer's hands to a simulated shoe, sees its outputs."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sabot.errors import SimulatorFailed
+from sabot.link import wire
+from sabot_protocol import enums
+from sabot_protocol.frame import FrameReader
+from sabot_protocol.sim import sim_channel
+
+_RECEIVE = 65536
+_SETTLE_TIMEOUT_S = 30.0
+_LOOK_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What the shoe shows to those around it."""
+
+    lock_released: bool = False
+    lamps: frozenset[str] = frozenset()
+    display: tuple[str, ...] = ()
+    beeps: int = 0
+
+    @property
+    def title(self) -> str:
+        """The first line of the display: what is going on."""
+        return self.display[0] if self.display else ""
+
+    @property
+    def link(self) -> str:
+        """The last line of the display: whether a host listens."""
+        return self.display[-1] if self.display else ""
+
+
+class Bench:
+    """The parts of a shoe that hands and eyes reach. Thread-safe.
+
+    `restarting` tells whether a shoe that has stopped starts anew by itself.
+    """
+
+    def __init__(self, restarting: Callable[[], bool] = lambda: False) -> None:
+        self._restarting = restarting
+        self._socket: socket.socket | None = None
+        self._changed = threading.Condition()
+        self._outputs = Outputs()
+        self._history: list[tuple[float, Outputs]] = []
+        self._sent = 0
+        self._taken = -1
+        self._gone = False
+        self._switches = 0
+
+    def connect(self, channel: socket.socket) -> None:
+        """Begin with a shoe that has just been powered."""
+        self._socket = channel
+        self._sent, self._taken, self._gone = 0, -1, False
+        self._outputs = Outputs()
+        threading.Thread(target=self._watch, args=(channel,), daemon=True).start()
+
+    def disconnect(self) -> None:
+        """The shoe has no power any more."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    @property
+    def outputs(self) -> Outputs:
+        """What the shoe shows now."""
+        with self._changed:
+            return self._outputs
+
+    def history(self) -> list[tuple[float, Outputs]]:
+        """Every state of the outputs since this was called last, and when it came, by
+        `time.monotonic`.
+        """
+        with self._changed:
+            seen, self._history = self._history, []
+            return seen
+
+    def play(self, samples: bytes) -> None:
+        """Play sample words to the sensor head."""
+        size = sim_channel.MAX_SAMPLE_BYTES
+        for at in range(0, len(samples), size):
+            self._send(wire.frame_of(sim_channel.SAMPLES, samples[at : at + size]))
+
+    def press(self, button: str) -> None:
+        """Press and release a button of `words.BUTTONS`."""
+        self._send(wire.frame_of(sim_channel.PRESS, enums.BUTTONS.index(button)))
+
+    def switch(self, switch: str, on: bool) -> None:
+        """Move a switch of `words.SWITCHES`; without power it just stands so then."""
+        place = enums.SWITCHES.index(switch)
+        self._switches = self._switches & ~(1 << place) | on << place
+        if self._socket is not None:
+            self._send(wire.frame_of(sim_channel.SWITCH, place, on))
+
+    def switch_bits(self) -> int:
+        """How the switches stand: bit n is the n-th of `words.SWITCHES`."""
+        return self._switches
+
+    def settle(self) -> Outputs:
+        """Wait until the shoe has acted on all that was played; return what it shows then.
+
+        Raises SimulatorFailed where it does not, because it is not running.
+        """
+        return self.wait_for(lambda outputs: self._taken == self._sent, "acted on the bench")
+
+    def wait_for(
+        self,
+        wanted: Callable[[Outputs], bool],
+        what: str,
+        timeout_s: float = _SETTLE_TIMEOUT_S,
+    ) -> Outputs:
+        """Wait until the outputs are as `wanted`, which `what` names. Raises SimulatorFailed."""
+        deadline = time.monotonic() + timeout_s
+        with self._changed:
+            while not wanted(self._outputs):
+                left_s = deadline - time.monotonic()
+                stopped = self._gone and not self._restarting()
+                if stopped or left_s <= 0:
+                    why = "it has stopped" if stopped else f"not within {timeout_s:g} s"
+                    shown = " / ".join(line for line in self._outputs.display if line)
+                    raise SimulatorFailed(f"the shoe has not {what}: {why}; it shows: {shown}")
+                self._changed.wait(min(left_s, _LOOK_S) if self._gone else left_s)
+            return self._outputs
+
+    def _send(self, frame: bytes) -> None:
+        if self._socket is None:
+            raise SimulatorFailed("the shoe has no power")
+        with self._changed:
+            self._sent += 1
+        try:
+            self._socket.sendall(frame)
+        except OSError:
+            raise SimulatorFailed("the shoe has stopped by itself") from None
+
+    def _watch(self, channel: socket.socket) -> None:
+        frames = FrameReader()
+        while True:
+            try:
+                data = channel.recv(_RECEIVE)
+            except OSError:
+                data = b""
+            with self._changed:
+                if channel is not self._socket:
+                    return
+                if not data:
+                    self._gone = True
+                for payload in frames.feed(data):
+                    self._take(wire.parse_message(payload))
+                self._changed.notify_all()
+            if not data:
+                return
+
+    def _take(self, message: wire.Message) -> None:
+        outputs = self._outputs
+        if message.shape is sim_channel.IDLE:
+            self._taken = message["taken"]
+            return
+        if message.shape is sim_channel.LOCK:
+            outputs = replace(outputs, lock_released=message["released"])
+        elif message.shape is sim_channel.LAMPS:
+            lit = [lamp for n, lamp in enumerate(enums.LAMPS) if message["lit"] >> n & 1]
+            outputs = replace(outputs, lamps=frozenset(lit))
+        elif message.shape is sim_channel.DISPLAY:
+            lines = tuple(line.rstrip() for line in message["text"].split("\n"))
+            outputs = replace(outputs, display=lines)
+        else:
+            outputs = replace(outputs, beeps=outputs.beeps + 1)
+        self._outputs = outputs
+        self._history.append((time.monotonic(), outputs))

@@ -1,0 +1,102 @@
+"""The fast way from records to values takes what `wire.parse_event` takes, and nothing else."""
+
+import random
+from typing import Any
+
+import cbor2
+import pytest
+
+from host.tests.support.helpers import SHAPES
+from sabot.audit.decoding import _MATCHES, values_of, why_damaged
+from sabot.link import wire
+from sabot_protocol import enums, events
+
+NUMBERS = (
+    0, 1, 5, 22, 23, 24, 25, 52, 53, 54, 255, 256, 257, 65_535, 65_536, (1 << 32) - 1, 1 << 32,
+    (1 << 63), (1 << 64) - 1,
+)  # fmt: skip
+
+
+def value_of(kind: str, rng: random.Random) -> Any:
+    """A value that fits a field, near its bounds where it has some."""
+    plain = kind.rstrip("?")
+    if kind != plain and rng.random() < 0.3:
+        return None
+    if plain in enums.ENUMERATIONS:
+        return rng.randrange(len(enums.ENUMERATIONS[plain]))
+    return {
+        "uint": rng.choice(NUMBERS),
+        "flag": rng.random() < 0.5,
+        "card": rng.choice((0, 23, 24, 51, 52, 53, rng.randrange(54))),
+        "bytes": rng.randbytes(rng.choice((0, 16, 16, 32, 32, 52, 52, 23, 24, 60))),
+        "text": rng.choice(("", "mini", "a" * 30, "naïve")),
+    }[plain]
+
+
+def record_of(rng: random.Random) -> bytes:
+    """Any event."""
+    shape = rng.choice(events.KINDS)
+    fields = (*events.HEADER[1:], *shape.fields)
+    return cbor2.dumps([shape.number, *(value_of(kind, rng) for _, kind in fields)], canonical=True)
+
+
+def damaged(data: bytes, rng: random.Random) -> bytes:
+    """Bytes like those of an event: with other heads, longer forms, cut, or with more behind."""
+    changed = bytearray(data)
+    for _ in range(rng.randrange(1, 3)):
+        at = rng.randrange(min(len(changed), 30))
+        heads = (0x18, 0x19, 0x1A, 0x1B, 0x20, 0x38, 0xC2, 0xD8, 0xF4, 0xF6, 0xF7, 0xFB, 0x9F)
+        what = rng.randrange(4)
+        if what == 0:
+            changed[at] = rng.choice((*heads, rng.randrange(256)))
+        elif what == 1:
+            changed[at:at] = rng.choice((b"\x18", b"\x19\0", b"\x1a\0\0\0", b"\xd8\x1c", b"\0"))
+        elif what == 2:
+            changed = changed[: rng.randrange(len(changed))] or bytearray(b"\0")
+        else:
+            changed += rng.randbytes(rng.randrange(1, 3))
+    return bytes(changed)
+
+
+def right(record: bytes) -> list[Any] | None:
+    """What `wire.parse_event` makes of it, in values."""
+    try:
+        wire.parse_event(record)
+    except wire.WireError:
+        return None
+    return cbor2.loads(record)
+
+
+def test_whatever_comes_is_taken_or_refused_as_wire_does(rng: random.Random) -> None:
+    good = [record_of(rng) for _ in range(3000)]
+    bad = [damaged(rng.choice(good), rng) for _ in range(6000)]
+    records = rng.sample([*good, *bad], k=9000)
+    for at in range(0, len(records), 500):
+        some = records[at : at + 500]
+        assert values_of(some) == [right(record) for record in some]
+    assert values_of(good) == [right(record) for record in good]
+
+
+def test_every_kind_without_a_text_is_decided_by_the_fast_way(rng: random.Random) -> None:
+    """With values as shoes send them: hashes of 32 bytes, MACs of 16, 52 counts."""
+    seen = set()
+    for _ in range(3000):
+        record = record_of(rng)
+        values = cbor2.loads(record)
+        shape = next(each for each in events.KINDS if each.number == values[0])
+        if all(len(v) in (16, 32, 52) for v in values if isinstance(v, bytes)):
+            if not any(isinstance(v, str) for v in values):
+                assert _MATCHES[record[1]](record), record.hex()
+                seen.add(shape.name)
+    assert seen == {n for n, s in SHAPES.items() if "text" not in dict(s.fields).values()}
+
+
+@pytest.mark.parametrize("record", [b"", b"\x8e", "text", None, 7, 1.5, b"\x81\x0a", bytearray(9)])
+def test_what_is_no_record_is_none_among_good_ones(record: Any) -> None:
+    good = cbor2.dumps([23, 1, 1, 5, None, 1, 1], canonical=True)
+    assert values_of([good, record, good]) == [cbor2.loads(good), None, cbor2.loads(good)]
+    assert why_damaged(record)
+
+
+def test_no_records_are_no_values() -> None:
+    assert values_of([]) == []

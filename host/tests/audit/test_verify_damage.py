@@ -1,0 +1,225 @@
+"""The verifier against damaged bytes, edited tables and shoes that lost events."""
+
+import random
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from host.tests.support.helpers import (
+    TEST_KEY,
+    FirmwareLog,
+    Forgery,
+    event_bytes,
+    shuffled_names,
+    stored,
+)
+from sabot.audit.verify import Against, Summary, verify
+from sabot.keys.chain_keys import Keys
+from sabot.link import wire
+from sabot.log.store import Store
+
+
+@pytest.fixture
+def log() -> Forgery:
+    """A good log of some 12 rounds, to be edited."""
+    return Forgery(FirmwareLog().deal_shoe(shuffled_names(5, cut_from_end=340)).records)
+
+
+@pytest.mark.parametrize("number", ["x", None, 2.5, b"100"])
+def test_a_row_whose_number_is_none_is_found(log: Forgery, number: Any) -> None:
+    _, data, mac = log.rows[99]
+    log.rows[99] = (number, data, mac)
+    assert (100, "changed") in log.found()
+    assert repr(number) in log.detail(100, "changed")
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", b"\x8e", "text", None, 5, b"\x81" * 5000])
+def test_a_record_that_is_none_is_damaged(log: Forgery, data: Any) -> None:
+    log.put(3, data)
+    assert log.found() == [(3, "damaged")]
+    assert log.found(TEST_KEY) == [(3, "damaged"), (3, "changed")]
+
+
+@pytest.mark.parametrize("mac", [b"", b"\0" * 15, b"\0" * 17, "text", None, 5])
+def test_a_mac_that_is_none_is_found(log: Forgery, mac: Any) -> None:
+    _, data, _ = log.rows[2]
+    log.rows[2] = (3, data, mac)
+    assert log.found(TEST_KEY) == [(3, "changed")]
+
+
+def test_a_truncated_record_is_damaged(log: Forgery, rng: random.Random) -> None:
+    for _ in range(40):
+        number, data, _ = rng.choice(log.rows)
+        forged = log.copy()
+        forged.put(number, data[: rng.randrange(len(data))])
+        found = forged.found()
+        assert found[0] == (number, "damaged")
+        assert set(found[1:]) <= {(number, "incomplete")}
+
+
+def test_a_flipped_bit_is_damaged_unless_it_is_another_event(
+    log: Forgery, rng: random.Random
+) -> None:
+    """Without a key; where the record says that it is another event, that is found too."""
+    seen = set()
+    for _ in range(200):
+        number, data, _ = rng.choice(log.rows[:-3])
+        at, bit = rng.randrange(len(data)), 1 << rng.randrange(8)
+        data = data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :]
+        forged = log.copy()
+        forged.put(number, data)
+        found = forged.found()
+        try:
+            own = wire.parse_event(data).number
+        except wire.WireError:
+            assert (number, "damaged") in found, data.hex()
+            seen.add("damaged")
+            continue
+        assert "damaged" not in dict(found).values()
+        if own != number:
+            assert (number, "changed") in found, data.hex()
+            seen.add("changed")
+    assert seen == {"damaged", "changed"}
+
+
+def test_every_flipped_bit_is_found_with_a_key(log: Forgery, rng: random.Random) -> None:
+    for _ in range(200):
+        number, data, _ = rng.choice(log.rows)
+        at, bit = rng.randrange(len(data)), 1 << rng.randrange(8)
+        forged = log.copy()
+        forged.put(number, data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :])
+        assert (number, "changed") in forged.found(TEST_KEY)
+
+
+def found_in(store: Store, *, key: bytes | None = TEST_KEY) -> list[tuple[str, int, str]]:
+    keys = Keys()
+    for unit in ("U1", "U2") if key else ():
+        keys.put(unit, key)
+    found = verify(store, Summary(), Against(keys=keys))
+    return [(each.unit, each.event, each.kind) for each in found if each.kind != "incomplete"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [
+        ("DELETE FROM {} WHERE number = 5", [("U1", 5, "missing")]),
+        ("UPDATE records SET record = 'text' WHERE number = 7", ["damaged", "changed"]),
+        ("UPDATE records SET record = zeroblob(40) WHERE number = 7", ["damaged", "changed"]),
+        ("UPDATE records SET mac = zeroblob(16) WHERE number = 7", ["changed"]),
+        ("UPDATE records SET mac = 'text' WHERE number = 7", ["changed"]),
+        ("UPDATE records SET received_unix_ms = 0", []),
+        ("UPDATE {} SET number = 'seven' WHERE number = 7", [("U1", 7, "missing"), "gone"]),
+        ("UPDATE events SET kind = 'lid' WHERE number = 7", ["derived"]),
+        ("UPDATE events SET unix_ms = unix_ms + 1 WHERE number = 7", ["derived"]),
+        ("UPDATE events SET unix_ms = NULL WHERE number = 7", ["derived"]),
+        ("UPDATE events SET shoe = 2 WHERE number = 7", ["derived"]),
+        ("UPDATE events SET shoe = '1' || '' WHERE number = 7", []),  # an integer for SQLite
+        ("UPDATE events SET shoe = 'one' WHERE number = 7", ["derived"]),
+        ("UPDATE events SET round = 99 WHERE number >= 7", ["derived"]),
+        ("DELETE FROM events WHERE number = 7", ["derived"]),
+        ("DELETE FROM events WHERE number < 500 AND number >= 7", ["derived"]),
+        ("DELETE FROM events WHERE number >= 7", []),  # it will follow when there is time
+        ("DELETE FROM events", []),
+        ("UPDATE events SET number = -5 WHERE number = 7", ["derived"]),
+        ("UPDATE events SET number = 'seven' WHERE number = 7", ["derived", "gone"]),
+        ("DELETE FROM records WHERE number > 100", [("U1", 101, "truncated")]),
+    ],
+)
+@pytest.mark.parametrize("table", ["records"])
+def test_what_sql_can_do_is_found(
+    good_store: Store, table: str, statement: str, found: list[Any]
+) -> None:
+    assert found_in(good_store) == []
+    good_store.derive()
+    behind = len(list(good_store.raw("U1"))) + 1
+    with closing(sqlite3.connect(good_store.path, isolation_level=None)) as connection:
+        connection.execute(statement.format(table))
+    named = {"gone": ("U1", behind, "changed" if "records" in statement.format(table) else "")}
+    expected = [
+        each if isinstance(each, tuple) else named.get(each, ("U1", 7, each)) for each in found
+    ]
+    expected = [each if each[2] else ("U1", behind, "truncated") for each in expected]
+    assert sorted(found_in(good_store)) == sorted(expected)
+
+
+def test_a_unit_whose_name_is_no_text_is_found(good_store: Store) -> None:
+    with closing(sqlite3.connect(good_store.path, isolation_level=None)) as connection:
+        connection.execute("UPDATE units SET unit = x'5531'")
+    assert found_in(good_store) == [("b'U1'", 0, "derived")]
+
+
+def test_records_of_a_unit_without_a_name_are_truncated(good_store: Store) -> None:
+    good_store.derive()
+    with closing(sqlite3.connect(good_store.path, isolation_level=None)) as connection:
+        connection.execute("UPDATE records SET unit = 77 WHERE number > 1000")
+    assert found_in(good_store) == [("U1", 1001, "truncated")]
+
+
+def test_each_unit_is_judged_by_itself(tmp_path: Path, good_log: list[bytes]) -> None:
+    other = FirmwareLog().deal_shoe(shuffled_names(6)).records
+    with Store(tmp_path / "log.sqlite", create=True) as store:
+        store.append("U1", stored(good_log))
+        store.append("U2", stored(other[:9] + other[10:]))
+        summary = Summary()
+        found = [(each.unit, each.event, each.kind) for each in verify(store, summary)]
+        assert found == [("U1", 1, "no_key"), ("U2", 1, "no_key"), ("U2", 10, "missing")]
+        assert found_in(store) == [("U2", 10, "missing")]
+        assert (summary.units, summary.events) == (2, len(good_log) + len(other) - 1)
+
+
+def test_an_empty_log_has_no_findings(tmp_path: Path) -> None:
+    with Store(tmp_path / "log.sqlite", create=True) as store:
+        assert list(verify(store, Summary())) == []
+
+
+@pytest.mark.parametrize("reason", ["queue_full", "restart", "journal_damaged"])
+def test_what_the_shoe_lost_is_a_gap_and_nothing_else(reason: str, rng: random.Random) -> None:
+    """Told of within another round; the chain goes on behind it."""
+    for _ in range(20):
+        deck = shuffled_names(rng.randrange(1000), cut_from_end=300)
+        log = FirmwareLog().deal_shoe(deck)
+        first = rng.randrange(2, log.last_number)
+        last = min(first + rng.randrange(100), log.last_number)
+        whole = Forgery(log.records)
+        log.lose(first, last)
+        log.tell_of_loss(first, last, reason)
+        log.deal_shoe(deck)
+        incomplete = [(last + 1, "incomplete")] if whole.round_open_before(first) else []
+        for key in (None, TEST_KEY):
+            assert Forgery(log.records).found(key) == [(first, "gap"), *incomplete]
+
+
+def test_two_gaps_in_one_another_are_gaps_and_nothing_else() -> None:
+    """The first gap event got lost too, and the second tells of all."""
+    log = FirmwareLog().deal_shoe(shuffled_names(5, cut_from_end=340))
+    log.lose(20, 30)
+    told = log.tell_of_loss(20, 30)
+    log.lose(told, told)
+    log.tell_of_loss(20, 30)
+    log.tell_of_loss(told, told)
+    found = Forgery(log.records).found(TEST_KEY)
+    assert [each for each in found if each[1] != "incomplete"] == [(20, "gap"), (told, "gap")]
+
+
+def test_a_record_behind_a_gap_that_is_not_what_the_gap_says_is_changed() -> None:
+    log = FirmwareLog().deal_shoe(shuffled_names(5, cut_from_end=340))
+    log.lose(20, 30)
+    log.tell_of_loss(20, 30)
+    forged = Forgery(log.records)
+    event = forged.event(31)
+    forged.edit(31, t_ms=event.t_ms + 1, unix_ms=(event.unix_ms or 0) + 1)
+    assert (31, "changed") in forged.found(TEST_KEY)
+    assert (31, "changed") not in forged.found()
+
+
+def test_a_lost_round_is_not_mixed_with_the_next() -> None:
+    log = Forgery([])
+    log.append(event_bytes("betting_open", 1, round=3))
+    log.append(event_bytes("card", 2, round=3, card="KS", position="player_1"))
+    log.append(event_bytes("card", 3, round=4, card="9S", position="banker_1"))
+    log.append(event_bytes("result", 4, round=4, winner="banker", banker_total=9))
+    assert log.found() == [(3, "incomplete")]
+    assert "round 3 of shoe 1 has no result" in log.detail(3)

@@ -1,0 +1,138 @@
+"""Long logs: memory that does not grow, units at once in processes of their own, Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from host.tests.support.helpers import TEST_KEY, FirmwareLog, mac_of, parsed, shuffled_names, stored
+from sabot.audit.chain import Ratchet
+from sabot.audit.chain_checks import RawRecord
+from sabot.audit.verify import Against, Finding, Note, Summary, verify, verify_file, verify_unit
+from sabot.keys import chain_keys
+from sabot.log.store import Store
+
+UNITS = ("U1", "U2", "U3")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with log.sqlite of three units, one of them damaged, and sabot.keys."""
+    with Store(tmp_path / "log.sqlite", create=True) as store:
+        for at, unit in enumerate(UNITS):
+            log = FirmwareLog(bytes([at]) * 32)
+            log.deal_shoe(shuffled_names(at, cut_from_end=300 + at))
+            records = [data for data in log.records if unit != "U2" or parsed(data).number != 50]
+            store.append(unit, stored(records))
+            chain_keys.add(tmp_path / "sabot.keys", unit, bytes([at]) * 32)
+    return tmp_path
+
+
+def test_units_at_once_give_what_one_after_the_other_does(folder: Path) -> None:
+    against = Against(keys=chain_keys.Keys.load(folder / "sabot.keys"))
+    summary, told = Summary(), []
+    with Store(folder / "log.sqlite") as store:
+        findings = list(verify(store, summary, against))
+    assert verify_file(folder / "log.sqlite", against, told.append) == (findings, summary)
+    assert [(each.unit, each.event, each.kind) for each in findings] == [
+        ("U2", 50, "missing"), ("U2", 51, "incomplete")
+    ]  # fmt: skip
+    assert told == sorted(told) and told[-1] == summary.events
+
+
+def endless(log: FirmwareLog) -> Iterator[RawRecord]:
+    """Records of shoe of cards after shoe of cards, none of which is kept."""
+    deck = shuffled_names(7, cut_from_end=250)
+    while True:
+        log.deal_shoe(deck)
+        for data in log.records:
+            yield parsed(bytes(data)).number, bytes(data), mac_of(data)
+        log.records.clear()
+
+
+def peak_bytes(count: int, spoilt: int) -> tuple[int, list[Finding], list[Note]]:
+    """The most memory that the verifier takes for so many records, every `spoilt`-th changed."""
+    rows = [row for row, _ in zip(endless(FirmwareLog()), range(count), strict=False)]
+    if spoilt:
+        rows = [(n, d, m[::-1]) if n % spoilt == 0 else (n, d, m) for n, d, m in rows]
+    summary = Summary()
+    list(verify_unit("U1", rows[:2000], summary, macs=Ratchet(TEST_KEY)))  # what is made once
+    tracemalloc.start()
+    found = list(verify_unit("U1", rows, summary, macs=Ratchet(TEST_KEY)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak, found, summary.notes
+
+
+@pytest.mark.parametrize("spoilt", [0, 3])
+def test_ten_times_the_log_takes_no_more_memory(spoilt: int) -> None:
+    """Nor where so much is wrong that findings are only counted from some number on."""
+    short, found, _ = peak_bytes(4_000 if not spoilt else 20_000, spoilt)
+    long, more, _ = peak_bytes(40_000 if not spoilt else 60_000, spoilt)
+    assert long < short + 100_000
+    assert (found, more) == ([], []) if not spoilt else len(more) == len(found)
+
+
+def test_of_too_many_findings_their_number_is_told() -> None:
+    _, found, _ = peak_bytes(9_000, 3)
+    changed = [each for each in found if each.kind == "changed"]
+    assert len(changed) == 1001
+    assert changed[-1].detail == "the last of 2000 more of this kind"
+    assert changed[-1].event == 9000
+
+
+def test_a_forged_number_far_away_costs_no_time(folder: Path) -> None:
+    """Keys are stepped to one by one: nobody can have the verifier step for hours."""
+    log = FirmwareLog().deal_shoe(shuffled_names(1, cut_from_end=350))
+    rows = [(parsed(bytes(data)).number, bytes(data), mac_of(data)) for data in log.records]
+    far = (1 << 62, rows[-1][1], rows[-1][2])
+    found = list(verify_unit("U1", [*rows, far], Summary(), macs=Ratchet(TEST_KEY)))
+    assert [(each.event, each.kind) for each in found] == [(len(rows) + 1, "changed")]
+
+
+SLOWLY = """
+import sys, time
+from pathlib import Path
+from sabot import command
+from sabot.audit import chain_checks
+whole = chain_checks.values_of
+def slowly(records):
+    Path("begun").touch()
+    time.sleep(0.2)
+    return whole(records)
+chain_checks.values_of = slowly
+command.main()
+"""
+"""The command, and each thousand records take it a fifth of a second more."""
+
+
+@pytest.mark.parametrize("units", [1, 3])
+def test_ctrl_c_ends_with_its_code_and_leaves_nobody_behind(tmp_path: Path, units: int) -> None:
+    """One unit is verified in the process itself, several in others."""
+    log = FirmwareLog()
+    while log.last_number < 40_000:
+        log.deal_shoe(shuffled_names(log.last_number, cut_from_end=20))
+    with Store(tmp_path / "log.sqlite", create=True) as store:
+        for unit in range(units):
+            store.append(f"U{unit}", stored(log.records))
+    child = subprocess.Popen(
+        [sys.executable, "-c", SLOWLY, "verify", "--db", "log.sqlite"],
+        cwd=tmp_path, start_new_session=True, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    while not (tmp_path / "begun").exists():
+        assert child.poll() is None, child.communicate()
+        time.sleep(0.01)
+    os.killpg(child.pid, signal.SIGINT)
+    out, err = child.communicate(timeout=30)
+    assert child.returncode == 130 and out == "" and "Traceback" not in err, err
+    with pytest.raises(ProcessLookupError):
+        for _ in range(50):
+            os.killpg(child.pid, 0)
+            time.sleep(0.1)

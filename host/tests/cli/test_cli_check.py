@@ -1,0 +1,206 @@
+"""`sabot verify` and `sabot checkpoints`: each bad input told apart, and none called good."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from host.tests.support.commands import run
+from host.tests.support.helpers import FirmwareLog, NaiveChain, shuffled_names, stored
+from sabot.cli import app
+from sabot.keys import chain_keys, signing
+from sabot.log.store import Store
+
+KEYS = {"U1": b"\1" * 32, "U2": b"\2" * 32}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with log.sqlite: two shoes of cards of U1, one of U2; and sabot.keys."""
+    folder = tmp_path_factory.mktemp("logs")
+    first = FirmwareLog(KEYS["U1"]).deal_shoe(shuffled_names(1, cut_from_end=340))
+    first.deal_shoe(shuffled_names(2, cut_from_end=370))
+    second = FirmwareLog(KEYS["U2"]).deal_shoe(shuffled_names(3, cut_from_end=350))
+    with Store(folder / "log.sqlite", create=True) as store:
+        store.append("U1", stored(first.records))
+        store.append("U2", stored(second.records))
+    for unit, key in KEYS.items():
+        chain_keys.add(folder / "sabot.keys", unit, key)
+    yield folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, to be changed; the commands run there."""
+    for name in ("log.sqlite", "sabot.keys"):
+        (tmp_path / name).write_bytes((made / name).read_bytes())
+    (tmp_path / "sabot.keys").chmod(0o600)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def said(*arguments: str, code: int = 0) -> str:
+    """What a command prints to standard output."""
+    done = CliRunner().invoke(app(), [*arguments, "--db", "log.sqlite"])
+    assert done.exit_code == code, done.output
+    return done.stdout
+
+
+def found(*arguments: str) -> list[tuple[str, int, str]]:
+    """What `sabot verify` finds."""
+    done = CliRunner().invoke(app(), ["verify", "--json", "--db", "log.sqlite", *arguments])
+    told = json.loads(done.stdout)
+    assert done.exit_code == (1 if told["findings"] else 0) and told["ok"] is not told["findings"]
+    return [(each["unit"], each["event"], each["kind"]) for each in told["findings"]]
+
+
+def change(statement: str) -> None:
+    with closing(sqlite3.connect("log.sqlite", isolation_level=None)) as connection:
+        connection.execute(statement)
+
+
+def test_a_good_log_verifies_with_the_keys_that_lie_there(folder: Path) -> None:
+    told = said("verify")
+    assert told.startswith("log.sqlite: 2 units, ")
+    assert told.endswith("rounds: nothing to find fault with\n")
+    printed = run(folder, "verify", "--db", "log.sqlite", "--json").stdout
+    assert json.loads(printed) == {"ok": True, "findings": [], "notes": []}
+
+
+def test_an_edited_log_does_not(folder: Path) -> None:
+    change("DELETE FROM records WHERE unit = 1 AND number = 3")
+    change("UPDATE records SET mac = zeroblob(16) WHERE unit = 2 AND number = 4")
+    told = json.loads(said("verify", "--json", code=1))
+    assert list(told) == ["ok", "findings", "notes"] and told["ok"] is False
+    assert all(list(each) == ["unit", "event", "kind", "detail"] for each in told["findings"])
+    assert found() == [("U1", 3, "missing"), ("U2", 4, "changed")]
+    lines = run(folder, "verify", "--db", "log.sqlite", code=1).stdout.splitlines()
+    assert lines[0] == "U1 event 3: missing: events 3 to 3 are not in the log"
+    assert lines[1].startswith("U2 event 4: changed: ")
+    assert lines[2].endswith("2 findings") and len(lines) == 3
+
+
+def test_a_log_without_keys_is_not_called_good(folder: Path) -> None:
+    (folder / "sabot.keys").unlink()
+    assert found() == [("U1", 1, "no_key"), ("U2", 1, "no_key")]
+
+
+def test_keys_that_are_named_must_be_there(folder: Path) -> None:
+    done = run(folder, "verify", "--db", "log.sqlite", "--keys", "nowhere", code=21)
+    assert done.stderr.startswith("sabot: nowhere: cannot be read") and done.stdout == ""
+
+
+def test_a_damaged_key_file_is_told_and_nothing_verified(folder: Path) -> None:
+    (folder / "sabot.keys").write_text('{"unit": "U1"}\n')
+    done = run(folder, "verify", "--db", "log.sqlite", code=21)
+    assert "sabot.keys, line 1" in done.stderr and done.stdout == ""
+
+
+def test_keys_of_one_unit_only_verify_that_one(folder: Path) -> None:
+    chain_keys.add(folder / "some.keys", "U2", KEYS["U2"])
+    assert found("--keys", "some.keys") == [("U1", 1, "no_key")]
+
+
+def test_keys_of_another_unit_are_told_apart(folder: Path) -> None:
+    chain_keys.add(folder / "some.keys", "U1", KEYS["U2"])
+    chain_keys.add(folder / "some.keys", "U2", KEYS["U2"])
+    assert found("--keys", "some.keys") == [("U1", 1, "wrong_key")]
+
+
+def test_keys_that_others_may_read_are_used_with_a_warning(folder: Path) -> None:
+    (folder / "sabot.keys").chmod(0o644)
+    done = run(folder, "verify", "--db", "log.sqlite")
+    assert "chmod 600" in done.stderr and "nothing to find fault with" in done.stdout
+
+
+def test_checkpoints_find_what_was_cut_off(folder: Path) -> None:
+    kept = [json.loads(line) for line in said("checkpoints").splitlines()]
+    assert [list(each) for each in kept] == [["unit", "shoe", "records", "mac", "time"]] * 5
+    assert [each["shoe"] for each in kept] == [1, 2, 2, 1, 1]
+    assert said("checkpoints", "--json") == said("checkpoints")
+    assert "5 checkpoints" in said("checkpoints", "-o", "kept")
+    assert (folder / "kept").read_text() == said("checkpoints")
+    assert found("--checkpoints", "kept") == []
+    change("DELETE FROM events")
+    change("DELETE FROM records WHERE unit = 1 AND number > 100")
+    assert found() == []
+    assert found("--checkpoints", "kept") == [("U1", 101, "truncated")]
+
+
+def test_checkpoints_are_what_a_naive_chain_makes(folder: Path) -> None:
+    with Store(folder / "log.sqlite") as store:
+        records = list(store.raw("U1"))
+    chain = NaiveChain(KEYS["U1"])
+    macs = [chain.id]
+    for number, record, _ in records:
+        macs.append(chain.mac(number, macs[-1], record))
+    for each in map(json.loads, said("checkpoints").splitlines()):
+        if each["unit"] == "U1":
+            assert macs[each["records"]].hex() == each["mac"]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "nonsense", '{"unit": "U1"}', '{"unit": "U1", "records": 0, "mac": ""}', None]
+)
+def test_what_holds_no_checkpoints_is_refused(folder: Path, content: str | None) -> None:
+    if content is not None:
+        (folder / "kept").write_text(content)
+    done = CliRunner().invoke(app(), ["verify", "--db", "log.sqlite", "--checkpoints", "kept"])
+    wanted = "cannot be read" if content is None else "no checkpoint"
+    assert done.exit_code == 2 and wanted in done.stderr
+
+
+def test_one_shoe_of_cards_alone(folder: Path) -> None:
+    with Store(folder / "log.sqlite") as store:
+        numbers = {
+            shoe: [row.number for row in store.rows() if (row.unit, row.shoe) == ("U1", shoe)]
+            for shoe in (1, 2)
+        }
+    second = numbers[2][5]
+    change(f"UPDATE records SET mac = zeroblob(16) WHERE unit = 1 AND number = {second}")
+    change("UPDATE records SET mac = zeroblob(16) WHERE unit = 1 AND number = 20")
+    assert found() == [("U1", 20, "changed"), ("U1", second, "changed")]
+    assert found("--shoe", "1") == [("U1", 20, "changed")]
+    assert found("--shoe", "2") == [("U1", second, "changed")]
+    told = json.loads(said("verify", "--json", "--shoe", "2", code=1))
+    assert [(note["unit"], note["kind"]) for note in told["notes"]] == [("U1", "elsewhere")]
+
+
+def test_rounds_of_one_shoe_of_cards_are_counted(folder: Path) -> None:
+    every = [json.loads(line) for line in said("rounds", "--json").splitlines()]
+    for shoe in (1, 2):
+        count = sum(each["shoe"] == shoe for each in every)
+        assert f" {count} rounds: nothing" in said("verify", "--shoe", str(shoe))
+
+
+def test_a_shoe_of_cards_that_is_not_there_is_wrong_usage(folder: Path) -> None:
+    done = run(folder, "verify", "--db", "log.sqlite", "--shoe", "9", code=2)
+    assert "no shoe of cards 9" in done.stderr
+
+
+def test_the_operator_must_be_a_public_key(folder: Path) -> None:
+    private, public, _ = signing.make(folder / "casino")
+    assert found("--operator", str(public)) == []
+    done = run(folder, "verify", "--db", "log.sqlite", "--operator", str(private), code=21)
+    assert "no public Ed25519 key" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--shoe", "1"), ("--checkpoints", "kept")])
+def test_what_is_for_logs_is_refused_for_a_bundle(folder: Path, arguments: Any) -> None:
+    done = run(folder, "verify", "some.bundle", *arguments, code=2)
+    assert "not for a bundle" in " ".join(done.stderr.split())
+
+
+def test_no_key_is_ever_printed(folder: Path) -> None:
+    change("UPDATE records SET record = zeroblob(9) WHERE number = 7")
+    done = run(folder, "verify", "--db", "log.sqlite", code=1)
+    told = run(folder, "checkpoints", "--db", "log.sqlite").stdout + done.stdout + done.stderr
+    for unit, key in KEYS.items():
+        chain = NaiveChain(key)
+        secrets = [key.hex(), *(chain.key(epoch).hex() for epoch in range(100))]
+        assert not [secret for secret in secrets if secret in told], unit

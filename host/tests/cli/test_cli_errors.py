@@ -1,0 +1,222 @@
+"""Every way in which a command fails: its exit code, in one line that names the thing."""
+
+import os
+import socket
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from host.tests.support.commands import SABOT, error_line, error_line_here, run, running, short_deck
+from host.tests.support.helpers import event_bytes, stored
+from host.tests.support.naive_shoe import Answering
+from sabot.cli import app
+from sabot.errors import DatabaseUnusable
+from sabot.link.ports import Port
+from sabot.log.store import Store
+
+
+@pytest.mark.parametrize(
+    ("port", "code", "said"),
+    [
+        ("/dev/ttyNONE", 3, "/dev/ttyNONE: no such port; `sabot ports` lists"),
+        ("SHOE-99", 3, "SHOE-99: no such unit is attached; `sabot ports` lists"),
+        ("[red]x[/red]", 3, "[red]x[/red]: no such"),
+        ("nonsense://host", 3, "nonsense://host: not a port or pyserial URL"),
+        ("socket://host", 3, "socket://host: not a port or pyserial URL"),
+        (".//", 5, ".//: not a serial port"),
+        ("/dev/null", 5, "/dev/null: not a serial port"),
+    ],
+)
+def test_a_port_where_there_is_no_shoe(tmp_path: Path, port: str, code: int, said: str) -> None:
+    assert error_line_here(tmp_path, "log", port, code=code).startswith(said)
+
+
+def test_an_address_where_nobody_listens(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        number = server.getsockname()[1]
+    line = error_line(tmp_path, "log", f"socket://127.0.0.1:{number}", code=3)
+    assert "no connection" in line
+
+
+def test_a_port_that_is_busy_and_one_that_does_not_answer(tmp_path: Path) -> None:
+    with Answering(lambda data: b"") as silent:
+        line = error_line(tmp_path, "log", silent.path, code=5)
+        assert line.startswith(f"{silent.path}: no shoe answers there")
+        with Port(silent.path):
+            line = error_line(tmp_path, "log", silent.path, code=4)
+            assert line.startswith(f"{silent.path}: in use by another program")
+
+
+def test_a_deck_file_with_a_name_that_is_wrong(tmp_path: Path) -> None:
+    line = error_line(tmp_path, "demo", "--deck", "none", code=11)
+    assert line == "none: cannot be read (No such file or directory); check the name"
+
+
+@pytest.mark.parametrize("command", ["sim", "demo"])
+@pytest.mark.parametrize(
+    ("cards", "options", "said"),
+    [
+        (None, (), "cannot be read (No such file or directory)"),
+        ("7H XX", ("--short",), "line 2: 'XX' is no card"),
+        ("7H " * 9, ("--short",), "9 copies of 7H"),
+        ("7H TC CUT", (), "2 cards, 8 decks have 416; complete it, or use --short"),
+    ],
+)
+def test_a_deck_that_cannot_be_dealt(
+    tmp_path: Path, command: str, cards: str | None, options: tuple[str, ...], said: str
+) -> None:
+    if cards is not None:
+        (tmp_path / "deck").write_text("\n".join(cards.split()))
+    line = error_line_here(tmp_path, command, "--deck", "deck", *options, code=11)
+    assert line.startswith("deck") and said in line
+    assert not (tmp_path / "sabot-demo.sqlite").exists()
+
+
+@pytest.mark.parametrize("command", ["rounds", "events", "verify"])
+def test_a_database_that_is_not_there(tmp_path: Path, command: str) -> None:
+    for options, name in (((), "sabot.sqlite"), (("--db", "x/y"), "x/y")):
+        line = error_line_here(tmp_path, command, *options, code=8)
+        assert line == f"{name}: no such database; `sabot log` makes one"
+        assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("command", ["rounds", "events", "verify", "log SIM-1", "demo"])
+def test_a_database_that_is_not_ours(tmp_path: Path, command: str) -> None:
+    (tmp_path / "letter").write_text("Dear sir or madam,\n" * 100)
+    line = error_line_here(tmp_path, *command.split(), "--db", "letter", code=8)
+    assert line == "letter: not a Sabot log; name another file with --db"
+    assert (tmp_path / "letter").read_text() == "Dear sir or madam,\n" * 100
+
+
+@pytest.mark.parametrize("command", ["rounds", "verify", "log SIM-1"])
+def test_a_database_that_is_newer(tmp_path: Path, command: str) -> None:
+    Store(tmp_path / "new", create=True).close()
+    with closing(sqlite3.connect(tmp_path / "new", isolation_level=None)) as connection:
+        connection.execute("UPDATE about SET value = 7 WHERE name = 'version'")
+    line = error_line_here(tmp_path, *command.split(), "--db", "new", code=8)
+    assert line.startswith("new: a log of version 7, this sabot knows 2; update sabot")
+
+
+def test_a_database_where_there_is_no_folder(tmp_path: Path) -> None:
+    line = error_line(tmp_path, "log", "SIM-1", "--db", "no/log.sqlite", code=8)
+    assert line.startswith("no/log.sqlite: ") and "does the folder exist" in line
+
+
+@pytest.mark.parametrize("command", ["rounds", "events", "events --json"])
+def test_a_damaged_record_is_told_and_not_shown(tmp_path: Path, command: str) -> None:
+    with Store(tmp_path / "log", create=True) as store:
+        store.append("U1", stored(event_bytes("betting_open", n) for n in (1, 2, 3)))
+    with closing(sqlite3.connect(tmp_path / "log", isolation_level=None)) as connection:
+        connection.execute("UPDATE records SET record = x'00' WHERE number = 2")
+    done = CliRunner().invoke(app(), [*command.split(), "--db", str(tmp_path / "log")])
+    assert isinstance(done.exception, DatabaseUnusable)
+    said = str(done.exception)
+    assert said.startswith("event 2 of U1 is damaged") and "`sabot verify`" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("rounds --json --csv", "--json and --csv exclude each other"),
+        ("events --json --csv", "--json and --csv exclude each other"),
+        ("events --kind nonsense", "no event is of kind 'nonsense'; kinds: boot, lid"),
+        ("rounds --from yesterday", "'yesterday' is no time; write it as 2026-11-21T20:15"),
+        ("events --to 25:00", "'25:00' is no time"),
+        ("events --from 0001-01-01", "is no time"),
+        ("rounds --shoe x", "--shoe"),
+        ("events --shoe -1", "--shoe"),
+        ("events --shoe 99999999999999999999", "--shoe"),
+        ("rounds --round 99999999999999999999", "--round"),
+        ("sim --set 13", "--set"),
+        ("sim --pace -1", "--pace"),
+        ("demo --pace nan", "--pace"),
+        ("sim --seed x", "--seed"),
+        ("sim --unit a/b", "'a/b' is no unit id"),
+        ("sim --unit ..", "'..' is no unit id"),
+        ("sim --unit=", "'' is no unit id"),
+        ("demo --unit " + 300 * "x", "is no unit id"),
+        ("log", "port"),
+        ("log --db x", "port"),
+        ("capture", "UNIT|PORT"),
+        ("health --json", "UNIT|PORT"),
+        ("capture U1 --all", "--all"),
+        ("shuffle", "shuffle"),
+        ("verify --nonsense", "--nonsense"),
+        ("verify more more", "more"),
+    ],
+)
+def test_wrong_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app(), arguments.split(), env={"COLUMNS": "200"})
+    assert isinstance(done.exception, SystemExit) and done.exit_code == 2
+    assert done.stdout == ""
+    assert said in " ".join(done.stderr.replace("│", " ").split())
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_wrong_usage_has_exit_code_2(tmp_path: Path) -> None:
+    done = run(tmp_path, "events", "--json", "--csv", code=2)
+    assert "exclude each other" in done.stderr and done.stdout == ""
+
+
+def test_a_memory_that_cannot_be_used_ends_the_simulator(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    line = error_line(tmp_path, "sim", "--state", "file", code=12)
+    assert line.startswith("file: no place for the unit's memory (File exists)")
+    line = error_line_here(tmp_path, "sim", "--state", "/proc/none", code=12)
+    assert "no place" in line and "--state" in line
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "first_key.cbor").write_bytes(b"\x85nonsense")
+    line = error_line_here(tmp_path, "sim", "--unit", "U7", "--state", "state", code=12)
+    assert line.startswith("simulated shoe U7: ") and "first_key is damaged" in line
+    (tmp_path / "state" / "first_key.cbor").unlink()
+    (tmp_path / "state" / "game.cbor").write_bytes(b"\xa0nonsense")
+    line = error_line_here(tmp_path, "sim", "--unit", "U7", "--state", "state", code=12)
+    assert line.startswith("simulated shoe U7: ") and "game is damaged" in line
+
+
+@pytest.mark.parametrize("command", ["sim", "demo"])
+def test_a_game_that_is_not_known_is_told_with_the_nearest(tmp_path: Path, command: str) -> None:
+    line = error_line_here(tmp_path, command, "--game", "ez-mid", code=17)
+    assert line == "no game is called 'ez-mid'; did you mean ez-midi?"
+
+
+def test_a_simulated_shoe_that_dies_ends_the_simulator(tmp_path: Path) -> None:
+    with running(tmp_path, "sim", "--deck", short_deck(tmp_path), "--short") as sim:
+        sim.first_line()
+        children = Path(f"/proc/{sim.process.pid}/task/{sim.process.pid}/children")
+        if not children.exists():
+            pytest.skip("this kernel does not tell children")
+        (child,) = children.read_text().split()
+        os.kill(int(child), 9)
+        assert sim.end(10, by=None) == 12
+        assert sim.problems[-1].startswith("sabot: simulated shoe SIM-")
+
+
+def test_a_reader_that_has_seen_enough_is_no_reason_for_a_traceback(tmp_path: Path) -> None:
+    with Store(tmp_path / "log", create=True) as store:
+        store.append("U1", stored(event_bytes("identified", n) for n in range(1, 2000)))
+    pipe = f"{SABOT} events --db log --json | head -n 1"
+    done = subprocess.run(
+        pipe, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_full_disk_behind_the_screen_is_told(tmp_path: Path) -> None:
+    with Store(tmp_path / "log", create=True) as store:
+        store.append("U1", stored(event_bytes("identified", n) for n in range(1, 2000)))
+    done = subprocess.run(
+        f"{SABOT} events --db log --json > /dev/full",
+        shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    (line,) = done.stderr.splitlines()
+    assert line == "sabot: the output cannot be written (No space left on device)"
+    assert done.returncode == 9

@@ -1,0 +1,41 @@
+"""`--help` of every command, at the width of a small terminal."""
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from host.tests.support.commands import run
+from sabot.cli import app
+
+COMMAND = typer.main.get_command(app())
+COMMANDS = sorted(COMMAND.commands)  # type: ignore[attr-defined]
+
+
+def test_help_lists_every_command_with_what_it_does(tmp_path: Path) -> None:
+    wanted = "capture demo events health log ports rounds sim verify"
+    assert set(wanted.split()) <= set(COMMANDS)
+    said = run(tmp_path, "--help").stdout
+    for name in COMMANDS:
+        assert re.search(rf"^\W+{name} +[A-Z]", said, re.MULTILINE), name
+    assert "Exit codes:" in said
+
+
+def test_without_a_command_help_is_printed(tmp_path: Path) -> None:
+    done = run(tmp_path, code=2)
+    assert "Usage: sabot" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_every_option_and_argument_with_a_word_on_it(name: str) -> None:
+    said = CliRunner().invoke(app(), [name, "--help"], env={"COLUMNS": "80"}).stdout
+    assert all(len(line) <= 80 for line in said.splitlines())
+    for parameter in COMMAND.commands[name].params:  # type: ignore[attr-defined]
+        for option in parameter.opts if parameter.param_type_name == "option" else ():
+            assert re.search(rf"(^|\s){option}(\s|$)", said, re.MULTILINE), option
+        help_text = getattr(parameter, "help", None) or ""
+        assert help_text, parameter.name
+        words = re.sub(r"[\s│]+", " ", said)
+        assert " ".join(help_text.split()[:3]) in words, parameter.name

@@ -1,0 +1,195 @@
+"""`sabot hil`: a suite on a simulated shoe, its report, and what is refused."""
+
+import contextlib
+import errno
+import json
+import re
+import shlex
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import serial
+from serial.tools import list_ports
+
+from host.tests.support.commands import TIMEOUT_S, error_line_here, run, running
+from sabot.link import runtime
+
+
+@pytest.fixture(scope="module")
+def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `report`, of a smoke test that passed."""
+    folder = tmp_path_factory.mktemp("hil")
+    run(folder, "hil", "-k", "answers or without_cards", "--report", "report")
+    return folder
+
+
+def test_a_report_has_a_page_data_and_junit(accepted: Path) -> None:
+    report = accepted / "report"
+    assert sorted(path.name for path in report.iterdir()) == [
+        "junit.xml",
+        "report.html",
+        "results.json",
+    ]
+    document = json.loads((report / "results.json").read_text())
+    assert [each["outcome"] for each in document["results"]] == ["passed", "passed"]
+    assert {"Target", "Unit", "Firmware", "MicroPython"} <= set(document["about"])
+    assert re.search(r"SHA-256 of the program [0-9a-f]{64}$", document["about"]["MicroPython"])
+
+
+def test_a_report_says_how_to_repeat_all_of_it_with_the_same_seed(accepted: Path) -> None:
+    document = json.loads((accepted / "report" / "results.json").read_text())
+    command = shlex.split(document["about"]["To repeat"])
+    assert command[:2] == ["sabot", "hil"] and command[command.index("--seed") + 1].isdigit()
+    run(accepted, *command[1:], "--report", "again")
+    again = json.loads((accepted / "again" / "results.json").read_text())
+    tests = [each["test"] for each in document["results"]]
+    assert tests == [each["test"] for each in again["results"]]
+    assert again["about"]["To repeat"] == document["about"]["To repeat"]
+
+
+def test_a_report_folder_that_is_there_is_left_as_it_is(accepted: Path) -> None:
+    before = (accepted / "report" / "results.json").read_bytes()
+    line = error_line_here(accepted, "hil", "--report", "report", code=24)
+    assert line == "report: is there already; name a new folder"
+    assert (accepted / "report" / "results.json").read_bytes() == before
+
+
+def test_what_failed_since_is_told_with_exit_code_1(accepted: Path) -> None:
+    document = json.loads((accepted / "report" / "results.json").read_text())
+    document["results"][0] |= {"outcome": "failed", "reason": "no answer"}
+    (accepted / "later").mkdir(exist_ok=True)
+    (accepted / "later" / "results.json").write_text(json.dumps(document))
+    assert run(accepted, "hil", "compare", "report", "report").stdout == "Nothing changed.\n"
+    told = run(accepted, "hil", "compare", "report", "later", code=1).stdout
+    assert told.endswith("passed -> failed (no answer)\n") and told.count("\n") == 1
+
+
+def test_a_folder_without_a_report_is_told(tmp_path: Path) -> None:
+    line = error_line_here(tmp_path, "hil", "compare", "a", "b", code=24)
+    assert line.startswith("a/results.json: cannot be read (No such file or directory)")
+
+
+def test_no_test_of_that_name_is_told(tmp_path: Path) -> None:
+    done = run(tmp_path, "hil", "-k", "nosuch", "--report", "report", code=26)
+    (line,) = done.stderr.splitlines()
+    assert line == "sabot: smoke: no test named 'nosuch' that sim can do; leave -k out to see all"
+    assert not (tmp_path / "report").exists(), "the next try would stumble over it"
+
+
+def test_tests_that_the_target_cannot_do_are_no_acceptance(tmp_path: Path) -> None:
+    done = run(tmp_path, "hil", "--suite", "acceptance", "-k", "the_heap_has_room", code=26)
+    assert "1 skipped" in done.stdout and len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("moment", ["at the start", "between two tests", "in a soak"])
+def test_ctrl_c_ends_it_with_code_130_and_nothing_is_left_running(
+    tmp_path: Path, runtime_folder: Path, moment: str
+) -> None:
+    options = ("--suite", "soak", "--minutes", "60") if moment == "in a soak" else ()
+    with running(tmp_path, "hil", *options, "--report", "report") as command:
+        command.wait_for_line("test session starts")
+        if moment != "at the start":
+            _wait(lambda: runtime.published() != {}, "a simulated shoe")
+        if moment == "between two tests":
+            _wait(lambda: runtime.published() == {}, "an end of its test")
+        assert command.end() == 130
+    assert command.problems == ["Report: report/report.html"]
+    assert "Interrupted: stopped before its end" in command.lines[-2]
+    assert _processes_of(runtime_folder) == []
+    report = tmp_path / "report"
+    results = json.loads((report / "results.json").read_text())["results"]
+    assert {result["outcome"] for result in results} <= {"passed", "skipped"}
+    if moment != "at the start":  # then nobody knows yet which tests there are
+        assert any(result["reason"].startswith("stopped before it") for result in results)
+    if moment == "between two tests":
+        assert len(results) == 7
+    page = (report / "report.html").read_text()
+    assert "Not judged to the end" in page and "stopped before its end" in page
+
+
+def test_the_end_of_its_terminal_ends_it_too(tmp_path: Path, runtime_folder: Path) -> None:
+    with running(tmp_path, "hil") as command:
+        _wait(lambda: runtime.published() != {}, "a simulated shoe")
+        assert command.end(by=signal.SIGHUP) == 130
+    assert _processes_of(runtime_folder) == []
+
+
+def _wait(done: Callable[[], bool], what: str) -> None:
+    deadline_s = time.monotonic() + TIMEOUT_S
+    while not done():
+        assert time.monotonic() < deadline_s, f"no {what} within {TIMEOUT_S} s"
+        time.sleep(0.005)
+
+
+def _processes_of(runtime_folder: Path) -> list[str]:
+    """The command lines of what runs with this runtime folder, beside the tests themselves."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            marked = f"XDG_RUNTIME_DIR={runtime_folder}\0".encode()
+            if marked in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return found
+
+
+def test_a_target_that_there_is_not_is_told(tmp_path: Path) -> None:
+    line = error_line_here(tmp_path, "hil", "--target", "simm", code=2)
+    assert line == "no target is called 'simm'; did you mean sim?"
+
+
+def test_a_report_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    line = error_line_here(tmp_path, "hil", "--report", "file/report", code=24)
+    assert line == "file/report: cannot be made (Not a directory); name another folder"
+
+
+def _plugged_in(monkeypatch: pytest.MonkeyPatch, *serials: str) -> None:
+    infos = [
+        SimpleNamespace(serial_number=serial, device=f"/dev/ttyACM{n}", product="Pico", vid=0x2E8A)
+        for n, serial in enumerate(serials)
+    ]
+    monkeypatch.setattr(list_ports, "comports", lambda: infos)
+
+
+@pytest.mark.parametrize(
+    ("serials", "arguments", "said"),
+    [
+        ((), (), "no board is attached beside SHOE-7; plug the bench board in"),
+        (("SHOE-7",), (), "no board is attached beside SHOE-7; plug the bench board in"),
+        (("B", "SHOE-7", "A"), (), "A or B may be the bench board; name it with --bench"),
+        (
+            ("SHOE-7", "A"),
+            ("--bench", "B"),
+            "bench board B: no such unit is attached; `sabot ports` lists those that are",
+        ),
+        (
+            ("B", "B"),
+            ("--bench", "B"),
+            "bench board B: so are called /dev/ttyACM0 and /dev/ttyACM1; "
+            "name the port, or detach one",
+        ),
+        (("SHOE-7", "B"), (), "bench board B: no such port"),
+    ],
+)
+def test_a_bench_board_that_is_not_the_one_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    serials: tuple[str, ...],
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    _plugged_in(monkeypatch, *serials)
+    monkeypatch.setattr(serial, "serial_for_url", _no_such_port)
+    line = error_line_here(
+        tmp_path, "hil", "--target", "board:SHOE-7", *arguments, "--report", "report", code=28
+    )
+    assert line.startswith(said)
+    assert not (tmp_path / "report").exists()
+
+
+def _no_such_port(url: str, **_: object) -> None:
+    raise serial.SerialException(errno.ENOENT, f"No such file or directory: {url}")

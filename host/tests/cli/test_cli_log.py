@@ -1,0 +1,290 @@
+"""`sabot sim`, `log`, `demo` and `ports` as processes: from the cards to a log that verifies."""
+
+import json
+import re
+import signal
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from host.tests.support.commands import (
+    KNOWN_ROUNDS,
+    SABOT,
+    TIMEOUT_S,
+    dealt,
+    environment,
+    run,
+    running,
+    short_deck,
+    simulating,
+)
+from host.tests.support.naive_shoe import Answering, Relay
+from sabot.audit.verify import Summary, verify
+from sabot.cli import app
+from sabot.link import runtime
+from sabot.link.ports import Port
+from sabot.log.logger import Logger, Watcher
+from sabot.log.rounds import Round, rounds_of
+from sabot.log.store import Filter, Store
+from sabot.sim.process import SimulatedShoe
+
+ISO = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ")
+ENDED_S = 5.0
+
+
+def rounds_in(folder: Path, db: str = "log.sqlite") -> list[Round]:
+    """The rounds in a log, in the order of units and numbers."""
+    with Store(folder / db) as store:
+        return [
+            each
+            for unit in store.units()
+            for each in rounds_of(unit, (row.event() for row in store.rows(Filter(unit=unit))))
+        ]
+
+
+def outcomes_in(folder: Path, db: str = "log.sqlite") -> list[tuple[object, ...]]:
+    """The rounds in a log, in the form of KNOWN_ROUNDS."""
+    return [
+        (
+            " ".join(each.player), " ".join(each.banker), each.player_total, each.banker_total,
+            each.winner, each.natural,
+        )
+        for each in rounds_in(folder, db)
+    ]  # fmt: skip
+
+
+def findings_in(folder: Path, db: str = "log.sqlite") -> list[str]:
+    """The kinds of what the verifier finds in a log. The shoes' keys were kept by nobody."""
+    with Store(folder / db) as store:
+        kinds = [finding.kind for finding in verify(store, Summary())]
+    return [kind for kind in kinds if kind != "no_key"]
+
+
+def log_once(folder: Path, shoe: SimulatedShoe, db: str = "log.sqlite") -> None:
+    """What `sabot log --once` does, within this process."""
+    with Store(folder / db, create=True) as store:
+        logger = Logger(store, [shoe.port], Watcher(), once=True)
+        logger.start()
+        assert logger.wait(TIMEOUT_S) and not logger.failures
+
+
+def test_known_cards_become_known_rounds(tmp_path: Path) -> None:
+    with simulating(tmp_path, "U7"):
+        done = run(tmp_path, "log", "U7", "--once", "--db", "log.sqlite")
+    events = [-1]
+    said = run(tmp_path, "rounds", "--db", "log.sqlite", "--json").stdout
+    for number, line in enumerate(said.splitlines(), 1):
+        each = json.loads(line)
+        player, banker, player_total, banker_total, winner, natural = KNOWN_ROUNDS[number - 1]
+        started, ended = each.pop("started"), each.pop("ended")
+        assert ISO.fullmatch(started) and ISO.fullmatch(ended) and started <= ended
+        events += [each.pop("first_event"), each.pop("last_event")]
+        assert each == {
+            "unit": "U7", "shoe": 1, "round": number, "void": None,
+            "player": player.split(), "banker": banker.split(), "player_total": player_total,
+            "banker_total": banker_total, "winner": winner, "natural": natural, "by_hand": [],
+            "hits": [],
+        }  # fmt: skip
+    assert events == sorted(set(events)) and len(events) == 13
+    lines = done.stdout.splitlines()
+    assert len(lines) == 6
+    assert all(line.startswith(f"U7 shoe 1 round  {n}  P ") for n, line in enumerate(lines, 1))
+    assert "U7 attached" in done.stderr
+    verified = json.loads(run(tmp_path, "verify", "--db", "log.sqlite", "--json").stdout)
+    assert verified["ok"] and verified["findings"] == []
+
+
+def test_sim_prints_its_port_alone_on_the_first_line(tmp_path: Path) -> None:
+    with simulating(tmp_path, "U7") as sim:
+        sim.wait_for_line("Simulated shoe U7")
+        port = Path(sim.first_line())
+        assert stat.S_ISCHR(port.stat().st_mode)
+        assert sim.lines == [str(port)]
+        run(tmp_path, "log", str(port), "--once")
+    assert len(rounds_in(tmp_path, "sabot.sqlite")) == 6
+
+
+def test_a_shoe_is_logged_over_the_network(tmp_path: Path) -> None:
+    with dealt(tmp_path, "U7") as shoe, Relay(shoe.port) as relay:
+        run(tmp_path, "log", relay.url, "--once", "--db", "log.sqlite")
+    assert outcomes_in(tmp_path) == KNOWN_ROUNDS
+
+
+def test_logging_again_changes_nothing(tmp_path: Path) -> None:
+    with dealt(tmp_path, "U7") as shoe:
+        log_once(tmp_path, shoe)
+        before = list(Store(tmp_path / "log.sqlite").rows())
+        with running(tmp_path, "log", "U7", "--db", "log.sqlite") as log:
+            log.wait_for_line("U7 attached")
+            assert log.end(ENDED_S) == 0
+    after = list(Store(tmp_path / "log.sqlite").rows())
+    assert after[: len(before)] == before
+    # A deck as short as this leaves cards missing: the supervisor's key ends that.
+    assert {row.kind for row in after[len(before) :]} <= {"clock_set", "key", "error_cleared"}
+    assert findings_in(tmp_path) == []
+
+
+def test_the_same_unit_goes_on_with_its_memory(tmp_path: Path) -> None:
+    with dealt(tmp_path, "U7", tmp_path / "memory") as shoe:
+        log_once(tmp_path, shoe)
+    with simulating(tmp_path, "U7", "--state", "memory"):
+        run(tmp_path, "log", "U7", "--once", "--db", "log.sqlite")
+    assert outcomes_in(tmp_path) == KNOWN_ROUNDS * 2
+    assert [each.shoe for each in rounds_in(tmp_path)] == [1] * 6 + [2] * 6
+    assert findings_in(tmp_path) == []
+
+
+def test_a_shoe_whose_memory_was_replaced_is_refused(tmp_path: Path) -> None:
+    with dealt(tmp_path, "U7") as shoe:
+        log_once(tmp_path, shoe)
+    with dealt(tmp_path, "U7") as shoe:
+        done = run(tmp_path, "log", "U7", "--db", "log.sqlite", code=10)
+        last = done.stderr.splitlines()[-1]
+        assert last.startswith("sabot: U7: U7 has recorded 1 events, log.sqlite has ")
+        assert "its memory was replaced" in last and "another database" in last
+        assert "trying again" not in done.stderr
+        log_once(tmp_path, shoe, "other.sqlite")
+        # Now that it has as many events as the database, their bytes still differ.
+        done = run(tmp_path, "log", "U7", "--db", "log.sqlite", code=10)
+        assert "event " in done.stderr and "other contents" in done.stderr
+    assert outcomes_in(tmp_path) == outcomes_in(tmp_path, "other.sqlite") == KNOWN_ROUNDS
+
+
+def test_two_shoes_with_one_id_are_told_and_one_of_them_is_logged_on(tmp_path: Path) -> None:
+    with dealt(tmp_path, "TWIN") as first, dealt(tmp_path, "TWIN") as second:
+        ports = [first.port, second.port]
+        with running(tmp_path, "log", *ports, "--db", "log.sqlite") as log:
+            told = log.wait_for_line("says that it is TWIN")
+            assert all(port in told for port in ports)
+            assert "trying again" not in told
+            log.wait_for_line("TWIN shoe 1 round  6")
+            assert log.end(ENDED_S) == 7
+            errors = [line for line in log.problems if line.startswith("sabot: ")]
+            assert len(errors) == 1 and all(port in errors[0] for port in ports)
+    assert outcomes_in(tmp_path) == KNOWN_ROUNDS
+    assert findings_in(tmp_path) == []
+
+
+def test_several_shoes_are_logged_at_once(tmp_path: Path) -> None:
+    with dealt(tmp_path, "U1"), dealt(tmp_path, "U2"):
+        run(tmp_path, "log", "U1", "U2", "U1", "--once", "--db", "log.sqlite")
+    assert [each.unit for each in rounds_in(tmp_path)] == ["U1"] * 6 + ["U2"] * 6
+    assert outcomes_in(tmp_path) == KNOWN_ROUNDS * 2
+    assert findings_in(tmp_path) == []
+
+
+def test_a_shoe_that_comes_later_is_waited_for(tmp_path: Path) -> None:
+    with dealt(tmp_path, "U1"), running(tmp_path, "log", "U1", "U2", "--once") as log:
+        log.wait_for_line("U2: no such unit is attached")
+        log.wait_for_line("U1 shoe 1 round  6")
+        with dealt(tmp_path, "U2"):
+            assert log.end(by=None) == 0
+    assert outcomes_in(tmp_path, "sabot.sqlite") == KNOWN_ROUNDS * 2
+
+
+@pytest.mark.parametrize("sink", ["> /dev/full", "| true"])
+def test_a_screen_that_fails_does_not_stop_the_log(tmp_path: Path, sink: str) -> None:
+    with dealt(tmp_path, "U7"):
+        done = subprocess.run(
+            ["bash", "-c", f'"$0" log U7 --once --db log.sqlite {sink}', str(SABOT)],
+            cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True, timeout=60,
+            check=False,
+        )  # fmt: skip
+    assert "Traceback" not in done.stderr, done.stderr
+    assert outcomes_in(tmp_path) == KNOWN_ROUNDS
+    assert findings_in(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("by", "options", "code"), [(signal.SIGINT, (), 0), (signal.SIGTERM, ("--once",), 130)]
+)
+def test_log_ends_at_once_and_leaves_a_whole_log(
+    tmp_path: Path, by: int, options: tuple[str, ...], code: int
+) -> None:
+    arguments = ("--unit", "U7", "--pace", "0.002", "--seed", "3")
+    with running(tmp_path, "sim", *arguments) as sim:
+        port = sim.first_line()
+        with running(tmp_path, "log", port, "--db", "log.sqlite", *options) as log:
+            log.wait_for_line("U7 shoe 1 round  3")
+            assert log.end(ENDED_S, by) == code
+        assert sim.end(ENDED_S, by) == 0
+    assert len(rounds_in(tmp_path)) >= 3
+    assert findings_in(tmp_path) == []
+
+
+def test_log_ends_at_once_though_no_shoe_answers(tmp_path: Path) -> None:
+    with Answering(lambda data: b"") as one, Answering(lambda data: b"") as two:
+        with running(tmp_path, "log", one.path, two.path, "/dev/ttyNONE") as log:
+            log.wait_for_line("/dev/ttyNONE: no such port")
+            time.sleep(0.3)
+            assert log.end(ENDED_S + 1) == 0
+
+
+def test_demo_ends_at_once_and_verifies_what_it_has(tmp_path: Path) -> None:
+    with running(tmp_path, "demo", "--seed", "3", "--db", "log.sqlite") as demo:
+        demo.wait_for_line("shoe 1 round  2")
+        assert demo.end(ENDED_S) == 130
+        demo.wait_for_line("Stopped after")
+        demo.wait_for_line("0 findings.")
+    assert len(rounds_in(tmp_path)) >= 2
+    assert findings_in(tmp_path) == []
+
+
+def test_demo_deals_a_deck_and_says_what_came_of_it(tmp_path: Path) -> None:
+    deck = short_deck(tmp_path)
+    options = ("--deck", deck, "--short", "--pace", "0", "--unit", "D1", "--set", "5")
+    said = run(tmp_path, "demo", *options).stdout
+    assert "Dealt 6 rounds: Player 3, Banker 1, Tie 2; 31 of 31 cards drawn" in said
+    assert "0 findings" in said and "sabot-demo.sqlite" in said
+    assert outcomes_in(tmp_path, "sabot-demo.sqlite") == KNOWN_ROUNDS
+
+
+def test_cards_that_run_out_void_the_round_and_end_the_shoe(tmp_path: Path) -> None:
+    (tmp_path / "deck").write_text(
+        "\n".join(["AS", "2C", "9S", "KC", "KD", "7D", "TS", "8H", "TD"])
+    )
+    run(tmp_path, "demo", "--deck", "deck", "--short", "--pace", "0", "--db", "log.sqlite")
+    first, second = rounds_in(tmp_path)
+    assert (first.winner, first.void) == ("player", None)
+    assert (second.winner, second.void) == (None, "supervisor")
+    assert (second.player, second.banker) == (["TS", "TD"], ["8H"])
+    assert findings_in(tmp_path) == []
+    listed = run(tmp_path, "rounds", "--db", "log.sqlite", "--json").stdout.splitlines()
+    assert [json.loads(line)["winner"] for line in listed] == ["player"]
+    listed = run(tmp_path, "rounds", "--db", "log.sqlite", "--json", "--with-void").stdout
+    assert [json.loads(line)["void"] for line in listed.splitlines()] == [None, "supervisor"]
+
+
+def test_cards_that_run_out_between_rounds_open_no_round(tmp_path: Path) -> None:
+    (tmp_path / "deck").write_text("\n".join(["AS", "2C", "9S", "KC", "KD", "7D"]))
+    run(tmp_path, "demo", "--deck", "deck", "--short", "--pace", "0", "--db", "log.sqlite")
+    (only,) = rounds_in(tmp_path)
+    assert (only.winner, only.void) == ("player", None)
+    assert findings_in(tmp_path) == []
+
+
+def test_ports_lists_who_is_there_and_who_is_busy(tmp_path: Path) -> None:
+    def ports(*options: str) -> str:
+        done = CliRunner().invoke(app(), ["ports", *options])
+        assert done.exit_code == 0
+        return done.output
+
+    assert "No shoe is attached" in ports()
+    with dealt(tmp_path, "U7") as shoe:
+        (said,) = run(tmp_path, "ports", "--json").stdout.splitlines()
+        told = json.loads(said)
+        assert told["firmware"] and {name: told[name] for name in told if name != "firmware"} == {
+            "serial": "U7", "port": shoe.port, "what": "simulated", "unit": "U7",
+            "game": "mini", "state": "ready",
+        }  # fmt: skip
+        assert f"U7 {shoe.port} simulated U7" in " ".join(ports().split())
+        with Port("U7"):
+            assert json.loads(ports("--json"))["state"] == "in use"
+    with Answering(lambda data: b"") as silent:
+        kept = runtime.publish("U8", silent.path)
+        assert json.loads(ports("--json"))["state"] == "no answer"
+        runtime.withdraw(kept)

@@ -1,0 +1,194 @@
+"""`sabot rounds` and `events`: what they print can be read back, and filters filter."""
+
+import csv
+import io
+import json
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from host.tests.support.commands import run
+from host.tests.support.helpers import FirmwareLog, event_bytes, parsed, shuffled_names, stored
+from sabot.cli import app
+from sabot.log.store import Store
+from sabot_protocol import cards
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with log.sqlite: two shoes of cards of U1, one of U2."""
+    folder = tmp_path_factory.mktemp("logs")
+    first = FirmwareLog().deal_shoe(shuffled_names(1, cut_from_end=340))
+    first.deal_shoe(shuffled_names(2, cut_from_end=370))
+    second = FirmwareLog().deal_shoe(shuffled_names(3, cut_from_end=350))
+    with Store(folder / "log.sqlite", create=True) as store:
+        store.append("U1", stored(first.records))
+        store.append("U2", stored(second.records))
+    yield folder
+
+
+@pytest.fixture
+def sabot(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Calls a command in `folder`; what it prints to standard output."""
+    monkeypatch.chdir(folder)
+
+    def call(*arguments: str, code: int = 0) -> str:
+        done = CliRunner().invoke(app(), [*arguments, "--db", "log.sqlite"])
+        assert done.exit_code == code, done.output
+        return done.stdout
+
+    return call
+
+
+def objects(said: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in said.splitlines()]
+
+
+def rows(said: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(said)))
+
+
+def test_events_come_as_json_with_names_for_cards_and_hex_for_bytes(
+    sabot: Any, folder: Path
+) -> None:
+    said = objects(sabot("events", "--json"))
+    with Store(folder / "log.sqlite") as store:
+        stored_rows = list(store.rows())
+    assert len(said) == len(stored_rows)
+    for each, row in zip(said, stored_rows, strict=True):
+        event = parsed(row.data)
+        assert list(each) == [
+            "unit", "event", "kind", "boot", "t_ms", "time", "shoe", "round", "fields",
+        ]  # fmt: skip
+        assert (each["unit"], each["event"], each["kind"]) == (row.unit, event.number, event.kind)
+        assert (each["boot"], each["t_ms"], each["shoe"], each["round"]) == (
+            event.boot, event.t_ms, event.shoe, event.round,
+        )  # fmt: skip
+        if event.unix_ms is None:
+            assert each["time"] is None
+        else:
+            since = datetime.fromisoformat(each["time"]) - datetime(1970, 1, 1, tzinfo=UTC)
+            assert since == timedelta(milliseconds=event.unix_ms)
+        fields = dict(event.fields)
+        if event.kind == "card":
+            fields["card"] = cards.name_of(fields["card"])
+        if event.kind == "boot":
+            fields["build"] = fields["build"].hex()
+            fields["chain"] = fields["chain"].hex()
+        if event.kind == "checkpoint":
+            fields["mac"] = fields["mac"].hex()
+        if event.kind == "result":
+            fields["game"] = fields["game"].hex()
+        if event.kind == "composition":
+            fields["counts"] = fields["counts"].hex()
+        assert each["fields"] == fields
+
+
+def test_csv_and_json_tell_the_same(sabot: Any) -> None:
+    for each, row in zip(
+        objects(sabot("events", "--json")), rows(sabot("events", "--csv")), strict=True
+    ):
+        assert json.loads(row.pop("fields")) == each.pop("fields")
+        assert row == {name: "" if value is None else str(value) for name, value in each.items()}
+    for each, row in zip(
+        objects(sabot("rounds", "--json")), rows(sabot("rounds", "--csv")), strict=True
+    ):
+        assert row.pop("natural") == json.dumps(each.pop("natural"))
+        for listed in ("player", "banker", "by_hand", "hits"):
+            assert row.pop(listed).split() == each.pop(listed)
+        assert row == {name: "" if value is None else str(value) for name, value in each.items()}
+
+
+def times(everything: list[dict[str, Any]], column: str) -> tuple[str, str]:
+    """Two times that cut the list in three."""
+    known = sorted(each[column] for each in everything if each[column])
+    return known[len(known) // 3], known[2 * len(known) // 3]
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        (("--unit", "U2"), lambda each: each["unit"] == "U2"),
+        (("--unit", "none"), lambda each: False),
+        (("--shoe", "2"), lambda each: each["shoe"] == 2),
+        (("--shoe", "0"), lambda each: each["shoe"] == 0),
+        (("--round", "3"), lambda each: each["round"] == 3),
+        (("--unit", "U1", "--shoe", "2", "--round", "3"),
+         lambda each: (each["unit"], each["shoe"], each["round"]) == ("U1", 2, 3)),
+        (("--kind", "card"), lambda each: each["kind"] == "card"),
+        (("--kind", "card", "--kind", "burn", "--round", "0"),
+         lambda each: each["kind"] in ("card", "burn") and each["round"] == 0),
+    ],
+)  # fmt: skip
+def test_events_are_filtered(sabot: Any, options: tuple[str, ...], wanted: Any) -> None:
+    everything = objects(sabot("events", "--json"))
+    assert objects(sabot("events", "--json", *options)) == [e for e in everything if wanted(e)]
+    if "--kind" not in options:
+        everything = objects(sabot("rounds", "--json"))
+        assert objects(sabot("rounds", "--json", *options)) == [e for e in everything if wanted(e)]
+
+
+@pytest.mark.parametrize(("command", "column"), [("events", "time"), ("rounds", "started")])
+def test_what_is_shown_is_filtered_by_time(sabot: Any, command: str, column: str) -> None:
+    everything = objects(sabot(command, "--json"))
+    begin, end = times(everything, column)
+    for options, wanted in (
+        (("--from", begin), lambda at: at >= begin),
+        (("--to", end), lambda at: at < end),
+        (("--from", begin, "--to", end), lambda at: begin <= at < end),
+    ):
+        expected = [each for each in everything if each[column] and wanted(each[column])]
+        assert objects(sabot(command, "--json", *options)) == expected
+        assert 0 < len(expected) < len(everything)
+
+
+def test_a_time_without_a_zone_is_local(sabot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin, _ = times(objects(sabot("events", "--json")), "time")
+    expected = sabot("events", "--json", "--from", begin)
+    moment = datetime.fromisoformat(begin)
+    try:
+        monkeypatch.setenv("TZ", "Asia/Macau")
+        time.tzset()
+        local = (moment + timedelta(hours=8)).replace(tzinfo=None).isoformat()
+        assert sabot("events", "--json", "--from", local) == expected
+        zoned = (moment + timedelta(hours=2)).replace(tzinfo=None).isoformat() + "+02:00"
+        assert sabot("events", "--json", "--from", zoned) == expected
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_tables_are_complete_in_a_pipe(sabot: Any, folder: Path) -> None:
+    rounds = run(folder, "rounds", "--db", "log.sqlite").stdout
+    assert "…" not in rounds
+    listed = [line.split()[:3] for line in rounds.splitlines()[1:]]
+    everything = objects(sabot("rounds", "--json"))
+    assert listed == [[e["unit"], str(e["shoe"]), str(e["round"])] for e in everything]
+    events = run(folder, "events", "--db", "log.sqlite", "--kind", "boot").stdout
+    assert "01" * 32 in events and "…" not in events
+
+
+@pytest.mark.parametrize(
+    "command", ["rounds", "events", "rounds --json", "events --json", "verify"]
+)
+def test_whatever_a_shoe_says_can_be_shown(tmp_path: Path, command: str) -> None:
+    odd = {"unix_ms": (1 << 63) - 1}
+    log = [event_bytes("boot", 1, firmware="[/red]\x1b[2J\n", board="[x", **odd)]
+    log += [event_bytes(kind, n, **odd) for n, kind in ((2, "betting_open"), (3, "result"))]
+    with Store(tmp_path / "log", create=True) as store:
+        store.append("[/unit]", stored(log))
+    done = CliRunner().invoke(app(), [*command.split(), "--db", str(tmp_path / "log")])
+    assert done.exit_code == (command == "verify"), done.exception
+    assert "[/unit]" in done.stdout and "\x1b" not in done.stdout
+
+
+def test_a_log_is_read_while_it_is_written(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes((folder / "log.sqlite").read_bytes())
+    with Store(tmp_path / "log", create=True) as writer:
+        writer.append("U3", stored(FirmwareLog().records))
+        assert objects(run(tmp_path, "events", "--db", "log", "--json", "--unit", "U3").stdout)

@@ -1,0 +1,34 @@
+"""`sabot update` as its user runs it: what cannot be done, each in one line."""
+
+from pathlib import Path
+
+from host.tests.support.commands import error_line, run
+from sabot.cli.key_files import ENVIRONMENT
+from sabot.keys import signing
+from sabot.sim.process import SimulatedShoe
+
+_PASSPHRASE = "correct horse"
+
+
+def test_a_folder_that_is_no_release_and_a_unit_that_is_not_there_are_told_apart(
+    tmp_path: Path,
+) -> None:
+    line = error_line(tmp_path, "update", "NONE-1", "--release", "nowhere", code=29)
+    assert "nowhere" in line and "`sabot build`" in line
+    signing.make(tmp_path / "house", _PASSPHRASE.encode())
+    given = {ENVIRONMENT: _PASSPHRASE}
+    run(tmp_path, "build", "--key", "house.pem", "-o", "made", **given)
+    (tmp_path / "made" / "sabot_firmware" / "shoe.mpy").write_bytes(b"other")
+    line = error_line(tmp_path, "update", "NONE-1", "--release", "made", code=29)
+    assert "sabot_firmware/shoe.mpy is damaged" in line
+
+
+def test_a_simulated_shoe_of_another_board_is_told_so(tmp_path: Path) -> None:
+    """It runs from no slot."""
+    signing.make(tmp_path / "house", _PASSPHRASE.encode())
+    given = {ENVIRONMENT: _PASSPHRASE}
+    run(tmp_path, "build", "--key", "house.pem", "-o", "made", **given)
+    with SimulatedShoe("SIM-U", state=tmp_path / "state") as shoe:
+        shoe.power_on()
+        line = error_line(tmp_path, "update", shoe.port, "--release", "made", code=30)
+        assert "its board is sim, the release is for pico" in line

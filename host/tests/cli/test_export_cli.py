@@ -1,0 +1,230 @@
+"""`sabot operator-key`, `export`, `prune` and `retention`, and `verify` of a bundle."""
+
+import json
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from host.tests.support.chained import DAY_MS, FIRST_KEY, ChainedLog, mac_key_of
+from host.tests.support.commands import error_line_here, run
+from sabot.cli import app
+from sabot.errors import SabotError
+from sabot.keys import chain_keys as unit_keys
+from sabot.keys import signing
+from sabot.log.store import Store
+
+
+def sabot(folder: Path, line: str, code: int = 0) -> Result:
+    """Run a command within this process; names in it are of `folder`."""
+    words = [str(folder / word[1:]) if word.startswith("@") else word for word in line.split()]
+    done = CliRunner().invoke(app(), words, env={"COLUMNS": "200"})
+    if isinstance(done.exception, SabotError):
+        assert done.exception.exit_code == code, done.exception
+    else:
+        assert done.exit_code == code, (done.output, done.exception)
+    return done
+
+
+def said(done: Result) -> str:
+    """All that a command said, its error too."""
+    return " ".join(f"{done.output} {done.exception or ''}".split())
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    """A folder with a log of three shoes of cards, its keys and an operator's."""
+    now = time.time_ns() // 1_000_000
+    log = ChainedLog(unix_ms=now - 90 * DAY_MS).power_on().load_game()
+    log.deal().wait(30 * DAY_MS).deal().wait(30 * DAY_MS).deal()
+    with Store(tmp_path / "db", create=True) as store:
+        store.append("U1", log.stored())
+    unit_keys.add(tmp_path / "keys", "U1", FIRST_KEY)
+    signing.make(tmp_path / "house")
+    return tmp_path
+
+
+def _put(house: Path, statement: str, *given: object) -> None:
+    """Change the log behind everybody's back."""
+    with closing(sqlite3.connect(house / "db", isolation_level=None)) as connection:
+        connection.execute(statement, given)
+
+
+def _aged(house: Path, days: int) -> None:
+    """The log was received so many days ago."""
+    _put(house, "UPDATE records SET received_unix_ms = received_unix_ms - ?", days * DAY_MS)
+
+
+_EXPORT = "export --db @db --unit U1 --shoe 2 -o @a.sabot --key @house.pem"
+
+
+def test_an_operators_key_is_made_once(tmp_path: Path) -> None:
+    done = run(tmp_path, "operator-key", "-o", "house")
+    fingerprint = signing.fingerprint(signing.load_public(tmp_path / "house.pub.pem"))
+    assert f"house.pub.pem: the public key, fingerprint {fingerprint}" in done.stdout
+    secret = signing.load_private(tmp_path / "house.pem").private_bytes_raw()
+    assert secret.hex() not in done.stdout + done.stderr
+    line = error_line_here(tmp_path, "operator-key", "-o", "house", code=21)
+    assert line.startswith("house.pub.pem: is there already")
+
+
+def test_a_bundle_from_export_to_verify(house: Path) -> None:
+    done = sabot(house, f"{_EXPORT} --keys @keys")
+    assert "U1 shoe 2" in said(done) and "with the keys of its chain" in said(done)
+    done = sabot(house, "verify @a.sabot --operator @house.pub.pem --keys @keys")
+    assert "nothing to find fault with" in said(done)
+    done = sabot(house, "verify @a.sabot --operator @house.pub.pem")
+    assert "nothing to find fault with" in said(done)
+    done = sabot(house, "verify @a.sabot", code=1)
+    assert "for which nobody vouches" in said(done)
+
+
+def test_a_bundle_says_what_it_is_as_json_too(house: Path) -> None:
+    sabot(house, f"{_EXPORT} --keys @keys")
+    done = sabot(house, "verify @a.sabot --operator @house.pub.pem --json")
+    told = json.loads(done.stdout)
+    assert (told["ok"], told["unit"], told["shoe"], told["findings"]) == (True, "U1", 2, [])
+
+
+def test_verify_refuses_a_bundle_of_another_operator(house: Path) -> None:
+    signing.make(house / "other")
+    sabot(house, _EXPORT)
+    done = sabot(house, "verify @a.sabot --operator @other.pub.pem", code=22)
+    assert "not by" in said(done)
+    done = sabot(house, "verify @a.sabot --operator @none.pub.pem", code=21)
+    assert "cannot be read" in said(done)
+
+
+def test_verify_refuses_a_bundle_that_was_cut_off(house: Path) -> None:
+    sabot(house, _EXPORT)
+    data = (house / "a.sabot").read_bytes()
+    (house / "a.sabot").write_bytes(data[:-9])
+    assert "damaged or cut off" in said(sabot(house, "verify @a.sabot", code=22))
+
+
+def test_a_report_comes_with_a_bundle(house: Path) -> None:
+    done = sabot(house, f"{_EXPORT} --keys @keys --html @a.html --zone Europe/Malta")
+    page = (house / "a.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    signer = signing.fingerprint(signing.load_public(house / "house.pub.pem"))
+    assert signer in page and signer in said(done)
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "what"),
+    [
+        (("U1", "U9"), 8, "has no unit U9; there are: U1"),
+        (("--shoe 2", "--shoe 7"), 8, "no shoe of cards 7 of U1"),
+        (("@db", "@none"), 8, "no such database"),
+        (("@house.pem", "@none.pem"), 21, "cannot be read"),
+        (("@house.pem", "@house.pub.pem"), 21, "no private Ed25519 key"),
+        (("@a.sabot", "@none/a.sabot"), 22, "cannot be written"),
+        (("--shoe 2", "--shoe 2 --keys @none"), 21, "cannot be read"),
+        (("--shoe 2", "--shoe 0"), 2, "--shoe"),
+        (("--shoe 2", "--shoe 2 --zone Nowhere/Never"), 2, "Nowhere"),
+        (("--key @house.pem", ""), 2, "--key"),
+    ],
+)
+def test_what_export_refuses(house: Path, change: tuple[str, str], code: int, what: str) -> None:
+    done = sabot(house, _EXPORT.replace(*change), code)
+    assert what in said(done)
+    assert not (house / "a.sabot").exists()
+
+
+def test_export_warns_of_a_key_that_others_may_read(house: Path) -> None:
+    (house / "house.pem").chmod(0o644)
+    (house / "keys").chmod(0o640)
+    done = sabot(house, f"{_EXPORT} --keys @keys")
+    assert said(done).count("others than its owner may read") == 2
+
+
+def test_export_tells_that_findings_are_in_the_bundle(house: Path) -> None:
+    _put(house, "UPDATE records SET record = x'00' WHERE number = 130")
+    done = sabot(house, _EXPORT)
+    assert "findings are in the bundle" in said(done)
+    assert "event 130: damaged" in said(sabot(house, "verify @a.sabot", code=1))
+
+
+def test_no_key_of_the_unit_is_said_by_any_command(house: Path) -> None:
+    everything = "".join(
+        said(sabot(house, line, code))
+        for line, code in (
+            (f"{_EXPORT} --keys @keys", 0),
+            ("verify @a.sabot --operator @house.pub.pem --keys @keys --json", 0),
+            ("verify @a.sabot --keys @keys", 1),
+        )
+    )
+    secrets = [FIRST_KEY.hex()] + [mac_key_of(FIRST_KEY, epoch).hex() for epoch in range(80)]
+    assert not any(secret in everything for secret in secrets)
+
+
+_PRUNE = "prune --db @db --key @house.pem --keys @keys"
+
+
+def test_prune_says_what_it_removes(house: Path) -> None:
+    assert "U1: nothing to remove; shoe 1 stays: until" in said(
+        sabot(house, f"{_PRUNE} --keep-days 45")
+    )
+    _aged(house, 90)
+    before = (house / "db").read_bytes()
+    done = sabot(house, f"{_PRUNE} --keep-days 45 --dry-run")
+    assert "U1: would be removed: shoes 1, events 1 to" in said(done)
+    assert (house / "db").read_bytes() == before
+    done = sabot(house, f"{_PRUNE} --keep-days 45")
+    assert "U1: removed: shoes 1, events 1 to" in said(done)
+    assert "6 rounds; shoe 2 stays: until 20" in said(done)
+    assert "no minimum of days is set" in said(done)
+    assert "nothing to find fault with" in said(sabot(house, "verify --db @db --keys @keys"))
+    told = json.loads(sabot(house, "retention --db @db --json").stdout)
+    (stone,) = told["removed"]
+    assert (stone["unit"], stone["shoes"], stone["keep_days"]) == ("U1", [1], 45)
+    assert "U1 1 1 to" in said(sabot(house, "retention --db @db"))
+
+
+def test_prune_keeps_the_minimum(house: Path) -> None:
+    _aged(house, 90)
+    sabot(house, "retention --db @db --minimum-days 60")
+    done = sabot(house, f"{_PRUNE} --keep-days 59", code=23)
+    assert "records are to be kept for 60 days" in said(done)
+    assert "--lower" in said(sabot(house, "retention --db @db --minimum-days 50", code=23))
+    done = sabot(house, "retention --db @db --minimum-days 50 --lower")
+    assert "60 days at the least" in said(done) and "50 days at the least" in said(done)
+    assert "removed: shoes 1" in said(sabot(house, f"{_PRUNE} --keep-days 59"))
+
+
+def test_prune_leaves_a_log_in_dispute(house: Path) -> None:
+    _aged(house, 90)
+    _put(house, "UPDATE records SET record = x'00' WHERE number = 30")
+    done = sabot(house, f"{_PRUNE} --keep-days 45", code=1)
+    assert "U1 event 30: damaged" in said(done) and "nothing was removed" in said(done)
+    assert json.loads(sabot(house, "retention --db @db --json").stdout)["removed"] == []
+
+
+def test_prune_tells_of_a_shoe_of_cards_that_never_ends(tmp_path: Path) -> None:
+    log = ChainedLog(unix_ms=1000).power_on().deal(("AS", "2C", "9S")).deal()
+    with Store(tmp_path / "db", create=True) as store:
+        store.append("U1", log.stored())
+    _aged(tmp_path, 90)
+    signing.make(tmp_path / "house")
+    done = sabot(tmp_path, "prune --db @db --key @house.pem --keep-days 30", code=23)
+    assert "U1 shoe 1: its end is not in" in said(done)
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "what"),
+    [
+        ("--keep-days 0", 2, "--keep-days"),
+        ("--keep-days x", 2, "--keep-days"),
+        ("", 2, "--keep-days"),
+        ("--keep-days 10 --unit U2", 8, "has no unit U2; there are: U1"),
+    ],
+)
+def test_what_prune_refuses(house: Path, line: str, code: int, what: str) -> None:
+    assert what in said(sabot(house, f"{_PRUNE} {line}", code))
+
+
+def test_the_minimum_of_a_log_that_is_not_there(tmp_path: Path) -> None:
+    assert "no such database" in said(sabot(tmp_path, "retention --db @db", code=8))

@@ -1,0 +1,180 @@
+"""What people look at: the bead plate, cards, rounds as lines, times, JSON and CSV."""
+
+import csv
+import io
+import json
+import time
+from collections.abc import Iterator
+from itertools import zip_longest
+
+import pytest
+from rich.console import Console
+
+from sabot.cli import view
+from sabot.log.rounds import Round
+
+SUITS = {"C": "\N{BLACK CLUB SUIT}", "D": "\N{BLACK DIAMOND SUIT}"}
+SUITS |= {"H": "\N{BLACK HEART SUIT}", "S": "\N{BLACK SPADE SUIT}"}
+
+
+@pytest.fixture
+def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """Sets this machine's time zone by TZ, and puts it back."""
+    yield monkeypatch
+    monkeypatch.undo()
+    time.tzset()
+
+
+def a_round(**given: object) -> Round:
+    fields = {"unit": "U1", "shoe": 3, "round": 12, "first_event": 1, "started_unix_ms": None}
+    return Round(**(fields | given))  # type: ignore[arg-type]
+
+
+def columns_of(plate: str) -> list[str]:
+    """The columns of a bead plate, from the left, each read downwards."""
+    rows = plate.split("\n")
+    assert len(rows) == 6
+    return [
+        "".join(column).strip() for column in zip_longest(*(r[::2] for r in rows), fillvalue=" ")
+    ]
+
+
+def test_beads_go_down_each_column_and_then_to_the_right() -> None:
+    winners = ["player"] * 5 + ["banker"] * 5 + ["tie"] * 3
+    plate = view.bead_plate(winners, 20).plain
+    assert columns_of(plate) == ["PPPPPB", "BBBBTT", "T"]
+    assert plate.split("\n")[0] == "P B T "
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 6, 7, 12, 59, 60, 61, 66, 67, 90])
+@pytest.mark.parametrize("columns", [1, 2, 10])
+def test_the_newest_columns_are_kept_whole(count: int, columns: int) -> None:
+    winners = [("player", "banker", "tie")[n * n % 7 % 3] for n in range(count)]
+    letters = "".join({"player": "P", "banker": "B", "tie": "T"}[winner] for winner in winners)
+    expected = [letters[at : at + 6] for at in range(0, count, 6)][-columns:]
+    assert columns_of(view.bead_plate(winners, columns).plain) == expected
+
+
+def test_each_winner_has_its_colour() -> None:
+    plate = view.bead_plate(["player", "banker", "tie"], 1)
+    colours = {plate.plain[span.start]: str(span.style).split()[-1] for span in plate.spans}
+    assert colours == {"P": "blue", "B": "red", "T": "green"}
+
+
+@pytest.mark.parametrize("suit", SUITS)
+@pytest.mark.parametrize("rank", "A23456789TJQK")
+def test_cards_are_written_as_people_do(rank: str, suit: str) -> None:
+    text = view.card_text(rank + suit)
+    assert text.plain == ("10" if rank == "T" else rank) + SUITS[suit]
+    assert ("red" in str(text.style)) == (suit in "DH")
+
+
+@pytest.mark.parametrize("card", ["CUT", "TEST"])
+def test_other_cards_keep_their_names(card: str) -> None:
+    assert view.card_text(card).plain == card
+
+
+def test_a_round_is_one_line_with_all_that_counts() -> None:
+    ended = a_round(player=["TH", "5C", "AD"], banker=["KS", "7D"])
+    ended.player_total, ended.banker_total, ended.winner = 6, 7, "banker"
+    words = view.round_line(ended).plain.split()
+    hearts, clubs, diamonds, spades = (SUITS[suit] for suit in "HCDS")
+    assert words == [
+        "U1", "shoe", "3", "round", "12",
+        "P", "6", f"10{hearts}", f"5{clubs}", f"A{diamonds}",
+        "B", "7", f"K{spades}", f"7{diamonds}", "banker",
+    ]  # fmt: skip
+
+
+def test_a_natural_has_a_star_and_a_void_round_its_reason() -> None:
+    assert view.outcome_text(a_round(winner="tie", natural=True)).plain == "tie *"
+    assert view.outcome_text(a_round(winner="tie")).plain == "tie"
+    assert view.outcome_text(a_round(void="supervisor")).plain == "void (supervisor)"
+    hits = a_round(winner="banker", hits=["banker_pair", "dragon_7"])
+    assert view.outcome_text(hits).plain == "banker, banker pair, dragon 7"
+    hits = a_round(winner="banker", natural=True, hits=["banker_pair"])
+    assert view.outcome_text(hits).plain == "banker *, banker pair"
+    by_hand = a_round(winner="tie", by_hand=["7H", "TC"])
+    assert view.outcome_text(by_hand).plain == "tie  by hand: 7♥ 10♣"
+    assert view.hand_text(["7H"], None).plain.startswith("-")
+
+
+def test_hands_of_other_lengths_stand_below_each_other() -> None:
+    short = a_round(player=["5C", "AD"], banker=["KS", "7D"], winner="tie")
+    long = a_round(player=["TC", "TD", "TH"], banker=["TS", "TC", "TD"], winner="tie")
+    lines = [view.round_line(each).plain for each in (short, long)]
+    assert lines[0].index(" B ") == lines[1].index(" B ")
+    assert lines[0].index("tie") == lines[1].index("tie")
+
+
+def test_the_table_of_rounds_shows_each_round() -> None:
+    rounds = [a_round(round=n, player=["9C"], player_total=9, winner="player") for n in (1, 2)]
+    console = Console(width=120, file=io.StringIO(), record=True)
+    console.print(view.rounds_table(rounds))
+    lines = console.export_text().splitlines()
+    assert lines[0].split() == ["unit", "shoe", "round", "ended", "Player", "Banker", "result"]
+    assert [line.split()[2] for line in lines[1:]] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("UTC", "2026-01-15 11:30:00"),
+        ("America/New_York", "2026-01-15 06:30:00"),
+        ("Europe/Rome", "2026-01-15 12:30:00"),
+        ("Asia/Macau", "2026-01-15 19:30:00"),
+        ("XYZ-5:45", "2026-01-15 17:15:00"),
+    ],
+)
+def test_times_are_of_this_machines_zone(zone: pytest.MonkeyPatch, name: str, text: str) -> None:
+    zone.setenv("TZ", name)
+    time.tzset()
+    assert view.local_time(1_768_476_600_000) == text
+    assert view.local_time(1_768_476_600_999) == text
+
+
+def test_summer_time_is_that_of_the_event_and_not_of_today(zone: pytest.MonkeyPatch) -> None:
+    zone.setenv("TZ", "Europe/Rome")
+    time.tzset()
+    assert view.local_time(1_784_115_000_000) == "2026-07-15 13:30:00"
+
+
+def test_no_clock_is_said() -> None:
+    assert view.local_time(None) == "no clock"
+
+
+@pytest.mark.parametrize("unix_ms", [1 << 50, 1 << 62, (1 << 64) - 1])
+def test_a_time_that_is_in_no_calendar_is_told_in_milliseconds(unix_ms: int) -> None:
+    assert view.local_time(unix_ms) == f"{unix_ms} ms"
+
+
+@pytest.mark.parametrize("unit", ["[/x]", "[red]U1", "a\x1b[2Jb", "a\nb"])
+def test_what_a_shoe_calls_itself_is_shown_and_nothing_else_happens(unit: str) -> None:
+    console = Console(width=120, file=io.StringIO(), record=True)
+    ended = a_round(unit=unit, winner="tie")
+    console.print(view.rounds_table([ended]))
+    console.print(view.round_line(ended))
+    _, row, line = console.export_text().splitlines()
+    shown = unit.replace("\x1b", "\\x1b").replace("\n", "\\n")
+    assert row.startswith(shown) and line.startswith(shown)
+
+
+OBJECTS = [
+    {"unit": "U,1", "cards": ["7H", "TC"], "fields": {"a": 1, "b": None}, "ok": True, "no": None},
+    {"unit": 'U"2"', "cards": [], "fields": {}, "ok": False, "no": 5},
+]
+
+
+def test_objects_come_back_from_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    view.print_objects(OBJECTS, view.Output.JSON)
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == OBJECTS
+
+
+def test_objects_come_back_from_csv(capsys: pytest.CaptureFixture[str]) -> None:
+    view.print_objects(OBJECTS, view.Output.CSV)
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["unit"] for row in rows] == ["U,1", 'U"2"']
+    assert [row["cards"] for row in rows] == ["7H TC", ""]
+    assert [json.loads(row["fields"]) for row in rows] == [each["fields"] for each in OBJECTS]
+    assert [row["ok"] for row in rows] == ["true", "false"]
+    assert [row["no"] for row in rows] == ["", "5"]

@@ -1,0 +1,88 @@
+"""clauses.csv: every clause of the documents on wagers, with the tests that are for it.
+
+The clauses are those of the documents' own structure: Washington, all items; Maryland, Mini and
+Midi, Chapters 1, 2, 7, 11 and 12; Pennsylvania and Mini Baccarat (pairs), all.
+"""
+
+import csv
+import importlib
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from sabot.games.wager_rules import PLACING
+
+_TABLE = Path(__file__).with_name("clauses.csv")
+_MODULES = ("maryland", "pairs", "pennsylvania", "washington")
+
+
+def _rows() -> list[dict[str, str]]:
+    with _TABLE.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def _tests() -> dict[str, set[str]]:
+    """By clause, the names of the tests that are for it."""
+    found: dict[str, set[str]] = {}
+    for document in _MODULES:
+        module = importlib.import_module(f"host.tests.games.test_settle_{document}")
+        for name, test in vars(module).items():
+            for clause in getattr(test, "clauses", ()):
+                assert name.startswith("test_"), name
+                found.setdefault(clause, set()).add(name)
+    return found
+
+
+ROWS, TESTS = _rows(), _tests()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['document']} {row['clause']}")
+def test_a_clause_has_tests_that_name_it(row: dict[str, str]) -> None:
+    named = row["tests"].split()
+    assert named, "no test: write one, mark it with @clause and name it here"
+    assert set(named) == TESTS.get(f"{row['document']} {row['clause']}", set())
+    assert row["about"]
+
+
+def test_what_tests_name_is_in_the_table_once() -> None:
+    names = [f"{row['document']} {row['clause']}" for row in ROWS]
+    assert sorted(set(names)) == sorted(names)
+    assert set(TESTS) == set(names)
+
+
+def test_no_clause_was_skipped_in_counting() -> None:
+    """Of a clause (c) there is a (b), and of (b)(ii) the (b) itself."""
+    names = {f"{row['document']} {row['clause']}" for row in ROWS}
+    before = {"b": "a", "ii": "i", "iii": "ii"}
+    for name in names:
+        match = re.fullmatch(r"(.*)\((\w+)\)", name)
+        if match is None:
+            continue
+        above, last = match.groups()
+        assert above in names, name
+        if last not in ("a", "i", "1"):
+            earlier = before.get(last) or chr(ord(last) - 1)
+            assert f"{above}({earlier})" in names, name
+
+
+def test_both_maryland_documents_have_the_same_clauses() -> None:
+    mini, midi = (
+        [row | {"document": ""} for row in ROWS if row["document"] == f"Maryland {variety}"]
+        for variety in ("Mini", "Midi")
+    )
+    assert mini == midi and len(mini) == 108
+
+
+def test_every_clause_that_forbids_is_in_the_table() -> None:
+    known = {f"{row['document'].split()[0].lower()} {row['clause']}" for row in ROWS}
+    for rules, placing in PLACING.items():
+        for field in fields(placing):
+            value = getattr(placing, field.name)
+            for cited in value.values() if isinstance(value, dict) else [value]:
+                if cited is None or cited.startswith("not in the document"):
+                    continue
+                for clause in cited.split(":")[0].split(" and "):
+                    plain = clause.removeprefix("item ").removeprefix("Chapter ")
+                    assert f"{rules} {plain}" in known, clause

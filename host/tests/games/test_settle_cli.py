@@ -1,0 +1,149 @@
+"""`sabot settle` as it is used: rounds given and logged, the table, --json, and its errors."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from host.tests.support.commands import error_line_here, run
+from host.tests.support.helpers import FirmwareLog, stored
+from host.tests.support.table import BANKER_WINS, seat
+from sabot.cli import app
+from sabot.log.store import Store
+
+ROUND = {"player": BANKER_WINS[0].split(), "banker": BANKER_WINS[1].split()}
+POSITIONS = [
+    seat(9, "Ida", player=600_000),
+    seat(3, "Ann", banker=10_000, tie=1000),
+    seat(5, "[red]Bob[/red]", banker=2000),
+]
+_README = Path(__file__).resolve().parents[2] / "sabot" / "games" / "README.md"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to be in, with a log of U1: a natural, then a round that was voided."""
+    log = FirmwareLog().load().draw("AS", "2C")
+    log.draw("9S", "KC", "KD", "7D", "next", "KS", "7H", "blank", "!void")
+    with Store(tmp_path / "sabot.sqlite", create=True) as store:
+        store.append("U1", stored(log.records))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def wagers(folder: Path, **fields: Any) -> str:
+    """The name of a WAGERS.json with these positions, or others."""
+    file = {"positions": POSITIONS} | fields
+    (folder / "wagers.json").write_text(json.dumps(file), encoding="utf-8")
+    return "wagers.json"
+
+
+def settled(*arguments: str) -> Any:
+    done = CliRunner().invoke(app(), ["settle", *arguments, "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_the_table_is_in_the_dealers_order_with_totals(folder: Path) -> None:
+    said = run(folder, "settle", wagers(folder, round=ROUND)).stdout
+    lines = [re.sub(r" +", " ", line).strip() for line in said.splitlines()]
+    assert lines == [
+        "Player 6, Banker 9: Banker wins",
+        "what where player wager amount",
+        "1 returned seat 9 Ida player 1,000.00 over the maximum of 500000 cents (Washington, not "
+        "in the document: common practice)",
+        "2 collected seat 9 Ida player 5,000.00",
+        "3 collected seat 3 Ann tie 10.00",
+        "4 vigorish collected seat 5 [red]Bob[/red] banker 1.00",
+        "5 paid seat 5 [red]Bob[/red] banker 20.00 banker: 1 to 1",
+        "6 vigorish collected seat 3 Ann banker 5.00",
+        "7 paid seat 3 Ann banker 100.00 banker: 1 to 1",
+        "",
+        "wagered 6,130.00", "returned 1,000.00", "collected 5,010.00", "pushed 0.00", "won 120.00",
+        "paid 120.00", "vigorish collected 6.00", "vigorish marked 0.00", "house 4,896.00",
+        "owed 0.00",
+    ]  # fmt: skip
+
+
+def test_json_has_a_list_of_each_kind_with_the_step(folder: Path) -> None:
+    said = settled(wagers(folder, round=ROUND))
+    assert list(said) == [
+        "announced", "returned", "collected", "vigorish", "paid", "pushed", "markers", "warned",
+        "notices", "totals",
+    ]  # fmt: skip
+    assert said["paid"][1] == {
+        "step": 7, "do": "paid", "seat": 3, "player": "Ann", "amount_cents": 10_000,
+        "wager": "banker", "stake_cents": 10_000, "why": "banker: 1 to 1",
+    }  # fmt: skip
+    assert said["totals"]["house_cents"] == 489_600
+
+
+def test_markers_and_what_the_floor_is_to_know_are_shown(folder: Path) -> None:
+    file = wagers(
+        folder, round=ROUND, house={"vigorish_when": "marked"}, positions=[seat(3, banker=500)]
+    )
+    done = run(folder, "settle", file, "--game", "mini-pairs")
+    assert "marker: seat 3, Ann owes 0.25" in done.stdout
+    assert done.stderr.startswith("floor: seat 3: Ann's banker of 500 cents is below the minimum")
+
+
+def test_the_round_may_come_from_a_log(folder: Path) -> None:
+    said = settled(wagers(folder), "--round", "1")
+    assert said["announced"] == "Player 9, Banker 7: Player wins"
+    said = settled(wagers(folder), "--unit", "U1", "--shoe", "1", "--round", "2")
+    assert said["announced"] == "round void: unreadable"
+    assert said["totals"]["returned_cents"] == said["totals"]["wagered_cents"] == 613_000
+
+
+def test_it_is_told_where_the_shoe_dealt_another_game(folder: Path) -> None:
+    for game, told in (("mini", False), ("md-mini", True)):
+        done = CliRunner().invoke(app(), ["settle", wagers(folder), "--round", "1", "--game", game])
+        assert done.exit_code == 0
+        assert ("dealt by another game document" in done.stderr) is told
+
+
+@pytest.mark.parametrize(
+    ("fields", "arguments", "code", "said"),
+    [
+        ({}, "", 20, "sabot.sqlite: 2 rounds are meant; name one: --unit, --shoe, --round"),
+        ({}, "--round 9", 20, "sabot.sqlite: no rounds are meant; `sabot rounds` lists them"),
+        ({}, "--db none", 8, "none: no such database; `sabot log` makes one"),
+        ({"round": ROUND}, "--game minni", 17, "no game is called 'minni'; did you mean mini?"),
+        ({"round": ROUND, "positions": [seat(1, bank=5)]}, "", 20,
+         'wagers.json: seat 1: wagers: nothing is called "bank"; did you mean banker?'),
+        ({"round": ROUND, "positions": [seat(1, tie=1000), seat(1, "Bob", tie=1000)]}, "", 18,
+         "seat 1: Ann and Bob in one area; one player each (Washington, item 3)"),
+        ({"round": {"player": ["7S"], "banker": []}}, "", 19,
+         "Player has 1 cards; a hand has two or three"),
+        ({"round": ROUND, "house": {"areas": 12}}, "", 18, "mini: areas 12 is forbidden"),
+        ({"round": ROUND, "house": {"area": 1}}, "", 18,
+         "mini has no choice 'area'; did you mean areas?"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_line_and_nothing_is_settled(
+    folder: Path, fields: dict[str, Any], arguments: str, code: int, said: str
+) -> None:
+    name = wagers(folder, **fields)
+    line = error_line_here(folder, "settle", name, *arguments.split(), code=code)
+    assert line.startswith(said)
+
+
+def test_a_file_that_is_not_there(folder: Path) -> None:
+    line = error_line_here(folder, "settle", "none.json", code=20)
+    assert line == "none.json: cannot be read (No such file or directory); check the name"
+
+
+def test_a_round_of_the_file_and_of_the_log_exclude_each_other(folder: Path) -> None:
+    done = CliRunner().invoke(app(), ["settle", wagers(folder, round=ROUND), "--round", "1"])
+    assert done.exit_code == 2 and done.stdout == "" and "has a round" in done.stderr
+
+
+def test_the_example_of_the_readme_is_settled(folder: Path) -> None:
+    (example,) = re.findall(r"```json\n(.*?)```", _README.read_text(), re.DOTALL)
+    (folder / "wagers.json").write_text(example)
+    said = settled("wagers.json")
+    assert [each["do"] for each in said["vigorish"]] == ["vigorish marked", "marker collected"]
+    assert said["totals"]["vigorish_collected_cents"] == 750

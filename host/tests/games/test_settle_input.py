@@ -1,0 +1,242 @@
+"""WAGERS.json as people write it: each mistake is one line that says what and where."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from host.tests.support.table import line, seat
+from sabot.errors import BadWagers
+from sabot.games import wager_file
+
+GOOD: dict[str, Any] = {
+    "round": {"player": ["7S", "KD"], "banker": ["9C", "QH"]},
+    "positions": [seat(3, banker=10_000, tie=1000), line(2, "Ben", player=5000)],
+    "markers": [{"seat": 3, "player": "Ann", "owed_cents": 250}],
+    "leaving": ["Ann"],
+    "last_of_shoe": False,
+    "house": {"vigorish_when": "marked"},
+    "warned": ["Ben"],
+}
+
+NO_AREA = 'name one area, as "seat": 3 or "line": 2'
+
+
+def refused(value: object) -> str:
+    """The one line that a file is refused with."""
+    data = value if isinstance(value, bytes) else json.dumps(value).encode()
+    with pytest.raises(BadWagers) as caught:
+        wager_file.parse(data)
+    said = str(caught.value)
+    assert said.isprintable() and len(said) < 300
+    return said
+
+
+def with_wagers(**wagers: object) -> dict[str, Any]:
+    """GOOD, with other wagers at seat 3."""
+    return GOOD | {"positions": [{"seat": 3, "player": "Ann", "wagers": wagers}]}
+
+
+def test_a_whole_file_is_read() -> None:
+    read = wager_file.parse(json.dumps(GOOD).encode())
+    assert read.round == wager_file.GivenRound(("7S", "KD"), ("9C", "QH"))
+    at_seat, on_line = read.positions
+    assert (str(at_seat.area), at_seat.player) == ("seat 3", "Ann")
+    assert at_seat.wagers == {"banker": 10_000, "tie": 1000}
+    assert (str(on_line.area), on_line.player) == ("line 2", "Ben")
+    assert [(str(m.area), m.player, m.owed_cents) for m in read.markers] == [("seat 3", "Ann", 250)]
+    assert (read.leaving, read.warned, read.last_of_shoe) == ({"Ann"}, {"Ben"}, False)
+    assert read.ghost_hand is None
+
+
+@pytest.mark.parametrize(
+    "cents",
+    [0, -1, -(10**30), 10**12 + 1, 10**40, 0.5, 100.0, 1e3, "100", True, None, [], {}, [100]],
+)
+def test_an_amount_that_is_none(cents: object) -> None:
+    said = refused(with_wagers(banker=1000, tie=cents))
+    assert said.startswith("seat 3: tie: ") and "no amount; write whole cents, from 1 to" in said
+    said = refused(GOOD | {"markers": [{"seat": 3, "player": "Ann", "owed_cents": cents}]})
+    assert said.startswith("marker 1: owed_cents: ")
+
+
+def test_the_largest_amount_is_taken() -> None:
+    assert wager_file.parse(json.dumps(with_wagers(tie=10**12)).encode()).positions
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (
+            with_wagers(bankr=1000),
+            'seat 3: wagers: nothing is called "bankr"; did you mean banker?',
+        ),
+        (with_wagers(), "seat 3: Ann has no wagers; leave the position out"),
+        (
+            GOOD | {"positions": [{"seet": 3}]},
+            'position 1: nothing is called "seet"; did you mean seat?',
+        ),
+        (
+            GOOD | {"postions": []},
+            'the file: nothing is called "postions"; did you mean positions?',
+        ),
+        ({"round": GOOD["round"]}, 'no "positions"; list who wagers what and where'),
+        ({"positions": []}, "no positions; a round without wagers is a ghost hand, if asked for"),
+        ({"positions": {}}, "positions: an object is no list; write [...]"),
+        ({"positions": [1]}, "position 1: 1 is no object; write {...}"),
+        ([], "the file: a list is no object; write {...}"),
+        (None, "the file: null is no object; write {...}"),
+        ({"positions": [{"player": "Ann"}]}, f"position 1: {NO_AREA}"),
+        ({"positions": [seat(1, tie=1) | {"line": 1}]}, f"position 1: {NO_AREA}"),
+        (
+            {"positions": [seat(1, tie=1), seat(1, tie=5)]},
+            "seat 1: Ann is there 2 times; make it one entry",
+        ),
+        (
+            {"positions": [{"seat": 1, "wagers": {"tie": 5}}]},
+            "position 1: player: null is no text of 1 to 40 letters",
+        ),
+        (
+            {"positions": [seat(1, "A\nB", tie=1)]},
+            'position 1: player: "A\\nB" is no text of 1 to 40 letters',
+        ),
+        (
+            {"positions": [seat(1, "x" * 41, tie=1)]},
+            f'position 1: player: "{"x" * 36}... is no text of 1 to 40 letters',
+        ),
+        (
+            {"positions": [seat(1, changed={"changed_after": "frist_card"}, tie=1)]},
+            'seat 1: changed_after: "frist_card"; did you mean first_card?',
+        ),
+        (
+            {"positions": [seat(1, changed={"called": 5}, tie=1)]},
+            "seat 1: called: 5; there are: unconfirmed, confirmed, converted",
+        ),
+        (
+            {"positions": [{"ghost_hand": 0}]},
+            "position 1: ghost_hand: 0 is no whole number from 1 to 99",
+        ),
+        (
+            {"positions": [{"ghost_hand": True}]},
+            "position 1: ghost_hand: true is no whole number from 1 to 99",
+        ),
+        (
+            {"positions": [{"ghost_hand": 1, "player": "Ann"}]},
+            'position 1: a ghost hand is {"ghost_hand": its number}, once a round',
+        ),
+        (
+            {"positions": [{"ghost_hand": 1}, {"ghost_hand": 2}]},
+            'position 2: a ghost hand is {"ghost_hand": its number}, once a round',
+        ),
+        (
+            GOOD | {"leaving": ["Anna"]},
+            "leaving: Anna has neither wager nor marker here; there are: Ann, Ben",
+        ),
+        (GOOD | {"leaving": "Ann"}, 'leaving: "Ann" is no list; write [...]'),
+        (GOOD | {"last_of_shoe": 1}, "last_of_shoe: 1 is neither true nor false"),
+        (GOOD | {"house": []}, 'house: a list is no object; write as {"areas": 7}'),
+        (
+            GOOD | {"house": {"burn": "a\nb"}},
+            'house: burn: "a\\nb" is no text of 1 to 40 letters',
+        ),
+        (
+            GOOD | {"house": {"areas": [9]}},
+            "house: areas: a list is no choice; write a number or word",
+        ),
+        (GOOD | {"round": 7}, "round: 7 is no object; write {...}"),
+        (
+            GOOD | {"round": {"player": ["7S"]}},
+            'round: name the cards of "player" and "banker", or why it is "void"',
+        ),
+        (
+            GOOD | {"round": {"player": ["7S"], "banker": ["7S"], "void": "misdeal"}},
+            'round: name the cards of "player" and "banker", or why it is "void"',
+        ),
+        (
+            GOOD | {"round": {"player": "7S KD", "banker": []}},
+            'round: player: "7S KD" is no list; write [...]',
+        ),
+        (
+            GOOD | {"round": {"player": [7], "banker": []}},
+            "round: player: 7 is no card; write 7H, TC",
+        ),
+        (
+            GOOD | {"round": {"player": ["7 of hearts"], "banker": []}},
+            'round: player: "7 of hearts" is no card; write 7H, TC',
+        ),
+        (GOOD | {"round": {"void": ""}}, 'round: void: "" is no text of 1 to 40 letters'),
+        (GOOD | {"markers": [{"owed_cents": 5}]}, f"marker 1: {NO_AREA}"),
+    ],
+)
+def test_a_mistake_is_named(value: object, said: str) -> None:
+    assert refused(value) == said
+
+
+@pytest.mark.parametrize("number", [-1, 100, 3.0, "3", True, None, 10**50])
+def test_an_area_without_a_number(number: object) -> None:
+    for kind in ("seat", "line"):
+        entry = {kind: number, "player": "Ann", "wagers": {"tie": 1000}}
+        assert refused({"positions": [entry]}).startswith(f"position 1: {kind}: ")
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "no JSON: Expecting value in line 1; mend it"),
+        (b'{"positions":\n [}', "no JSON: Expecting value in line 2; mend it"),
+        (b'{"positions": []} x', "no JSON: Extra data in line 1; mend it"),
+        (b"\xff\xfe{}", "no UTF-8 text; write JSON"),
+        (b"[" * 100_000, "no JSON that anybody wrote by hand; mend it"),
+        (b'{"positions": ' + b"9" * 5000 + b"}", "no JSON that anybody wrote by hand; mend it"),
+        (b'{"positions": [{"seat": 1, "player": "A", "wagers": {"tie": NaN}}]}',
+         "seat 1: tie: NaN is no amount; write whole cents, from 1 to 1000000000000"),
+        (b'{"positions": [{"seat": 1, "player": "A", "wagers": {"tie": 5, "tie": 900}}]}',
+         '"tie" comes twice in one object; leave one of them'),
+    ],
+)  # fmt: skip
+def test_damaged_json(data: bytes, said: str) -> None:
+    assert refused(data) == said
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    for path, said in (
+        (tmp_path / "none.json", "cannot be read (No such file or directory); check the name"),
+        (tmp_path, "cannot be read (Is a directory); check the name"),
+        (Path("/dev/zero"), "over 1,048,576 bytes; a round's wagers are far less"),
+    ):
+        with pytest.raises(BadWagers) as caught:
+            wager_file.read(path)
+        assert str(caught.value) == f"{path}: {said}"
+    (tmp_path / "bad.json").write_text("{}")
+    with pytest.raises(BadWagers, match=r'bad\.json: no "positions"'):
+        wager_file.read(tmp_path / "bad.json")
+
+
+_json = some.recursive(
+    some.none() | some.booleans() | some.integers() | some.floats() | some.text(max_size=50),
+    lambda inner: some.lists(inner, max_size=4) | some.dictionaries(
+        some.sampled_from([*GOOD, "seat", "line", "player", "wagers", "tie", "void", "x\n"]),
+        inner, max_size=4,
+    ),
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=500)
+@given(_json, some.sampled_from([None, *GOOD]), some.sampled_from([None, 0, 1]))
+def test_whatever_stands_in_a_file_it_is_read_or_refused_in_one_line(
+    value: Any, key: str | None, index: int | None
+) -> None:
+    whole: Any = json.loads(json.dumps(GOOD))
+    if key is None:
+        whole = value
+    elif index is not None and isinstance(whole[key], list) and index < len(whole[key]):
+        whole[key][index] = value
+    else:
+        whole[key] = value
+    try:
+        wager_file.parse(json.dumps(whole).encode())
+    except BadWagers as error:
+        assert str(error).isprintable() and len(str(error)) < 300

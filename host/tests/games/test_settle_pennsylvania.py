@@ -1,0 +1,208 @@
+"""Settling by "Mini & Midi Baccarat, Dragon Bonus, 5 Treasures" of Pennsylvania."""
+
+import pytest
+
+from host.tests.support.table import (
+    BANKER_WINS,
+    NATURAL_TIES,
+    PLAYER_WINS,
+    TIE,
+    clause,
+    game,
+    of_three,
+    outcome,
+    scored,
+    seat,
+    settled,
+    steps,
+)
+from sabot.errors import Forbidden, ImpossibleDeal
+
+every = pytest.mark.parametrize("pa", ["pa-mini", "pa-midi"])
+TREASURES = ("fortune_7", "golden_8", "heavenly_9", "blazing_7s", "cover_all")
+
+
+@every
+@clause("Pennsylvania paragraph 1")
+def test_bank_player_or_tie_eight_decks_and_commission_as_each_wager_is_settled(pa: str) -> None:
+    assert game(pa).decks == 8
+    assert outcome(pa, "tie", TIE) == 8
+    wagers = [seat(3, banker=10_000), seat(5, "Bob", banker=2000)]
+    assert steps(settled(pa, wagers, BANKER_WINS)) == [
+        ("vigorish collected", "seat 5", "banker", 100),
+        ("paid", "seat 5", "banker", 2000),
+        ("vigorish collected", "seat 3", "banker", 500),
+        ("paid", "seat 3", "banker", 10_000),
+    ]
+    with pytest.raises(Forbidden, match=r"vigorish_when marked is forbidden.*as each wager"):
+        game(pa, vigorish_when="marked")
+    with pytest.raises(Forbidden, match=r"dragon_7 is not offered.*\(Pennsylvania, paragraph 1\)"):
+        settled(pa, [seat(3, dragon_7=1000)])
+
+
+@every
+@clause("Pennsylvania paragraph 2")
+def test_after_no_more_bets_four_cards_and_no_more_than_one_to_each_hand(pa: str) -> None:
+    for after in ("no_more_bets", "first_card"):
+        late = seat(4, changed={"changed_after": after}, player=1000)
+        with pytest.raises(Forbidden, match=r"^seat 4: Ann .*\(Pennsylvania, paragraph 2\)"):
+            settled(pa, [late])
+    assert game(pa).turned_by == {"pa-mini": "dealer", "pa-midi": "players"}[pa]
+    assert scored(pa, ("9S 5D KS", "KH 7S")).player_total == 4
+    assert scored(pa, ("JS AD KS", "KH 7S")).player_total == 1
+    assert outcome(pa, "player", PLAYER_WINS) == 1
+    for hand in ("player", "banker"):
+        assert steps(settled(pa, [seat(1, **{hand: 1000})], TIE)) == [
+            ("pushed", "seat 1", hand, 1000)
+        ]
+    with pytest.raises(ImpossibleDeal):
+        scored(pa, ("JS AD KS KS", "KH 7S"))
+
+
+@every
+@clause("Pennsylvania Player draws")
+def test_player_draws_to_five(pa: str) -> None:
+    for total in range(10):
+        two = f"KD {'TA23456789'[total]}C"
+        due, undue = (f"{two} 9C", two) if total <= 5 else (two, f"{two} 9C")
+        assert scored(pa, (due, "KH 7S")).player
+        with pytest.raises(ImpossibleDeal):
+            scored(pa, (undue, "KH 7S"))
+
+
+# The chart: Banker's total, third cards on which it draws, and on which it does not.
+CHART = {3: ("012345679", "8"), 4: ("234567", "0189"), 5: ("4567", "012389"), 6: ("67", "01234589")}
+
+
+@every
+@clause(
+    "Pennsylvania Banker draws", "Pennsylvania Banker having 3", "Pennsylvania Banker having 4",
+    "Pennsylvania Banker having 5", "Pennsylvania Banker having 6", "Pennsylvania Banker having 7",
+    "Pennsylvania Banker having 8 or 9",
+)  # fmt: skip
+def test_banker_draws(pa: str) -> None:
+    for total in range(8):
+        draws_on, stands_on = CHART.get(
+            total, ("0123456789", "") if total <= 2 else ("", "0123456789")
+        )
+        for third in draws_on:
+            _check_banker(pa, f"KD QD {'TA23456789'[int(third)]}C", total, True)
+        for third in stands_on:
+            _check_banker(pa, f"KD QD {'TA23456789'[int(third)]}C", total, False)
+        _check_banker(pa, "KD 6C", total, total <= 5)
+    for total in (8, 9):
+        _check_banker(pa, "KD 2C", total, False)
+
+
+def _check_banker(pa: str, player: str, total: int, draws: bool) -> None:
+    two = f"KH {'TA23456789'[total]}S"
+    hands = {True: f"{two} TC", False: two}
+    assert scored(pa, (player, hands[draws])).banker_total == total
+    with pytest.raises(ImpossibleDeal):
+        scored(pa, (player, hands[not draws]))
+
+
+@every
+@clause("Pennsylvania Dragon Bonus")
+def test_the_dragon_bonus_is_for_either_hand_beside_a_standard_wager(pa: str) -> None:
+    for hand in ("player", "banker"):
+        for standard in ("player", "banker", "tie"):
+            assert settled(pa, [seat(1, **{f"dragon_bonus_{hand}": 1000, standard: 1000})]).steps
+    with pytest.raises(Forbidden, match=r"^seat 1: .*standard wager.*Pennsylvania, Dragon Bonus"):
+        settled(pa, [seat(1, dragon_bonus_player=1000)])
+    # A wager in another area is not beside it.
+    with pytest.raises(Forbidden, match=r"^seat 1: .*standard wager.*Pennsylvania, Dragon Bonus"):
+        settled(pa, [seat(1, dragon_bonus_player=1000), seat(2, player=1000)])
+    with pytest.raises(Forbidden, match=r"not for both \(Pennsylvania, Dragon Bonus\)"):
+        settled(pa, [seat(1, player=1000, dragon_bonus_player=1000, dragon_bonus_banker=1000)])
+
+
+@every
+@clause("Pennsylvania Dragon Bonus, natural winner", "Pennsylvania Dragon Bonus, way 1")
+def test_a_natural_winner_pays_even(pa: str) -> None:
+    assert outcome(pa, "dragon_bonus_player", PLAYER_WINS) == 1
+    assert outcome(pa, "dragon_bonus_banker", BANKER_WINS) == 1
+    assert outcome(pa, "dragon_bonus_player", BANKER_WINS) == "lose"
+    for hands in NATURAL_TIES:
+        assert outcome(pa, "dragon_bonus_player", hands) == "push"
+
+
+@every
+@clause(
+    "Pennsylvania Dragon Bonus, way 2",
+    *(f"Pennsylvania Dragon Bonus, by {n}" for n in range(4, 10)),
+)
+def test_a_win_by_four_points_or_more_pays_by_the_table(pa: str) -> None:
+    pays = {9: 30, 8: 10, 7: 6, 6: 4, 5: 2, 4: 1}
+    for player in range(10):
+        for banker in range(10):
+            hands = of_three(player, banker)
+            assert outcome(pa, "dragon_bonus_player", hands) == pays.get(player - banker, "lose")
+            assert outcome(pa, "dragon_bonus_banker", hands) == pays.get(banker - player, "lose")
+
+
+@every
+@clause("Pennsylvania 5 Treasures Bonus")
+def test_treasures_in_any_combination_beside_a_standard_wager(pa: str) -> None:
+    everything = dict.fromkeys(TREASURES, 1000)
+    assert settled(pa, [seat(1, tie=1000, **everything)]).wagered_cents == 6000
+    for wagers in (everything, {"golden_8": 1000}, {"golden_8": 1000, "cover_all": 1000}):
+        with pytest.raises(Forbidden, match=r"^seat 1: .*standard wager.*5 Treasures Bonus\)"):
+            settled(pa, [seat(1, **wagers)])
+    with pytest.raises(Forbidden, match="golden_8 is not offered"):
+        settled(pa, [seat(1, tie=1000, golden_8=1000)], house={"treasures": False})
+
+
+def wins(pa: str, wager: str, hands: tuple[str, str]) -> bool:
+    """Whether it wins: what it pays is not in the document."""
+    return outcome(pa, wager, hands) != "lose"
+
+
+@every
+@clause("Pennsylvania Fortune 7")
+def test_fortune_7_is_a_banker_that_wins_with_7_of_three_cards(pa: str) -> None:
+    for player in range(10):
+        for banker in range(10):
+            won = wins(pa, "fortune_7", of_three(player, banker))
+            assert won is (banker == 7 and player < 7)
+    assert not wins(pa, "fortune_7", ("6S QH", "3D 4H"))
+
+
+@every
+@clause("Pennsylvania Golden 8")
+def test_golden_8_is_a_player_that_wins_with_8_of_three_cards(pa: str) -> None:
+    for player in range(10):
+        for banker in range(10):
+            won = wins(pa, "golden_8", of_three(player, banker))
+            assert won is (player == 8 and banker < 8)
+    assert not wins(pa, "golden_8", ("KS 8H", "3D 4H"))
+
+
+@every
+@clause("Pennsylvania Heavenly 9")
+def test_heavenly_9_is_9_of_three_cards_and_pays_more_for_both(pa: str) -> None:
+    for player in range(10):
+        for banker in range(10):
+            won = wins(pa, "heavenly_9", of_three(player, banker))
+            assert won is (9 in (player, banker))
+    assert not wins(pa, "heavenly_9", NATURAL_TIES[0])
+    one, two = (outcome(pa, "heavenly_9", of_three(9, banker)) for banker in (8, 9))
+    assert isinstance(one, int) and isinstance(two, int) and two > one
+
+
+@every
+@clause("Pennsylvania Blazing 7s")
+def test_blazing_7s_are_both_hands_with_7_of_as_many_cards(pa: str) -> None:
+    assert wins(pa, "blazing_7s", TIE)
+    assert wins(pa, "blazing_7s", of_three(7, 7))
+    assert not wins(pa, "blazing_7s", ("KD QD 7C", "KH 7S"))
+    assert not wins(pa, "blazing_7s", of_three(7, 6))
+
+
+@every
+@clause("Pennsylvania Cover All")
+def test_cover_all_wins_where_any_of_the_other_four_would(pa: str) -> None:
+    two_card = [TIE, PLAYER_WINS, BANKER_WINS, *NATURAL_TIES, ("KD QD 7C", "KH 7S")]
+    for hands in [*two_card, *(of_three(p, b) for p in range(10) for b in range(10))]:
+        others = [wins(pa, wager, hands) for wager in TREASURES[:-1]]
+        assert wins(pa, "cover_all", hands) is any(others)

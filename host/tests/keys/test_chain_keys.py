@@ -1,0 +1,165 @@
+"""Key files: what is put in comes out, what is not a key file is refused whole, nothing tells a
+key."""
+
+import json
+import os
+import random
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sabot.audit.chain import chain_id
+from sabot.errors import KeysUnusable
+from sabot.keys.chain_keys import Keys, add, new_key
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "keys").mkdir()
+    return tmp_path / "keys" / "sabot.keys"
+
+
+def test_what_was_added_is_there(path: Path) -> None:
+    first, second, other = new_key(), new_key(), new_key()
+    add(path, "SHOE-7", first)
+    add(path, "SHOE-7", second)
+    add(path, "SHOE-8", other)
+    loaded = Keys.load(path)
+    assert loaded.units() == ["SHOE-7", "SHOE-8"]
+    assert loaded.chains("SHOE-7") == [chain_id(first), chain_id(second)]
+    assert loaded.first_key("SHOE-7", chain_id(second)) == second
+    assert loaded.first_key("SHOE-7", chain_id(other)) is None
+    assert loaded.first_key("SHOE-9", chain_id(first)) is None and loaded.chains("SHOE-9") == []
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert lines[2] == {"unit": "SHOE-8", "chain": chain_id(other).hex(), "key": other.hex()}
+
+
+def test_new_keys_are_all_different() -> None:
+    made = {new_key() for _ in range(100)}
+    assert len(made) == 100 and {len(key) for key in made} == {32}
+
+
+def test_a_key_that_is_there_is_not_added_again(path: Path) -> None:
+    key = new_key()
+    for _ in range(3):
+        add(path, "U1", key)
+    assert len(path.read_text().splitlines()) == 1
+
+
+def test_a_new_file_is_for_its_owner_alone_whatever_the_mask(path: Path) -> None:
+    before = os.umask(0)
+    try:
+        add(path, "U1", new_key())
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600 and not Keys.load(path).exposed
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644, 0o666])
+def test_a_file_that_others_may_read_is_told_and_its_mode_is_kept(path: Path, mode: int) -> None:
+    add(path, "U1", new_key())
+    path.chmod(mode)
+    assert Keys.load(path).exposed
+    add(path, "U2", new_key())
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_keys_that_are_added_at_once_are_all_there(path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: add(path, f"U{n}", new_key()), range(40)))
+    assert len(Keys.load(path).units()) == 40
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_file_without_a_last_newline_is_not_spoilt(path: Path) -> None:
+    add(path, "U1", new_key())
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    add(path, "U2", new_key())
+    assert Keys.load(path).units() == ["U1", "U2"]
+
+
+@pytest.mark.parametrize("when", ["fsync", "replace"])
+def test_an_interrupted_add_leaves_the_file_as_it_was(
+    path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    add(path, "U1", new_key())
+    before = path.read_bytes()
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(*((os, "fsync") if when == "fsync" else (Path, "replace")), interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        add(path, "U2", new_key())
+    assert path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+KEY = bytes(range(32))
+GOOD = {"unit": "U1", "chain": chain_id(KEY).hex(), "key": KEY.hex()}
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("nonsense", "no key of a unit"),
+        ("[1, 2]", "no key of a unit"),
+        ("{}", "no key of a unit"),
+        (json.dumps(GOOD)[:-9], "no key of a unit"),
+        ("[" * 100_000, "no key of a unit"),
+        (json.dumps(GOOD | {"more": 1}), "no key of a unit"),
+        (json.dumps(GOOD | {"unit": 7}), "no key of a unit"),
+        (json.dumps(GOOD | {"unit": ""}), "no key of a unit"),
+        (json.dumps(GOOD | {"key": "xy" * 32}), "hex"),
+        (json.dumps(GOOD | {"key": "00" * 31}), "31 bytes"),
+        (json.dumps(GOOD | {"key": KEY[::-1].hex()}), "not that of its chain"),
+        (json.dumps(GOOD | {"chain": "00" * 16}), "not that of its chain"),
+        ("\xff\xfe", "no key of a unit"),
+    ],
+)
+def test_what_is_no_key_file_is_refused_whole_with_the_line(
+    path: Path, line: str, why: str
+) -> None:
+    path.write_bytes(json.dumps(GOOD).encode() + b"\n\n" + line.encode("latin-1") + b"\n")
+    for use in (lambda: Keys.load(path), lambda: add(path, "U2", new_key())):
+        with pytest.raises(KeysUnusable) as raised:
+            use()
+        said = str(raised.value)
+        assert f"{path}, line 3: " in said and why in said and "\n" not in said
+        assert KEY.hex()[:16] not in said and raised.value.exit_code == 21
+    assert path.read_bytes().startswith(json.dumps(GOOD).encode())
+
+
+def test_random_damage_is_refused_or_changes_nothing_but_the_unit(
+    path: Path, rng: random.Random
+) -> None:
+    good = json.dumps(GOOD).encode()
+    for _ in range(300):
+        at = rng.randrange(len(good))
+        path.write_bytes(good[:at] + bytes([good[at] ^ rng.randrange(1, 256)]) + good[at + 1 :])
+        try:
+            loaded = Keys.load(path)
+        except KeysUnusable:
+            continue
+        assert [loaded.chains(unit) for unit in loaded.units()] in ([], [[chain_id(KEY)]])
+
+
+def test_a_file_that_is_not_there_is_told(path: Path) -> None:
+    with pytest.raises(KeysUnusable, match=r"cannot be read .*--keys"):
+        Keys.load(path)
+    with pytest.raises(KeysUnusable, match="cannot be written"):
+        add(path / "folder" / "file", "U1", new_key())
+
+
+def test_no_repr_has_a_key(path: Path) -> None:
+    add(path, "U1", KEY)
+    loaded = Keys.load(path)
+    assert KEY.hex() not in repr(loaded) and repr(KEY) not in repr(loaded)
+
+
+def test_a_key_of_another_length_is_refused() -> None:
+    with pytest.raises(ValueError, match="31 bytes"):
+        Keys().put("U1", bytes(31))

@@ -1,0 +1,235 @@
+"""Ports that are missing, busy, wrong or gone: each has its own error, in one line."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from serial.tools import list_ports
+
+from host.tests.support.naive_shoe import Answering
+from sabot.errors import NoShoe, PortBusy, PortNotFound, SabotError, SameUnit
+from sabot.link import ports, runtime
+from sabot.link.ports import Port
+
+_LONGER_THAN_A_TEST_S = 600.0
+_HOLD = """
+import serial, sys
+port = serial.Serial(sys.argv[1], exclusive=True)
+print("held", flush=True)
+sys.stdin.readline()
+"""
+
+
+def refusal(name: str, kind: type[SabotError]) -> str:
+    """The one line in which opening `name` fails."""
+    with pytest.raises(SabotError) as raised:
+        Port(name).close()
+    assert type(raised.value) is kind
+    said = str(raised.value)
+    assert "\n" not in said and said.startswith(f"{name}: ")
+    return said
+
+
+@pytest.fixture
+def echo() -> Iterator[Answering]:
+    """A port that says back what it is told."""
+    with Answering(lambda data: data) as port:
+        yield port
+
+
+def test_a_port_that_is_not_there() -> None:
+    said = refusal("/dev/ttyNONE7", PortNotFound)
+    assert "no such port" in said and "`sabot ports`" in said
+
+
+@pytest.mark.parametrize("name", ["SHOE-9", "e6614104030abcde", "ttyACM0", "", "COM3"])
+def test_a_unit_that_is_not_attached(name: str) -> None:
+    said = refusal(name, PortNotFound)
+    assert "no such unit is attached" in said and "`sabot ports`" in said
+
+
+def test_a_folder_and_a_file_are_no_ports(tmp_path: Path) -> None:
+    assert "not a serial port" in refusal(str(tmp_path), NoShoe)
+    (tmp_path / "file").write_text("hello")
+    assert "not a serial port" in refusal(str(tmp_path / "file"), NoShoe)
+    assert (tmp_path / "file").read_text() == "hello"
+
+
+@pytest.mark.parametrize("name", ["/dev/null", "/dev/zero"])
+def test_a_device_that_is_no_terminal_is_no_port(name: str) -> None:
+    assert "not a serial port" in refusal(name, NoShoe)
+
+
+def test_a_port_that_another_program_has(echo: Answering) -> None:
+    command = [sys.executable, "-c", _HOLD, echo.path]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as child:  # type: ignore[call-overload]
+        assert child.stdout.readline() == "held\n"
+        said = refusal(echo.path, PortBusy)
+        assert "in use by another program" in said and "stop that" in said
+        child.communicate("\n", timeout=30)
+    Port(echo.path).close()
+
+
+def test_a_port_that_we_have_ourselves(echo: Answering) -> None:
+    with Port(echo.path):
+        refusal(echo.path, PortBusy)
+    Port(echo.path).close()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="root alone can become somebody else")
+def test_a_port_that_we_may_not_open(echo: Answering) -> None:
+    code = (
+        "import os, sys; from sabot.link.ports import Port; from sabot.errors import SabotError\n"
+        "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "try: Port(sys.argv[1])\n"
+        "except SabotError as error: print(type(error).__name__, error)"
+    )
+    Path(echo.path).chmod(0o600)
+    said = subprocess.check_output([sys.executable, "-c", code, echo.path], text=True, timeout=30)
+    assert said.startswith(f"PortNotFound {echo.path}: no permission") and "group" in said
+
+
+def test_an_address_where_nobody_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        number = server.getsockname()[1]
+    said = refusal(f"socket://127.0.0.1:{number}", PortNotFound)
+    assert "no connection" in said and "device server" in said
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "foo://bar",
+        "://",
+        "socket://",
+        "socket://127.0.0.1",
+        "socket://127.0.0.1:port",
+        "socket://127.0.0.1:99999",
+        "socket://:4001",
+        "http://example.com",
+        "loop://?nonsense=1",
+    ],
+)
+def test_an_address_that_is_none(url: str) -> None:
+    assert "socket://host:port" in refusal(url, PortNotFound)
+
+
+@pytest.mark.parametrize("url", ["loop://", ""])
+def test_what_is_written_can_be_read(echo: Answering, url: str) -> None:
+    with Port(url or echo.path) as port:
+        begin = time.monotonic()
+        assert port.read(0.2) == b""
+        assert time.monotonic() - begin > 0.02
+        port.write(b"\0\x03\x04hello\xff")
+        read = b""
+        deadline = time.monotonic() + 5
+        while len(read) < 9 and time.monotonic() < deadline:
+            read += port.read(0.5)
+        assert read == b"\0\x03\x04hello\xff"
+
+
+def test_reading_does_not_wait_for_more_than_there_is(echo: Answering) -> None:
+    with Port(echo.path) as port:
+        later = threading.Timer(0.1, port.write, (b"x",))
+        later.start()
+        assert port.read(_LONGER_THAN_A_TEST_S) == b"x"
+        later.join(5)
+
+
+def test_a_port_that_goes_away_is_no_shoe_any_more(echo: Answering) -> None:
+    with Port(echo.path) as port:
+        port.write(b"x")
+        echo.close()
+        with pytest.raises(NoShoe) as raised:
+            for _ in range(100):
+                port.read(0.05)
+                port.write(b"x")
+        assert str(raised.value).startswith(f"{echo.path}: the connection broke (")
+        assert "\n" not in str(raised.value)
+
+
+def test_a_connection_that_is_closed_is_no_shoe_any_more() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"socket://127.0.0.1:{server.getsockname()[1]}"
+        with Port(url) as port:
+            server.accept()[0].close()
+            with pytest.raises(NoShoe, match="the connection broke"):
+                for _ in range(100):
+                    port.read(0.05)
+                    port.write(b"x")
+
+
+def test_a_closed_port_is_no_shoe(echo: Answering) -> None:
+    port = Port(echo.path)
+    port.close()
+    port.close()
+    with pytest.raises(NoShoe):
+        port.read(0.1)
+    with pytest.raises(NoShoe):
+        port.write(b"x")
+
+
+def test_simulated_shoes_are_found_by_unit_while_they_run(echo: Answering) -> None:
+    first = runtime.publish("SIM-B", echo.path)
+    second = runtime.publish("SIM-A", echo.path)
+    assert [info.serial for info in ports.attached()] == ["SIM-A", "SIM-B"]
+    assert ports.resolve("SIM-B") == echo.path
+    runtime.withdraw(second)
+    found = [(info.serial, info.port, info.what) for info in ports.attached()]
+    assert found == [("SIM-B", echo.path, "simulated")]
+    refusal("SIM-A", PortNotFound)
+    runtime.withdraw(first)
+    assert runtime.published() == {}
+
+
+def test_what_a_killed_shoe_left_behind_is_no_shoe(echo: Answering) -> None:
+    program = "import os, sys\nfrom sabot import runtime\n"
+    program += "kept = runtime.publish('SIM-K', sys.argv[1])\nos.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", program, echo.path], check=False)
+    assert runtime.published() == {}
+    refusal("SIM-K", PortNotFound)
+
+
+def test_a_second_shoe_of_one_name_does_not_take_it(echo: Answering) -> None:
+    first = runtime.publish("SIM-A", "/dev/pts/first")
+    second = runtime.publish("SIM-A", echo.path)
+    assert first is not None and second is None
+    runtime.withdraw(second)
+    assert runtime.published() == {"SIM-A": "/dev/pts/first"}
+    runtime.withdraw(first)
+
+
+def test_boards_are_found_by_usb_serial_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    boards = [
+        SimpleNamespace(vid=0x2E8A, serial_number="E66", device="/dev/ttyACM1", product="Pico"),
+        SimpleNamespace(vid=0x2E8A, serial_number="A11", device="/dev/ttyACM0", product=None),
+        SimpleNamespace(vid=0x2E8A, serial_number=None, device="/dev/ttyACM2", product="Pico"),
+        SimpleNamespace(vid=0x0403, serial_number="FT1", device="/dev/ttyUSB0", product="FTDI"),
+        SimpleNamespace(vid=None, serial_number=None, device="/dev/ttyS0", product=None),
+    ]
+    monkeypatch.setattr(list_ports, "comports", lambda: boards)
+    found = [(info.serial, info.port, info.what) for info in ports.attached()]
+    assert found == [("A11", "/dev/ttyACM0", "USB board"), ("E66", "/dev/ttyACM1", "Pico")]
+    assert ports.resolve("E66") == "/dev/ttyACM1"
+    assert ports.resolve("/dev/ttyUSB0") == "/dev/ttyUSB0"
+    refusal("FT1", PortNotFound)
+
+
+def test_two_boards_of_one_serial_number_are_told_apart_by_the_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    boards = [
+        SimpleNamespace(vid=0x2E8A, serial_number="E66", device=f"/dev/ttyACM{n}", product="Pico")
+        for n in range(2)
+    ]
+    monkeypatch.setattr(list_ports, "comports", lambda: boards)
+    said = refusal("E66", SameUnit)
+    assert "/dev/ttyACM0 and /dev/ttyACM1" in said and "name the port" in said

@@ -1,0 +1,363 @@
+"""The session against a naive shoe at the other end of a line that loses, repeats and damages."""
+
+import hmac
+import random
+from collections.abc import Callable
+
+import cbor2
+import pytest
+
+from host.tests.support.helpers import event_bytes, framed
+from host.tests.support.naive_shoe import Line, NaiveShoe, mac_of
+from host.tests.support.naive_shoe import event_frame as frame_of_event
+from sabot.errors import WrongVersion
+from sabot.link import wire
+from sabot.link.session import ASK_PAUSE_S, Record, Session
+from sabot_protocol import VERSION, messages
+from sabot_protocol.frame import FrameReader
+from sabot_protocol.schema import Shape
+
+SESSION = 77
+STEP_S = 0.005
+LONGEST_S = 600.0
+
+
+class Host:
+    """What a client does with a session, with the clock of the simulation."""
+
+    def __init__(self, rng: random.Random, expect: int) -> None:
+        self.session = Session(SESSION)
+        self.expect = expect
+        self.got: list[Record] = []
+        self.durable = expect - 1
+        self._acked = expect - 1
+        self._rng = rng
+        self._hello_s = self._said_s = -1.0
+        self._waiting: list[int] = []
+
+    def step(self, data: bytes, now_s: float) -> bytes:
+        """Bytes that it sends at `now_s`, after `data` from the shoe."""
+        session = self.session
+        while data:  # in pieces, as a port gives it
+            size = self._rng.randrange(1, 600)
+            received = session.feed(data[:size], now_s)
+            data = data[size:]
+            if received.welcome is not None:
+                session.begin(self.expect)
+            self.got += received.records
+            self._waiting += [record.event.number for record in received.records]
+            assert not self._waiting or self._waiting[0] > self._acked
+        if not session.attached and now_s - self._hello_s >= 0.1:
+            self._hello_s = now_s
+            session.hello()
+        if now_s - self._said_s >= 1.0:
+            self._said_s = now_s
+            session.say_here()
+        session.ask_for_missing(now_s)
+        out, session.out = bytes(session.out), bytearray()
+        self._assert_nothing_is_acknowledged_early(out)
+        if self._waiting and self._rng.random() < 0.3:  # a commit that takes some steps
+            self.durable = self._waiting[-1]
+            self._waiting = []
+            session.acknowledge()
+            out += bytes(session.out)
+            session.out = bytearray()
+        return out
+
+    def _assert_nothing_is_acknowledged_early(self, out: bytes) -> None:
+        for payload in FrameReader().feed(out):
+            message = wire.parse_message(payload)
+            if message.shape is messages.ACK:
+                self._acked = message["number"]
+                assert not self._waiting or self._acked < self._waiting[0]
+
+
+def simulate(
+    rng: random.Random,
+    shoe: NaiveShoe,
+    host: Host,
+    trouble: float,
+    until: Callable[[], bool],
+    each_step: Callable[[float], bool] = lambda now_s: True,
+) -> None:
+    """Run both ends until `until`; the host is unplugged where `each_step` says false."""
+    to_host, to_shoe = Line(rng, trouble), Line(rng, trouble)
+    now_s = 0.0
+    while not until():
+        now_s += STEP_S
+        assert now_s < LONGEST_S, f"{len(host.got)} events came, then no more"
+        arrived = to_host.arrived(now_s)
+        if each_step(now_s):
+            for frame in host.step(arrived, now_s).split(b"\0")[:-1]:
+                to_shoe.send(frame + b"\0", now_s)
+        for frame in shoe.step(to_shoe.arrived(now_s), now_s):
+            to_host.send(frame, now_s)
+
+
+@pytest.mark.parametrize("trouble", [0.0, 0.1, 0.4])
+@pytest.mark.parametrize("expect", [1, 300])
+def test_every_event_comes_once_and_in_order(
+    rng: random.Random, trouble: float, expect: int
+) -> None:
+    shoe, host = NaiveShoe(1), Host(rng, expect)
+    shoe.record(600)
+    wanted = list(range(expect, 801))
+
+    def more(now_s: float) -> bool:
+        if shoe.next_number <= 800 and rng.random() < 0.5:
+            shoe.record(1)
+        return True
+
+    simulate(rng, shoe, host, trouble, lambda: host.durable >= 800, more)
+    assert [record.event.number for record in host.got] == wanted
+    assert [record.data for record in host.got] == [shoe.held[number] for number in wanted]
+    assert [record.mac for record in host.got] == [mac_of(record.data) for record in host.got]
+
+
+@pytest.mark.parametrize("trouble", [0.0, 0.2])
+def test_numbers_that_the_shoe_gave_up_are_skipped_and_no_others(
+    rng: random.Random, trouble: float
+) -> None:
+    shoe, host = NaiveShoe(1, room=100), Host(rng, 1)
+    shoe.record(50)
+
+    def unplugged_now_and_then(now_s: float) -> bool:
+        if shoe.next_number <= 3000:
+            shoe.record(rng.randrange(3))
+        return int(now_s) % 5 != 3  # 300 events a second into room for 100
+
+    simulate(
+        rng, shoe, host, trouble,
+        lambda: shoe.next_number > 3000 and host.durable == shoe.next_number - 1,
+        unplugged_now_and_then,
+    )  # fmt: skip
+    numbers = [record.event.number for record in host.got]
+    assert numbers == sorted(set(numbers))
+    missing = set(range(1, shoe.next_number)) - set(numbers)
+    assert missing and missing <= shoe.given_up
+
+
+@pytest.mark.parametrize("ahead", [2, 255, 256, 257, 258, 5000])
+def test_a_shoe_that_holds_only_later_events_is_followed(rng: random.Random, ahead: int) -> None:
+    shoe, host = NaiveShoe(1 + ahead), Host(rng, 1)
+    shoe.record(5)
+    simulate(rng, shoe, host, 0.0, lambda: host.durable == shoe.next_number - 1)
+    assert [record.event.number for record in host.got] == [*range(1 + ahead, 6 + ahead)]
+
+
+def attached(first_held: int = 1, last_held: int = 0) -> Session:
+    session = Session(SESSION)
+    numbers = {"first_held": first_held, "last_held": last_held}
+    session.feed(framed(messages.WELCOME, session=SESSION, unit="U1", **numbers), 0.0)
+    session.feed(framed(messages.FIRMWARE, session=SESSION), 0.0)
+    session.feed(framed(messages.GAME, session=SESSION), 0.0)
+    session.feed(framed(messages.CHALLENGE, session=SESSION), 0.0)
+    assert session.attached
+    return session
+
+
+def event_frame(number: int) -> bytes:
+    return frame_of_event(event_bytes("identified", number))
+
+
+def numbers_in(session: Session, data: bytes, now_s: float = 0.0) -> list[int]:
+    return [record.event.number for record in session.feed(data, now_s).records]
+
+
+def acks_in(out: bytearray) -> list[int]:
+    said = [wire.parse_message(payload) for payload in FrameReader().feed(bytes(out))]
+    out.clear()
+    return [message["number"] for message in said if message.shape is messages.ACK]
+
+
+def test_hello_carries_the_version_and_the_session() -> None:
+    session = Session(SESSION)
+    session.hello()
+    (payload,) = FrameReader().feed(bytes(session.out))
+    message = wire.parse_message(payload)
+    assert message.shape is messages.HELLO
+    assert dict(message.fields) == {"protocol": VERSION, "session": SESSION}
+
+
+def test_the_welcome_is_told_once_and_whole() -> None:
+    session = Session(SESSION)
+    welcome = framed(messages.WELCOME, session=SESSION, unit="U1", boot=4, last_held=9)
+    firmware = framed(messages.FIRMWARE, session=SESSION, version="1.2", board="pico")
+    game = framed(messages.GAME, session=SESSION, name="mini", sha256=b"x")
+    challenge = framed(messages.CHALLENGE, session=SESSION, challenge=bytes(16))
+    assert session.feed(game + welcome + challenge + welcome, 0.0).welcome is None
+    assert not session.attached
+    told = session.feed(firmware, 0.0).welcome
+    assert told is not None and session.attached
+    expected = {"unit": "U1", "boot": 4, "last_held": 9, "firmware": "1.2", "board": "pico"}
+    expected |= {"game": "mini", "game_sha256": b"x"}
+    assert {name: told[name] for name in expected} == expected
+    assert session.feed(welcome + firmware + game, 0.0).welcome is None
+
+
+def test_an_answer_to_another_hosts_hello_is_no_answer() -> None:
+    session = Session(SESSION)
+    shapes = (messages.WELCOME, messages.FIRMWARE, messages.CHALLENGE, messages.GAME)
+    for shape in shapes:
+        session.feed(framed(shape, session=SESSION + 1), 0.0)
+    assert not session.attached
+    for shape in shapes:
+        own = SESSION if shape is not messages.GAME else SESSION + 1
+        session.feed(framed(shape, session=own), 0.0)
+    assert not session.attached
+
+
+def test_a_signed_command_carries_its_message_and_the_mac_of_the_definition() -> None:
+    session = Session(SESSION)
+    key, challenge = bytes(range(32)), bytes(range(160, 176))
+    for shape in (messages.WELCOME, messages.FIRMWARE, messages.GAME):
+        session.feed(framed(shape, session=SESSION), 0.0)
+    session.feed(framed(messages.CHALLENGE, session=SESSION, challenge=challenge), 0.0)
+    session.signed(key, messages.SET_CLOCK, 17, 1764000067000)
+    (payload,) = FrameReader().feed(bytes(session.out))
+    command = cbor2.dumps([messages.SET_CLOCK.number, 17, 1764000067000])
+    mac = hmac.digest(key, challenge + command, "sha256")[:16]
+    assert cbor2.loads(payload) == [messages.SIGNED.number, 17, command, mac]
+
+
+def test_nothing_is_taken_from_a_shoe_that_has_not_answered() -> None:
+    session = Session(SESSION)
+    session.begin(1)
+    received = session.feed(event_frame(1) + framed(messages.HEARTBEAT, last_held=5), 0.0)
+    assert (received.records, received.heartbeat, received.answers) == ([], None, [])
+
+
+def test_events_before_begin_are_ignored_and_none_is_lost_for_it() -> None:
+    session = attached(last_held=2)
+    assert numbers_in(session, event_frame(1) + event_frame(2)) == []
+    session.acknowledge()
+    session.say_here()
+    assert acks_in(session.out) == []
+    session.begin(1)
+    assert acks_in(session.out) == [0]
+    assert numbers_in(session, event_frame(1) + event_frame(2)) == [1, 2]
+
+
+def test_only_what_was_handed_out_is_acknowledged() -> None:
+    session = attached(last_held=9)
+    session.begin(4)
+    assert acks_in(session.out) == [3]
+    assert numbers_in(session, event_frame(4) + event_frame(5) + event_frame(7)) == [4, 5]
+    session.say_here()
+    session.ask_for_missing(ASK_PAUSE_S)
+    assert acks_in(session.out) == [3, 3]
+    session.acknowledge()
+    assert acks_in(session.out) == [5]
+
+
+def test_what_came_too_early_is_handed_out_in_its_turn() -> None:
+    session = attached(last_held=9)
+    session.begin(1)
+    assert numbers_in(session, event_frame(3) + event_frame(2) + event_frame(3)) == []
+    assert numbers_in(session, event_frame(1)) == [1, 2, 3]
+    assert numbers_in(session, event_frame(2) + event_frame(3) + event_frame(4)) == [4]
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        event_frame(3),  # one was left out
+        event_frame(1)[:-3] + b"\0",  # damage
+        b"\1" * 5000 + b"\0",  # longer than any frame
+        frame_of_event(b"\xff"),  # an event that is none
+        framed(messages.EVENT, record=event_bytes("identified", 1), mac=bytes(15)),
+        framed(messages.EVENT, record=event_bytes("identified", 1), mac=bytes(17)),
+        framed(messages.HEARTBEAT, first_held=1, last_held=4),  # more is held than came
+        framed(messages.PROBLEM, count=1),  # the shoe lost something of ours
+        wire.frame_of(Shape(99, "unknown", "")),
+    ],
+    ids=[
+        "left out",
+        "damaged",
+        "oversize",
+        "no event",
+        "short mac",
+        "long mac",
+        "held",
+        "problem",
+        "no message",
+    ],
+)
+def test_what_is_missing_is_asked_for_once_and_not_too_often(trouble: bytes) -> None:
+    session = attached(last_held=4)
+    session.begin(1)
+    acks_in(session.out)
+    session.ask_for_missing(10.0)
+    assert acks_in(session.out) == []
+    session.feed(trouble, 10.0)
+    session.ask_for_missing(10.0)
+    session.ask_for_missing(20.0)
+    assert acks_in(session.out) == [0]
+    session.feed(trouble + trouble, 20.0)
+    session.ask_for_missing(20.0)
+    session.feed(trouble, 20.0)
+    session.ask_for_missing(20.0 + ASK_PAUSE_S / 2)
+    assert acks_in(session.out) == [0]
+    session.ask_for_missing(20.0 + 1.5 * ASK_PAUSE_S)
+    assert acks_in(session.out) == [0]
+
+
+def test_an_event_whose_mac_has_another_length_is_not_handed_out() -> None:
+    session = attached(last_held=2)
+    session.begin(1)
+    bad = framed(messages.EVENT, record=event_bytes("identified", 1), mac=bytes(12))
+    assert numbers_in(session, bad + event_frame(2)) == []
+    session.acknowledge()
+    assert set(acks_in(session.out)) == {0}
+    assert numbers_in(session, event_frame(1)) == [1, 2]
+
+
+def test_a_shoe_that_gives_up_very_many_numbers_at_once_is_followed_at_once() -> None:
+    session = attached(last_held=5)
+    session.begin(1)
+    last = (1 << 63) - 1
+    session.feed(framed(messages.HEARTBEAT, first_held=last, last_held=last), 0.0)
+    assert numbers_in(session, event_frame(last)) == [last]
+
+
+def test_another_version_is_told_with_both_versions_and_what_to_do() -> None:
+    session = Session(SESSION)
+    with pytest.raises(WrongVersion) as raised:
+        session.feed(framed(messages.WRONG_VERSION, protocol=913, asked=VERSION), 0.0)
+    said = str(raised.value)
+    assert "version 913" in said and f"version {VERSION}" in said
+    assert "update the older" in said and "\n" not in said
+
+
+def test_answers_and_heartbeats_are_handed_on() -> None:
+    session = attached()
+    session.command(messages.STATUS, 5)
+    (payload,) = FrameReader().feed(bytes(session.out))
+    assert wire.parse_message(payload)["id"] == 5
+    answers = framed(messages.REPLY, id=4, detail="done")
+    reports = [shape for shape in messages.TO_HOST if shape.fields[0] == ("id", "uint")][1:]
+    assert len(reports) == 6
+    for number, shape in enumerate(reports, 5):
+        answers += framed(shape, id=number)
+    received = session.feed(answers + framed(messages.HEARTBEAT, t_ms=3), 1.0)
+    assert [answer["id"] for answer in received.answers] == [4, 5, 6, 7, 8, 9, 10]
+    assert received.heartbeat is not None and received.heartbeat["t_ms"] == 3
+
+
+def test_read_again_hands_out_events_a_second_time_from_there_on() -> None:
+    session = attached(last_held=4)
+    session.begin(1)
+    frames = [event_frame(number) for number in range(1, 5)]
+    assert numbers_in(session, b"".join(frames)) == [1, 2, 3, 4]
+    session.acknowledge()
+    session.read_again(2)
+    assert numbers_in(session, b"".join(frames)) == [2, 3, 4]
+
+
+def test_heard_tells_when_the_last_good_message_came() -> None:
+    session = Session(SESSION)
+    session.feed(b"noise\0", 3.0)
+    assert session.heard_s is None
+    session.feed(framed(messages.HEARTBEAT), 4.0)
+    session.feed(b"noise\0", 5.0)
+    assert session.heard_s == 4.0

@@ -1,0 +1,289 @@
+"""The logger and a naive shoe: every event in the log once, whatever stands in the way."""
+
+import os
+import resource
+import signal
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from host.tests.support.helpers import event_bytes
+from host.tests.support.killed_logger import ShoeProcess
+from host.tests.support.naive_shoe import NaiveShoe, Relay, answering_shoe, mac_of, naive_event
+from sabot.errors import DiskFull, HistoryDiffers, NoShoe, PortBusy, SabotError, SameUnit
+from sabot.link.client import Client
+from sabot.log import store as store_module
+from sabot.log.logger import Logger, Watcher
+from sabot.log.store import DatabaseLocked, Store
+
+TIMEOUT_S = 30.0
+
+
+@dataclass
+class Logging:
+    """A log that runs, and what it has told."""
+
+    store: Store
+    logger: Logger
+    lost: list[SabotError] = field(default_factory=list)
+
+    def wait_for(self, last: int, unit: str = "U1") -> None:
+        """Wait until so many events are stored."""
+        wait_until(lambda: self.store.last_number(unit) >= last)
+
+    @property
+    def failure(self) -> SabotError:
+        """The one error in which the log ends."""
+        assert self.logger.wait(TIMEOUT_S)
+        (failure,) = self.logger.failures.values()
+        assert "\n" not in str(failure)
+        return failure
+
+
+def wait_until(done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+@contextmanager
+def logging(path: Path, *ports: str, once: bool = False) -> Iterator[Logging]:
+    """`sabot log`, within this process."""
+    lost: list[SabotError] = []
+    with Store(path, create=True) as store:
+        watcher = Watcher(lost=lambda port, error: lost.append(error))
+        running = Logging(store, Logger(store, ports, watcher, once=once), lost)
+        running.logger.start()
+        yield running
+        running.logger.stop()
+        assert running.logger.wait(TIMEOUT_S)
+
+
+def assert_holds(path: Path, first: int, last: int) -> None:
+    """A log holds just what the naive shoe recorded under these numbers."""
+    wanted = [(n, naive_event(n), mac_of(naive_event(n))) for n in range(first, last + 1)]
+    with Store(path) as store:
+        assert list(store.raw("U1")) == wanted
+        assert [(row.number, row.data, row.mac) for row in store.rows()] == wanted
+
+
+def derived_in(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("SELECT count(*) FROM events").fetchone()[0])
+
+
+def test_what_is_logged_is_acknowledged_and_derived_once_nothing_comes(tmp_path: Path) -> None:
+    shoe, path = NaiveShoe(1), tmp_path / "log"
+    shoe.record(3000)
+    with answering_shoe(shoe) as port, logging(path, port.path) as log:
+        log.wait_for(3000)
+        wait_until(lambda: shoe.acknowledged == 3000 and derived_in(path) == 3000)
+    assert_holds(path, 1, 3000)
+
+
+def test_what_a_killed_log_left_underived_is_derived_by_the_next(tmp_path: Path) -> None:
+    shoe, path = NaiveShoe(1), tmp_path / "log"
+    shoe.record(10)
+    with answering_shoe(shoe) as port:
+        with logging(path, port.path) as log:
+            log.wait_for(10)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("DELETE FROM events")
+        with logging(path, port.path):
+            wait_until(lambda: derived_in(path) == 10)
+
+
+def test_a_locked_database_is_waited_for_and_told_and_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_BUSY_TIMEOUT_S", 0.2)
+    shoe, path = NaiveShoe(1, forgets=True), tmp_path / "log"
+    shoe.record(10)
+    with answering_shoe(shoe) as port, logging(path, port.path) as log:
+        log.wait_for(10)
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            shoe.record(100)
+            wait_until(lambda: bool(log.lost))
+            assert isinstance(log.lost[0], DatabaseLocked)
+            assert "locked by another program" in str(log.lost[0])
+            assert shoe.acknowledged == 10
+        log.wait_for(110)
+    assert_holds(path, 1, 110)
+
+
+def test_a_full_disk_ends_the_log_and_what_it_has_acknowledged_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    shoe = ShoeProcess()
+    try:
+        shoe.record(900)
+        ours, theirs = os.pipe()
+        child = os.fork()
+        if not child:
+            said = "nothing"
+            try:
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+                logger = Logger(Store(path, create=True), [shoe.port], Watcher())
+                logger.start()
+                logger.wait()
+                said = f"{type(logger.failures[shoe.port]).__name__}: {logger.failures[shoe.port]}"
+            finally:
+                os.write(theirs, said.encode())
+                os._exit(0)
+        os.close(theirs)
+        os.waitpid(child, 0)
+        with os.fdopen(ours, "rb") as pipe:
+            said = pipe.read().decode()
+        assert said.startswith(f"DiskFull: {path}: the disk is full") and "make room" in said
+        assert DiskFull.__name__ in said
+        _, acknowledged = shoe.record(0)
+        with Store(path) as store:
+            assert 0 < acknowledged <= store.last_number("U1") < 900
+        with logging(path, shoe.port) as log:  # room has been made
+            log.wait_for(900)
+    finally:
+        shoe.close()
+    assert_holds(path, 1, 900)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_second_log_of_one_port_is_told_and_the_first_goes_on(tmp_path: Path, same: bool) -> None:
+    """Into the same database or another one."""
+    shoe = NaiveShoe(1)
+    paths = [tmp_path / "log", tmp_path / ("log" if same else "other")]
+    with answering_shoe(shoe) as port, logging(paths[0], port.path) as first:
+        shoe.record(5)
+        first.wait_for(5)
+        with logging(paths[1], port.path) as second:
+            assert isinstance(second.failure, PortBusy)
+        shoe.record(5)
+        first.wait_for(10)
+        assert first.lost == []
+    assert_holds(paths[0], 1, 10)
+
+
+def test_a_second_log_through_a_device_server_gets_no_shoe_and_the_first_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sabot.log.logger.Client", partial(Client, timeout_s=0.5))
+    shoe = NaiveShoe(1)
+    with answering_shoe(shoe) as port, Relay(port.path) as relay:
+        with logging(tmp_path / "log", relay.url) as first:
+            shoe.record(5)
+            first.wait_for(5)
+            with logging(tmp_path / "other", relay.url, "/dev/ttyNONE") as second:
+                wait_until(lambda: any(isinstance(error, NoShoe) for error in second.lost))
+            shoe.record(5)
+            first.wait_for(10)
+            assert first.lost == []
+    assert_holds(tmp_path / "log", 1, 10)
+
+
+def test_one_unit_at_two_ports_is_told_and_logged_at_one(tmp_path: Path) -> None:
+    one, two = NaiveShoe(1), NaiveShoe(1)
+    for shoe in (one, two):
+        shoe.record(20)
+    with answering_shoe(one) as first, answering_shoe(two) as second:
+        with logging(tmp_path / "log", first.path, second.path) as log:
+            wait_until(lambda: bool(log.logger.failures))
+            (failure,) = log.logger.failures.values()
+            assert isinstance(failure, SameUnit)
+            assert first.path in str(failure) and second.path in str(failure)
+            log.wait_for(20)
+    assert_holds(tmp_path / "log", 1, 20)
+
+
+def test_a_shoe_moved_to_another_host_and_back_is_whole_on_the_first(tmp_path: Path) -> None:
+    shoe, at_a, at_b = NaiveShoe(1, room=150), tmp_path / "a", tmp_path / "b"
+    with answering_shoe(shoe) as port:
+        for path, last in ((at_a, 100), (at_b, 200), (at_a, 240), (at_b, 250), (at_a, 300)):
+            shoe.record(last + 1 - shoe.next_number)
+            with logging(path, port.path) as log:
+                log.wait_for(last)
+    assert_holds(at_a, 1, 300)
+    assert_holds(at_b, 51, 250)  # from the oldest that the shoe held
+
+
+def test_a_host_that_was_away_for_too_long_has_what_the_shoe_still_holds(tmp_path: Path) -> None:
+    shoe, path = NaiveShoe(1, room=50), tmp_path / "log"
+    with answering_shoe(shoe) as port:
+        for last in (30, 130):
+            shoe.record(last + 1 - shoe.next_number)
+            with logging(path, port.path) as log:
+                log.wait_for(last)
+    with Store(path) as store:
+        assert [number for number, *_ in store.raw("U1")] == [*range(1, 31), *range(81, 131)]
+
+
+@pytest.mark.parametrize("what", ["contents", "MAC"])
+def test_another_history_is_known_by_the_last_event_and_nothing_of_it_is_stored(
+    tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, shoe, other = tmp_path / "log", NaiveShoe(1), NaiveShoe(1)
+    for each in (shoe, other):
+        each.record(20)
+    with answering_shoe(shoe) as port, logging(path, port.path) as log:
+        log.wait_for(20)
+    if what == "contents":
+        other.held[20] = event_bytes("identified", 20, t_ms=1)
+    else:
+        monkeypatch.setattr("host.tests.support.naive_shoe.mac_of", lambda data: bytes(16))
+    other.record(5)
+    with answering_shoe(other) as port, logging(path, port.path) as log:
+        failure = log.failure
+    assert isinstance(failure, HistoryDiffers)
+    assert "event 20" in str(failure) and f"other {what}" in str(failure)
+    assert other.acknowledged < 20
+    monkeypatch.undo()
+    assert_holds(path, 1, 20)
+
+
+def test_a_shoe_with_fewer_events_than_the_log_has_is_another_one(tmp_path: Path) -> None:
+    path, shoe, other = tmp_path / "log", NaiveShoe(1), NaiveShoe(1)
+    shoe.record(20)
+    other.record(19)
+    with answering_shoe(shoe) as port, logging(path, port.path) as log:
+        log.wait_for(20)
+    with Store(path) as store:
+        store.prune("U1", 1, 20, b"")  # which does not make the log forget
+    with answering_shoe(other) as port, logging(path, port.path) as log:
+        assert isinstance(log.failure, HistoryDiffers)
+        assert "has recorded 19 events" in str(log.failure)
+
+
+def test_what_was_pruned_is_not_logged_again(tmp_path: Path) -> None:
+    path, shoe = tmp_path / "log", NaiveShoe(1)
+    shoe.record(20)
+    with answering_shoe(shoe) as port:
+        with logging(path, port.path) as log:
+            log.wait_for(20)
+        with Store(path) as store:
+            store.prune("U1", 1, 20, b"")
+        shoe.record(5)
+        with logging(path, port.path) as log:
+            log.wait_for(25)
+    assert_holds(path, 21, 25)
+
+
+def test_with_once_a_shoe_of_cards_is_logged_up_to_its_checkpoint(tmp_path: Path) -> None:
+    path, shoe = tmp_path / "log", NaiveShoe(1)
+    kinds = ["betting_open", "shoe_ended", "composition"]
+    for kind in kinds:
+        shoe.held[shoe.next_number] = event_bytes(kind, shoe.next_number)
+        shoe.next_number += 1
+    with answering_shoe(shoe) as port, logging(path, port.path, once=True) as log:
+        log.wait_for(3)
+        assert not log.logger.wait(0.5)
+        shoe.held[4] = event_bytes("checkpoint", 4, records=3, mac=bytes(16))
+        shoe.next_number = 5
+        assert log.logger.wait(TIMEOUT_S) and not log.logger.failures
+    with Store(path) as store:
+        assert [row.kind for row in store.rows()] == [*kinds, "checkpoint"]

@@ -1,0 +1,561 @@
+"""The log database: what is stored, exactly once, and every file that it must not touch.
+
+What is in the file is read and changed without any of our code, with SQL.
+"""
+
+import itertools
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from host.tests.support.helpers import event_bytes
+from host.tests.support.naive_shoe import recorded
+from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
+from sabot.link.session import Record
+from sabot.log import store as store_module
+from sabot.log.store import DatabaseLocked, Filter, Row, Store
+
+NOBODY = 65534
+LEAF = 10  # first byte of a page at the end of a tree whose keys are all there is
+
+
+@pytest.fixture
+def good_store(tmp_path: Path) -> Iterator[Store]:
+    """A log database with some hundred events of unit U1."""
+    with Store(tmp_path / "good.sqlite", create=True) as store:
+        store.append("U1", varied(500))
+        yield store
+
+
+def some(first: int, last: int, **given: int) -> list[Record]:
+    return [recorded(event_bytes("identified", n, **given)) for n in range(first, last + 1)]
+
+
+def varied(last: int) -> list[Record]:
+    """Events of several kinds, shoes and rounds, some of them without a time."""
+    kinds = ("betting_open", "card", "decision", "lock", "lid")
+    return [
+        recorded(
+            event_bytes(
+                kinds[n % len(kinds)],
+                n,
+                shoe=n // 200,
+                round=n // 20 % 10,
+                unix_ms=None if n % 7 == 0 else 1_795_000_000_000 + 10 * n,
+            )
+        )
+        for n in range(1, last + 1)
+    ]
+
+
+def sql(path: Path, statement: str, *given: object) -> list[tuple[object, ...]]:
+    """What the database library itself says."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        return connection.execute(statement, given).fetchall()
+
+
+def contents_in(path: Path, unit: str = "U1") -> list[tuple[bytes, bytes]]:
+    """Record and MAC of the events of a unit."""
+    query = "SELECT record, mac FROM records, units WHERE id = records.unit AND units.unit = ?"
+    return sql(path, query + " ORDER BY number", unit)  # type: ignore[return-value]
+
+
+def contents(records: list[Record]) -> list[tuple[bytes, bytes]]:
+    return [(record.data, record.mac) for record in records]
+
+
+def derived_in(path: Path) -> list[tuple[object, ...]]:
+    """All that is derived, as it stands in the file."""
+    return sql(path, "SELECT * FROM events ORDER BY unit, number")
+
+
+def error_of(call: Callable[[], object]) -> SabotError:
+    """The error that `call` raises: one line that names the file and what to do."""
+    with pytest.raises(SabotError) as raised:
+        call()
+    assert "\n" not in str(raised.value)
+    return raised.value
+
+
+def as_nobody(call: Callable[[], object]) -> str:
+    """What `call` comes to in a process that may not write what root wrote."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            call()
+            said = "no error"
+        except BaseException as error:
+            said = f"{type(error).__name__}: {error}"
+        os.write(theirs, said.encode())
+        os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as pipe:
+        said = pipe.read().decode()
+    os.waitpid(child, 0)
+    return said
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder of root's into which everybody may look."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def test_what_was_appended_is_there_byte_for_byte(tmp_path: Path) -> None:
+    path, log = tmp_path / "log.sqlite", varied(1000)
+    with Store(path, create=True) as store:
+        for at in range(0, len(log), 99):
+            store.append("U1", log[at : at + 99])
+        assert store.last_number("U1") == store.count() == len(log)
+        assert store.units() == ["U1"]
+        assert list(store.raw("U1")) == [(n, r.data, r.mac) for n, r in enumerate(log, 1)]
+        assert [(row.data, row.mac) for row in store.rows()] == contents(log)
+    assert contents_in(path) == contents(log)
+
+
+def test_an_event_is_stored_exactly_once(tmp_path: Path) -> None:
+    path = tmp_path / "log.sqlite"
+    with Store(path, create=True) as store:
+        store.append("U1", some(1, 10))
+        first = list(store.rows())
+        store.append("U1", some(1, 10))
+        store.append("U1", some(5, 15))
+        assert list(store.rows())[:10] == first  # its time of receipt stays as well
+        store.append("U1", some(20, 20) + some(3, 3) + some(16, 16))
+        store.append("U1", [])
+    assert contents_in(path) == contents(some(1, 16) + some(20, 20))
+
+
+def test_an_event_twice_in_one_batch_is_stored_once(tmp_path: Path) -> None:
+    with Store(tmp_path / "log.sqlite", create=True) as store:
+        store.append("U1", some(1, 2) + some(2, 3))
+        assert [row.number for row in store.rows()] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("what", ["contents", "MAC"])
+def test_the_same_number_with_other_bytes_or_mac_stops_the_whole_batch(
+    tmp_path: Path, what: str
+) -> None:
+    path = tmp_path / "log.sqlite"
+    (same,) = some(3, 3)
+    other = some(3, 3, t_ms=999) if what == "contents" else [replace(same, mac=bytes(16))]
+    with Store(path, create=True) as store:
+        store.append("U1", some(1, 5))
+        batch = [*some(6, 7), *other, *some(8, 9)]
+        error = error_of(lambda: store.append("U1", batch))
+        assert isinstance(error, HistoryDiffers)
+        assert all(word in str(error) for word in ("U1", "event 3", str(path), "another database"))
+        assert f"with other {what}" in str(error)
+        assert contents_in(path) == contents(some(1, 5))
+        store.append("U2", other)  # another unit's event 3 is another event
+        store.append("U1", some(6, 9))
+        assert store.last_number("U1") == 9
+
+
+def test_two_different_events_under_one_number_in_one_batch_store_nothing(tmp_path: Path) -> None:
+    with Store(tmp_path / "log.sqlite", create=True) as store:
+        with pytest.raises(HistoryDiffers):
+            store.append("U1", some(1, 2) + some(2, 2, t_ms=999))
+        assert store.last_number("U1") == 0 and store.units() == []
+        store.append("U1", some(1, 2))  # the unit itself was not stored either
+        assert store.last_number("U1") == 2
+
+
+def test_a_number_that_no_column_holds_is_told(tmp_path: Path) -> None:
+    with Store(tmp_path / "log.sqlite", create=True) as store:
+        error = error_of(lambda: store.append("U1", some(1 << 63, 1 << 63)))
+        assert isinstance(error, DatabaseUnusable) and "too large" in str(error)
+        store.append("U1", some((1 << 63) - 1, (1 << 63) - 1, unix_ms=(1 << 64) - 1))
+        (row,) = store.rows()
+        assert (row.number, row.unix_ms) == ((1 << 63) - 1, (1 << 63) - 1)
+
+
+def test_what_is_stored_is_on_the_disk_before_append_returns(tmp_path: Path) -> None:
+    """A killed process shows nothing of it; what can be held is that SQLite is asked to."""
+    asked: list[str] = []
+    connect = sqlite3.connect
+
+    def watched(*given: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*given, **options)
+        connection.set_trace_callback(asked.append)
+        return connection
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite3, "connect", watched)
+        with Store(tmp_path / "log.sqlite", create=True) as store:
+            assert "PRAGMA synchronous=FULL" in asked
+            assert "PRAGMA journal_mode=WAL" in asked
+            asked.clear()
+            store.append("U1", some(1, 3))
+            assert (asked[0], asked[-1]) == ("BEGIN IMMEDIATE", "COMMIT")
+            assert not any("INTO events" in statement for statement in asked)
+    assert not any("synchronous" in statement for statement in asked)
+
+
+def test_units_do_not_mix(tmp_path: Path) -> None:
+    with Store(tmp_path / "log.sqlite", create=True) as store:
+        store.append("U2", some(1, 3))
+        store.append("U1", some(1, 2, t_ms=5))
+        assert store.units() == ["U1", "U2"]
+        assert (store.last_number("U1"), store.last_number("U2")) == (2, 3)
+        assert store.last_number("U3") == 0
+        assert [row.unit for row in store.rows()] == ["U1", "U1", "U2", "U2", "U2"]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        Filter(),
+        Filter(unit="U1"),
+        Filter(unit="none"),
+        Filter(shoe=2),
+        Filter(shoe=1, round=2),
+        Filter(round=0),
+        Filter(kinds=("lid", "key")),
+        Filter(kinds=()),
+        Filter(from_unix_ms=1000),
+        Filter(to_unix_ms=1000),
+        Filter("U2", 2, 2, ("key",), 1000, 2000),
+    ],
+)
+@pytest.mark.parametrize("derived", [0, 31, 54])
+def test_a_filter_lets_through_what_a_list_comprehension_does(
+    tmp_path: Path, wanted: Filter, derived: int
+) -> None:
+    with Store(tmp_path / "log.sqlite", create=True) as store:
+        kinds, times = ("lid", "key", "identified"), (None, 0, 999, 1000, 1999, 2000)
+        each = itertools.product(kinds, times, ((0, 0), (1, 2), (2, 2)))
+        log = [
+            event_bytes(kind, number, unix_ms=unix_ms, shoe=shoe, round=round_)
+            for number, (kind, unix_ms, (shoe, round_)) in enumerate(each, 1)
+        ]
+        for unit in ("U2", "U1"):
+            store.append(unit, [recorded(data) for data in log[:derived]])
+        store.derive()
+        for unit in ("U1", "U2"):
+            store.append(unit, [recorded(data) for data in log[derived:]])
+        rows = [row for row in store.rows() if _let_through(wanted, row)]
+        assert list(store.rows(wanted)) == rows
+        assert len(rows) in (108, 54, 0, 36, 18, 1) or wanted.kinds or wanted.to_unix_ms
+        assert len(derived_in(store.path)) == 2 * derived
+
+
+def _let_through(wanted: Filter, row: Row) -> bool:
+    """The filter, in other words; a row without a time is in no span of time."""
+    if wanted.unit not in (None, row.unit) or wanted.shoe not in (None, row.shoe):
+        return False
+    if wanted.round not in (None, row.round):
+        return False
+    if wanted.kinds is not None and row.kind not in wanted.kinds:
+        return False
+    if wanted.from_unix_ms is None and wanted.to_unix_ms is None:
+        return True
+    earliest, latest = wanted.from_unix_ms or 0, wanted.to_unix_ms or 1 << 60
+    return row.unix_ms is not None and row.unix_ms in range(earliest, latest)
+
+
+@pytest.mark.parametrize("name", ["a b.sqlite", "a#b?c=d&mode=memory.sqlite", "a%20b", "ä'\".db"])
+def test_any_file_name_will_do(tmp_path: Path, name: str) -> None:
+    with Store(tmp_path / name, create=True) as store:
+        store.append("U1", some(1, 1))
+    assert contents_in(tmp_path / name) == contents(some(1, 1))
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [name]
+
+
+def _text(path: Path) -> None:
+    path.write_text("Dear sir or madam,\n" * 500, encoding="utf-8")
+
+
+def _other_database(path: Path) -> None:
+    sql(path, "CREATE TABLE customers (name TEXT)")
+
+
+def _other_database_with_an_about(path: Path) -> None:
+    sql(path, "CREATE TABLE about (author TEXT)")
+
+
+def _log(path: Path) -> None:
+    with Store(path, create=True) as store:
+        store.append("U1", varied(2000))
+
+
+def _other_format(path: Path) -> None:
+    _log(path)
+    sql(path, "PRAGMA journal_mode=DELETE")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE about SET value = 'wine-cellar' WHERE name = 'format'")
+
+
+def _version(version: str) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        _log(path)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE about SET value = ? WHERE name = 'version'", (version,))
+
+    return make
+
+
+def _damaged_header(path: Path) -> None:
+    _log(path)
+    with path.open("r+b") as file:
+        file.write(bytes(100))
+
+
+def _damaged_page_size(path: Path) -> None:
+    _log(path)
+    with path.open("r+b") as file:
+        file.seek(16)
+        file.write(b"\xff\xff")
+
+
+@pytest.mark.parametrize("create", [True, False])
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (_text, "not a Sabot log; name another file"),
+        (_other_database, "a database, but not a Sabot log; name another file"),
+        (_other_database_with_an_about, "a database, but not a Sabot log; name another file"),
+        (_other_format, "a database, but not a Sabot log; name another file"),
+        (_version("3"), "a log of version 3, this sabot knows 2; update sabot"),
+        (_version("1"), "a log of version 1, this sabot knows 2; read it with the sabot that"),
+        (_damaged_header, "damaged at its beginning; keep it, and log to another file"),
+        (_damaged_page_size, "damaged at its beginning; keep it, and log to another file"),
+        (Path.mkdir, "a folder; name a file"),
+    ],
+)
+def test_what_is_not_ours_is_named_and_left_alone(
+    tmp_path: Path, make: Callable[[Path], None], said: str, create: bool
+) -> None:
+    path = tmp_path / "thing"
+    make(path)
+    before = path.read_bytes() if path.is_file() else b""
+    error = error_of(lambda: Store(path, create=create))
+    assert isinstance(error, DatabaseUnusable)
+    assert str(error).startswith(f"{path}: {said}")
+    assert (path.read_bytes() if path.is_file() else b"") == before
+    assert {each.name for each in tmp_path.iterdir()} <= {"run", "thing", "thing-wal", "thing-shm"}
+
+
+def test_a_log_of_version_1_is_recognised_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE about (name TEXT NOT NULL, value TEXT NOT NULL)")
+        connection.execute("CREATE TABLE events (unit TEXT, number INTEGER, record BLOB)")
+        about = [("format", "sabot-log"), ("version", "1")]
+        connection.executemany("INSERT INTO about VALUES (?, ?)", about)
+    for create in (True, False):
+        error = error_of(lambda: Store(path, create=create))  # noqa: B023
+        assert "a log of version 1" in str(error) and "another file with --db" in str(error)
+
+
+def test_an_empty_file_is_no_log_until_one_is_made_there(tmp_path: Path) -> None:
+    path = tmp_path / "log.sqlite"
+    path.touch()
+    error = error_of(lambda: Store(path))
+    assert str(error) == f"{path}: an empty file, no log yet; `sabot log` makes one"
+    with Store(path, create=True) as store:
+        store.append("U1", some(1, 1))
+    assert contents_in(path) == contents(some(1, 1))
+
+
+def test_a_page_damaged_in_the_middle_is_told_and_the_rest_can_be_read(
+    tmp_path: Path, rng: random.Random
+) -> None:
+    path = tmp_path / "log.sqlite"
+    with Store(path, create=True) as store:
+        for first in range(1, 20_000, 500):
+            store.append("U1", some(first, first + 499))
+    page = sql(path, "PRAGMA page_size")[0][0]
+    assert isinstance(page, int)
+    data = bytearray(path.read_bytes())
+    begin = event_bytes("identified", 1)[:2]  # a record's
+    leaves = [
+        at for at in range(0, len(data), page) if data[at] == LEAF and begin in data[at : at + page]
+    ]
+    at = rng.choice(leaves[10:-10])
+    data[at : at + page] = rng.randbytes(page)
+    path.write_bytes(data)
+    with Store(path) as store:
+        read = []
+        with pytest.raises(DatabaseUnusable) as raised:
+            for number, record, mac in store.raw("U1"):
+                read.append((record, mac))
+                assert number == len(read)
+        said = str(raised.value)
+        assert said.startswith(f"{path}: damaged (") and "keep it" in said and "\n" not in said
+        assert read == contents(some(1, len(read))) and read
+        behind = list(store.raw("U1", len(read) + 200))
+        assert behind[-1][0] == 20_000
+
+
+def test_reading_makes_no_database(tmp_path: Path) -> None:
+    error = error_of(lambda: Store(tmp_path / "none.sqlite"))
+    assert isinstance(error, DatabaseUnusable)
+    assert "no such database" in str(error) and "`sabot log`" in str(error)
+    assert not (tmp_path / "none.sqlite").exists()
+
+
+@pytest.mark.parametrize("folder", ["none/deeper", "/proc", "/sys/kernel"])
+def test_a_folder_that_is_missing_or_takes_no_files(tmp_path: Path, folder: str) -> None:
+    path = tmp_path / folder / "log.sqlite"
+    error = error_of(lambda: Store(path, create=True))
+    assert isinstance(error, DatabaseUnusable)
+    assert str(path) in str(error) and "does the folder exist" in str(error)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="root alone can become somebody else")
+def test_a_file_that_may_not_be_written(open_folder: Path) -> None:
+    path = open_folder / "log.sqlite"
+    with Store(path, create=True) as store:
+        store.append("U1", some(1, 1))
+    said = as_nobody(lambda: Store(path, create=True).append("U1", some(2, 2)))
+    assert said.startswith(f"DatabaseUnusable: {path}: ") and "permissions" in said
+    assert as_nobody(lambda: Store(open_folder / "new.sqlite", create=True)).startswith(
+        f"DatabaseUnusable: {open_folder}/new.sqlite: cannot be opened; does the folder exist"
+    )
+    assert contents_in(path) == contents(some(1, 1))
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="root alone can become somebody else")
+def test_a_finished_log_can_be_read_by_whoever_may_not_write_it(open_folder: Path) -> None:
+    path = open_folder / "log.sqlite"
+    with Store(path, create=True) as store:
+        store.append("U1", some(1, 3))
+
+    def read() -> None:
+        raise RuntimeError(len(list(Store(path).rows())))
+
+    assert as_nobody(read) == "RuntimeError: 3"
+
+
+def test_a_reader_cannot_write(good_store: Store) -> None:
+    with Store(good_store.path) as reader:
+        error = error_of(lambda: reader.append("U9", some(1, 1)))
+        assert isinstance(error, DatabaseUnusable) and "cannot be written to" in str(error)
+
+
+_HOLD_THE_LOCK = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def locked(good_store: Store) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds the database's lock until it reads a line."""
+    command = [sys.executable, "-c", _HOLD_THE_LOCK, str(good_store.path)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None and child.stdout.readline() == "held\n"
+        yield child
+        child.kill()
+
+
+def test_a_lock_held_for_too_long_is_an_error(
+    good_store: Store, locked: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_BUSY_TIMEOUT_S", 0.2)
+    with Store(good_store.path) as reader:
+        assert reader.last_number("U1") > 0  # a reader is not held up
+    error = error_of(lambda: Store(good_store.path, create=True))
+    assert isinstance(error, DatabaseLocked)
+    assert "locked by another program" in str(error) and "stop that" in str(error)
+    error = error_of(lambda: Store(good_store.path).rebuild())
+    assert isinstance(error, DatabaseLocked)
+
+
+def test_whoever_reads_does_not_hold_up_the_log(
+    good_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_BUSY_TIMEOUT_S", 0.2)
+    with Store(good_store.path) as reader, Store(good_store.path, create=True) as writer:
+        rows = reader.rows()
+        before = [next(rows)]
+        for number in range(1, 100):
+            writer.append("U9", some(number, number))
+        assert {row.unit for row in [*before, *rows]} == {"U1"}  # as it was when reading began
+        assert reader.last_number("U9") == 99
+
+
+def test_a_lock_held_for_a_while_is_waited_for(
+    good_store: Store, locked: subprocess.Popen[str]
+) -> None:
+    release = threading.Timer(0.4, locked.communicate, ("\n",))
+    release.start()
+    good_store.append("U9", some(1, 1))
+    release.join(30)
+    assert good_store.last_number("U9") == 1
+
+
+def test_many_shoes_are_stored_at_once(tmp_path: Path) -> None:
+    units = [f"U{n}" for n in range(24)]
+    failed: list[BaseException] = []
+
+    def append(unit: str) -> None:
+        try:
+            for first in range(1, 60, 6):
+                store.append(unit, some(first, first + 5))
+        except BaseException as error:
+            failed.append(error)
+
+    with Store(tmp_path / "log.sqlite", create=True) as store:
+        threads = [threading.Thread(target=append, args=(unit,)) for unit in units]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        assert failed == []
+        assert [store.last_number(unit) for unit in units] == [60] * 24
+
+
+_OPEN = """
+import sys, json
+from pathlib import Path
+from sabot.log.store import Store
+print(json.dumps("ready"), flush=True)
+sys.stdin.readline()
+try:
+    Store(Path(sys.argv[1]), create=True).close()
+    print(json.dumps("opened"))
+except BaseException as error:
+    print(json.dumps(f"{type(error).__name__}: {error}"))
+"""
+
+
+def test_processes_that_make_a_database_at_the_same_moment_all_have_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _OPEN, str(tmp_path / "log.sqlite")]
+    children = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    for child in children:
+        assert child.stdout is not None and json.loads(child.stdout.readline()) == "ready"
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("\n")
+        child.stdin.flush()
+    said = [json.loads(child.communicate(timeout=30)[0]) for child in children]
+    assert said == ["opened"] * len(children)

@@ -1,0 +1,213 @@
+"""MicroPython onto the drive of a boot loader: folders in the place of drives, as far as anybody
+looks; what no folder can do is made by patches of the calls to the system."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from host.tests.support.uf2_files import PICO, image, uf2
+from sabot.errors import BoardUnfit, FlashBroken, ImageUnusable, SabotError
+from sabot.link.ports import PortInfo
+from sabot.release import bootloader_drive
+
+_IMAGE = uf2(image())
+
+
+class _Desk:
+    """Drives that are mounted, and boards that are attached."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.mounts = folder / "mounts"
+        self.boards = [PortInfo("OTHER", "/dev/ttyACM0", "USB board")]
+        self.drives: list[Path] = []
+        self.now_s = 0.0
+        self.reached: dict[float, str] = {}
+        """Serial numbers of boards that come, by the time when."""
+        self.takes_it = True
+        self.opens_at_s = 0.0
+        self._tell()
+
+    def mount(self, name: str, board_id: str | None) -> Path:
+        made = self.folder / name
+        made.mkdir()
+        if board_id is not None:
+            info = f"UF2 Bootloader v3.0\r\nModel: Raspberry Pi RP2\r\nBoard-ID: {board_id}\r\n"
+            (made / "INFO_UF2.TXT").write_bytes(info.encode())
+        self.drives.append(made)
+        self._tell()
+        return made
+
+    def _tell(self) -> None:
+        lines = ["/dev/root / ext4 rw 0 0"]
+        for each in self.drives:
+            lines.append(f"/dev/sda1 {str(each).replace(' ', chr(92) + '040')} vfat rw 0 0")
+        self.mounts.write_text("\n".join(lines) + "\n")
+
+    def pause(self, seconds: float) -> None:
+        self.now_s += seconds
+        if self.takes_it:
+            self.drives = [each for each in self.drives if not (each / "micropython.uf2").exists()]
+            self._tell()
+        for at_s, serial in list(self.reached.items()):
+            if self.now_s >= at_s:
+                self.boards.append(PortInfo(serial, "/dev/ttyACM7", "Board in FS mode"))
+                del self.reached[at_s]
+
+    def flash(self, port: str | None = None) -> str:
+        return bootloader_drive.flash(
+            _IMAGE,
+            port,
+            self.mounts,
+            lambda: self.boards,
+            lambda _: self.now_s >= self.opens_at_s,
+            lambda: self.now_s,
+            self.pause,
+        )
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> _Desk:
+    """One with a memory stick and a board that runs."""
+    made = _Desk(tmp_path)
+    made.mount("stick", None)
+    return made
+
+
+def _said(kind: type[SabotError], desk: _Desk, port: str | None = None) -> str:
+    with pytest.raises(kind) as refused:
+        desk.flash(port)
+    said = str(refused.value)
+    assert "\n" not in said and ";" in said
+    return said
+
+
+def test_the_image_is_copied_and_the_board_that_comes_is_told(desk: _Desk) -> None:
+    found = desk.mount("RPI RP2", "RPI-RP2")
+    desk.reached[9.0] = "e66141040396"
+    assert desk.flash() == "e66141040396"
+    assert (found / "micropython.uf2").read_bytes() == _IMAGE
+    assert not list((desk.folder / "stick").iterdir())
+
+
+def test_a_board_that_was_named_is_waited_for(desk: _Desk) -> None:
+    desk.mount("RPI-RP2", "RPI-RP2")
+    desk.reached = {1.0: "SOME", 5.0: "MINE"}
+    assert desk.flash("MINE") == "MINE"
+    assert desk.now_s > 4
+
+
+def test_no_drive_another_chip_s_and_two_are_told_apart(desk: _Desk) -> None:
+    assert "no drive of a boot loader is mounted; hold BOOTSEL" in _said(BoardUnfit, desk)
+    other = desk.mount("RP2350", "RP2350")
+    assert f"{other} is of RP2350, not of an RP2040" in _said(BoardUnfit, desk)
+    desk.mount("one", "RPI-RP2")
+    desk.mount("two", "RPI-RP2")
+    said = _said(BoardUnfit, desk)
+    assert "one and " in said and "two boards wait there; detach one" in said
+    assert not list(desk.folder.rglob("*.uf2"))
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        (errno.EROFS, "cannot be written (Read-only file system); mount it"),
+        (errno.EACCES, "cannot be written (Permission denied); mount it"),
+        (errno.ENOSPC, "full; hold BOOTSEL"),
+    ],
+)
+def test_a_drive_that_is_full_or_cannot_be_written(
+    desk: _Desk, monkeypatch: pytest.MonkeyPatch, code: int, why: str
+) -> None:
+    found = desk.mount("RPI-RP2", "RPI-RP2")
+
+    def fails(*_: object) -> int:
+        raise OSError(code, os.strerror(code))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write" if code == errno.ENOSPC else "open", fails)
+        with pytest.raises(BoardUnfit) as refused:
+            desk.flash()
+    assert str(refused.value).startswith(f"{found}: {why}")
+
+
+def test_a_board_that_goes_behind_the_last_block_has_taken_it_and_one_before_it_not(
+    desk: _Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.mount("RPI-RP2", "RPI-RP2")
+    desk.reached[1.0] = "NEW"
+
+    def gone(*_: object) -> int:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", gone)
+        assert "copying broke off (Input/output error)" in _said(FlashBroken, desk)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", gone)
+        assert desk.flash() == "NEW"
+
+
+def test_a_board_that_does_not_take_it_and_one_that_does_not_come_back(desk: _Desk) -> None:
+    found = desk.mount("RPI-RP2", "RPI-RP2")
+    desk.takes_it = False
+    said = _said(FlashBroken, desk)
+    assert said.startswith(f"{found}: the board has not taken the image within 30 s; hold BOOTSEL")
+    desk.takes_it = True
+    assert _said(FlashBroken, desk).startswith("the board: not back within 30 s; hold BOOTSEL")
+    desk.mount("again", "RPI-RP2")
+    assert _said(FlashBroken, desk, "MINE").startswith("MINE: not back within 30 s")
+
+
+def test_its_port_may_take_a_while_to_open(desk: _Desk) -> None:
+    desk.mount("RPI-RP2", "RPI-RP2")
+    desk.reached[1.0] = "NEW"
+    desk.opens_at_s = 20.0
+    assert desk.flash() == "NEW"
+    assert desk.now_s >= 20
+    assert not bootloader_drive.opens("NONE-1")
+
+
+def test_a_port_that_never_opens_is_told(desk: _Desk) -> None:
+    desk.mount("RPI-RP2", "RPI-RP2")
+    desk.reached[1.0] = "NEW"
+    desk.opens_at_s = 1000.0
+    assert _said(FlashBroken, desk).startswith("NEW: its port does not open within 30 s; ")
+
+
+def test_two_that_come_at_once_are_not_guessed_from(desk: _Desk) -> None:
+    desk.mount("RPI-RP2", "RPI-RP2")
+    desk.reached = {0.3: "ONE", 0.35: "TWO"}
+    assert "ONE and TWO: not clear which" in _said(BoardUnfit, desk)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (None, "cannot be read (No such file or directory)"),
+        (_IMAGE[:-512], "truncated"),
+        (uf2(image(), family=0xE48BFF59), "for chip family e48bff59, not for an RP2040"),
+        (uf2(image(PICO.replace("Pico", "Pico W"))), "MicroPython for Raspberry Pi Pico W, not"),
+        (uf2(image(PICO.replace("1.28.0", "1.27.9"))), "MicroPython 1.27.9, the release needs"),
+        (uf2(image(PICO.replace("1.28.0", "1.29"))), "MicroPython 1.29, the release needs"),
+    ],
+)
+def test_an_image_that_the_release_does_not_run_on(
+    tmp_path: Path, data: bytes | None, why: str
+) -> None:
+    file = tmp_path / "image.uf2"
+    if data is not None:
+        file.write_bytes(data)
+    with pytest.raises(ImageUnusable) as refused:
+        bootloader_drive.image_bytes(file, "1.28.0")
+    assert str(refused.value).startswith(f"{file}: {why}")
+    assert str(refused.value).endswith("; get RPI_PICO v1.28.0 (.uf2) from the MicroPython project")
+
+
+@pytest.mark.parametrize("version", ["1.28.0", "1.30.1", "1.29.0-preview.12.gabcdef"])
+def test_an_image_that_it_runs_on(tmp_path: Path, version: str) -> None:
+    file = tmp_path / "image.uf2"
+    file.write_bytes(uf2(image(PICO.replace("1.28.0", version))))
+    assert bootloader_drive.image_bytes(file, "1.28.0") == file.read_bytes()

@@ -1,0 +1,518 @@
+"""A release onto bare boards: simulated ones, which mpremote's own transport talks to."""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from mpremote.transport import TransportError
+from mpremote.transport_serial import SerialTransport
+
+import sabot_firmware
+from host.tests.support.naive_shoe import Answering
+from sabot.errors import (
+    BoardUnfit,
+    CommandRefused,
+    FlashBroken,
+    KeysUnusable,
+    NoShoe,
+    PortNotFound,
+    ReleaseUnusable,
+    SabotError,
+)
+from sabot.keys import chain_keys, signing
+from sabot.link import ports
+from sabot.link.client import Client
+from sabot.link.command_keys import CommandKeys
+from sabot.link.ports import Port
+from sabot.release import build as releases
+from sabot.release import flash as flashing
+from sabot.release import layout
+from sabot.release.documents import document
+from sabot.release.flash import flash, signed_release
+from sabot.release.update import Progress
+from sabot.service.debug import open_prompt
+from sabot.sim.process import SimulatedShoe
+from sabot_firmware.link.authentication import command_key
+from sabot_hil.kit import releases as made
+
+_STRANGER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+_CHUNK = 4096
+_FIRST_KEY = chain_keys.new_key()
+UNIT = {
+    "/state/settings.cbor": document({"set": 0}),
+    "/state/first_key.cbor": document(_FIRST_KEY),
+    "/state/release_key.cbor": document(signing.public_of(made.HOUSE)),
+    "/state/unit.cbor": document("SHOE-9"),
+}
+"""What makes a unit of a flashed board."""
+
+
+def _no_prompt() -> None:
+    raise AssertionError("no shoe runs here")
+
+
+def _flash(
+    port: str,
+    built: releases.Release,
+    tell: Callable[[Progress], None] = lambda progress: None,
+    *,
+    force: bool = False,
+    now_s: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+) -> str:
+    return flash(port, built, tell, force=force, open_repl=_no_prompt, now_s=now_s, pause=pause)
+
+
+def _release(
+    files: dict[str, bytes] | None = None,
+    key: Ed25519PrivateKey = made.HOUSE,
+    *,
+    board: str = "sim",
+    micropython: str = sabot_firmware.MICROPYTHON,
+) -> releases.Release:
+    """This firmware, or `files` in its place."""
+    modules = made.compiled("sim") if files is None else files
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(releases, "modules_of", lambda board: modules)
+        patch.setattr(sabot_firmware, "MICROPYTHON", micropython)
+        return releases.build(board, key)
+
+
+def _small() -> releases.Release:
+    """One that is soon copied, and does not start."""
+    return _release(
+        {"sabot_firmware/release/boot.mpy": b"boot", "sabot_firmware/main.mpy": bytes(9000)}
+    )
+
+
+def _build_told(built: releases.Release) -> bytes:
+    """What a shoe tells that runs it, by protocol/README.md."""
+    lines = [
+        f"{sha256(data).hexdigest()} {len(data)} {path}\n"
+        for path, data in sorted(built.files.items())
+    ]
+    return sha256("".join(lines).encode()).digest()
+
+
+@contextmanager
+def _repl(board: SimulatedShoe) -> Iterator[SerialTransport]:
+    with closing(SerialTransport(board.port, timeout=5)) as transport:
+        transport.enter_raw_repl()  # what a board that is gone has not read is out of the way
+        yield transport
+
+
+def put(board: SimulatedShoe, files: dict[str, bytes]) -> None:
+    """Have these on the board, as mpremote does it."""
+    with _repl(board) as repl:
+        for path, data in files.items():
+            folder = path.rpartition("/")[0]
+            if folder and not repl.fs_exists(folder):
+                repl.fs_mkdir(folder)
+            repl.fs_writefile(path, data, _CHUNK)
+
+
+def _files(board: SimulatedShoe) -> dict[str, bytes]:
+    """SHA-256 of all files on the board at its prompt, by path."""
+    with _repl(board) as repl:
+        found = [entry for folder in ("", "/state") for entry in _listed(repl, folder)]
+        return {path: repl.fs_hashfile(path, "sha256", _CHUNK) for path in found}
+
+
+def _listed(repl: SerialTransport, folder: str) -> list[str]:
+    if folder and not repl.fs_exists(folder):
+        return []
+    return [
+        f"{folder}/{entry.name}"
+        for entry in repl.fs_listdir(folder or "/")
+        if entry.st_mode & 0x8000
+    ]
+
+
+def _refused(
+    board: SimulatedShoe, built: releases.Release, kind: type[SabotError], *, force: bool = False
+) -> str:
+    """Why the board is not flashed, in one line; it is as it was."""
+    before = _files(board)
+    with pytest.raises(kind) as refused:
+        _flash(board.unit, built, force=force)
+    assert _files(board) == before
+    said = str(refused.value)
+    assert said.startswith(f"{board.unit}: ") and "\n" not in said and ";" in said
+    return said
+
+
+@contextmanager
+def _bare(unit: str) -> Iterator[SimulatedShoe]:
+    with SimulatedShoe(unit, files={}) as simulated:
+        simulated.power_on()
+        yield simulated
+
+
+@pytest.fixture
+def board() -> Iterator[SimulatedShoe]:
+    """A bare board with power."""
+    with _bare("BARE-1") as simulated:
+        yield simulated
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths that are written to any board from now on."""
+    paths: list[str] = []
+    write = SerialTransport.fs_writefile
+
+    def written(self: SerialTransport, dest: str, *rest: object) -> None:
+        paths.append(dest)
+        write(self, dest, *rest)
+
+    monkeypatch.setattr(SerialTransport, "fs_writefile", written)
+    return paths
+
+
+def test_a_bare_board_runs_the_release_waits_to_be_provisioned_and_is_not_flashed_again(
+    board: SimulatedShoe,
+) -> None:
+    built = _release()
+    told: list[Progress] = []
+    assert (
+        _flash(board.port, built, told.append)
+        == f"{board.port}: Sabot {sabot_firmware.VERSION}, flashed; "
+        f"provision it: sabot provision {board.port}"
+    )
+    with Port(board.port) as port:
+        client = Client(port)
+        assert client.welcome["build"] == _build_told(built)
+        assert (client.unit, client.welcome["board"]) == ("BARE-1", "sim")
+        assert client.welcome["challenge"] == b"" and client.welcome["game"] == "none"
+    said = [progress.what for progress in told]
+    order = ["looking what it is", "copying", "checking what was copied", "starting it"]
+    assert [what for n, what in enumerate(said) if n == 0 or said[n - 1] != what] == order
+    copied = [progress for progress in told if progress.what == "copying"]
+    size = sum(map(len, built.files.values()))
+    assert 2 * size < copied[-1].done == copied[-1].whole < 2 * size + 20_000
+    with pytest.raises(BoardUnfit, match="Sabot runs there; `sabot update`"):
+        _flash("BARE-1", built)
+
+
+def test_a_shoe_in_service_is_flashed_by_force_with_its_key_and_service_switch_only(
+    board: SimulatedShoe, sent: list[str]
+) -> None:
+    built = _release()
+    put(board, UNIT)
+    _flash("BARE-1", built)
+    known = CommandKeys()
+
+    def prompt() -> None:
+        open_prompt("BARE-1", board.port, known)
+
+    def force() -> str:
+        return flash("BARE-1", built, force=True, open_repl=prompt)
+
+    sent.clear()
+    with pytest.raises(KeysUnusable, match="no command key"):
+        force()
+    known.put("SHOE-9", command_key(_FIRST_KEY))
+    with pytest.raises(CommandRefused, match="service switch is off"):
+        force()
+    assert sent == []
+    board.bench.switch("service_on", True)
+    board.bench.settle()
+    assert force().endswith("flashed")
+    assert sent == ["/main.py.new"], "all else was there"
+    with Port(board.port) as port:
+        client = Client(port, keys=known)
+        assert client.unit == "SHOE-9" and client.welcome["build"] == _build_told(built)
+        client.begin(1)
+        kinds = []
+        while len(kinds) < client.welcome["last_held"]:
+            kinds += [record.event.kind for record in client.receive(1.0).records]
+    assert kinds.count("debug_opened") == 1 and kinds.count("boot") == 2
+
+
+def test_whose_releases_it_takes_is_not_for_flashing_to_say(
+    board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is what it does without keys."""
+    monkeypatch.setattr(flashing, "_see_come_up", lambda *_: None)
+    monkeypatch.setattr(SerialTransport, "exec_raw_no_follow", _no_reset())
+    _flash("BARE-1", _small())
+    monkeypatch.undo()
+    assert set(_files(board)) == {
+        "/main.py",
+        "/boot.mpy",
+        "/a.code",
+        "/a.list",
+        "/rescue.code",
+        "/rescue.list",
+        "/state/boot",
+    }
+
+
+def _no_reset() -> Callable[[SerialTransport, str], object]:
+    go_on = SerialTransport.exec_raw_no_follow
+
+    def execute(self: SerialTransport, command: str) -> object:
+        return go_on(self, command.replace("machine.reset()", "pass"))
+
+    return execute
+
+
+def test_a_board_at_its_prompt_with_sabot_on_it_is_flashed_anew_by_force(
+    board: SimulatedShoe, sent: list[str]
+) -> None:
+    old = {
+        "/boot.mpy": b"old",
+        "/a.code": b"old",
+        "/b.code": bytes(90_000),
+        "/b.list": b"old",
+        "/state/boot": b"1 b nothing 0 0",
+        "/state/update": b"",
+        "/boot.py": b"raise SystemExit",
+    }
+    put(board, UNIT | old)
+    sent.clear()
+    built = _release()
+    said = _refused(board, built, BoardUnfit)
+    assert "Sabot is on it already; --force flashes it anew" in said
+    assert sent == []
+    _flash("BARE-1", built, force=True)
+    with Port(board.port) as port:
+        assert Client(port).welcome["build"] == _build_told(built)
+    assert not any(path in UNIT for path in sent)
+
+
+def test_a_main_py_of_somebody_else_goes_first_and_one_of_ours_is_kept_without_force(
+    board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(board, {"/main.py": b"import machine\nfrom boot import start\nstart()\n"})
+    assert "Sabot is on it already" in _refused(board, _small(), BoardUnfit)
+    put(board, {"/main.py": b"print('blink')\n", "/notes": b"keep me"})
+    seen = []
+
+    def look(progress: Progress) -> None:
+        if progress.what == "copying" and not seen:
+            seen.append(progress)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _flash("BARE-1", _small(), look)
+    found = _files(board)
+    assert "/main.py" not in found and "/main.py.new" in found
+    assert found["/notes"] == sha256(b"keep me").digest()
+
+
+def test_a_release_of_another_board_and_a_micropython_that_is_too_old(board: SimulatedShoe) -> None:
+    said = _refused(board, _release(board="pico"), BoardUnfit)
+    assert "its MicroPython says linux" in said and "the release is for pico" in said
+    said = _refused(board, _release(micropython="9.1.0"), BoardUnfit)
+    assert "the release needs 9.1.0; put that on it with --micropython" in said
+
+
+def test_a_release_without_a_boot_loader(board: SimulatedShoe) -> None:
+    with pytest.raises(ReleaseUnusable, match="no boot loader"):
+        _flash("BARE-1", _release({"sabot_firmware/main.mpy": b"main"}))
+
+
+def test_a_full_flash_is_told_before_anything_is_written(board: SimulatedShoe) -> None:
+    with _repl(board) as repl:
+        repl.exec("f = open('/fill', 'wb')\nfor n in range(1200): f.write(bytes(1000))\nf.close()")
+    said = _refused(board, _release(), BoardUnfit)
+    assert "its flash is full" in said and "KB more are needed" in said
+
+
+def test_a_flash_that_becomes_full_while_it_is_written(
+    board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = SerialTransport.fs_writefile
+
+    def filled(self: SerialTransport, dest: str, *rest: object) -> None:
+        if dest == "/a.code":
+            self.exec(
+                "import os\ng = open('/fill', 'wb')\n"
+                "for n in range(os.statvfs('/')[3] - 15): g.write(bytes(4088))\ng.close()"
+            )
+        write(self, dest, *rest)
+
+    monkeypatch.setattr(SerialTransport, "fs_writefile", filled)
+    with pytest.raises(FlashBroken, match=r"BARE-1: .*; its flash is full: remove files") as full:
+        _flash("BARE-1", _release())
+    assert "\n" not in str(full.value)
+    assert "/main.py" not in _files(board)
+
+
+def test_a_board_that_vanishes_goes_on_with_what_is_missing(
+    board: SimulatedShoe, sent: list[str]
+) -> None:
+    built = _release()
+    put(board, UNIT)
+    sent.clear()
+    copied = []
+
+    def pull(progress: Progress) -> None:
+        copied.append(progress.done)
+        if progress.what == "copying" and sent[-1] == "/rescue.code":
+            board.power_off()
+
+    with pytest.raises(FlashBroken, match=r"BARE-1: flashing broke off .*; .* flash it again"):
+        _flash("BARE-1", built, pull)
+    before = list(sent)
+    assert before[0] == "/main.py.new" and "/a.code" in before and before[-1] == "/rescue.code"
+    board.power_on()
+    assert "/main.py" not in _files(board)
+    sent.clear()
+    _flash("BARE-1", built)
+    assert not {*sent} & {*before[:-1]} and "/rescue.code" in sent
+    with Port(board.port) as port:
+        assert Client(port).welcome["build"] == _build_told(built)
+
+
+def test_the_power_cut_at_any_step_leaves_a_prompt_and_the_next_try_goes_on(
+    board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = _small()
+    put(board, {"/main.py": b"print('an old one')\n", "/boot.py": b"", "/state/boot.new": b""})
+    monkeypatch.setattr(flashing, "_LINK_S", 0.05)
+    monkeypatch.setattr(flashing, "_see_come_up", lambda *_: None)
+    execute = SerialTransport.exec_raw_no_follow
+    tried: list[str] = []
+
+    def cut(self: SerialTransport, command: str) -> object:
+        if "os.rename('/main.py'," not in command:  # behind that it has no main.py
+            tried.append(command)
+        last = "os.rename('/main.py.new'" in command and command not in behind_it
+        if "machine.reset()" in command or len(tried) == cut_at or last:
+            board.power_off()
+            raise TransportError("cut")
+        return execute(self, command)
+
+    monkeypatch.setattr(SerialTransport, "exec_raw_no_follow", cut)
+    cut_at = 12
+    behind_it: list[str] = []
+    while True:
+        tried.clear()
+        try:
+            _flash("BARE-1", built)
+            break
+        except FlashBroken:
+            behind_it += tried[-1:]
+        board.power_on()
+        with monkeypatch.context() as patch:
+            patch.setattr(SerialTransport, "exec_raw_no_follow", execute)
+            assert "/main.py" not in _files(board)  # and it has its prompt
+        cut_at += 3
+    for step in ("os.remove(", "w(", "h.digest()", "os.rename('/main.py.new', '/main.py')"):
+        assert any(step in command for command in behind_it), step
+
+
+def test_nothing_answers_at_the_port() -> None:
+    with Answering(lambda data: b"") as silent:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(flashing, "_ANSWER_S", 0.3)
+            with pytest.raises(NoShoe, match="neither a shoe nor MicroPython's prompt") as refused:
+                _flash(silent.path, _small())
+    assert str(refused.value).startswith(silent.path)
+    with pytest.raises(PortNotFound):
+        _flash("/dev/ttyNONE9", _small())
+    with pytest.raises(NoShoe, match="not a serial port"):
+        _flash("/dev/null", _small())
+
+
+def test_what_a_board_says_of_itself_steers_no_terminal(
+    board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = b"('rp2', 'Evil \\x1b[2J\\nboard', [1, 28, 0], [4096] * 10, {}, False)\n"
+    monkeypatch.setattr(
+        SerialTransport, "exec", lambda *_, **__: said.replace(b"[4096] * 10", b"()")
+    )
+    with pytest.raises(NoShoe, match="BARE-1: lost while it was looked at"):
+        _flash("BARE-1", _small())
+    said = said.replace(b"[4096] * 10", b"(4096, 4096, 9, 9)")
+    monkeypatch.setattr(SerialTransport, "exec", lambda *_, **__: said)
+    with pytest.raises(BoardUnfit) as refused:
+        _flash("BARE-1", _small())
+    assert "its MicroPython says Evil ?[2J?board, the release" in str(refused.value)
+
+
+def test_what_it_does_not_understand_is_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with Answering(lambda data: b"Login: ") as other:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(flashing, "_ANSWER_S", 0.3)
+            with pytest.raises(NoShoe):
+                _flash(other.path, _small())
+    assert capsys.readouterr().out == ""
+
+
+def test_a_board_that_does_not_come_up_and_one_that_runs_something_else(
+    board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(board, UNIT)
+    with monkeypatch.context() as patch:
+        flashed = layout.flashed
+        patch.setattr(layout, "flashed", lambda files: flashed(made.compiled("sim")))
+        told, wanted = (_build_told(built).hex()[:16] for built in (_release(), _small()))
+        with pytest.raises(FlashBroken, match=f"something else .build {told}, not {wanted}.; "):
+            _flash("BARE-1", _small())
+    board.power_off()
+    with _bare("BARE-2") as other:
+        now_s = iter(range(10_000))
+        monkeypatch.setattr(flashing, "_LINK_S", 0.05)
+        with pytest.raises(FlashBroken, match="BARE-2: all was copied, and no shoe answers"):
+            _flash(other.unit, _small(), now_s=lambda: float(next(now_s)), pause=lambda _: None)
+
+
+def test_two_boards_side_by_side_and_two_with_one_serial_number(
+    board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _bare("BARE-2") as other:
+        built = _release()
+        for each in (board, other):
+            put(each, UNIT)
+        with ThreadPoolExecutor(2) as pool:
+            said = list(pool.map(lambda unit: _flash(unit, built), ["BARE-1", "BARE-2"]))
+        assert said == [f"BARE-{n}: Sabot {sabot_firmware.VERSION}, flashed" for n in (1, 2)]
+        twice = [ports.PortInfo("SAME", each.port, "USB board") for each in (board, other)]
+        monkeypatch.setattr(ports, "attached", lambda: twice)
+        with pytest.raises(SabotError, match=r"SAME: so are called .* and .*") as same:
+            _flash("SAME", built)
+        assert same.value.exit_code == 7
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a release and the house's public key."""
+    releases.save(_small(), tmp_path / "made")
+    (tmp_path / "house.pub.pem").write_bytes(signing.pem_of(signing.public_of(made.HOUSE)))
+    return tmp_path
+
+
+def test_a_release_is_held_to_the_house_s_key(folder: Path) -> None:
+    house = folder / "house.pub.pem"
+    assert signed_release(folder / "made", house) == _small()
+    releases.save(_release(dict(_small().files), _STRANGER), folder / "strange")
+    with pytest.raises(ReleaseUnusable, match=r"strange: not signed with the key of .*--house"):
+        signed_release(folder / "strange", house)
+    signature = folder / "made" / "manifest.sig"
+    good = signature.read_bytes()
+    for wrong in (bytes(64), good[:-1] + bytes([good[-1] ^ 1])):
+        signature.write_bytes(wrong)
+        with pytest.raises(ReleaseUnusable, match="made: not signed with the key of"):
+            signed_release(folder / "made", house)
+    signature.write_bytes(good[:-1])
+    with pytest.raises(ReleaseUnusable, match="its signature is cut off"):
+        signed_release(folder / "made", house)
+    signature.unlink()
+    with pytest.raises(ReleaseUnusable, match=r"manifest.sig: cannot be read"):
+        signed_release(folder / "made", house)
+    with pytest.raises(KeysUnusable, match="no public Ed25519 key"):
+        signed_release(folder / "made", folder / "made" / "manifest.cbor")
+
+
+def test_a_damaged_release_is_refused(folder: Path) -> None:
+    (folder / "made" / "sabot_firmware" / "main.mpy").write_bytes(bytes(8999))
+    with pytest.raises(ReleaseUnusable, match=r"sabot_firmware/main.mpy is damaged"):
+        signed_release(folder / "made", folder / "house.pub.pem")

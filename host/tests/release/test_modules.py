@@ -1,0 +1,96 @@
+"""Which modules a board has, and that they are the same whenever they are compiled."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sabot.release.modules import (
+    ARCHITECTURES,
+    PACKAGES,
+    bench_modules,
+    bytecode,
+    modules_of,
+    sources,
+)
+
+_NATIVE_ARMV6M = 4  # MicroPython, py/persistentcode.h: MP_NATIVE_ARCH_ARMV6M
+
+
+@pytest.fixture(scope="module")
+def pico() -> dict[str, bytes]:
+    return modules_of("pico")
+
+
+def _imports_of(source: bytes) -> set[str]:
+    """The modules of ours that a module imports, wherever in it, by their paths on a board."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        names = []
+        if isinstance(node, ast.ImportFrom):
+            names = [str(node.module), *(f"{node.module}.{name.name}" for name in node.names)]
+        elif isinstance(node, ast.Import):
+            names = [name.name for name in node.names]
+        for name in names:
+            path = name.replace(".", "/")
+            found |= {path + suffix for suffix in (".py", "/__init__.py")} & set(sources())
+    return {path for path in found if sources()[path]}
+
+
+def test_a_pico_has_whatever_its_firmware_imports(pico: dict[str, bytes]) -> None:
+    other_board = {path for path in sources() if "/sim/" in path}
+    known, new = set(other_board), {"sabot_firmware/main.py"}
+    while new:
+        known |= new
+        new = set().union(*(_imports_of(sources()[path]) for path in new)) - known
+    needed = {Path(path).with_suffix(".mpy").as_posix() for path in known - other_board}
+    assert needed <= set(pico), needed - set(pico)
+    assert (
+        "sabot_firmware/boards/pico/board.mpy" in needed
+        and "sabot_firmware/cards/scan.mpy" in needed
+    )
+
+
+def test_a_pico_has_nothing_of_other_boards_and_no_tests(pico: dict[str, bytes]) -> None:
+    assert not [path for path in pico if "sim" in path or "tests" in path or "rig" in path]
+    assert list(pico) == sorted(pico)
+
+
+def test_each_board_has_a_folder_of_what_is_for_it_alone() -> None:
+    for board in ARCHITECTURES:
+        own = [path for path in sources() if path.startswith(f"sabot_firmware/boards/{board}/")]
+        assert {
+            Path(path).with_suffix(".mpy").as_posix() for path in own if sources()[path]
+        } <= set(modules_of(board))
+
+
+def test_native_code_is_for_the_processor_of_a_pico(pico: dict[str, bytes]) -> None:
+    assert pico["sabot_firmware/cards/scan.mpy"][:2] == b"M\x06"
+    assert pico["sabot_firmware/cards/scan.mpy"][2] >> 2 == _NATIVE_ARMV6M
+
+
+def test_the_bench_boards_modules_are_its_own() -> None:
+    assert "sabot_rig/main.mpy" in bench_modules()
+    assert "sabot_firmware/shoe.mpy" not in bench_modules()
+
+
+def test_the_same_sources_give_the_same_bytes_elsewhere_at_another_time(
+    pico: dict[str, bytes], tmp_path: Path
+) -> None:
+    code = "import sys; from sabot.release.modules import modules_of\n"
+    code += "for path, data in modules_of('pico').items(): print(path, data.hex())"
+    environment = os.environ | {"TMPDIR": str(tmp_path), "PYTHONHASHSEED": "7", "TZ": "Asia/Macau"}
+    other = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert other.stdout.split() == [part for path in pico for part in (path, pico[path].hex())]
+    for folder in PACKAGES.values():
+        assert str(folder).encode() not in b"".join(pico.values())
+
+
+def test_a_source_that_does_not_compile_is_named() -> None:
+    with pytest.raises(ValueError, match=r"firmware/x\.py does not compile: .*SyntaxError"):
+        bytecode({"firmware/x.py": b"def :"}, "armv6m")

@@ -1,0 +1,361 @@
+"""A release on its way to a shoe: the shoe's own link, updater and boot loader's decision at the
+other end. What the chip makes of it is for the test bench.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+import sabot_firmware
+from sabot.errors import NoShoe, ReleaseUnusable, UpdateFailed
+from sabot.keys import signing
+from sabot.link.client import Client
+from sabot.release import build as releases
+from sabot.release import layout
+from sabot.release.update import Progress, update
+from sabot_firmware.link import commands
+from sabot_firmware.link.authentication import Guard
+from sabot_firmware.link.link import Link
+from sabot_firmware.release import boot, updater
+from sabot_firmware.release.running import Running
+from sabot_protocol import VERSION, enums, frame, messages
+from sabot_protocol.schema import Shape
+
+_PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+_STRANGER = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
+_STEPS = 60  # of the updater between two looks of the host
+_UNIT = "e66141040396"
+
+
+def _modules(version: str) -> dict[str, bytes]:
+    return {
+        "sabot_firmware/release/boot.mpy": b"boot",
+        "sabot_firmware/main.mpy": version.encode() * 3000,
+        "sabot_protocol/cbor.mpy": b"cbor",
+    }
+
+
+def _release(
+    version: str, key: Ed25519PrivateKey = _PRIVATE, *, may_go_back: bool = False
+) -> releases.Release:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sabot_firmware, "VERSION", version)
+        patch.setattr(releases, "modules_of", lambda board: _modules(version))
+        return releases.build("pico", key, may_go_back=may_go_back)
+
+
+class _Board:
+    """As much of a board as an updater asks for."""
+
+    NAME = "pico"
+    reset_cause = 0
+    serial = _UNIT
+
+    def __init__(self, folder: Path) -> None:
+        self.storage = str(folder / "state")
+
+    def ticks_ms(self) -> int:
+        return 0
+
+    def switches(self) -> int:
+        return 0
+
+    def set_lamps(self, lit: int) -> None:
+        pass
+
+    def show(self, text: str) -> None:
+        pass
+
+
+class _Journal:
+    def crowded(self) -> bool:
+        return False
+
+    def drain(self) -> None:
+        pass
+
+
+class _Recorder:
+    def record(self, *event: object) -> None:
+        pass
+
+
+class _Dealing:
+    shoe = round = 0
+
+
+class _Dealt:
+    """As much of a shoe as an update concerns; a round is in play for so many questions."""
+
+    def __init__(self, root: str, slot: str, state: boot.State, busy: int) -> None:
+        on_trial = slot != state.current
+        self.running = Running(root, slot, state, (lambda: None) if on_trial else None)
+        self.build = self.running.build
+        self.restart_due = False
+        self.busy = busy
+        self.journal, self.recorder, self.dealing = _Journal(), _Recorder(), _Dealing()
+        self.link = Link(updater.NoEvents(), self, Guard(None))
+
+    def at_rest(self) -> bool:
+        self.busy -= 1
+        return self.busy < 0
+
+    def welcome(self, session: int) -> list[list[object]]:
+        number = messages.WELCOME.number
+        return [
+            [number, session, VERSION, _UNIT, 1, 0, 1, 0, frame.MAX_PAYLOAD],
+            [messages.FIRMWARE.number, session, "0.1.0", self.build, "pico"],
+            [messages.GAME.number, session, "mini", bytes(32)],
+        ]
+
+    def heartbeat(self, now_ms: int) -> list[object]:
+        return [messages.HEARTBEAT.number, now_ms, 0, 0, 0, 0, 1, 0]
+
+    def acknowledged(self) -> None:
+        pass
+
+    def command(self, shape: Shape, values: list[object]) -> list[object]:
+        if shape is messages.STATUS:
+            phase = enums.PHASES.index("dealing" if self.busy >= 0 else "between")
+            figures = [0, None, phase, 0, False] + [0] * 9
+            return [messages.STATUS_REPORT.number, values[0], *figures]
+        return commands.run(self, shape, values)
+
+
+class _Shoe:
+    """A unit that was flashed with 0.1.0, at the other end of a line."""
+
+    name = "line"
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "state").mkdir()
+        public = signing.public_of(_PRIVATE)
+        for path, data in layout.contents(_modules("0.1.0"), public).items():
+            (folder / path).write_bytes(data)
+        self.now_s = 0.0
+        self.starts = 0
+        self.busy = 0
+        """Questions for which a round is in play."""
+        self.broken: set[str] = set()
+        """Versions that do not start."""
+        self.pulled_every = 0
+        """Reads after which the cable comes off."""
+        self.told: list[Progress] = []
+        self._reads = 0
+        self._on = True
+        self.power_on()
+
+    def power_on(self) -> None:
+        """As the boot loader does it."""
+        root = str(self.folder)
+        self.starts += 1
+        before = boot.load(root)
+        found = {}
+
+        def good(slot: str) -> bool:
+            found[slot] = boot.modules(f"{root}/{slot}", before.lists[slot])
+            return bool(found[slot])
+
+        self.slot, state = boot.choose(before, good)
+        boot.keep(root, state)
+        wanted = boot._asked_for(boot.WANTED, root)
+        if self.slot and self.version() in self.broken:
+            assert self.slot != state.current, "a broken release is the current one"
+            self.power_on()
+        elif not self.slot or (wanted and self.slot == state.current):
+            self._program: updater.Updater | _Dealt = updater.Updater(
+                _Board(self.folder), root, self.slot
+            )
+        else:
+            self._program = _Dealt(root, self.slot, state, self.busy)
+
+    def version(self) -> str:
+        """Of what is in the slot that runs."""
+        return next(
+            version
+            for version in ("0.1.0", "0.2.0", "0.3.0", "0.0.9")
+            if version.encode() in (self.folder / f"{self.slot}.code").read_bytes()
+        )
+
+    def _link(self) -> Link:
+        program = self._program
+        return program._link if isinstance(program, updater.Updater) else program.link
+
+    def read(self, timeout_s: float) -> bytes:
+        self._reads += 1
+        if self.pulled_every and self._reads % self.pulled_every == 0:
+            raise NoShoe("line: the connection broke")
+        self.now_s += timeout_s
+        program, link = self._program, self._link()
+        size = link.fill(int(self.now_s * 1000))
+        if isinstance(program, updater.Updater):
+            for _ in range(_STEPS):
+                if program._update.busy():
+                    program._update.step()
+        return bytes(link.out[:size])
+
+    def _restart_due(self) -> bool:
+        program = self._program
+        if isinstance(program, updater.Updater):
+            return program._restart_due
+        return program.restart_due
+
+    def write(self, data: bytes | bytearray) -> None:
+        self._link().feed(bytes(data), int(self.now_s * 1000))
+
+    @contextmanager
+    def attached(self) -> Iterator[Client]:
+        yield Client(self, now_s=lambda: self.now_s)
+
+    def pause(self, seconds: float) -> None:
+        self.now_s += seconds
+        if self._restart_due():
+            self.power_on()
+
+    def update(self, built: releases.Release) -> str:
+        return update(self.attached, built, self.told.append, lambda: self.now_s, self.pause)
+
+
+@pytest.fixture
+def shoe(tmp_path: Path) -> _Shoe:
+    return _Shoe(tmp_path)
+
+
+def _said(shoe: _Shoe) -> list[str]:
+    """What it was doing, each once in a row."""
+    said = [progress.what for progress in shoe.told]
+    return [what for n, what in enumerate(said) if n == 0 or said[n - 1] != what]
+
+
+def test_a_release_is_sent_tried_and_confirmed(shoe: _Shoe) -> None:
+    assert shoe.update(_release("0.2.0")) == f"{_UNIT}: Sabot 0.2.0, updated"
+    assert (shoe.slot, shoe.version()) == ("b", "0.2.0")
+    assert _said(shoe) == [
+        "restarting to take it",
+        "sending",
+        "the shoe checks it",
+        "sending",
+        "the shoe checks it",
+        "starting it on trial",
+    ]
+    shoe.power_on()
+    assert shoe.version() == "0.2.0"
+
+
+def test_what_runs_already_is_not_sent(shoe: _Shoe) -> None:
+    assert shoe.update(_release("0.1.0")) == f"{_UNIT}: Sabot 0.1.0, runs it already"
+    assert shoe.starts == 1
+
+
+def test_one_update_follows_the_other_into_the_other_slot(shoe: _Shoe) -> None:
+    for version, slot in (("0.2.0", "b"), ("0.3.0", "a")):
+        shoe.update(_release(version))
+        assert (shoe.version(), shoe.slot) == (version, slot)
+
+
+def test_a_release_that_does_not_start_is_given_up_and_told(shoe: _Shoe) -> None:
+    shoe.broken.add("0.2.0")
+    with pytest.raises(UpdateFailed, match=r"0\.2\.0 was tried and given up, it runs 0\.1\.0"):
+        shoe.update(_release("0.2.0"))
+    assert shoe.version() == "0.1.0"
+    shoe.broken.clear()
+    assert shoe.update(_release("0.3.0")).endswith("updated")
+
+
+@pytest.mark.parametrize("every", [7, 11, 50])
+def test_a_cable_that_comes_off_again_and_again_only_takes_time(shoe: _Shoe, every: int) -> None:
+    shoe.pulled_every = every
+    assert shoe.update(_release("0.2.0")).endswith("updated")
+    assert shoe.version() == "0.2.0"
+
+
+def test_a_round_in_play_is_waited_for_and_told(shoe: _Shoe) -> None:
+    shoe.busy = 5
+    shoe.power_on()
+    assert shoe.update(_release("0.2.0")).endswith("updated")
+    assert "update: waiting for the round to end" in _said(shoe)
+
+
+@pytest.mark.parametrize(
+    ("built", "problem"),
+    [
+        (_release("0.2.0", _STRANGER), "not signed by this house"),
+        (
+            _release("0.0.9"),
+            "0.0.9 is older than 0.1.0; if it must go back, build it with --may-go-back",
+        ),
+    ],
+    ids=["stranger", "older"],
+)
+def test_what_a_shoe_must_not_run_is_refused_with_its_reason(
+    shoe: _Shoe, built: releases.Release, problem: str
+) -> None:
+    with pytest.raises(UpdateFailed, match=f"{_UNIT}: refused: {problem}"):
+        shoe.update(built)
+    shoe.power_on()
+    assert shoe.version() == "0.1.0"
+
+
+def test_an_older_one_that_may_go_back_is_taken(shoe: _Shoe) -> None:
+    assert shoe.update(_release("0.0.9", may_go_back=True)).endswith("updated")
+
+
+def test_a_shoe_whose_slots_are_both_damaged_takes_an_update_and_runs_it(shoe: _Shoe) -> None:
+    (shoe.folder / "a.code").write_bytes(b"damaged")
+    shoe.power_on()
+    assert shoe.slot == ""
+    assert shoe.update(_release("0.2.0")).endswith("updated")
+    assert shoe.version() == "0.2.0"
+
+
+def test_a_shoe_that_was_never_there_is_told_at_once_and_one_that_stays_away_later(
+    shoe: _Shoe,
+) -> None:
+    shoe.pulled_every = 1
+    with pytest.raises(NoShoe):
+        shoe.update(_release("0.2.0"))
+    assert _said(shoe) == [] and shoe.now_s < 10
+    shoe.pulled_every = 0
+
+    class Pulled(list[Progress]):
+        def append(self, told: Progress) -> None:
+            super().append(told)
+            shoe.pulled_every = 1
+
+    shoe.told = Pulled()
+    begun_s = shoe.now_s
+    with pytest.raises(NoShoe):
+        shoe.update(_release("0.2.0"))
+    assert _said(shoe) == ["restarting to take it", "waiting for the shoe"]
+    assert shoe.now_s - begun_s > 60
+
+
+def test_a_release_is_loaded_as_it_was_saved(tmp_path: Path) -> None:
+    built = _release("0.2.0")
+    releases.save(built, tmp_path / "made")
+    assert releases.load(tmp_path / "made") == built
+
+
+@pytest.mark.parametrize("name", ["manifest.cbor", "manifest.sig", "sabot_firmware/main.mpy"])
+@pytest.mark.parametrize("damage", ["gone", "cut", "changed", "longer", "empty"])
+def test_a_release_with_any_damage_is_refused_with_its_file_or_folder(
+    tmp_path: Path, name: str, damage: str
+) -> None:
+    folder = tmp_path / "made"
+    releases.save(_release("0.2.0"), folder)
+    file = folder / name
+    data = file.read_bytes()
+    if damage == "gone":
+        file.unlink()
+    else:
+        damaged = {"cut": data[:-1], "longer": data + b"x", "empty": b""}
+        file.write_bytes(damaged.get(damage, bytes([data[0] ^ 1]) + data[1:]))
+    if name == "manifest.sig" and damage == "changed":
+        assert releases.load(folder).signature != data  # whose it is the shoe finds out
+        return
+    with pytest.raises(ReleaseUnusable, match=str(folder)):
+        releases.load(folder)

@@ -1,0 +1,312 @@
+"""`sabot incidents`: what it lists of a log, when, and how."""
+
+import csv
+import io
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from host.tests.support.helpers import event_bytes
+from sabot.cli import app
+from sabot.link.session import Record
+from sabot.link.wire import parse_event
+from sabot.log.store import Store
+from sabot.reports.incidents import KINDS
+
+START_UNIX_MS = 1_795_000_000_000  # 2026-11-18 12:06:40 in Malta
+HOUR_MS = 3_600_000
+README = Path(__file__).resolve().parents[3] / "README.md"
+
+
+class Written:
+    """Records of a unit; `at_ms` is since START_UNIX_MS, None without a clock."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    def add(self, kind: str, at_ms: int | None, shoe: int, round_: int = 0, **fields: Any) -> None:
+        number = len(self.records) + 1
+        given = {"boot": 1, "t_ms": at_ms or number, "shoe": shoe, "round": round_} | fields
+        unix_ms = None if at_ms is None else START_UNIX_MS + at_ms
+        data = event_bytes(kind, number, **({"unix_ms": unix_ms} | given))
+        self.records.append(Record(parse_event(data), data, bytes(16)))
+
+
+def evening() -> Written:
+    """Three shoes of cards, an hour each: in each the lid opened in round 1, an error in round 2.
+    The last error stands.
+    """
+    log = Written()
+    for shoe in (1, 2, 3):
+        at = (shoe - 1) * HOUR_MS
+        log.add("shoe_loaded", at, shoe, decks=8, game="mini")
+        log.add("betting_open", at + 60_000, shoe, 1)
+        log.add("lid", at + 90_000, shoe, 1, open=True)
+        log.add("lid", at + 95_000, shoe, 1, open=False)
+        log.add("round_void", at + 96_000, shoe, 1)
+        log.add("betting_open", at + 100_000, shoe, 2)
+        log.add("error", at + 1_800_000, shoe, 2, error="samples_lost")
+        if shoe < 3:
+            log.add("key", at + 1_860_000, shoe, 2, on=True)
+            log.add("error_cleared", at + 1_860_000, shoe, 2, error="samples_lost")
+            log.add("key", at + 1_861_000, shoe, 2, on=False)
+            log.add("shoe_ended", at + 1_900_000, shoe, 2, reason="cut_card", rounds=0, cards=0)
+    return log
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with sabot.sqlite: an evening of U1, a card without a clock of U2."""
+    folder = tmp_path_factory.mktemp("logs")
+    other = Written()
+    other.add("boot", None, 5, firmware="1.0")
+    other.add("card", None, 5, 9, card="7H", position="player_1", by_hand=True, t_ms=61_500)
+    with Store(folder / "sabot.sqlite", create=True) as store:
+        store.append("U1", evening().records)
+        store.append("U2", other.records)
+    yield folder
+
+
+@pytest.fixture
+def sabot(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Calls `sabot incidents` in `folder`, in Malta; what it prints to either output."""
+    monkeypatch.chdir(folder)
+
+    def call(*arguments: str, code: int = 0) -> tuple[str, str]:
+        zone = () if "--zone" in arguments else ("--zone", "Europe/Malta")
+        done = CliRunner().invoke(app(), ["incidents", *zone, *arguments], env={"COLUMNS": "200"})
+        assert done.exit_code == code, done.output
+        return done.stdout, done.stderr
+
+    return call
+
+
+def found(said: tuple[str, str]) -> list[tuple[str, int, int, str]]:
+    """Unit, event, shoe of cards and kind of what --json prints."""
+    objects = [json.loads(line) for line in said[0].splitlines()]
+    return [(each["unit"], each["event"], each["shoe"], each["kind"]) for each in objects]
+
+
+ALL = [
+    ("U1", 3, 1, "lid"), ("U1", 5, 1, "void"), ("U1", 7, 1, "error"),
+    ("U1", 14, 2, "lid"), ("U1", 16, 2, "void"), ("U1", 18, 2, "error"),
+    ("U1", 25, 3, "lid"), ("U1", 27, 3, "void"), ("U1", 29, 3, "error"),
+    ("U2", 2, 5, "by_hand"),
+]  # fmt: skip
+
+
+def test_all_are_listed_by_unit_and_event(sabot: Any) -> None:
+    assert found(sabot("--json")) == ALL
+
+
+def test_the_table_tells_where_to_look(sabot: Any) -> None:
+    lines = sabot("--shoe", "2")[0].splitlines()
+    shown = [" ".join(line.split()) for line in lines]
+    assert shown == [
+        "unit event time shoe round kind lasted what",
+        "U1 14 2026-11-18 13:08:10 +01:00 2 1 lid 5.0 s lid open with a shoe of cards in play",
+        "U1 16 2026-11-18 13:08:16 +01:00 2 1 void by the supervisor",
+        "U1 18 2026-11-18 13:36:40 +01:00 2 2 error 1 min 00 s samples lost; cleared with the "
+        "supervisor's key",
+    ]
+
+
+def test_json_and_csv_tell_the_same(sabot: Any) -> None:
+    objects = [json.loads(line) for line in sabot("--json")[0].splitlines()]
+    rows = list(csv.DictReader(io.StringIO(sabot("--csv")[0])))
+    assert objects[0] == {
+        "unit": "U1", "kind": "lid", "event": 3, "shoe": 1, "round": 1,
+        "time": "2026-11-18T12:08:10.000+01:00", "reckoned": False, "boot": 1, "t_ms": 90_000,
+        "lasted_ms": 5000, "stands": False, "detail": "lid open with a shoe of cards in play",
+    }  # fmt: skip
+    for each, row in zip(objects, rows, strict=True):
+        for name in ("reckoned", "stands"):
+            assert row.pop(name) == json.dumps(each.pop(name))
+        assert row == {name: "" if value is None else str(value) for name, value in each.items()}
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        (("--unit", "U2"), lambda unit, event, shoe, kind: unit == "U2"),
+        (("--unit", "U9"), lambda unit, event, shoe, kind: False),
+        (("--shoe", "2"), lambda unit, event, shoe, kind: shoe == 2),
+        (("--shoe", "4"), lambda unit, event, shoe, kind: False),
+        (("--kind", "lid"), lambda unit, event, shoe, kind: kind == "lid"),
+        (("--kind", "lid", "--kind", "by_hand"),
+         lambda unit, event, shoe, kind: kind in ("lid", "by_hand")),
+        (("--unit", "U1", "--shoe", "3", "--kind", "error"),
+         lambda unit, event, shoe, kind: event == 29),
+    ],
+)  # fmt: skip
+def test_they_are_filtered(sabot: Any, options: tuple[str, ...], wanted: Any) -> None:
+    assert found(sabot("--json", *options)) == [each for each in ALL if wanted(*each)]
+
+
+@pytest.mark.parametrize(
+    ("from_", "to", "events"),
+    [
+        ("2026-11-18T12:08:10", "2026-11-18T12:08:11", [3]),
+        ("2026-11-18T12:08:12", "2026-11-18T12:08:13", [3]),  # open since two seconds
+        ("2026-11-18T12:08:16", "2026-11-18T12:08:17", [5]),
+        ("2026-11-18T12:37:00", "2026-11-18T12:37:10", [7]),  # within the error, no event
+        ("2026-11-18T12:37:41", "2026-11-18T13:08:10", []),
+        ("2026-11-18T13:36:40Z", None, [29]),
+        ("2026-11-18T14:00", None, [25, 27, 29]),
+        (None, "2026-11-18T13:00", [3, 5, 7]),
+        ("2026-11-18T13:00", "2026-11-18T14:00", [14, 16, 18]),
+        ("2026-11-18T14:40", None, [29]),  # it stands still
+        ("2027-01-01", None, [29]),
+        (None, "2026-11-18", []),
+    ],
+)  # fmt: skip
+def test_what_is_listed_was_then(
+    sabot: Any, from_: str | None, to: str | None, events: list[int]
+) -> None:
+    options = [] if from_ is None else ["--from", from_]
+    options += [] if to is None else ["--to", to]
+    shown = found(sabot("--unit", "U1", "--json", *options))
+    assert [event for _, event, _, _ in shown] == events
+
+
+def test_what_has_no_clock_is_listed_with_a_note_whatever_the_time(sabot: Any) -> None:
+    out, problems = sabot("--unit", "U2", "--from", "2026-11-18T12:00")
+    assert " ".join(out.splitlines()[1].split()) == (
+        "U2 2 no clock, boot 1 + 61.5 s 5 9 by_hand 7♥ as player 1"
+    )
+    note = "without a clock, so perhaps at another time: 1 of the incidents\n"
+    assert problems == note
+    for option in ("--json", "--csv"):
+        out, problems = sabot(option, "--to", "2026-11-18T12:08")
+        assert "by_hand" in out and problems == note
+    assert sabot("--unit", "U2")[1] == ""
+
+
+def test_times_are_those_of_the_zone(sabot: Any) -> None:
+    lines = sabot("--unit", "U1", "--kind", "error", "--shoe", "1", "--zone", "Asia/Macau")[0]
+    assert "2026-11-18 19:36:40 +08:00" in lines
+    options = ("--zone", "Asia/Macau", "--unit", "U1", "--from", "2026-11-18T19:36:40",
+               "--to", "2026-11-18T19:36:41")  # fmt: skip
+    assert [event for _, event, _, _ in found(sabot("--json", *options))] == [7]
+
+
+def test_a_time_that_was_reckoned_says_so(tmp_path: Path) -> None:
+    log = Written()
+    log.add("shoe_loaded", 0, 1)
+    log.add("boot", None, 1, boot=2, t_ms=0)
+    log.add("clock_set", 20_000, 1, boot=2, t_ms=10_000)
+    with Store(tmp_path / "log", create=True) as store:
+        store.append("U1", log.records)
+    arguments = ["incidents", "--zone", "Europe/Malta", "--db", str(tmp_path / "log")]
+    said = CliRunner().invoke(app(), arguments).stdout
+    assert "2026-11-18 12:06:50 +01:00 (reckoned)" in said
+    # Reckoned is good enough to be sought by.
+    early = [*arguments, "--to", "2026-11-18T12:06:50"]
+    assert CliRunner().invoke(app(), early).stdout.endswith("no incidents\n")
+
+
+def test_a_long_round_is_as_long_as_one_likes(tmp_path: Path) -> None:
+    log = Written()
+    log.add("shoe_loaded", 0, 1, game="ez-midi")
+    log.add("betting_open", 1000, 1, 1)
+    log.add("betting_closed", 2000, 1, 1)
+    log.add("result", 32_000, 1, 1)
+    log.add("button", 52_000, 1, 1, button="reveal")
+    with Store(tmp_path / "log", create=True) as store:
+        store.append("U1", log.records)
+    for options, wanted in (
+        ((), []),
+        (("--long-round-s", "29"), ["long_round"]),
+        (("--long-round-s", "30"), []),
+        (("--long-reveal-s", "19"), ["long_reveal"]),
+        (("--long-round-s", "0", "--long-reveal-s", "0"), ["long_round", "long_reveal"]),
+    ):
+        kinds = ("--kind", "long_round", "--kind", "long_reveal")
+        arguments = ["incidents", "--json", "--db", str(tmp_path / "log"), *kinds, *options]
+        lines = CliRunner().invoke(app(), arguments).stdout.splitlines()
+        assert [json.loads(line)["kind"] for line in lines] == wanted
+
+
+def test_what_the_verifier_disagrees_with_is_listed(sabot: Any, tmp_path: Path) -> None:
+    log = Written()
+    log.add("shoe_loaded", 0, 1, decks=8)
+    log.add("betting_open", 1, 1, 1)
+    log.add("betting_closed", 2, 1, 1)
+    hands = (("9S", "player_1"), ("2C", "banker_1"), ("KS", "player_2"), ("5C", "banker_2"))
+    for card, position in hands:
+        log.add("card", 3, 1, 1, card=card, position=position)
+    log.add("decision", 4, 1, 1, hand="player", action="natural", total=9)
+    log.add("decision", 4, 1, 1, hand="banker", action="stands", total=7)
+    log.add("result", 5, 1, 1, winner="banker", player_total=9, banker_total=7,
+            player_natural=True, margin=2)  # fmt: skip
+    with Store(tmp_path / "log", create=True) as store:
+        store.append("U1", log.records)
+    said = sabot("--json", "--db", str(tmp_path / "log"), "--kind", "rules")[0]
+    (told,) = [json.loads(line) for line in said.splitlines()]
+    assert (told["event"], told["round"]) == (10, 1)
+    assert told["detail"].endswith("winner is banker in the log, player by the cards")
+
+
+def test_a_log_without_any_says_so(tmp_path: Path) -> None:
+    Store(tmp_path / "log", create=True).close()
+    for options, said in (((), f"{tmp_path / 'log'}: no incidents\n"), (("--json",), "")):
+        done = CliRunner().invoke(app(), ["incidents", "--db", str(tmp_path / "log"), *options])
+        assert (done.exit_code, done.stdout, done.stderr) == (0, said, "")
+
+
+def test_a_record_that_cannot_be_read_hides_nothing_else(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes((folder / "sabot.sqlite").read_bytes())
+    with closing(sqlite3.connect(tmp_path / "log", isolation_level=None)) as connection:
+        connection.execute("UPDATE records SET record = x'00' WHERE number = 15 AND unit = 1")
+    arguments = ["incidents", "--json", "--unit", "U1", "--db", str(tmp_path / "log")]
+    done = CliRunner().invoke(app(), arguments)
+    shown = found((done.stdout, done.stderr))
+    assert set(ALL[:9]) - set(shown) <= {("U1", 14, 2, "lid")}
+    assert ("U1", 16, 2, "gap") in shown
+    assert done.stderr == "records that cannot be read: 1; `sabot verify` tells why\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--kind", "nonsense"), "no incident is of kind 'nonsense'; kinds: error, by_hand, void"),
+        (("--zone", "Europe/Valetta"), "no zone is called 'Europe/Valetta'"),
+        (("--from", "2026-03-29T02:30"), "that the clocks of Europe/Malta leave out"),
+        (("--to", "2026-10-25T02:30"), "write 2026-10-25T02:30+02:00 or 2026-10-25T02:30+01:00"),
+        (("--from", "2026-11-18T12:00", "--to", "2026-11-18T11:00"), "is not behind"),
+        (("--from", "soon"), "'soon' is no time; write it as 2026-11-21T20:15, or 20:15 for today"),
+        (("--long-round-s", "-1"), "--long-round-s"),
+        (("--json", "--csv"), "exclude each other"),
+    ],
+)  # fmt: skip
+def test_wrong_usage(sabot: Any, options: tuple[str, ...], said: str) -> None:
+    out, problems = sabot(*options, code=2)
+    assert out == "" and said in " ".join(problems.replace("│", " ").split())
+
+
+def test_whatever_a_shoe_says_steers_no_terminal(tmp_path: Path) -> None:
+    log = Written()
+    hostile = "[/red]\x1b[2J\n"
+    log.add("boot", 0, 1, build=b"\1")
+    log.add("boot", 1, 1, boot=2, firmware=hostile, game=hostile, build=b"\2")
+    with Store(tmp_path / "log", create=True) as store:
+        store.append("[/unit]", log.records)
+    for options in ((), ("--json",), ("--csv",)):
+        done = CliRunner().invoke(app(), ["incidents", "--db", str(tmp_path / "log"), *options])
+        assert done.exit_code == 0 and "[/unit]" in done.stdout
+        assert "\x1b" not in done.stdout
+
+
+def test_help_and_readme_tell_every_kind() -> None:
+    said = CliRunner().invoke(app(), ["incidents", "--help"], env={"COLUMNS": "80"}).stdout
+    assert all(len(line) <= 80 for line in said.splitlines())
+    readme = README.read_text(encoding="utf-8")
+    for kind, meaning in KINDS.items():
+        assert f" {kind} " in said and meaning in said
+        assert f"| `{kind}` | {meaning} |" in readme

@@ -1,0 +1,186 @@
+"""Bead plate and Big Road against roads drawn by hand on squared paper."""
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from sabot.log.rounds import Round
+from sabot.reports.roads import Bead, BigCell, Outcome, bead_plate, big_road, outcomes_of
+
+WINNERS = {"P": "player", "B": "banker", "T": "tie"}
+
+
+def outcomes(letters: str) -> list[Outcome]:
+    return [Outcome(WINNERS[each]) for each in letters]
+
+
+def drawn(letters: str) -> str:
+    """The Big Road as letters, a line a row; lower case has one tie on it, "2" to "9" so many."""
+    cells = big_road(outcomes(letters))
+    grid = {}
+    for cell in cells:
+        assert (cell.column, cell.row) not in grid, "two rounds in one cell"
+        letter = "." if cell.outcome is None else cell.outcome.winner[0].upper()
+        grid[cell.column, cell.row] = (
+            letter if not cell.ties else letter.lower() if cell.ties == 1 else str(cell.ties)
+        )
+    width = max((column + 1 for column, _ in grid), default=0)
+    rows = ["".join(grid.get((column, row), " ") for column in range(width)) for row in range(6)]
+    return "\n".join(row.rstrip() for row in rows).rstrip()
+
+
+def picture(text: str) -> str:
+    """Lines between bars, as written in the tests."""
+    return "\n".join(line.strip().strip("|").rstrip() for line in text.strip().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("letters", "road"),
+    [
+        ("", ""),
+        ("P", "|P|"),
+        ("B", "|B|"),
+        # A popular package begins in the second column.
+        ("PB", "|PB|"),
+        ("PPBPBBB",
+         """|PBPB|
+            |P  B|
+            |   B|"""),
+        # Six fill a column, the seventh is the dragon's tail.
+        ("PPPPPP", "|P|\n|P|\n|P|\n|P|\n|P|\n|P|"),
+        ("PPPPPPPPB",
+         """|PB |
+            |P  |
+            |P  |
+            |P  |
+            |P  |
+            |PPP|"""),
+        # The tail is in the way of the next run, which turns above it, and the one after that.
+        ("PPPPPPPP" "BBBBBBB" "PPPP",
+         """|PBP |
+            |PBP |
+            |PBP |
+            |PBP |
+            |PBBB|
+            |PPP |"""),
+        # Behind the end of the tail a run goes down to the floor again.
+        ("PPPPPPP" "B" "PPPPPP",
+         """|PBP|
+            |P P|
+            |P P|
+            |P P|
+            |P P|
+            |PPP|"""),
+        # A tail that was turned by another one does not go down behind its end: the lower tail
+        # covers columns 0 to 2, the upper one goes on in its row.
+        ("PPPPPPPP" "BBBBBBBB",
+         """|PB    |
+            |PB    |
+            |PB    |
+            |PB    |
+            |PBBBB |
+            |PPP   |"""),
+        # Ties are on the round before them; nothing moves.
+        ("PTBTTBP",
+         """|p2P|
+            | B |"""),
+        # Leading ties are on the first cell, which the first winner takes.
+        ("TTPP",
+         """|2|
+            |P|"""),
+        ("TB", "|b|"),
+        ("T", "|.|"),
+        ("TTT", "|3|"),
+    ],
+)  # fmt: skip
+def test_the_big_road_is_as_drawn_by_hand(letters: str, road: str) -> None:
+    shown = drawn(letters)
+    assert shown == picture(road) if road else shown == ""
+
+
+def test_a_shoe_with_one_tie_only() -> None:
+    tie = Outcome("tie", natural=True)
+    assert big_road([tie]) == [BigCell(0, 0, None, 1)]
+    assert bead_plate([tie]) == [Bead(0, 0, tie)]
+
+
+def test_a_run_that_turns_at_the_top_pushes_the_next_one_on() -> None:
+    # Each run of twenty turns a row above the tail of the one before; the sixth in the top row,
+    # at once, and takes the top of the columns behind it.
+    letters = "".join(
+        winner * count for winner, count in zip("PBPBPBP", (20,) * 6 + (3,), strict=True)
+    )
+    cells = {(cell.column, cell.row): cell.outcome for cell in big_road(outcomes(letters + "B"))}
+    # Runs 1 to 6 begin in columns 0 to 5, and turn in rows 5 down to 0.
+    for run in range(6):
+        winner = WINNERS["PB"[run % 2]]
+        turned = 5 - run
+        down = turned + 1
+        for row in range(down):
+            assert cells[run, row] == Outcome(winner)
+        for column in range(run, run + 20 - down + 1):
+            assert cells[column, turned] == Outcome(winner)
+    # The sixth run lies in the top row from column 5 to 24, so the seventh begins in column 25.
+    # The tails below it end before, the fifth run's in column 4 + 18: it goes down freely.
+    assert [cells[25, row] for row in range(3)] == [Outcome("player")] * 3
+    assert cells[26, 0] == Outcome("banker")
+
+
+def test_every_winner_has_a_cell_and_every_tie_a_mark(rng: random.Random) -> None:
+    for _ in range(300):
+        letters = "".join(rng.choices("PBT", (rng.random(), rng.random(), 0.1), k=90))
+        cells = big_road(outcomes(letters))
+        assert len({(cell.column, cell.row) for cell in cells}) == len(cells)
+        shown = "".join(cell.outcome.winner[0].upper() for cell in cells if cell.outcome)
+        assert shown == letters.replace("T", "")
+        assert sum(cell.ties for cell in cells) == letters.count("T")
+        assert all(0 <= cell.row < 6 for cell in cells)
+        if cells:
+            assert (cells[0].column, cells[0].row) == (0, 0)
+        for before, cell in pairwise(cells):
+            assert before.outcome and cell.outcome
+            if before.outcome.winner == cell.outcome.winner:
+                step = cell.column - before.column, cell.row - before.row
+                assert step in ((0, 1), (1, 0))
+            else:
+                assert cell.row == 0 and cell.column > 0
+
+
+def test_the_bead_plate_goes_down_and_then_right() -> None:
+    beads = bead_plate(outcomes("PBTPBPBBBBBBT"))
+    places = [(bead.column, bead.row, bead.outcome.winner[0]) for bead in beads]
+    assert places == [
+        (0, 0, "p"), (0, 1, "b"), (0, 2, "t"), (0, 3, "p"), (0, 4, "b"), (0, 5, "p"),
+        (1, 0, "b"), (1, 1, "b"), (1, 2, "b"), (1, 3, "b"), (1, 4, "b"), (1, 5, "b"),
+        (2, 0, "t"),
+    ]  # fmt: skip
+    assert bead_plate([]) == []
+
+
+def test_outcomes_are_of_rounds_with_a_result_with_naturals_and_pairs() -> None:
+    def round_(number: int, player: str, banker: str, winner: str | None, **more: object) -> Round:
+        made = Round("U1", 1, number, 10 * number, None)
+        made.player, made.banker, made.winner = player.split(), banker.split(), winner
+        for name, value in more.items():
+            setattr(made, name, value)
+        return made
+
+    rounds = [
+        round_(1, "7H 7D 3C", "2C KS 2D", "player"),
+        round_(2, "4H", "", None, void="supervisor"),
+        round_(3, "9H KD", "QC QS", "player", natural=True),
+        round_(4, "KH KD", "QC QS", "tie"),
+        round_(5, "TH KD", "", None),
+    ]
+    assert outcomes_of(rounds) == [
+        Outcome("player", False, True, False, 1),
+        Outcome("player", True, False, True, 3),
+        Outcome("tie", False, True, True, 4),
+    ]
+
+
+def test_flags_are_those_of_the_round_in_the_cell() -> None:
+    first = Outcome("player", natural=True, banker_pair=True)
+    tie = Outcome("tie", natural=True, player_pair=True)
+    assert big_road([first, tie]) == [BigCell(0, 0, first, 1)]

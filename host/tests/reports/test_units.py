@@ -1,0 +1,150 @@
+"""What a log knows of each unit, and `sabot units`."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from host.tests.support.helpers import event_bytes
+from sabot.cli import app
+from sabot.link.session import Record
+from sabot.link.wire import parse_event
+from sabot.log.store import Row, Store
+from sabot.reports.units import Unit, unit_of
+
+_UNIX_MS = 1_795_000_000_000  # 2026-11-18 11:06:40 UTC
+_HOUR_MS = 3_600_000
+_BUILD = bytes(range(32))
+
+
+class _Life:
+    """Records of a unit, as they come."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self._boot = 0
+
+    def start(self, firmware: str = "0.1.0") -> "_Life":
+        self._boot += 1
+        return self.add("boot", 10, firmware=firmware, build=_BUILD, board="pico", game="mini")
+
+    def add(self, kind: str, t_ms: int, **fields: Any) -> "_Life":
+        number = len(self.records) + 1
+        unix_ms = _UNIX_MS + t_ms
+        data = event_bytes(kind, number, boot=self._boot, t_ms=t_ms, unix_ms=unix_ms, **fields)
+        self.records.append(Record(parse_event(data), data, bytes(16)))
+        return self
+
+    def rows(self) -> Iterator[Row]:
+        for record in self.records:
+            event = record.event
+            shown = event.kind, event.unix_ms, event.shoe, event.round
+            yield Row("U1", event.number, *shown, _UNIX_MS + 5, record.data, record.mac)
+
+
+def test_hours_are_those_of_all_starts() -> None:
+    life = _Life().start().add("lid", 2 * _HOUR_MS, open=True).start()
+    life.add("lid", _HOUR_MS, open=False)
+    unit = unit_of("U1", life.rows())
+    assert (unit.starts, unit.up_ms) == (2, 3 * _HOUR_MS)
+
+
+def test_it_runs_what_started_last_and_deals_what_was_loaded_last() -> None:
+    life = _Life().start("0.1.0").add("updated", 90, firmware="0.2.0", build=_BUILD)
+    unit = unit_of("U1", life.start("0.2.0").rows())
+    assert (unit.firmware, unit.build, unit.board) == ("0.2.0", _BUILD.hex(), "pico")
+    assert (unit.game, unit.updates, unit.undone) == ("mini", 1, 0)
+    life.add("game_loaded", 100, game="ez-mini", sha256=_BUILD).add("update_undone", 110)
+    unit = unit_of("U1", life.rows())
+    assert (unit.game, unit.undone) == ("ez-mini", 1)
+
+
+def test_it_stands_where_it_was_told_last() -> None:
+    life = _Life().start()
+    assert unit_of("U1", life.rows()).table == ""
+    life.add("provisioned", 20, table="12", set=3).start()
+    life.add("provisioned", 20, table="High roller", set=3).start()
+    assert unit_of("U1", life.rows()).table == "High roller"
+
+
+def test_what_was_entered_by_hand_was_not_read() -> None:
+    life = _Life().start()
+    for at in range(100, 9600):
+        life.add("card", at, card="7H", position="player_1")
+    for at in range(5):
+        life.add("unreadable", 10_000 + at, fault="bad_code", position="player_1")
+    fields = {"error": "unreadable", "fault": "bad_code", "position": "player_1"}
+    life.add("resolved", 10_010, resolution="entered", **fields)
+    life.add("card", 10_011, card="8H", position="player_1", by_hand=True)
+    life.add("resolved", 10_012, resolution="drawn_again", **fields)
+    unit = unit_of("U1", life.rows())
+    assert (unit.cards, unit.faults) == (9500, 5)
+    assert unit.faults_per_10000 == pytest.approx(50_000 / 9505)
+
+
+def test_a_unit_without_cards_has_no_rate() -> None:
+    assert unit_of("U1", _Life().start().rows()).faults_per_10000 is None
+
+
+def test_a_calibration_ends_what_was_due() -> None:
+    life = _Life().start()
+    for channel in ("b", "a", "b"):
+        life.add("clean_sensor", 20, channel=channel)
+    assert unit_of("U1", life.rows()).dirty == "A B"
+    unit = unit_of("U1", life.add("calibrated", 30).rows())
+    assert (unit.dirty, unit.calibrated_unix_ms) == ("", _UNIX_MS + 30)
+
+
+def test_a_record_that_cannot_be_read_is_counted_and_nothing_else_of_it() -> None:
+    rows = list(_Life().start().add("lid", 400, open=True).rows())
+    damaged = Row("U1", 3, "damaged", None, 1, 1, _UNIX_MS + 9, b"\xff", bytes(16))
+    unit = unit_of("U1", [*rows, damaged])
+    assert (unit.damaged, unit.up_ms, unit.last_seen_unix_ms) == (1, 400, _UNIX_MS + 9)
+
+
+def test_nothing_is_known_of_a_unit_without_events() -> None:
+    assert unit_of("U1", ()) == Unit("U1")
+    assert unit_of("U1", ()).as_json(UTC)["last_seen"] is None
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the log of two units."""
+    second = _Life().start("0.2.0").add("clean_sensor", 50, channel="e").add("update_undone", 60)
+    with Store(tmp_path / "sabot.sqlite", create=True) as store:
+        store.append("U1", _Life().start().add("lid", _HOUR_MS, open=True).records)
+        store.append("U2", second.records)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _sabot(*options: str) -> str:
+    done = CliRunner().invoke(app(), ["units", "--zone", "UTC", *options])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_the_table_has_a_line_for_each_unit(folder: Path) -> None:
+    _, first, second = (line.split() for line in _sabot().splitlines())
+    assert first[:5] == ["U1", "0.1.0", _BUILD.hex()[:8], "pico", "mini"]
+    assert first[-5:] == ["1.0", "1", "0", "never", "0"]
+    assert second[-7:] == ["never,", "clean", "E", "0,", "1", "given", "up"]
+
+
+def test_one_unit_as_json_and_all_as_csv(folder: Path) -> None:
+    (line,) = _sabot("--unit", "U2", "--json").splitlines()
+    read = json.loads(line)
+    assert (read["unit"], read["firmware"], read["build"]) == ("U2", "0.2.0", _BUILD.hex())
+    assert (read["clean"], read["updates_undone"], read["faults_per_10000"]) == ("E", 1, None)
+    rows = list(csv.DictReader(io.StringIO(_sabot("--csv"))))
+    assert [row["unit"] for row in rows] == ["U1", "U2"] and rows[0]["hours"] == "1.0"
+
+
+def test_a_log_without_such_a_unit_says_so(folder: Path) -> None:
+    assert _sabot("--unit", "U3") == "sabot.sqlite: no units\n"

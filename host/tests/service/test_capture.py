@@ -1,0 +1,267 @@
+"""`sabot capture` against a naive shoe that keeps passes, and against one that talks nonsense."""
+
+import json
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from host.tests.support.commands import error_line_here
+from host.tests.support.keeping_shoe import BOOT, UNIT, KeepingShoe, Made, made_of, runs_of
+from host.tests.support.naive_shoe import Answering, answering_shoe
+from sabot.cli import app
+from sabot.errors import BadRecording
+from sabot.link.ports import Port
+from sabot.service import capture
+from sabot.sim import waveform
+from sabot.sim.disturbed import NOISE, noisy_pass
+from sabot.sim.faulty import FAULTS, faulty_pass
+from sabot.sim.replay import replay
+from sabot_protocol import enums, messages
+from sabot_protocol.schema import Shape
+
+SEVEN_OF_HEARTS = 32
+CARD_SET = 3
+
+
+def good_card() -> Made:
+    return made_of(
+        noisy_pass(np.random.default_rng(3), NOISE["clean"], SEVEN_OF_HEARTS, CARD_SET), CARD_SET
+    )
+
+
+def captured(port: Answering, folder: Path, *options: str) -> Result:
+    """What `sabot capture` did, without an error."""
+    done = CliRunner().invoke(app(), ["capture", port.path, "-o", str(folder), *options])
+    assert done.exit_code == 0, (done.output, done.exception)
+    return done
+
+
+def files_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def named(number: int) -> set[str]:
+    return {f"{UNIT}-boot{BOOT}-pass{number:03}.{end}" for end in ("samples", "png")}
+
+
+def test_runs_are_decoded_as_the_protocol_describes_them() -> None:
+    assert capture.decoded(bytes.fromhex("13 10 5d 01 ff")).tolist() == [1] * 352 + [15] * 15
+    assert capture.decoded(bytes.fromhex("00 01 00 11")).tolist() == [0, 1]
+    assert capture.decoded(b"").tolist() == []
+
+
+@pytest.mark.parametrize("longest", [15, 16, 300, 65_535])
+def test_any_samples_come_back_from_their_runs(rng: random.Random, longest: int) -> None:
+    levels = [
+        level
+        for _ in range(300)
+        for level in [rng.randrange(16)] * rng.choice([1, 2, 14, 15, 16, 17, 255, 256, 70_000])
+    ]
+    assert capture.decoded(runs_of(levels, longest)).tolist() == levels
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        (b"\x10", "without a length"),
+        (b"\x13\x10\x05", "without a length"),
+        (b"\x10\x00\x00", "without a length"),
+        (b"\x10\xff\xff" * 153, "more than 10,000,000 samples"),
+        (b"\x10\xff\xff" * 30_000, "more than 10,000,000 samples"),
+    ],
+)
+def test_bytes_that_are_no_runs_are_refused(runs: bytes, said: str) -> None:
+    with pytest.raises(capture.RunsError, match=said):
+        capture.decoded(runs)
+
+
+def test_recordings_read_as_the_shoe_read_the_passes(tmp_path: Path, rng: random.Random) -> None:
+    random = np.random.default_rng(rng.randrange(1 << 30))
+    made = [
+        made_of(noisy_pass(random, NOISE[noise], card, CARD_SET), CARD_SET)
+        for noise in NOISE
+        for card in (0, SEVEN_OF_HEARTS, 52)
+    ]
+    made += [
+        made_of(faulty_pass(random, NOISE["nominal"], fault, CARD_SET), CARD_SET)
+        for fault in FAULTS
+    ]
+    folder = tmp_path / "new" / "captures"
+    with answering_shoe(KeepingShoe(dict(enumerate(made, 7)))) as port:
+        done = captured(port, folder, "--json")
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert json.loads((folder / capture.INDEX).read_text()) == told
+    assert files_in(folder) == {capture.INDEX}.union(*(named(each["pass"]) for each in told))
+    assert [each["pass"] for each in told] == list(range(7, 7 + len(made)))
+    assert {each["fault"] for each in told if "fault" in each} >= set(FAULTS)
+    for each in told:
+        assert (each["unit"], each["boot"], each["t_ms"]) == (UNIT, BOOT, 1000 * each["pass"])
+        (read,) = replay(folder / each["recording"], CARD_SET)
+        assert read.as_json() == {name: each[name] for name in read.as_json()}
+        assert (folder / each["picture"]).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_a_line_a_pass_is_printed(tmp_path: Path) -> None:
+    blank = made_of(waveform.unpack(waveform.blank_samples()), CARD_SET)
+    shoe = KeepingShoe({5: good_card(), 41: blank}, spoilt={messages.PASS_REPORT: {"cut": True}})
+    with answering_shoe(shoe) as port:
+        lines = captured(port, tmp_path).stdout.splitlines()
+    assert [line.split()[:3] for line in lines] == [["pass", "5", "7H"], ["pass", "41", "no_code"]]
+    assert lines[1].endswith(f"{tmp_path}/U1-boot3-pass041.png  (its end was not kept)")
+    assert " mm/s  " in lines[0]
+
+
+def test_a_shoe_that_keeps_nothing_is_told(tmp_path: Path) -> None:
+    with answering_shoe(KeepingShoe({})) as port:
+        done = captured(port, tmp_path)
+    assert done.stderr == "U1 keeps no pass: no card has passed since its start\n"
+    assert done.stdout == ""
+
+
+def test_a_pass_that_vanishes_is_left_out_and_told(tmp_path: Path) -> None:
+    with answering_shoe(KeepingShoe({n: good_card() for n in (1, 2, 3)}, gone=2)) as port:
+        done = captured(port, tmp_path)
+    assert done.stderr == "pass 2 left out: U1 refused read_pass: pass 2 is not kept\n"
+    assert files_in(tmp_path) - {"run"} == {capture.INDEX} | named(1) | named(3)
+
+
+def test_captures_of_several_times_share_a_folder_and_its_index(tmp_path: Path) -> None:
+    for passes in ((1, 2), (2, 3)):
+        with answering_shoe(KeepingShoe({n: good_card() for n in passes})) as port:
+            captured(port, tmp_path)
+    index = json.loads((tmp_path / capture.INDEX).read_text())
+    assert [each["pass"] for each in index] == [1, 2, 3]
+
+
+def test_no_more_passes_are_asked_for_than_a_shoe_can_keep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capture, "_MOST_PASSES", 3)
+    with answering_shoe(KeepingShoe({n: good_card() for n in range(1, 9)})) as port:
+        assert len(captured(port, tmp_path).stdout.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    "unit", ["../../x", "/etc/x", "a b\n\x1b[2J", "$\\frac{1}$", "x" * 400, ""]
+)
+def test_a_shoe_that_calls_itself_oddly_names_no_other_folder(tmp_path: Path, unit: str) -> None:
+    shoe = KeepingShoe({1: good_card()}, spoilt={})
+    shoe.unit = unit
+    folder = tmp_path / "a" / "b" / "captures"
+    with answering_shoe(shoe) as port:
+        done = captured(port, folder)
+    assert "\x1b" not in done.output
+    assert len(files_in(folder)) == 3
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and path.parent != folder] == []
+
+
+_NONSENSE: dict[str, Mapping[Shape, Mapping[str, Any]]] = {
+    "the same pass for ever": {messages.PASS_REPORT: {"pass": 1}},
+    "more bytes than a shoe has": {messages.PASS_REPORT: {"bytes": 100_001}},
+    "no end of bytes": {messages.PASS_REPORT: {"bytes": (1 << 64) - 1}},
+    "a card and a fault": {messages.PASS_REPORT: {"fault": 5, "card": 3}},
+    "neither card nor fault": {messages.PASS_REPORT: {"fault": 0, "card": None}},
+    "no runs": {messages.PASS_SAMPLES: {"runs": b""}},
+    "more runs than announced": {messages.PASS_SAMPLES: {"runs": b"\x11" * 480}},
+    "another offset": {messages.PASS_SAMPLES: {"offset": 400}},
+    "another pass": {messages.PASS_SAMPLES: {"pass": 2}},
+    "runs without a length": {
+        messages.PASS_REPORT: {"bytes": 400},
+        messages.PASS_SAMPLES: {"runs": b"\x10\x00\x00" * 133 + b"\x10"},
+    },
+}
+
+
+@pytest.mark.parametrize("spoilt", _NONSENSE.values(), ids=list(_NONSENSE))
+def test_a_shoe_that_talks_nonsense_is_told_and_nothing_is_written(
+    tmp_path: Path, spoilt: Mapping[Shape, Mapping[str, Any]]
+) -> None:
+    with answering_shoe(KeepingShoe({1: good_card()}, spoilt=spoilt)) as port:
+        line = error_line_here(tmp_path, "capture", port.path, code=16)
+    assert line.startswith("U1: ") and "makes no sense; switch" in line
+    assert files_in(tmp_path / "captures") == {capture.INDEX}
+
+
+def test_an_answer_of_another_kind_is_told(tmp_path: Path) -> None:
+    class Other(KeepingShoe):
+        def answer(self, message: Any) -> list[bytes]:
+            return [self._framed(messages.REPLY, id=message["id"])]
+
+    with answering_shoe(Other({})) as port:
+        for command in ("capture", "health"):
+            line = error_line_here(tmp_path, command, port.path, code=16)
+            assert line.startswith("U1: answers ") and "with reply; update its firmware" in line
+
+
+def test_a_firmware_that_does_not_know_the_command_is_told(tmp_path: Path) -> None:
+    class Older(KeepingShoe):
+        def answer(self, message: Any) -> list[bytes]:
+            outcome = enums.OUTCOMES.index("unknown_command")
+            return [self._framed(messages.REPLY, id=message["id"], outcome=outcome)]
+
+    with answering_shoe(Older({})) as port:
+        line = error_line_here(tmp_path, "capture", port.path, code=13)
+    assert line.startswith("U1 refused next_pass")
+
+
+def test_ports_without_a_shoe_leave_no_folder(tmp_path: Path) -> None:
+    for command in ("capture", "health"):
+        line = error_line_here(tmp_path, command, "SHOE-99", code=3)
+        assert line == "SHOE-99: no such unit is attached; `sabot ports` lists those that are"
+        with Answering(lambda data: b"") as silent, Port(silent.path):
+            line = error_line_here(tmp_path, command, silent.path, code=4)
+            assert line.startswith(f"{silent.path}: in use") and "`sabot log`; stop that" in line
+    assert files_in(tmp_path) == {"run"}
+
+
+@pytest.mark.parametrize("folder", ["file", "file/below", "/proc/none", "/dev/full"])
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "file").write_text("mine")
+    with answering_shoe(KeepingShoe({1: good_card()})) as port:
+        line = error_line_here(tmp_path, "capture", port.path, "-o", folder, code=14)
+    assert line.startswith(f"{folder}: cannot be written (") and "name another folder" in line
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("text", ["", "{}}", '{"a": 1}', "[1]", '[{"pass": 1}]', "\udcff", "5"])
+def test_an_index_that_is_none_is_kept_and_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / capture.INDEX).write_text(text, errors="surrogateescape")
+    with answering_shoe(KeepingShoe({1: good_card()})) as port:
+        line = error_line_here(tmp_path, "capture", port.path, "-o", ".", code=14)
+    assert line == "captures.json: no index of captures; name another folder with -o"
+    assert (tmp_path / capture.INDEX).read_text(errors="surrogateescape") == text
+    assert files_in(tmp_path) == {"run", capture.INDEX}
+
+
+def test_an_interruption_leaves_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = Path.replace
+
+    def interrupted(path: Path, target: Path) -> Path:
+        if target.suffix == ".png":
+            raise KeyboardInterrupt
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with answering_shoe(KeepingShoe({1: good_card()})) as port:
+        done = CliRunner().invoke(app(), ["capture", port.path, "-o", str(tmp_path)])
+    assert done.exit_code == 130
+    assert files_in(tmp_path) == {"run", capture.INDEX, *(n for n in named(1) if "samples" in n)}
+    assert json.loads((tmp_path / capture.INDEX).read_text()) == []
+
+
+def test_a_disk_that_is_full_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    capture.prepare(tmp_path)
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(BadRecording, match=r"captures\.json: cannot be written \(No space left"):
+        capture.prepare(tmp_path)
+    assert json.loads((tmp_path / capture.INDEX).read_text()) == []

@@ -1,0 +1,220 @@
+"""`sabot doctor`: a shoe with nothing wrong, and each thing that may be wrong alone."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import sabot_firmware
+from host.tests.support.commands import error_line, run
+from host.tests.support.helpers import framed
+from host.tests.support.naive_shoe import NaiveShoe, answering_shoe
+from sabot.cli import app
+from sabot.link import wire
+from sabot.link.client import Client
+from sabot.link.ports import Port
+from sabot.service import doctor
+from sabot.sim.process import SimulatedShoe
+from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE
+from sabot_protocol import enums, messages
+from sabot_protocol.schema import Shape
+
+NOW_MS = 1_795_000_000_000
+DAY_MS = 86_400_000
+WELL: dict[Shape, dict[str, Any]] = {
+    messages.STATUS_REPORT: {
+        "unix_ms": NOW_MS + 900,
+        "heap_used": 200_000,
+        "heap_free": 21_000,
+        "journal_room": 70_000,
+    },
+    messages.HEALTH_REPORT: {
+        "cards": 400,
+        "e_permille": 1003,
+        "a_permille": 981,
+        "b_permille": 1012,
+        "x_permille": 999,
+        "calibrated_e_permille": 1000,
+        "calibrated_a_permille": 980,
+        "calibrated_b_permille": 1010,
+        "calibrated_x_permille": 1000,
+        "calibrated_unix_ms": NOW_MS - 3 * DAY_MS,
+    },
+    messages.UPDATE_REPORT: {},
+    messages.SELF_TEST_REPORT: {"temperature_c": 31, "sectors": 4092, "begun": 40_920},
+}
+REPORT_ON = {
+    messages.STATUS: messages.STATUS_REPORT,
+    messages.HEALTH: messages.HEALTH_REPORT,
+    messages.UPDATE_STATUS: messages.UPDATE_REPORT,
+    messages.SELF_TEST: messages.SELF_TEST_REPORT,
+}
+
+
+class ToldShoe(NaiveShoe):
+    """Tells what it was given, and refuses to test itself where it is not."""
+
+    def __init__(self, reports: dict[Shape, dict[str, Any]], refusal: str = "") -> None:
+        super().__init__(1)
+        self._reports = reports
+        self._refusal = refusal
+
+    def answer(self, message: wire.Message) -> list[bytes]:
+        own = {"id": message["id"]}
+        if message.shape is messages.SELF_TEST and self._refusal:
+            return [framed(messages.REPLY, **own, outcome=1, detail=self._refusal)]
+        report = REPORT_ON[message.shape]
+        return [framed(report, **own, **self._reports[report])]
+
+
+def told(spoilt: dict[Shape, dict[str, Any]] | None = None, refusal: str = "") -> doctor.Told:
+    """What a shoe tells that is well but for what is `spoilt`."""
+    reports = {shape: WELL[shape] | (spoilt or {}).get(shape, {}) for shape in WELL}
+    with answering_shoe(ToldShoe(reports, refusal)) as line, Port(line.path) as port:
+        return doctor.ask(Client(port), now_ms=lambda: NOW_MS)
+
+
+def found(spoilt: dict[Shape, dict[str, Any]], **expected: Any) -> list[str]:
+    """The names of the checks that find something."""
+    looked_for = doctor.Expected(**({"version": "9"} | expected))
+    return [check.name for check in doctor.examine(told(spoilt), looked_for) if check.to_do]
+
+
+def test_in_a_shoe_that_is_well_nothing_is_found_and_all_is_looked_at() -> None:
+    checks = doctor.examine(told(), doctor.Expected("9", b"", 1.5))
+    assert [check.to_do for check in checks] == [""] * len(checks)
+    names = {check.name for check in checks}
+    assert {"sensor E", "sensor A", "sensor B", "sensor X", "temperature", "clock"} <= names
+    assert {f"self-test: {test}" for test in enums.SELF_TESTS} <= names
+    assert len(names) == len(checks)
+
+
+@pytest.mark.parametrize("error", enums.ERRORS[1:])
+def test_an_error_that_stops_play_is_found(error: str) -> None:
+    assert found({messages.STATUS_REPORT: {"error": enums.ERRORS.index(error)}}) == ["state"]
+
+
+@pytest.mark.parametrize("test", enums.SELF_TESTS)
+def test_each_self_test_that_failed_is_found(test: str) -> None:
+    failed = 1 << enums.SELF_TESTS.index(test)
+    assert found({messages.SELF_TEST_REPORT: {"failed": failed}}) == [f"self-test: {test}"]
+
+
+@pytest.mark.parametrize("channel", enums.CHANNELS)
+def test_each_sensor_that_is_dirty_or_covered_is_found(channel: str) -> None:
+    bit, name = 1 << enums.CHANNELS.index(channel), f"sensor {channel.upper()}"
+    assert found({messages.HEALTH_REPORT: {"dirty": bit}}) == [name]
+    assert found({messages.SELF_TEST_REPORT: {"seen": bit}}) == [name]
+
+
+@pytest.mark.parametrize(
+    ("shape", "field", "good", "bad", "name"),
+    [
+        (messages.STATUS_REPORT, "unix_ms", NOW_MS + 5000, NOW_MS + 5001, "clock"),
+        (messages.STATUS_REPORT, "unix_ms", NOW_MS - 5000, NOW_MS - 5001, "clock"),
+        (messages.STATUS_REPORT, "unix_ms", NOW_MS, None, "clock"),
+        (messages.STATUS_REPORT, "heap_free", 8_000, 7_999, "heap"),
+        (messages.STATUS_REPORT, "bad_sectors", 0, 1, "bad sectors"),
+        (messages.STATUS_REPORT, "journal_room", 2_000, 1_999, "journal room"),
+        (messages.STATUS_REPORT, "frames_dropped", 0, 1, "line"),
+        (messages.HEALTH_REPORT, "overruns", 0, 1, "samples lost"),
+        (messages.HEALTH_REPORT, "calibrated_unix_ms", None, NOW_MS - 181 * DAY_MS, "test card"),
+        (messages.SELF_TEST_REPORT, "begun", 327_359_999, 327_360_000, "journal wear"),
+        (messages.SELF_TEST_REPORT, "temperature_c", -20, -21, "temperature"),
+        (messages.SELF_TEST_REPORT, "temperature_c", 85, 86, "temperature"),
+        (messages.SELF_TEST_REPORT, "wrong_macs", 0, 1, "wrong MACs"),
+        (messages.UPDATE_REPORT, "stage", 0, enums.UPDATE_STAGES.index("on_trial"), "update"),
+        (messages.UPDATE_REPORT, "stage", 0, enums.UPDATE_STAGES.index("staged"), "update"),
+    ],
+)
+def test_each_figure_is_found_just_beyond_its_bounds(
+    shape: Shape, field: str, good: object, bad: object, name: str
+) -> None:
+    assert found({shape: {field: good}}) == []
+    assert found({shape: {field: bad}}) == [name]
+
+
+def test_keys_wear_their_sectors_with_every_four_events() -> None:
+    # 80,000 erases of 32 sectors with 64 slots each, a slot for four events.
+    worn = 80_000 * 32 * 64 * 4
+    well = told()
+    for last, expected in ((worn - 1, []), (worn, ["key wear"])):
+        old = replace(well, welcome={**well.welcome, "last_held": last})
+        checks = doctor.examine(old, doctor.Expected("9"))
+        assert [check.name for check in checks if check.to_do] == expected
+
+
+def test_a_test_card_that_was_never_pulled_is_found() -> None:
+    never = {f"calibrated_{channel}_permille": None for channel in enums.CHANNELS}
+    assert found({messages.HEALTH_REPORT: {**never, "calibrated_unix_ms": None}}) == ["test card"]
+
+
+def test_another_version_and_another_build_than_those_expected_are_found() -> None:
+    assert found({}, version="10") == ["version"]
+    assert found({}, build=b"\1" * 32) == ["build"]
+    assert found({}, build=b"") == []
+
+
+def test_more_cards_unread_than_the_log_should_have_are_found() -> None:
+    assert found({}, unread_per_10000=2.0) == []
+    assert found({}, unread_per_10000=2.1) == ["cards not read"]
+
+
+def test_what_the_shoe_cannot_tell_is_not_made_up() -> None:
+    started = {"heap_used": 0, "heap_free": 0}
+    assert found({messages.STATUS_REPORT: started}) == []
+    without = doctor.examine(
+        told({messages.SELF_TEST_REPORT: {"temperature_c": None}}), doctor.Expected("9")
+    )
+    assert "temperature" not in {check.name for check in without}
+    fresh = doctor.examine(told({messages.HEALTH_REPORT: {"cards": 0}}), doctor.Expected("9"))
+    assert [check.found for check in fresh if check.name == "sensor E"] == ["no card yet"]
+
+
+def test_in_a_round_it_says_that_it_could_not_test_and_looks_at_the_rest() -> None:
+    checks = doctor.examine(told(refusal="a round is in play"), doctor.Expected("9"))
+    not_done = [check for check in checks if check.to_do]
+    assert [check.name for check in not_done] == ["self-test"]
+    assert "a round is in play" in not_done[0].to_do
+    assert {"clock", "heap", "sensor A"} <= {check.name for check in checks}
+
+
+def test_bounds_of_a_sensor_are_those_of_the_firmware() -> None:
+    (check,) = [c for c in doctor.examine(told(), doctor.Expected("9")) if c.name == "sensor A"]
+    assert check.expected.startswith(f"{LEAST_PERMILLE / 10:.0f} to {MOST_PERMILLE / 10:.0f} %")
+
+
+def test_a_simulated_shoe_is_looked_at_by_the_command(tmp_path: Path) -> None:
+    with SimulatedShoe("DOC-1") as shoe:
+        shoe.power_on()
+        done = run(tmp_path, "doctor", "DOC-1", code=1)
+        lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+        assert f"version {sabot_firmware.VERSION} {sabot_firmware.VERSION} ok" in lines
+        assert "clock not set since its start within 5 s of this machine's LOOK" in lines
+        assert lines[-1].endswith("checks found something") and lines[-1].startswith("DOC-1: 2 of")
+        as_json = json.loads(run(tmp_path, "doctor", "DOC-1", "--json", code=1).stdout)
+        wrong = [check["check"] for check in as_json["checks"] if not check["ok"]]
+        assert as_json["unit"] == "DOC-1" and wrong == ["test card", "clock"]
+
+
+def test_with_another_command_key_the_rest_is_told(tmp_path: Path) -> None:
+    with SimulatedShoe("DOC-2") as shoe:
+        shoe.power_on()
+        commands = tmp_path / "other.commands"
+        commands.write_text('{"unit": "DOC-2", "command": "' + "00" * 32 + '"}\n')
+        commands.chmod(0o600)
+        done = run(tmp_path, "doctor", "DOC-2", "--commands", str(commands), code=1)
+        assert "self-test: DOC-2: it has another command key" in done.stdout
+        assert "journal room" in done.stdout and "00" * 8 not in done.stdout + done.stderr
+
+
+def test_a_release_that_is_none_is_refused_before_the_shoe_is_asked(tmp_path: Path) -> None:
+    line = error_line(tmp_path, "doctor", "NOBODY", "--release", str(tmp_path), code=29)
+    assert "name a folder that `sabot build` has made" in line
+
+
+def test_it_needs_a_unit() -> None:
+    assert CliRunner().invoke(app("doctor"), ["doctor"]).exit_code == 2

@@ -1,0 +1,91 @@
+"""The simulated dealer and supervisor with a shoe that cannot read every card."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sabot.audit.verify import Against, Summary, verify
+from sabot.games import catalogue
+from sabot.keys.chain_keys import Keys
+from sabot.link.wire import Event
+from sabot.log.logger import Logger, Watcher
+from sabot.log.rounds import rounds_of
+from sabot.log.store import Filter, Store
+from sabot.sim import dealer
+from sabot.sim.faulty import faulty_pass
+from sabot.sim.process import SimulatedShoe
+from sabot_protocol import cards, enums
+
+_TIMEOUT_S = 60
+_FAULTS_OF_PASSES = [fault for fault in enums.FAULTS[1:] if fault != "power_lost"]
+_GOOD_PASS = dealer.noisy_pass
+# A foreign card is put aside and the next one drawn; all others are entered from their faces.
+_DECK = "AS KC TS 8H TD 8D 6S 4C 9S KC KD 7D JD AD 7C 6H 6S 5D QH KH 2D CUT TC 2H JC AC 8S"
+_ROUNDS = [
+    ("TS TD 6S", "8H 8D 4C", "player"),
+    ("9S KD", "KC 7D", "player"),
+    ("JD 7C", "AD 6H", "tie"),
+    ("6S QH", "5D KH 2D", "banker"),
+    ("TC JC 8S", "2H AC", "player"),
+]
+
+
+def _dealt(shoe: SimulatedShoe, store: Store, hands: dealer.Dealer) -> list[Event]:
+    """What is logged of the deck, dealt to its end; its rounds are as they must be."""
+    shoe.power_on()
+    logger = Logger(store, [shoe.port], Watcher(), once=True)
+    logger.start()
+    hands.start()
+    try:
+        assert logger.wait(_TIMEOUT_S) and hands.failure is None
+    finally:
+        hands.stop()
+        logger.stop()
+    events = [row.event() for row in store.rows(Filter(unit=shoe.unit))]
+    rounds = list(rounds_of(shoe.unit, events))
+    assert [(" ".join(r.player), " ".join(r.banker), r.winner) for r in rounds] == _ROUNDS
+    return events
+
+
+@pytest.mark.parametrize("game", [game.name for game in catalogue.GAMES])
+def test_every_game_is_dealt_to_its_end(game: str, tmp_path: Path, rng: random.Random) -> None:
+    deck = [cards.number_of(name) for name in _DECK.split()]
+    with (
+        SimulatedShoe(f"D-{game}", game=catalogue.document(game)) as shoe,
+        Store(tmp_path / "log.sqlite", create=True) as store,
+    ):
+        hands = dealer.Dealer(shoe.bench, deck, card_set=0, pace=0, seed=rng.randrange(1000))
+        events = _dealt(shoe, store, hands)
+        revealed = [event.fields["button"] for event in events if event.kind == "button"]
+        assert revealed.count("reveal") == (len(_ROUNDS) if game.endswith("midi") else 0)
+        assert list(verify(store, Summary(), Against(keys=Keys.load(shoe.keys)))) == []
+
+
+@pytest.mark.parametrize("fault", _FAULTS_OF_PASSES)
+def test_the_supervisor_settles_every_fault_at_every_card(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: random.Random
+) -> None:
+    """No card of five rounds is read, and they come out as if all had been."""
+    names = _DECK.split()
+    fails_every = 1
+    if fault == "foreign_set":  # the card that is drawn in its place is read
+        names = [name for name in names for _ in range(2)]
+        fails_every = 2
+
+    def passes(made: Any, noise: Any, card: int, card_set: int) -> Any:
+        if hands.drawn % fails_every == 0:
+            return faulty_pass(made, noise, fault, card_set)
+        return _GOOD_PASS(made, noise, card, card_set)
+
+    monkeypatch.setattr(dealer, "noisy_pass", passes)
+    deck = [cards.number_of(name) for name in names]
+    with (
+        SimulatedShoe(f"D-{fault}") as shoe,
+        Store(tmp_path / "log.sqlite", create=True) as store,
+    ):
+        hands = dealer.Dealer(shoe.bench, deck, card_set=0, pace=0, seed=rng.randrange(1000))
+        events = _dealt(shoe, store, hands)
+        assert len([event for event in events if event.kind == "resolved"]) >= len(_DECK.split())
+        assert list(verify(store, Summary(), Against(keys=Keys.load(shoe.keys)))) == []

@@ -1,0 +1,158 @@
+"""Deck files: what can be dealt, and every file that cannot, by name and line."""
+
+import os
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sabot.errors import BadDeck
+from sabot.sim import deck
+from sabot_protocol import cards
+
+WHOLE = [rank + suit for rank in "A23456789TJQK" for suit in "CDHS"] * 8
+
+
+def write(path: Path, names: list[str]) -> Path:
+    path.write_text("\n".join(names) + "\n", encoding="ascii")
+    return path
+
+
+def refusal(path: Path, *, short: bool = False) -> str:
+    """The one line that says why a deck cannot be dealt."""
+    with pytest.raises(BadDeck) as raised:
+        deck.read(path, short=short)
+    said = str(raised.value)
+    assert "\n" not in said and said.startswith(str(path))
+    return said
+
+
+def test_a_whole_deck_is_read_in_drawing_order(tmp_path: Path, rng: random.Random) -> None:
+    names = [*WHOLE, "CUT"]
+    rng.shuffle(names)
+    numbers = deck.read(write(tmp_path / "deck", names))
+    assert [cards.name_of(card) for card in numbers] == names
+
+
+@pytest.mark.parametrize("text", ["7h\ntc\ncut\n", "7H\r\nTC\r\nCUT", " 7H\t\n\n\nTC\n  \nCUT"])
+def test_small_letters_blanks_and_windows_lines_do_no_harm(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "deck"
+    path.write_bytes(text.encode())
+    assert deck.read(path, short=True) == [32, 9, 52]
+
+
+@pytest.mark.parametrize(
+    "name", ["1H", "11H", "7X", "H7", "JOKER", "TEST", "7", "7HH", "7H TC", "#"]
+)
+def test_an_unknown_card_is_told_with_its_line(tmp_path: Path, name: str) -> None:
+    said = refusal(write(tmp_path / "deck", ["7H", "", name, "TC"]), short=True)
+    assert "line 3" in said and repr(name) in said and "write 7H, TC or CUT" in said
+
+
+def test_a_long_line_is_told_in_part(tmp_path: Path) -> None:
+    assert (
+        len(refusal(write(tmp_path / "deck", ["X" * 5000]), short=True)) < len(str(tmp_path)) + 100
+    )
+
+
+def test_nine_copies_of_a_card_are_too_many(tmp_path: Path) -> None:
+    assert len(deck.read(write(tmp_path / "deck", ["7H"] * 8), short=True)) == 8
+    said = refusal(write(tmp_path / "deck", ["7H"] * 9), short=True)
+    assert "9 copies of 7H" in said and "have 8" in said and "take the surplus out" in said
+    names = [*WHOLE, "CUT"]
+    names[names.index("AC")] = "KS"
+    assert "9 copies of KS" in refusal(write(tmp_path / "deck", names))
+
+
+@pytest.mark.parametrize("missing", [1, 52, 415])
+def test_too_few_cards_need_short(tmp_path: Path, missing: int) -> None:
+    path = write(tmp_path / "deck", [*WHOLE[missing:], "CUT"])
+    said = refusal(path)
+    assert f"{416 - missing} cards" in said and "have 416" in said and "--short" in said
+    assert len(deck.read(path, short=True)) == 417 - missing
+
+
+@pytest.mark.parametrize("short", [True, False])
+@pytest.mark.parametrize("names", [[], [""], ["CUT"]])
+def test_no_cards_at_all(tmp_path: Path, names: list[str], short: bool) -> None:
+    said = refusal(write(tmp_path / "deck", names), short=short)
+    assert ("no cards" in said) if short else ("0 cards" in said)
+
+
+@pytest.mark.parametrize("short", [True, False])
+def test_one_cut_card_or_none(tmp_path: Path, short: bool) -> None:
+    for cuts in (0, 1):
+        assert len(deck.read(write(tmp_path / "deck", WHOLE + ["CUT"] * cuts), short=short)) > 415
+    assert "more than one CUT" in refusal(
+        write(tmp_path / "deck", [*WHOLE, "CUT", "CUT"]), short=short
+    )
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"\x89PNG\r\n\x1a\n\0\0", "7\N{BLACK HEART SUIT}\n".encode(), bytes(range(256)), b"\0" * 99],
+)
+def test_what_is_no_text_is_no_deck(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "deck"
+    path.write_bytes(data)
+    assert "no" in refusal(path, short=True)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    assert "No such file" in refusal(tmp_path / "none")
+    assert "Is a directory" in refusal(tmp_path)
+
+
+def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "deck"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    assert "too large" in refusal(path)
+
+
+def test_a_file_without_end_is_not_read_to_its_end() -> None:
+    assert refusal(Path("/dev/zero"))
+
+
+def test_a_deck_may_come_through_a_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    if not (child := os.fork()):
+        path.write_text("7H\nCUT\n", encoding="ascii")
+        os._exit(0)
+    assert deck.read(path, short=True) == [32, 52]
+    os.waitpid(child, 0)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**40])
+def test_shuffled_is_eight_decks_and_the_cut_card_14_from_the_end(seed: int) -> None:
+    shuffled = deck.shuffled(seed)
+    counts = Counter(shuffled)
+    assert counts.pop(cards.CUT_CARD) == 1
+    assert counts == dict.fromkeys(range(52), 8)
+    assert shuffled.index(cards.CUT_CARD) == 416 - 14
+    deck.check(shuffled, "shuffled", short=False)
+
+
+def test_the_same_seed_gives_the_same_cards_and_another_others() -> None:
+    assert deck.shuffled(7) == deck.shuffled(7)
+    assert deck.shuffled(7) != deck.shuffled(8)
+    assert deck.shuffled() != deck.shuffled()
+
+
+def test_every_card_comes_to_every_place() -> None:
+    """As many of each suit among the first hundred cards as chance lets expect: 25 of 100."""
+    counts = Counter(card // 13 for seed in range(200) for card in deck.shuffled(seed)[:100])
+    assert all(abs(count - 5000) < 300 for count in counts.values())  # 5.6 standard deviations
+
+
+def test_a_game_of_fewer_decks_is_shuffled_and_read_with_so_many(tmp_path: Path) -> None:
+    dealt = deck.shuffled(5, decks=2, cut_from_end=10)
+    assert len(dealt) == 105 and dealt[-11] == cards.CUT_CARD
+    assert Counter(dealt).most_common(1)[0][1] == 2
+    path = tmp_path / "two.deck"
+    path.write_text("\n".join(cards.name_of(card) for card in dealt))
+    assert deck.read(path, decks=2) == dealt
+    with pytest.raises(BadDeck, match="8 decks have 416"):
+        deck.read(path)

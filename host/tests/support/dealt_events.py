@@ -1,0 +1,59 @@
+"""Events of a shoe of cards, dealt by the firmware's own dealing at the pace of a real table."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import cbor2
+
+from sabot.link import wire
+from sabot_firmware.table.dealing import BETTING, BETWEEN, ENDED, LID, Dealing
+from sabot_protocol import cards, enums, games
+
+_NEXT = enums.BUTTONS.index("next")
+_FIGURES = (850, 930, 120, 1765)
+_CARD_MS, _BETTING_MS, _PRESS_MS = 1800, 22_000, 400
+
+
+class DealtEvents:
+    """Deals; `events` are what was recorded. The clock is set from the first event on."""
+
+    def __init__(self, start_unix_ms: int, game: "games.Game | None" = None) -> None:
+        self.events: list[wire.Event] = []
+        self._start_unix_ms = start_unix_ms
+        self._t_ms = 0
+        document = games.document_of(games.MINI_NAME)
+        self.dealing = Dealing(game or games.Game(document), 0, 0)
+
+    def wait(self, ms: int) -> None:
+        """Let time pass."""
+        self._t_ms += ms
+
+    def act(self, actions: Iterable[Any]) -> None:
+        """Record what the dealing says."""
+        for shape, shoe, round_, values in actions:
+            self._t_ms += 3
+            head = [len(self.events) + 1, 1, self._t_ms, self._start_unix_ms + self._t_ms]
+            record = cbor2.dumps([shape.number, *head, shoe, round_, *values], canonical=True)
+            self.events.append(wire.parse_event(record))
+
+    def load(self) -> None:
+        """Open the lid, put the cards in, close it."""
+        self.act(self.dealing.switched(LID, True))
+        self.wait(60_000)
+        self.act(self.dealing.switched(LID, False))
+
+    def deal(self, deck: Sequence[str]) -> list[wire.Event]:
+        """Load these cards and deal until the shoe of cards ends, or they do."""
+        self.load()
+        for name in deck:
+            if self.dealing.phase == BETWEEN:
+                self.wait(_PRESS_MS)
+                self.act(self.dealing.pressed(_NEXT))
+            if self.dealing.phase == BETTING:
+                self.wait(_BETTING_MS)
+                self.act(self.dealing.pressed(_NEXT))
+            self.wait(_CARD_MS)
+            self.act(self.dealing.card_passed(cards.number_of(name), _FIGURES))
+            if self.dealing.phase == ENDED:
+                break
+        return self.events

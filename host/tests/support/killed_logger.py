@@ -1,0 +1,248 @@
+"""Loggers that are killed at any moment, and the shoe that they log, each a forked process.
+
+    python -m host.tests.support.killed_logger [--kills N] [--seed N]
+
+Forked, so that a kill costs milliseconds and not the start of a Python. What may be killed is
+the library: the store, the client and the logger; `sabot_hil.sweeps.kills` kills the whole command.
+The shoe forgets what was acknowledged: an event that was acknowledged and not kept is lost, and
+found missing. A killed process loses nothing that it has given to the system, so whether the
+disk has it too is for test_store.py.
+"""
+
+import argparse
+import os
+import random
+import select
+import signal
+import sqlite3
+import sys
+import tempfile
+import time
+import tty
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from rich.progress import track
+
+from host.tests.support.naive_shoe import NaiveShoe, mac_of, naive_event
+from sabot.link.client import Client
+from sabot.log.logger import Logger, Watcher
+from sabot.log.store import Store
+
+_UNIT = "U1"
+_LONGEST_LIFE_S = 3.0
+_MOST_HELD = 1000  # far fewer than it would give up
+_FEW_PAGES = 8  # of write-ahead log before it is moved to the file: so that kills hit that too
+MOMENTS = ("anywhere", "statement", "deriving", "stored", "acknowledged")
+"""When a logger dies: at some time; before some step of the database's machine, of all that it
+does or from some deriving on; behind some commit and before its acknowledgement; behind that."""
+
+
+class ShoeProcess:
+    """A naive shoe at a pseudo-terminal, `port`, that lives on over the loggers' deaths."""
+
+    def __init__(self) -> None:
+        ours, self._theirs = os.openpty()
+        tty.setraw(self._theirs)
+        os.set_blocking(ours, False)
+        self.port = os.ttyname(self._theirs)
+        self._control, far_end = Pipe()
+        self._pid = os.fork()
+        if not self._pid:
+            try:
+                _serve(ours, far_end)
+            finally:
+                os._exit(0)
+        os.close(ours)
+
+    def record(self, count: int) -> tuple[int, int]:
+        """Have it record so many events, while it holds not too many already; the number of the
+        last, and of the last that is acknowledged.
+        """
+        self._control.send(count)
+        last, acknowledged = self._control.recv()
+        return last, acknowledged
+
+    def close(self) -> None:
+        """Put it away."""
+        os.kill(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+        os.close(self._theirs)
+        self._control.close()
+
+
+def _serve(port: int, control: Connection) -> None:
+    shoe = NaiveShoe(1, forgets=True)
+    while True:
+        ready, _, _ = select.select([port, control], [], [], 0.005)
+        if control in ready:
+            count = control.recv()
+            shoe.record(count if len(shoe.held) < _MOST_HELD else 0)
+            control.send((shoe.next_number - 1, shoe.acknowledged))
+        data = os.read(port, 4096) if port in ready else b""
+        for frame in shoe.step(data, time.monotonic()):
+            try:
+                os.write(port, frame)
+            except BlockingIOError:
+                break  # nobody reads: a line holds no more
+
+
+class Kills:
+    """Kills loggers one after the other, and holds what must be true in between."""
+
+    def __init__(self, folder: Path, rng: random.Random) -> None:
+        self.moments: Counter[str] = Counter()
+        """How many died at which moment."""
+        self.path = folder / "log.sqlite"
+        self._rng = rng
+        self._shoe = ShoeProcess()
+
+    def __enter__(self) -> "Kills":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._shoe.close()
+
+    def kill(self) -> None:
+        """Have one logger live and die while the shoe records."""
+        rng = self._rng
+        moment = rng.choice(MOMENTS)
+        steps = moment in ("statement", "deriving")
+        count = round(10 ** rng.uniform(0, 3.5 if steps else 1))
+        pages = rng.choice((_FEW_PAGES, 1000))
+        self._shoe.record(rng.randrange(30))
+        child = os.fork()
+        if not child:
+            _log(self._shoe.port, self.path, lambda: _die_at(moment, count, pages))
+        life_s = rng.uniform(0, 0.06) if moment == "anywhere" else _LONGEST_LIFE_S
+        begin_s = time.monotonic()
+        while time.monotonic() - begin_s < life_s:
+            self._shoe.record(rng.randrange(3))
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                break
+            time.sleep(min(rng.uniform(0, 0.004), life_s))
+        else:
+            moment = "anywhere"
+            os.kill(child, signal.SIGKILL)
+            _, status = os.waitpid(child, 0)
+        assert os.WIFSIGNALED(status), f"the logger ended by itself, {moment} {count}"
+        self.moments[moment] += 1
+        self._check()
+
+    def end(self) -> int:
+        """Log to the end, and compare all that is stored with all that was recorded; how many."""
+        child = os.fork()
+        if not child:
+            _log(self._shoe.port, self.path, lambda: None)
+        last, acknowledged = self._shoe.record(1)
+        deadline = time.monotonic() + 30
+        while acknowledged < last:
+            assert time.monotonic() < deadline, f"{acknowledged} of {last} events"
+            time.sleep(0.01)
+            last, acknowledged = self._shoe.record(0)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        wanted = [(n, data, mac_of(data)) for n in range(1, last + 1) for data in (naive_event(n),)]
+        with Store(self.path, create=True) as store:
+            assert list(store.raw(_UNIT)) == wanted
+            assert [row.number for row in store.rows()] == list(range(1, last + 1))
+            assert {row.kind for row in store.rows()} == {"identified"}
+            store.derive()
+        with closing(sqlite3.connect(self.path)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            derived = connection.execute("SELECT number FROM events").fetchall()
+            assert derived == [(number,) for number, *_ in wanted]
+        return last
+
+    def _check(self) -> None:
+        _, acknowledged = self._shoe.record(0)
+        if not self.path.exists() or not self.path.stat().st_size:
+            assert not acknowledged
+            return
+        with Store(self.path) as store:
+            last = store.last_number(_UNIT)
+            assert store.count() == last, f"{store.count()} events up to number {last}"
+            assert acknowledged <= last, f"{acknowledged} acknowledged, {last} stored"
+
+
+def _log(port: str, path: Path, armed: Callable[[], None]) -> None:
+    """The child: log for ever. It must not come back into its parent's code."""
+    try:
+        armed()
+        logger = Logger(Store(path, create=True), [port], Watcher())
+        logger.start()
+        logger.wait()
+        print(f"logger: {logger.failures}", file=sys.stderr)
+    except BaseException as error:
+        print(f"logger: {error!r}", file=sys.stderr)
+    finally:
+        os._exit(1)
+
+
+def _die_at(moment: str, count: int, pages: int) -> None:
+    """Have this process die behind the `count`-th of what the moment is."""
+    left = [count]
+    counting = [moment == "statement"]
+
+    def die() -> bool:
+        left[0] -= counting[0]
+        if left[0] < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return False
+
+    connect = sqlite3.connect
+
+    def connected(*given: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*given, **options)
+        connection.set_progress_handler(die, 1)
+        connection.execute(f"PRAGMA wal_autocheckpoint={pages}")
+        return connection
+
+    sqlite3.connect = connected  # type: ignore[assignment]
+    acknowledge, derive = Client.acknowledge, Store.derive
+
+    def acknowledged(client: Client) -> None:
+        counting[0] = True
+        if moment == "stored":
+            die()
+        acknowledge(client)
+        if moment == "acknowledged":
+            die()
+        counting[0] = False
+
+    def deriving(store: Store, most: int | None = None) -> None:
+        counting[0] = moment in ("statement", "deriving")
+        derive(store, most)
+        counting[0] = moment == "statement"
+
+    if moment in ("stored", "acknowledged"):
+        Client.acknowledge = acknowledged  # type: ignore[method-assign]
+    Store.derive = deriving  # type: ignore[method-assign]
+
+
+def main() -> int:
+    """Kill many, and say what came of it."""
+    parser = argparse.ArgumentParser(prog="python -m host.tests.support.killed_logger")
+    parser.add_argument("--kills", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    begin_s = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        with Kills(Path(folder), random.Random(options.seed)) as kills:
+            for _ in track(range(options.kills), "killing loggers", auto_refresh=False):
+                kills.kill()
+            events = kills.end()
+    moments = ", ".join(f"{count} {moment}" for moment, count in kills.moments.most_common())
+    print(f"{options.kills} kills in {time.monotonic() - begin_s:.0f} s: {moments}")
+    print(f"{events} events: none lost, none doubled. Seed {options.seed}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

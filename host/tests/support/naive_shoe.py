@@ -1,0 +1,245 @@
+"""A naive shoe, a bad line and odd ports, against which the host's end of the link is held."""
+
+import hashlib
+import os
+import random
+import select
+import socket
+import threading
+import time
+import tty
+from collections.abc import Callable
+
+from host.tests.support.helpers import event_bytes, framed
+from sabot.link import wire
+from sabot.link.session import Record
+from sabot_protocol import VERSION, messages
+from sabot_protocol.events import MAC_SIZE
+from sabot_protocol.frame import FrameReader
+
+
+def mac_of(data: bytes) -> bytes:
+    """A MAC in no chain, for whoever only carries and keeps it."""
+    return hashlib.sha256(data).digest()[:MAC_SIZE]
+
+
+def recorded(data: bytes) -> Record:
+    """An event as a session gives it, by its bytes."""
+    return Record(wire.parse_event(data), data, mac_of(data))
+
+
+def naive_event(number: int) -> bytes:
+    """The event that a naive shoe records under a number."""
+    return event_bytes("identified", number, t_ms=7 * number, round=number // 50)
+
+
+class Line:
+    """One direction: whole frames go in, bytes come out, some late, twice, damaged or never."""
+
+    def __init__(self, rng: random.Random, trouble: float) -> None:
+        self._rng = rng
+        self._trouble = trouble
+        self._on_the_way: list[tuple[float, bytes]] = []
+
+    def send(self, frame: bytes, now_s: float) -> None:
+        rng, arrives_s = self._rng, now_s + 0.001
+        if rng.random() < self._trouble:
+            what = rng.choice(("lost", "twice", "late", "changed", "cut", "noise"))
+            at = rng.randrange(len(frame))
+            if what == "lost":
+                return
+            if what == "twice":
+                self._on_the_way.append((arrives_s + rng.random() / 5, frame))
+            elif what == "late":
+                arrives_s += rng.random() / 5
+            elif what == "changed":
+                frame = frame[:at] + bytes([frame[at] ^ 1 << rng.randrange(8)]) + frame[at + 1 :]
+            elif what == "cut":
+                frame = frame[:at]
+            else:
+                frame = rng.randbytes(rng.randrange(1, 700)) + frame
+        self._on_the_way.append((arrives_s, frame))
+
+    def arrived(self, now_s: float) -> bytes:
+        due = sorted((each for each in self._on_the_way if each[0] <= now_s), key=lambda e: e[0])
+        self._on_the_way = [each for each in self._on_the_way if each[0] > now_s]
+        return b"".join(frame for _, frame in due)
+
+
+class NaiveShoe:
+    """Sends what is not acknowledged, again and again; holds at most `room` events.
+
+    With `forgets` it holds nothing that is acknowledged but the last: whoever acknowledges what
+    he cannot keep never sees it again.
+    """
+
+    def __init__(self, first: int, room: int = 10_000, *, forgets: bool = False) -> None:
+        self.held: dict[int, bytes] = {}
+        self.given_up: set[int] = set()
+        self.next_number = first
+        self.unit, self.boot = "U1", 0
+        self.acknowledged = 0
+        """The highest number that any host has called durable."""
+        self._room = room
+        self._forgets = forgets
+        self._acked: int | None = None
+        self._attached = False
+        self._frames = FrameReader()
+        self._resend_s = 0.0
+        self._heartbeat_s = 0.0
+        self._sent = 0
+
+    @property
+    def first_held(self) -> int:
+        return min(self.held, default=self.next_number)
+
+    def record(self, count: int) -> None:
+        for _ in range(count):
+            number = self.next_number
+            self.held[number] = naive_event(number)
+            self.next_number += 1
+            if len(self.held) > self._room:
+                oldest = self.first_held
+                del self.held[oldest]
+                if oldest > (self._acked or 0):
+                    self.given_up.add(oldest)
+
+    def answer(self, message: wire.Message) -> list[bytes]:
+        """Frames that answer a command: it knows one, and does nothing about it."""
+        if message.shape is messages.SET_CLOCK:
+            return [framed(messages.REPLY, id=message["id"])]
+        return []
+
+    def step(self, data: bytes, now_s: float) -> list[bytes]:
+        """Frames that it sends at `now_s`, after `data` from the host."""
+        out: list[bytes] = []
+        for payload in self._frames.feed(data):
+            try:
+                message = wire.parse_message(payload)
+            except wire.WireError:
+                continue
+            if message.shape is messages.HELLO:
+                self._attached, self._acked, self._sent = True, None, 0
+                numbers = {"first_held": self.first_held, "last_held": self.next_number - 1}
+                own = {"session": message["session"], "unit": self.unit, "boot": self.boot}
+                out.append(framed(messages.WELCOME, protocol=VERSION, **own, **numbers))
+                out.append(framed(messages.FIRMWARE, session=message["session"], version="9"))
+                out.append(framed(messages.GAME, session=message["session"], name="mini"))
+                out.append(framed(messages.CHALLENGE, session=message["session"]))
+            elif message.shape is messages.ACK and self._attached:
+                again = message["number"] == self._acked
+                self._acked = max(message["number"], self._acked or 0)
+                self._let_go(message["number"])
+                self._sent = self._acked if again else max(self._acked, self._sent)
+            else:
+                out += self.answer(message)
+        if self._attached and now_s - self._heartbeat_s >= 1.0:
+            self._heartbeat_s = now_s
+            numbers = {"first_held": self.first_held, "last_held": self.next_number - 1}
+            out.append(framed(messages.HEARTBEAT, **numbers))
+        if self._acked is not None:
+            if now_s - self._resend_s >= 0.25:
+                self._resend_s, self._sent = now_s, self._acked
+            last = min(max(self._acked, self.first_held - 1) + 48, self.next_number - 1)
+            for number in range(self._sent + 1, last + 1):
+                if number in self.held:
+                    out.append(event_frame(self.held[number]))
+            self._sent = max(last, self._sent)
+        return out
+
+    def _let_go(self, acknowledged: int) -> None:
+        self.acknowledged = max(acknowledged, self.acknowledged)
+        if self._forgets:
+            last = min(self.acknowledged, self.next_number - 1)
+            self.held = {number: data for number, data in self.held.items() if number >= last}
+
+
+def event_frame(data: bytes) -> bytes:
+    """The frame that carries an event."""
+    return framed(messages.EVENT, record=data, mac=mac_of(data))
+
+
+class Answering:
+    """A pseudo-terminal behind which `answer` makes bytes of the bytes that come; b"" for none."""
+
+    def __init__(self, answer: Callable[[bytes], bytes]) -> None:
+        self._ours, self._theirs = os.openpty()
+        tty.setraw(self._theirs)
+        self.path = os.ttyname(self._theirs)
+        self._answer = answer
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> "Answering":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _serve(self) -> None:
+        while not self._stop.is_set():
+            ready, _, _ = select.select([self._ours], [], [], 0.01)
+            out = self._answer(os.read(self._ours, 4096) if ready else b"")
+            if out:
+                os.write(self._ours, out)
+
+    def close(self) -> None:
+        """Take the port away."""
+        if not self._stop.is_set():
+            self._stop.set()
+            self._thread.join(5)
+            os.close(self._ours)
+            os.close(self._theirs)
+
+
+def answering_shoe(shoe: NaiveShoe) -> Answering:
+    """A naive shoe at a pseudo-terminal."""
+    return Answering(lambda data: b"".join(shoe.step(data, time.monotonic())))
+
+
+class Relay:
+    """A device server: a TCP port, `url`, for a serial port at `path`, one host at a time."""
+
+    def __init__(self, path: str) -> None:
+        self._port = os.open(path, os.O_RDWR | os.O_NOCTTY)
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.url = f"socket://127.0.0.1:{self._server.getsockname()[1]}"
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> "Relay":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the serial port and of the network."""
+        if not self._stop.is_set():
+            self._stop.set()
+            self._thread.join(5)
+            self._server.close()
+            os.close(self._port)
+
+    def _serve(self) -> None:
+        self._server.settimeout(0.05)
+        while not self._stop.is_set():
+            try:
+                host, _ = self._server.accept()
+            except TimeoutError:
+                continue
+            with host:
+                self._relay(host)
+
+    def _relay(self, host: socket.socket) -> None:
+        while not self._stop.is_set():
+            ready, _, _ = select.select([host, self._port], [], [], 0.05)
+            if host in ready:
+                data = host.recv(4096)
+                if not data:
+                    return
+                os.write(self._port, data)
+            if self._port in ready:
+                host.sendall(os.read(self._port, 4096))

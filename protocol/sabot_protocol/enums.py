@@ -1,0 +1,110 @@
+"""The words behind the numbers on the wire: each number is the place in its tuple.
+
+A word is added at the end and never moved: old records must keep their meaning.
+"""
+
+RESET_CAUSES = ("power_on", "watchdog", "software", "reset_pin", "unknown")
+
+BUTTONS = ("next", "reveal", "void", "burn")
+"""The dealer's buttons. `next` is "next round" and "no more bets", whichever is due."""
+
+SWITCHES = ("lid_open", "key_on", "service_on")
+"""Level inputs: the lid switch, the supervisor's key, the service switch inside the lid."""
+
+LAMPS = ("player", "banker", "tie", "ready", "error")
+
+PHASES = ("no_shoe", "first_burn", "burning", "between", "betting", "dealing", "ended")
+"""Where a shoe of cards stands; see sabot_firmware/table/dealing.py."""
+
+POSITIONS = (
+    "burn_first", "burn",
+    "player_1", "banker_1", "player_2", "banker_2", "player_3", "banker_3",
+    "not_due",
+)  # fmt: skip
+"""What a card was drawn as. `not_due`: it came out although the lock should have held it."""
+
+HANDS = ("player", "banker")
+ACTIONS = ("draws", "stands", "natural")
+WINNERS = ("player", "banker", "tie")
+HITS = (
+    "player_pair", "banker_pair", "dragon_7", "panda_8", "fortune_7", "golden_8",
+    "heavenly_9", "heavenly_9_both", "blazing_7s_two", "blazing_7s_three",
+)  # fmt: skip
+"""What a round can be beyond its winner, that a wager depends on. Pair: the first two cards of a
+hand are of one rank. Dragon 7, Fortune 7: the Banker wins with 7 of three cards. Panda 8, Golden
+8: the Player wins with 8 of three cards. Heavenly 9: just one hand has 9 of three cards, or both
+have. Blazing 7s: both hands have 7 of two cards, or both of three."""
+
+CLOSED_BY = ("button", "card")
+
+FAULTS = (
+    "none", "double_feed", "pushed_back", "reversed", "no_code", "bad_code",
+    "foreign_set", "jam", "sensor_fault", "power_lost",
+)  # fmt: skip
+"""Why a pass through the sensor head is not a card (card code specification). `power_lost`: the
+power went while it passed."""
+
+ERRORS = (
+    "none", "card_not_due", "unreadable", "lid_opened", "cut_card_misplaced", "test_card",
+    "surplus_copy", "card_too_many", "cards_missing", "sensor_fault", "samples_lost",
+    "journal_full",
+)  # fmt: skip
+"""What stops play until the supervisor's key clears it.
+
+`surplus_copy`: one more of a card than there are decks; `sensor_fault`: a channel of the head
+that cannot be right although no card passes; `samples_lost`: nobody read the head in time;
+`journal_full`: events that no host has taken fill the journal.
+"""
+
+RESOLUTIONS = ("entered", "as_read", "drawn_again", "unseen", "void")
+"""What the supervisor decided about a card that stopped play: entered from its face; taken as
+it was read; put aside or left in the shoe, and the next one drawn in its place; left face down,
+unseen; the round voided."""
+
+CHANNELS = ("e", "a", "b", "x")
+"""The four outputs of the sensor head, in the order of their bits."""
+
+VOID_REASONS = ("supervisor", "unreadable", "restart")
+END_REASONS = ("cut_card", "supervisor", "restart")
+GAP_REASONS = ("queue_full", "restart", "journal_damaged")
+JOURNAL_FAULTS = ("erase_failed", "program_failed", "damaged")
+"""What is wrong with a sector of the journal. `damaged`: what was written has changed since."""
+
+SELF_TESTS = ("journal", "code", "display", "samples")
+"""What a shoe tests of itself. `journal`: its memory gives back the newest event; `code`: what is
+on flash is what was signed; `display`: it answers; `samples`: they come from the sensor head."""
+
+UPDATE_STAGES = ("idle", "head", "checking", "code", "staged", "refused", "on_trial", "restarting")
+"""How far a release has come. `idle`: none is on its way; `head`, `code`: that is wanted next;
+`checking`: what came is looked at; `staged`: all is there, to be tried at the next start;
+`refused`: it is not taken; `on_trial`: it runs, and is to be confirmed;
+`restarting`: the shoe starts anew to take one."""
+
+OUTCOMES = ("done", "refused", "unknown_command", "bad_arguments", "wrong_mac")
+"""How a command ended."""
+
+PROBLEMS = ("damaged", "oversize", "not_a_message", "not_proven")
+"""What the device could not take from the line. `not_proven`: the session has no signed command."""
+
+ENUMERATIONS = {
+    "reset_cause": RESET_CAUSES,
+    "button": BUTTONS,
+    "switch": SWITCHES,
+    "phase": PHASES,
+    "position": POSITIONS,
+    "hand": HANDS,
+    "action": ACTIONS,
+    "winner": WINNERS,
+    "closed_by": CLOSED_BY,
+    "fault": FAULTS,
+    "error": ERRORS,
+    "resolution": RESOLUTIONS,
+    "channel": CHANNELS,
+    "void_reason": VOID_REASONS,
+    "end_reason": END_REASONS,
+    "gap_reason": GAP_REASONS,
+    "journal_fault": JOURNAL_FAULTS,
+    "update_stage": UPDATE_STAGES,
+    "outcome": OUTCOMES,
+    "problem": PROBLEMS,
+}

@@ -1,0 +1,250 @@
+"""Games as data: the document that tells a shoe what to deal, and the one it deals by default.
+
+The house's other games and choices are made into such documents by `sabot.games` on the host.
+"""
+
+import hashlib
+
+from sabot_protocol import cbor, enums
+
+DOCUMENT_VERSION = 2
+MAX_DOCUMENT = 900
+"""Bytes of the largest game document."""
+
+MINI_NAME = "mini"
+
+ORDER = "PBPB"
+"""Cards 1 and 3 to the Player, 2 and 4 to the Banker: every rule document has it so."""
+
+BURNS = ("by_first", "one", "none")
+"""What is burned of new cards: one face up and as many as it counts; one face down; nothing."""
+
+TURNED_BY = ("dealer", "players")
+SHOWN = ("at_once", "after_reveal")
+"""When the shoe may show what the cards are: in midi only after the dealer's reveal button."""
+
+PLAYER_DRAWS = [0, 1, 2, 3, 4, 5]
+BANKER_DRAWS = [
+    # By the Banker's total 0-9: the points of the Player's third card on which Banker draws.
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+    [0, 1, 2, 3, 4, 5, 6, 7, 9],
+    [2, 3, 4, 5, 6, 7],
+    [4, 5, 6, 7],
+    [6, 7],
+    [],
+    [],
+    [],
+]
+BANKER_DRAWS_IF_PLAYER_STOOD = [0, 1, 2, 3, 4, 5]
+"""The draws of all rule documents: Washington, items 9 and 10, "Player Hand Rules" and "Banker
+Hand Rules"; Mini Baccarat (pairs), "The Third Card Rule"; Pennsylvania, the two charts."""
+
+MINI = {
+    "version": DOCUMENT_VERSION,
+    "name": MINI_NAME,
+    "title": "Mini baccarat",
+    "source": "Washington State Gambling Commission, Mini-Baccarat Game Rules, 4/12/2022",
+    "decks": 8,
+    "order": ORDER,
+    "player_draws": PLAYER_DRAWS,
+    "banker_draws": BANKER_DRAWS,
+    "banker_draws_if_player_stood": BANKER_DRAWS_IF_PLAYER_STOOD,
+    "burn": "by_first",
+    "burn_ace": 1,
+    "cut_from_end": 16,
+    "rounds_after_cut": 1,
+    "turned_by": "dealer",
+    "shown": "at_once",
+    "announced": True,
+    "wagers": ["player", "banker", "tie"],
+    "house": {
+        "tie_pays": 8,
+        "vigorish_permille": 50,
+        "vigorish_rounding": "exact",
+        "vigorish_when": "at_once",
+        "areas": 9,
+        "gallery": True,
+        "ghost_hands": 3,
+        "minimum_cents": 1000,
+        "maximum_cents": 500000,
+    },
+}
+"""What a shoe deals that was told nothing else. Burning, the cut card's place and the rounds after
+it are common practice; `house` holds what the house chose, for the host to settle wagers by."""
+
+MAX_HOUSE = 16
+"""Choices of the house in a document."""
+
+
+class GameError(ValueError):
+    """A document that is not a game; nothing of it may be used."""
+
+
+class Game:
+    """A game document that has been checked, as the rules read it.
+
+    Raises GameError for bytes that are no deterministic CBOR, too many, or no game.
+    """
+
+    def __init__(self, document: bytes) -> None:
+        value = _decoded(document)
+        self.document = document
+        self.sha256 = hashlib.sha256(document).digest()
+        self.name: str = _text(value, "name", 16)
+        self.title: str = _text(value, "title", 40)
+        _text(value, "source", 120)
+        self.decks = _number(value, "decks", 1, 8)
+        _one_of(value, "order", (ORDER,))
+        self.player_draws = _points(value["player_draws"], "player_draws")
+        tables = value["banker_draws"]
+        if not isinstance(tables, list) or len(tables) != 10:
+            raise GameError("banker_draws is no list of ten")
+        self.banker_draws = [_points(table, "banker_draws") for table in tables]
+        self.banker_draws_if_player_stood = _points(
+            value["banker_draws_if_player_stood"], "banker_draws_if_player_stood"
+        )
+        self._check_possible()
+        self.burn: str = _one_of(value, "burn", BURNS)
+        self.burn_ace = _number(value, "burn_ace", 1, 11)
+        self.cut_from_end = _number(value, "cut_from_end", 1, 104)
+        self.rounds_after_cut = _number(value, "rounds_after_cut", 0, 2)
+        self.turned_by: str = _one_of(value, "turned_by", TURNED_BY)
+        self.shown: str = _one_of(value, "shown", SHOWN)
+        self.announced = value["announced"]
+        if self.announced is not True and self.announced is not False:
+            raise GameError("announced is no flag")
+        self.wagers = _wagers(value["wagers"])
+        self.hits = hits_of(self.wagers)
+        """Bit n: a wager of this game depends on the n-th of `words.HITS`."""
+        self.house: dict = _house(value["house"])  # type: ignore[type-arg]
+
+    def _check_possible(self) -> None:
+        """Nobody draws to a natural: items 9 and 10 of the Washington rules, and all others."""
+        for table in (self.player_draws, self.banker_draws_if_player_stood):
+            if 8 in table or 9 in table:
+                raise GameError("a hand would draw to a natural")
+        if self.banker_draws[8] or self.banker_draws[9]:
+            raise GameError("a hand would draw to a natural")
+
+
+def encode(game: "dict[str, object]") -> bytes:
+    """The document of a game's fields. Raises GameError where CBOR cannot hold it, or too long."""
+    buf = bytearray(MAX_DOCUMENT)
+    try:
+        return bytes(buf[: cbor.encode_into(buf, 0, game)])
+    except cbor.CborError as error:
+        raise GameError("game document: " + str(error)) from None
+    except IndexError:
+        raise GameError("game document over " + str(MAX_DOCUMENT) + " bytes") from None
+
+
+def document_of(name: str) -> bytes:
+    """The document of the game that is known here. Raises GameError for any other name."""
+    if name != MINI_NAME:
+        raise GameError("no game is called " + name)
+    return encode(MINI)
+
+
+HITS_OF_WAGER = {
+    "player": (),
+    "banker": (),
+    "tie": (),
+    "player_pair": ("player_pair",),
+    "banker_pair": ("banker_pair",),
+    "dragon_7": ("dragon_7",),
+    "panda_8": ("panda_8",),
+    "dragon_bonus_player": (),
+    "dragon_bonus_banker": (),
+    "fortune_7": ("fortune_7",),
+    "golden_8": ("golden_8",),
+    "heavenly_9": ("heavenly_9", "heavenly_9_both"),
+    "blazing_7s": ("blazing_7s_two", "blazing_7s_three"),
+    "cover_all": (
+        "fortune_7", "golden_8", "heavenly_9", "heavenly_9_both", "blazing_7s_two",
+        "blazing_7s_three",
+    ),
+}  # fmt: skip
+"""Every wager there is, with what it depends on beyond winner, totals, margin and naturals."""
+
+
+def hits_of(wagers: "list[str]") -> int:
+    """The hits that `wagers` depend on: bit n is the n-th of `words.HITS`."""
+    hits = 0
+    for wager in wagers:
+        for name in HITS_OF_WAGER[wager]:
+            hits |= 1 << enums.HITS.index(name)
+    return hits
+
+
+def _decoded(document: bytes) -> "dict[str, object]":
+    if len(document) > MAX_DOCUMENT:
+        raise GameError("game document over " + str(MAX_DOCUMENT) + " bytes")
+    try:
+        value = cbor.decode(document, 0, len(document))
+    except cbor.CborError as error:
+        raise GameError("game document: " + str(error)) from None
+    if not isinstance(value, dict):
+        raise GameError("game document is no map")
+    version = value.get("version")
+    if type(version) is not int or version != DOCUMENT_VERSION:
+        raise GameError("game document of an unknown version")
+    if sorted(value) != sorted(MINI):
+        raise GameError("game document lacks a field or has one too many")
+    return value
+
+
+def _text(value: "dict[str, object]", field: str, longest: int) -> str:
+    text = value[field]
+    if not isinstance(text, str) or not 0 < len(text) <= longest:
+        raise GameError(field + " is no text of 1 to " + str(longest) + " letters")
+    return text
+
+
+def _one_of(value: "dict[str, object]", field: str, allowed: "tuple[str, ...]") -> str:
+    choice = value[field]
+    if not isinstance(choice, str) or choice not in allowed:
+        raise GameError(field + " is not " + " or ".join(allowed))
+    return choice
+
+
+def _number(value: "dict[str, object]", field: str, low: int, high: int) -> int:
+    number = value[field]
+    if type(number) is not int or not low <= number <= high:
+        raise GameError(field + " is not " + str(low) + " to " + str(high))
+    return number
+
+
+def _points(table: object, field: str) -> bytes:
+    """The points 0-9 in `table`, each once and ascending."""
+    if not isinstance(table, list):
+        raise GameError(field + " is no list")
+    before = -1
+    for point in table:
+        if type(point) is not int or not before < point <= 9:
+            raise GameError(field + " is no list of points 0 to 9, ascending")
+        before = point
+    return bytes(table)
+
+
+def _wagers(value: object) -> "list[str]":
+    if not isinstance(value, list) or not value:
+        raise GameError("wagers is no list")
+    for place in range(len(value)):
+        wager = value[place]
+        if not isinstance(wager, str) or wager not in HITS_OF_WAGER:
+            raise GameError("this shoe reports no outcome of the wager " + str(wager)[:20])
+        if wager in value[:place]:
+            raise GameError("the wager " + wager + " comes twice")
+    return value
+
+
+def _house(value: object) -> dict:  # type: ignore[type-arg]
+    if not isinstance(value, dict) or len(value) > MAX_HOUSE:
+        raise GameError("house is no map of at most " + str(MAX_HOUSE) + " choices")
+    for name in value:
+        choice = value[name]
+        if not isinstance(choice, (str, bool)) and (type(choice) is not int or choice < 0):
+            raise GameError("house." + name[:20] + " is no number, text or flag")
+    return value

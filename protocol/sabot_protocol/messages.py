@@ -1,0 +1,214 @@
+"""Every message of the link. A message on the wire is `[number, ...its fields]`.
+
+The host speaks first, with `hello`; until then a shoe answers nothing but `hello`.
+"""
+
+from sabot_protocol.schema import Shape
+
+HELLO = Shape(1, "hello", "protocol:uint session:uint")
+"""Asks for the link. `session` is any number; the four answers give it back."""
+
+ACK = Shape(2, "ack", "number:uint")
+"""Every event up to `number` is durable. Sent again it says "I am here", and asks for more."""
+
+SET_CLOCK = Shape(16, "set_clock", "id:uint unix_ms:uint")
+IDENTIFY = Shape(17, "identify", "id:uint")
+STATUS = Shape(18, "status", "id:uint")
+READ_EVENTS = Shape(19, "read_events", "id:uint first:uint")
+LOAD_GAME = Shape(20, "load_game", "id:uint offset:uint size:uint part:bytes")
+"""A part of a game document of `size` bytes, in order from offset 0. With the last part the whole
+is checked and taken, or refused."""
+
+MAX_GAME_PART = 400
+
+HEALTH = Shape(21, "health", "id:uint")
+NEXT_PASS = Shape(22, "next_pass", "id:uint behind:uint")
+"""Asks for `pass_report` of the first pass kept whose number is above `behind`."""
+READ_PASS = Shape(23, "read_pass", "id:uint pass:uint offset:uint")
+"""Asks for `pass_samples` of a pass that is kept, from that byte of its runs on."""
+
+UPDATE = Shape(24, "update", "id:uint size:uint")
+"""A release is to come: first its head of `size` bytes, the signature and the manifest behind it.
+This and the next two are answered by `update_report`."""
+UPDATE_PART = Shape(25, "update_part", "id:uint offset:uint part:bytes")
+"""The part that the last report asked for, at most MAX_UPDATE_PART bytes."""
+UPDATE_STATUS = Shape(26, "update_status", "id:uint")
+RESTART = Shape(27, "restart", "id:uint")
+"""Between rounds: to try the release that is staged, if one is."""
+CONFIRM = Shape(28, "confirm", "id:uint")
+"""The release that runs on trial stays."""
+
+SIGNED = Shape(29, "signed", "id:uint command:bytes mac:bytes")
+"""A command: its message with the same `id`, and the MAC of that (README.md, "Who may ask")."""
+
+PROVISION = Shape(30, "provision", "id:uint offset:uint size:uint part:bytes")
+"""A part of the document that makes a board a unit, in order from offset 0. A unit in service
+answers the first with `update_report`, stage `restarting`: all of it is to be sent behind that."""
+DEBUG = Shape(31, "debug", "id:uint")
+"""With the service switch on: start anew, with MicroPython's prompt at the port, until the next
+start."""
+
+SELF_TEST = Shape(32, "self_test", "id:uint")
+"""Between rounds: asks for `self_test_report`."""
+
+MAX_PROVISION_PART = 400
+MAX_UPDATE_PART = 400
+
+# The answer to `hello` comes in four short frames: on a bad line a long one may never arrive.
+WELCOME = Shape(
+    64,
+    "welcome",
+    (
+        "session:uint "
+        "protocol:uint "
+        "unit:text "
+        "boot:uint "
+        "reset_cause:reset_cause "
+        "first_held:uint "  # first and last event that the shoe can still send
+        "last_held:uint "
+        "max_payload:uint"
+    ),
+)
+FIRMWARE = Shape(71, "firmware", "session:uint version:text build:bytes board:text")
+GAME = Shape(72, "game", "session:uint name:text sha256:bytes")
+CHALLENGE = Shape(77, "challenge", "session:uint challenge:bytes")
+"""What the MACs of this session are made over, CHALLENGE_SIZE random bytes; empty where the unit
+has no key yet."""
+
+CHALLENGE_SIZE = 16
+
+WRONG_VERSION = Shape(65, "wrong_version", "protocol:uint asked:uint")
+EVENT = Shape(66, "event", "record:bytes mac:bytes")
+REPLY = Shape(67, "reply", "id:uint outcome:outcome detail:text")
+HEARTBEAT = Shape(
+    68,
+    "heartbeat",
+    ("t_ms:uint phase:phase error:error shoe:uint round:uint first_held:uint last_held:uint"),
+)
+PROBLEM = Shape(69, "problem", "problem:problem count:uint")
+STATUS_REPORT = Shape(
+    70,
+    "status_report",
+    (
+        "id:uint "
+        "t_ms:uint "
+        "unix_ms:uint? "
+        "phase:phase "
+        "error:error "
+        "lock_released:flag "
+        "shoe:uint "
+        "round:uint "
+        "cards:uint "  # drawn from this shoe of cards, burned ones counted
+        "heap_used:uint "  # bytes, as the last collection left it
+        "heap_free:uint "
+        "queue_events:uint "  # events held that no host has acknowledged
+        "frames_dropped:uint "
+        "journal_room:uint "  # events that fit before one not acknowledged is overwritten
+        "bad_sectors:uint"  # of the journal's memory, found since the start
+    ),
+)
+HEALTH_REPORT = Shape(
+    73,
+    "health_report",
+    (
+        "id:uint "
+        "cards:uint "  # read since the start of the unit, that the four means are over
+        # Means over hundreds of cards, 1000 as printed or built. A and B: time that a mark is
+        # seen on that track; E: from the last mark to the card's end; X: from E to X.
+        "e_permille:uint "
+        "a_permille:uint "
+        "b_permille:uint "
+        "x_permille:uint "
+        "dirty:uint "  # bit n: the n-th of `words.CHANNELS` has left its bounds
+        "overruns:uint "  # times that samples were lost, since the start
+        # Of the last test card, null where there was none.
+        "calibrated_e_permille:uint? "
+        "calibrated_a_permille:uint? "
+        "calibrated_b_permille:uint? "
+        "calibrated_x_permille:uint? "
+        "calibrated_unix_ms:uint?"  # null also where no clock was set
+    ),
+)
+PASS_REPORT = Shape(
+    74,
+    "pass_report",
+    (
+        "id:uint "
+        "pass:uint "  # counted since the start; 0: none is kept above `behind`
+        "t_ms:uint "  # its end, since the start
+        "fault:fault "
+        "card:card? "  # null where there is a fault
+        "set:uint? "  # null where there was no good code
+        "speed_mm_s:uint "
+        "margin_permille:uint "
+        "skew_um:uint "
+        "samples:uint "
+        "bytes:uint "  # of its runs
+        "cut:flag"  # there were more runs than are kept of one pass
+    ),
+)
+PASS_SAMPLES = Shape(75, "pass_samples", "id:uint pass:uint offset:uint runs:bytes")
+"""Runs of equal samples, at most MAX_RUN_BYTES. A run is one byte, level in the high and length
+1-15 in the low half; with length 0 there, the length follows in two bytes, the lower first."""
+
+MAX_RUN_BYTES = 400
+
+UPDATE_REPORT = Shape(
+    76,
+    "update_report",
+    (
+        "id:uint "
+        "stage:update_stage "
+        "manifest:bytes "  # SHA-256 of the one that came last, empty before
+        "offset:uint "  # of the head or the code, from which on it is wanted next
+        "problem:text"  # why it was refused
+    ),
+)
+
+SELF_TEST_REPORT = Shape(
+    78,
+    "self_test_report",
+    (
+        "id:uint "
+        "failed:uint "  # bit n: the n-th of `words.SELF_TESTS`
+        "seen:uint "  # bit n: the n-th of `words.CHANNELS` sees something now
+        "temperature_c:int? "  # of the processor; null where it cannot tell
+        "sectors:uint "  # of the journal's ring,
+        "begun:uint "  # and how many were begun over its life
+        "wrong_macs:uint"  # since the start
+    ),
+)
+
+TO_DEVICE = (
+    HELLO, ACK, SET_CLOCK, IDENTIFY, STATUS, READ_EVENTS, LOAD_GAME, HEALTH, NEXT_PASS, READ_PASS,
+    UPDATE, UPDATE_PART, UPDATE_STATUS, RESTART, CONFIRM, SIGNED, PROVISION, DEBUG, SELF_TEST,
+)  # fmt: skip
+TO_HOST = (
+    WELCOME,
+    WRONG_VERSION,
+    EVENT,
+    REPLY,
+    HEARTBEAT,
+    PROBLEM,
+    STATUS_REPORT,
+    FIRMWARE,
+    GAME,
+    HEALTH_REPORT,
+    PASS_REPORT,
+    PASS_SAMPLES,
+    UPDATE_REPORT,
+    CHALLENGE,
+    SELF_TEST_REPORT,
+)
+
+OPEN = (STATUS, HEALTH, UPDATE_STATUS)
+"""Commands that anybody may ask."""
+
+PROVEN = (ACK, READ_EVENTS, NEXT_PASS, READ_PASS, UPDATE_PART)
+"""What is taken in a session with a `signed` command. All others have to be in one."""
+
+HEARTBEAT_MS = 1000
+"""A shoe with a host sends `heartbeat`, a host repeats its `ack`, this often."""
+
+SILENCE_MS = 4000
+"""An end that heard nothing for so long takes the other for gone."""

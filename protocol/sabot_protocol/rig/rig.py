@@ -1,0 +1,93 @@
+"""Messages of a test rig: between a test on a computer and the bench board at a real shoe.
+
+Frames and CBOR as on a shoe's link, over the bench board's own USB serial line. Each command has a
+`number` that its answer repeats; times are microseconds by the bench board's clock, from its start.
+"""
+
+from sabot_protocol.schema import Shape
+
+VERSION = 1
+"""Version of these messages. It changes with any change of one."""
+
+SILENCE_MS = 5000
+"""A host that is not heard for so long is gone: the rig makes itself safe."""
+
+CHANNELS = 4
+"""Sensor outputs: E, A, B, X from the lowest bit, as in a sample."""
+
+RUN_BYTES = 4
+MIN_RUN_US = 3
+MAX_RUN_US = 10_000_000
+"""A *run* is a time in which the sensor outputs stay as they are: the levels in the lowest four
+bits, its length in us above them, in RUN_BYTES bytes, little-endian. Longer ones are given in
+pieces. A microsecond of the bench board is one of its crystal, 30 ppm off at the most."""
+
+MAX_PART_BYTES = 480
+"""Bytes of runs in one message."""
+MAX_RUNS = 4096
+"""Runs that the bench board holds; of a pattern that is longer the rest is loaded as it plays."""
+MAX_PATTERN_RUNS = 1 << 20
+MAX_PRESS_US = 10_000_000
+MAX_BROWN_OUT_US = 300_000
+
+SENSES = (
+    "lamp_player", "lamp_banker", "lamp_tie", "lamp_ready", "lamp_error",
+    "lock", "buzzer", "supply",
+)  # fmt: skip
+"""What the bench board senses, from the lowest bit."""
+
+WATCH_US = 50
+"""How often it looks at them. The time of a change is that of the first look that saw it."""
+
+WHATS = ("lamps", "lock", "beep", "supply")
+"""What changed. `lamps`: bit n is the n-th of `words.LAMPS`; `lock`: 1 is released; `beep`: one
+that has ended, its time that of its begin, its value its length in us; `supply`: 1 is there."""
+
+REASONS = ("bad_arguments", "no_power", "busy", "full", "not_loaded", "not_known")
+"""Why a command was refused. `busy`: a pattern plays; `full`: no room for so many runs now;
+`not_loaded`: there is no pattern, or not enough of it; `not_known`: no `hello` came before."""
+
+PROBLEMS = ("damaged", "oversize", "not_a_message", "changes_lost", "display_lost", "underrun")
+"""What went wrong without a command to blame. `changes_lost`: nobody looked at the senses in time,
+or nobody took the changes; `display_lost`: the same with the display; `underrun`: the rest of a
+pattern came too late, and it was ended."""
+
+# To the rig
+
+HELLO = Shape(160, "rig_hello", "rig:uint session:uint")
+"""`rig`: the host's VERSION. Answered by `rig_report`, whatever that is."""
+POWER = Shape(161, "rig_power", "number:uint on:flag")
+BROWN_OUT = Shape(162, "rig_brown_out", "number:uint us:uint")
+"""Power off for so long, and on again."""
+PRESS = Shape(163, "rig_press", "number:uint button:button us:uint")
+"""Hold a button for so long; answered once it is released."""
+SWITCH = Shape(164, "rig_switch", "number:uint switch:switch on:flag")
+PREPARE = Shape(165, "rig_prepare", "number:uint runs:uint")
+"""A pattern of so many runs is to come. The sensor outputs stay as they are."""
+LOAD = Shape(166, "rig_load", "number:uint runs:bytes")
+"""The next runs; answered with how many more there is room for now."""
+START = Shape(167, "rig_start", "number:uint")
+"""Play; answered with the time of the first run. At the end the last levels stay."""
+STOP = Shape(168, "rig_stop", "number:uint")
+"""End a pattern; the sensor outputs go low."""
+LOOK = Shape(169, "rig_look", "number:uint")
+ALIVE = Shape(170, "rig_alive", "")
+
+# From the rig
+
+REPORT = Shape(176, "rig_report", "rig:uint firmware:text session:uint t_us:uint")
+"""`session`: that of the `rig_hello`; `t_us`: the time now."""
+DONE = Shape(177, "rig_done", "number:uint value:uint")
+REFUSED = Shape(178, "rig_refused", "number:uint reason:uint")
+PLAYED = Shape(179, "rig_played", "number:uint begin_us:uint end_us:uint")
+"""The pattern that the START of that number began is over."""
+CHANGE = Shape(180, "rig_change", "t_us:uint what:uint value:uint")
+LEVELS = Shape(181, "rig_levels", "number:uint t_us:uint levels:uint")
+"""The answer to LOOK: bit n is the n-th of SENSES."""
+DISPLAY = Shape(182, "rig_display", "t_us:uint written:bytes")
+"""A write to the display's address on I2C, its first byte included, when it ended."""
+PROBLEM = Shape(183, "rig_problem", "problem:uint count:uint")
+"""`count`: how often since the start."""
+
+TO_RIG = (HELLO, POWER, BROWN_OUT, PRESS, SWITCH, PREPARE, LOAD, START, STOP, LOOK, ALIVE)
+FROM_RIG = (REPORT, DONE, REFUSED, PLAYED, CHANGE, LEVELS, DISPLAY, PROBLEM)

@@ -1,0 +1,71 @@
+"""The form of a message or an event: an array of a number and typed fields."""
+
+from sabot_protocol import cards, enums
+
+_UINT_LIMIT = 1 << 64
+
+
+class SchemaError(ValueError):
+    """Values that are not what the shape asks for."""
+
+
+class Shape:
+    """One kind of array on the wire: `[number, field, field, ...]`.
+
+    A field is `name:type`, with a blank before the next. Types: `uint`, `int` (64 bits), `flag`,
+    `text`, `bytes`, `card` (0-53), or the name of one of `words.ENUMERATIONS`; a `?` behind it
+    allows null.
+    """
+
+    def __init__(self, number: int, name: str, fields: str) -> None:
+        self.number = number
+        self.name = name
+        # A shoe reads few of its shapes, and as objects all of them would take 6 KB of its heap.
+        self._fields: "str | tuple[tuple[str, str], ...]" = fields
+
+    @property
+    def fields(self) -> "tuple[tuple[str, str], ...]":
+        """Name and type of each, in order."""
+        fields = self._fields
+        if isinstance(fields, str):
+            self._fields = fields = fields_of(fields)
+        return fields
+
+    def check(self, values: "list[object]") -> None:
+        """Raise SchemaError unless `values` (the array behind its number) fit the fields."""
+        fields = self.fields
+        if len(values) != len(fields):
+            raise SchemaError(self.name + ": " + str(len(values)) + " fields")
+        for i in range(len(values)):
+            name, kind = fields[i]
+            if not _fits(kind, values[i]):
+                raise SchemaError(self.name + "." + name + " is no " + kind)
+
+
+def fields_of(fields: str) -> "tuple[tuple[str, str], ...]":
+    """Name and type of each of `fields`, in order."""
+    return tuple([tuple(field.split(":")) for field in fields.split()])  # type: ignore[misc]
+
+
+def _fits(kind: str, value: object) -> bool:
+    if kind[-1] == "?":
+        if value is None:
+            return True
+        kind = kind[:-1]
+    if kind == "text":
+        return isinstance(value, str)
+    if kind == "bytes":
+        return isinstance(value, bytes)
+    if kind == "flag":
+        return value is True or value is False
+    if type(value) is not int:
+        return False
+    if kind == "int":
+        return -(_UINT_LIMIT >> 1) <= value < _UINT_LIMIT >> 1
+    if value < 0:
+        return False
+    if kind == "uint":
+        return value < _UINT_LIMIT
+    if kind == "card":
+        return value < cards.CARD_COUNT
+    return value < len(enums.ENUMERATIONS[kind])
