@@ -14,8 +14,14 @@ from sabot_firmware.boards import this_board  # noqa: E402
 from sabot_firmware.release.running import Running  # noqa: E402
 from sabot_firmware.shoe import Shoe  # noqa: E402
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.interfaces import Feed
+    from sabot_firmware.release import boot
 
-def main(root: str = "", slot: str = "", state=None, feed=None) -> None:
+
+def main(
+    root: str = "", slot: str = "", state: "boot.State | None" = None, feed: "Feed | None" = None
+) -> None:
     """Run the shoe. After an error the lock is closed and the display says what it was; on trial
     the boot loader is told instead.
 

@@ -7,9 +7,14 @@ Values in such buffers are never negative: a 64-bit build reads a negative one a
 
 from array import array
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from typing import TypeVar
+
+    _T = TypeVar("_T")
+
 
 class _Plain:
-    def viper(self, function):
+    def viper(self, function: "_T") -> "_T":
         return function
 
 
@@ -22,5 +27,5 @@ ptr8 = bytearray
 ptr32 = array
 
 
-def const(value):
+def const(value: "_T") -> "_T":
     return value

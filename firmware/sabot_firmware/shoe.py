@@ -13,14 +13,13 @@ from sabot_firmware.cards.passes import Passes
 from sabot_firmware.cards.reader import NO_CARD, Reader
 from sabot_firmware.cards.reader import NONE as NO_FAULT
 from sabot_firmware.heap import Heap
-from sabot_firmware.journal.chain import name_of
 from sabot_firmware.journal.journal import Journal, JournalError
 from sabot_firmware.journal.outbox import Outbox
 from sabot_firmware.journal.recorder import Recorder
 from sabot_firmware.journal.recovery import Resumed, keep_state
 from sabot_firmware.journal.ring import NOTE, PASSING
 from sabot_firmware.link import commands
-from sabot_firmware.link.authentication import Guard, command_key
+from sabot_firmware.link.authentication import Guard
 from sabot_firmware.link.link import Link
 from sabot_firmware.native import const
 from sabot_firmware.release.build import build_of_packages
@@ -30,6 +29,7 @@ from sabot_firmware.table import dealing, input_log, inputs, panel
 from sabot_firmware.table.dealing import Dealing
 from sabot_protocol import VERSION as PROTOCOL_VERSION
 from sabot_protocol import cards, cbor, enums, events, frame, games, messages
+from sabot_protocol.chain import chain_id, command_key
 
 BEHIND_EVENTS = const(160)
 """Events waiting with a host attached from which the display says so."""
@@ -177,7 +177,7 @@ class Shoe:
         if first_key is not None:
             if journal.chain.secret != first_key:
                 raise JournalError("first key for a unit that has one")
-            self.store.save(_CHAIN, name_of(first_key))
+            self.store.save(_CHAIN, chain_id(first_key))
             self.store.save(_COMMAND_KEY, command_key(first_key))
             self.store.remove(_FIRST_KEY)
         return journal

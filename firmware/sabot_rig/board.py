@@ -120,7 +120,7 @@ class Line:
             begin += 1
         return begin
 
-    def _ready(self, poll) -> bool:
+    def _ready(self, poll: select.poll) -> bool:
         for _ in poll.ipoll(0):
             return True
         return False

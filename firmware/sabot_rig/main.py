@@ -19,7 +19,7 @@ _REST_MS = 5
 it was told to. Whatever else comes by itself can wait ten times as long."""
 
 
-def serve(bench, line) -> None:
+def serve(bench: Bench, line: Line) -> None:
     """Answer the host until somebody asks for the prompt."""
     out = memoryview(bench.out)
     sent = ready = 0

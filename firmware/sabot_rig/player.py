@@ -32,7 +32,7 @@ time no old card passes again, and there is time to find out."""
     pull_thresh=32,
     fifo_join=rp2.PIO.JOIN_TX,  # 8 runs, should the bus be taken
 )
-def _program():
+def _program() -> None:
     out(pins, 4)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
     out(x, 28)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
     label("hold")  # noqa: F821  # pyright: ignore[reportUndefinedVariable]

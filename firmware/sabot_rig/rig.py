@@ -7,6 +7,11 @@ from sabot_protocol import cbor, enums, frame, schema
 from sabot_protocol.rig import rig
 from sabot_rig import VERSION
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from typing import Any
+
+    from sabot_rig.board import Board
+
 _BAD_ARGUMENTS = rig.REASONS.index("bad_arguments")
 _NO_POWER = rig.REASONS.index("no_power")
 _BUSY = rig.REASONS.index("busy")
@@ -35,7 +40,7 @@ class Refused(Exception):
 class Bench:
     """Call `feed` with what came, and `step` again and again; `fill` gives what is to be sent."""
 
-    def __init__(self, board) -> None:
+    def __init__(self, board: "Board") -> None:
         self.attached = False
         """Whether a host has said `hello` and is still heard."""
         self.out = bytearray(_BUFFER_BYTES)
@@ -104,7 +109,7 @@ class Bench:
         self._heard_us = now_us = self._board.now_us()
         self._answer([rig.REPORT.number, rig.VERSION, VERSION, session, now_us])
 
-    def _command(self, shape, values) -> None:
+    def _command(self, shape: schema.Shape, values: "list[Any]") -> None:
         number = values[0]
         if number == self._last_number:
             if self._last_answer:
@@ -124,7 +129,7 @@ class Bench:
             self._last_answer = answer
             self._answer(answer)
 
-    def _carry_out(self, shape, values) -> "list[object]":
+    def _carry_out(self, shape: schema.Shape, values: "list[Any]") -> "list[object]":
         """The answer; empty where it comes later."""
         board, number, value = self._board, values[0], 0
         if shape is rig.POWER:

@@ -15,6 +15,9 @@ import machine
 import rp2
 import uctypes
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.interfaces import I2cTarget
+
 ADDRESS = 0x3C
 
 SLOTS = 64
@@ -74,7 +77,7 @@ class Screen:
         """Nobody wants what was written until now."""
         self._taken = self._written
 
-    def _ended(self, target) -> None:
+    def _ended(self, target: "I2cTarget") -> None:
         # A hard interrupt: nothing here may allocate.
         slot = self._written
         after = slot + 1 if slot + 1 < SLOTS else 0

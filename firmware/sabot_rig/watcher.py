@@ -28,7 +28,7 @@ _PIECE_WORDS = 256
     push_thresh=32,
     fifo_join=rp2.PIO.JOIN_RX,
 )
-def _program():
+def _program() -> None:
     # 50 cycles of a microsecond. At 20 kHz without the delays nobody could say which part of the
     # first 50 us its clock begins with.
     in_(pins, 8)[31]  # noqa: F821  # pyright: ignore[reportUndefinedVariable]

@@ -1,12 +1,19 @@
 """Everything that goes onto the device compiles for it, by MicroPython's own compiler."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from sabot.release import modules
+
 _ROOT = Path(__file__).resolve().parents[2]
+_FOR_TYPE_CHECKERS = re.compile(rb"^if 1 - 1:.*\n(?:    .*\n|\n)*", re.MULTILINE)
+_NOT_ON_A_DEVICE = re.compile(
+    rb"(from|import) (sabot_firmware\.interfaces|typing|collections\.abc)"
+)
 _TARGETS = {"plain": [], "rp2040": ["-march=armv6m"]}
 
 
@@ -42,3 +49,14 @@ def test_the_board_of_the_device_is_among_what_is_compiled() -> None:
     assert "firmware/sabot_firmware/boards/pico/board.py" in _for_the_device()
     assert "protocol/sabot_protocol/cbor.py" in _for_the_device()
     assert not [source for source in _for_the_device() if "/tests/" in source]
+
+
+def test_what_is_for_type_checkers_is_not_in_the_bytecode() -> None:
+    sources = modules.sources()
+    blocks = [block for each in sources.values() for block in _FOR_TYPE_CHECKERS.findall(each)]
+    assert any(b"sabot_firmware.interfaces" in block for block in blocks)
+    for source in sources.values():
+        assert not _NOT_ON_A_DEVICE.search(_FOR_TYPE_CHECKERS.sub(b"", source))
+    compiled = modules.bytecode({"blocks.py": b"".join(blocks)}, "armv6m")
+    assert compiled == modules.bytecode({"blocks.py": b""}, "armv6m")
+    assert not [path for path in sources if "interfaces" in path]

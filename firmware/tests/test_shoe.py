@@ -25,8 +25,8 @@ from protocol.tests.helpers import raised
 from sabot_firmware import buffers  # buffers first, as main.py does
 from sabot_firmware import shoe as shoe_module
 from sabot_firmware.cards.health import LEAST_PERMILLE
+from sabot_firmware.journal.contents import RESERVE_SECTORS
 from sabot_firmware.journal.cursor import Cursor
-from sabot_firmware.journal.journal import RESERVE_SECTORS
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.store import Store, StoreError
 from sabot_firmware.table import inputs, panel  # buffers first, as main.py does

@@ -71,6 +71,8 @@ WELCOME = Shape(
 )
 FIRMWARE = Shape(71, "firmware", "session:uint version:text build:bytes board:text")
 GAME = Shape(72, "game", "session:uint name:text sha256:bytes")
+NO_GAME = "none"
+"""The name where no game is dealt: a board that takes an update, or is no unit yet."""
 CHALLENGE = Shape(77, "challenge", "session:uint challenge:bytes")
 """What the MACs of this session are made over, CHALLENGE_SIZE random bytes; empty where the unit
 has no key yet."""

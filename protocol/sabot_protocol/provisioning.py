@@ -3,11 +3,11 @@ sends one and the board that takes it read it alike.
 """
 
 from sabot_protocol import cbor, games
+from sabot_protocol.chain import KEY_SIZE
 
 VERSION = 1
 MAX_DOCUMENT = 1400
 """Bytes of the largest one."""
-KEY_SIZE = 32
 MAX_UNIT = 32
 MAX_TABLE = 64
 """Bytes of the table's name in UTF-8."""

@@ -1,4 +1,5 @@
-"""The boards that the firmware runs on: one module each, all with the methods of `Board`.
+"""The boards that the firmware runs on: one module each, all with the methods of `Board`, whose
+types are in interfaces.pyi.
 
 A board owns its pins and ports. What the firmware asks of it:
 
@@ -22,8 +23,11 @@ A board owns its pins and ports. What the firmware asks of it:
 
 import sys
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.interfaces import Board as AnyBoard
 
-def this_board():
+
+def this_board() -> "AnyBoard":
     """The board that this interpreter runs on, ready to use."""
     if sys.platform == "rp2":
         from sabot_firmware.boards.pico.board import Board

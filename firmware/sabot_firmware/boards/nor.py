@@ -9,6 +9,9 @@ import time
 
 from sabot_firmware.native import const
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.interfaces import Readable, Select, Spi, Writable
+
 SECTOR = const(4096)
 """Bytes that are erased together."""
 
@@ -46,7 +49,7 @@ class NorFlash:
     what the chip did when the processor was reset.
     """
 
-    def __init__(self, spi, select) -> None:
+    def __init__(self, spi: "Spi", select: "Select") -> None:
         self._spi = spi
         self._select = select.value
         self._select(1)
@@ -76,7 +79,7 @@ class NorFlash:
         self._size = 1 << min(identity[3], _REACH)
         self.sectors = self._size // SECTOR
 
-    def read(self, address: int, buf) -> None:
+    def read(self, address: int, buf: "Writable") -> None:
         """Fill `buf` from `address` on. Raises FlashError while the chip is busy."""
         self._check(address, len(buf))
         for _ in range(_READINGS):
@@ -91,7 +94,7 @@ class NorFlash:
                 self._select(1)
         raise FlashError("journal reading: bytes were lost on the way")
 
-    def program(self, address: int, data) -> None:
+    def program(self, address: int, data: "Readable") -> None:
         """Begin to program `data`, 1 to 256 bytes within a page.
 
         Raises FlashError while the chip is busy and where it takes no program.
@@ -119,7 +122,7 @@ class NorFlash:
         if address < 0 or address + size > self._size:
             raise FlashError("beyond the chip: %d bytes at %d" % (size, address))
 
-    def _begin(self, command: int, address: int, data) -> None:
+    def _begin(self, command: int, address: int, data: "Readable | None") -> None:
         self._select(0)
         self._spi.write(self._enable)
         self._select(1)
@@ -146,7 +149,7 @@ class NorFlash:
         self._transfer(self._ask, self._answer)
         return self._answer[1]
 
-    def _transfer(self, out, answer) -> None:
+    def _transfer(self, out: "Readable", answer: bytearray) -> None:
         self._select(0)
         self._spi.write_readinto(out, answer)
         self._select(1)

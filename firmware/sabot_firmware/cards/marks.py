@@ -8,6 +8,9 @@ from array import array
 
 from sabot_firmware.native import const, micropython, ptr8, ptr32
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.cards.scan import Scanner
+
 MAX_PIECES = const(40)
 """Marks kept of one pass. More is no code."""
 
@@ -78,7 +81,7 @@ class Marks:
         """Where there are so many marks: on which tracks each is, 0-2 or UNSURE."""
         self._memory = array("i", [0] * _SIZE)
 
-    def find(self, scanner) -> None:
+    def find(self, scanner: "Scanner") -> None:
         """Find the marks in the edges of the pass that `scanner` holds."""
         edges, times, levels = scanner.count, scanner.times, scanner.levels
         memory = self._memory
@@ -260,8 +263,11 @@ def _sieve(count: int, memory: ptr32) -> int:
             i += 1
 
 
+# To viper an annotation is a machine type. It has none for `None`: the next two show no result.
+
+
 @micropython.viper
-def _measure(edges: int, times: ptr32, levels: ptr8, count: int, memory: ptr32):
+def _measure(edges: int, times: ptr32, levels: ptr8, count: int, memory: ptr32):  # noqa: ANN202
     """How long each mark was on each track, no stretch counted for more than a mark."""
     i = 0
     while i < count:
@@ -293,7 +299,7 @@ def _measure(edges: int, times: ptr32, levels: ptr8, count: int, memory: ptr32):
 
 
 @micropython.viper
-def _compare(memory: ptr32, symbols: ptr8):
+def _compare(memory: ptr32, symbols: ptr8):  # noqa: ANN202
     """Each mark against its neighbours: its symbol, its place, its margins."""
     sure = 1
     even = 1

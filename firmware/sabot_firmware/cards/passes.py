@@ -7,6 +7,9 @@ still in the shoe.
 
 import struct
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.cards.reader import Pass
+
 _HEAD = "<IIBbbBHHHIH"
 _HEAD_SIZE = struct.calcsize(_HEAD)
 _T_MASK = 0xFFFFFFFF
@@ -36,8 +39,8 @@ class Passes:
         self._recent = _Shelf(recent)
         self._faults = _Shelf(faults)
 
-    def keep(self, passed, runs: memoryview, cut: bool, t_ms: int) -> None:
-        """Keep the pass that `passed` (a `sabot_firmware.cards.reader.Pass`) tells of."""
+    def keep(self, passed: "Pass", runs: memoryview, cut: bool, t_ms: int) -> None:
+        """Keep the pass that `passed` describes."""
         self.count += 1
         head = struct.pack(
             _HEAD,

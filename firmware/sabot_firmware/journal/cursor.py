@@ -4,11 +4,14 @@ from sabot_firmware.boards.nor import SECTOR
 from sabot_firmware.journal.ring import EVENT, HEAD_SIZE, HEADER_SIZE
 from sabot_protocol import events
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.journal.contents import Contents
+
 
 class Cursor:
     """A place among the events on flash, which `next` moves on. The chip must not be busy."""
 
-    def __init__(self, journal) -> None:
+    def __init__(self, journal: "Contents") -> None:
         self._journal = journal
         self.number = 1
         """Of the event that `next` reads."""

@@ -8,8 +8,14 @@ good at any time, and the newer one counts. A sector that is all zeros is erased
 import binascii
 
 from sabot_firmware.boards.nor import PAGE, SECTOR, FlashError
-from sabot_firmware.journal.chain import SECRET_SIZE
+from sabot_protocol.chain import KEY_SIZE
 from sabot_protocol.events import MAC_SIZE
+
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Iterator
+
+    from sabot_firmware.interfaces import Flash
+    from sabot_protocol.chain import Chain
 
 SECTORS = 32
 SLOT_SIZE = 64
@@ -17,7 +23,7 @@ SLOT_SIZE = 64
 _SLOT = SLOT_SIZE
 _SLOTS = SECTOR // _SLOT
 _EPOCH, _PLACE, _SECRET = 0, 4, 8
-_MAC = _SECRET + SECRET_SIZE
+_MAC = _SECRET + KEY_SIZE
 _CRC = _MAC + MAC_SIZE
 _END = _CRC + 4
 _ZEROS = bytes(_SLOT)
@@ -31,7 +37,7 @@ class Keyring:
     begun an operation, and goes on once the chip is ready.
     """
 
-    def __init__(self, flash) -> None:
+    def __init__(self, flash: "Flash") -> None:
         self._flash = flash
         self._slot = bytearray(_SLOT)
         self._view = memoryview(self._slot)
@@ -90,13 +96,13 @@ class Keyring:
         """The MAC of the last event before that epoch."""
         return bytes(self._view[_MAC:_CRC])
 
-    def clear(self):
+    def clear(self) -> "Iterator[None]":
         """Bring to an end what a loss of power has left undone: old secrets become zeros."""
         while self._rests:
             self._flash.program(self._rests.pop() * _SLOT, _ZEROS)
             yield
 
-    def write(self, slot: "memoryview"):
+    def write(self, slot: "memoryview") -> "Iterator[None]":
         """Write the slot that `fill` has made, then make the one before it zeros.
 
         A slot that cannot be written as it should is given up, and the next one taken. Raises
@@ -126,7 +132,7 @@ class Keyring:
         half_full = self._next % _SLOTS >= _SLOTS // 2
         return sector if half_full and sector != self._erased else -1
 
-    def erase(self, sector: int):
+    def erase(self, sector: int) -> "Iterator[None]":
         """Erase one of the ring's sectors."""
         self._flash.erase(sector)
         yield
@@ -149,7 +155,7 @@ def _all_as(slot: bytes, sector: "memoryview") -> bool:
     return sector[:_SLOT] == slot and sector[_SLOT:] == sector[:-_SLOT]
 
 
-def fill(slot: "memoryview", place: int, chain) -> None:
+def fill(slot: "memoryview", place: int, chain: "Chain") -> None:
     """Make the slot of 64 bytes for the epoch that `chain` has just begun."""
     slot[_EPOCH:_PLACE] = chain.epoch.to_bytes(4, "little")
     slot[_PLACE:_SECRET] = place.to_bytes(4, "little")

@@ -6,11 +6,14 @@ Only what is on flash is given out. An event that cannot be read any more is lef
 
 from sabot_firmware.journal.cursor import Cursor
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.journal.journal import Journal
+
 
 class Outbox:
     """`journal` is mounted; a host has its events up to `acked`, as far as known."""
 
-    def __init__(self, journal, acked: int) -> None:
+    def __init__(self, journal: "Journal", acked: int) -> None:
         self._journal = journal
         self._cursor = Cursor(journal)
         self._placed = False

@@ -2,6 +2,12 @@
 
 from sabot_protocol import cbor, enums, events
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Callable
+
+    from sabot_firmware.journal.journal import Journal
+    from sabot_protocol.schema import Shape
+
 _HEADER_SIZE = len(events.HEADER)
 _NUMBER, _BOOT = 1, 2
 
@@ -12,7 +18,7 @@ class Recorder:
     `ticks_ms` tells milliseconds since that start.
     """
 
-    def __init__(self, journal, boot: int, ticks_ms) -> None:
+    def __init__(self, journal: "Journal", boot: int, ticks_ms: "Callable[[], int]") -> None:
         self.boot = boot
         self._journal = journal
         self._ticks_ms = ticks_ms
@@ -21,7 +27,7 @@ class Recorder:
         self._buf = bytearray(events.MAX_SIZE)
         self._view = memoryview(self._buf)
 
-    def record(self, shape, shoe: int, round_: int, values: tuple) -> None:
+    def record(self, shape: "Shape", shoe: int, round_: int, values: tuple) -> None:
         """Append the event `shape` with its own `values`, now. It is written in the background."""
         items, journal = self._items, self._journal
         t_ms = self._ticks_ms()

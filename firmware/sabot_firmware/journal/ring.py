@@ -12,6 +12,9 @@ from sabot_firmware.journal import keyring
 from sabot_firmware.native import const
 from sabot_protocol import events
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.interfaces import Flash
+
 EVENT = const(1)
 """An entry's kind: an event's record, and its MAC behind it;"""
 NOTE = const(2)
@@ -45,7 +48,7 @@ class Ring:
     until anything else is read.
     """
 
-    def __init__(self, flash) -> None:
+    def __init__(self, flash: "Flash") -> None:
         self._flash = flash
         self.sectors = flash.sectors - keyring.SECTORS
         """In the ring."""

@@ -3,18 +3,15 @@
 import hashlib
 import os
 
-from sabot_firmware.journal.chain import hmac_blocks
 from sabot_protocol import events, messages
+from sabot_protocol.chain import hmac_blocks
+
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_protocol.schema import Shape
 
 _CLOSED_MS = 1000
 _LONGEST_CLOSED_MS = 16000
 _LONGEST_COMMAND = 460
-
-
-def command_key(first_key: bytes) -> bytes:
-    """The key of a unit's commands, from the first key of its audit chain: nothing of the chain
-    follows from it."""
-    return hashlib.sha256(b"sabot command" + first_key).digest()
 
 
 class Guard:
@@ -47,7 +44,7 @@ class Guard:
         self._session = -1
         self.proven = not self._keyed
 
-    def refusal(self, shape) -> str:
+    def refusal(self, shape: "Shape") -> str:
         """Why a command that came without a MAC is not carried out; empty where it is."""
         if not self._keyed or shape in messages.OPEN:
             return ""

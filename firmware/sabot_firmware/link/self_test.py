@@ -4,6 +4,12 @@ for, and takes up to half a second: not while a card may come."""
 from sabot_firmware.journal.cursor import Cursor
 from sabot_protocol import enums, messages
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Callable
+
+    from sabot_firmware.journal.journal import Journal
+    from sabot_firmware.shoe import Shoe
+
 _JOURNAL = 1 << enums.SELF_TESTS.index("journal")
 _CODE = 1 << enums.SELF_TESTS.index("code")
 _DISPLAY = 1 << enums.SELF_TESTS.index("display")
@@ -12,8 +18,8 @@ _SAMPLES = 1 << enums.SELF_TESTS.index("samples")
 _LONGEST_MS = 500  # the longest erase takes 400
 
 
-def report(shoe, command_id: object) -> "list[object]":
-    """The `self_test_report` of a `sabot_firmware.shoe.Shoe`."""
+def report(shoe: "Shoe", command_id: object) -> "list[object]":
+    """The `self_test_report` of `shoe`."""
     board = shoe.board
     failed = 0
     if not _reads_back(shoe.journal, board.ticks_ms):
@@ -36,7 +42,7 @@ def report(shoe, command_id: object) -> "list[object]":
     ]
 
 
-def _reads_back(journal, ticks_ms) -> bool:
+def _reads_back(journal: "Journal", ticks_ms: "Callable[[], int]") -> bool:
     """Whether the chip still has the newest event on it as it was recorded."""
     begun_ms = ticks_ms()
     while journal.unwritten() or journal.busy():

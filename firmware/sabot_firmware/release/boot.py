@@ -11,6 +11,13 @@ import os
 import sys
 from binascii import hexlify
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Callable
+
+    from sabot_firmware.interfaces import ByteSource, Digest, Feed, Writable
+
+    Mount = Callable[["Slot", str], object]
+
 SLOTS = ("a", "b")
 RESCUE = "rescue"
 """As a slot: the release that was flashed, whose updater runs where neither slot can."""
@@ -62,7 +69,7 @@ def other_slot(slot: str) -> str:
     return SLOTS[1 - SLOTS.index(slot)]
 
 
-def choose(state: State, good) -> "tuple[str, State]":
+def choose(state: State, good: "Callable[[str], bool]") -> "tuple[str, State]":
     """The slot to run, "" for none, and the state to keep from then on. `good(slot)` tells whether
     that slot holds just what was signed."""
     current, other = state.current, other_slot(state.current)
@@ -142,7 +149,7 @@ def modules(slot: str, digest: str) -> "dict[str, tuple[int, int]]":
         return {}
 
 
-def sha256_of(file, size: int, chunk: bytearray):
+def sha256_of(file: "ByteSource", size: int, chunk: bytearray) -> "Digest":
     """Of the next `size` bytes, or those that there are, read into `chunk`: the larger the
     faster."""
     view, digest = memoryview(chunk), hashlib.sha256()
@@ -155,7 +162,7 @@ def sha256_of(file, size: int, chunk: bytearray):
     return digest
 
 
-def _hex(digest) -> str:
+def _hex(digest: "Digest") -> str:
     return hexlify(digest.digest()).decode()
 
 
@@ -163,11 +170,11 @@ class Module(io.IOBase):
     """The next `size` bytes of a file, piece by piece: as one they would leave a hole in the
     heap."""
 
-    def __init__(self, file, size: int) -> None:
+    def __init__(self, file: "ByteSource", size: int) -> None:
         self._file = file
         self._left = size
 
-    def readinto(self, buf) -> int:
+    def readinto(self, buf: "Writable") -> int:
         """As a file's."""
         count = self._file.readinto(memoryview(buf)[: min(self._left, len(buf))])
         self._left -= count
@@ -205,7 +212,7 @@ class Slot:
             return _FOLDER
         raise OSError(_ENOENT)
 
-    def open(self, path: str, mode: str):
+    def open(self, path: str, mode: str) -> Module:
         """That module, until the next one is opened. Each is imported once: what is known of it
         would only take room."""
         at, size = self._modules.pop(path[1:])
@@ -213,7 +220,12 @@ class Slot:
         return Module(self._code, size)
 
 
-def start(root: str, mount, reset, watch) -> None:
+def start(
+    root: str,
+    mount: "Mount",
+    reset: "Callable[[], object]",
+    watch: "Callable[[], Feed]",
+) -> None:
     """Run what there is to run below `root`, for ever: behind the end of it is a prompt.
 
     `mount(file_system, path)` is MicroPython's. `reset()` starts anew. `watch()` starts a watchdog,
@@ -252,7 +264,7 @@ def start(root: str, mount, reset, watch) -> None:
         reset()
 
 
-def _import_from(slot: str, modules: "dict[str, tuple[int, int]]", mount) -> None:
+def _import_from(slot: str, modules: "dict[str, tuple[int, int]]", mount: "Mount") -> None:
     path = _MOUNTED + slot[slot.rfind("/") :]
     mount(Slot(slot, modules), path)
     sys.path[:] = [path, ".frozen"]
@@ -261,7 +273,7 @@ def _import_from(slot: str, modules: "dict[str, tuple[int, int]]", mount) -> Non
     gc.collect()
 
 
-def _rescue(root: str, state: State, mount) -> None:
+def _rescue(root: str, state: State, mount: "Mount") -> None:
     for name in list(sys.modules):
         if name.split(".")[0] in ("sabot_firmware", "sabot_protocol"):
             del sys.modules[name]

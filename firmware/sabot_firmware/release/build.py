@@ -10,12 +10,16 @@ import sabot_firmware
 import sabot_protocol
 from sabot_firmware.release import boot
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Sequence
+
 _SIZE = 6  # in what os.stat gives
 
 
 def build_of_packages(chunk: bytearray) -> bytes:
     """The hash of the packages that run. Files are read into `chunk`."""
-    return build_hash([_folder_of(sabot_firmware), _folder_of(sabot_protocol)], chunk)
+    packages = (sabot_firmware.__path__, sabot_protocol.__path__)
+    return build_hash([_folder_of(path) for path in packages], chunk)
 
 
 def build_hash(packages: "list[str]", chunk: bytearray) -> bytes:
@@ -36,8 +40,7 @@ def build_hash(packages: "list[str]", chunk: bytearray) -> bytes:
     return whole.digest()
 
 
-def _folder_of(package) -> str:
-    path = package.__path__
+def _folder_of(path: "Sequence[str]") -> str:
     return path if isinstance(path, str) else path[0]  # CPython has a list
 
 

@@ -4,6 +4,11 @@ so nothing has to take the same time always.
 
 from sabot_firmware.release.sha512 import sha512
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Iterator
+
+    _Point = tuple[int, int, int, int]
+
 PUBLIC_SIZE = 32
 SIGNATURE_SIZE = 64
 
@@ -33,7 +38,7 @@ def verify(public: bytes, signature: bytes, message: bytes) -> bool:
     return result
 
 
-def verification(public: bytes, signature: bytes, message: bytes):
+def verification(public: bytes, signature: bytes, message: bytes) -> "Iterator[bool]":
     """The same in steps of 5 ms on a Pico, some at the ends of 80: yields False until it is known,
     and then the result."""
     yield False
@@ -47,7 +52,7 @@ def verification(public: bytes, signature: bytes, message: bytes):
     yield False
     challenge = int.from_bytes(sha512(commitment + public + message), "little") % _ORDER
     yield False
-    base = _point(_BASE_Y, 0)
+    base: "_Point" = _point(_BASE_Y, 0)  # type: ignore[assignment]
     # S*B = R + k*A, so R is S*B - k*A: both products at once, bit by bit.
     minus_key = (_P - key[0], key[1], 1, _P - key[3])
     steps = (None, base, minus_key, _sum(base, minus_key))
@@ -62,7 +67,7 @@ def verification(public: bytes, signature: bytes, message: bytes):
     yield _encoded(found) == commitment
 
 
-def _sum(p, q):
+def _sum(p: "_Point", q: "_Point") -> "_Point":
     """5.1.4, with d as it is there."""
     x1, y1, z1, t1 = p
     x2, y2, z2, t2 = q
@@ -74,7 +79,7 @@ def _sum(p, q):
     return e * f % _P, g * h % _P, f * g % _P, e * h % _P
 
 
-def _doubled(p):
+def _doubled(p: "_Point") -> "_Point":
     x, y, z, _ = p
     a = x * x % _P
     b = y * y % _P
@@ -85,7 +90,7 @@ def _doubled(p):
     return e * f % _P, g * h % _P, f * g % _P, e * h % _P
 
 
-def _decoded(data: bytes):
+def _decoded(data: bytes) -> "_Point | None":
     """The point of 32 bytes, or None (5.1.3)."""
     y = int.from_bytes(data, "little")
     sign = 1 if y & _SIGN else 0
@@ -93,7 +98,7 @@ def _decoded(data: bytes):
     return None if y >= _P else _point(y, sign)
 
 
-def _point(y: int, sign: int):
+def _point(y: int, sign: int) -> "_Point | None":
     """The point with this y whose x is even, or odd for `sign` 1; None where there is none."""
     square_y = y * y % _P
     u, v = (square_y - 1) % _P, (_D * square_y + 1) % _P
@@ -111,7 +116,7 @@ def _point(y: int, sign: int):
     return x, y, 1, x * y % _P
 
 
-def _encoded(p) -> bytes:
+def _encoded(p: "_Point") -> bytes:
     """5.1.2."""
     x, y, z, _ = p
     inverse = pow(z, _P - 2, _P)

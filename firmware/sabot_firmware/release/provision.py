@@ -7,6 +7,9 @@ as one document first, and the next start goes on where the power went.
 
 from sabot_protocol import messages, provisioning
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.store import Store
+
 UNIT = "unit"
 """The document that makes a board a unit."""
 PENDING = "pending"
@@ -16,7 +19,7 @@ PENDING = "pending"
 class Provision:
     """Into `store`. What comes is forgotten whole with the first part that does not fit."""
 
-    def __init__(self, store) -> None:
+    def __init__(self, store: "Store") -> None:
         self._store = store
         self._document: "bytearray | None" = None
         self._come = 0
@@ -63,15 +66,15 @@ class Provision:
         return True, ""
 
 
-def finish(store) -> None:
+def finish(store: "Store") -> None:
     """Bring to an end what a unit was told, if there is something."""
-    what: list = store.load(PENDING)
+    what: list = store.load(PENDING)  # type: ignore[assignment]
     if what is not None:
         _write(store, what)
         store.remove(PENDING)
 
 
-def _write(store, what: "list") -> None:
+def _write(store: "Store", what: "list") -> None:
     table, card_set, when_full, release_key, game = what
     store.save("provisioned", [table, card_set])
     store.save("settings", {"set": card_set, "when_full": when_full})

@@ -6,6 +6,9 @@ from binascii import unhexlify
 from sabot_firmware.release import boot
 from sabot_protocol import enums
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.interfaces import Feed
+
 TRIAL_MS = 120000
 """How long a release that is on trial waits for a host to confirm it."""
 
@@ -21,7 +24,11 @@ class Running:
     is on trial and no release is taken."""
 
     def __init__(
-        self, root: str = "", slot: str = "", state: "boot.State | None" = None, feed=None
+        self,
+        root: str = "",
+        slot: str = "",
+        state: "boot.State | None" = None,
+        feed: "Feed | None" = None,
     ) -> None:
         self._root = root
         self._slot = slot

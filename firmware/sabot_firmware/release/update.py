@@ -17,6 +17,9 @@ from sabot_firmware import MICROPYTHON, VERSION
 from sabot_firmware.release import boot
 from sabot_protocol import enums, release
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Iterator
+
 _STAGES = enums.UPDATE_STAGES
 IDLE = _STAGES.index("idle")
 HEAD = _STAGES.index("head")
@@ -128,7 +131,7 @@ class Update:
         self.problem = ""
         self.stage = IDLE
 
-    def _take_release(self, head: bytearray):
+    def _take_release(self, head: bytearray) -> "Iterator[None]":
         signature, data = bytes(head[:_SIGNATURE_SIZE]), bytes(head[_SIGNATURE_SIZE:])
         # It takes 5 KB and 0.3 s to load: only now.
         from sabot_firmware.release.ed25519 import verification
@@ -162,7 +165,7 @@ class Update:
         boot.keep(self._root, boot.State(self.running, boot.NEW, lists))
         self.stage = STAGED
 
-    def _list(self, manifest) -> str:
+    def _list(self, manifest: release.Manifest) -> str:
         """Write the slot's list, unless it is there: then some of its code may be too. The
         SHA-256 of it."""
         path = self._slot(boot.LIST)
@@ -178,7 +181,7 @@ class Update:
                     file.write(manifest.line(number))
         return hexlify(digest).decode()
 
-    def _take_code(self, size: int):
+    def _take_code(self, size: int) -> "Iterator[None]":
         path = self._slot(boot.CODE)
         self._size = size
         self.offset = _size_of(path)

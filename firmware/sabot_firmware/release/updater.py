@@ -12,7 +12,7 @@ from binascii import unhexlify
 
 from sabot_firmware import VERSION
 from sabot_firmware.boards import this_board
-from sabot_firmware.link.authentication import Guard, command_key
+from sabot_firmware.link.authentication import Guard
 from sabot_firmware.link.link import Link
 from sabot_firmware.release import boot
 from sabot_firmware.release.update import REFUSED, Update
@@ -20,6 +20,11 @@ from sabot_firmware.store import Store, StoreError
 from sabot_firmware.table import inputs
 from sabot_protocol import VERSION as PROTOCOL_VERSION
 from sabot_protocol import enums, frame, messages
+from sabot_protocol.chain import KEY_SIZE, command_key
+
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.interfaces import Board, Feed
+    from sabot_protocol.schema import Shape
 
 NO_BUILD = bytes(32)
 """What a host is told as `build` where neither slot can run."""
@@ -51,7 +56,7 @@ class NoEvents:
     next_number = 1
     cursor_number = 1
 
-    def take(self):
+    def take(self) -> None:
         """There is none."""
         return
 
@@ -75,7 +80,7 @@ class Updater:
     """As much of a shoe as a link and an update want. `slot` is the one that stays, whose list has
     the SHA-256 `build`; with "" there is none that could run."""
 
-    def __init__(self, board, root: str, slot: str, build: bytes = NO_BUILD) -> None:
+    def __init__(self, board: "Board", root: str, slot: str, build: bytes = NO_BUILD) -> None:
         self.board = board
         self._slot = slot
         self._build = build
@@ -105,7 +110,7 @@ class Updater:
         return [
             [number, session, PROTOCOL_VERSION, unit, 1, cause, 1, 0, frame.MAX_PAYLOAD],
             [messages.FIRMWARE.number, session, VERSION, self._build, self.board.NAME],
-            [messages.GAME.number, session, "none", NO_BUILD],
+            [messages.GAME.number, session, messages.NO_GAME, NO_BUILD],
         ]
 
     def heartbeat(self, now_ms: int) -> "list[object]":
@@ -115,7 +120,7 @@ class Updater:
     def acknowledged(self) -> None:
         """There is nothing to acknowledge."""
 
-    def command(self, shape, values: "list[object]") -> "list[object]":
+    def command(self, shape: "Shape", values: "list[object]") -> "list[object]":
         """Carry out what belongs to an update, or makes a board a unit."""
         update = self._update
         if shape is messages.RESTART:
@@ -154,7 +159,7 @@ class Updater:
         key: bytes = _load(self._store, "command_key")  # type: ignore[assignment]
         if key is None:
             first_key: bytes = _load(self._store, "first_key")  # type: ignore[assignment]
-            key = os.urandom(32) if first_key is None else command_key(first_key)
+            key = os.urandom(KEY_SIZE) if first_key is None else command_key(first_key)
         return key
 
     def _given_up(self) -> bool:
@@ -204,7 +209,7 @@ def _load(store: Store, name: str) -> object:
         return None
 
 
-def main(root: str, slot: str, state, feed) -> None:
+def main(root: str, slot: str, state: boot.State, feed: "Feed | None") -> None:
     """As main.py's: take an update into a slot below `root`. After an error the boot loader starts
     the board anew, with what it has."""
     board = this_board()

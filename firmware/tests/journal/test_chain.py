@@ -4,7 +4,7 @@ import random
 
 from firmware.tests.support.naive_chain import NaiveChain, hmac, sha256
 from protocol.tests.helpers import random_bytes, seed_random, vectors
-from sabot_firmware.journal.chain import EPOCH_RECORDS, Chain, name_of
+from sabot_protocol.chain import EPOCH_RECORDS, Chain, chain_id
 
 
 def _epoch(noted):
@@ -12,7 +12,7 @@ def _epoch(noted):
 
 
 def _new_chain(first_key):
-    return Chain(0, first_key, name_of(first_key))
+    return Chain(0, first_key, chain_id(first_key))
 
 
 def _add(chain, number, record):

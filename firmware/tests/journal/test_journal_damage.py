@@ -17,14 +17,9 @@ from firmware.tests.support.ledger import (
 from protocol.tests.helpers import raised, seed_random
 from sabot_firmware.boards.nor import SECTOR
 from sabot_firmware.journal import keyring
+from sabot_firmware.journal.contents import DAMAGED, JournalError
 from sabot_firmware.journal.cursor import Cursor
-from sabot_firmware.journal.journal import (
-    DAMAGED,
-    ERASE_FAILED,
-    PROGRAM_FAILED,
-    Journal,
-    JournalError,
-)
+from sabot_firmware.journal.journal import ERASE_FAILED, PROGRAM_FAILED, Journal
 from sabot_firmware.journal.ring import EVENT, HEADER_SIZE, NOTE, STATE
 
 # Sectors that go bad

@@ -8,8 +8,8 @@ from firmware.tests.support.ledger import Ledger, events_of, filled, rows, secto
 from protocol.tests.helpers import raised, seed_random
 from sabot_firmware.boards.nor import SECTOR
 from sabot_firmware.journal import keyring
+from sabot_firmware.journal.contents import RESERVE_SECTORS, JournalError
 from sabot_firmware.journal.cursor import Cursor
-from sabot_firmware.journal.journal import RESERVE_SECTORS, JournalError
 from sabot_firmware.journal.ring import NOTE
 
 

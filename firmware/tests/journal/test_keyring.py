@@ -10,8 +10,8 @@ from protocol.tests.helpers import random_bytes, seed_random
 from sabot_firmware.boards.nor import PAGE, SECTOR, FlashError
 from sabot_firmware.boards.sim.flash import SimFlash
 from sabot_firmware.journal import keyring
-from sabot_firmware.journal.chain import EPOCH_RECORDS, Chain, name_of
 from sabot_firmware.journal.keyring import SECTORS, SLOT_SIZE, Keyring
+from sabot_protocol.chain import EPOCH_RECORDS, Chain, chain_id
 
 _SLOTS = SECTOR // SLOT_SIZE
 _FIRST = bytes(range(100, 132))
@@ -23,7 +23,7 @@ class _Ring:
     def __init__(self, flash, first_key=_FIRST) -> None:
         self.flash = flash
         self.ring = Keyring(flash)
-        self.chain = Chain(0, first_key, name_of(first_key))
+        self.chain = Chain(0, first_key, chain_id(first_key))
         self.slot = memoryview(bytearray(SLOT_SIZE))
 
     def begin(self) -> None:

@@ -23,7 +23,7 @@ from firmware.tests.support.scripted import (
 from firmware.tests.test_store import Folder
 from protocol.tests.helpers import seed_random
 from sabot_firmware import buffers  # noqa: F401  # buffers first, as main.py does
-from sabot_firmware.journal.journal import RESERVE_SECTORS
+from sabot_firmware.journal.contents import RESERVE_SECTORS
 from sabot_firmware.store import Store
 from sabot_firmware.table import inputs  # buffers first, as main.py does
 from sabot_protocol import enums, events

@@ -6,7 +6,7 @@ from firmware.tests.fakes.fake_flash import RING, new_chip
 from firmware.tests.support.held import cut_off_before_newest_key, sector_of
 from firmware.tests.support.ledger import Ledger, epoch_events, events_of, filled
 from protocol.tests.helpers import seed_random
-from sabot_firmware.journal.journal import RESERVE_SECTORS
+from sabot_firmware.journal.contents import RESERVE_SECTORS
 from sabot_firmware.journal.outbox import Outbox
 from sabot_firmware.journal.ring import NOTE
 

@@ -7,12 +7,12 @@ from firmware.tests.fakes.fake_flash import FIRST_KEY, PowerCut, new_chip
 from firmware.tests.support.held import records_in
 from firmware.tests.support.naive_chain import NaiveChain
 from protocol.tests.helpers import allocates, seed_random
-from sabot_firmware.journal.chain import EPOCH_RECORDS
 from sabot_firmware.journal.journal import Journal
 from sabot_firmware.journal.outbox import Outbox
 from sabot_firmware.journal.recorder import Recorder
 from sabot_firmware.journal.ring import STATE
 from sabot_protocol import cbor, enums, events
+from sabot_protocol.chain import EPOCH_RECORDS
 
 _JOURNAL_DAMAGED = enums.GAP_REASONS.index("journal_damaged")
 _QUEUE_FULL = enums.GAP_REASONS.index("queue_full")

@@ -4,8 +4,9 @@ import hashlib
 
 from firmware.tests.support.line import HELLO, WELCOME, Line, ack, events_of, problems_of
 from protocol.tests.helpers import random_bytes, seed_random
-from sabot_firmware.link.authentication import Guard, command_key
+from sabot_firmware.link.authentication import Guard
 from sabot_protocol import cbor, messages
+from sabot_protocol.chain import command_key
 
 _KEY = bytes(range(100, 132))
 _STATUS, _HEALTH = messages.STATUS.number, messages.HEALTH.number

@@ -10,12 +10,14 @@ from pathlib import Path
 import cbor2
 
 from host.tests.support.helpers import FirmwareLog, shuffled_names
-from sabot.audit.chain import EPOCH_RECORDS, MAC_SIZE, Ratchet, chain_id
+from sabot.audit.chain import Ratchet
 from sabot.audit.verify import Against, Summary, verify, verify_file
 from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.store import Store
+from sabot_protocol.chain import EPOCH_RECORDS, chain_id
+from sabot_protocol.events import MAC_SIZE
 
 _BUILD = Path(__file__).resolve().parents[3] / "build"
 _RECORDS = 1_000_000

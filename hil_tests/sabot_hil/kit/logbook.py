@@ -12,9 +12,9 @@ from sabot.link.session import Record
 from sabot.log.logger import Logger, Watcher
 from sabot.log.rounds import Round, rounds_of
 from sabot.log.store import Filter, Store
-from sabot_firmware.link.authentication import command_key
 from sabot_hil.capabilities import Clock, Target, attached
 from sabot_hil.kit.dealer import Hand, logged
+from sabot_protocol.chain import command_key
 
 _S = 1_000_000
 _TIMEOUT_S = 60.0

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from sabot.audit.chain import chain_id
 from sabot.keys import chain_keys as unit_keys
 from sabot.release.documents import document
-from sabot_firmware.link.authentication import command_key
+from sabot_protocol.chain import chain_id, command_key
 
 
 def know_chain(state: Path, unit: str, first_key: bytes) -> None:

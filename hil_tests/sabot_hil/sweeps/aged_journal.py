@@ -10,10 +10,11 @@ import zlib
 
 import cbor2
 
-from sabot.audit.chain import EPOCH_RECORDS, Ratchet, chain_id, epoch_of, mac
+from sabot.audit.chain import Ratchet, epoch_of, mac
 from sabot_hil.kit.flash_image import SECTOR, SECTORS, Image
 from sabot_hil.kit.journal_image import KEY_SECTORS, SLOT
 from sabot_protocol import events
+from sabot_protocol.chain import EPOCH_RECORDS, chain_id
 
 RING = SECTORS - KEY_SECTORS
 BOOT = 7

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sabot.audit.chain import Ratchet, chain_id, epoch_of, mac
+from sabot.audit.chain import Ratchet, epoch_of, mac
 from sabot.audit.verify import Summary, verify_unit
 from sabot.keys import chain_keys as unit_keys
 from sabot.link import wire
@@ -25,6 +25,7 @@ from sabot_hil.kit.used_unit import know_chain
 from sabot_hil.sweeps.cut_plan import DONE, Cut, Expected, Plan, is_of_keys, seen, told_of
 from sabot_hil.sweeps.recorded_run import UNIT, Run, document_of, play
 from sabot_protocol import enums
+from sabot_protocol.chain import chain_id
 
 PROGRAM_MIDDLES = tuple(how for how in PROGRAM_CUTS if how not in ("nothing", DONE))
 ERASE_MIDDLES = tuple(how for how in ERASE_CUTS if how not in ("nothing", DONE))

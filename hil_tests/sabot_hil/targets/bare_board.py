@@ -20,12 +20,12 @@ from sabot_hil.emulation.pico import EmulatedPico
 from sabot_hil.kit import releases
 from sabot_hil.kit.witness import Witness
 from sabot_hil.targets.emulator import EmulatedBench, EmulatedClock, EmulatedPower, EmulatedShoe
+from sabot_protocol import messages
 
 _S = 1_000_000  # in us
 _STEP_US = 20_000
 _BACK_S = 30.0
 _LOOK_S = 0.5
-_NO_GAME = "none"  # what an updater tells
 
 
 def told_for(unit: str) -> Told:
@@ -92,7 +92,7 @@ class BareBoard:
         while True:
             try:
                 with self.attached() as client:
-                    if client.welcome["game"] != _NO_GAME:
+                    if client.welcome["game"] != messages.NO_GAME:
                         return
                     if self.now_s() > end_s:
                         raise NoShoe(f"{client.unit}: it does not go back to its cards")

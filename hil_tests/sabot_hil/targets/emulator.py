@@ -22,7 +22,6 @@ from sabot.link.client import Client, Line
 from sabot.link.command_keys import CommandKeys
 from sabot.release.uf2 import FLASH_BYTES, Image
 from sabot.sim.channel import Outputs
-from sabot_firmware.link.authentication import command_key
 from sabot_hil.capabilities import Seen, Unable
 from sabot_hil.emulation import filesystem
 from sabot_hil.emulation.nor_chip import TYPICAL, Times
@@ -33,6 +32,7 @@ from sabot_hil.kit.cache import cache
 from sabot_hil.kit.witness import Witness, Witnessed
 from sabot_hil.targets.hands import Hands
 from sabot_protocol import enums
+from sabot_protocol.chain import command_key
 
 _MS = 1000  # in us
 _S = 1000 * _MS

@@ -27,6 +27,7 @@ from sabot.errors import BundleUnusable, KeysUnusable
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.link.wire import Event
+from sabot_protocol.chain import EPOCH_RECORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +245,7 @@ def _wrong_keys(bundle: Bundle, own: Mapping[int, bytes] | None) -> Iterator[Fin
         if epochs:
             others = f" and {len(epochs) - 1} more" if len(epochs) > 1 else ""
             detail = f"the bundle's key of epoch {epochs[0]}{others}: {what}"
-            yield Finding(bundle.unit, max(1, epochs[0] * chain.EPOCH_RECORDS), "keys", detail)
+            yield Finding(bundle.unit, max(1, epochs[0] * EPOCH_RECORDS), "keys", detail)
 
 
 def _wrong_context(bundle: Bundle, macs: chain.MacKeys) -> Iterator[Finding]:

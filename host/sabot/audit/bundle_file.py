@@ -13,6 +13,7 @@ from sabot.audit.verify import Finding
 from sabot.errors import BundleUnusable
 from sabot.keys import signing
 from sabot.link.wire import Event, WireError, parse_event
+from sabot_protocol.chain import KEY_SIZE
 from sabot_protocol.events import MAC_SIZE
 
 FORMAT = "sabot-bundle"
@@ -260,7 +261,7 @@ def _fits(document: Mapping[str, Any]) -> bool:
         and 1 <= numbers[0] <= numbers[-1] <= MAX_NUMBER
         and len(document["chain"]) in (0, MAC_SIZE)
         and len(document["before"]) in (0, MAC_SIZE)
-        and all(epoch >= 0 and len(key) == chain.KEY_SIZE for epoch, key in document["keys"])
+        and all(epoch >= 0 and len(key) == KEY_SIZE for epoch, key in document["keys"])
         and len({epoch for epoch, _ in document["keys"]}) == len(document["keys"])
     )
 

@@ -1,19 +1,16 @@
 """The audit chain as the verifier computes it; the definition is in protocol/README.md.
 
-Shares nothing with sabot_firmware/journal/chain.py. Keys are in memory only, and in no message or
-repr.
+With the shoe it shares the sizes, the labels and the chain's name (sabot_protocol/chain.py). Keys
+and MACs are made here, by other code than the shoe's: where one of the two is wrong they differ.
+Keys are in memory only, and in no message or repr.
 """
 
 import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from sabot_protocol.chain import EPOCH_RECORDS, KEY_SIZE, MAC_LABEL, NEXT_LABEL, chain_id
 from sabot_protocol.events import MAC_SIZE
-
-EPOCH_RECORDS = 4
-"""Events under one key."""
-
-KEY_SIZE = 32
 
 _LANDMARK_EPOCHS = 4096  # between secrets that are remembered, so that going back is cheap
 _BLOCK = 64
@@ -22,11 +19,6 @@ _OUTER = bytes(value ^ 0x5C for value in range(256))
 
 Pads = tuple["hashlib._Hash", "hashlib._Hash"]
 """HMAC's two hashes of one key, begun and ready to be copied: half the time of a new HMAC."""
-
-
-def chain_id(first_key: bytes) -> bytes:
-    """A chain's name, 16 bytes, and what stands in the place of a MAC before event 1."""
-    return hashlib.sha256(b"sabot chain" + first_key).digest()[:MAC_SIZE]
 
 
 def epoch_of(number: int) -> int:
@@ -39,7 +31,7 @@ class MacKeys(Protocol):
 
     @property
     def chain(self) -> bytes | None:
-        """The chain's id; None where nobody knows it."""
+        """The chain's id; None where it is not known."""
 
     def mac_key(self, epoch: int) -> bytes:
         """The key of an epoch, 32 bytes. Raises KeyError where it is not there."""
@@ -66,11 +58,11 @@ class Ratchet:
             self._epoch, self._secret = mark * _LANDMARK_EPOCHS, self._landmarks[mark]
         sha256, secret = hashlib.sha256, self._secret
         for at in range(self._epoch + 1, epoch + 1):
-            secret = sha256(b"sabot next" + secret).digest()
+            secret = sha256(NEXT_LABEL + secret).digest()
             if at == len(self._landmarks) * _LANDMARK_EPOCHS:
                 self._landmarks.append(secret)
         self._epoch, self._secret = epoch, secret
-        return sha256(b"sabot mac" + secret).digest()
+        return sha256(MAC_LABEL + secret).digest()
 
     def epochs(self, last: int) -> Iterable[int]:
         """Every one."""
@@ -78,7 +70,7 @@ class Ratchet:
 
 
 class RevealedKeys:
-    """The keys of some epochs, given away by whoever has the first one; `chain` is its id."""
+    """The keys of some epochs, given away by the keeper of the first one; `chain` is its id."""
 
     def __init__(self, keys: Mapping[int, bytes], chain: bytes | None = None) -> None:
         self.chain = chain
@@ -100,7 +92,7 @@ def pads(mac_key: bytes) -> Pads:
 
 
 def mac_under(key: Pads, before: bytes, record: bytes) -> bytes:
-    """The MAC of a record behind an event whose MAC is `before`, 16 bytes."""
+    """The MAC of a record after an event whose MAC is `before`, 16 bytes."""
     inner, outer = key[0].copy(), key[1].copy()
     inner.update(before + record)
     outer.update(inner.digest())

@@ -17,12 +17,13 @@ from itertools import islice
 from typing import Any
 
 from sabot.audit import chain
-from sabot.audit.chain import EPOCH_RECORDS, MacKeys, mac_under
+from sabot.audit.chain import MacKeys, mac_under
 from sabot.audit.decoding import Values, values_of, why_damaged
 from sabot.audit.play_checks import Tell
 from sabot.audit.tombstone import NoTombstone, Tombstone
 from sabot.keys.signing import fingerprint
 from sabot_protocol import enums, events
+from sabot_protocol.chain import EPOCH_RECORDS, KEY_SIZE
 from sabot_protocol.events import MAC_SIZE
 
 RawRecord = tuple[int, bytes, bytes]
@@ -189,7 +190,7 @@ class Links:
         try:
             return chain.pads(self._macs.mac_key(epoch))
         except KeyError:  # nothing is right under a key that nobody has
-            return chain.pads(os.urandom(chain.KEY_SIZE))
+            return chain.pads(os.urandom(KEY_SIZE))
 
     def _right(self, before: bytes, number: int, record: bytes) -> bytes:
         return mac_under(self._pads(chain.epoch_of(number)), before, record)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sabot.audit import checkpoints
-from sabot.audit.chain import MacKeys, Ratchet, chain_id, epoch_of, mac
+from sabot.audit.chain import MacKeys, Ratchet, epoch_of, mac
 from sabot.audit.chain_checks import Links, RawRecord
 from sabot.audit.checkpoints import Checkpoint
 from sabot.audit.decoding import Values
@@ -26,6 +26,7 @@ from sabot.keys.chain_keys import Keys
 from sabot.log.rounds import time_text
 from sabot.log.store import DAMAGED, Store
 from sabot_protocol import events
+from sabot_protocol.chain import chain_id
 
 MOST_OF_A_KIND = 1000
 """Findings of one kind in one unit that are told one by one; of the others their number."""

@@ -8,8 +8,8 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from sabot.audit.chain import KEY_SIZE, chain_id
 from sabot.keys import key_lines
+from sabot_protocol.chain import KEY_SIZE, chain_id
 
 DEFAULT = Path("sabot.keys")
 """The key file where none is named, in the current folder."""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from sabot.audit.chain import KEY_SIZE
 from sabot.errors import KeysUnusable
+from sabot_protocol.chain import KEY_SIZE
 
 MODE = 0o600
 _MOST_BYTES = 1 << 26

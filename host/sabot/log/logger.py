@@ -27,7 +27,6 @@ from sabot_protocol import messages
 
 _RECEIVE_S = 0.25
 _FIRST_PAUSE_S = 0.1
-_NO_GAME = "none"  # what sabot_firmware/release/updater.py deals
 _LONGEST_PAUSE_S = 5.0
 _IDLE_DERIVES = 5000  # far fewer than make a shoe believe that its host is gone
 RETRIED = (PortNotFound, PortBusy, NoShoe, DatabaseLocked)
@@ -136,7 +135,7 @@ class Logger:
 
     def _log_attached(self, port: str, client: Client, begun: Callable[[], None]) -> None:
         unit = client.unit
-        if client.welcome["game"] == _NO_GAME:
+        if client.welcome["game"] == messages.NO_GAME:
             raise NoShoe(
                 f"{port}: {unit} is to be provisioned, or takes an update; `sabot ports` tells more"
             )

@@ -8,20 +8,18 @@ from pathlib import Path
 
 import cbor2
 
-from sabot.audit.chain import chain_id
 from sabot.errors import CommandRefused, NoShoe, PortNotFound, UnitTaken
 from sabot.keys import chain_keys as unit_keys
 from sabot.link import command_keys
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeys
-from sabot_firmware.link.authentication import command_key
 from sabot_protocol import messages, provisioning
+from sabot_protocol.chain import chain_id, command_key
 from sabot_protocol.games import Game
 
 _PAUSE_S = 0.2
 _PATIENCE_S = 60.0
 """How long a board may be away: its first start as a unit takes 11 s."""
-_NO_GAME = "none"  # what sabot_firmware/release/updater.py deals
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,7 @@ class _Attempt:
     def advance(self, client: Client) -> str:
         """All that can be done in this session; empty where another one must follow."""
         unit = self._told.unit or client.unit
-        in_service = client.welcome["game"] != _NO_GAME
+        in_service = client.welcome["game"] != messages.NO_GAME
         if not client.welcome["challenge"]:
             self._send(client, document_of(self._told, unit, self._new_key(unit)))
             return ""

@@ -11,8 +11,8 @@ from sabot.link.client import Client
 from sabot_firmware.boards.nor import SECTOR
 from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE
 from sabot_firmware.journal import keyring
-from sabot_firmware.journal.chain import EPOCH_RECORDS
 from sabot_protocol import enums, messages
+from sabot_protocol.chain import EPOCH_RECORDS
 
 LEAST_HEAP_BYTES = 8_000
 """Less than half of what a shoe has left in service (firmware/README.md, "Heap")."""
@@ -31,7 +31,6 @@ COLDEST_C, HOTTEST_C = -20, 85
 MOST_UNREAD_PER_10000 = 2.0
 """The same as `sabot units` asks to be looked at."""
 
-_NO_GAME = "none"  # what an updater tells
 _DAY_MS = 24 * 3600 * 1000
 _RECALIBRATE_DAYS = 180
 
@@ -90,7 +89,7 @@ def ask(client: Client, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_
 
     `now_ms` is this machine's clock, ms since 1970 UTC.
     """
-    if client.welcome["game"] == _NO_GAME:
+    if client.welcome["game"] == messages.NO_GAME:
         raise CommandRefused(
             f"{client.unit}: is to be provisioned, or takes an update; `sabot provision` or "
             "`sabot update` it, then look again"

@@ -22,9 +22,9 @@ from sabot.keys import chain_keys as unit_keys
 from sabot.link import runtime
 from sabot.release import documents
 from sabot.sim.channel import Bench
-from sabot_firmware.link.authentication import command_key
 from sabot_firmware.release.provision import UNIT
 from sabot_protocol import enums
+from sabot_protocol.chain import command_key
 
 HEAP_BYTES = 334_000
 """Heap of the simulated board. It stands for the 241,600 bytes that MicroPython leaves free

@@ -12,8 +12,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.hmac import HMAC
 
 from host.tests.support.helpers import NaiveChain
-from sabot.audit.chain import Ratchet, RevealedKeys, chain_id, epoch_of, mac
+from sabot.audit.chain import Ratchet, RevealedKeys, epoch_of, mac
 from sabot.audit.verify import Summary, verify_unit
+from sabot_protocol.chain import chain_id
 
 VECTORS = Path(__file__).resolve().parents[3] / "protocol" / "vectors" / "chain.json"
 

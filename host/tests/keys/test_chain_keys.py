@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from sabot.audit.chain import chain_id
 from sabot.errors import KeysUnusable
 from sabot.keys.chain_keys import Keys, add, new_key
+from sabot_protocol.chain import chain_id
 
 
 @pytest.fixture

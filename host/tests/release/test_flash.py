@@ -37,8 +37,8 @@ from sabot.release.flash import flash, signed_release
 from sabot.release.update import Progress
 from sabot.service.debug import open_prompt
 from sabot.sim.process import SimulatedShoe
-from sabot_firmware.link.authentication import command_key
 from sabot_hil.kit import releases as made
+from sabot_protocol.chain import command_key
 
 _STRANGER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 _CHUNK = 4096

@@ -9,7 +9,6 @@ from pathlib import Path
 import cbor2
 import pytest
 
-from sabot.audit.chain import chain_id
 from sabot.errors import CommandRefused, KeysUnusable, NoShoe, UnitTaken
 from sabot.games import catalogue
 from sabot.keys import chain_keys, signing
@@ -22,6 +21,7 @@ from sabot.release.provision import KeyFiles, Told, document_of, provision
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit import releases
 from sabot_protocol import games, messages, provisioning
+from sabot_protocol.chain import chain_id
 
 _HOUSE = signing.public_of(releases.HOUSE)
 _EZ = catalogue.document("ez-mini", {})

@@ -23,6 +23,9 @@ from sabot_firmware.native import const
 from sabot_firmware.table import inputs
 from sabot_protocol import enums
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Awaitable
+
 HIGH, LOW = 1, 0
 
 PINS = (
@@ -171,7 +174,7 @@ class Board:
     def switches(self) -> int:
         return self._stood >> inputs.BUTTON_COUNT
 
-    def activity(self, within_ms: int, wait: bool):
+    def activity(self, within_ms: int, wait: bool) -> "Awaitable[None]":
         """No coroutine: that would be an object a turn, of which there are 2,000 a second while a
         card's last marks pass."""
         if not self._sampling:

@@ -11,6 +11,9 @@ import uctypes
 
 from sabot_firmware.native import const
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    import machine
+
 LOOK_MS = const(5)
 HELD_MS = const(160)
 """Longer than any turn but an erase of the Pico's own flash; what comes behind is not seen."""
@@ -26,14 +29,14 @@ _FREQUENCY_HZ = const(_CYCLES * 1000 // LOOK_MS)
     push_thresh=32,
     fifo_join=rp2.PIO.JOIN_RX,
 )
-def _program():
+def _program() -> None:
     in_(pins, 8)[31]  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
 
 
 class Contacts:
     """The levels of eight pins, `first` the lowest, from now on."""
 
-    def __init__(self, first) -> None:
+    def __init__(self, first: "machine.Pin") -> None:
         self._machine = rp2.StateMachine(1, _program, freq=_FREQUENCY_HZ, in_base=first)
         self._word = array("I", [0])
         # A word with its highest bits set would be a heap object: bytes are not.

@@ -30,7 +30,7 @@ _RING_BITS = 13  # the DMA that copies wants the ring's size as a power of two
     push_thresh=32,
     fifo_join=rp2.PIO.JOIN_RX,  # 8 words, 3.2 ms, should the bus be taken
 )
-def _program():
+def _program() -> None:
     # One cycle, at the sample rate; a push costs none. So the rate is exact.
     in_(pins, 4)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
 

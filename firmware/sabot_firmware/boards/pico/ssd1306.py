@@ -7,6 +7,9 @@ for 25 ms. A display that does not answer is asked again later and stops nothing
 
 import framebuf
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.interfaces import I2c
+
 COLUMNS = 16
 ROWS = 8
 ADDRESS = 0x3C
@@ -49,7 +52,7 @@ _NOTHING_TO_DO = bytes((_COMMANDS, 0xE3))
 class Display:
     """`i2c` is a machine.I2C at 400 kHz."""
 
-    def __init__(self, i2c) -> None:
+    def __init__(self, i2c: "I2c") -> None:
         self._i2c = i2c
         self._started = False
         self._rest = 0

@@ -18,6 +18,9 @@ from sabot_firmware.table import inputs
 from sabot_protocol import cbor, frame
 from sabot_protocol.sim import sim_channel
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_protocol.schema import Shape
+
 RESET = 3
 """Exit code of a board that is to start anew."""
 
@@ -142,7 +145,7 @@ class Board:
     def write_link(self, view: memoryview) -> int:
         return self._link.write(view) or 0
 
-    def _tell(self, shape, value: object) -> None:
+    def _tell(self, shape: "Shape", value: object) -> None:
         message = [shape.number, value]
         size = cbor.encode_array(self._payload, 0, message, len(message))
         size = frame.write_frame(self._payload, size, self._out, 0)

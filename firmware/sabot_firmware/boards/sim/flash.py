@@ -22,6 +22,9 @@ import time
 
 from sabot_firmware.boards.nor import PAGE, SECTOR, FlashError
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.interfaces import RawFile, Readable, Writable
+
 SECTORS = 4096
 """Of a chip of 16 MB."""
 
@@ -64,11 +67,11 @@ class SimFlash:
         if self._end > sectors * SECTOR:
             raise FlashError("beyond the chip: %s has %d bytes" % (path, self._end))
 
-    def read(self, address: int, buf) -> None:
+    def read(self, address: int, buf: "Writable") -> None:
         self._check(address, len(buf))
         self._load(address, buf)
 
-    def program(self, address: int, data) -> None:
+    def program(self, address: int, data: "Readable") -> None:
         size = len(data)
         self._check(address, size)
         if not size or address % PAGE + size > PAGE:
@@ -108,7 +111,7 @@ class SimFlash:
             self._working = True
             self._ready_us = time.ticks_add(time.ticks_us(), takes_us * self._speed // 1000)
 
-    def _load(self, address: int, buf) -> None:
+    def _load(self, address: int, buf: "Writable") -> None:
         size = 0
         if address < self._end:
             self._file.seek(address)
@@ -118,13 +121,13 @@ class SimFlash:
             buf[size : size + count] = _ERASED[:count]
             size += count
 
-    def _store(self, address: int, data) -> None:
+    def _store(self, address: int, data: "Readable") -> None:
         self._file.seek(address)
         if self._file.write(data) != len(data):
             raise FlashError("journal file: no room for it")
         self._end = max(self._end, address + len(data))
 
-    def _tell(self, kind: bytes, address: int, data) -> None:
+    def _tell(self, kind: bytes, address: int, data: "Readable") -> None:
         if self._trace is None:
             return
         size = _HEAD_SIZE + len(data)
@@ -134,7 +137,7 @@ class SimFlash:
             raise FlashError("trace file: no room for it")
 
 
-def _open(path: str):
+def _open(path: str) -> "RawFile":
     try:
         return open(path, "r+b", 0)
     except OSError as error:

@@ -23,6 +23,9 @@ from sabot_firmware.boards.sim.repl import Repl
 from sabot_protocol import cbor, frame
 from sabot_protocol.sim import sim_channel
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from typing import BinaryIO
+
 HOST = "/host"
 
 _COUNT, _SIZE, _ERASE = 4, 5, 6  # requests of MicroPython's block devices
@@ -114,7 +117,7 @@ def install(source: str, target: str) -> None:
                     written.write(piece)
 
 
-def tell_bench(descriptor: int):
+def tell_bench(descriptor: int) -> "BinaryIO":
     """The bench may go on: nobody takes what it does. Its end of the line, which stays open."""
     payload, out = bytearray(frame.MAX_PAYLOAD + frame.CRC_SIZE), bytearray(frame.MAX_FRAME)
     message = [sim_channel.IDLE.number, 0]

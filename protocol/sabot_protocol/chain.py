@@ -1,7 +1,8 @@
-"""The audit chain: a MAC for each event, under a key that moves forward and never back.
+"""The audit chain: what both ends know of its keys, and the shoe's end of it.
 
-The definition is in protocol/README.md, "Audit chain". Pure: what survives a loss of power is
-for keyring.py.
+The definition is in README.md, "Audit chain" and "Who may ask". A verifier takes the sizes, the
+labels and the name of a chain from here, and makes keys and MACs by itself (sabot/audit/chain.py).
+What survives a loss of power is for sabot_firmware/journal/keyring.py.
 """
 
 import hashlib
@@ -11,16 +12,28 @@ from sabot_protocol.events import MAC_SIZE
 EPOCH_RECORDS = 4
 """Events under one key. No round has fewer, so the key moves on at least once a round."""
 
-SECRET_SIZE = 32
+KEY_SIZE = 32
+"""Bytes of a unit's first key, of each epoch's secret and MAC key, and of its command key."""
+
+NEXT_LABEL = b"sabot next"
+"""SHA-256 over this and an epoch's secret is the secret of the next epoch;"""
+MAC_LABEL = b"sabot mac"
+"""over this and an epoch's secret, the key of the MACs in that epoch."""
 
 # HMAC's two blocks of 64 bytes: the key of 32, and nothing, each XORed with one of these.
-_INNER = b"\x36" * SECRET_SIZE
-_OUTER = b"\x5c" * SECRET_SIZE
+_INNER = b"\x36" * KEY_SIZE
+_OUTER = b"\x5c" * KEY_SIZE
 
 
-def name_of(first_secret: bytes) -> bytes:
-    """The name of the chain that begins with this secret; it stands for the MAC before event 1."""
-    return _hash(b"sabot chain", first_secret)[:MAC_SIZE]
+def chain_id(first_key: bytes) -> bytes:
+    """The name of the chain that begins with this key; it stands for the MAC before event 1."""
+    return _hash(b"sabot chain", first_key)[:MAC_SIZE]
+
+
+def command_key(first_key: bytes) -> bytes:
+    """The key of a unit's commands, from the first key of its audit chain: no key and no MAC of
+    the chain follows from it."""
+    return _hash(b"sabot command", first_key)
 
 
 class Chain:
@@ -40,7 +53,7 @@ class Chain:
         moved = epoch > self.epoch
         while self.epoch < epoch:
             self.epoch += 1
-            self.secret[:] = _hash(b"sabot next", self.secret)
+            self.secret[:] = _hash(NEXT_LABEL, self.secret)
         if moved:
             self._make_key()
         return moved
@@ -55,7 +68,7 @@ class Chain:
         self.mac[:] = outer.digest()[:MAC_SIZE]
 
     def _make_key(self) -> None:
-        self._inner, self._outer = hmac_blocks(_hash(b"sabot mac", self.secret))
+        self._inner, self._outer = hmac_blocks(_hash(MAC_LABEL, self.secret))
 
 
 def hmac_blocks(key: bytes) -> "tuple[bytes, bytes]":
@@ -65,7 +78,7 @@ def hmac_blocks(key: bytes) -> "tuple[bytes, bytes]":
 
 
 def _xor(key: int, pad: bytes) -> bytes:
-    return (key ^ int.from_bytes(pad, "big")).to_bytes(SECRET_SIZE, "big")  # faster than a loop
+    return (key ^ int.from_bytes(pad, "big")).to_bytes(KEY_SIZE, "big")  # faster than a loop
 
 
 def _hash(label: bytes, data: "bytes | bytearray") -> bytes:

@@ -1,0 +1,159 @@
+"""What the parts of the shoe are to each other, for type checkers alone.
+
+No device has this file: a release has modules, and MicroPython has no `typing`. An annotation is a
+string, and MicroPython's compiler drops it. Where one names something of this file, or of a module
+that is not imported otherwise, the import stands under a condition that is always false:
+
+    if 1 - 1:  # for type checkers: interfaces.pyi
+        from sabot_firmware.interfaces import Board
+
+The compilers of MicroPython and of CPython compute it and drop the import, to the last byte. Type
+checkers do not compute it, so they follow the import. `typing.TYPE_CHECKING` is not on the device,
+and a constant of that name would cost each module a name on the heap.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from sabot_protocol.schema import Shape
+
+Readable = bytes | bytearray | memoryview
+"""Bytes to be read."""
+Writable = bytearray | memoryview
+"""Room for bytes."""
+Feed = Callable[[], object]
+"""Feeds the watchdog of a release on trial."""
+
+class Digest(Protocol):
+    """A hash that is being made."""
+
+    def update(self, data: Readable, /) -> None: ...
+    def digest(self) -> bytes: ...
+
+class ByteSource(Protocol):
+    """A file that is open for reading."""
+
+    def readinto(self, buf: memoryview, /) -> int: ...
+
+class RawFile(Protocol):
+    """A file that is open for reading and writing, without a buffer."""
+
+    def seek(self, offset: int, whence: int = 0, /) -> int: ...
+    def readinto(self, buf: Writable, /) -> int | None: ...
+    def write(self, data: Readable, /) -> int | None: ...
+
+class Spi(Protocol):
+    """As a machine.SPI."""
+
+    def write(self, data: Readable, /) -> object: ...
+    def readinto(self, buf: Writable, /) -> object: ...
+    def write_readinto(self, data: Readable, buf: Writable, /) -> object: ...
+
+class Select(Protocol):
+    """As a machine.Pin: the chip is selected while the level is 0."""
+
+    def value(self, level: int, /) -> object: ...
+
+class I2c(Protocol):
+    """As a machine.I2C."""
+
+    def writeto(self, address: int, data: Readable, /) -> object: ...
+
+class I2cTarget(Protocol):
+    """As a machine.I2CTarget, which the stubs of 1.28 lack."""
+
+    memaddr: int
+    """The place in its memory that the last write began at."""
+
+class Flash(Protocol):
+    """A NOR chip, as boards/nor.py describes it. Each method raises FlashError while it is
+    busy, except `busy`."""
+
+    @property
+    def sectors(self) -> int:
+        """Of the whole chip."""
+
+    def read(self, address: int, buf: Writable) -> None:
+        """Fill `buf` from `address` on."""
+
+    def program(self, address: int, data: Readable) -> None:
+        """Begin to program `data`, 1 to 256 bytes within a page."""
+
+    def erase(self, sector: int) -> None:
+        """Begin to erase the sector of this number."""
+
+    def busy(self) -> bool:
+        """Whether a program or an erase still goes on."""
+
+class Board(Protocol):
+    """What the firmware asks of a board; boards/__init__.py describes it."""
+
+    @property
+    def NAME(self) -> str: ...
+    @property
+    def storage(self) -> str: ...
+    @property
+    def serial(self) -> str: ...
+    @property
+    def reset_cause(self) -> int: ...
+    @property
+    def flash(self) -> Flash: ...
+    @property
+    def overruns(self) -> int: ...
+    def ticks_ms(self) -> int: ...
+    def activity(self, within_ms: int, wait: bool) -> Awaitable[None]: ...
+    def switches(self) -> int: ...
+    def read_samples(self, buf: bytearray) -> int: ...
+    def levels(self) -> int: ...
+    def temperature_c(self) -> int | None: ...
+    def display_answers(self) -> bool: ...
+    def samples_come(self) -> bool: ...
+    def take_input(self) -> int: ...
+    def set_lock(self, released: bool) -> None: ...
+    def set_lamps(self, lit: int) -> None: ...
+    def show(self, text: str) -> None: ...
+    def buzz(self, ms: int) -> None: ...
+    async def read_link(self) -> bytes: ...
+    def write_link(self, view: memoryview) -> int: ...
+    def reset(self) -> None: ...
+    def halt(self, error: BaseException) -> None: ...
+
+class Sendable(Protocol):
+    """An event that is to be sent."""
+
+    @property
+    def record(self) -> memoryview: ...
+    @property
+    def mac(self) -> memoryview: ...
+
+class Events(Protocol):
+    """The events that a link sends, as outbox.py describes them."""
+
+    @property
+    def acked(self) -> int: ...
+    @property
+    def first_held(self) -> int: ...
+    @property
+    def next_number(self) -> int: ...
+    @property
+    def cursor_number(self) -> int: ...
+    def take(self) -> Sendable | None: ...
+    def rewind(self) -> None: ...
+    def unacked(self) -> int: ...
+    def stand_at(self, number: int) -> bool: ...
+    def acknowledge(self, number: int) -> bool: ...
+
+class Device(Protocol):
+    """The rest of the shoe, which the link answers for."""
+
+    def welcome(self, session: int) -> list[list[object]]:
+        """The messages that answer a host's `hello`."""
+
+    def heartbeat(self, now_ms: int) -> list[object]:
+        """The message of that name."""
+
+    def acknowledged(self) -> None:
+        """A host has taken events."""
+
+    def command(self, shape: Shape, values: list[object]) -> list[object]:
+        """Carry out a command; the message that answers it."""
