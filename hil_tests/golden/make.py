@@ -15,9 +15,9 @@ from sabot.link.client import Client
 from sabot.link.ports import Port
 from sabot.sim.process import SimulatedShoe
 from sabot_firmware import VERSION
-from sabot_hil.kit.flash_image import Image, read_trace
+from sabot_hil.kit.flash_image import ChipImage, read_trace
 from sabot_hil.kit.journal_image import entries_in
-from sabot_hil.sweeps.recorded_run import Action, document_of, play
+from sabot_hil.sweeps.recorded_run import Action, board_document, play
 from sabot_hil.targets.sim import SimBench
 from sabot_protocol import messages
 
@@ -84,14 +84,14 @@ def start_on(shoe: SimulatedShoe, switches: Sequence[str]) -> None:
     shoe.power_on()
 
 
-def make(name: str, scene: Scene) -> None:
+def make_golden(name: str, scene: Scene) -> None:
     """Play a scene to a new shoe, and keep its chip."""
     first_key = random.Random(name).randbytes(32)
     with tempfile.TemporaryDirectory(prefix="sabot-golden-") as made:
         folder = Path(made)
         trace = folder / "trace"
         (folder / "first").mkdir()
-        (folder / "first" / "first_key.cbor").write_bytes(document_of(first_key))
+        (folder / "first" / "first_key.cbor").write_bytes(board_document(first_key))
         with SimulatedShoe(
             UNIT, state=folder / "first", flash_speed_permille=0, trace=trace
         ) as shoe:
@@ -103,7 +103,7 @@ def make(name: str, scene: Scene) -> None:
                 SimBench(shoe).pull_part(scene.passing, _PASSING_MM)
             switches = ["key_on"] if shoe.bench.switch_bits() else []
         operations = read_trace(trace.read_bytes())
-        image = Image()
+        image = ChipImage()
         if scene.torn:
             sizes = [len(operation.data) for operation in operations]
             at = max(range(before, len(sizes)), key=sizes.__getitem__)
@@ -135,7 +135,7 @@ def make(name: str, scene: Scene) -> None:
 def main() -> int:
     for name, scene in SCENES.items():
         if not (FOLDER / f"{name}.json").exists():
-            make(name, scene)
+            make_golden(name, scene)
             print(f"made {name}")
     return 0
 

@@ -50,22 +50,39 @@ class Clock(Protocol):
         Unable where nobody can tell."""
 
 
-class Bench(Protocol):
-    """Hands and eyes. Each hand movement returns once the shoe has acted on it."""
+class Controls(Protocol):
+    """The part of a bench that the supervisor needs."""
 
     @property
     def outputs(self) -> Outputs:
         """What the shoe shows now."""
 
+    def press(self, button: str) -> Outputs:
+        """Press a button of `words.BUTTONS`; what the shoe shows then."""
+
+    def switch(self, switch: str, on: bool) -> Outputs:
+        """Move a switch of `words.SWITCHES`; without power it just stands so then."""
+
+
+class CardBench(Controls, Protocol):
+    """The part of a bench that a dealer needs."""
+
     def pull(self, card: str) -> Outputs:
         """Pull a card ("7H", "CUT") through the head; what the shoe shows then."""
+
+    def pull_unreadable(self) -> Outputs:
+        """Pull a card without a code."""
+
+    def wait_for(self, wanted: Callable[[Outputs], bool], what: str) -> Outputs:
+        """Wait until the shoe shows what is `wanted`, which `what` names."""
+
+
+class Bench(CardBench, Protocol):
+    """Hands and eyes. Each hand movement returns once the shoe has acted on it."""
 
     def pull_part(self, card: str, travel_mm: float) -> Outputs:
         """Pull a card until its leading edge has come so far into the head, and hold it there;
         before the power comes back it is taken out."""
-
-    def pull_unreadable(self) -> Outputs:
-        """Pull a card without a code."""
 
     def play(self, samples: bytes) -> int:
         """Play sample words to the head (20 kHz, two samples a byte, the older in the lower half,
@@ -77,20 +94,11 @@ class Bench(Protocol):
     def settle(self) -> Outputs:
         """Wait until the shoe has acted on all that was done."""
 
-    def press(self, button: str) -> Outputs:
-        """Press a button of `words.BUTTONS`; what the shoe shows then."""
-
-    def switch(self, switch: str, on: bool) -> Outputs:
-        """Move a switch of `words.SWITCHES`; without power it just stands so then."""
-
-    def wait_for(self, wanted: Callable[[Outputs], bool], what: str) -> Outputs:
-        """Wait until the shoe shows what is `wanted`, which `what` names."""
-
     def seen(self) -> list[Seen]:
         """Every change of an output since this was asked last, with its time."""
 
 
-class Shoe(Protocol):
+class ShoeLink(Protocol):
     """The link."""
 
     @property
@@ -139,7 +147,7 @@ class Target(Protocol):
     """One shoe."""
 
     @property
-    def shoe(self) -> Shoe:
+    def shoe(self) -> ShoeLink:
         """The link to it."""
 
     @property
@@ -165,8 +173,23 @@ class Target(Protocol):
         """Leave it safe (lock closed, power off) and put everything away."""
 
 
+class Measure(Protocol):
+    """The fixture `measure`."""
+
+    def __call__(
+        self,
+        name: str,
+        value: float,
+        unit: str,
+        *,
+        at_most: float | None = None,
+        at_least: float | None = None,
+    ) -> None:
+        """Put a measured value into the report; the test fails where it is out of its limits."""
+
+
 @contextmanager
-def attached(shoe: Shoe) -> Iterator[Client]:
+def session_with(shoe: ShoeLink) -> Iterator[Client]:
     """A session with the shoe that ends with the block."""
     try:
         yield shoe.attach()

@@ -1,4 +1,8 @@
-"""`sabot hil`: the suites of the test bench on a simulated, emulated or real shoe."""
+"""`sabot hil`: the suites of the test bench on a simulated, emulated or real shoe.
+
+The `sabot` command finds it by its entry point. pytest, and what needs it, is imported only once it
+is known to be there.
+"""
 
 import importlib.util
 import random
@@ -34,11 +38,7 @@ app = typer.Typer(
 _WRONG_USE, _NOTHING_RAN = 4, 5  # of pytest's exit codes
 _ENDED_WITH = {0: 0, 1: FINDINGS, 2: INTERRUPTED, _WRONG_USE: 2}  # ours to pytest's
 _WITH_REPORT = (0, FINDINGS, INTERRUPTED, RigBroken.exit_code)
-_ENDING = (
-    signal.SIGINT,
-    signal.SIGTERM,
-    signal.SIGHUP,
-)  # hil_tests/sabot_hil/pytest_plugin/command_run.py lets them in
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # as_command.py lets them in
 
 
 class Suite(StrEnum):
@@ -138,9 +138,9 @@ def compare(
     """Show what changed between two reports. Exit code 1: something fails that did not."""
     _suites()
     from sabot_hil.report import compare as comparing
-    from sabot_hil.report.results import read
+    from sabot_hil.report.results import read_results
 
-    was, now = read(before), read(after)
+    was, now = read_results(before), read_results(after)
     lines = list(comparing.differences(was, now))
     for line in lines or ["Nothing changed."]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -149,7 +149,7 @@ def compare(
 
 
 @app.command()
-def check_bench(
+def check_rig(
     bench: Annotated[str, typer.Argument(help="The bench board's USB serial number, or emulator.")],
 ) -> None:
     """Test the rig itself, with its jumper plug in. Exit code 1: no shoe can be judged by it."""
@@ -173,12 +173,9 @@ def check_bench(
 
 def _suites() -> Path:
     """The folder of the suites. Raises SuitesMissing."""
-    missing = [name for name in ("sabot_hil", "pytest") if not importlib.util.find_spec(name)]
-    if missing:
-        raise SuitesMissing(f"{' and '.join(missing)} not installed; pip install 'sabot[hil]'")
-    found = importlib.util.find_spec("sabot_hil.suite")
-    assert found is not None and found.submodule_search_locations is not None
-    return Path(next(iter(found.submodule_search_locations)))
+    if not importlib.util.find_spec("pytest"):
+        raise SuitesMissing("pytest is not installed; pip install 'sabot[hil]'")
+    return Path(__file__).with_name("suite")
 
 
 def _check_target(target: str, uf2: Path | None, bench: str | None) -> None:
@@ -192,7 +189,7 @@ def _check_target(target: str, uf2: Path | None, bench: str | None) -> None:
         images.read_image(images.find_image(choice.image))
     elif choice.name == "board":
         from sabot_hil.capabilities import BrokenRig
-        from sabot_hil.targets.bench_shoe import BenchBoard
+        from sabot_hil.targets.bench_board import BenchBoard
 
         try:
             BenchBoard(choice.bench).close()

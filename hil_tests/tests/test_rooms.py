@@ -26,7 +26,7 @@ def _rooms(package: str) -> dict[str, list[str]]:
 
 
 def test_no_import_runs_upward_between_rooms() -> None:
-    command = [Path(sys.executable).with_name("lint-imports"), "--no-cache"]
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
     run = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
 

@@ -46,7 +46,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """The folder of the commands of an environment that has the wheel and what it asks for."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=True)
-    pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
     subprocess.run(
         [*pip, f"sabot[hil] @ {wheel.as_uri()}"],
         check=True,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import cbor2
 import numpy as np
 from rich.console import Console
 from rich.progress import track
@@ -34,14 +35,14 @@ from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.process import HEAP_BYTES, SimulatedShoe, environment, interpreter
 from sabot.sim.waveform import SAMPLE_RATE_HZ
 from sabot_hil.benchmarks.cost_model import decision_us, shares
-from sabot_hil.benchmarks.database import BATCH, measure
+from sabot_hil.benchmarks.database import BATCH, measure_store
 from sabot_hil.benchmarks.device import CARD_EVENT
 from sabot_hil.benchmarks.journal import deal_and_count
 from sabot_hil.benchmarks.servicing import on_emulator, on_simulator
 from sabot_hil.benchmarks.signature import verification_us
 from sabot_hil.benchmarks.targets import pace
-from sabot_hil.benchmarks.verifying import measure as verify_long_log
-from sabot_hil.targets import Choice
+from sabot_hil.benchmarks.verifying import measure_verifying as verify_long_log
+from sabot_hil.targets import TargetChoice
 from sabot_protocol import messages
 from sabot_protocol.events import MAC_SIZE
 from sabot_protocol.frame import FrameReader
@@ -59,7 +60,7 @@ _FOUND_ENCODE_US, _FOUND_DECODE_US, _FOUND_BYTES = 31.0, 24.0, 2200.0
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Benchmark:
     """One measured figure."""
 
     name: str
@@ -68,7 +69,7 @@ class Figure:
     against: str
 
 
-def codec() -> list[Figure]:
+def codec_figures() -> list[Benchmark]:
     """CBOR on the device: time and memory for one event."""
     measured = _device("codec")
     figures = []
@@ -82,33 +83,39 @@ def codec() -> list[Figure]:
             against = f"micropython-lib cbor2: {found_us:.0f} us as found, {found_us / us:.1f}x"
             other = f"as found: {_FOUND_BYTES:.0f} bytes"
         figures += [
-            Figure(f"device: {what} an event", us, "us", against),
-            Figure(f"device: {what} an event", measured[f"{what}_bytes"], "bytes allocated", other),
+            Benchmark(f"device: {what} an event", us, "us", against),
+            Benchmark(
+                f"device: {what} an event", measured[f"{what}_bytes"], "bytes allocated", other
+            ),
         ]
     return figures
 
 
-def reader() -> list[Figure]:
+def reader_figures() -> list[Benchmark]:
     """The card reader: how fast under MicroPython, and what it takes of an RP2040, counted."""
     measured = _device("reader")
     aim = f"aim: {_AIM_SAMPLES:,}, {_AIM_SAMPLES // SAMPLE_RATE_HZ} times real time"
     rest_us, pass_us = shares()
     return [
-        Figure("reader: nominal passes", measured["passes_samples_per_s"], "samples/s", aim),
-        Figure("reader: rest", measured["rest_samples_per_s"], "samples/s", aim),
-        Figure(
+        Benchmark("reader: nominal passes", measured["passes_samples_per_s"], "samples/s", aim),
+        Benchmark("reader: rest", measured["rest_samples_per_s"], "samples/s", aim),
+        Benchmark(
             "reader: code", measured["code_bytes"], "bytes of heap", "64-bit build, from source"
         ),
-        Figure("reader: state", measured["state_bytes"], "bytes of heap", "64-bit build"),
-        Figure("reader on an RP2040, at rest", rest_us, "% of its time", "aim: at most 3; counted"),
-        Figure(
+        Benchmark("reader: state", measured["state_bytes"], "bytes of heap", "64-bit build"),
+        Benchmark(
+            "reader on an RP2040, at rest", rest_us, "% of its time", "aim: at most 3; counted"
+        ),
+        Benchmark(
             "reader on an RP2040, in a pass", pass_us, "% of its time", "aim: at most 25; counted"
         ),
-        Figure("last mark to lock on an RP2040", decision_us() / 1000, "ms", "at most 5; counted"),
+        Benchmark(
+            "last mark to lock on an RP2040", decision_us() / 1000, "ms", "at most 5; counted"
+        ),
     ]
 
 
-def generator() -> list[Figure]:
+def generator() -> list[Benchmark]:
     """Passes made for the tests, with nominal noise."""
     random = np.random.default_rng(1)
 
@@ -117,10 +124,10 @@ def generator() -> list[Figure]:
             waveform.pack(noisy_pass(random, NOISE["nominal"], 32, 4))
 
     speed = _per_second(make, range(_GENERATED))
-    return [Figure("generator of passes, nominal", speed, "passes/s", "one core")]
+    return [Benchmark("generator of passes, nominal", speed, "passes/s", "one core")]
 
 
-def frames() -> list[Figure]:
+def frame_figures() -> list[Benchmark]:
     """Frames of an event from MicroPython through a pseudo-terminal, taken apart by the host."""
     ours, theirs = os.openpty()
     tty.setraw(theirs)
@@ -139,10 +146,10 @@ def frames() -> list[Figure]:
         child.kill()
         child.wait()
         os.close(ours)
-    return [Figure("frames through the port", count / seconds, "frames/s", "aim: over 20,000")]
+    return [Benchmark("frames through the port", count / seconds, "frames/s", "aim: over 20,000")]
 
 
-def shoe() -> list[Figure]:
+def shoe_figures() -> list[Benchmark]:
     """A whole shoe of cards at pace 0, logged; and the heap that the firmware took for it."""
     with tempfile.TemporaryDirectory() as folder, SimulatedShoe("BENCH") as simulated:
         with Store(Path(folder) / "log.sqlite", create=True) as store:
@@ -161,13 +168,13 @@ def shoe() -> list[Figure]:
             highest.append(_heap_used(simulated))
     pico = "as 241,600 on a Pico; see firmware/README.md"
     return [
-        Figure("simulated shoe at pace 0", len(rounds) / seconds, "rounds/s", "a table: 0.02"),
-        Figure("heap after boot, collected", after_boot, "bytes", f"{HEAP_BYTES} given, {pico}"),
-        Figure("heap after a shoe, collected", max(highest), "bytes", f"{HEAP_BYTES} given"),
+        Benchmark("simulated shoe at pace 0", len(rounds) / seconds, "rounds/s", "a table: 0.02"),
+        Benchmark("heap after boot, collected", after_boot, "bytes", f"{HEAP_BYTES} given, {pico}"),
+        Benchmark("heap after a shoe, collected", max(highest), "bytes", f"{HEAP_BYTES} given"),
     ]
 
 
-def heap_high_water() -> list[Figure]:
+def heap_high_water() -> list[Benchmark]:
     """The smallest heap with which a whole shoe can be dealt: what is really needed at once."""
     from sabot.sim import process
 
@@ -184,76 +191,82 @@ def heap_high_water() -> list[Figure]:
     finally:
         process.HEAP_BYTES = given
     against = f"{HEAP_BYTES} given; smallest heap that deals a whole shoe, to 4,000"
-    return [Figure("heap high-water mark over a shoe", high, "bytes", against)]
+    return [Benchmark("heap high-water mark over a shoe", high, "bytes", against)]
 
 
-def database() -> list[Figure]:
+def database() -> list[Benchmark]:
     """Events into SQLite, durable: one commit each, and in batches; and out of it again."""
-    records = [_record(number) for number in range(1, _SINGLE_COMMITS + BATCH * _BATCHES + 1)]
+    records = [_card_record(number) for number in range(1, _SINGLE_COMMITS + BATCH * _BATCHES + 1)]
     with tempfile.TemporaryDirectory(dir=".") as folder:
-        rates = measure(Path(folder), records[:_SINGLE_COMMITS], records[_SINGLE_COMMITS:])
+        rates = measure_store(Path(folder), records[:_SINGLE_COMMITS], records[_SINGLE_COMMITS:])
     share = f"aim: 9,000; {rates.single / rates.bare:.0%} of a bare loop, {rates.bare:,.0f}"
     return [
-        Figure("events into SQLite, a commit each", rates.single, "events/s", share),
-        Figure(f"events into SQLite, {BATCH} a commit", rates.batch, "events/s", "aim: 100,000"),
-        Figure("events derived from records", rates.derived, "events/s", "when nothing comes"),
-        Figure("events out of SQLite, raw", rates.raw, "events/s", "for verify"),
+        Benchmark("events into SQLite, a commit each", rates.single, "events/s", share),
+        Benchmark(f"events into SQLite, {BATCH} a commit", rates.batch, "events/s", "aim: 100,000"),
+        Benchmark("events derived from records", rates.derived, "events/s", "when nothing comes"),
+        Benchmark("events out of SQLite, raw", rates.raw, "events/s", "for verify"),
     ]
 
 
-def journal() -> list[Figure]:
+def journal() -> list[Benchmark]:
     """What the journal does to its chip over a shoe of cards."""
     work = deal_and_count()
     typical_ms, longest_ms = work.durable_ms()
     chip = f"chip time {typical_ms:g} ms, {longest_ms:g} ms at its slowest"
     return [
-        Figure(
+        Benchmark(
             "journal: erases an event", work.erases_per_event, "erases", "aim: 0.03; littlefs 1.07"
         ),
-        Figure(
+        Benchmark(
             "journal: programmed an event",
             work.bytes_per_event,
             "bytes",
             "aim: 300; littlefs 2,475",
         ),
-        Figure("journal: from input to flash, most", work.most_programs, "programs", chip),
-        Figure("journal: erases while cards are due", work.erases_on_the_way, "erases", "aim: 0"),
-        Figure("journal: shoes of cards kept", work.shoes_kept, "shoes", "aim: 100"),
-        Figure("journal: its sectors last", work.ring_years, "years", "4,000 rounds a day"),
-        Figure("journal: its key sectors last", work.key_years, "years", "4,000 rounds a day"),
+        Benchmark("journal: from input to flash, most", work.most_programs, "programs", chip),
+        Benchmark(
+            "journal: erases while cards are due", work.erases_on_the_way, "erases", "aim: 0"
+        ),
+        Benchmark("journal: shoes of cards kept", work.shoes_kept, "shoes", "aim: 100"),
+        Benchmark("journal: its sectors last", work.ring_years, "years", "4,000 rounds a day"),
+        Benchmark("journal: its key sectors last", work.key_years, "years", "4,000 rounds a day"),
     ]
 
 
-def verifier() -> list[Figure]:
+def verifier() -> list[Benchmark]:
     """`sabot verify` over a long log."""
     done = verify_long_log()
     share = f"{done.per_s / done.bare_per_s:.0%} of a bare loop, {done.bare_per_s:,.0f}"
     what = f"{done.records:,} records, {done.log_bytes / 1e6:,.0f} MB"
     return [
-        Figure("verify, one core", done.per_s, "records/s", f"aim: 140,000; {share}; {what}"),
-        Figure("verify, one core, no key", done.unkeyed_per_s, "records/s", "the chain left out"),
-        Figure("verify, two units at once", done.at_once_per_s, "records/s", "as time passes"),
+        Benchmark("verify, one core", done.per_s, "records/s", f"aim: 140,000; {share}; {what}"),
+        Benchmark(
+            "verify, one core, no key", done.unkeyed_per_s, "records/s", "the chain left out"
+        ),
+        Benchmark("verify, two units at once", done.at_once_per_s, "records/s", "as time passes"),
     ]
 
 
-def targets() -> list[Figure]:
+def targets() -> list[Benchmark]:
     """The test bench's targets; the emulator where there is an image of MicroPython."""
-    rate = pace(Choice("sim"), _ROUNDS_ON_SIM).rounds_per_min
-    figures = [Figure("simulator: with cards, hands and eyes", rate, "rounds/min", "a table: 1")]
+    rate = pace(TargetChoice("sim"), _ROUNDS_ON_SIM).rounds_per_min
+    figures = [Benchmark("simulator: with cards, hands and eyes", rate, "rounds/min", "a table: 1")]
     try:
-        emulated = pace(Choice("emulator"), _ROUNDS_ON_EMULATOR)
+        emulated = pace(TargetChoice("emulator"), _ROUNDS_ON_EMULATOR)
     except (ImageUnusable, ImportError) as why:
         Console(stderr=True).print(f"emulator left out: {why}")
         return figures
     return [
         *figures,
-        Figure("emulator: the same", emulated.rounds_per_min, "rounds/min", "a table: 1"),
-        Figure("emulator: idle", emulated.idle, "emulated s/s", "a real Pico: 1"),
-        Figure("emulator: while a round is dealt", emulated.busy, "emulated s/s", "a real Pico: 1"),
+        Benchmark("emulator: the same", emulated.rounds_per_min, "rounds/min", "a table: 1"),
+        Benchmark("emulator: idle", emulated.idle, "emulated s/s", "a real Pico: 1"),
+        Benchmark(
+            "emulator: while a round is dealt", emulated.busy, "emulated s/s", "a real Pico: 1"
+        ),
     ]
 
 
-def believing() -> list[Figure]:
+def believing() -> list[Benchmark]:
     """Whether a release is signed, on the chip; where there is an image of MicroPython."""
     try:
         loading_us, verifying_us = verification_us()
@@ -261,10 +274,10 @@ def believing() -> list[Figure]:
         Console(stderr=True).print(f"a signature on the chip left out: {why}")
         return []
     against = f"and {loading_us / 1e6:.1f} to load what does it; aim: 2"
-    return [Figure("a release's signature on the chip", verifying_us / 1e6, "s", against)]
+    return [Benchmark("a release's signature on the chip", verifying_us / 1e6, "s", against)]
 
 
-def servicing() -> list[Figure]:
+def servicing() -> list[Benchmark]:
     """What a technician waits for, on each target."""
     figures = []
     for name, unit, measured in (
@@ -277,32 +290,33 @@ def servicing() -> list[Figure]:
             Console(stderr=True).print(f"a bare Pico left out: {why}")
             continue
         figures += [
-            Figure(f"{name}: a bare board flashed", seconds.flash, unit, "until it has come up"),
-            Figure(f"{name}: an update", seconds.update, unit, "until it is confirmed"),
-            Figure(f"{name}: power to ready", seconds.start, unit, "aim on a Pico: 2"),
+            Benchmark(f"{name}: a bare board flashed", seconds.flash, unit, "until it has come up"),
+            Benchmark(f"{name}: an update", seconds.update, unit, "until it is confirmed"),
+            Benchmark(f"{name}: power to ready", seconds.start, unit, "aim on a Pico: 2"),
         ]
     return figures
 
 
-def odds_of_the_largest_game() -> list[Figure]:
+def odds_of_the_largest_game() -> list[Benchmark]:
     """Every order of six cards of eight decks, counted for the game with the most wagers."""
     seconds = 1 / _per_second(lambda: odds(Game(document("pa-midi")), decks=8), ["pa-midi"])
-    return [Figure("odds of pa-midi, 8 decks", seconds, "s", "aim: 5")]
+    return [Benchmark("odds of pa-midi, 8 decks", seconds, "s", "aim: 5")]
 
 
-def size() -> list[Figure]:
+def size_figures() -> list[Benchmark]:
     """What the firmware takes on the board's flash, compiled."""
     total = sum(map(len, modules_of("pico").values()))
-    return [Figure("compiled firmware, a Pico's", total, "bytes", "aim: 60,000")]
+    return [Benchmark("compiled firmware, a Pico's", total, "bytes", "aim: 60,000")]
 
 
 def main() -> None:
     console = Console()
-    parts: Sequence[Callable[[], list[Figure]]] = (
-        codec, reader, generator, frames, shoe, heap_high_water, journal, database, verifier,
-        odds_of_the_largest_game, size, believing, servicing, targets,
+    parts: Sequence[Callable[[], list[Benchmark]]] = (
+        codec_figures, reader_figures, generator, frame_figures, shoe_figures, heap_high_water,
+        journal, database, verifier,
+        odds_of_the_largest_game, size_figures, believing, servicing, targets,
     )  # fmt: skip
-    figures: list[Figure] = []
+    figures: list[Benchmark] = []
     for part in track(parts, "measuring", console=console, transient=True):
         figures += part()
     table = Table(title=f"{platform.machine()}, Python {platform.python_version()}")
@@ -311,7 +325,7 @@ def main() -> None:
     table.add_column("unit")
     table.add_column("held against")
     for figure in figures:
-        shown = _shown(figure.value)
+        shown = _figure_text(figure.value)
         table.add_row(figure.name, shown, figure.unit, figure.against)
     console.print(table)
     out = _ROOT / "build" / "bench.json"
@@ -320,7 +334,7 @@ def main() -> None:
     console.print(f"Written to {out.relative_to(_ROOT)}.")
 
 
-def _shown(value: float) -> str:
+def _figure_text(value: float) -> str:
     digits = 0 if value >= 1000 else 1 if value >= 1 or not value else 3
     return f"{value:,.{digits}f}"
 
@@ -369,10 +383,10 @@ def _deals_a_shoe() -> bool:
             return not logger.failures
 
 
-def _record(number: int) -> Record:
+def _card_record(number: int) -> Record:
     values = [*CARD_EVENT]
     values[1] = number
-    data = wire.cbor2.dumps(values, canonical=True)
+    data = cbor2.dumps(values, canonical=True)
     return Record(wire.parse_event(data), data, bytes(MAC_SIZE))
 
 

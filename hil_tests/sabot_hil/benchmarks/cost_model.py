@@ -8,6 +8,7 @@ firmware/ holds counted figures against what the emulated chip took.
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -93,7 +94,7 @@ def shares() -> tuple[float, float]:
     while True:
         last = reader.scanner.marks_gone >= 12 and reader.scanner.in_pass
         end = at + (_LAST_BYTES if last else _PASS_BYTES)
-        us = rp2040_us(lambda at=at, end=end: reader.read(samples, at, end))  # type: ignore[misc]
+        us = rp2040_us(partial(reader.read, samples, at, end))
         if reader.ended:
             break
         at, pass_us = end, pass_us + us
@@ -113,6 +114,6 @@ def decision_us() -> float:
     at, us = 0, 0.0
     while reader.known == NO_CARD:
         end = at + _LAST_BYTES
-        us = rp2040_us(lambda at=at, end=end: reader.read(samples, at, end))  # type: ignore[misc]
+        us = rp2040_us(partial(reader.read, samples, at, end))
         at = end
     return WAIT_US + us + rp2040_us(lambda: dealing.lock_after(reader.known))

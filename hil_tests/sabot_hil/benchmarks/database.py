@@ -28,7 +28,7 @@ class Rates:
     raw: float
 
 
-def measure(folder: Path, singles: Sequence[Record], rest: Sequence[Record]) -> Rates:
+def measure_store(folder: Path, singles: Sequence[Record], rest: Sequence[Record]) -> Rates:
     """Store `singles` in a commit each and `rest` in batches, in a new log in `folder`."""
     path = folder / "log.sqlite"
     with Store(path, create=True) as store:

@@ -11,9 +11,14 @@ shoe takes.
 
 import gc
 import sys
-import time
 
+from sabot_hil.benchmarks.on_chip import allocated_bytes, ticks_diff, ticks_us
 from sabot_protocol import cbor, events, frame, messages
+
+try:
+    from collections.abc import Callable
+except ImportError:  # MicroPython has none, and does not look at annotations
+    pass
 
 _TURNS = 40
 _REPEATS = 50
@@ -31,29 +36,29 @@ CARD_EVENT = [10, 12345, 17, 1234567, 1790000000000, 3, 45, 32, 4, 1000, 985, 12
 _NAMES = [name for name, _ in events.HEADER + events.CARD.fields]
 
 
-def _measure(functions) -> None:
+def _time_in_turns(functions: "list[tuple[str, Callable[[], object]]]") -> None:
     """Time the functions in turns, so that a busy machine is busy for all of them."""
-    best_us = {}
+    best_us: dict[str, float] = {}
     for _ in range(_TURNS):
         for name, function in functions:
             gc.collect()
-            begin_us = time.ticks_us()
+            begin_us = ticks_us()
             for _ in range(_REPEATS):
                 function()
-            us = time.ticks_diff(time.ticks_us(), begin_us) / _REPEATS
+            us = ticks_diff(ticks_us(), begin_us) / _REPEATS
             best_us[name] = min(us, best_us.get(name, us))
     for name, function in functions:
         print(name + "_us", best_us[name])
         print(name + "_bytes", _allocated(function))
 
 
-def _allocated(function) -> float:
+def _allocated(function: "Callable[[], object]") -> float:
     gc.collect()
     gc.disable()
-    before = gc.mem_alloc()
+    before = allocated_bytes()
     for _ in range(_ALLOCATION_REPEATS):
         function()
-    allocated = gc.mem_alloc() - before
+    allocated = allocated_bytes() - before
     gc.enable()
     return allocated / _ALLOCATION_REPEATS
 
@@ -61,20 +66,20 @@ def _allocated(function) -> float:
 def codec() -> None:
     buf = bytearray(events.MAX_SIZE)
     size = cbor.encode_array(buf, 0, CARD_EVENT, len(CARD_EVENT))
-    functions = [
+    functions: list[tuple[str, Callable[[], object]]] = [
         ("encode", lambda: cbor.encode_array(buf, 0, CARD_EVENT, len(CARD_EVENT))),
         ("decode", lambda: cbor.decode(buf, 0, size)),
     ]
     try:
-        import cbor2 as library
+        import cbor2
     except ImportError:
-        library = None
-    if library is not None:
+        pass
+    else:
         event = dict(zip(_NAMES, CARD_EVENT))
-        data = library.dumps(event)
-        functions.append(("library_encode", lambda: library.dumps(event)))
-        functions.append(("library_decode", lambda: library.loads(data)))
-    _measure(functions)
+        data = cbor2.dumps(event)
+        functions.append(("library_encode", lambda: cbor2.dumps(event)))
+        functions.append(("library_decode", lambda: cbor2.loads(data)))
+    _time_in_turns(functions)
 
 
 def frames() -> None:
@@ -95,26 +100,26 @@ def frames() -> None:
 
 def reader() -> None:
     gc.collect()
-    before = gc.mem_alloc()
+    before = allocated_bytes()
     from sabot_firmware.cards.reader import Reader
 
     gc.collect()
-    code = gc.mem_alloc() - before
+    code = allocated_bytes() - before
     reader = Reader(_RECORDING_SET)
     gc.collect()
     print("code_bytes", code)
-    print("state_bytes", gc.mem_alloc() - before - code)
+    print("state_bytes", allocated_bytes() - before - code)
     with open(_RECORDING, "rb") as file:  # noqa: PTH123 - MicroPython has no pathlib
         passes = file.read(_RECORDING_BYTES)
     for name, data in (("rest", bytes(_RECORDING_BYTES)), ("passes", passes)):
         best_us = 0
         for _ in range(_READER_TURNS):
             gc.collect()
-            begin_us = time.ticks_us()
+            begin_us = ticks_us()
             at = 0
             while at < len(data):
                 at = reader.read(data, at, min(at + _PIECE, len(data)))
-            us = time.ticks_diff(time.ticks_us(), begin_us)
+            us = ticks_diff(ticks_us(), begin_us)
             best_us = min(us, best_us or us)
         print(name + "_samples_per_s", 2 * len(data) * 1000000 // best_us)
 

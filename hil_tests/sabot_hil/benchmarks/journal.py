@@ -69,10 +69,11 @@ class Work:
         slots = self.events / 4
         return self.years(keyring.SECTORS, slots * keyring.SLOT_SIZE / flash_image.SECTOR)
 
-    def durable_ms(self) -> "tuple[float, float]":
+    def durable_ms(self) -> tuple[float, float]:
         """From the last event of an input to all its events on flash: chip time, typical and
         longest."""
-        return tuple(self.most_programs * each for each in _PROGRAM_MS)  # type: ignore[return-value]
+        typical_ms, longest_ms = _PROGRAM_MS
+        return self.most_programs * typical_ms, self.most_programs * longest_ms
 
 
 def deal_and_count() -> Work:
@@ -83,19 +84,19 @@ def deal_and_count() -> Work:
         with SimulatedShoe("BENCH", state=state, trace=trace) as shoe:
             shoe.power_on()
             marks: list[tuple[str, int]] = []
-            hands = dealer.Dealer(
+            hands = dealer.BenchDealer(
                 SimBench(shoe),
-                dealer.shuffled(_SEED),
+                dealer.shuffled_shoe(_SEED),
                 lambda where: marks.append((where, trace.stat().st_size)),
             )
             hands.deal_shoe()
             marks.append(("end", trace.stat().st_size))
             with Port(shoe.port) as port:
                 events = int(Client(port).welcome["last_held"])
-            return _work(trace.read_bytes(), marks, events, len(hands.hands))
+            return _work_of(trace.read_bytes(), marks, events, len(hands.hands))
 
 
-def _work(trace: bytes, marks: "list[tuple[str, int]]", events: int, rounds: int) -> Work:
+def _work_of(trace: bytes, marks: "list[tuple[str, int]]", events: int, rounds: int) -> Work:
     operations = flash_image.read_trace(trace)
     keys_end = keyring.SECTORS * flash_image.SECTOR
     most = on_the_way = 0

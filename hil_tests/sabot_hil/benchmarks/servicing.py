@@ -49,11 +49,13 @@ def on_simulator() -> Seconds:
                 with Port(board.port) as port:
                     yield Client(port, keys=known)
 
-            flashed_s = _taken(monotonic, lambda: flash(board.port, first, open_repl=lambda: None))
+            flashed_s = _seconds_taken(
+                monotonic, lambda: flash(board.port, first, open_repl=lambda: None)
+            )
             provision(attached, told_for(_UNIT), files)
-            updated_s = _taken(monotonic, lambda: update(attached, newer))
+            updated_s = _seconds_taken(monotonic, lambda: update(attached, newer))
             board.power_off()
-            started_s = _taken(monotonic, board.power_on)
+            started_s = _seconds_taken(monotonic, board.power_on)
     return Seconds(flashed_s, updated_s, started_s)
 
 
@@ -65,9 +67,9 @@ def on_emulator() -> Seconds:
     board = BareBoard(image)
     with tempfile.TemporaryDirectory() as folder:
         try:
-            flashed_s = _taken(board.now_s, lambda: board.flash(first))
+            flashed_s = _seconds_taken(board.now_s, lambda: board.flash(first))
             board.provision(_UNIT, Path(folder))
-            updated_s = _taken(board.now_s, lambda: board.update(newer))
+            updated_s = _seconds_taken(board.now_s, lambda: board.update(newer))
             board.bench.settle()
             board.power.off()
             begun_s = board.now_s()
@@ -80,7 +82,7 @@ def on_emulator() -> Seconds:
     return Seconds(flashed_s, updated_s, started_s)
 
 
-def _taken(now_s: Callable[[], float], work: Callable[[], object]) -> float:
+def _seconds_taken(now_s: Callable[[], float], work: Callable[[], object]) -> float:
     begun_s = now_s()
     work()
     return now_s() - begun_s

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sabot_hil.capabilities import Target
 from sabot_hil.kit import dealer
-from sabot_hil.targets import Choice, make_target
+from sabot_hil.targets import TargetChoice, make_target
 
 IDLE_MS = 2000.0
 
@@ -24,14 +24,14 @@ class Pace:
     busy: float
 
 
-def pace(choice: Choice, rounds: int) -> Pace:
+def pace(choice: TargetChoice, rounds: int) -> Pace:
     """Deal so many rounds on the target. Raises SabotError where there is none."""
     with tempfile.TemporaryDirectory() as folder:
         target = make_target(choice, "BENCH-1", Path(folder))
         try:
             target.power.on()
             idle, _ = _timed(target, lambda: target.clock.pass_ms(IDLE_MS))
-            dealing = dealer.Dealer(target.bench, dealer.shuffled(1))
+            dealing = dealer.BenchDealer(target.bench, dealer.shuffled_shoe(1))
             dealing.load()
             busy, wall_s = _timed(target, lambda: [dealing.deal_round() for _ in range(rounds)])
         finally:

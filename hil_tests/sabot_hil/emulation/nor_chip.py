@@ -43,7 +43,7 @@ WORST = Times(program_ns=3 * _MS, erase_ns=400 * _MS)
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class NorOperation:
     """A program or an erase. `before` and `after` are what the chip holds from `address` on when
     it begins and once it is done; times are in ns of the clock that the chip was given."""
 
@@ -80,13 +80,13 @@ class NorChip:
         """Programs and erases begun since it was made."""
         self.changed_ns = 0
         """When the last program or erase ended or will end."""
-        self.on_operation: Callable[[Operation], None] | None = None
+        self.on_operation: Callable[[NorOperation], None] | None = None
         """Told when a program or an erase begins."""
         self._now_ns = now_ns
         self._random = random.Random(seed)
         self._selected = False
         self._enabled = False
-        self._running: Operation | None = None
+        self._running: NorOperation | None = None
         self._heard = bytearray()  # of the command that is being spoken
         self._deaf = False  # until it is deselected: what came first was not for now
         self._reading = 0
@@ -198,13 +198,13 @@ class NorChip:
             return
         now_ns = self._now_ns()
         before = bytes(self.content[address : address + len(after)])
-        self._running = Operation(command, address, now_ns, now_ns + takes_ns, before, after)
+        self._running = NorOperation(command, address, now_ns, now_ns + takes_ns, before, after)
         self.operations += 1
         self.changed_ns = now_ns + takes_ns
         if self.on_operation is not None:
             self.on_operation(self._running)
 
-    def _leave_half_done(self, operation: Operation, share: float) -> None:
+    def _leave_half_done(self, operation: NorOperation, share: float) -> None:
         """What is to change has changed bit by bit, each with the same probability. An erase
         makes zeros of it all first: a chip does, so that no cell is erased too far."""
         before, after = operation.before, operation.after

@@ -17,10 +17,14 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from rp2040py.clock.simulation_clock import SimulationClock
+    from rp2040py.rp2040 import RP2040
 
 from sabot_hil.kit.cache import cache
 
@@ -30,7 +34,7 @@ _OPTIONS = ("-O2", "-std=c99", "-shared", "-fPIC", "-DNDEBUG", "-w")
 _TIMEOUT_S = 600.0
 
 
-def load() -> bool:
+def load_emulator() -> bool:
     """Have rp2040py imported as fast as can be; whether it is the fast one.
 
     To be called before anything of it is imported. Raises ImportError where it is not installed.
@@ -51,11 +55,32 @@ def load() -> bool:
     return True
 
 
-def fast() -> Any:
+class Runner(Protocol):
+    """Runs a chip by its clock."""
+
+    stopped: bool
+    """True ends `run`."""
+
+    def run(self) -> None:
+        """Go on."""
+
+
+class CompiledLoop(Protocol):
+    """The module of fast.pyx."""
+
+    @property
+    def Runner(self) -> "Callable[[RP2040, SimulationClock], Runner]":
+        """Its class; counts in `slept_ns` for how long the processor has slept."""
+
+    def take_over_divider(self, mcu: "RP2040") -> None:
+        """Have the chip's divider be its own."""
+
+
+def compiled_loop() -> CompiledLoop | None:
     """The module that `fast.pyx` makes, None where it could not be compiled. Behind `load`."""
     for finder in sys.meta_path:
         if isinstance(finder, _Compiled):
-            return finder.fast()
+            return cast(CompiledLoop | None, finder.fast())
     return None
 
 
@@ -119,7 +144,7 @@ def _in_c(packages: Path, folder: Path) -> Sequence[Path]:
     if importlib.util.find_spec("Cython") is None:
         return ()
     target = folder / f"{_FAST.stem}.c"
-    command = [sys.executable, "-m", "cython", "-I", packages, _FAST, "-o", target]
+    command = [sys.executable, "-m", "cython", "-I", str(packages), str(_FAST), "-o", str(target)]
     subprocess.run(command, capture_output=True, check=True, timeout=_TIMEOUT_S)
     return (target,)
 

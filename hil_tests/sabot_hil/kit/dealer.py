@@ -15,7 +15,7 @@ from typing import Any
 import cbor2
 
 from sabot.sim.channel import Outputs
-from sabot_hil.capabilities import Bench, Clock
+from sabot_hil.capabilities import CardBench, Clock, Controls
 
 _FELT = {0: "0123456789", 1: "0123456789", 2: "0123456789", 3: "012345679", 4: "234567", 5: "4567"}
 _FELT |= {6: "67", 7: ""}
@@ -39,7 +39,7 @@ _MOST_PRESSES = 25
 _CUT_IN_FRONT = 380  # cards behind the cut card
 
 
-def shuffled(seed: int, cut_from_end: int = 16) -> list[str]:
+def shuffled_shoe(seed: int, cut_from_end: int = 16) -> list[str]:
     """Eight decks and a cut card, in an order of this dealer's own."""
     cards = [rank + suit for rank in "KQJT98765432A" for suit in "SHDC"] * 8
     random.Random(seed).shuffle(cards)
@@ -51,7 +51,7 @@ def whole_shoe(seed: int, clock: Clock) -> list[str]:
     """As `shuffled`, to be dealt to its end. Where time is emulated, which takes ten times as long
     as the real one, the cut card lies far in front: six rounds or so.
     """
-    return shuffled(seed, _CUT_IN_FRONT) if clock.emulated else shuffled(seed)
+    return shuffled_shoe(seed, _CUT_IN_FRONT) if clock.emulated else shuffled_shoe(seed)
 
 
 @dataclass
@@ -127,10 +127,10 @@ def logged(ended: object) -> tuple[object, ...]:
 def pips(cards: list[str]) -> int:
     """Count of a hand, tens dropped."""
     worth = {"A": 1, "T": 0, "J": 0, "Q": 0, "K": 0}
-    return sum(worth.get(card[0]) if card[0] in worth else int(card[0]) for card in cards) % 10
+    return sum(worth[card[0]] if card[0] in worth else int(card[0]) for card in cards) % 10
 
 
-def load_cards(bench: Bench, *cards: str) -> Outputs:
+def load_cards(bench: CardBench, *cards: str) -> Outputs:
     """Put cards into the shoe, and pull these; what it shows then."""
     bench.switch("lid_open", True)
     bench.switch("lid_open", False)
@@ -139,7 +139,7 @@ def load_cards(bench: Bench, *cards: str) -> Outputs:
     return bench.outputs
 
 
-def press_until(bench: Bench, button: str, line: str) -> None:
+def press_until(bench: Controls, button: str, line: str) -> None:
     """Press a button until the display's fifth line, the choice, begins with `line`."""
     for _ in range(_MOST_PRESSES):
         if bench.outputs.display[4].startswith(line):
@@ -148,13 +148,13 @@ def press_until(bench: Bench, button: str, line: str) -> None:
     raise AssertionError(f"the display never shows {line!r}: {bench.outputs.display}")
 
 
-def turn_key(bench: Bench) -> None:
+def turn_key(bench: Controls) -> None:
     """The supervisor turns the key, and back."""
     bench.switch("key_on", True)
     bench.switch("key_on", False)
 
 
-def enter(bench: Bench, card: str) -> None:
+def enter(bench: Controls, card: str) -> None:
     """The supervisor enters a card from its face."""
     bench.switch("key_on", True)
     _choose(bench, card)
@@ -162,7 +162,7 @@ def enter(bench: Bench, card: str) -> None:
     bench.switch("key_on", False)
 
 
-def settle(bench: Bench, card: str) -> bool:
+def settle_stop(bench: Controls, card: str) -> bool:
     """The supervisor settles the stop over a card, whatever it is; whether that is to be drawn
     again. There was no second card behind it.
     """
@@ -193,7 +193,7 @@ def asks_for_a_card(shown: Outputs) -> bool:
     return shown.title.startswith("STOP") and "CARDS MISSING" not in shown.display
 
 
-def _choose(bench: Bench, card: str) -> None:
+def _choose(bench: Controls, card: str) -> None:
     if card == "CUT":
         press_until(bench, "next", "CUT CARD")
     else:
@@ -201,7 +201,7 @@ def _choose(bench: Bench, card: str) -> None:
         press_until(bench, "burn", f"CARD {card}")
 
 
-class Dealer:
+class BenchDealer:
     """Deals a list of cards on a bench, and keeps what must come out of it.
 
     `between_steps` is called before every card and every button, with a word for where the
@@ -211,7 +211,7 @@ class Dealer:
 
     def __init__(
         self,
-        bench: Bench,
+        bench: CardBench,
         cards: list[str],
         between_steps: Callable[[str], None] = lambda where: None,
         *,

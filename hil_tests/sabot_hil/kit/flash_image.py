@@ -27,7 +27,7 @@ ERASE_CUTS = ("nothing", "zeros first", "all zeros", "some bits", "nearly", "all
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class FlashOperation:
     """A program of `data` at `address`, or the erase of the sector that begins there."""
 
     kind: Literal["program", "erase"]
@@ -40,7 +40,7 @@ class Operation:
         return PROGRAM_CUTS if self.kind == "program" else ERASE_CUTS
 
 
-def read_trace(trace: bytes) -> list[Operation]:
+def read_trace(trace: bytes) -> list[FlashOperation]:
     """The operations of a trace, in order.
 
     A record that its writer was killed in is left out: the operation was not done. Raises
@@ -54,16 +54,16 @@ def read_trace(trace: bytes) -> list[Operation]:
         if kind == b"P" and 1 <= size <= PAGE and address % PAGE + size <= PAGE:
             if len(data) < size:
                 break
-            operations.append(Operation("program", address, data))
+            operations.append(FlashOperation("program", address, data))
         elif kind == b"E" and not size and address % SECTOR == 0:
-            operations.append(Operation("erase", address))
+            operations.append(FlashOperation("erase", address))
         else:
             raise ValueError(f"no trace: record {len(operations) + 1} at byte {at}")
         at += _HEAD.size + size
     return operations
 
 
-class Image:
+class ChipImage:
     """What a chip of `sectors` sectors holds. New ones are erased.
 
     Only what comes before the last byte that was ever programmed takes memory; so an image early
@@ -77,15 +77,13 @@ class Image:
         self._content = bytearray(content)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Image) or self.sectors != other.sectors:
+        if not isinstance(other, ChipImage) or self.sectors != other.sectors:
             return False
         size = max(len(self._content), len(other._content))
         return self.read(0, size) == other.read(0, size)
 
-    __hash__ = None  # type: ignore[assignment]
-
     @classmethod
-    def load(cls, path: Path, *, sectors: int = SECTORS) -> "Image":
+    def load(cls, path: Path, *, sectors: int = SECTORS) -> "ChipImage":
         """The image in a file of the simulated board."""
         return cls(path.read_bytes(), sectors=sectors)
 
@@ -93,9 +91,9 @@ class Image:
         """Make the image the contents of `path`, for a simulated board to start on."""
         path.write_bytes(self._content)
 
-    def copy(self) -> "Image":
+    def copy(self) -> "ChipImage":
         """An image that goes its own way."""
-        return Image(self._content, sectors=self.sectors)
+        return ChipImage(self._content, sectors=self.sectors)
 
     def read(self, address: int, size: int) -> bytes:
         """`size` bytes from `address` on. Raises ValueError beyond the chip."""
@@ -111,17 +109,17 @@ class Image:
             self._content += b"\xff" * (address - len(self._content))
             self._content[address : address + len(data)] = data
 
-    def apply(self, operation: Operation) -> None:
+    def apply(self, operation: FlashOperation) -> None:
         """Do the operation. Raises ValueError where flash could not."""
-        before = self.read(operation.address, _size(operation))
+        before = self.read(operation.address, _size_of_operation(operation))
         self.write(operation.address, _after(before, operation))
 
-    def apply_all(self, operations: Iterable[Operation]) -> None:
+    def apply_all(self, operations: Iterable[FlashOperation]) -> None:
         """Do the operations, in order."""
         for operation in operations:
             self.apply(operation)
 
-    def cut(self, operation: Operation, how: str, rng: np.random.Generator) -> None:
+    def cut(self, operation: FlashOperation, how: str, rng: np.random.Generator) -> None:
         """Begin the operation and lose the power in the middle.
 
         Of a program (`PROGRAM_CUTS`) none of the bits that were to become zeros have done so, or
@@ -133,7 +131,7 @@ class Image:
         """
         if how not in operation.cuts:
             raise ValueError(f"no way to cut a {operation.kind}: {how}")
-        data = self.read(operation.address, _size(operation))
+        data = self.read(operation.address, _size_of_operation(operation))
         before = np.frombuffer(data, np.uint8)
         after = np.frombuffer(_after(data, operation), np.uint8)
         if how == "zeros first":
@@ -141,15 +139,15 @@ class Image:
         elif how == "all zeros":
             after = np.zeros_like(before)
         else:
-            after = before ^ ((before ^ after) & _done(how, before ^ after, rng))
+            after = before ^ ((before ^ after) & _changed_bits(how, before ^ after, rng))
         self.write(operation.address, after.tobytes())
 
 
-def _size(operation: Operation) -> int:
+def _size_of_operation(operation: FlashOperation) -> int:
     return len(operation.data) if operation.kind == "program" else SECTOR
 
 
-def _after(before: bytes, operation: Operation) -> bytes:
+def _after(before: bytes, operation: FlashOperation) -> bytes:
     if operation.kind == "erase":
         return b"\xff" * SECTOR
     for i, (old, new) in enumerate(zip(before, operation.data, strict=True)):
@@ -158,7 +156,7 @@ def _after(before: bytes, operation: Operation) -> bytes:
     return operation.data
 
 
-def _done(how: str, changing: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _changed_bits(how: str, changing: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A mask: which of the bits that are to change have changed."""
     size = len(changing)
     if how == "nothing":

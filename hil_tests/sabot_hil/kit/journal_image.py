@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sabot_hil.kit.flash_image import SECTOR, Image
+from sabot_hil.kit.flash_image import SECTOR, ChipImage
 
 KEY_SECTORS = 32
 """Of the chip, before the journal's ring begins."""
@@ -52,7 +52,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class KeySlot:
     """A slot of the keyring with something in it: `epoch` is None where its CRC is wrong."""
 
     at: int
@@ -60,7 +60,7 @@ class Slot:
     secret: bytes
 
 
-def entries_in(image: Image) -> list[Entry]:
+def entries_in(image: ChipImage) -> list[Entry]:
     """All that is whole, in the order in which it was written."""
     ring = image.sectors - KEY_SECTORS
     found = []
@@ -80,12 +80,12 @@ def entries_in(image: Image) -> list[Entry]:
     ]
 
 
-def events_in(image: Image) -> dict[int, Entry]:
+def events_in(image: ChipImage) -> dict[int, Entry]:
     """The events that are whole, by number."""
     return {entry.number: entry for entry in entries_in(image) if entry.kind == "event"}
 
 
-def slots_in(image: Image) -> list[Slot]:
+def slots_in(image: ChipImage) -> list[KeySlot]:
     """The slots of the keyring that are neither erased nor made zeros."""
     content = image.read(0, KEY_SECTORS * SECTOR)
     found = []
@@ -94,7 +94,7 @@ def slots_in(image: Image) -> list[Slot]:
         if slot.strip(b"\xff") and slot.strip(b"\0"):
             epoch, _, secret, _, crc = _SLOT.unpack_from(slot)
             good = crc == zlib.crc32(slot[: _SLOT.size - _CRC])
-            found.append(Slot(at // SLOT, epoch if good else None, secret))
+            found.append(KeySlot(at // SLOT, epoch if good else None, secret))
     return found
 
 

@@ -1,7 +1,7 @@
 """A log that runs while a test deals, and what must hold of it afterwards."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from sabot.audit.verify import Against, Finding, Summary, verify
@@ -12,16 +12,16 @@ from sabot.link.session import Record
 from sabot.log.logger import Logger, Watcher
 from sabot.log.rounds import Round, rounds_of
 from sabot.log.store import Filter, Store
-from sabot_hil.capabilities import Clock, Target, attached
+from sabot_hil.capabilities import Clock, Target, session_with
 from sabot_hil.kit.dealer import Hand, logged
+from sabot_hil.kit.waiting import seconds_of, wait_until
 from sabot_protocol.chain import command_key
 
-_S = 1_000_000
 _TIMEOUT_S = 60.0
 _POLL_MS = 20.0
 _LEAST_S = 0.001  # to give up the interpreter's lock at all
 _RECEIVE_S = 1.0
-_SILENT_US = 20_000_000
+_SILENT_S = 20.0
 
 
 class Logbook:
@@ -38,7 +38,7 @@ class Logbook:
         self.attachments: list[str] = []
         watcher = Watcher(attached=lambda port, client: self.attachments.append(client.unit))
         # By a machine's clock a shoe whose time is emulated would be asked without a pause.
-        now_s = (lambda: clock.now_us() / _S) if clock.emulated else time.monotonic
+        now_s = seconds_of(clock) if clock.emulated else time.monotonic
         keys = command_keys(folder)
         self.logger = Logger(self.store, ports, watcher, once=once, keys=keys, now_s=now_s)
         self.logger.start()
@@ -57,19 +57,24 @@ class Logbook:
     def close(self) -> None:
         """End the log."""
         self.logger.stop()
-        deadline_us = self._clock.now_us() + _TIMEOUT_S * _S
-        while not self.logger.wait(0):  # it may wait for a shoe, whose time must go on
-            assert self._clock.now_us() < deadline_us, "the logger does not stop"
-            self._let_it_run()
+        # It may wait for a shoe, whose time must go on.
+        stopped = self._wait_until(lambda: self.logger.wait(0), _TIMEOUT_S)
+        assert stopped, "the logger does not stop"
         self.store.close()
 
-    def wait(self, done: object, what: str, timeout_s: float = _TIMEOUT_S) -> None:
+    def wait(self, done: Callable[[], object], what: str, timeout_s: float = _TIMEOUT_S) -> None:
         """Wait until `done()` is true, which `what` names."""
-        deadline_us = self._clock.now_us() + timeout_s * _S
-        while not done():  # type: ignore[operator]
+
+        def done_or_failed() -> bool:
+            if done():
+                return True
             assert not self.logger.failures, self.logger.failures
-            assert self._clock.now_us() < deadline_us, f"not {what} within {timeout_s:g} s"
-            self._let_it_run()
+            return False
+
+        assert self._wait_until(done_or_failed, timeout_s), f"not {what} within {timeout_s:g} s"
+
+    def _wait_until(self, done: Callable[[], bool], within_s: float) -> bool:
+        return wait_until(done, within_s, self._let_it_run, seconds_of(self._clock))
 
     def _let_it_run(self) -> None:
         """A shoe that is idle is emulated faster than its time goes by, and the log's thread would
@@ -90,10 +95,10 @@ class Logbook:
 
     def check(self, unit: str, hands: Sequence[Hand]) -> None:
         """The log holds just these hands of `unit`, and is without findings."""
-        check(self.store, unit, hands, self._folder)
+        check_log(self.store, unit, hands, self._folder)
 
 
-def check(store: Store, unit: str, hands: Sequence[Hand], folder: Path) -> int:
+def check_log(store: Store, unit: str, hands: Sequence[Hand], folder: Path) -> int:
     """A log holds just these hands of `unit`, every event from the first to the last, in an audit
     chain without a fault; the number of the last. The shoes' keys are somewhere in `folder`.
     """
@@ -130,29 +135,38 @@ def _first_keys(folder: Path) -> Iterator[tuple[str, bytes]]:
                 yield unit, found.first_key(unit, chain) or b""
 
 
-def received(client: Client, clock: Clock) -> list[Record]:
-    """Every event that a shoe holds for a host that has begun; each is acknowledged."""
+def received(client: Client, clock: Clock, after: int = 0) -> list[Record]:
+    """Every event that a shoe holds for a host that has begun with the one after number `after`.
+
+    As a log does it acknowledges what came, and not that nothing did: a slow shoe would have no
+    time for anything but acknowledgements.
+    """
     records: list[Record] = []
-    heard_us = clock.now_us()
-    while not records or records[-1].event.number < client.welcome["last_held"]:
-        new = client.receive(_RECEIVE_S).records
-        if new:
-            records += new
-            client.acknowledge()
-            heard_us = clock.now_us()
-        assert clock.now_us() - heard_us < _SILENT_US, "the shoe does not send what it holds"
+    last = after
+    while last < client.welcome["last_held"]:
+        new = wait_until(
+            lambda: client.receive(_RECEIVE_S).records, _SILENT_S, _no_pause, seconds_of(clock)
+        )
+        assert new, f"the shoe does not send what it holds after {last}"
+        client.acknowledge()
+        records += new
+        last = records[-1].event.number
     return records
+
+
+def _no_pause() -> None:
+    """To receive takes its time."""
 
 
 def boot_of(target: Target) -> int:
     """How often the shoe has started: a new one on a simulator once, a real one more often."""
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         return int(client.welcome["boot"])
 
 
 def taken(target: Target) -> list[Record]:
     """What a host gets that has nothing yet."""
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         client.begin(1)
         return received(client, target.clock)
 

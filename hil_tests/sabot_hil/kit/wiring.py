@@ -109,7 +109,7 @@ def svg(found: list[Wire]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
         f'viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="13">',
         f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
-        _text(_WIDTH / 2, 32, "Sabot: the bench board at a shoe", size=18, bold=True),
+        _svg_text(_WIDTH / 2, 32, "Sabot: the bench board at a shoe", size=18, bold=True),
         _box(_BENCH_X, 56, box_end - 56, "bench board", "Raspberry Pi Pico, firmware/sabot_rig"),
         _box(_SHOE_X, 56, box_end - 56, "shoe under test", "Raspberry Pi Pico, firmware"),
     ]
@@ -117,7 +117,7 @@ def svg(found: list[Wire]) -> str:
         out += _straight(wire, _TOP + _ROW * n)
     out += _supply(switched, last_y + _ROW * 1.6)
     out.append(
-        _text(
+        _svg_text(
             _WIDTH / 2,
             height - 38,
             "Arrows: who drives. Sensor head, buttons, switches and display of the shoe are not "
@@ -125,7 +125,7 @@ def svg(found: list[Wire]) -> str:
         )
     )
     out.append(
-        _text(
+        _svg_text(
             _WIDTH / 2,
             height - 16,
             f"{_SERIES}: a resistor in the wire. Ground goes along with every eight wires, and "
@@ -141,12 +141,12 @@ def _box(x: float, y: float, height: float, title: str, what: str) -> str:
     return (
         f'<rect x="{x}" y="{y}" width="{_BOX}" height="{height:g}" rx="8" fill="#f4f6f8" '
         f'stroke="#444"/>'
-        + _text(middle, y + 20, title, bold=True)
-        + _text(middle, y + 38, what, size=11)
+        + _svg_text(middle, y + 20, title, bold=True)
+        + _svg_text(middle, y + 38, what, size=11)
     )
 
 
-def _text(
+def _svg_text(
     x: float, y: float, text: str, anchor: str = "middle", size: int = 13, bold: bool = False
 ) -> str:
     weight = ' font-weight="bold"' if bold else ""
@@ -156,7 +156,7 @@ def _text(
     )
 
 
-def _line(colour: str, *points: tuple[float, float]) -> str:
+def _svg_line(colour: str, *points: tuple[float, float]) -> str:
     path = " ".join(f"{x:g},{y:g}" for x, y in points)
     return f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>'
 
@@ -173,12 +173,12 @@ def _straight(wire: Wire, y: float) -> list[str]:
     begin, end = _BENCH_X + _BOX, _SHOE_X
     right = wire.direction == "out"
     drawn = [
-        _line(wire.colour, (begin, y), (end, y)),
+        _svg_line(wire.colour, (begin, y), (end, y)),
         _arrow(end - 14 if right else begin + 14, y, right, wire.colour),
-        _text(_BENCH_X + 10, y + 4, wire.part, "start"),
-        _text(begin - 8, y + 4, pin_of(wire.bench), "end", 11),
-        _text(end + 8, y + 4, pin_of(wire.shoe), "start", 11),
-        _text(_SHOE_X + _BOX - 10, y + 4, wire.part, "end"),
+        _svg_text(_BENCH_X + 10, y + 4, wire.part, "start"),
+        _svg_text(begin - 8, y + 4, pin_of(wire.bench), "end", 11),
+        _svg_text(end + 8, y + 4, pin_of(wire.shoe), "start", 11),
+        _svg_text(_SHOE_X + _BOX - 10, y + 4, wire.part, "end"),
     ]
     middle = (begin + end) / 2
     if wire.through == _SERIES:
@@ -186,9 +186,9 @@ def _straight(wire: Wire, y: float) -> list[str]:
             f'<rect x="{middle - 24:g}" y="{y - 8:g}" width="48" height="16" fill="white" '
             f'stroke="{wire.colour}"/>'
         )
-        drawn.append(_text(middle, y + 4, wire.through, size=11))
+        drawn.append(_svg_text(middle, y + 4, wire.through, size=11))
     else:
-        drawn.append(_text(middle, y - 5, wire.through, size=11))
+        drawn.append(_svg_text(middle, y - 5, wire.through, size=11))
     return drawn
 
 
@@ -200,10 +200,10 @@ def _supply(switched: list[Wire], y: float) -> list[str]:
     drawn = [
         f'<rect x="{left}" y="{y - 14:g}" width="{width}" height="{_ROW * 3.2:g}" rx="6" '
         f'fill="#fdecea" stroke="{colour}"/>',
-        _text(left + width / 2, y + 4, "high-side switch", bold=True),
-        _text(left + width / 2, y + 22, "in the 5 V wire of the", size=11),
-        _text(left + width / 2, y + 37, "shoe's USB cable", size=11),
-        _text(left + width / 2, y + 54, "5 V from the computer", size=11),
+        _svg_text(left + width / 2, y + 4, "high-side switch", bold=True),
+        _svg_text(left + width / 2, y + 22, "in the 5 V wire of the", size=11),
+        _svg_text(left + width / 2, y + 37, "shoe's USB cable", size=11),
+        _svg_text(left + width / 2, y + 54, "5 V from the computer", size=11),
     ]
     places = {"power": y, "supply": y + _ROW}
     labels = {"power": "enable, 10 k to ground", "supply": "output, 6.8 k : 10 k"}
@@ -211,21 +211,21 @@ def _supply(switched: list[Wire], y: float) -> list[str]:
         at = places[wire.part]
         right = wire.direction == "out"
         drawn += [
-            _line(colour, (begin, at), (left, at)),
+            _svg_line(colour, (begin, at), (left, at)),
             _arrow(left - 8 if right else begin + 14, at, right, colour),
-            _text(_BENCH_X + 10, at + 4, wire.part, "start"),
-            _text(begin - 8, at + 4, pin_of(wire.bench), "end", 11),
-            _text((begin + left) / 2, at + 16, labels[wire.part], size=9),
+            _svg_text(_BENCH_X + 10, at + 4, wire.part, "start"),
+            _svg_text(begin - 8, at + 4, pin_of(wire.bench), "end", 11),
+            _svg_text((begin + left) / 2, at + 16, labels[wire.part], size=9),
         ]
     ground = y + _ROW * 3.2
     drawn += [
-        _line(colour, (left + width, y), (end, y)),
+        _svg_line(colour, (left + width, y), (end, y)),
         _arrow(end - 14, y, True, colour),
-        _text(end + 8, y + 4, "5 V at its USB plug", "start", 11),
-        _text(end + 8, y + _ROW + 4, "D+, D- go on to the computer", "start", 11),
-        _line("#222", (begin, ground), (end, ground)),
-        _text(begin - 8, ground + 4, "GND, pins 3, 8, 13, 18", "end", 11),
-        _text(end + 8, ground + 4, "GND, pins 3, 8, 13, 18", "start", 11),
+        _svg_text(end + 8, y + 4, "5 V at its USB plug", "start", 11),
+        _svg_text(end + 8, y + _ROW + 4, "D+, D- go on to the computer", "start", 11),
+        _svg_line("#222", (begin, ground), (end, ground)),
+        _svg_text(begin - 8, ground + 4, "GND, pins 3, 8, 13, 18", "end", 11),
+        _svg_text(end + 8, ground + 4, "GND, pins 3, 8, 13, 18", "start", 11),
     ]
     return drawn
 

@@ -35,13 +35,13 @@ class Witness:
     def carried(self, t_us: int, by: str, data: bytes) -> None:
         """Bytes of HOST or SHOE went over the link."""
         for payload in self._frames[by].feed(data):
-            message = _message(payload)
+            message = _message_or_none(payload)
             if message is not None and message.shape is messages.WELCOME:
                 self.about["Unit"] = message["unit"]
             elif message is not None and message.shape is messages.FIRMWARE:
                 self.about["Firmware"] = f"{message['version']}, {message['build'].hex()}"
                 self.about["Board"] = message["board"]
-            said = payload.hex() if message is None else _said(message)
+            said = payload.hex() if message is None else _message_text(message)
             self.link.append(f"{t_us / 1e6:12.6f} s  {by}  {said}")
 
     def happened(self, t_us: int, what: str) -> None:
@@ -72,28 +72,28 @@ class Witnessed:
         self._line.write(data)
 
 
-def _message(payload: bytes) -> Message | None:
+def _message_or_none(payload: bytes) -> Message | None:
     try:
         return wire.parse_message(payload)
     except wire.WireError:
         return None
 
 
-def _said(message: Message) -> str:
+def _message_text(message: Message) -> str:
     if message.shape is messages.EVENT:
         try:
-            return _event(message)
+            return _event_text(message)
         except wire.WireError:
             pass  # shown as it came
-    return _named(message.shape.name, dict(message.fields))
+    return _fields_text(message.shape.name, dict(message.fields))
 
 
-def _event(message: Message) -> str:
+def _event_text(message: Message) -> str:
     event = wire.parse_event(message["record"])
-    return _named(f"event {event.number} {event.kind}", dict(event.fields))
+    return _fields_text(f"event {event.number} {event.kind}", dict(event.fields))
 
 
-def _named(name: str, fields: dict[str, object]) -> str:
+def _fields_text(name: str, fields: dict[str, object]) -> str:
     parts = [name]
     for field, value in fields.items():
         text = value.hex() if isinstance(value, bytes) else str(value)

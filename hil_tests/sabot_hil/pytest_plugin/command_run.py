@@ -1,7 +1,7 @@
 """A second plugin, where `sabot hil` runs pytest: for people who judge a shoe and write no tests.
 
 Ctrl-C ends it in one line, a broken rig is told once and as the last thing, and the exit code says
-which of these it was (hil_tests/sabot_hil/cli.py).
+which of these it was (cli.py).
 """
 
 import signal

@@ -17,18 +17,18 @@ import pytest
 
 from sabot.errors import ImageUnusable
 from sabot_firmware import VERSION
-from sabot_hil.capabilities import Bench, BrokenRig, Clock, Power, Shoe, Target, Unable
+from sabot_hil.capabilities import Bench, BrokenRig, Clock, Measure, Power, ShoeLink, Target, Unable
 from sabot_hil.kit.witness import Witness
 from sabot_hil.report import page
 from sabot_hil.report import results as result_files
-from sabot_hil.report.results import Measurement, Result, Run
-from sabot_hil.targets import Choice, NoSuchTarget, choice_of, make_target
+from sabot_hil.report.results import Measurement, Result, SuiteRun
+from sabot_hil.targets import NoSuchTarget, TargetChoice, choice_of, make_target
 
 _BROKEN = pytest.StashKey[str]()
 _WITNESSES = pytest.StashKey[list[Witness]]()
 _MEASURED = pytest.StashKey[list[Measurement]]()
 _SUMMARY = pytest.StashKey[dict[str, str]]()
-_CHOICE = pytest.StashKey[Choice]()
+_CHOICE = pytest.StashKey[TargetChoice]()
 _ABOUT = pytest.StashKey[dict[str, str]]()
 _SEED = pytest.StashKey[int]()
 
@@ -109,7 +109,7 @@ def target(request: pytest.FixtureRequest, more_targets: Callable[[str], Target]
 
 
 @pytest.fixture
-def shoe(target: Target) -> Shoe:
+def shoe(target: Target) -> ShoeLink:
     """The link to `target`."""
     return target.shoe
 
@@ -133,7 +133,7 @@ def clock(target: Target) -> Clock:
 
 
 @pytest.fixture
-def measure(request: pytest.FixtureRequest) -> Callable[..., None]:
+def measure(request: pytest.FixtureRequest) -> Measure:
     """`measure(name, value, unit, at_most=..., at_least=...)`: for the report, and held to it."""
 
     def note(
@@ -158,7 +158,8 @@ def measure(request: pytest.FixtureRequest) -> Callable[..., None]:
 def summary(request: pytest.FixtureRequest) -> dict[str, str]:
     """What a long test did and what came of it, in words for the report; also where it is stopped
     before its end."""
-    return request.node.stash.setdefault(_SUMMARY, {})
+    kept: dict[str, str] = request.node.stash.setdefault(_SUMMARY, {})
+    return kept
 
 
 @pytest.fixture
@@ -167,11 +168,9 @@ def progress(request: pytest.FixtureRequest) -> Callable[[str], None]:
     manager = request.config.pluginmanager
 
     def show(line: str) -> None:
-        terminal, capture = (
-            manager.getplugin("terminalreporter"),
-            manager.getplugin("capturemanager"),
-        )
+        terminal = manager.getplugin("terminalreporter")
         if terminal is not None:  # a worker of several has none
+            capture = manager.getplugin("capturemanager")
             with capture.global_and_fixture_disabled():
                 terminal.ensure_newline()
                 terminal.write_line(line)
@@ -199,15 +198,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(request: pytest.FixtureRequest) -> Generator[None, object, object]:
-    return (yield from _judged(request.config))
+    return (yield from _handling_bench_errors(request.config))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    return (yield from _judged(item.config))
+    return (yield from _handling_bench_errors(item.config))
 
 
-def _judged(config: pytest.Config) -> Generator[None, object, object]:
+def _handling_bench_errors(config: pytest.Config) -> Generator[None, object, object]:
     try:
         return (yield)
     except (Unable, ImageUnusable) as why:
@@ -228,31 +227,32 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     stash = item.stash
-    # Plain values: with several workers the report crosses from one process to another.
-    report.sabot = {
+    witnesses = stash.get(_WITNESSES, [])
+    known: dict[str, str] = item.config.stash[_ABOUT]
+    about = dict(known)
+    for witness in witnesses:
+        about.update(witness.about)
+    passes: list[list[object]] = []
+    link: list[str] = []
+    if report.failed:
+        for witness in witnesses:
+            passes += [
+                [t_us, base64.b64encode(samples).decode()] for t_us, samples in witness.passes
+            ]
+            link += list(witness.link)
+    # Plain values: with several workers the report crosses from one process to another. A report
+    # takes further attributes along, by design of pytest.
+    vars(report)["sabot"] = {
         "measured": [
             [each.name, each.value, each.unit, each.at_most, each.at_least]
             for each in stash.get(_MEASURED, [])
         ],
-        "about": {
-            **item.config.stash[_ABOUT],
-            **{
-                name: text
-                for each in stash.get(_WITNESSES, [])
-                for name, text in each.about.items()
-            },
-        },
+        "about": about,
         "summary": list(stash.get(_SUMMARY, {}).items()),
         "seed": stash.get(_SEED, None),
-        "passes": [],
-        "link": [],
+        "passes": passes,
+        "link": link,
     }
-    if report.failed:
-        for witness in stash.get(_WITNESSES, []):
-            report.sabot["passes"] += [
-                [t_us, base64.b64encode(samples).decode()] for t_us, samples in witness.passes
-            ]
-            report.sabot["link"] += list(witness.link)
     return report
 
 
@@ -302,10 +302,10 @@ class _Reporter:
             ),
         }
         unfinished = why_broken(self._config) or ("stopped before its end" if stopped else "")
-        run = Run(about, list(self._results.values()), unfinished)
+        run = SuiteRun(about, list(self._results.values()), unfinished)
         self._folder.mkdir(parents=True, exist_ok=True)
-        result_files.write(run, self._folder)
-        page.write(run, self._folder)
+        result_files.write_results(run, self._folder)
+        page.write_page(run, self._folder)
 
     def _repeat(self, only: str, seed: int | None) -> str:
         """The command that runs these tests again, `only` as -k takes it."""

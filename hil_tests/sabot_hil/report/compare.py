@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from sabot_hil.report.results import Measurement, Run
+from sabot_hil.report.results import Measurement, SuiteRun
 
 _OF_THE_RUN = ("Begun", "Took", "To repeat")
 _NOTICEABLE = 0.05
 """A figure that moved by less than this share of itself has not changed."""
 
 
-def differences(before: Run, after: Run) -> Iterator[str]:
+def differences(before: SuiteRun, after: SuiteRun) -> Iterator[str]:
     """A line for each thing that is not as it was: what was tested, tests, figures."""
     for name in dict.fromkeys((*before.about, *after.about)):
         was, now = before.about.get(name, "nothing"), after.about.get(name, "nothing")
@@ -22,20 +22,22 @@ def differences(before: Run, after: Run) -> Iterator[str]:
         if outcomes[0] != outcomes[1]:
             reason = now_of[test].reason if test in now_of else ""
             yield f"{test}: {outcomes[0]} -> {outcomes[1]}" + (f" ({reason})" if reason else "")
-    yield from _figures(_measured(before), _measured(after))
+    yield from _figures_compared(_measured(before), _measured(after))
 
 
-def worse(before: Run, after: Run) -> bool:
+def worse(before: SuiteRun, after: SuiteRun) -> bool:
     """Whether something fails now that did not."""
     failing = {result.test for result in before.results if result.outcome == "failed"}
     return any(r.outcome == "failed" and r.test not in failing for r in after.results)
 
 
-def _measured(run: Run) -> dict[str, Measurement]:
+def _measured(run: SuiteRun) -> dict[str, Measurement]:
     return {f"{test}: {each.name}": each for test, each in run.measurements}
 
 
-def _figures(before: dict[str, Measurement], after: dict[str, Measurement]) -> Iterator[str]:
+def _figures_compared(
+    before: dict[str, Measurement], after: dict[str, Measurement]
+) -> Iterator[str]:
     for name in before.keys() & after.keys():
         was, now = before[name].value, after[name].value
         if abs(now - was) > _NOTICEABLE * max(abs(was), abs(now)):

@@ -8,31 +8,33 @@ from pathlib import Path
 from sabot.reports.html import as_text, document
 from sabot.service import picture
 from sabot.sim.replay import replay
-from sabot_hil.report.results import Measurement, Result, Run
+from sabot_hil.report.results import Measurement, Result, SuiteRun
 
 FILE = "report.html"
 _WORD_BYTES = 4
 
 
-def write(run: Run, folder: Path) -> None:
+def write_page(run: SuiteRun, folder: Path) -> None:
     """Write `report.html`. Raises OSError."""
-    (folder / FILE).write_text(render(run))
+    (folder / FILE).write_text(render_page(run))
 
 
-def render(run: Run) -> str:
+def render_page(run: SuiteRun) -> str:
     """The whole file."""
     failed = [result for result in run.results if result.outcome == "failed"]
     skipped = [result for result in run.results if result.outcome == "skipped"]
     title = f"Test bench: {run.about.get('Target', 'a shoe')}"
     body = (
         f"<h1>{as_text(title)}</h1>",
-        _verdict(run),
-        _table("", (), run.about.items(), "facts"),
+        _html_verdict(run),
+        _html_table("", (), run.about.items(), "facts"),
         *(_summary(result) for result in run.results),
         _measurements(run.measurements),
         *(_failure(result) for result in failed),
-        _table("Not tested here", ("Test", "Why"), ((_short(r.test), r.reason) for r in skipped)),
-        _table("All tests", ("Test", "Came out", "Took"), map(_row, run.results)),
+        _html_table(
+            "Not tested here", ("Test", "Why"), ((_short(r.test), r.reason) for r in skipped)
+        ),
+        _html_table("All tests", ("Test", "Came out", "Took"), map(_result_row, run.results)),
     )
     return document(title, _STYLE, body, images=True)
 
@@ -66,7 +68,7 @@ svg.gauge { width: 160px; height: 12px; }
 """
 
 
-def _verdict(run: Run) -> str:
+def _html_verdict(run: SuiteRun) -> str:
     failed, skipped = run.counted("failed"), run.counted("skipped")
     counts = f"{run.counted('passed')} passed, {failed} failed, {skipped} not tested here"
     if run.unfinished:
@@ -80,7 +82,7 @@ def _verdict(run: Run) -> str:
 
 
 def _summary(result: Result) -> str:
-    return _table(_short(result.test).capitalize(), (), result.summary, "summary")
+    return _html_table(_short(result.test).capitalize(), (), result.summary, "summary")
 
 
 def _measurements(measured: Sequence[tuple[str, Measurement]]) -> str:
@@ -121,13 +123,13 @@ def _failure(result: Result) -> str:
         parts.append("<p>What passed the head before, the last at the bottom:</p>")
         parts.append(_waveforms(result.passes))
     if result.link:
-        parts.append(f"<p>The link before:</p>{_lines(result.link)}")
-    test = _lines(result.detail.splitlines())
+        parts.append(f"<p>The link before:</p>{_link_lines(result.link)}")
+    test = _link_lines(result.detail.splitlines())
     parts.append(f"<details><summary>The test</summary>{test}</details>")
     return "\n".join(parts)
 
 
-def _lines(lines: Iterable[str]) -> str:
+def _link_lines(lines: Iterable[str]) -> str:
     return "<pre>" + "\n".join(map(as_text, lines)) + "</pre>"
 
 
@@ -136,12 +138,12 @@ def _waveforms(passes: Iterable[tuple[int, str]]) -> str:
     for t_us, text in passes:
         samples = base64.b64decode(text)
         samples += bytes(-len(samples) % _WORD_BYTES)
-        recordings.append((f"{t_us / 1e6:.6f} s: {_read_as(samples)}", samples))
+        recordings.append((f"{t_us / 1e6:.6f} s: {_pass_read_as(samples)}", samples))
     shown = base64.b64encode(picture.png(recordings)).decode()
     return f'<img alt="sensor levels over time" src="data:image/png;base64,{shown}">'
 
 
-def _read_as(samples: bytes) -> str:
+def _pass_read_as(samples: bytes) -> str:
     """What the firmware's reader makes of it, as card set 0."""
     with tempfile.NamedTemporaryFile(suffix=".samples") as recording:
         recording.write(samples)
@@ -150,7 +152,7 @@ def _read_as(samples: bytes) -> str:
     return ", ".join(str(each.card or each.fault) for each in read) or "no pass"
 
 
-def _row(result: Result) -> tuple[str, str, str]:
+def _result_row(result: Result) -> tuple[str, str, str]:
     return _short(result.test), result.outcome, f"{result.seconds:.1f} s"
 
 
@@ -159,7 +161,7 @@ def _short(test: str) -> str:
     return test.rpartition("::")[2].removeprefix("test_").replace("_", " ")
 
 
-def _table(
+def _html_table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], kind: str = ""
 ) -> str:
     lines = []

@@ -62,7 +62,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SuiteRun:
     """All of a run."""
 
     about: Mapping[str, str]
@@ -81,7 +81,7 @@ class Run:
         return [(result.test, each) for result in self.results for each in result.measurements]
 
 
-def write(run: Run, folder: Path) -> None:
+def write_results(run: SuiteRun, folder: Path) -> None:
     """Write `results.json`. Raises OSError."""
     document = {
         "format": FORMAT,
@@ -92,16 +92,16 @@ def write(run: Run, folder: Path) -> None:
     (folder / FILE).write_text(json.dumps(document, indent=1) + "\n")
 
 
-def read(folder: Path) -> Run:
+def read_results(folder: Path) -> SuiteRun:
     """The run in a report folder. Raises ReportUnusable."""
     path = folder / FILE
     try:
         document = json.loads(path.read_bytes())
         if document["format"] != FORMAT:
             raise ReportUnusable(f"{path}: {document['format']!r}; this is for {FORMAT!r}")
-        results = [_result(each) for each in document["results"]]
+        results = [_result_of(each) for each in document["results"]]
         about = {str(name): str(text) for name, text in document["about"].items()}
-        return Run(about, results, str(document.get("unfinished", "")))
+        return SuiteRun(about, results, str(document.get("unfinished", "")))
     except OSError as error:
         raise ReportUnusable(
             f"{path}: cannot be read ({error.strerror}); name the folder that `sabot hil --report` "
@@ -113,7 +113,7 @@ def read(folder: Path) -> Run:
         )
 
 
-def _result(document: Mapping[str, Any]) -> Result:
+def _result_of(document: Mapping[str, Any]) -> Result:
     result = Result(**document)
     result.measurements = [Measurement(**each) for each in document["measurements"]]
     result.summary = [(str(what), str(said)) for what, said in document.get("summary", [])]

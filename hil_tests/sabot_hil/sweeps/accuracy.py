@@ -45,14 +45,14 @@ _FAULT_RIGHT_AT_LEAST = 0.99
 
 
 @dataclass
-class Tally:
+class PassTally:
     """What came out of passes of one kind: outcomes counted, some of the wrong ones kept."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     wrong_cards: int = 0
     failures: list[tuple[str, bytes]] = field(default_factory=list)
 
-    def add(self, other: "Tally") -> None:
+    def add(self, other: "PassTally") -> None:
         """Take over another tally of the same kind."""
         self.outcomes += other.outcomes
         self.wrong_cards += other.wrong_cards
@@ -101,12 +101,12 @@ def _reader() -> FirmwareReader:
     return FirmwareReader()
 
 
-def run_batch(task: tuple[str, int, int]) -> tuple[str, Tally]:
+def run_batch(task: tuple[str, int, int]) -> tuple[str, PassTally]:
     """Make and read `count` passes of one kind: a noise level, or a fault."""
     kind, count, seed = task
     random = np.random.default_rng([seed, *kind.encode()])
     made = [_made(random, kind) for _ in range(count)]
-    tally = Tally()
+    tally = PassTally()
     found_in = _reader().read((card_set, samples) for _, card_set, samples in made)
     for (wanted, _, samples), found in zip(made, found_in, strict=True):
         right = found == [wanted]
@@ -142,9 +142,9 @@ def batches(passes: int, faults: int, seed: int) -> Iterator[tuple[str, int, int
             yield kind, min(_BATCH, total - begin), seed + n
 
 
-def run(passes: int, faults: int, seed: int, console: Console) -> dict[str, Tally]:
+def judge_passes(passes: int, faults: int, seed: int, console: Console) -> dict[str, PassTally]:
     """Every batch over every core; tallies by kind."""
-    tallies = {kind: Tally() for kind in (*NOISE, *FAULTS)}
+    tallies = {kind: PassTally() for kind in (*NOISE, *FAULTS)}
     columns = TextColumn("passes"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("passes", total=passes * len(NOISE) + faults * len(FAULTS))
@@ -155,7 +155,7 @@ def run(passes: int, faults: int, seed: int, console: Console) -> dict[str, Tall
     return tallies
 
 
-def missed(tallies: dict[str, Tally]) -> list[str]:
+def missed(tallies: dict[str, PassTally]) -> list[str]:
     """The targets that were not met, in words."""
     lines = []
     for kind, tally in tallies.items():
@@ -170,7 +170,7 @@ def missed(tallies: dict[str, Tally]) -> list[str]:
     return lines
 
 
-def matrix(tallies: dict[str, Tally], title: str) -> Table:
+def matrix(tallies: dict[str, PassTally], title: str) -> Table:
     """The confusion matrix: a row for each kind of pass, a column for each outcome."""
     table = Table(title=title, box=None, padding=(0, 1, 0, 0))
     table.add_column("made")
@@ -196,9 +196,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
-    tallies = run(options.passes, options.faults, options.seed, console)
+    tallies = judge_passes(options.passes, options.faults, options.seed, console)
     console.print(matrix(tallies, f"seed {options.seed}: what was made, and what it was read as"))
-    _write(tallies, options.seed, console)
+    _write_outcomes(tallies, options.seed, console)
     lines = missed(tallies)
     for line in lines:
         console.print(line)
@@ -206,7 +206,7 @@ def main() -> int:
     return 1 if lines else 0
 
 
-def _write(tallies: dict[str, Tally], seed: int, console: Console) -> None:
+def _write_outcomes(tallies: dict[str, PassTally], seed: int, console: Console) -> None:
     out = _ROOT / "build"
     out.mkdir(exist_ok=True)
     figures = {kind: dict(tally.outcomes) for kind, tally in tallies.items()}

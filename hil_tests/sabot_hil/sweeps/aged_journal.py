@@ -11,7 +11,7 @@ import zlib
 import cbor2
 
 from sabot.audit.chain import Ratchet, epoch_of, mac
-from sabot_hil.kit.flash_image import SECTOR, SECTORS, Image
+from sabot_hil.kit.flash_image import SECTOR, SECTORS, ChipImage
 from sabot_hil.kit.journal_image import KEY_SECTORS, SLOT
 from sabot_protocol import events
 from sabot_protocol.chain import EPOCH_RECORDS, chain_id
@@ -26,14 +26,14 @@ _EVENT, _STATE = 1, 3
 
 def aged_image(
     first_key: bytes, *, last_sector: int, newest_slot: int, state: bytes, acknowledged: int
-) -> Image:
+) -> ChipImage:
     """A chip whose newest sector, counted over all ever used, is `last_sector`.
 
     The ring is full; event number n is in sector n - 1. The newest secret lies in slot
     `newest_slot` of the keys' ring. The shoe stands as it did with the entry `state` of another
     chip, and a host has the events up to `acknowledged`.
     """
-    image = Image()
+    image = ChipImage()
     before = chain_id(first_key)
     ratchet = Ratchet(first_key)
     at_epoch = before
@@ -46,11 +46,11 @@ def aged_image(
         )
         before = mac(ratchet.mac_key(epoch_of(number)), before, record)
         sector = number - 1
-        content = _header(sector, number) + _entry(_EVENT, record + before)
+        content = _header(sector, number) + _journal_entry(_EVENT, record + before)
         if number == last:
             fields = cbor2.loads(state)
             fields[1:3] = BOOT, acknowledged
-            content += _entry(_STATE, cbor2.dumps(fields, canonical=True))
+            content += _journal_entry(_STATE, cbor2.dumps(fields, canonical=True))
         image.write((KEY_SECTORS + sector % RING) * SECTOR, content.ljust(SECTOR, b"\xff"))
     image.write(0, bytes(KEY_SECTORS * SECTOR))
     image.write(newest_slot * SLOT, _slot(first_key, epoch_of(last), last_sector, at_epoch))
@@ -64,7 +64,7 @@ def _header(sector: int, first: int) -> bytes:
     return head + struct.pack("<I", zlib.crc32(head))
 
 
-def _entry(kind: int, payload: bytes) -> bytes:
+def _journal_entry(kind: int, payload: bytes) -> bytes:
     entry = bytes([kind, len(payload)]) + payload
     return entry + struct.pack("<I", zlib.crc32(entry))
 

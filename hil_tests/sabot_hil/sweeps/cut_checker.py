@@ -1,7 +1,6 @@
 """Boots the real firmware on what a power cut has left, and holds it against the recorded run."""
 
 import tempfile
-import time
 import zlib
 from collections.abc import Sequence
 from itertools import pairwise
@@ -19,11 +18,27 @@ from sabot.link.session import Record
 from sabot.sim.channel import Outputs
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit.dealer import press_until
-from sabot_hil.kit.flash_image import ERASE_CUTS, PROGRAM_CUTS, Image, Operation, read_trace
+from sabot_hil.kit.flash_image import (
+    ERASE_CUTS,
+    PROGRAM_CUTS,
+    ChipImage,
+    FlashOperation,
+    read_trace,
+)
 from sabot_hil.kit.journal_image import entries_in, slots_in
+from sabot_hil.kit.logbook import received
 from sabot_hil.kit.used_unit import know_chain
-from sabot_hil.sweeps.cut_plan import DONE, Cut, Expected, Plan, is_of_keys, seen, told_of
-from sabot_hil.sweeps.recorded_run import UNIT, Run, document_of, play
+from sabot_hil.sweeps.cut_plan import (
+    DONE,
+    CutPlan,
+    ExpectedState,
+    JournalCut,
+    content_of,
+    is_of_keys,
+    visible,
+)
+from sabot_hil.sweeps.recorded_run import UNIT, RecordedRun, board_document, play
+from sabot_hil.targets.sim import RealClock
 from sabot_protocol import enums
 from sabot_protocol.chain import chain_id
 
@@ -32,19 +47,18 @@ ERASE_MIDDLES = tuple(how for how in ERASE_CUTS if how not in ("nothing", DONE))
 
 _READ = 40  # events before the cut that a host reads again; what is older was the same before
 _ALL_EVERY = 25  # of the operations, at which it reads all
-_SILENCE_S = 5.0
 
 
-class Chip:
+class ReplayedChip:
     """The images of a run, one operation after the other: going on is cheap, going back is not."""
 
-    def __init__(self, operations: Sequence[Operation], base: Image) -> None:
+    def __init__(self, operations: Sequence[FlashOperation], base: ChipImage) -> None:
         self._operations = operations
         self._base = base
         self._image = base.copy()
         self._done = 0
 
-    def cut(self, operation: int, how: str, rng: np.random.Generator) -> Image:
+    def cut(self, operation: int, how: str, rng: np.random.Generator) -> ChipImage:
         """What is on the chip when the power goes so in that operation."""
         if operation < self._done:
             self._image, self._done = self._base.copy(), 0
@@ -58,15 +72,15 @@ class Chip:
 class Checker:
     """Gives chips to the real firmware, in folders of its own below `folder`."""
 
-    def __init__(self, run: Run, folder: Path) -> None:
+    def __init__(self, run: RecordedRun, folder: Path) -> None:
         self.run = run
-        self.plan = Plan(run)
+        self.plan = CutPlan(run)
         self.boots = 0
         """Of the firmware."""
         self._folder = folder
-        self.chip = Chip(run.operations, Image(run.base))
+        self.chip = ReplayedChip(run.operations, ChipImage(run.base))
 
-    def check(self, cut: Cut) -> None:
+    def check(self, cut: JournalCut) -> None:
         """Raises AssertionError, SabotError or ValueError where something is not as it must be."""
         image = self.chip.cut(cut.operation, cut.how, self.rng(cut, 0))
         expected = self.plan.expected(cut, image)
@@ -75,10 +89,14 @@ class Checker:
             self._again(image, cut, expected, read_trace(trace))
 
     def _again(
-        self, image: Image, cut: Cut, expected: Expected, operations: Sequence[Operation]
+        self,
+        image: ChipImage,
+        cut: JournalCut,
+        expected: ExpectedState,
+        operations: Sequence[FlashOperation],
     ) -> None:
         """The power goes at every operation of the start, too."""
-        chip = Chip(operations, image)
+        chip = ReplayedChip(operations, image)
         mounting = [at for at, operation in enumerate(operations) if not is_of_keys(operation)]
         for at, operation in enumerate(operations):
             rng = self.rng(cut, at + 1)
@@ -86,19 +104,19 @@ class Checker:
             for how in (DONE, middle):
                 torn = chip.cut(at, how, rng)
                 kept = cut.documents if at < mounting[0] else "chain"
-                second = Cut(cut.operation, cut.how, kept)
+                second = JournalCut(cut.operation, cut.how, kept)
                 try:
                     self.start(torn, second, expected)
                 except Exception as error:
                     raise AssertionError(
-                        f"cut again {Cut(at, how)} of the start: {error}"
+                        f"cut again {JournalCut(at, how)} of the start: {error}"
                     ) from error
 
-    def rng(self, cut: Cut, again: int = 0) -> np.random.Generator:
+    def rng(self, cut: JournalCut, again: int = 0) -> np.random.Generator:
         name = zlib.crc32(cut.how.encode())
         return np.random.default_rng([self.run.seed, cut.operation, name, again])
 
-    def start(self, image: Image, cut: Cut, expected: Expected) -> bytes:
+    def start(self, image: ChipImage, cut: JournalCut, expected: ExpectedState) -> bytes:
         """Start the firmware on an image; the trace of what it did to the chip then."""
         self.boots += 1
         with tempfile.TemporaryDirectory(prefix="cut-", dir=self._folder) as name:
@@ -114,32 +132,32 @@ class Checker:
                     shoe.bench.switch(switch, bool(acting.switches >> place & 1))
                 shoe.power_on()
                 started = trace.read_bytes() if trace.exists() else b""
-                shown = seen(shoe.bench.outputs)
+                shown = visible(shoe.bench.outputs)
                 assert shown == expected.shown, f"shows {shown}, not {expected.shown}"
                 self._check_documents(state)
-                self._check_keys(Image.load(state / "journal.nor"))
+                self._check_keys(ChipImage.load(state / "journal.nor"))
                 self._check_link(shoe, image, expected, everything=self._reads_all(cut))
                 if cut.go_on:
                     self._go_on(shoe, cut, expected)
             return started
 
-    def _reads_all(self, cut: Cut) -> bool:
+    def _reads_all(self, cut: JournalCut) -> bool:
         erases = self.run.operations[cut.operation].kind == "erase"
         return erases or cut.operation % _ALL_EVERY == 0
 
     def _save_documents(self, state: Path, which: str) -> None:
         unit_keys.add(state / "sabot.keys", UNIT, self.run.first_key)
         if which in ("first_key", "both"):
-            (state / "first_key.cbor").write_bytes(document_of(self.run.first_key))
+            (state / "first_key.cbor").write_bytes(board_document(self.run.first_key))
         if which in ("chain", "both"):
             know_chain(state, UNIT, self.run.first_key)
 
     def _check_documents(self, state: Path) -> None:
         assert not (state / "first_key.cbor").exists(), "the first key is still there"
         named = (state / "chain.cbor").read_bytes()
-        assert named == document_of(chain_id(self.run.first_key)), "the chain's name is another"
+        assert named == board_document(chain_id(self.run.first_key)), "the chain's name is another"
 
-    def _check_keys(self, image: Image) -> None:
+    def _check_keys(self, image: ChipImage) -> None:
         """Nothing is left of any secret but the newest."""
         last = max(entry.number for entry in entries_in(image))
         slots = slots_in(image)
@@ -149,12 +167,12 @@ class Checker:
         )
 
     def _check_link(
-        self, shoe: SimulatedShoe, image: Image, expected: Expected, *, everything: bool
+        self, shoe: SimulatedShoe, image: ChipImage, expected: ExpectedState, *, everything: bool
     ) -> None:
         whole = {entry.number: entry for entry in entries_in(image) if entry.number}
         cut_at = max(expected.whole, default=0)
         wanted = 1 if everything else max(1, cut_at + 1 - _READ)
-        welcome, records = read(shoe.port, wanted)
+        welcome, records = read_from_shoe(shoe.port, wanted)
         numbers = [record.event.number for record in records]
         first = numbers[0]
         # The oldest, which a host had long ago, may be overwritten, even while another one reads.
@@ -186,12 +204,14 @@ class Checker:
             if record.event.kind == "checkpoint":
                 assert record.event.fields["records"] == number - 1
 
-    def _check_new(self, new: Sequence[wire.Event], expected: Expected, *, again: bool) -> None:
+    def _check_new(
+        self, new: Sequence[wire.Event], expected: ExpectedState, *, again: bool
+    ) -> None:
         """The events behind the cut. A start that was cut off itself has left its `boot`, too."""
         kinds = [event.kind for event in new]
         assert kinds[0] == "boot", f"it begins with {kinds[0]}"
         assert again or kinds.count("boot") == 1, f"more than a start: {kinds}"
-        told = [told_of(event) for event in new if event.kind != "boot"]
+        told = [content_of(event) for event in new if event.kind != "boot"]
         if not expected.card_passing:
             assert told == expected.told, f"told after the start: {told}, not {expected.told}"
             return
@@ -203,19 +223,19 @@ class Checker:
 
     # ---- dealing on
 
-    def _go_on(self, shoe: SimulatedShoe, cut: Cut, expected: Expected) -> None:
+    def _go_on(self, shoe: SimulatedShoe, cut: JournalCut, expected: ExpectedState) -> None:
         """Do the actions that follow in the run: it must show the same after each of them."""
         step = expected.step
         if expected.card_passing:
             self._draw_again(shoe, self.run.steps[step].outputs)
         behind = self.run.steps[step + 1 : step + 1 + cut.go_on]
         for at, following in enumerate(behind, step + 1):
-            shown = seen(play(shoe, following.action))
-            wanted = seen(following.outputs)
+            shown = visible(play(shoe, following.action))
+            wanted = visible(following.outputs)
             assert shown == wanted, (
                 f"action {at} behind it {following.action}: {shown}, not {wanted}"
             )
-        _, records = read(shoe.port, 1)
+        _, records = read_from_shoe(shoe.port, 1)
         held = [(record.event.number, record.data, record.mac) for record in records]
         older = range(1, held[0][0])
         rows = [(number, *self.plan.recorded[number]) for number in older] + held
@@ -232,7 +252,7 @@ class Checker:
         due = "NOT COUNTED" if bench.outputs.display[0] == "STOP NOT DUE" else "DRAW AGAIN"
         press_until(bench, "next", due)
         bench.press("reveal")
-        shown, wanted = seen(bench.switch("key_on", False)), seen(before)
+        shown, wanted = visible(bench.switch("key_on", False)), visible(before)
         assert shown[:2] == wanted[:2], f"drawn again: {shown}, not {wanted}"
         assert shown[2][1:] == wanted[2][1:], f"drawn again: {shown}, not {wanted}"
 
@@ -254,23 +274,15 @@ class _Settling:
         return play(self._shoe, ("switch", switch, str(int(on))))
 
 
-def read(port: str, first: int) -> tuple[dict[str, object], list[Record]]:
+def read_from_shoe(port: str, first: int) -> tuple[dict[str, object], list[Record]]:
     """What a shoe says to a host that has all events before `first`, and all that it gives it."""
     with Port(port) as opened:
         client = Client(opened)
         client.begin(first)
-        records: list[Record] = []
-        deadline = time.monotonic() + _SILENCE_S
-        while not records or records[-1].event.number < client.welcome["last_held"]:
-            received = client.receive(0.1).records
-            if received:
-                deadline = time.monotonic() + _SILENCE_S
-                records += received
-                client.acknowledge()
-            assert time.monotonic() < deadline, f"after {len(records)} from {first} on none comes"
+        records = received(client, RealClock(), first - 1)
         return dict(client.welcome), records
 
 
-def middles(operation: Operation) -> tuple[str, ...]:
+def middles(operation: FlashOperation) -> tuple[str, ...]:
     """The ways in which the power may go in the middle of it."""
     return PROGRAM_MIDDLES if operation.kind == "program" else ERASE_MIDDLES

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from sabot.link import wire
 from sabot.sim.channel import Outputs
-from sabot_hil.kit.flash_image import SECTOR, Image, Operation
+from sabot_hil.kit.flash_image import SECTOR, ChipImage, FlashOperation
 from sabot_hil.kit.journal_image import KEY_SECTORS, Entry, Place, entries_in
-from sabot_hil.sweeps.recorded_run import Run, Step
+from sabot_hil.sweeps.recorded_run import RecordedRun, RunStep
 
 DONE = "all"
 """A way to cut an operation: right after it."""
@@ -21,8 +21,12 @@ _LINK_LINES = ("NO HOST", "HOST", "LOG BEHIND")
 _OF_HOST = ("clock_set", "identified")  # no input of the dealing: lost where it was not on flash
 
 
+Visible = tuple[bool, frozenset[str], tuple[str, ...]]
+"""What can be seen of a shoe: whether its lock is released, its lamps, its display."""
+
+
 @dataclass(frozen=True, slots=True)
-class Cut:
+class JournalCut:
     """The power goes in the operation of that place in the trace, or right after it."""
 
     operation: int
@@ -41,7 +45,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EventContent:
     """What an event tells, whenever it was recorded."""
 
     kind: str
@@ -51,26 +55,26 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedState:
     """What must be after a cut."""
 
     step: int
     """The action after which it must stand; the one before the first is -1."""
-    shown: tuple[object, ...]
+    shown: Visible
     whole: dict[int, Entry]
     """The events on flash, by number."""
-    told: list[Told]
+    told: list[EventContent]
     """What of the action was not on flash: it must be recorded now."""
     card_passing: bool
     """It must stop, and ask the supervisor about that card."""
 
 
-class Plan:
+class CutPlan:
     """A recorded run, and when each of its entries was whole on flash."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RecordedRun) -> None:
         self.run = run
-        image = Image(run.base)
+        image = ChipImage(run.base)
         before = {entry.number: entry for entry in entries_in(image) if entry.number}
         self.recorded = {entry.number: (entry.record, entry.mac) for entry in before.values()}
         """Record and MAC of each event, by number."""
@@ -117,7 +121,7 @@ class Plan:
         ends = [step.operations for step in self.run.steps]
         return next(at for at, end in enumerate(ends) if operation < end)
 
-    def expected(self, cut: Cut, image: Image) -> Expected:
+    def expected(self, cut: JournalCut, image: ChipImage) -> ExpectedState:
         """What must be after a cut that has left this image."""
         acting = self.step_of(cut.operation)
         entries = entries_in(image)
@@ -132,20 +136,20 @@ class Plan:
         self._hold_events_to_their_note(acting, done, whole)
         passing = [entry.place for entry in entries if entry.kind == "passing"]
         card_passing = bool(passing) and (not notes or passing[-1] > notes[-1])
-        rest: list[Told] = []
+        rest: list[EventContent] = []
         if self.run.steps[acting].action != ("power",):
             missing = range(max(whole, default=0) + 1, self._events[acting] + 1)
-            rest = [told_of(wire.parse_event(self.recorded[number][0])) for number in missing]
+            rest = [content_of(wire.parse_event(self.recorded[number][0])) for number in missing]
             rest = [told for told in rest if told.kind not in _OF_HOST]
         outputs = self.run.steps[max(step, 0)].outputs
         if done:
-            return Expected(step, seen(outputs), whole, rest, False)
+            return ExpectedState(step, visible(outputs), whole, rest, False)
         if self.run.steps[acting].action[0] == "switch":  # it stands so when the power comes back
-            shown = seen(self.run.steps[acting].outputs)
-            return Expected(acting, shown, whole, rest, False)
+            shown = visible(self.run.steps[acting].outputs)
+            return ExpectedState(acting, shown, whole, rest, False)
         if card_passing:
-            return Expected(step, _stopped(outputs), whole, [], True)
-        return Expected(step, seen(outputs), whole, [], False)
+            return ExpectedState(step, _stopped_over_card(outputs), whole, [], True)
+        return ExpectedState(step, visible(outputs), whole, [], False)
 
     def _hold_events_to_their_note(self, acting: int, done: bool, whole: dict[int, Entry]) -> None:
         """No host may get an event of an action that the shoe would know nothing of."""
@@ -166,7 +170,7 @@ class Plan:
             assert (entry.record, entry.mac) == self.recorded[number], f"event {number}"
 
 
-def _check_order(step: Step, kinds: Sequence[str]) -> None:
+def _check_order(step: RunStep, kinds: Sequence[str]) -> None:
     """What an action has left: a note, and before that the mark of a card, if one passed."""
     what = step.action[0]
     assert kinds.count("note") == (what != "power"), f"{kinds} of {step}"
@@ -175,31 +179,31 @@ def _check_order(step: Step, kinds: Sequence[str]) -> None:
     assert not passed or kinds.index("passing") < kinds.index("note"), f"{kinds} of {step}"
 
 
-def last_byte_of(image: Image, entry: Entry) -> int:
+def last_byte_of(image: ChipImage, entry: Entry) -> int:
     """Its address on the chip."""
     sector, at = entry.place
     ring = image.sectors - KEY_SECTORS
     return (KEY_SECTORS + sector % ring) * SECTOR + at + 2 + len(entry.payload) + 4 - 1
 
 
-def is_of_keys(operation: Operation) -> bool:
+def is_of_keys(operation: FlashOperation) -> bool:
     """Whether it is done to the keyring."""
     return operation.address < KEY_SECTORS * SECTOR
 
 
-def told_of(event: wire.Event) -> Told:
+def content_of(event: wire.Event) -> EventContent:
     """Of an event, but of a checkpoint that it was one: its own MAC depends on all before."""
     fields = () if event.kind == "checkpoint" else tuple(event.fields.items())
-    return Told(event.kind, event.shoe, event.round, fields)
+    return EventContent(event.kind, event.shoe, event.round, fields)
 
 
-def seen(outputs: Outputs) -> tuple[object, ...]:
+def visible(outputs: Outputs) -> Visible:
     """What stands around it sees, but for the line that tells of the host."""
     lines = tuple("" if line in _LINK_LINES else line for line in outputs.display)
     return outputs.lock_released, outputs.lamps, lines
 
 
-def _stopped(before: Outputs) -> tuple[object, ...]:
+def _stopped_over_card(before: Outputs) -> Visible:
     """What must show where a card was passing: the same cards, and the supervisor is asked."""
     lines = before.display
     lamps = before.lamps - {"ready"} | {"error"}

@@ -28,7 +28,8 @@ from sabot.log.store import Store
 from sabot_hil.capabilities import Target
 from sabot_hil.kit import dealer
 from sabot_hil.kit.dealer import Hand
-from sabot_hil.kit.logbook import check
+from sabot_hil.kit.logbook import check_log
+from sabot_hil.kit.waiting import wait_until_still
 from sabot_hil.targets import choice_of, make_target
 
 _LOG = "from sabot.cli import run; print(flush=True); input(); run()"
@@ -39,7 +40,7 @@ _QUIET_S = 3.0  # more than a heartbeat, which tells a host of all that it has n
 _TIMEOUT_S = 60.0
 
 
-class Host:
+class KilledHost:
     """A `sabot log` in a process of its own: it imports what it needs, and waits to be told."""
 
     def __init__(self, target: Target, db: Path) -> None:
@@ -98,7 +99,7 @@ class _Dealing:
             self.failure = error
 
     def _deal_shoe(self) -> None:
-        dealing = dealer.Dealer(self._target.bench, dealer.shuffled(self._seed))
+        dealing = dealer.BenchDealer(self._target.bench, dealer.shuffled_shoe(self._seed))
         self._seed += 1
         dealing.load()
         while not dealing.ended:
@@ -124,10 +125,10 @@ def kill_many(
     db = folder / "log.sqlite"
     dealing = _Dealing(target, seed)
     last, hands_then = 0, 0
-    hosts = [Host(target, db) for _ in range(_WAITING)]
+    hosts = [KilledHost(target, db) for _ in range(_WAITING)]
     try:
         for _ in kills:
-            hosts.append(Host(target, db))
+            hosts.append(KilledHost(target, db))
             hosts[0].log()
             for _ in range(rng.randrange(3)):
                 if len(dealing.hands) - hands_then < _MOST_ROUNDS_BEHIND:
@@ -144,7 +145,7 @@ def kill_many(
         for host in hosts:
             host.kill()
     with Store(db) as store:
-        assert check(store, target.shoe.unit, dealing.hands, folder) == events
+        assert check_log(store, target.shoe.unit, dealing.hands, folder) == events
     with Port(target.shoe.port) as port:
         held = Client(port).welcome["last_held"]
         assert held == events, f"the shoe has recorded {held} events, the log has {events}"
@@ -160,16 +161,11 @@ def _last_number(db: Path, unit: str) -> int:
 
 def _wait_for_all(target: Target, db: Path) -> int:
     """Wait until the log has grown no more for a while; the number of its last event."""
-    deadline = time.monotonic() + _TIMEOUT_S
-    last, since = -1, 0.0
-    while time.monotonic() < deadline:
-        now = _last_number(db, target.shoe.unit)
-        if now != last:
-            last, since = now, time.monotonic()
-        elif time.monotonic() - since > _QUIET_S:
-            return last
-        time.sleep(0.1)
-    raise AssertionError("the log goes on growing")
+    last = wait_until_still(
+        lambda: _last_number(db, target.shoe.unit), _QUIET_S, _TIMEOUT_S, lambda: time.sleep(0.1)
+    )
+    assert last is not None, "the log goes on growing"
+    return last
 
 
 def main() -> int:

@@ -35,12 +35,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from sabot.sim.process import SimulatedShoe
-from sabot_hil.kit.flash_image import SECTOR, Image
+from sabot_hil.kit.flash_image import SECTOR, ChipImage
 from sabot_hil.kit.journal_image import KEY_SECTORS, SLOT, entries_in
 from sabot_hil.sweeps.aged_journal import RING, aged_image
 from sabot_hil.sweeps.cut_checker import Checker, middles
-from sabot_hil.sweeps.cut_plan import DONE, Cut, Plan
-from sabot_hil.sweeps.recorded_run import UNIT, Run, record_run
+from sabot_hil.sweeps.cut_plan import DONE, CutPlan, JournalCut
+from sabot_hil.sweeps.recorded_run import UNIT, RecordedRun, record_run
 
 GO_ON_EVERY = 40
 """Of the cuts: how many are dealt on behind,"""
@@ -57,7 +57,7 @@ _LINES = 20  # that tell of the progress where no bar can
 _KEPT = Path(__file__).resolve().parents[3] / "build" / "powercut"
 
 
-def cuts_of(run: Run, plan: Plan, *, thorough: bool) -> Iterator[Cut]:
+def cuts_of(run: RecordedRun, plan: CutPlan, *, thorough: bool) -> Iterator[JournalCut]:
     """Every cut: after each operation and once in the middle of it, or there in every way."""
     rng = np.random.default_rng(run.seed)
     number = 0
@@ -70,11 +70,11 @@ def cuts_of(run: Run, plan: Plan, *, thorough: bool) -> Iterator[Cut]:
                 if number % GO_ON_EVERY == 0:
                     to_the_end = number // GO_ON_EVERY % 10 == 5
                     go_on = len(run.steps) if to_the_end else GO_ON_STEPS
-                yield Cut(at, how, documents, go_on, number % AGAIN_EVERY == 0)
+                yield JournalCut(at, how, documents, go_on, number % AGAIN_EVERY == 0)
                 number += 1
 
 
-def _documents(plan: Plan, at: int, how: str) -> tuple[str, ...]:
+def _documents(plan: CutPlan, at: int, how: str) -> tuple[str, ...]:
     """What may be on the board's own flash at an operation: its documents go their own way."""
     if at == plan.mounting - 1 and how == DONE:
         return _DOCUMENTS
@@ -85,15 +85,15 @@ def _documents(plan: Plan, at: int, how: str) -> tuple[str, ...]:
 
 
 @dataclass
-class Tally:
+class CutTally:
     """What came of the cuts."""
 
     cuts: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By the kind of operation, and how it was cut."""
     boots: int = 0
-    failures: list[tuple[Cut, str]] = field(default_factory=list)
+    failures: list[tuple[JournalCut, str]] = field(default_factory=list)
 
-    def add(self, cut: Cut, kind: str, boots: int, failure: str) -> None:
+    def add(self, cut: JournalCut, kind: str, boots: int, failure: str) -> None:
         """Count a cut; `failure` is empty where all was well."""
         self.cuts[kind, cut.how] += 1
         self.boots += boots
@@ -103,10 +103,10 @@ class Tally:
 
 @functools.cache
 def _checker(run: Path, folder: Path) -> Checker:
-    return Checker(Run.load(run), folder)
+    return Checker(RecordedRun.load(run), folder)
 
 
-def _work(run: Path, folder: Path, cut: Cut) -> tuple[Cut, int, str]:
+def _check_in_worker(run: Path, folder: Path, cut: JournalCut) -> tuple[JournalCut, int, str]:
     checker = _checker(run, folder)
     before = checker.boots
     failure = ""
@@ -123,19 +123,24 @@ def _begin_worker(folder: Path) -> None:
     os.environ["XDG_RUNTIME_DIR"] = str(folder)  # no shoe of ours is for `sabot ports`
 
 
-def sweep(
-    run: Path, cuts: Sequence[Cut], kind_of: Callable[[Cut], str], told: Callable[[Tally], None]
-) -> Tally:
+def sweep_cuts(
+    run: Path,
+    cuts: Sequence[JournalCut],
+    kind_of: Callable[[JournalCut], str],
+    told: Callable[[CutTally], None],
+) -> CutTally:
     """Check the cuts of the run that is kept in `run`, over all cores. `told` after each.
 
     On Ctrl-C those that have begun are brought to an end, and nothing is left behind.
     """
-    tally = Tally()
+    tally = CutTally()
     with tempfile.TemporaryDirectory(prefix="sabot-powercut-") as name:
         folder = Path(name)
         with ProcessPoolExecutor(initializer=_begin_worker, initargs=(folder,)) as pool:
             try:
-                for done in as_completed([pool.submit(_work, run, folder, cut) for cut in cuts]):
+                for done in as_completed(
+                    [pool.submit(_check_in_worker, run, folder, cut) for cut in cuts]
+                ):
                     cut, boots, failure = done.result()
                     tally.add(cut, kind_of(cut), boots, failure)
                     told(tally)
@@ -145,41 +150,43 @@ def sweep(
     return tally
 
 
-def sample(cuts: Sequence[Cut], kind_of: Callable[[Cut], str], count: int) -> list[Cut]:
+def sample(
+    cuts: Sequence[JournalCut], kind_of: Callable[[JournalCut], str], count: int
+) -> list[JournalCut]:
     """So many of the cuts, spread from the first to the last, a third of them in erases."""
     erases = [cut for cut in cuts if kind_of(cut) == "erase"]
     programs = [cut for cut in cuts if kind_of(cut) == "program"]
     return _spread(erases, count // 3) + _spread(programs, count - count // 3)
 
 
-def _spread(cuts: Sequence[Cut], count: int) -> list[Cut]:
+def _spread(cuts: Sequence[JournalCut], count: int) -> list[JournalCut]:
     return [cuts[len(cuts) * at // count] for at in range(min(count, len(cuts)))]
 
 
-def summary_of(tally: Tally, run: Run, title: str) -> Table:
+def summary_of(tally: CutTally, run: RecordedRun, title: str) -> Table:
     """What was done, for people."""
     table = Table(title=title, box=None, padding=(0, 1, 0, 0))
     for name in ("operation", "in the run", "cut", "cuts"):
         table.add_column(name, justify="right" if name in ("in the run", "cuts") else "left")
-    kinds = Counter(operation.kind for operation in run.operations)
+    kinds: Counter[str] = Counter(operation.kind for operation in run.operations)
     for kind, how in sorted(tally.cuts):
         way = "right after it" if how == DONE else how
         table.add_row(kind, f"{kinds[kind]:,}", way, f"{tally.cuts[kind, how]:,}")
     return table
 
 
-def record_new(seed: int) -> Run:
+def record_new(seed: int) -> RecordedRun:
     """A new unit's first shoe of cards, from its first power-on to the last card."""
     return record_run(seed)
 
 
-def record_old(seed: int) -> Run:
+def record_old(seed: int) -> RecordedRun:
     """A short shoe of cards on a chip where all is used again: old sectors are erased."""
     first_key = random.Random(seed).randbytes(32)
     with tempfile.TemporaryDirectory(prefix="sabot-run-") as name:
         with SimulatedShoe(UNIT, state=Path(name), flash_speed_permille=0) as shoe:
             shoe.power_on()
-        entries = entries_in(Image.load(Path(name) / "journal.nor"))
+        entries = entries_in(ChipImage.load(Path(name) / "journal.nor"))
     state = next(entry.payload for entry in entries if entry.kind == "state")
     last_sector, newest_slot = RING - _SECTORS_LEFT, KEY_SECTORS * SECTOR // SLOT - _SLOTS_LEFT
     image = aged_image(
@@ -193,7 +200,7 @@ def record_old(seed: int) -> Run:
     return record_run(seed, short=True, aged=aged)
 
 
-RUNS: dict[str, Callable[[int], Run]] = {"new": record_new, "old": record_old}
+RUNS: dict[str, Callable[[int], RecordedRun]] = {"new": record_new, "old": record_old}
 
 
 def main() -> int:
@@ -223,9 +230,9 @@ def _sweep_run(console: Console, name: str, options: argparse.Namespace) -> bool
     if not options.again:
         console.print(f"seed {options.seed}, {name} unit: dealing")
         RUNS[name](options.seed).save(kept)
-    run = Run.load(kept)
+    run = RecordedRun.load(kept)
     every_way = options.thorough or options.only is not None
-    cuts = list(cuts_of(run, Plan(run), thorough=every_way))
+    cuts = list(cuts_of(run, CutPlan(run), thorough=every_way))
     if options.only is not None:
         cuts = [cut for cut in cuts if cut.operation == options.only]
     cuts = cuts[:: options.every]
@@ -234,7 +241,9 @@ def _sweep_run(console: Console, name: str, options: argparse.Namespace) -> bool
     return bool(tally.failures)
 
 
-def _with_progress(console: Console, kept: Path, run: Run, cuts: Sequence[Cut]) -> Tally:
+def _with_progress(
+    console: Console, kept: Path, run: RecordedRun, cuts: Sequence[JournalCut]
+) -> CutTally:
     columns = (
         TextColumn("cuts"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
         TextColumn("{task.fields[failures]} failures"),
@@ -243,16 +252,18 @@ def _with_progress(console: Console, kept: Path, run: Run, cuts: Sequence[Cut]) 
         task = progress.add_task("cuts", total=len(cuts), failures=0)
         step = max(1, len(cuts) // _LINES)
 
-        def told(tally: Tally) -> None:
+        def told(tally: CutTally) -> None:
             count = tally.cuts.total()
             progress.update(task, completed=count, failures=len(tally.failures))
             if not console.is_terminal and count % step == 0:
                 console.print(f"{count} of {len(cuts)} cuts, {len(tally.failures)} failures")
 
-        return sweep(kept, cuts, lambda cut: run.operations[cut.operation].kind, told)
+        return sweep_cuts(kept, cuts, lambda cut: run.operations[cut.operation].kind, told)
 
 
-def _report(tally: Tally, name: str, run: Run, cuts: Sequence[Cut], minutes: float) -> None:
+def _report(
+    tally: CutTally, name: str, run: RecordedRun, cuts: Sequence[JournalCut], minutes: float
+) -> None:
     console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
     console.print(summary_of(tally, run, f"seed {run.seed}: power cuts, {name} unit"))
     again = sum(cut.again for cut in cuts)

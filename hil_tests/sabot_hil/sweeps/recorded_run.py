@@ -10,11 +10,12 @@ import threading
 import time
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import cbor2
 
@@ -24,9 +25,10 @@ from sabot.link.ports import Port
 from sabot.sim.channel import Outputs
 from sabot.sim.process import SimulatedShoe
 from sabot.sim.waveform import blank_samples, pass_samples
-from sabot_hil.kit.dealer import Dealer, shuffled
-from sabot_hil.kit.flash_image import Image, Operation, read_trace
+from sabot_hil.kit.dealer import BenchDealer, shuffled_shoe
+from sabot_hil.kit.flash_image import ChipImage, FlashOperation, read_trace
 from sabot_hil.kit.used_unit import know_chain
+from sabot_hil.kit.waiting import wait_until_still
 from sabot_protocol import cards, messages
 
 UNIT = "POWERCUT"
@@ -38,7 +40,7 @@ _BASE = "base.nor"
 _TRACE_HEAD = 7  # bytes of an operation in it before its data
 _REST = "run.json"
 _POLL_S = 0.002
-_CATCH_UP_S = 10.0
+_STILL_S, _CATCH_UP_S = 0.3, 10.0
 _CLOCK_MS = 1_764_000_000_000
 
 Action = tuple[str, ...]
@@ -46,7 +48,7 @@ Action = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RunStep:
     """An action, and how things stood when the shoe had nothing more to do."""
 
     action: Action
@@ -67,7 +69,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Run:
+class RecordedRun:
     """All of it. `events` are those that came to the host, from number `first` on.
 
     `base` is what was on the chip before; what there was before `first` is on it.
@@ -76,13 +78,13 @@ class Run:
     seed: int
     first_key: bytes
     trace: bytes
-    steps: list[Step]
+    steps: list[RunStep]
     events: list[Taken]
     first: int = 1
     base: bytes = b""
 
     @cached_property
-    def operations(self) -> list[Operation]:
+    def operations(self) -> list[FlashOperation]:
         """What was done to the chip."""
         return read_trace(self.trace)
 
@@ -106,14 +108,14 @@ class Run:
         (folder / _REST).write_text(json.dumps(document) + "\n")
 
     @classmethod
-    def load(cls, folder: Path) -> "Run":
+    def load(cls, folder: Path) -> "RecordedRun":
         """What `save` has kept."""
         document = json.loads((folder / _REST).read_text())
         steps = [
-            Step(
+            RunStep(
                 tuple(step["action"]),
                 step["operations"],
-                _outputs(step["outputs"]),
+                _outputs_of(step["outputs"]),
                 step["switches"],
             )
             for step in document["steps"]
@@ -132,12 +134,12 @@ def _as_json(outputs: Outputs) -> dict[str, object]:
     return {**asdict(outputs), "lamps": sorted(outputs.lamps)}
 
 
-def _outputs(fields: dict[str, object]) -> Outputs:
+def _outputs_of(fields: Mapping[str, Any]) -> Outputs:
     return Outputs(
         bool(fields["lock_released"]),
-        frozenset(fields["lamps"]),  # type: ignore[call-overload]
-        tuple(fields["display"]),  # type: ignore[arg-type]
-        int(fields["beeps"]),  # type: ignore[call-overload]
+        frozenset(fields["lamps"]),
+        tuple(fields["display"]),
+        int(fields["beeps"]),
     )
 
 
@@ -158,7 +160,7 @@ def play(shoe: SimulatedShoe, action: Action) -> Outputs:
     return shoe.bench.settle()
 
 
-class Host:
+class RecordingHost:
     """Takes events from a shoe and acknowledges them at once, in a thread of its own."""
 
     def __init__(self, port: str, operations: Callable[[], int], first: int) -> None:
@@ -190,11 +192,7 @@ class Host:
 
     def catch_up(self) -> None:
         """Wait until no event has come for a while."""
-        deadline = time.monotonic() + _CATCH_UP_S
-        before = -1
-        while len(self.taken) != before and time.monotonic() < deadline:
-            before = len(self.taken)
-            time.sleep(0.3)
+        wait_until_still(lambda: len(self.taken), _STILL_S, _CATCH_UP_S)
 
     def close(self) -> None:
         """Detach for good."""
@@ -220,8 +218,10 @@ class Host:
 class _ListeningBench:
     """The bench of a shoe under test, on which each action becomes a step."""
 
-    def __init__(self, shoe: SimulatedShoe, host: Host, operations: Callable[[], int]) -> None:
-        self.steps: list[Step] = []
+    def __init__(
+        self, shoe: SimulatedShoe, host: RecordingHost, operations: Callable[[], int]
+    ) -> None:
+        self.steps: list[RunStep] = []
         self._shoe = shoe
         self._host = host
         self._operations = operations
@@ -253,11 +253,11 @@ class _ListeningBench:
     def do(self, *action: str) -> Outputs:
         outputs = play(self._shoe, action)
         switches = self._shoe.bench.switch_bits()
-        self.steps.append(Step(action, self._operations(), outputs, switches))
+        self.steps.append(RunStep(action, self._operations(), outputs, switches))
         return outputs
 
 
-class _EventfulDealer(Dealer):
+class _EventfulDealer(BenchDealer):
     """Deals as the other does, but much happens in between."""
 
     def __init__(self, bench: _ListeningBench, deck: list[str], unreadable_every: int) -> None:
@@ -320,8 +320,8 @@ def record_run(
     seed: int,
     *,
     short: bool = False,
-    aged: tuple[bytes, Image, int] | None = None,
-) -> Run:
+    aged: tuple[bytes, ChipImage, int] | None = None,
+) -> RecordedRun:
     """Deal a shoe of cards with all that happens in between.
 
     The flash takes as long as a real one does. In a `short` one the cut card comes early. `aged`:
@@ -344,12 +344,12 @@ def record_run(
             return trace.stat().st_size
 
         with SimulatedShoe(UNIT, state=state, trace=trace) as shoe:
-            host = Host(shoe.port, written, first)
+            host = RecordingHost(shoe.port, written, first)
             try:
                 bench = _ListeningBench(shoe, host, written)
                 bench.do("power")
                 host.attach()
-                deck = shuffled(seed, *([_SHORT_CUT_FROM_END] if short else []))
+                deck = shuffled_shoe(seed, *([_SHORT_CUT_FROM_END] if short else []))
                 every = _SHORT_UNREADABLE_EVERY if short else _UNREADABLE_EVERY
                 _EventfulDealer(bench, deck, every).deal_shoe()
                 bench.press("next")
@@ -368,10 +368,10 @@ def record_run(
         events = [
             replace(taken, operations=bisect_right(ends, taken.operations)) for taken in host.taken
         ]
-        return Run(seed, first_key, trace.read_bytes(), steps, events, first, base)
+        return RecordedRun(seed, first_key, trace.read_bytes(), steps, events, first, base)
 
 
-def document_of(value: object) -> bytes:
+def board_document(value: object) -> bytes:
     """A document of the board's own flash."""
     body = cbor2.dumps(value, canonical=True)
     return body + zlib.crc32(body).to_bytes(4, "big")

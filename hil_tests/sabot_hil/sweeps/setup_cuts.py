@@ -43,7 +43,7 @@ from sabot.release.provision import KeyFiles, Told, provision
 from sabot.sim.process import BOARD_FLASH, JOURNAL, SimulatedShoe
 from sabot_firmware.boards.sim.flash import BOARD_SECTORS, TRACE
 from sabot_hil.kit import releases
-from sabot_hil.kit.flash_image import SECTOR, Image, Operation, read_trace
+from sabot_hil.kit.flash_image import SECTOR, ChipImage, FlashOperation, read_trace
 from sabot_hil.sweeps.sweep import sweep
 
 AGAIN_EVERY = 100
@@ -61,20 +61,20 @@ _WAITS, _UPDATE = "NOT PROVISIONED", "UPDATE"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SetupStep:
     """What was done to the flash `before`, and what else there was: the journal's chip, the key
     files of the house."""
 
     name: str
     before: bytes
-    operations: Sequence[Operation]
+    operations: Sequence[FlashOperation]
     journal: bytes
     chains: bytes
     commands: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class SetupCut:
     """The power goes in the operation `at` of that step, `how` as in flashimage.py, or right after
     it."""
 
@@ -85,15 +85,15 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedSetup:
     """A board's three steps."""
 
     seed: int
-    steps: Sequence[Step]
+    steps: Sequence[SetupStep]
     release: Release
 
 
-class _Board:
+class _SetupBoard:
     """A simulated board and the house's files, in `folder`."""
 
     def __init__(self, folder: Path) -> None:
@@ -134,27 +134,27 @@ def _no_prompt() -> None:
     raise AssertionError("a shoe runs there")
 
 
-def _read(path: Path) -> bytes:
+def _bytes_of(path: Path) -> bytes:
     return path.read_bytes() if path.exists() else b""
 
 
-def record(seed: int, folder: Path) -> Recorded:
+def record_setup(seed: int, folder: Path) -> RecordedSetup:
     """Take a board through the steps in `folder`."""
     release = releases.changed("sim", releases.HOUSE, sabot_firmware.VERSION)
     flash_file, trace = folder / BOARD_FLASH, folder / (BOARD_FLASH + TRACE)
-    board = _Board(folder)
-    steps: list[Step] = []
+    board = _SetupBoard(folder)
+    steps: list[SetupStep] = []
 
     def done(name: str, act: Callable[[], int | None]) -> None:
         """Note what it does to the flash, up to the operation that it gives or all of it."""
         trace.write_bytes(b"")
-        before, journal = flash_file.read_bytes(), _read(folder / JOURNAL)
-        keys = _read(board.chains), _read(board.commands)
+        before, journal = flash_file.read_bytes(), _bytes_of(folder / JOURNAL)
+        keys = _bytes_of(board.chains), _bytes_of(board.commands)
         count = act()
         operations = read_trace(trace.read_bytes())[:count]
         # Keys are kept by the house before the board has them.
-        keys = (_read(board.chains), _read(board.commands)) if name == PROVISIONED else keys
-        steps.append(Step(name, before, operations, journal, *keys))
+        keys = (_bytes_of(board.chains), _bytes_of(board.commands)) if name == PROVISIONED else keys
+        steps.append(SetupStep(name, before, operations, journal, *keys))
 
     def told(what: Told) -> int:
         taken: list[int] = []
@@ -177,10 +177,10 @@ def record(seed: int, folder: Path) -> Recorded:
         done(AGAIN, lambda: told(_SECOND))
     finally:
         board.shoe.close()
-    return Recorded(seed, steps, release)
+    return RecordedSetup(seed, steps, release)
 
 
-def cuts(recorded: Recorded, every: int = 1) -> Iterator[Cut]:
+def setup_cuts(recorded: RecordedSetup, every: int = 1) -> Iterator[SetupCut]:
     """Each `every`th operation's cuts, beginning with one by chance: behind it, and in it. Of the
     short steps more of them."""
     chance = random.Random(recorded.seed)
@@ -189,15 +189,15 @@ def cuts(recorded: Recorded, every: int = 1) -> Iterator[Cut]:
         stride = every if step.name == FLASHED else max(1, every // _SHORT_STEPS)
         for at in range(chance.randrange(stride), len(step.operations), stride):
             for how in ("", chance.choice(step.operations[at].cuts)):
-                yield Cut(at_step, at, how, number % AGAIN_EVERY == 0)
+                yield SetupCut(at_step, at, how, number % AGAIN_EVERY == 0)
                 number += 1
 
 
-def check(recorded: Recorded, cut: Cut) -> str:
+def check_setup_cut(recorded: RecordedSetup, cut: SetupCut) -> str:
     """How the board comes up behind that cut. Raises AssertionError where it is none of what it may
     be."""
     step = recorded.steps[cut.step]
-    image = Image(step.before, sectors=BOARD_SECTORS)
+    image = ChipImage(step.before, sectors=BOARD_SECTORS)
     image.apply_all(step.operations[: cut.at])
     if cut.how:
         rng = np.random.default_rng([recorded.seed, cut.step, cut.at])
@@ -216,14 +216,14 @@ def check(recorded: Recorded, cut: Cut) -> str:
         return _check_told(step, folder)
 
 
-def _check_flashed(recorded: Recorded, cut: Cut, folder: Path) -> str:
+def _check_flashed(recorded: RecordedSetup, cut: SetupCut, folder: Path) -> str:
     wanted = layout.flashed(recorded.release.files)
-    found = _files((folder / BOARD_FLASH).read_bytes())
+    found = _files_of((folder / BOARD_FLASH).read_bytes())
     whole = "main.py" in found
     if whole:
         assert found == wanted, "it starts, and something is not as it should be"
     if cut.again:
-        board = _Board(folder)
+        board = _SetupBoard(folder)
         try:
             board.shoe.power_on()
             if not whole:
@@ -235,8 +235,8 @@ def _check_flashed(recorded: Recorded, cut: Cut, folder: Path) -> str:
     return f"{FLASHED}: whole" if whole else f"{FLASHED}: its prompt"
 
 
-def _check_told(step: Step, folder: Path) -> str:
-    board = _Board(folder)
+def _check_told(step: SetupStep, folder: Path) -> str:
+    board = _SetupBoard(folder)
     try:
         board.shoe.power_on()
         shown = board.shoe.bench.wait_for(lambda outputs: bool(outputs.title), "come up").title
@@ -255,7 +255,7 @@ def _check_told(step: Step, folder: Path) -> str:
         board.shoe.close()
 
 
-def _files(flash_content: bytes) -> dict[str, bytes]:
+def _files_of(flash_content: bytes) -> dict[str, bytes]:
     """All files of a board, by path."""
     context = UserContext(buffsize=len(flash_content))
     context.buffer[:] = flash_content
@@ -278,11 +278,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     console = Console()
     with tempfile.TemporaryDirectory(prefix="sabot-setup-") as name:
-        recorded = record(options.seed, Path(name))
-    planned = list(cuts(recorded, options.every))
+        recorded = record_setup(options.seed, Path(name))
+    planned = list(setup_cuts(recorded, options.every))
     counted = ", ".join(f"{step.name} {len(step.operations)}" for step in recorded.steps)
     console.print(f"operations on the flash: {counted}; {len(planned)} cuts, seed {options.seed}")
-    failed = sweep(partial(check, recorded), planned, console)
+    failed = sweep(partial(check_setup_cut, recorded), planned, console)
     return 1 if failed else 0
 
 

@@ -18,7 +18,7 @@ def sweep(check: Callable[[C], str], cuts: Sequence[C], console: Console) -> int
     comes_up: Counter[str] = Counter()
     failed = 0
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        checks = pool.map(partial(_checked, check), cuts, chunksize=4)
+        checks = pool.map(partial(_checked_cut, check), cuts, chunksize=4)
         for cut, what, good in track(checks, "cutting", len(cuts), console=console):
             comes_up[what if good else "failed"] += 1
             if not good:
@@ -28,7 +28,7 @@ def sweep(check: Callable[[C], str], cuts: Sequence[C], console: Console) -> int
     return failed
 
 
-def _checked(check: Callable[[C], str], cut: C) -> tuple[C, str, bool]:
+def _checked_cut(check: Callable[[C], str], cut: C) -> tuple[C, str, bool]:
     try:
         return cut, check(cut), True
     except Exception as error:  # whatever it is, it is told with the cut, and the others go on

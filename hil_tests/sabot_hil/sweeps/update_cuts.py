@@ -29,9 +29,9 @@ from sabot.release.layout import build_of
 from sabot.release.update import Progress, update
 from sabot.sim.process import BOARD_FLASH, JOURNAL
 from sabot_firmware.boards.sim.flash import BOARD_SECTORS, TRACE
-from sabot_hil.capabilities import attached
+from sabot_hil.capabilities import session_with
 from sabot_hil.kit import releases
-from sabot_hil.kit.flash_image import Image, Operation, read_trace
+from sabot_hil.kit.flash_image import ChipImage, FlashOperation, read_trace
 from sabot_hil.kit.logbook import check_taken
 from sabot_hil.kit.witness import Witness
 from sabot_hil.sweeps.sweep import sweep
@@ -47,20 +47,20 @@ _TITLES = ("LOAD CARDS", "UPDATE")
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedUpdate:
     """An update: the flash before it and what was done to it; the journal's chip and how many
     events are on it, each from an operation on; the keys."""
 
     seed: int
     before: bytes
-    operations: Sequence[Operation]
+    operations: Sequence[FlashOperation]
     journals: Sequence[tuple[int, bytes, int]]
     keys: bytes
     release: Release
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class UpdateCut:
     """The power goes in the operation `at`, `how` as in flashimage.py, or right after it."""
 
     at: int
@@ -68,7 +68,7 @@ class Cut:
     again: bool = False
 
 
-def record(seed: int, folder: Path) -> Recorded:
+def record_update(seed: int, folder: Path) -> RecordedUpdate:
     """Have a new shoe updated in `folder`."""
     release = releases.changed("sim", releases.HOUSE, NEWER)
     trace = folder / (BOARD_FLASH + TRACE)
@@ -88,14 +88,14 @@ def record(seed: int, folder: Path) -> Recorded:
         target.power.on()
         held = _held(target)
         look()
-        done = update(lambda: attached(target.shoe), release, look)
+        done = update(lambda: session_with(target.shoe), release, look)
         assert done.endswith("updated"), done
         held = _held(target)
         target.power.off()
         look()
     finally:
         target.close()
-    return Recorded(
+    return RecordedUpdate(
         seed,
         before,
         read_trace(trace.read_bytes()),
@@ -105,20 +105,20 @@ def record(seed: int, folder: Path) -> Recorded:
     )
 
 
-def cuts(recorded: Recorded, every: int = 1) -> Iterator[Cut]:
+def update_cuts(recorded: RecordedUpdate, every: int = 1) -> Iterator[UpdateCut]:
     """Each `every`th operation's cuts, beginning with one by chance: behind it, and in it."""
     chance = random.Random(recorded.seed)
     number = chance.randrange(AGAIN_EVERY)
     for at in range(chance.randrange(every), len(recorded.operations), every):
         for how in ("", chance.choice(recorded.operations[at].cuts)):
-            yield Cut(at, how, number % AGAIN_EVERY == 0)
+            yield UpdateCut(at, how, number % AGAIN_EVERY == 0)
             number += 1
 
 
-def check(recorded: Recorded, cut: Cut) -> str:
+def check_update_cut(recorded: RecordedUpdate, cut: UpdateCut) -> str:
     """Which release the shoe runs behind that cut. Raises AssertionError where it does not, or
     where something is not as it was."""
-    image = Image(recorded.before, sectors=BOARD_SECTORS)
+    image = ChipImage(recorded.before, sectors=BOARD_SECTORS)
     image.apply_all(recorded.operations[: cut.at])
     if cut.how:
         rng = np.random.default_rng([recorded.seed, cut.at])
@@ -134,19 +134,21 @@ def check(recorded: Recorded, cut: Cut) -> str:
         target = SimTarget(_UNIT, folder, Witness())
         try:
             target.power.on()
-            return _judged(target, recorded, cut, held, folder)
+            return _version_after(target, recorded, cut, held, folder)
         finally:
             target.close()
 
 
-def _judged(target: SimTarget, recorded: Recorded, cut: Cut, held: int, folder: Path) -> str:
+def _version_after(
+    target: SimTarget, recorded: RecordedUpdate, cut: UpdateCut, held: int, folder: Path
+) -> str:
     # One that had asked for an update starts its updater, which goes on with a host.
     shown = target.bench.settle().title
     assert shown in _TITLES, shown
     if cut.again or shown == _TITLES[1]:
-        done = update(lambda: attached(target.shoe), recorded.release)
+        done = update(lambda: session_with(target.shoe), recorded.release)
         assert NEWER in done, done
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         welcome = dict(client.welcome)
     builds = {
         sabot_firmware.VERSION: build_of(releases.compiled("sim")),
@@ -159,7 +161,7 @@ def _judged(target: SimTarget, recorded: Recorded, cut: Cut, held: int, folder: 
 
 
 def _held(target: SimTarget) -> int:
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         return int(client.welcome["last_held"])
 
 
@@ -171,13 +173,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     console = Console()
     with tempfile.TemporaryDirectory(prefix="sabot-update-") as name:
-        recorded = record(options.seed, Path(name))
-    planned = list(cuts(recorded, options.every))
+        recorded = record_update(options.seed, Path(name))
+    planned = list(update_cuts(recorded, options.every))
     console.print(
         f"{len(recorded.operations)} operations on the flash, {len(planned)} cuts, "
         f"seed {options.seed}"
     )
-    failed = sweep(partial(check, recorded), planned, console)
+    failed = sweep(partial(check_update_cut, recorded), planned, console)
     return 1 if failed else 0
 
 

@@ -10,7 +10,7 @@ from sabot_hil.kit.witness import Witness
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TargetChoice:
     """What is to be tested."""
 
     name: str = "sim"
@@ -34,7 +34,7 @@ class NoSuchTarget(SabotError):
 
 def choice_of(
     text: str, image: Path | None = None, seed: int | None = None, bench: str | None = None
-) -> Choice:
+) -> TargetChoice:
     """What `--target` means. Raises NoSuchTarget."""
     name, colon, serial = text.partition(":")
     if name not in TARGETS or bool(colon) != (name == "board"):
@@ -45,23 +45,25 @@ def choice_of(
         )
     if name == "emulator" and bench not in (None, "emulator"):
         raise NoSuchTarget(f"an emulated shoe has no bench {bench!r}; --bench emulator, or none")
-    return Choice(name, serial, bench or "", image, seed or 0)
+    return TargetChoice(name, serial, bench or "", image, seed or 0)
 
 
-def make_target(choice: Choice, unit: str, folder: Path, witness: Witness | None = None) -> Target:
+def make_target(
+    choice: TargetChoice, unit: str, folder: Path, witness: Witness | None = None
+) -> Target:
     """The chosen target, powered off; `folder` is for what it must keep, and `witness` is told what
     happens around it. Raises SabotError where there is none.
     """
     return TARGETS[choice.name](choice, unit, folder, witness or Witness())
 
 
-def _sim(choice: Choice, unit: str, folder: Path, witness: Witness) -> Target:
+def _sim_target(choice: TargetChoice, unit: str, folder: Path, witness: Witness) -> Target:
     from sabot_hil.targets.sim import SimTarget
 
     return SimTarget(unit, folder, witness)
 
 
-def _emulator(choice: Choice, unit: str, folder: Path, witness: Witness) -> Target:
+def _emulator_target(choice: TargetChoice, unit: str, folder: Path, witness: Witness) -> Target:
     if choice.bench:
         from sabot_hil.targets.wired import WiredTarget
 
@@ -71,15 +73,15 @@ def _emulator(choice: Choice, unit: str, folder: Path, witness: Witness) -> Targ
     return EmulatorTarget(unit, folder, witness, image=choice.image, seed=choice.seed)
 
 
-def _board(choice: Choice, unit: str, folder: Path, witness: Witness) -> Target:
+def _board_target(choice: TargetChoice, unit: str, folder: Path, witness: Witness) -> Target:
     from sabot_hil.targets.bench_shoe import BoardTarget
 
     return BoardTarget(choice.serial, choice.bench, witness)
 
 
-TARGETS: dict[str, Callable[[Choice, str, Path, Witness], Target]] = {
-    "sim": _sim,
-    "emulator": _emulator,
-    "board": _board,
+TARGETS: dict[str, Callable[[TargetChoice, str, Path, Witness], Target]] = {
+    "sim": _sim_target,
+    "emulator": _emulator_target,
+    "board": _board_target,
 }
 _SPELT = ("sim", "emulator", "board:SERIAL")

@@ -15,7 +15,7 @@ from sabot.release.flash import flash
 from sabot.release.provision import KeyFiles, Told, provision
 from sabot.release.uf2 import Image
 from sabot.release.update import update
-from sabot_hil.capabilities import attached
+from sabot_hil.capabilities import session_with
 from sabot_hil.emulation.pico import EmulatedPico
 from sabot_hil.kit import releases
 from sabot_hil.kit.witness import Witness
@@ -64,7 +64,7 @@ class BareBoard:
     @contextmanager
     def attached(self) -> Iterator[Client]:
         """A session at its port."""
-        with attached(self.shoe) as client:
+        with session_with(self.shoe) as client:
             yield client
 
     def flash(self, built: Release) -> str:

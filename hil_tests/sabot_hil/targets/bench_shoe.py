@@ -5,48 +5,29 @@ shoe does not do is an assertion that fails.
 """
 
 import contextlib
-import random
-import threading
-import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from functools import partial
+from typing import TypeVar
 
-import numpy as np
-
-from sabot.errors import NoShoe, PortNotFound, SabotError
+from sabot.errors import NoShoe, PortNotFound
 from sabot.keys.signing import PrivateKey
-from sabot.link import wire
 from sabot.link.client import Client, Line
 from sabot.link.command_keys import CommandKeys
-from sabot.link.ports import Port, resolve
 from sabot.sim.channel import Outputs
-from sabot.sim.waveform import (
-    SAMPLE_RATE_HZ,
-    unpack,
-)
 from sabot_hil.capabilities import BrokenRig, Seen, Unable
 from sabot_hil.emulation.oled import ADDRESS, Oled
+from sabot_hil.kit.waiting import wait_until
 from sabot_hil.kit.witness import Witness, Witnessed
+from sabot_hil.targets.bench_board import BenchBoard, runs_of_samples
+from sabot_hil.targets.edge import Edge, OpenLine, RealEdge
 from sabot_hil.targets.hands import Hands
-from sabot_protocol import cbor, enums
-from sabot_protocol.frame import FrameReader
+from sabot_protocol import enums
 from sabot_protocol.rig import rig
-from sabot_protocol.schema import SchemaError, Shape
 
 _T = TypeVar("_T")
 
-_SAMPLE_US = 1_000_000 // SAMPLE_RATE_HZ
-_PART_RUNS = rig.MAX_PART_BYTES // rig.RUN_BYTES
-
-_HELLO_S, _HELLO_EVERY_S = 5.0, 0.25
-_ANSWER_S = 3.0
-_ALIVE_EVERY_S = 1.0
-_READ_S = 0.05
-_CLOCK_ASKED = 9
-_FULL_PAUSE_S = 0.02
-
+_LOOK_S = 0.05  # how often it is looked at
 _HELD_US = 100_000  # a shoe that collects its heap looks at nothing for 45 ms, and wants two looks
 _RELEASED_S = 0.1
 _QUIET_S = 0.15  # longer than the display takes for a picture, and than two changes lie apart
@@ -55,349 +36,7 @@ _SUPPLY_S = 2.0
 _START_S = 20.0
 _USB_S = 10.0
 
-_SHAPES = {shape.number: shape for shape in rig.FROM_RIG}
 _CHIP_UNSEEN = "the bench board does not see the journal chip's operations; use the emulator"
-_FATAL = ("changes_lost", "display_lost", "underrun")
-
-
-class OpenLine(Line, Protocol):
-    """An open port, as `sabot.link.ports.Port`."""
-
-    def close(self) -> None:
-        """Give it back."""
-
-
-class Condition(AbstractContextManager[Any], Protocol):
-    """The part of `threading.Condition` that is used here."""
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait for `notify_all`, so many seconds at most."""
-
-    def wait_for(self, predicate: Callable[[], Any], timeout: float | None = None) -> Any:
-        """Wait until the predicate holds, so many seconds at most; what it says."""
-
-    def notify_all(self) -> None:
-        """Wake those who wait."""
-
-
-class Edge(Protocol):
-    """Where this program ends: time, ports, and what goes on beside the test."""
-
-    @property
-    def emulated(self) -> bool:
-        """As `sabot_hil.capabilities.Clock.emulated`."""
-
-    def now_s(self) -> float:
-        """Seconds since any moment."""
-
-    def pass_s(self, seconds: float) -> None:
-        """Let so much time pass."""
-
-    def condition(self) -> Condition:
-        """A new condition, by that time."""
-
-    def open_bench(self, name: str) -> OpenLine:
-        """The line to a bench board. Raises SabotError."""
-
-    def open_shoe(self, unit: str) -> OpenLine:
-        """The line to a shoe. Raises SabotError."""
-
-    def port(self, unit: str) -> str:
-        """A port of a shoe that any program may open. Raises SabotError, Unable."""
-
-    def beside(self, step: Callable[[], bool]) -> Callable[[], None]:
-        """Have `step` called again and again beside the test, until it is false; what waits for
-        the end of that."""
-
-
-class RealEdge:
-    """This machine's time and ports."""
-
-    emulated = False
-
-    def now_s(self) -> float:
-        return time.monotonic()
-
-    def pass_s(self, seconds: float) -> None:
-        time.sleep(seconds)
-
-    def condition(self) -> Condition:
-        return threading.Condition()
-
-    def open_bench(self, name: str) -> Port:
-        return Port(name)
-
-    def open_shoe(self, unit: str) -> Port:
-        return Port(unit)
-
-    def port(self, unit: str) -> str:
-        return resolve(unit)
-
-    def beside(self, step: Callable[[], bool]) -> Callable[[], None]:
-        def run() -> None:
-            while step():
-                pass
-
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
-        return thread.join
-
-
-class Refused(BrokenRig):
-    """The bench board does not do what it was told. `reason` is one of `rig.REASONS`."""
-
-    def __init__(self, name: str, shape: Shape, reason: str) -> None:
-        super().__init__(f"bench board {name} refuses {shape.name}: {reason}")
-        self.reason = reason
-
-
-class BenchBoard:
-    """The line to a bench board by USB serial number or port. Thread-safe.
-
-    `on_change` is told time in us by the board's clock, one of `rig.WHATS`, and value; `on_display`
-    time and the bytes written. Both are called beside the test. Raises BrokenRig, here and in
-    every call after the board was lost.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        on_change: Callable[[int, str, int], None] = lambda t_us, what, value: None,
-        on_display: Callable[[int, bytes], None] = lambda t_us, written: None,
-        edge: Edge | None = None,
-    ) -> None:
-        self.name = name
-        self.edge: Edge = edge or RealEdge()
-        self._on_change = on_change
-        self._on_display = on_display
-        self._news = self.edge.condition()
-        self._commanding = threading.Lock()
-        self._answers: dict[int, list[int]] = {}
-        self._played: dict[int, tuple[int, int]] = {}
-        self._report: list[Any] | None = None
-        self._broken: str | None = None
-        self._closed = False
-        self._number = 0
-        self._session = random.getrandbits(31)
-        self._frames = FrameReader()
-        self._alive_s = self.edge.now_s()
-        try:
-            self._port = self.edge.open_bench(name)
-        except SabotError as why:
-            raise BrokenRig(f"bench board {why}") from None
-        self._read_to_the_end = self.edge.beside(self._read)
-        try:
-            self._attach()
-        except BrokenRig:
-            self.close()
-            raise
-
-    @property
-    def firmware(self) -> str:
-        """The version of what runs on it."""
-        return str(self._reported()[1])
-
-    def close(self) -> None:
-        """Give the port back. The board makes itself safe within `rig.SILENCE_MS`."""
-        self._closed = True
-        self._read_to_the_end()
-        self._port.close()
-
-    def check(self) -> None:
-        """Raise BrokenRig where the board was lost or lost something."""
-        if self._broken is not None:
-            raise BrokenRig(self._broken)
-
-    def break_with(self, why: str) -> None:
-        """From now on every call raises BrokenRig with this cause, or with an earlier one."""
-        with self._news:
-            self._broken = self._broken or f"bench board {self.name}: {why}"
-            self._news.notify_all()
-
-    def command(self, shape: Shape, *values: object) -> int:
-        """Have the board do it; the value it answers. Raises BrokenRig, Refused."""
-        return self._ask(shape, values)[1]
-
-    def levels(self) -> tuple[int, int]:
-        """The senses now, and when that was by the board's clock."""
-        _, t_us, levels = self._ask(rig.LOOK, ())
-        return levels, t_us
-
-    def levels_while_pressed(self, button: int, us: int) -> int:
-        """The senses while that button is held, for so long."""
-        with self._commanding:
-            press = self._begin(rig.PRESS, (button, us))
-            levels = self._answer_to(rig.LOOK, self._begin(rig.LOOK, ()))[2]
-            self._answer_to(rig.PRESS, press)
-        return levels
-
-    def play(self, runs: bytes) -> tuple[int, int]:
-        """Play runs, as in rig.py; begin and end by the board's clock, once it is over."""
-        total = len(runs) // rig.RUN_BYTES
-        length_us = sum(_lengths(runs))
-        room = self.command(rig.PREPARE, total)
-        sent = 0
-        while sent < total and room:
-            sent, room = self._load(runs, sent, room)
-        number, begun_us = self._ask(rig.START, ())
-        while sent < total:
-            sent, room = self._load(runs, sent, room)
-        left_s = length_us / 1e6 + _ANSWER_S
-        with self._news:
-            self._wait(lambda: number in self._played, left_s, "tells no end of a pattern")
-            begin_us, end_us = self._played.pop(number)
-        if begin_us != begun_us or end_us - begin_us != length_us:
-            self.break_with(f"played {end_us - begin_us} us instead of {length_us}")
-            self.check()
-        return begin_us, end_us
-
-    def clock_ahead_us(self) -> int:
-        """How far its clock is ahead of `Edge.now_s`: from the answer that came quickest."""
-        best = (float("inf"), 0)
-        for _ in range(_CLOCK_ASKED):
-            asked_s = self.edge.now_s()
-            _, t_us = self.levels()
-            took_s = self.edge.now_s() - asked_s
-            best = min(best, (took_s, t_us - round((asked_s + took_s / 2) * 1e6)))
-        return best[1]
-
-    def _load(self, runs: bytes, sent: int, room: int) -> tuple[int, int]:
-        """Send a part; how many runs are sent then, and how many more there is room for."""
-        end = sent + min(_PART_RUNS, max(room, 1))
-        part = runs[sent * rig.RUN_BYTES : end * rig.RUN_BYTES]
-        try:
-            room = self.command(rig.LOAD, part)
-        except Refused as why:
-            if why.reason != "full":
-                raise
-            self.edge.pass_s(_FULL_PAUSE_S)
-            return sent, room
-        return sent + len(part) // rig.RUN_BYTES, room
-
-    def _ask(self, shape: Shape, values: tuple[object, ...]) -> list[int]:
-        with self._commanding:
-            return self._answer_to(shape, self._begin(shape, values))
-
-    def _begin(self, shape: Shape, values: tuple[object, ...]) -> int:
-        """Send a command; its number."""
-        self.check()
-        self._number += 1
-        self._send(shape, self._number, *values)
-        return self._number
-
-    def _answer_to(self, shape: Shape, number: int) -> list[int]:
-        with self._news:
-            self._wait(lambda: number in self._answers, _ANSWER_S, f"no answer to {shape.name}")
-            kind, *answer = self._answers.pop(number)
-        if kind == rig.REFUSED.number:
-            raise Refused(self.name, shape, _word(rig.REASONS, answer[1]))
-        return answer
-
-    def _attach(self) -> None:
-        deadline_s = self.edge.now_s() + _HELLO_S
-        while self._report is None and self._broken is None:
-            if self.edge.now_s() > deadline_s:
-                self.break_with("nobody answers; is firmware/sabot_rig on it?")
-                break
-            self._send(rig.HELLO, rig.VERSION, self._session)
-            with self._news:
-                self._news.wait_for(lambda: self._report or self._broken, _HELLO_EVERY_S)
-        self.check()
-        version, firmware = self._reported()[:2]
-        if version != rig.VERSION:
-            self.break_with(
-                f"its firmware {firmware} speaks version {version} of the rig's messages, "
-                f"this computer {rig.VERSION}; update the older"
-            )
-            self.check()
-
-    def _reported(self) -> list[Any]:
-        if self._report is None:
-            raise BrokenRig(f"bench board {self.name}: not attached")
-        return self._report
-
-    def _wait(self, done: Callable[[], bool], within_s: float, what: str) -> None:
-        """Wait, with `_news` held."""
-        if not self._news.wait_for(lambda: done() or self._broken is not None, within_s):
-            self._broken = f"bench board {self.name}: {what} within {within_s:.1f} s"
-        if not done():
-            self.check()
-
-    def _send(self, shape: Shape, *values: object) -> None:
-        try:
-            self._port.write(wire.frame_of(shape, *values))
-        except SabotError as why:
-            self.break_with(f"it vanished: {why}")
-            self.check()
-
-    def _read(self) -> bool:
-        """Take what has come; whether to go on."""
-        if self._closed or self._broken is not None:
-            return False
-        try:
-            data = self._port.read(_READ_S)
-            if self._report is not None and self.edge.now_s() - self._alive_s >= _ALIVE_EVERY_S:
-                self._alive_s = self.edge.now_s()
-                self._port.write(wire.frame_of(rig.ALIVE))
-        except SabotError as why:
-            self.break_with(f"it vanished: {why}")
-            return False
-        for payload in self._frames.feed(data):
-            self._take(payload)
-        return True
-
-    def _take(self, payload: bytes) -> None:
-        try:
-            message: Any = cbor.decode(payload, 0, len(payload))
-            number, values = message[0], message[1:]
-            _SHAPES[number].check(values)
-        except (cbor.CborError, SchemaError, TypeError, IndexError, KeyError):
-            return  # whoever waits for what it was does not get it, and says so
-        if number == rig.REPORT.number:
-            if values[2] == self._session:
-                with self._news:
-                    self._report = values
-                    self._news.notify_all()
-        elif self._report is None:
-            pass  # of a session before
-        elif number == rig.CHANGE.number:
-            self._on_change(values[0], _word(rig.WHATS, values[1]), values[2])
-        elif number == rig.DISPLAY.number:
-            self._on_display(values[0], values[1])
-        elif number == rig.PROBLEM.number:
-            problem = _word(rig.PROBLEMS, values[0])
-            if problem in _FATAL:
-                self.break_with(f"{problem.replace('_', ' ')}, {values[1]} times")
-        else:
-            with self._news:
-                if number == rig.PLAYED.number:
-                    self._played[values[0]] = (values[1], values[2])
-                else:
-                    self._answers[values[0]] = [number, *values]
-                self._news.notify_all()
-
-
-def runs_of(samples: bytes) -> bytes:
-    """The runs that play sample words, as sabot_protocol/rig/rig.py has them."""
-    levels = unpack(samples)
-    begins = np.flatnonzero(np.diff(levels, prepend=255))
-    ends = np.append(begins[1:], len(levels))
-    packed = bytearray()
-    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-        left_us = (end - begin) * _SAMPLE_US
-        while left_us:
-            us = min(left_us, rig.MAX_RUN_US)
-            packed += (us << 4 | int(levels[begin])).to_bytes(rig.RUN_BYTES, "little")
-            left_us -= us
-    return bytes(packed)
-
-
-def _lengths(runs: bytes) -> list[int]:
-    return [int(word) >> 4 for word in np.frombuffer(runs, "<u4")]
-
-
-def _word(names: tuple[str, ...], place: int) -> str:
-    return names[place] if place < len(names) else f"unknown {place}"
 
 
 class BoardTarget:
@@ -453,18 +92,19 @@ class BoardTarget:
 
     def _check(self) -> None:
         """Without power nothing is high; what had some a moment ago takes a while."""
-        deadline_s = self._edge.now_s() + _SUPPLY_S
-        while True:
+        high: list[str] = []
+
+        def all_low() -> bool:
             levels, _ = self._board.levels()
-            if not levels:
-                return
-            if self._edge.now_s() > deadline_s:
-                high = [part for place, part in enumerate(rig.SENSES) if levels >> place & 1]
-                raise BrokenRig(
-                    f"bench board {self._board.name}: {', '.join(high)} high on a shoe without "
-                    "power; see hil_tests/wiring"
-                )
-            self._edge.pass_s(_READ_S)
+            high[:] = [part for place, part in enumerate(rig.SENSES) if levels >> place & 1]
+            return not high
+
+        pause = partial(self._edge.pass_s, _LOOK_S)
+        if not wait_until(all_low, _SUPPLY_S, pause, self._edge.now_s):
+            raise BrokenRig(
+                f"bench board {self._board.name}: {', '.join(high)} high on a shoe without "
+                "power; see hil_tests/wiring"
+            )
 
 
 class BoardClock:
@@ -541,16 +181,14 @@ class _Eyes:
 
     def wait_for(self, wanted: Callable[[], bool], within_s: float) -> bool:
         """Whether it came to that. Raises BrokenRig."""
-        deadline_s = self._now_s() + within_s
+
+        def pause() -> None:
+            self._changed.wait(_LOOK_S)
+            if self._board is not None:
+                self._board.check()
+
         with self._changed:
-            while not wanted():
-                left_s = deadline_s - self._now_s()
-                if left_s <= 0:
-                    return False
-                self._changed.wait(min(left_s, _READ_S))
-                if self._board is not None:
-                    self._board.check()
-        return True
+            return wait_until(wanted, within_s, pause, self._now_s)
 
     def changed(self, t_us: int, what: str, value: int) -> None:
         """A change of a sense."""
@@ -608,7 +246,7 @@ class BoardBench(Hands):
 
     def play(self, samples: bytes) -> int:
         """Play sample words to the head; when the first of them was there."""
-        begin_us = self._clock.at(self._board.play(runs_of(samples))[0])
+        begin_us = self._clock.at(self._board.play(runs_of_samples(samples))[0])
         self._witness.played(begin_us, samples)
         return begin_us
 
@@ -687,7 +325,7 @@ class BoardShoe:
             except (PortNotFound, NoShoe):
                 if self._edge.now_s() > deadline_s:
                     raise
-                self._edge.pass_s(_READ_S)
+                self._edge.pass_s(_LOOK_S)
 
 
 class BoardPower:

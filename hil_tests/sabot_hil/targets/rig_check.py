@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from sabot_hil.capabilities import BrokenRig
-from sabot_hil.targets.bench_shoe import BenchBoard, Edge, RealEdge
+from sabot_hil.targets.bench_board import BenchBoard
+from sabot_hil.targets.edge import Edge, RealEdge
 from sabot_protocol import enums
 from sabot_protocol.rig import rig
 
@@ -46,7 +47,7 @@ _SHORTEST_US, _LONGEST_US = 200, 3000
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class RigFigure:
     """A line of the table: what was measured, against what it may be."""
 
     name: str
@@ -62,26 +63,26 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PatternStep:
     """Sensor outputs as they are from then on."""
 
     t_us: int
     levels: int
 
 
-def a_pattern(seed: int, steps: int = _STEPS) -> list[Step]:
+def a_pattern(seed: int, steps: int = _STEPS) -> list[PatternStep]:
     """Steps at times of no rhythm, so that they fall anywhere between two looks; ends low."""
     chance = random.Random(seed)
     pattern, t_us, levels = [], 0, 0
     for _ in range(steps - 1):
         levels ^= 1 << chance.randrange(rig.CHANNELS)
-        pattern.append(Step(t_us, levels))
+        pattern.append(PatternStep(t_us, levels))
         t_us += chance.randrange(_SHORTEST_US, _LONGEST_US)
-    pattern.append(Step(t_us, 0))
+    pattern.append(PatternStep(t_us, 0))
     return pattern
 
 
-def runs(pattern: list[Step]) -> bytes:
+def runs_of_pattern(pattern: list[PatternStep]) -> bytes:
     """The pattern as sabot_protocol/rig/rig.py has it."""
     ends = [step.t_us for step in pattern[1:]] + [pattern[-1].t_us + _LONGEST_US]
     return b"".join(
@@ -91,8 +92,8 @@ def runs(pattern: list[Step]) -> bytes:
 
 
 def judge_loopback(
-    pattern: list[Step], begun_us: int, seen: Iterable[tuple[int, int]]
-) -> list[Figure]:
+    pattern: list[PatternStep], begun_us: int, seen: Iterable[tuple[int, int]]
+) -> list[RigFigure]:
     """What came back of a pattern. `seen`: time and levels each time that they changed."""
     expected, before = [], 0
     for step in pattern:
@@ -105,10 +106,10 @@ def judge_loopback(
     wrong += abs(len(expected) - len(came))
     late_us = [seen_us - t_us for (t_us, _), (seen_us, _) in pairs] or [LATE_US * 1000]
     return [
-        Figure("sensor outputs: changes wrong or missing", wrong, "", 0, 0),
-        Figure("sensor outputs: seen, the earliest", min(late_us), "us", -AT_EDGES_US, LATE_US),
-        Figure("sensor outputs: seen, the latest", max(late_us), "us", 0, LATE_US + AT_EDGES_US),
-        Figure(
+        RigFigure("sensor outputs: changes wrong or missing", wrong, "", 0, 0),
+        RigFigure("sensor outputs: seen, the earliest", min(late_us), "us", -AT_EDGES_US, LATE_US),
+        RigFigure("sensor outputs: seen, the latest", max(late_us), "us", 0, LATE_US + AT_EDGES_US),
+        RigFigure(
             "sensor outputs: seen, the mean",
             round(sum(late_us) / len(late_us), 1),
             "us",
@@ -118,15 +119,15 @@ def judge_loopback(
     ]
 
 
-def judge_contact(part: str, levels_open: int, levels_closed: int) -> Figure:
+def judge_contact(part: str, levels_open: int, levels_closed: int) -> RigFigure:
     """The senses with all contacts open, and with this one closed."""
     (sense,) = [sense for sense, parts in PLUG.items() if part in parts]
     expected = _OPEN & ~(1 << rig.SENSES.index(sense))
     wrong = ((levels_open ^ _OPEN) | (levels_closed ^ expected)) & ~_SUPPLY
-    return Figure(f"{part}: senses wrong", wrong.bit_count(), "", 0, 0)
+    return RigFigure(f"{part}: senses wrong", wrong.bit_count(), "", 0, 0)
 
 
-def table(figures: list[Figure]) -> str:
+def table(figures: list[RigFigure]) -> str:
     """The figures for people, a line each, and whether each is within its limits."""
     rows = [("what", "measured", "allowed", "")]
     for each in figures:
@@ -163,38 +164,38 @@ class _Check:
         self._supply: dict[int, int] = {}
         self.board = BenchBoard(bench, self._change, edge=edge)
 
-    def run(self) -> list[Figure]:
+    def run(self) -> list[RigFigure]:
         """All of it. The supply first: without it nothing is played."""
         self._let_go()
         levels, _ = self.board.levels()
         if levels & ~_SUPPLY != _OPEN:
             raise BrokenRig(
                 f"bench board {self.board.name}: no check plug on it, or a wrong one "
-                f"({_named(levels)} high instead of {_named(_OPEN)})"
+                f"({_senses_high(levels)} high instead of {_senses_high(_OPEN)})"
             )
         figures = [self._supply_to(True), *self._loopback(), *self._contacts()]
         figures.append(self._supply_to(False))
         return figures
 
-    def _supply_to(self, on: bool) -> Figure:
+    def _supply_to(self, on: bool) -> RigFigure:
         _, before_us = self.board.levels()
         self.board.command(rig.POWER, on)
         with self._changed:
             self._changed.wait_for(lambda: self._supply.get(int(on), 0) > before_us, _WAIT_S)
             at_us = self._supply.get(int(on), before_us + round(_WAIT_S * 1e6))
         took_ms = (at_us - before_us) / 1000
-        return Figure(f"supply {'on' if on else 'off'} within", took_ms, "ms", 0, SUPPLY_MS)
+        return RigFigure(f"supply {'on' if on else 'off'} within", took_ms, "ms", 0, SUPPLY_MS)
 
-    def _loopback(self) -> list[Figure]:
+    def _loopback(self) -> list[RigFigure]:
         pattern = a_pattern(1)
         with self._changed:
             self._seen.clear()
-        begun_us, _ = self.board.play(runs(pattern))
+        begun_us, _ = self.board.play(runs_of_pattern(pattern))
         self.board.levels()  # whatever was seen before this answer has come
         with self._changed:
             return judge_loopback(pattern, begun_us, list(self._seen))
 
-    def _contacts(self) -> list[Figure]:
+    def _contacts(self) -> list[RigFigure]:
         figures = []
         for place, button in enumerate(enums.BUTTONS):
             levels_open, _ = self.board.levels()
@@ -241,6 +242,6 @@ def _settled(seen: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return list(came.items())
 
 
-def _named(levels: int) -> str:
+def _senses_high(levels: int) -> str:
     names = [sense for place, sense in enumerate(rig.SENSES) if levels >> place & 1]
     return ", ".join(names) or "none"

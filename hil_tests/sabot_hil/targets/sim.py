@@ -30,7 +30,7 @@ class SimTarget:
         files = layout.contents(releases.compiled("sim"), signing.public_of(releases.HOUSE))
         self._simulated = SimulatedShoe(unit, state=folder, files=files)
         self.clock = RealClock()
-        self.shoe = _Shoe(self._simulated, self.clock, witness)
+        self.shoe = _SimLink(self._simulated, self.clock, witness)
         self.bench = SimBench(self._simulated, self.clock, witness)
         self.power = _Power(self._simulated)
 
@@ -71,7 +71,7 @@ class RealClock:
         raise Unable("nobody counts how long this shoe's processor sleeps")
 
 
-class _Shoe:
+class _SimLink:
     def __init__(self, simulated: SimulatedShoe, clock: RealClock, witness: Witness) -> None:
         self.unit = simulated.unit
         self.port = simulated.port

@@ -1,6 +1,6 @@
 """The target of a board, with two emulated Picos, pin to pin, in place of bench board and shoe.
 
-The bench board's firmware, its messages and `sabot_hil.targets.bench_shoe` are those of a real rig.
+The bench board's firmware, its messages, `board.py` and `benchboard.py` are those of a real rig.
 Time is emulated: it goes on only while the test waits.
 """
 
@@ -18,7 +18,8 @@ from sabot_hil.emulation.uf2 import find_image, named, read_image
 from sabot_hil.emulation.wired import QUANTUM_US, BenchPico, Pair, Plugged
 from sabot_hil.kit import releases
 from sabot_hil.kit.witness import Witness
-from sabot_hil.targets.bench_shoe import BoardTarget, Condition, OpenLine
+from sabot_hil.targets.bench_shoe import BoardTarget
+from sabot_hil.targets.edge import Condition, OpenLine
 from sabot_hil.targets.emulator import EmulatorTarget
 from sabot_hil.targets.rig_check import PLUG
 
@@ -78,8 +79,8 @@ class _World(Protocol):
 
 
 class EmulatedEdge:
-    """Time and ports of an emulated rig, as `bench_shoe.Edge`. One thread: what goes on
-    beside the test does so whenever time goes on."""
+    """Time and ports of an emulated rig, as `sabot_hil.targets.edge.Edge`. One thread: what goes
+    on beside the test does so whenever time goes on."""
 
     emulated = True
 

@@ -1,23 +1,37 @@
 """The benchmarks measure what there is: short ones are run, for their figures to be there."""
 
+import subprocess
+from pathlib import Path
+
+from sabot.sim.process import interpreter
 from sabot_hil.benchmarks import __main__ as bench
 from sabot_hil.benchmarks.targets import pace
-from sabot_hil.targets import Choice
+from sabot_hil.targets import TargetChoice
+
+_ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_the_reader_the_codec_and_the_size_are_measured() -> None:
     figures = {
-        figure.name: figure.value for figure in [*bench.reader(), *bench.codec(), *bench.size()]
+        figure.name: figure.value
+        for figure in [*bench.reader_figures(), *bench.codec_figures(), *bench.size_figures()]
     }
     assert len(figures) >= 10 and all(value >= 0 for value in figures.values()), figures
 
 
 def test_the_record_that_the_database_is_measured_with_is_an_event() -> None:
-    record = bench._record(7)
+    record = bench._card_record(7)
     assert (record.event.kind, record.event.number) == ("card", 7)
 
 
 def test_the_pace_of_a_simulator_is_that_of_real_time() -> None:
-    measured = pace(Choice("sim"), rounds=1)
+    measured = pace(TargetChoice("sim"), rounds=1)
     assert measured.rounds_per_min > 0
     assert 0.5 < measured.idle < 1.5 and 0.5 < measured.busy < 1.5  # both are this machine's clock
+
+
+def test_the_heap_that_the_firmware_holds_is_measured(tmp_path: Path) -> None:
+    command = [*interpreter(2_000_000), "-m", "sabot_hil.benchmarks.heap", str(tmp_path)]
+    done = subprocess.run(command, cwd=_ROOT, check=True, capture_output=True, text=True)
+    figures = dict(line.split() for line in done.stdout.splitlines())
+    assert int(figures["modules"]) + int(figures["state"]) == int(figures["total"]) > 0

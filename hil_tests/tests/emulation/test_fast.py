@@ -2,11 +2,15 @@
 
 import random
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from sabot_hil.emulation import package
+
+if TYPE_CHECKING:
+    from rp2040py.clock.simulation_clock import SimulationClock
+    from rp2040py.rp2040 import RP2040
 
 pytestmark = pytest.mark.skipif(
     find_spec("rp2040py") is None, reason="the emulator is not installed: extra `emulator`"
@@ -31,18 +35,18 @@ SUMS = (
 
 
 @pytest.fixture
-def fast() -> Any:
+def fast() -> package.CompiledLoop:
     """The compiled module."""
-    package.load()
-    made = package.fast()
+    package.load_emulator()
+    made = package.compiled_loop()
     if made is None:
         pytest.skip("fast.pyx is not compiled here: it needs Cython and a compiler")
     return made
 
 
-def chip() -> tuple[Any, Any]:
+def summing_chip() -> tuple["RP2040", "SimulationClock"]:
     """A chip with SUMS in its memory, about to run it, and its clock."""
-    package.load()
+    package.load_emulator()
     from rp2040py.clock.simulation_clock import SimulationClock
     from rp2040py.rp2040 import RP2040
 
@@ -54,7 +58,9 @@ def chip() -> tuple[Any, Any]:
     return mcu, clock
 
 
-def ran(mcu: Any, clock: Any, runner: Any, us: int) -> tuple[object, ...]:
+def ran(
+    mcu: "RP2040", clock: "SimulationClock", runner: package.Runner, us: int
+) -> tuple[object, ...]:
     """What stands after so long."""
 
     def stop() -> None:
@@ -70,20 +76,22 @@ def ran(mcu: Any, clock: Any, runner: Any, us: int) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("us", [1, 7, 50, 333, 2000])
-def test_the_loop_leaves_the_chip_as_the_package_s_own_does(fast: Any, us: int):
+def test_the_loop_leaves_the_chip_as_the_package_s_own_does(
+    fast: package.CompiledLoop, us: int
+) -> None:
     from sabot_hil.emulation.bare import StockRunner
 
-    mcu, clock = chip()
+    mcu, clock = summing_chip()
     stock = ran(mcu, clock, StockRunner(mcu, clock), us)
-    mcu, clock = chip()
+    mcu, clock = summing_chip()
     assert ran(mcu, clock, fast.Runner(mcu, clock), us) == stock
 
 
-def test_the_divider_divides_as_whole_numbers_are_divided(fast: Any):
+def test_the_divider_divides_as_whole_numbers_are_divided(fast: package.CompiledLoop) -> None:
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     chance = random.Random(seed)
-    mcu, _ = chip()
+    mcu, _ = summing_chip()
     fast.take_over_divider(mcu)
     edges = [1, 2, 3, 7, 255, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFE, 0xFFFFFFFF]
     pairs = [(a, b) for a in (0, *edges) for b in edges]
@@ -98,20 +106,20 @@ def test_the_divider_divides_as_whole_numbers_are_divided(fast: Any):
         assert mcu.read_uint32(CSR) == 1, "the quotient was read: clean"
         mcu.write_uint32(SDIVIDEND, dividend)
         mcu.write_uint32(SDIVISOR, divisor)
-        a, b = signed(dividend), signed(divisor)
+        a, b = signed_32(dividend), signed_32(divisor)
         quotient = abs(a) // abs(b) * (-1 if (a < 0) != (b < 0) else 1)
-        got = signed(mcu.read_uint32(QUOTIENT)), signed(mcu.read_uint32(REMAINDER))
-        assert got == (signed(quotient & 0xFFFFFFFF), a - b * quotient), (a, b)
+        got = signed_32(mcu.read_uint32(QUOTIENT)), signed_32(mcu.read_uint32(REMAINDER))
+        assert got == (signed_32(quotient & 0xFFFFFFFF), a - b * quotient), (a, b)
 
 
-def signed(word: int) -> int:
+def signed_32(word: int) -> int:
     """A word as a number of 32 bits."""
     return word - (word >> 31 << 32)
 
 
-def test_division_by_zero_gives_what_the_data_sheet_says(fast: Any):
+def test_division_by_zero_gives_what_the_data_sheet_says(fast: package.CompiledLoop) -> None:
     """RP2040 data sheet, 2.3.1.5: all ones, or of the other sign than what was divided."""
-    mcu, _ = chip()
+    mcu, _ = summing_chip()
     fast.take_over_divider(mcu)
     for dividend, quotient in ((7, 0xFFFFFFFF), (0, 0xFFFFFFFF), (0xFFFFFFF9, 1)):
         mcu.write_uint32(SDIVIDEND, dividend)
@@ -122,16 +130,16 @@ def test_division_by_zero_gives_what_the_data_sheet_says(fast: Any):
     assert mcu.read_uint32(QUOTIENT) == 0xFFFFFFFF
 
 
-def test_an_interrupted_division_can_be_put_back(fast: Any):
-    mcu, _ = chip()
+def test_an_interrupted_division_can_be_put_back(fast: package.CompiledLoop) -> None:
+    mcu, _ = summing_chip()
     fast.take_over_divider(mcu)
     mcu.write_uint32(QUOTIENT, 123)
     mcu.write_uint32(REMAINDER, 45)
     assert (mcu.read_uint32(QUOTIENT), mcu.read_uint32(REMAINDER)) == (123, 45)
 
 
-def test_the_rest_of_the_block_is_still_there(fast: Any):
-    mcu, _ = chip()
+def test_the_rest_of_the_block_is_still_there(fast: package.CompiledLoop) -> None:
+    mcu, _ = summing_chip()
     fast.take_over_divider(mcu)
     mcu.write_uint32(SIO + 0x24, 1 << 22)  # drive pin 22
     mcu.write_uint32(SIO + 0x14, 1 << 22)  # high

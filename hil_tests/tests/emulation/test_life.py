@@ -14,7 +14,7 @@ from sabot.log.rounds import rounds_of
 from sabot.log.store import Filter, Store
 from sabot.release.uf2 import Image
 from sabot_hil.kit import releases
-from sabot_hil.kit.dealer import Dealer, logged, shuffled
+from sabot_hil.kit.dealer import BenchDealer, logged, shuffled_shoe
 from sabot_hil.kit.logbook import findings, received
 from sabot_hil.targets.bare_board import BareBoard
 
@@ -42,7 +42,7 @@ def _deal(board: BareBoard, seed: int) -> list[tuple[object, ...]]:
     """A shoe of cards; its rounds as a log must have them."""
     board.wait_for_service()
     board.bench.settle()
-    dealing = Dealer(board.bench, shuffled(seed, _CUT_FROM_END))
+    dealing = BenchDealer(board.bench, shuffled_shoe(seed, _CUT_FROM_END))
     dealing.deal_shoe()
     return [hand.as_logged() for hand in dealing.hands]
 

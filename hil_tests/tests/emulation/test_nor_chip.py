@@ -9,14 +9,14 @@ from sabot_hil.emulation.nor_chip import (
     TYPICAL,
     WORST,
     NorChip,
-    Operation,
+    NorOperation,
     Times,
 )
 
 ERASE, PROGRAM, READ, STATUS, ENABLE = 0x20, 0x02, 0x03, 0x05, 0x06
 
 
-class Rig:
+class ChipAndClock:
     """A chip, a clock that stands, and a processor that talks to it."""
 
     def __init__(self, times: Times = TYPICAL, seed: int = 0) -> None:
@@ -47,12 +47,12 @@ class Rig:
         self.now_ns += ns
 
 
-def test_it_says_what_it_is():
-    assert Rig().say(0x9F, 0, 0, 0)[1:] == bytes((0xEF, 0x40, 0x18))
+def test_it_says_what_it_is() -> None:
+    assert ChipAndClock().say(0x9F, 0, 0, 0)[1:] == bytes((0xEF, 0x40, 0x18))
 
 
-def test_a_program_makes_zeros_and_never_ones():
-    rig = Rig()
+def test_a_program_makes_zeros_and_never_ones() -> None:
+    rig = ChipAndClock()
     rig.program(0x1234, b"\xf0\x0f")
     rig.wait(TYPICAL.program_ns)
     rig.program(0x1234, b"\x3c\xff")
@@ -61,8 +61,8 @@ def test_a_program_makes_zeros_and_never_ones():
     assert rig.chip.misuse  # it says that ones were asked for
 
 
-def test_an_erase_makes_one_sector_ones():
-    rig = Rig()
+def test_an_erase_makes_one_sector_ones() -> None:
+    rig = ChipAndClock()
     rig.chip.content[:] = bytes(CHIP_BYTES)
     rig.erase(2 * SECTOR + 77)
     rig.wait(TYPICAL.erase_ns)
@@ -72,8 +72,8 @@ def test_an_erase_makes_one_sector_ones():
 
 
 @pytest.mark.parametrize("times", [TYPICAL, WORST])
-def test_it_is_busy_for_as_long_as_it_takes(times: Times):
-    rig = Rig(times)
+def test_it_is_busy_for_as_long_as_it_takes(times: Times) -> None:
+    rig = ChipAndClock(times)
     rig.program(0, b"\0")
     rig.wait(times.program_ns - 1)
     assert rig.status() & 1 and rig.chip.busy
@@ -86,8 +86,8 @@ def test_it_is_busy_for_as_long_as_it_takes(times: Times):
     assert rig.status() == 0 and not rig.chip.misuse
 
 
-def test_while_it_is_busy_it_answers_nothing_but_the_status():
-    rig = Rig()
+def test_while_it_is_busy_it_answers_nothing_but_the_status() -> None:
+    rig = ChipAndClock()
     rig.program(0, b"\0")
     assert rig.read(0, 1) == b"\xff"
     rig.erase(0)
@@ -96,8 +96,8 @@ def test_while_it_is_busy_it_answers_nothing_but_the_status():
     assert len(rig.chip.misuse) == 3  # the reading, the enabling, the erase
 
 
-def test_without_write_enable_nothing_changes_and_it_is_gone_behind_each_operation():
-    rig = Rig()
+def test_without_write_enable_nothing_changes_and_it_is_gone_behind_each_operation() -> None:
+    rig = ChipAndClock()
     rig.say(PROGRAM, 0, 0, 0, 0x55)
     rig.wait(TYPICAL.program_ns)
     rig.program(1, b"\x55")
@@ -111,17 +111,17 @@ def test_without_write_enable_nothing_changes_and_it_is_gone_behind_each_operati
     assert rig.status() == 0
 
 
-def test_a_program_beyond_the_end_of_its_page_goes_on_at_its_begin():
-    rig = Rig()
+def test_a_program_beyond_the_end_of_its_page_goes_on_at_its_begin() -> None:
+    rig = ChipAndClock()
     rig.program(PAGE - 1, b"\x01\x02")
     rig.wait(TYPICAL.program_ns)
     assert rig.read(0, 1) == b"\x02" and rig.read(PAGE - 1, 2) == b"\x01\xff"
     assert rig.chip.misuse
 
 
-def test_an_operation_begins_when_it_is_deselected():
-    rig = Rig()
-    begun: list[Operation] = []
+def test_an_operation_begins_when_it_is_deselected() -> None:
+    rig = ChipAndClock()
+    begun: list[NorOperation] = []
     rig.chip.on_operation = begun.append
     rig.say(ENABLE)
     rig.chip.select(0)
@@ -134,9 +134,11 @@ def test_an_operation_begins_when_it_is_deselected():
 
 
 @pytest.mark.parametrize("command", [PROGRAM, ERASE])
-def test_a_power_cut_leaves_an_operation_half_done_and_the_same_with_the_same_seed(command: int):
+def test_a_power_cut_leaves_an_operation_half_done_and_the_same_with_the_same_seed(
+    command: int,
+) -> None:
     def cut(share: float, seed: int) -> bytes:
-        rig = Rig(seed=seed)
+        rig = ChipAndClock(seed=seed)
         if command == PROGRAM:
             rig.program(0, bytes(PAGE))
             takes_ns = TYPICAL.program_ns
@@ -156,24 +158,24 @@ def test_a_power_cut_leaves_an_operation_half_done_and_the_same_with_the_same_se
     assert half == cut(0.6, 1) != cut(0.6, 2)
 
 
-def test_an_erase_that_is_cut_early_has_made_zeros():
-    rig = Rig()
+def test_an_erase_that_is_cut_early_has_made_zeros() -> None:
+    rig = ChipAndClock()
     rig.erase(0)
     rig.wait(TYPICAL.erase_ns // 5)
     rig.chip.power_off()
     assert rig.chip.content[:SECTOR].count(0) == SECTOR
 
 
-def test_what_it_holds_goes_to_the_next_power_on():
-    rig = Rig()
+def test_what_it_holds_goes_to_the_next_power_on() -> None:
+    rig = ChipAndClock()
     rig.program(0, b"card")
     rig.wait(TYPICAL.program_ns)
     rig.chip.power_off()
     assert rig.read(0, 4) == b"card" and rig.status() == 0
 
 
-def test_many_bytes_at_once_are_the_same_as_one_by_one():
-    rig = Rig()
+def test_many_bytes_at_once_are_the_same_as_one_by_one() -> None:
+    rig = ChipAndClock()
     rig.chip.content[-2:] = b"\x01\x02"
     rig.chip.content[:2] = b"\x03\x04"
     rig.chip.select(0)

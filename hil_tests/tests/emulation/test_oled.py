@@ -18,11 +18,11 @@ WHOLE = bytes((0x00, 0x21, 0, WIDTH - 1, 0x22, 0, PAGES - 1))
 def oled() -> Oled:
     """A display that has been started, with nothing on it."""
     one = Oled()
-    write(one, START)
+    written(one, START)
     return one
 
 
-def write(oled: Oled, data: bytes) -> None:
+def written(oled: Oled, data: bytes) -> None:
     assert oled.begin(ADDRESS)
     for octet in data:
         oled.octet(octet)
@@ -38,34 +38,34 @@ def lit(oled: Oled) -> Iterator[tuple[int, int]]:
     return ((x, y) for y in range(PAGES * 8) for x in range(WIDTH) if oled.pixel(x, y))
 
 
-def test_every_printable_character_has_a_picture_of_its_own():
+def test_every_printable_character_has_a_picture_of_its_own() -> None:
     assert len(glyphs()) == 95
     assert glyphs()[bytes(8)] == " "
 
 
-def test_text_is_read_back_line_by_line(oled: Oled):
-    write(oled, bytes((0x00, 0x21, 0, WIDTH - 1, 0x22, 2, PAGES - 1)))
-    write(oled, b"\x40" + drawn("BURN: FIRST CARD"))
-    write(oled, b"\x40" + drawn("  P 7  B 2      "))
+def test_text_is_read_back_line_by_line(oled: Oled) -> None:
+    written(oled, bytes((0x00, 0x21, 0, WIDTH - 1, 0x22, 2, PAGES - 1)))
+    written(oled, b"\x40" + drawn("BURN: FIRST CARD"))
+    written(oled, b"\x40" + drawn("  P 7  B 2      "))
     assert oled.lines() == ("", "", "BURN: FIRST CARD", "  P 7  B 2", "", "", "", "")
     assert oled.writes == 2 and not oled.misuse
 
 
-def test_writing_goes_on_at_the_next_page_and_from_the_last_at_the_first(oled: Oled):
-    write(oled, WHOLE)
-    write(oled, b"\x40" + drawn("A" * 16) * PAGES + drawn("B" * 16))
+def test_writing_goes_on_at_the_next_page_and_from_the_last_at_the_first(oled: Oled) -> None:
+    written(oled, WHOLE)
+    written(oled, b"\x40" + drawn("A" * 16) * PAGES + drawn("B" * 16))
     assert oled.lines() == ("B" * 16, *["A" * 16] * (PAGES - 1))
 
 
-def test_what_is_no_character_is_shown_as_such(oled: Oled):
-    write(oled, WHOLE)
-    write(oled, b"\x40" + bytes((0x5A, 0xA5) * 4))
+def test_what_is_no_character_is_shown_as_such(oled: Oled) -> None:
+    written(oled, WHOLE)
+    written(oled, b"\x40" + bytes((0x5A, 0xA5) * 4))
     assert oled.lines()[0] == "\N{REPLACEMENT CHARACTER}"
 
 
-def test_a_pixel_is_where_it_should_be(oled: Oled):
-    write(oled, bytes((0x00, 0x21, 3, WIDTH - 1, 0x22, 1, PAGES - 1)))
-    write(oled, b"\x40\x04")
+def test_a_pixel_is_where_it_should_be(oled: Oled) -> None:
+    written(oled, bytes((0x00, 0x21, 3, WIDTH - 1, 0x22, 1, PAGES - 1)))
+    written(oled, b"\x40\x04")
     assert list(lit(oled)) == [(3, 8 + 2)]
 
 
@@ -74,36 +74,36 @@ def test_a_pixel_is_where_it_should_be(oled: Oled):
 )
 def test_a_panel_that_is_not_turned_round_shows_it_mirrored(
     oled: Oled, command: int, place: tuple[int, int]
-):
-    write(oled, bytes((0x00, 0x21, 3, WIDTH - 1, 0x22, 1, PAGES - 1)))
-    write(oled, b"\x40\x04")
-    write(oled, bytes((0x00, command)))
+) -> None:
+    written(oled, bytes((0x00, 0x21, 3, WIDTH - 1, 0x22, 1, PAGES - 1)))
+    written(oled, b"\x40\x04")
+    written(oled, bytes((0x00, command)))
     assert list(lit(oled)) == [place]
 
 
 @pytest.mark.parametrize("command", [b"\x00\xae", b"\x00\x8d\x10"])
-def test_switched_off_or_without_its_pump_it_is_dark(oled: Oled, command: bytes):
-    write(oled, WHOLE)
-    write(oled, b"\x40" + drawn("A"))
-    write(oled, command)
+def test_switched_off_or_without_its_pump_it_is_dark(oled: Oled, command: bytes) -> None:
+    written(oled, WHOLE)
+    written(oled, b"\x40" + drawn("A"))
+    written(oled, command)
     assert oled.lines() == ("",) * PAGES
 
 
-def test_another_address_is_not_its_own(oled: Oled):
+def test_another_address_is_not_its_own(oled: Oled) -> None:
     assert not oled.begin(ADDRESS + 1)
 
 
-def test_what_it_does_not_know_it_tells(oled: Oled):
-    write(oled, b"\x00\x2f")
-    write(oled, b"\x80\xaf")
+def test_what_it_does_not_know_it_tells(oled: Oled) -> None:
+    written(oled, b"\x00\x2f")
+    written(oled, b"\x80\xaf")
     assert oled.misuse == ["command 2f", "a write of kind 80"]
 
 
-def test_the_firmware_s_own_bytes_start_it():
+def test_the_firmware_s_own_bytes_start_it() -> None:
     one = Oled()
-    write(one, constant("_START"))
-    write(one, WHOLE)
-    write(one, b"\x40" + drawn("SHOE"))
+    written(one, constant("_START"))
+    written(one, WHOLE)
+    written(one, b"\x40" + drawn("SHOE"))
     assert one.lines()[0] == "SHOE" and not one.misuse
     assert constant("ADDRESS") == ADDRESS
 

@@ -6,11 +6,14 @@ A test that fails with "no longer needed" is good news: take the mend away.
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from sabot_hil.emulation import package, patches
+from sabot_hil.emulation import buses, package, patches
+
+if TYPE_CHECKING:
+    from rp2040py.simulator import Simulator
 
 pytestmark = pytest.mark.skipif(
     find_spec("rp2040py") is None, reason="the emulator is not installed: extra `emulator`"
@@ -24,17 +27,18 @@ RAM = 0x20001000
 MS = 1_000_000  # in ns
 
 
-class Chip:
+class SleepingChip:
     """A chip that sleeps; nobody but the test uses its bus."""
 
     def __init__(self) -> None:
-        package.load()
+        package.load_emulator()
         from rp2040py.clock.simulation_clock import SimulationClock
         from rp2040py.rp2040 import RP2040
 
         self.clock = SimulationClock()
         self.rp2040 = self.mcu = RP2040(self.clock)
-        self.mcu.simulator = self
+        # The package asks a `Simulator` for what is here, and no more.
+        self.mcu.simulator = cast("Simulator", self)
         self.stopped = False
 
     def write(self, address: int, value: int) -> None:
@@ -51,16 +55,16 @@ class Chip:
         self.stopped = False
         while not self.stopped:
             self.mcu.core.waiting = True
-            execute_batch(self, 1)
+            execute_batch(cast("Simulator", self), 1)
 
     def stop(self) -> None:
         self.stopped = True
 
 
 @pytest.fixture
-def chip() -> Chip:
+def chip() -> SleepingChip:
     """A chip as the package makes it."""
-    return Chip()
+    return SleepingChip()
 
 
 def still(wrong: bool, mend: object) -> None:
@@ -69,7 +73,7 @@ def still(wrong: bool, mend: object) -> None:
     assert wrong, f"{name} is no longer needed: rp2040py does it right now"
 
 
-def sampled_words(chip: Chip, ms: int) -> int:
+def sampled_words(chip: SleepingChip, ms: int) -> int:
     """Words that a PIO has sampled at 20 kHz while the processor slept."""
     chip.write(PIO0 + 0x048, 0x4004)  # in pins, 4
     chip.write(PIO0 + 0x0C8, 6250 << 16)  # the clock's divider
@@ -80,13 +84,13 @@ def sampled_words(chip: Chip, ms: int) -> int:
     return chip.read(PIO0 + 0x00C) >> 4 & 15
 
 
-def test_a_pio_keeps_step_while_the_processor_sleeps(chip: Chip):
-    still(sampled_words(Chip(), 1) != 2, patches.PacedPio)
+def test_a_pio_keeps_step_while_the_processor_sleeps(chip: SleepingChip) -> None:
+    still(sampled_words(SleepingChip(), 1) != 2, patches.PacedPio)
     patches.PacedPio(chip.mcu)
     assert sampled_words(chip, 1) == 2
 
 
-def driven(chip: Chip) -> list[float]:
+def driven(chip: SleepingChip) -> list[float]:
     """When pin 5 changed while the processor slept for 1 ms, in ns: a PIO turns it every 25 us."""
     changes: list[float] = []
     drive_pin_5(chip)
@@ -100,36 +104,38 @@ def driven(chip: Chip) -> list[float]:
     return changes
 
 
-def drive_pin_5(chip: Chip) -> None:
+def drive_pin_5(chip: SleepingChip) -> None:
     """Have it belong to PIO 0, as an output."""
     chip.write(PIO0 + 0x0DC, 1 << 26 | 5 << 5)  # one pin to set, from pin 5 on
     chip.write(PIO0 + 0x0D8, 0xE081)  # set pindirs, 1
     chip.write(PIN5_CONTROL, 6)
 
 
-def test_a_pin_that_a_pio_drives_changes_at_its_time_while_the_processor_sleeps(chip: Chip):
-    still(len(driven(Chip())) < 38, patches.PacedPio)
+def test_a_pin_that_a_pio_drives_changes_at_its_time_while_the_processor_sleeps(
+    chip: SleepingChip,
+) -> None:
+    still(len(driven(SleepingChip())) < 38, patches.PacedPio)
     patches.PacedPio(chip.mcu, drives_pins=True)
     changes = driven(chip)
     lengths = {round(later - former) for former, later in pairwise(changes)}
     assert len(changes) in (40, 41) and lengths == {25_000}
 
 
-def test_a_pin_follows_what_the_processor_has_a_pio_set(chip: Chip):
-    def heard(one: Chip) -> int:
+def test_a_pin_follows_what_the_processor_has_a_pio_set(chip: SleepingChip) -> None:
+    def heard(one: SleepingChip) -> int:
         changes: list[object] = []
         drive_pin_5(one)
         one.mcu.gpio[5].add_listener(lambda new, _old: changes.append(new))
         one.write(PIO0 + 0x0D8, 0xE001)  # set pins, 1
         return len(changes)
 
-    still(heard(Chip()) == 0, patches.PacedPio)
+    still(heard(SleepingChip()) == 0, patches.PacedPio)
     patches.PacedPio(chip.mcu, drives_pins=True)
     assert heard(chip) == 1 and chip.mcu.gpio[5].output_value
 
 
-def test_a_joined_fifo_has_eight_places_and_is_empty_then(chip: Chip):
-    def places(one: Chip) -> tuple[int, int]:
+def test_a_joined_fifo_has_eight_places_and_is_empty_then(chip: SleepingChip) -> None:
+    def places(one: SleepingChip) -> tuple[int, int]:
         one.write(PIO0 + 0x0D0, 1 << 30)  # both for sending
         for word in range(9):
             one.write(PIO0 + 0x010, word)
@@ -138,18 +144,18 @@ def test_a_joined_fifo_has_eight_places_and_is_empty_then(chip: Chip):
             one.write(PIO0 + 0x0D0, joined)
         return held, one.read(PIO0 + 0x00C) & 15
 
-    still(places(Chip()) != (8, 0), patches.PacedPio)
+    still(places(SleepingChip()) != (8, 0), patches.PacedPio)
     patches.PacedPio(chip.mcu)
     assert places(chip) == (8, 0)
 
 
-def test_a_reset_leaves_no_dma_busy_and_a_pio_has_not_lived_before_it(chip: Chip):
-    def busy(one: Chip) -> bool:
+def test_a_reset_leaves_no_dma_busy_and_a_pio_has_not_lived_before_it(chip: SleepingChip) -> None:
+    def busy(one: SleepingChip) -> bool:
         one.write(DMA + 0x008, 1)  # channel 0: one transfer, when PIO 0 has a word
         one.write(DMA + 0x00C, 4 << 15 | 1)
         return bool(one.read(DMA + 0x00C) >> 24 & 1)
 
-    def reset(one: Chip, mended: patches.PacedPio | None) -> bool:
+    def reset(one: SleepingChip, mended: patches.PacedPio | None) -> bool:
         assert busy(one)
         one.sleep(50 * MS)
         if mended is None:
@@ -159,51 +165,56 @@ def test_a_reset_leaves_no_dma_busy_and_a_pio_has_not_lived_before_it(chip: Chip
             mended.reset_chip(from_watchdog=True)
         return bool(one.read(DMA + 0x00C) >> 24 & 1)
 
-    still(reset(Chip(), None), patches.PacedPio.reset_chip)
+    still(reset(SleepingChip(), None), patches.PacedPio.reset_chip)
     assert not reset(chip, patches.PacedPio(chip.mcu))
     assert sampled_words(chip, 1) == 2
 
 
-def test_a_usb_host_with_nothing_to_send_sends_nothing_and_loses_nothing(chip: Chip):
+def test_a_usb_host_with_nothing_to_send_sends_nothing_and_loses_nothing(
+    chip: SleepingChip,
+) -> None:
     from rp2040py.usb.cdc import USBCDC
 
     def answers(usb: Any) -> list[bytes]:
         return [bytes(buffer) for buffer in usb.endpoint_read_alarms[2].buffers]
 
-    stock = Chip().mcu.usb_ctrl
+    stock = SleepingChip().mcu.usb_ctrl
     cdc = USBCDC(stock)
     cdc._out_endpoint = 2
+    assert stock.on_endpoint_read is not None
     stock.on_endpoint_read(2, 64)
     still(answers(stock) == [b""] or cdc.tx_fifo.size < 1000, patches.UsbHost)
 
     host = patches.UsbHost(chip.mcu, lambda: None)
     host._cdc._out_endpoint = 2
-    chip.mcu.usb_ctrl.on_endpoint_read(2, 64)
-    assert answers(chip.mcu.usb_ctrl) == []
+    usb = chip.mcu.usb_ctrl
+    assert usb.on_endpoint_read is not None
+    usb.on_endpoint_read(2, 64)
+    assert answers(usb) == []
     host.send(bytes(100))
-    assert answers(chip.mcu.usb_ctrl) == [bytes(64)] and len(host.to_chip) == 36
+    assert answers(usb) == [bytes(64)] and len(host.to_chip) == 36
 
 
-def test_the_peripherals_have_the_clock_of_micropython(chip: Chip):
+def test_the_peripherals_have_the_clock_of_micropython(chip: SleepingChip) -> None:
     still(chip.mcu.clk_peri != 48_000_000, patches.set_peripheral_clock)
     patches.set_peripheral_clock(chip.mcu)
     assert chip.mcu.clk_peri == 48_000_000
 
 
-def test_a_uart_s_transmit_interrupt_goes_away_when_it_is_acknowledged(chip: Chip):
-    def pending(one: Chip) -> tuple[bool, bool]:
+def test_a_uart_s_transmit_interrupt_goes_away_when_it_is_acknowledged(chip: SleepingChip) -> None:
+    def pending(one: SleepingChip) -> tuple[bool, bool]:
         seen = []
         for address, value in ((UART0 + 0x38, 1 << 5), (UART0 + 0x44, 1 << 5)):
             one.write(address, value)
             seen.append(bool(one.mcu.core.pending_interrupts & 1 << 20))
         return seen[0], seen[1]
 
-    still(pending(Chip()) == (True, True), patches.mend_uart)
+    still(pending(SleepingChip()) == (True, True), patches.mend_uart)
     patches.mend_uart(chip.mcu)
     assert pending(chip) == (True, False)
 
 
-def flash_says(chip: Chip, *octets: int) -> bytes:
+def flash_says(chip: SleepingChip, *octets: int) -> bytes:
     """What the Pico's own flash answers to a command."""
     ssi = chip.mcu.ssi
     came = bytes(ssi._shift_byte(octet) for octet in octets)
@@ -211,20 +222,20 @@ def flash_says(chip: Chip, *octets: int) -> bytes:
     return came
 
 
-def test_a_chip_has_a_number_of_its_own(chip: Chip):
+def test_a_chip_has_a_number_of_its_own(chip: SleepingChip) -> None:
     asked = (0x4B, 0, 0, 0, 0, *bytes(8))
-    still(flash_says(Chip(), *asked)[5:] == b"\xff" * 8, patches.name_chip)
+    still(flash_says(SleepingChip(), *asked)[5:] == b"\xff" * 8, patches.name_chip)
     patches.name_chip(chip.mcu, b"SABOT-01")
     assert flash_says(chip, *asked)[5:] == b"SABOT-01"
 
 
-def test_somebody_is_told_of_what_the_pico_s_own_flash_takes_time_for(chip: Chip):
-    def erase(one: Chip) -> int:
+def test_somebody_is_told_of_what_the_pico_s_own_flash_takes_time_for(chip: SleepingChip) -> None:
+    def erase(one: SleepingChip) -> int:
         flash_says(one, 0x06)
         flash_says(one, 0x20, 0x01, 0x20, 0x00)
         return flash_says(one, 0x05, 0)[1]
 
-    still(erase(Chip()) & 1 == 0, patches.watch_flash)
+    still(erase(SleepingChip()) & 1 == 0, patches.watch_flash)
     told: list[tuple[int, int]] = []
     patches.watch_flash(chip.mcu, lambda command, address: told.append((command, address)))
     flash_says(chip, 0x20, 0, 0, 0)  # not enabled
@@ -232,22 +243,22 @@ def test_somebody_is_told_of_what_the_pico_s_own_flash_takes_time_for(chip: Chip
     assert told == [(0x20, 0x012000)]
 
 
-def test_a_silent_buzzer_costs_nothing(chip: Chip):
-    def wraps(one: Chip) -> int:
+def test_a_silent_buzzer_costs_nothing(chip: SleepingChip, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wraps(one: SleepingChip) -> int:
         count = 0
 
         def wrapped(_index: int) -> None:
             nonlocal count
             count += 1
 
-        one.mcu.pwm.channel_interrupt = wrapped
+        monkeypatch.setattr(one.mcu.pwm, "channel_interrupt", wrapped)
         channel = PWM + 7 * 0x14
         for offset, value in ((0x04, 16), (0x10, 46295), (0x0C, 0), (0x00, 1)):
             one.write(channel + offset, value)
         one.clock.tick(10 * MS)
         return count
 
-    still(wraps(Chip()) > 20, patches.quieten_pwm)
+    still(wraps(SleepingChip()) > 20, patches.quieten_pwm)
     told: list[tuple[int, int, int, float]] = []
     patches.quieten_pwm(chip.mcu, lambda *duty: told.append(duty))
     assert wraps(chip) == 0
@@ -256,7 +267,7 @@ def test_a_silent_buzzer_costs_nothing(chip: Chip):
     assert (channel, low) == (7, 0) and high > 20_000 and 2690 < hertz < 2710
 
 
-def sent_by_spi(chip: Chip) -> list[bool]:
+def sent_by_spi(chip: SleepingChip) -> list[bool]:
     """Whether an answer was there before and behind the time of a byte at 24 MHz."""
     chip.write(SPI0 + 0x10, 2)
     chip.write(SPI0 + 0x00, 7)
@@ -273,17 +284,17 @@ def inverted(octets: bytes) -> bytes:
     return bytes(octet ^ 0xFF for octet in octets)
 
 
-def test_a_byte_on_spi_takes_its_time(chip: Chip):
-    still(sent_by_spi(Chip()) == [True, True], patches.TimedSpi)
+def test_a_byte_on_spi_takes_its_time(chip: SleepingChip) -> None:
+    still(sent_by_spi(SleepingChip()) == [True, True], buses.TimedSpi)
     patches.set_peripheral_clock(chip.mcu)
-    patches.TimedSpi(chip.mcu, inverted)
+    buses.TimedSpi(chip.mcu, inverted)
     assert sent_by_spi(chip) == [False, True]
     assert chip.read(SPI0 + 0x08) == 0x60
 
 
-def test_a_long_transfer_on_spi_is_done_when_its_last_byte_is(chip: Chip):
+def test_a_long_transfer_on_spi_is_done_when_its_last_byte_is(chip: SleepingChip) -> None:
     patches.set_peripheral_clock(chip.mcu)
-    patches.TimedSpi(chip.mcu, inverted)
+    buses.TimedSpi(chip.mcu, inverted)
     chip.write(SPI0 + 0x10, 2)
     chip.write(SPI0 + 0x00, 7)
     chip.write(SPI0 + 0x04, 2)
@@ -307,13 +318,13 @@ def test_a_long_transfer_on_spi_is_done_when_its_last_byte_is(chip: Chip):
     assert not chip.mcu.dma.channels[1].active
 
 
-def test_a_write_on_i2c_takes_its_time(chip: Chip):
+def test_a_write_on_i2c_takes_its_time(chip: SleepingChip) -> None:
     heard = bytearray()
 
     def begin(address: int) -> bool:
         return address == 0x3C
 
-    def stopped(one: Chip, wait_ns: float) -> list[bool]:
+    def stopped(one: SleepingChip, wait_ns: float) -> list[bool]:
         one.write(I2C0 + 0x04, 0x3C)
         one.write(I2C0 + 0x1C, 125)  # 400 kHz: so many cycles high, and below low
         one.write(I2C0 + 0x20, 187)
@@ -326,14 +337,14 @@ def test_a_write_on_i2c_takes_its_time(chip: Chip):
         return seen
 
     whole_ns = (1 + 9 + 9 + 1) * (125 + 187) * patches.CYCLE_NS
-    still(stopped(Chip(), whole_ns) == [True, True], patches.TimedI2c)
+    still(stopped(SleepingChip(), whole_ns) == [True, True], buses.TimedI2c)
     core = chip.mcu.core
-    patches.TimedI2c(chip.mcu.i2c[0], core, chip.clock, begin, heard.append, lambda: None)
+    buses.TimedI2c(chip.mcu.i2c[0], core, chip.clock, begin, heard.append, lambda: None)
     assert stopped(chip, whole_ns) == [False, True]
     assert heard == b"\x55"
 
 
-def be_target(chip: Chip) -> None:
+def be_target(chip: SleepingChip) -> None:
     """Have I2C 0 be a target at 0x3C that asks for attention as MicroPython's does."""
     chip.write(I2C0 + 0x6C, 0)
     chip.write(I2C0 + 0x00, 1 << 9 | 1 << 7 | 2 << 1)
@@ -342,11 +353,13 @@ def be_target(chip: Chip) -> None:
     chip.write(I2C0 + 0x6C, 1)
 
 
-def test_an_i2c_block_is_a_target_that_keeps_all_bytes_and_says_when_a_write_ended(chip: Chip):
-    stock = Chip()
+def test_an_i2c_block_is_a_target_that_keeps_all_bytes_and_says_when_a_write_ended(
+    chip: SleepingChip,
+) -> None:
+    stock = SleepingChip()
     be_target(stock)
-    still(stock.read(I2C0 + 0x30) == 0, patches.I2cTarget)
-    target = patches.I2cTarget(chip.mcu.i2c[0])
+    still(stock.read(I2C0 + 0x30) == 0, buses.EmulatedI2cTarget)
+    target = buses.EmulatedI2cTarget(chip.mcu.i2c[0])
     assert not target.answers(0x3C)
     be_target(chip)
     assert target.answers(0x3C) and not target.answers(0x3D)
@@ -356,7 +369,7 @@ def test_an_i2c_block_is_a_target_that_keeps_all_bytes_and_says_when_a_write_end
     for octet in range(20):  # four more than there is room for
         target.octet(octet)
     target.end()
-    came = []
+    came: list[int] = []
     while chip.read(I2C0 + 0x2C) & FULL:
         assert (chip.read(I2C0 + 0x2C) & STOPPED == 0) == (len(came) < 4)
         came.append(chip.read(I2C0 + 0x10) & 0xFF)
@@ -369,9 +382,9 @@ def test_an_i2c_block_is_a_target_that_keeps_all_bytes_and_says_when_a_write_end
     assert chip.read(I2C0 + 0x2C) == 0 and not chip.mcu.core.pending_interrupts & 1 << 23
 
 
-def test_the_package_comes_slow():
+def test_the_package_comes_slow() -> None:
     found = find_spec("rp2040py")
     assert found is not None and found.submodule_search_locations is not None
     native = Path(found.submodule_search_locations[0]) / "native"
-    still(bool(list(native.glob("*.abi3.so"))), package.load)
-    package.load()
+    still(bool(list(native.glob("*.abi3.so"))), package.load_emulator)
+    package.load_emulator()

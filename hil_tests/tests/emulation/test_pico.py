@@ -13,9 +13,10 @@ from sabot.link.client import Client
 from sabot.link.ports import Port
 from sabot.release.uf2 import Image
 from sabot.sim.waveform import pass_samples
-from sabot_hil.capabilities import attached
+from sabot_hil.capabilities import session_with
 from sabot_hil.emulation import filesystem, package
 from sabot_hil.emulation.pico import EmulatedPico, pins
+from sabot_hil.kit.waiting import seconds_of, wait_until
 from sabot_hil.kit.witness import Witness
 from sabot_hil.targets.emulator import EmulatorTarget
 from sabot_protocol import cards
@@ -72,28 +73,28 @@ def said(pico: EmulatedPico, words: bytes, within_us: float = 2 * _S) -> bytes:
     return bytes(heard)
 
 
-def test_the_pins_are_those_of_the_board():
+def test_the_pins_are_those_of_the_board() -> None:
     table = pins()
     assert (table["lock"].gpio, table["lock"].on) == (22, 1)
     assert (table["button_next"].gpio, table["button_next"].on) == (6, 0)
     assert len({pin.gpio for pin in table.values()}) == len(table) == 26
 
 
-def test_the_file_system_fills_its_area_and_holds_the_firmware():
+def test_the_file_system_fills_its_area_and_holds_the_firmware() -> None:
     files = filesystem.shoe_files({"first_key": bytes(32), "unit": ""})
     assert {"main.py", "boot.mpy", "a.code", "a.list", "state/first_key.cbor"} <= set(files)
     assert not any("tests" in path for path in files)
-    assert len(filesystem.image(files)) == filesystem.SIZE == 352 * 4096
+    assert len(filesystem.file_system_image(files)) == filesystem.SIZE == 352 * 4096
 
 
-def test_it_starts_says_its_number_and_finds_the_journal_s_chip(busy: EmulatedPico):
+def test_it_starts_says_its_number_and_finds_the_journal_s_chip(busy: EmulatedPico) -> None:
     busy.power_on()
     heard = said(busy, b"chip ef4018")
     assert b"up b'12345678' True" in heard
     assert not busy.journal.misuse
 
 
-def test_time_goes_on_only_while_it_runs_and_goes_on_without_power(busy: EmulatedPico):
+def test_time_goes_on_only_while_it_runs_and_goes_on_without_power(busy: EmulatedPico) -> None:
     busy.run_us(1000)
     assert busy.t_us == 1000
     busy.power_on()
@@ -105,7 +106,7 @@ def test_time_goes_on_only_while_it_runs_and_goes_on_without_power(busy: Emulate
     assert busy.t_us == 1510
 
 
-def test_the_pico_s_own_flash_takes_its_time(busy: EmulatedPico):
+def test_the_pico_s_own_flash_takes_its_time(busy: EmulatedPico) -> None:
     busy.power_on()
     said(busy, b"chip")
     busy.set_pin(6, 0)
@@ -116,7 +117,7 @@ def test_the_pico_s_own_flash_takes_its_time(busy: EmulatedPico):
     assert took_us > 45_000
 
 
-def test_the_same_calls_give_the_same_trace_to_the_microsecond(image: Image):
+def test_the_same_calls_give_the_same_trace_to_the_microsecond(image: Image) -> None:
     def trace(press_us: int) -> tuple[list[tuple[int, int]], bytes, int]:
         pico = EmulatedPico(image, {"main.py": BUSY}, seed=5)
         moves: list[tuple[int, int]] = []
@@ -136,7 +137,7 @@ def test_the_same_calls_give_the_same_trace_to_the_microsecond(image: Image):
 
 def test_compiled_and_as_the_package_comes_it_runs_the_same_to_the_microsecond(
     image: Image, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     def started() -> tuple[bytes, int, int]:
         pico = EmulatedPico(image, {"main.py": BUSY}, seed=5)
         pico.set_pin(6, 1)
@@ -144,11 +145,11 @@ def test_compiled_and_as_the_package_comes_it_runs_the_same_to_the_microsecond(
         heard = said(pico, b"chip ef4018")
         return heard, pico.t_us, pico.flash_operations
 
-    package.load()
-    if package.fast() is None:
+    package.load_emulator()
+    if package.compiled_loop() is None:
         pytest.skip("fast.pyx is not compiled here: it needs Cython and a compiler")
     compiled = started()
-    monkeypatch.setattr(package, "fast", lambda: None)
+    monkeypatch.setattr(package, "compiled_loop", lambda: None)
     assert started() == compiled
 
 
@@ -156,7 +157,9 @@ def test_compiled_and_as_the_package_comes_it_runs_the_same_to_the_microsecond(
 
 
 @pytest.fixture(scope="module")
-def shoe(image_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatorTarget]:
+def shoe_pico(
+    image_file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[EmulatorTarget]:
     """A shoe with power. One for all tests that only look: a start takes a while."""
     target = new_target(image_file, tmp_path_factory.mktemp("emulated"))
     target.power.on()
@@ -169,42 +172,45 @@ def new_target(image_file: Path, folder: Path, seed: int = 0) -> EmulatorTarget:
     return EmulatorTarget("HIL-1", folder, Witness(), image=image_file, seed=seed)
 
 
-def test_the_firmware_starts_to_a_shoe_that_answers_hello(shoe: EmulatorTarget):
-    assert shoe.bench.outputs.title == "LOAD CARDS"
-    assert shoe.bench.outputs.link == "NO HOST"
-    with attached(shoe.shoe) as client:
-        assert client.unit == shoe.shoe.unit == shoe.pico.unique_id.hex()
+def test_the_firmware_starts_to_a_shoe_that_answers_hello(shoe_pico: EmulatorTarget) -> None:
+    assert shoe_pico.bench.outputs.title == "LOAD CARDS"
+    assert shoe_pico.bench.outputs.link == "NO HOST"
+    with session_with(shoe_pico.shoe) as client:
+        assert client.unit == shoe_pico.shoe.unit == shoe_pico.pico.unique_id.hex()
         assert client.welcome["board"] == "pico"
         client.begin(0)
-        assert shoe.bench.wait_for(lambda seen: seen.link != "NO HOST", "seen its host").link
-    assert not shoe.pico.journal.misuse and not shoe.pico.display.misuse
+        assert shoe_pico.bench.wait_for(lambda seen: seen.link != "NO HOST", "seen its host").link
+    assert not shoe_pico.pico.journal.misuse and not shoe_pico.pico.display.misuse
 
 
-def test_other_programs_may_open_its_port_and_are_answered_as_time_passes(shoe: EmulatorTarget):
+def test_other_programs_may_open_its_port_and_are_answered_as_time_passes(
+    shoe_pico: EmulatorTarget,
+) -> None:
     units: list[str] = []
 
     def attach() -> None:
-        with Port(shoe.shoe.port) as port:
+        with Port(shoe_pico.shoe.port) as port:
             units.append(Client(port, timeout_s=60).unit)
 
     other = threading.Thread(target=attach, daemon=True)
     other.start()
-    end_us = shoe.clock.now_us() + 60 * _S
-    while other.is_alive() and shoe.clock.now_us() < end_us:
-        shoe.clock.pass_ms(20)
-    assert units == [shoe.shoe.unit]
+    clock = shoe_pico.clock
+    wait_until(lambda: not other.is_alive(), 60, lambda: clock.pass_ms(20), seconds_of(clock))
+    assert units == [shoe_pico.shoe.unit]
 
 
-def test_the_port_says_nothing_to_others_while_the_test_itself_talks(shoe: EmulatorTarget):
-    with Port(shoe.shoe.port) as port:
-        with attached(shoe.shoe) as client:
-            assert client.unit == shoe.shoe.unit
+def test_the_port_says_nothing_to_others_while_the_test_itself_talks(
+    shoe_pico: EmulatorTarget,
+) -> None:
+    with Port(shoe_pico.shoe.port) as port:
+        with session_with(shoe_pico.shoe) as client:
+            assert client.unit == shoe_pico.shoe.unit
         assert port.read(0) == b""
 
 
 def test_what_a_host_sends_while_the_shoe_starts_does_not_stop_the_start(
     image_file: Path, tmp_path: Path
-):
+) -> None:
     """Byte 3 is Ctrl-C to MicroPython, and in many a frame."""
     target = new_target(image_file, tmp_path)
     target.pico.power_on()
@@ -215,24 +221,24 @@ def test_what_a_host_sends_while_the_shoe_starts_does_not_stop_the_start(
     target.close()
 
 
-def test_a_card_is_read_and_the_lock_moves_within_its_time(shoe: EmulatorTarget):
-    with attached(shoe.shoe) as client:
+def test_a_card_is_read_and_the_lock_moves_within_its_time(shoe_pico: EmulatorTarget) -> None:
+    with session_with(shoe_pico.shoe) as client:
         client.begin(0)
-        listen(shoe, client, 200)
+        listen(shoe_pico, client, 200)
         for lid_open in (True, False):
-            shoe.bench.switch("lid_open", lid_open)
-            listen(shoe, client, 100)
-        assert shoe.bench.outputs.lock_released
-        assert shoe.bench.outputs.title == "BURN: FIRST CARD"
+            shoe_pico.bench.switch("lid_open", lid_open)
+            listen(shoe_pico, client, 100)
+        assert shoe_pico.bench.outputs.lock_released
+        assert shoe_pico.bench.outputs.title == "BURN: FIRST CARD"
         read = []
         for card in ("AS", "7H", "9S", "2S", "KS"):
-            shoe.bench.play(pass_samples(cards.number_of(card), 0))
-            read += listen(shoe, client, 250)
-        shoe.bench.seen()
+            shoe_pico.bench.play(pass_samples(cards.number_of(card), 0))
+            read += listen(shoe_pico, client, 250)
+        shoe_pico.bench.seen()
         samples = pass_samples(cards.number_of("3S"), 0)
-        began_us = shoe.bench.play(samples)  # with it the Player's nine ends the round
-        read += listen(shoe, client, 250)
-        closed = next(seen for seen in shoe.bench.seen() if seen.what == "lock_released")
+        began_us = shoe_pico.bench.play(samples)  # with it the Player's nine ends the round
+        read += listen(shoe_pico, client, 250)
+        closed = next(seen for seen in shoe_pico.bench.seen() if seen.what == "lock_released")
         late_us = closed.t_us - began_us - last_mark_us(samples)
         assert closed.value is False and 0 < late_us <= _LOCK_WITHIN_US
         told = [event.fields["card"] for event in read if event.kind == "card"]
@@ -247,7 +253,7 @@ def last_mark_us(samples: bytes) -> int:
 
 def test_a_power_cut_within_a_program_of_the_journal_leaves_a_shoe_that_starts_again(
     image_file: Path, tmp_path: Path
-):
+) -> None:
     target = new_target(image_file, tmp_path, seed=3)
     target.power.on()
     target.power.off_in_flash(0, 0.5)
@@ -257,18 +263,18 @@ def test_a_power_cut_within_a_program_of_the_journal_leaves_a_shoe_that_starts_a
         target.bench.press("next")
     target.power.on()
     assert target.bench.outputs.title == "LOAD CARDS"
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         assert client.welcome["boot"] == 3
     target.close()
     with pytest.raises(NoShoe):
         client.begin(0)
 
 
-def listen(shoe: EmulatorTarget, client: Client, ms: float) -> list[wire.Event]:
+def listen(shoe_pico: EmulatorTarget, client: Client, ms: float) -> list[wire.Event]:
     """Be a host that keeps what it is told, for so long; what it was told."""
     came: list[wire.Event] = []
-    end_us = shoe.clock.now_us() + ms * 1000
-    while shoe.clock.now_us() < end_us:
+    end_us = shoe_pico.clock.now_us() + ms * 1000
+    while shoe_pico.clock.now_us() < end_us:
         records = client.receive(0.02).records
         if records:
             came += [record.event for record in records]

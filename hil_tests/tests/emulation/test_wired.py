@@ -14,13 +14,13 @@ import pytest
 
 from sabot.errors import NoShoe
 from sabot.release.uf2 import Image
-from sabot_hil.capabilities import Unable, attached
+from sabot_hil.capabilities import Unable, session_with
 from sabot_hil.emulation.bare import BarePico
 from sabot_hil.emulation.pico import EmulatedPico
 from sabot_hil.emulation.wired import QUANTUM_US, BenchPico, Pair
 from sabot_hil.kit.witness import Witness
-from sabot_hil.targets.bench_shoe import BenchBoard
-from sabot_hil.targets.rig_check import Step, a_pattern, check_bench, runs
+from sabot_hil.targets.bench_board import BenchBoard
+from sabot_hil.targets.rig_check import PatternStep, a_pattern, check_bench, runs_of_pattern
 from sabot_hil.targets.wired import BENCH, EmulatedEdge, WiredTarget, plugged
 from sabot_protocol import enums
 from sabot_protocol.rig import rig
@@ -79,7 +79,7 @@ except OSError:
 """
 
 
-class Rig:
+class WiredRig:
     """A bench board and what it has told, at a shoe that runs `main`; it has power."""
 
     def __init__(self, image: Image, main: bytes) -> None:
@@ -101,7 +101,7 @@ class Rig:
         )
         self.board.command(rig.POWER, True)
         self.on_ns = self.moved[-1][0]
-        begun_us, _ = self.board.play(runs([Step(0, 1), Step(1000, 0)]))
+        begun_us, _ = self.board.play(runs_of_pattern([PatternStep(0, 1), PatternStep(1000, 0)]))
         self.ahead_us = self.moved[-2][0] / 1000 - begun_us
         """Of the bench board's clock, which begins when its firmware does."""
         self.moved.clear()
@@ -122,15 +122,15 @@ class Rig:
 
 
 @pytest.fixture(scope="module")
-def pressed(image: Image) -> tuple[Rig, list[str]]:
+def pressed_rig(image: Image) -> tuple[WiredRig, list[str]]:
     """A rig whose shoe has been pressed and has answered, and what it said."""
     return press(image)
 
 
-def press(image: Image) -> tuple[Rig, list[str]]:
+def press(image: Image) -> tuple[WiredRig, list[str]]:
     """Such a one, anew."""
     random.seed(1)  # a session takes a number by chance
-    made = Rig(image, ANSWERER)
+    made = WiredRig(image, ANSWERER)
     said = made.hear(b"ready")
     made.told.clear()
     made.board.command(rig.PRESS, enums.BUTTONS.index("next"), 10_000)
@@ -140,18 +140,18 @@ def press(image: Image) -> tuple[Rig, list[str]]:
 
 
 def test_a_contact_that_closes_is_at_the_shoe_s_pin_at_that_moment(
-    pressed: tuple[Rig, list[str]],
-):
-    made, said = pressed
+    pressed_rig: tuple[WiredRig, list[str]],
+) -> None:
+    made, said = pressed_rig
     closed_ns = next(t_ns for t_ns, part, _ in made.moved if part == "button_next")
     seen_us = int(said[said.index("pressed") + 1])
     assert 0 <= seen_us - (closed_ns - made.on_ns) / 1000 <= 40  # by the shoe's own clock and loop
 
 
 def test_a_lamp_is_told_of_with_its_time_and_a_beep_with_its_length(
-    pressed: tuple[Rig, list[str]],
-):
-    made, _ = pressed
+    pressed_rig: tuple[WiredRig, list[str]],
+) -> None:
+    made, _ = pressed_rig
     lit_us, dark_us = (t_ns / 1000 for t_ns, part, _ in made.moved if part == "lamp_tie")
     (on_us, _, on), (off_us, _, off) = (each for each in made.told if each[1] == "lamps")
     assert (on, off) == (1 << enums.LAMPS.index("tie"), 0)
@@ -163,25 +163,25 @@ def test_a_lamp_is_told_of_with_its_time_and_a_beep_with_its_length(
 
 
 def test_writes_to_the_display_arrive_whole_and_nobody_answers_elsewhere(
-    pressed: tuple[Rig, list[str]],
-):
-    made, said = pressed
+    pressed_rig: tuple[WiredRig, list[str]],
+) -> None:
+    made, said = pressed_rig
     assert made.written == [bytes((0, 0x21, 0, 127, 0x22, 3, 7)), b"\x40" + bytes(range(128))]
     assert "nobody at 3d" in " ".join(said)
 
 
 def test_the_same_calls_give_the_same_trace_to_the_nanosecond(
-    image: Image, pressed: tuple[Rig, list[str]]
-):
-    first, said = pressed
+    image: Image, pressed_rig: tuple[WiredRig, list[str]]
+) -> None:
+    first, said = pressed_rig
     again, said_again = press(image)
     assert (first.moved, first.told, said) == (again.moved, again.told, said_again)
 
 
-def test_a_pattern_is_at_the_shoe_s_pins_with_every_edge_in_its_microsecond(image: Image):
-    made = Rig(image, RECORDER)
+def test_a_pattern_is_at_the_shoe_s_pins_with_every_edge_in_its_microsecond(image: Image) -> None:
+    made = WiredRig(image, RECORDER)
     pattern = [step for step in a_pattern(7) if step.t_us < 25_000]
-    played = runs(pattern)
+    played = runs_of_pattern(pattern)
     made.hear(b"ready")
     made.board.command(rig.PREPARE, len(pattern))
     made.board.command(rig.LOAD, played)
@@ -204,8 +204,8 @@ def test_a_pattern_is_at_the_shoe_s_pins_with_every_edge_in_its_microsecond(imag
     assert abs(edges[0][0] / 1000 - begun_us - made.ahead_us) <= 1  # each START by its own
 
 
-def test_the_shoe_s_power_is_the_bench_board_s_to_switch(image: Image):
-    made = Rig(image, b"import time\ntime.sleep_ms(300)\nprint('up')\n")
+def test_the_shoe_s_power_is_the_bench_board_s_to_switch(image: Image) -> None:
+    made = WiredRig(image, b"import time\ntime.sleep_ms(300)\nprint('up')\n")
     edge = EmulatedEdge(made.pair, made.shoe)
     made.hear(b"up")
     line = edge.open_shoe("shoe")
@@ -224,12 +224,14 @@ def test_the_shoe_s_power_is_the_bench_board_s_to_switch(image: Image):
     assert [value for _, what, value in made.told if what == "supply"] == [1, 0, 1, 0]
 
 
-def test_the_rig_s_own_check_finds_nothing_wrong(image: Image):
+def test_the_rig_s_own_check_finds_nothing_wrong(image: Image) -> None:
     said: list[str] = []
     assert check_bench(BENCH, said.append, plugged(image)), said
 
 
-def test_the_firmware_is_a_target_that_a_card_is_pulled_on(image_file: Path, tmp_path: Path):
+def test_the_firmware_is_a_target_that_a_card_is_pulled_on(
+    image_file: Path, tmp_path: Path
+) -> None:
     target = WiredTarget("HIL-1", tmp_path, Witness(), image=image_file)
     target.power.on()
     assert target.bench.outputs.title == "LOAD CARDS" and target.clock.emulated
@@ -237,7 +239,7 @@ def test_the_firmware_is_a_target_that_a_card_is_pulled_on(image_file: Path, tmp
     target.bench.switch("lid_open", False)
     shown = target.bench.pull("AS")
     assert shown.lock_released and shown.title == "BURN: 1 LEFT"
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         assert client.unit == target.shoe.unit
     with pytest.raises(Unable, match="emulated time"):
         _ = target.shoe.port

@@ -11,30 +11,30 @@ from sabot_firmware.boards import nor
 from sabot_firmware.boards.sim import flash
 from sabot_firmware.boards.sim.flash import SimFlash
 from sabot_hil.kit import flash_image
-from sabot_hil.kit.flash_image import PAGE, SECTOR, Image, Operation, read_trace
+from sabot_hil.kit.flash_image import PAGE, SECTOR, ChipImage, FlashOperation, read_trace
 
 _SMALL = 4
 _CUTS = [("program", how) for how in flash_image.PROGRAM_CUTS]
 _CUTS += [("erase", how) for how in flash_image.ERASE_CUTS]
 
 
-def _programmed(rng: random.Random) -> Image:
+def _programmed(rng: random.Random) -> ChipImage:
     """A small chip with random bytes in it, and the end of each page still erased."""
-    image = Image(sectors=_SMALL)
+    image = ChipImage(sectors=_SMALL)
     for page in range(_SMALL * SECTOR // PAGE):
-        image.apply(Operation("program", page * PAGE, rng.randbytes(200)))
+        image.apply(FlashOperation("program", page * PAGE, rng.randbytes(200)))
     return image
 
 
-def _random_operation(rng: random.Random, image: Image) -> Operation:
+def _random_operation(rng: random.Random, image: ChipImage) -> FlashOperation:
     """One that flash can do: programs only what is erased, or turns more bits to zeros."""
     if rng.random() < 0.1:
-        return Operation("erase", rng.randrange(image.sectors) * SECTOR)
+        return FlashOperation("erase", rng.randrange(image.sectors) * SECTOR)
     size = rng.randint(1, 60)
     page = rng.randrange(image.sectors * SECTOR // PAGE)
     address = page * PAGE + rng.randint(0, PAGE - size)
     pairs = zip(image.read(address, size), rng.randbytes(size), strict=True)
-    return Operation("program", address, bytes(old & new for old, new in pairs))
+    return FlashOperation("program", address, bytes(old & new for old, new in pairs))
 
 
 def _ones(data: bytes) -> int:
@@ -69,41 +69,43 @@ def test_sizes_are_those_of_the_firmware() -> None:
 
 
 def test_a_new_image_is_erased_and_an_empty_file(tmp_path: Path) -> None:
-    image = Image()
+    image = ChipImage()
     assert image.read(flash_image.SECTORS * SECTOR - 5, 5) == b"\xff" * 5
-    image.apply(Operation("erase", 7 * SECTOR))
+    image.apply(FlashOperation("erase", 7 * SECTOR))
     image.save(tmp_path / "flash")
     assert (tmp_path / "flash").read_bytes() == b""
-    assert Image.load(tmp_path / "flash") == image
+    assert ChipImage.load(tmp_path / "flash") == image
 
 
 def test_images_are_equal_by_what_they_hold() -> None:
-    image = Image(b"\x00" + b"\xff" * 100)
-    assert image == Image(b"\x00") and image != Image(b"\x00\x00") and image != Image(b"")
-    assert image != Image(b"\x00", sectors=9)
+    image = ChipImage(b"\x00" + b"\xff" * 100)
+    assert (
+        image == ChipImage(b"\x00") and image != ChipImage(b"\x00\x00") and image != ChipImage(b"")
+    )
+    assert image != ChipImage(b"\x00", sectors=9)
     copy = image.copy()
-    copy.apply(Operation("program", 1, b"\x7f"))
+    copy.apply(FlashOperation("program", 1, b"\x7f"))
     assert copy != image and copy.read(0, 3) == b"\x00\x7f\xff"
 
 
 def test_what_flash_cannot_do_is_refused() -> None:
-    image = Image(b"\xf0")
+    image = ChipImage(b"\xf0")
     with pytest.raises(ValueError, match="a zero made a one"):
-        image.apply(Operation("program", 0, b"\xf1"))
+        image.apply(FlashOperation("program", 0, b"\xf1"))
     with pytest.raises(ValueError, match="a zero made a one"):
-        image.cut(Operation("program", 0, b"\xf1"), "some bits", np.random.default_rng(0))
+        image.cut(FlashOperation("program", 0, b"\xf1"), "some bits", np.random.default_rng(0))
     for address in (-1, flash_image.SECTORS * SECTOR):
         with pytest.raises(ValueError, match="beyond the chip"):
-            image.apply(Operation("program", address, b"\x00"))
+            image.apply(FlashOperation("program", address, b"\x00"))
     with pytest.raises(ValueError, match="no way to cut"):
-        image.cut(Operation("program", 0, b"\x00"), "all zeros", np.random.default_rng(0))
+        image.cut(FlashOperation("program", 0, b"\x00"), "all zeros", np.random.default_rng(0))
     with pytest.raises(ValueError, match="more than 1 sectors"):
-        Image(bytes(SECTOR + 1), sectors=1)
-    assert image == Image(b"\xf0")
+        ChipImage(bytes(SECTOR + 1), sectors=1)
+    assert image == ChipImage(b"\xf0")
 
 
 def test_damage_may_be_written_against_the_nature_of_flash() -> None:
-    image = Image(b"\x00\x00\x00")
+    image = ChipImage(b"\x00\x00\x00")
     image.write(1, b"\xff")
     image.write(SECTOR, b"\x12")
     assert image.read(0, 4) == b"\x00\xff\x00\xff" and image.read(SECTOR - 1, 2) == b"\xff\x12"
@@ -119,7 +121,7 @@ def test_a_trace_gives_back_every_state_that_the_simulated_chip_was_in(
     rng = random.Random(seed)
     path, trace = tmp_path / "flash", tmp_path / "trace"
     flash = SimFlash(str(path), speed=0, trace=str(trace), sectors=_SMALL)
-    model = Image(sectors=_SMALL)
+    model = ChipImage(sectors=_SMALL)
     states = []
     for _ in range(200):
         operation = _random_operation(rng, model)
@@ -128,14 +130,14 @@ def test_a_trace_gives_back_every_state_that_the_simulated_chip_was_in(
             flash.erase(operation.address // SECTOR)
         else:
             flash.program(operation.address, operation.data)
-        states.append(Image.load(path, sectors=_SMALL))
-    image = Image(sectors=_SMALL)
+        states.append(ChipImage.load(path, sectors=_SMALL))
+    image = ChipImage(sectors=_SMALL)
     operations = read_trace(trace.read_bytes())
     assert len(operations) == len(states)
     for operation, state in zip(operations, states, strict=True):
         image.apply(operation)
         assert image == state
-    again = Image(sectors=_SMALL)
+    again = ChipImage(sectors=_SMALL)
     again.apply_all(operations)
     assert again == image == model
 
@@ -159,7 +161,7 @@ while True:
 
 def test_a_killed_micropython_leaves_all_it_did_in_file_and_trace(tmp_path: Path) -> None:
     path, trace = tmp_path / "flash", tmp_path / "trace"
-    image = Image(b"before")
+    image = ChipImage(b"before")
     image.save(path)
     (tmp_path / "script.py").write_text(_SCRIPT)
     command = [*interpreter(), str(tmp_path / "script.py"), str(path), str(trace)]
@@ -176,13 +178,13 @@ def test_a_killed_micropython_leaves_all_it_did_in_file_and_trace(tmp_path: Path
     operations = read_trace(trace.read_bytes())
     assert [operation.kind for operation in operations] == ["program"] * 20 + ["erase"]
     image.apply_all(operations)
-    assert Image.load(path) == image
+    assert ChipImage.load(path) == image
     assert image.read(0, 6) == b"\xff" * 6 and image.read(4096, 8) == b"record 0"
 
 
 def test_a_record_that_its_writer_was_killed_in_was_not_done() -> None:
     whole = b"P\x00\x01\x00\x00\x03\x00abc" + b"E\x00\x10\x00\x00\x00\x00"
-    operations = [Operation("program", 256, b"abc"), Operation("erase", SECTOR)]
+    operations = [FlashOperation("program", 256, b"abc"), FlashOperation("erase", SECTOR)]
     for size in range(len(whole) + 1):
         assert read_trace(whole[:size]) == operations[: (size >= 10) + (size >= 17)]
 

@@ -12,7 +12,9 @@ from sabot.audit.verify import Summary, verify_unit
 from sabot.link.client import Client
 from sabot.link.ports import Port
 from sabot.sim.process import SimulatedShoe
+from sabot_hil.kit.logbook import received
 from sabot_hil.kit.used_unit import know_chain
+from sabot_hil.targets.sim import RealClock
 
 _GOLDEN = sorted(path.stem for path in FOLDER.glob("*.json"))
 
@@ -33,11 +35,8 @@ def test_a_journal_of_an_earlier_version_is_read_and_gone_on_with(
         with Port(shoe.port) as port:
             client = Client(port)
             client.begin(1)
-            rows = []
-            while not rows or rows[-1][0] < client.welcome["last_held"]:
-                for record in client.receive(1.0).records:
-                    rows.append((record.event.number, record.data, record.mac))
-                client.acknowledge()
+            records = received(client, RealClock())
+    rows = [(record.event.number, record.data, record.mac) for record in records]
     held = [[record.hex(), mac.hex()] for _, record, mac in rows[: len(golden["events"])]]
     assert held == golden["events"]
     assert len(rows) > len(held), "it has recorded its start"

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 # A run within this process forgets the modules that it was the first to load. Where another test
 # has loaded a part of matplotlib, the rest would be there twice and not fit itself.
@@ -14,9 +15,9 @@ def _run(pytester: pytest.Pytester, tests: str, *arguments: str) -> pytest.RunRe
     return pytester.runpytest_inprocess("-p", "sabot_hil.pytest_plugin.plugin", "-rs", *arguments)
 
 
-def _results(pytester: pytest.Pytester) -> list[dict[str, object]]:
+def _results(pytester: pytest.Pytester) -> list[dict[str, Any]]:
     document = json.loads((pytester.path / "report" / "results.json").read_text())
-    found: list[dict[str, object]] = document["results"]
+    found: list[dict[str, Any]] = document["results"]
     return found
 
 
@@ -71,7 +72,7 @@ def test_a_measurement_beyond_its_limit_fails_and_is_in_the_report(
     )
     ran.assert_outcomes(passed=1, failed=2)
     measured = [result["measurements"] for result in _results(pytester)]
-    assert [each[0]["value"] for each in measured] == [4.0, 6.5, 10]  # type: ignore[index]
+    assert [each[0]["value"] for each in measured] == [4.0, 6.5, 10]
     page = (pytester.path / "report" / "report.html").read_text()
     assert "6.5 ms" in page and "at most 5" in page and "Not to be accepted" in page
     assert 'name="lock" value="6.5 ms (at most 5)"' in (pytester.path / "junit.xml").read_text()
@@ -83,12 +84,12 @@ def test_a_failure_shows_what_passed_the_head_what_the_link_said_and_how_to_repe
     ran = _run(
         pytester,
         """
-        from sabot_hil.capabilities import attached
+        from sabot_hil.capabilities import session_with
 
         def test_no_card_is_ever_read(target, seed):
             target.bench.switch("lid_open", True)
             target.bench.switch("lid_open", False)
-            with attached(target.shoe) as client:
+            with session_with(target.shoe) as client:
                 client.begin(1)
                 target.bench.pull("7H")
                 for _ in range(9):
@@ -103,7 +104,7 @@ def test_a_failure_shows_what_passed_the_head_what_the_link_said_and_how_to_repe
     ran.assert_outcomes(failed=1)
     (result,) = _results(pytester)
     assert "it was read" in str(result["reason"]) and "--seed 77" in str(result["repeat"])
-    link = "\n".join(result["link"])  # type: ignore[arg-type]
+    link = "\n".join(result["link"])
     assert "host  hello" in link and "shoe  welcome" in link and " burn count=7" in link
     page = (pytester.path / "report" / "report.html").read_text()
     assert 'src="data:image/png;base64,' in page and "shoe  welcome" in page

@@ -1,4 +1,5 @@
 import base64
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,13 +9,22 @@ from sabot.errors import ReportUnusable
 from sabot.sim.waveform import pass_samples
 from sabot_hil.report import page
 from sabot_hil.report.compare import differences, worse
-from sabot_hil.report.results import FILE, Measurement, Result, Run, read, write
+from sabot_hil.report.results import (
+    FILE,
+    Measurement,
+    Result,
+    SuiteRun,
+    read_results,
+    write_results,
+)
 
 
-def _run(lock_ms: float = 4.0, outcome: str = "passed", **about: str) -> Run:
+def _run(
+    lock_ms: float = 4.0, outcome: str = "passed", about: Mapping[str, str] | None = None
+) -> SuiteRun:
     lock = Measurement("last mark to lock", lock_ms, "ms", at_most=5.0)
-    return Run(
-        {"Target": "sim", **about},
+    return SuiteRun(
+        {"Target": "sim", **(about or {})},
         [
             Result("suite/test_timing.py::test_lock", "passed", 0.5, measurements=[lock]),
             Result("suite/test_draws.py::test_draws[3]", outcome, 1.5, reason="R & <b>"),
@@ -28,27 +38,27 @@ def test_a_run_comes_back_as_it_was_written(tmp_path: Path) -> None:
     run.results[1].summary = [("Dealt: rounds", "70")]
     for unfinished in ("", "stopped"):
         run = replace(run, unfinished=unfinished)
-        write(run, tmp_path)
-        assert read(tmp_path) == run
+        write_results(run, tmp_path)
+        assert read_results(tmp_path) == run
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "sabot hil report 1"}', "null"])
 def test_a_damaged_report_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text)
     with pytest.raises(ReportUnusable) as refused:
-        read(tmp_path)
+        read_results(tmp_path)
     assert str(refused.value).startswith(str(tmp_path)) and "\n" not in str(refused.value)
 
 
 def test_a_report_of_another_format_is_named(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text('{"format": "sabot hil report 2"}')
     with pytest.raises(ReportUnusable, match="report 2"):
-        read(tmp_path)
+        read_results(tmp_path)
 
 
 def test_a_folder_without_a_report_is_told(tmp_path: Path) -> None:
     with pytest.raises(ReportUnusable, match="cannot be read"):
-        read(tmp_path)
+        read_results(tmp_path)
 
 
 def test_what_did_not_change_is_not_told() -> None:
@@ -56,13 +66,13 @@ def test_what_did_not_change_is_not_told() -> None:
 
 
 def test_when_it_was_and_how_to_repeat_it_are_no_change() -> None:
-    first = _run(**{"Begun": "yesterday", "Took": "3 s", "To repeat": "sabot hil --seed 1"})
-    again = _run(**{"Begun": "today", "Took": "4 s", "To repeat": "sabot hil --seed 2"})
+    first = _run(about={"Begun": "yesterday", "Took": "3 s", "To repeat": "sabot hil --seed 1"})
+    again = _run(about={"Begun": "today", "Took": "4 s", "To repeat": "sabot hil --seed 2"})
     assert list(differences(first, again)) == []
 
 
 def test_changes_of_firmware_outcome_and_figures_are_told() -> None:
-    before, after = _run(firmware="1"), _run(4.8, "failed", firmware="2")
+    before, after = _run(about={"firmware": "1"}), _run(4.8, "failed", {"firmware": "2"})
     told = list(differences(before, after))
     assert told[0] == "firmware: 1 -> 2"
     assert "test_draws[3]: passed -> failed (R & <b>)" in told[1]
@@ -81,26 +91,26 @@ def test_tests_that_came_or_went_are_told() -> None:
 def test_whatever_a_shoe_or_test_said_comes_onto_the_page_as_text() -> None:
     run = _run(outcome="failed")
     run.results[1].link = ["shoe <script>alert(1)</script>"]
-    text = page.render(run)
+    text = page.render_page(run)
     assert "<script" not in text and "&lt;script&gt;" in text and "R &amp; &lt;b&gt;" in text
 
 
 def test_the_page_says_what_failed_and_what_was_read() -> None:
     run = _run(outcome="failed")
     run.results[1].passes = [(5_000_000, base64.b64encode(pass_samples(30, 0)).decode())]
-    text = page.render(run)
+    text = page.render_page(run)
     assert "Not to be accepted" in text and "data:image/png" in text
-    assert "Nothing to find fault with" in page.render(_run())
+    assert "Nothing to find fault with" in page.render_page(_run())
 
 
 def test_a_run_that_was_stopped_is_no_acceptance() -> None:
-    text = page.render(replace(_run(), unfinished="stopped by <hand>"))
+    text = page.render_page(replace(_run(), unfinished="stopped by <hand>"))
     assert "Not judged to the end" in text and "stopped by &lt;hand&gt;" in text
     assert "Nothing to find fault with" not in text
 
 
 def test_a_run_of_nothing_is_no_acceptance() -> None:
-    assert "Nothing was tested" in page.render(Run({}, []))
+    assert "Nothing was tested" in page.render_page(SuiteRun({}, []))
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_the_reader_meets_its_targets(kind: str, seed: int) -> None:
 
 
 def test_a_missed_target_is_told_and_a_wrong_card_is_one() -> None:
-    tally = accuracy.Tally()
+    tally = accuracy.PassTally()
     tally.outcomes.update({"right": 98, "bad_code": 2})
     assert accuracy.missed({"nominal": tally})[0].startswith("nominal: 98.0000% right")
     tally.wrong_cards = 1
@@ -33,11 +33,11 @@ def test_a_missed_target_is_told_and_a_wrong_card_is_one() -> None:
 
 
 def test_the_matrix_has_every_pass_in_its_row_once() -> None:
-    tally = accuracy.Tally(wrong_cards=2)
+    tally = accuracy.PassTally(wrong_cards=2)
     tally.outcomes.update({"right": 90, "bad_code": 4, "jam+7H": 3, "nothing": 1, "KC": 2})
     table = accuracy.matrix({"harsh": tally}, "")
     rows = [next(iter(column.cells)) for column in table.columns]
-    counts = [int(cell) for cell in rows[2:-1] if cell != "·"]
+    counts = [int(str(cell)) for cell in rows[2:-1] if cell != "·"]
     assert rows[:2] == ["harsh", "100"] and rows[-1] == "90.0000%"
     assert counts == [90, 2, 4, 4] and sum(counts) == 100
 

@@ -1,6 +1,7 @@
 """A sample of what `make powercut` does in full, and whether it would find what it looks for."""
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -11,14 +12,14 @@ import pytest
 from sabot.audit.chain import Ratchet
 from sabot.audit.verify import Summary, verify_unit
 from sabot.sim.process import SimulatedShoe
-from sabot_hil.kit.flash_image import SECTOR, Image, Operation, read_trace
+from sabot_hil.kit.flash_image import SECTOR, ChipImage, FlashOperation, read_trace
 from sabot_hil.kit.journal_image import KEY_SECTORS, entries_in, events_in, slots_in
 from sabot_hil.kit.used_unit import know_chain
 from sabot_hil.sweeps import power_cut
-from sabot_hil.sweeps.cut_checker import Checker, read
-from sabot_hil.sweeps.cut_plan import Cut, Plan, last_byte_of
-from sabot_hil.sweeps.power_cut import Tally, cuts_of, sample, sweep
-from sabot_hil.sweeps.recorded_run import UNIT, Run, record_run
+from sabot_hil.sweeps.cut_checker import Checker, read_from_shoe
+from sabot_hil.sweeps.cut_plan import CutPlan, JournalCut, last_byte_of
+from sabot_hil.sweeps.power_cut import CutTally, cuts_of, sample, sweep_cuts
+from sabot_hil.sweeps.recorded_run import UNIT, RecordedRun, record_run
 
 _NEW_CUTS = 45
 _OLD_CUTS = 6
@@ -29,7 +30,7 @@ _BESIDES = ("boot", "lid", "key", "service", "journal_fault")
 
 
 @pytest.fixture(scope="module")
-def new(request: pytest.FixtureRequest) -> Run:
+def new(request: pytest.FixtureRequest) -> RecordedRun:
     """A short shoe of cards of a new unit."""
     given: int | None = request.config.getoption("--seed")
     seed = random.randrange(2**32) if given is None else given
@@ -37,22 +38,22 @@ def new(request: pytest.FixtureRequest) -> Run:
     return record_run(seed, short=True)
 
 
-def _sweep(run: Run, folder: Path, count: int) -> Tally:
+def _sweep(run: RecordedRun, folder: Path, count: int) -> CutTally:
     """A sample of a run's cuts; behind a few the power goes again, or the shoe is dealt on."""
     run.save(folder)
-    cuts = sample(list(cuts_of(run, Plan(run), thorough=False)), _kind_of(run), count)
+    cuts = sample(list(cuts_of(run, CutPlan(run), thorough=False)), _kind_of(run), count)
     for at, cut in enumerate(cuts):
         go_on = power_cut.GO_ON_STEPS if at % _GO_ON_EVERY == 1 else 0
         cuts[at] = replace(cut, go_on=go_on, again=at % _AGAIN_EVERY == 2)
-    return sweep(folder, cuts, _kind_of(run), lambda tally: None)
+    return sweep_cuts(folder, cuts, _kind_of(run), lambda tally: None)
 
 
-def _kind_of(run: Run):
+def _kind_of(run: RecordedRun) -> Callable[[JournalCut], str]:
     return lambda cut: run.operations[cut.operation].kind
 
 
 def test_after_a_power_cut_at_any_operation_the_shoe_stands_where_it_stood(
-    new: Run, tmp_path: Path
+    new: RecordedRun, tmp_path: Path
 ) -> None:
     tally = _sweep(new, tmp_path, _NEW_CUTS)
     assert tally.cuts.total() == _NEW_CUTS
@@ -65,8 +66,8 @@ def test_on_a_chip_that_is_full_of_old_sectors_it_does_too(tmp_path: Path, seed:
     assert not _sweep(run, tmp_path, _OLD_CUTS).failures
 
 
-def test_a_run_has_all_that_a_power_cut_may_meet(new: Run) -> None:
-    plan = Plan(new)
+def test_a_run_has_all_that_a_power_cut_may_meet(new: RecordedRun) -> None:
+    plan = CutPlan(new)
     assert set(plan.kinds) == {"event", "note", "state", "passing"}
     assert {step.action[0] for step in new.steps} == {"power", "switch", "pull", "blank", "press"}
     assert {operation.kind for operation in new.operations} == {"program", "erase"}
@@ -74,8 +75,10 @@ def test_a_run_has_all_that_a_power_cut_may_meet(new: Run) -> None:
     assert {"STOP", "NO MORE BETS", "BETTING OPEN", "NEXT ROUND?", "SHOE ENDED"} <= titles
 
 
-def test_what_was_recorded_is_on_the_chip_and_of_the_secrets_the_newest_alone(new: Run) -> None:
-    image = Image()
+def test_what_was_recorded_is_on_the_chip_and_of_the_secrets_the_newest_alone(
+    new: RecordedRun,
+) -> None:
+    image = ChipImage()
     image.apply_all(new.operations)
     held = events_in(image)
     assert [held[number].record for number in sorted(held)] == [
@@ -89,7 +92,7 @@ def test_what_was_recorded_is_on_the_chip_and_of_the_secrets_the_newest_alone(ne
 
 
 def test_a_start_that_finds_something_lost_tells_it_however_often_the_power_goes_in_it(
-    new: Run, tmp_path: Path, seed: int
+    new: RecordedRun, tmp_path: Path, seed: int
 ) -> None:
     """The sector that was written to last is erased, as if it had gone bad, in a round."""
     operations = next(
@@ -97,7 +100,7 @@ def test_a_start_that_finds_something_lost_tells_it_however_often_the_power_goes
         for step in new.steps[len(new.steps) // 2 :]
         if step.outputs.title == "NO MORE BETS"
     )
-    image = Image()
+    image = ChipImage()
     image.apply_all(new.operations[:operations])
     sector = entries_in(image)[-1].place[0]
     image.write((KEY_SECTORS + sector) * SECTOR, b"\xff" * SECTOR)
@@ -112,7 +115,7 @@ def test_a_start_that_finds_something_lost_tells_it_however_often_the_power_goes
             _lost(new, torn, tmp_path / f"{at} {how}", first)
 
 
-def _lost(run: Run, image: Image, state: Path, first: int) -> list[Operation]:
+def _lost(run: RecordedRun, image: ChipImage, state: Path, first: int) -> list[FlashOperation]:
     """Start on what is left; what the firmware does to the chip. It must tell what is lost."""
     state.mkdir()
     image.save(state / "journal.nor")
@@ -123,7 +126,7 @@ def _lost(run: Run, image: Image, state: Path, first: int) -> list[Operation]:
         shoe.power_on()
         done = read_trace(trace.read_bytes())
         assert shoe.bench.outputs.title == "LOAD CARDS", state.name
-        _, records = read(shoe.port, 1)
+        _, records = read_from_shoe(shoe.port, 1)
     rows = [(record.event.number, record.data, record.mac) for record in records]
     findings = verify_unit(UNIT, rows, Summary(), macs=Ratchet(run.first_key))
     found = {(finding.kind, finding.event) for finding in findings if finding.kind != "incomplete"}
@@ -144,7 +147,9 @@ def _secrets(first_key: bytes, epoch: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("what", ["an event", "a note", "a card that passed"])
-def test_a_shoe_that_has_forgotten_something_is_found(new: Run, tmp_path: Path, what: str) -> None:
+def test_a_shoe_that_has_forgotten_something_is_found(
+    new: RecordedRun, tmp_path: Path, what: str
+) -> None:
     """The firmware is given a chip without the end of what the plan knows to be on it."""
     kind = {"an event": "event", "a note": "note", "a card that passed": "passing"}[what]
     checker = Checker(new, tmp_path)
@@ -160,14 +165,14 @@ def test_a_shoe_that_has_forgotten_something_is_found(new: Run, tmp_path: Path, 
     checker.start(image, cut, expected)
 
 
-def _cut_behind(checker: Checker, kind: str) -> tuple[Cut, Image]:
+def _cut_behind(checker: Checker, kind: str) -> tuple[JournalCut, ChipImage]:
     """Right behind an operation with which an entry of this kind is whole, and the last one."""
     operations = checker.run.operations
     for at in range(len(operations) // 2, len(operations)):
         if checker.run.steps[checker.plan.step_of(at)].action[0] != "pull":
             continue
-        image = checker.chip.cut(at, "all", checker.rng(Cut(at)))
+        image = checker.chip.cut(at, "all", checker.rng(JournalCut(at)))
         entries = entries_in(image)
         if entries[-1].kind == kind and operations[at].kind == "program":
-            return Cut(at), image
+            return JournalCut(at), image
     raise AssertionError(f"no such operation: {kind}")

@@ -8,38 +8,38 @@ from sabot_hil.sweeps.setup_cuts import (
     AGAIN,
     FLASHED,
     PROVISIONED,
-    Cut,
-    Recorded,
-    check,
-    cuts,
-    record,
+    RecordedSetup,
+    SetupCut,
+    check_setup_cut,
+    record_setup,
+    setup_cuts,
 )
 
 _EVERY = 160
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    return record(1, tmp_path_factory.mktemp("set-up"))
+def recorded_setup(tmp_path_factory: pytest.TempPathFactory) -> RecordedSetup:
+    return record_setup(1, tmp_path_factory.mktemp("set-up"))
 
 
 def test_wherever_the_power_goes_a_board_has_its_prompt_or_is_a_shoe_and_a_unit_or_none(
-    recorded: Recorded,
+    recorded_setup: RecordedSetup,
 ) -> None:
-    seen = {check(recorded, cut) for cut in cuts(recorded, _EVERY)}
+    seen = {check_setup_cut(recorded_setup, cut) for cut in setup_cuts(recorded_setup, _EVERY)}
     assert {each.partition(":")[0] for each in seen} == {FLASHED, PROVISIONED, AGAIN}
 
 
-def test_behind_the_last_operation_of_each_step_it_is_done(recorded: Recorded) -> None:
+def test_behind_the_last_operation_of_each_step_it_is_done(recorded_setup: RecordedSetup) -> None:
     ends = [
-        check(recorded, Cut(number, len(step.operations) - 1))
-        for number, step in enumerate(recorded.steps)
+        check_setup_cut(recorded_setup, SetupCut(number, len(step.operations) - 1))
+        for number, step in enumerate(recorded_setup.steps)
     ]
     assert ends == [f"{FLASHED}: whole", f"{PROVISIONED}: the unit", f"{AGAIN}: table 13"]
 
 
-def test_a_main_py_that_comes_too_early_is_found(recorded: Recorded) -> None:
-    step = recorded.steps[0]
+def test_a_main_py_that_comes_too_early_is_found(recorded_setup: RecordedSetup) -> None:
+    step = recorded_setup.steps[0]
     last = len(step.operations) - 1
     # Without one of the programs before it some file is not what it should be.
     for at in range(last // 2, last):
@@ -47,4 +47,4 @@ def test_a_main_py_that_comes_too_early_is_found(recorded: Recorded) -> None:
             break
     spoiled = replace(step, operations=[*step.operations[:at], *step.operations[at + 1 :]])
     with pytest.raises(AssertionError, match="not as it should be"):
-        check(replace(recorded, steps=[spoiled]), Cut(0, last - 1))
+        check_setup_cut(replace(recorded_setup, steps=[spoiled]), SetupCut(0, last - 1))

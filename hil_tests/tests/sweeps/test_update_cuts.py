@@ -9,43 +9,56 @@ import pytest
 from sabot.errors import KeysUnusable
 from sabot.keys import chain_keys as unit_keys
 from sabot_hil.kit import releases
-from sabot_hil.sweeps.update_cuts import NEWER, Cut, Recorded, check, cuts, record
+from sabot_hil.sweeps.update_cuts import (
+    NEWER,
+    RecordedUpdate,
+    UpdateCut,
+    check_update_cut,
+    record_update,
+    update_cuts,
+)
 
 _EVERY = 70
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    return record(1, tmp_path_factory.mktemp("updated"))
+def recorded_update(tmp_path_factory: pytest.TempPathFactory) -> RecordedUpdate:
+    return record_update(1, tmp_path_factory.mktemp("updated"))
 
 
 def test_after_a_loss_of_power_in_an_update_the_shoe_runs_a_whole_release(
-    recorded: Recorded,
+    recorded_update: RecordedUpdate,
 ) -> None:
-    for cut in cuts(recorded, _EVERY):
-        check(recorded, cut)
+    for cut in update_cuts(recorded_update, _EVERY):
+        check_update_cut(recorded_update, cut)
 
 
-def test_behind_the_last_operation_it_is_the_new_release_that_runs(recorded: Recorded) -> None:
-    assert check(recorded, Cut(len(recorded.operations) - 1)) == NEWER
+def test_behind_the_last_operation_it_is_the_new_release_that_runs(
+    recorded_update: RecordedUpdate,
+) -> None:
+    assert (
+        check_update_cut(recorded_update, UpdateCut(len(recorded_update.operations) - 1)) == NEWER
+    )
 
 
-def test_a_shoe_whose_slot_is_damaged_is_found(recorded: Recorded) -> None:
+def test_a_shoe_whose_slot_is_damaged_is_found(recorded_update: RecordedUpdate) -> None:
     code = b"".join(data for _, data in sorted(releases.compiled("sim").items()))
     piece = code[len(code) // 2 :][:40]
     found = []
-    for copy in re.finditer(re.escape(piece), recorded.before):  # its slot's, and the rescue's
-        spoiled = bytearray(recorded.before)
+    for copy in re.finditer(
+        re.escape(piece), recorded_update.before
+    ):  # its slot's, and the rescue's
+        spoiled = bytearray(recorded_update.before)
         spoiled[copy.start() : copy.end()] = bytes(len(piece))
         try:
-            check(replace(recorded, before=bytes(spoiled)), Cut(0))
+            check_update_cut(replace(recorded_update, before=bytes(spoiled)), UpdateCut(0))
         except AssertionError as error:
             found.append(str(error))
     assert len(found) == 1 and found[0].startswith("NO FIRMWARE")
 
 
-def test_a_journal_of_other_keys_is_found(recorded: Recorded, tmp_path: Path) -> None:
+def test_a_journal_of_other_keys_is_found(recorded_update: RecordedUpdate, tmp_path: Path) -> None:
     unit_keys.add(tmp_path / "sabot.keys", "CUT-1", unit_keys.new_key())
     other = (tmp_path / "sabot.keys").read_bytes()
     with pytest.raises(KeysUnusable, match="another command key"):
-        check(replace(recorded, keys=other), Cut(0))
+        check_update_cut(replace(recorded_update, keys=other), UpdateCut(0))

@@ -9,6 +9,7 @@ import tty
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
@@ -17,23 +18,28 @@ from host.tests.support.commands import error_line_here, running
 from sabot.sim.channel import Outputs
 from sabot.sim.process import SimulatedShoe
 from sabot.sim.waveform import pack, pass_samples, unpack
-from sabot_hil.capabilities import BrokenRig, Unable, attached
+from sabot_hil.capabilities import BrokenRig, Unable, session_with
 from sabot_hil.emulation.oled import glyphs
 from sabot_hil.kit.dealer import load_cards
-from sabot_hil.targets import NoSuchTarget, choice_of
+from sabot_hil.kit.waiting import wait_until
+from sabot_hil.targets import NoSuchTarget, bench_board, choice_of
 from sabot_hil.targets import bench_shoe as board_module
-from sabot_hil.targets.bench_shoe import BenchBoard, BoardTarget, runs_of
+from sabot_hil.targets.bench_board import BenchBoard, runs_of_samples
+from sabot_hil.targets.bench_shoe import BoardTarget
 from sabot_protocol import cards, enums
 from sabot_protocol.rig import rig
 from sabot_rig.changes import BEEP, LAMPS, LOCK, SUPPLY
 from sabot_rig.rig import Bench as Rig
+
+if TYPE_CHECKING:
+    from sabot_rig.board import Board
 
 _UNIT = "HIL-BOARD"
 _OLED_START = bytes((0x00, 0x8D, 0x14, 0x20, 0x00, 0xA1, 0xC8, 0xAF))
 
 
 class _Player:
-    def __init__(self, board: "_Board") -> None:
+    def __init__(self, board: "_BoardPins") -> None:
         self.playing = False
         self.length_us = 0
         self._board = board
@@ -79,7 +85,7 @@ class _Queue:
 
     def __init__(self) -> None:
         self.lost = 0
-        self._waiting: deque = deque()
+        self._waiting: deque[tuple[object, ...]] = deque()
 
     def add(self, *values: object) -> None:
         self._waiting.append(values)
@@ -91,7 +97,7 @@ class _Queue:
         self._waiting.clear()
 
 
-class _Board:
+class _BoardPins:
     """In place of sabot_rig/board.py, its pins at a simulated shoe."""
 
     watching_since_us = 0
@@ -174,7 +180,7 @@ class FakeRig:
     """A bench board at `port`. `quiet` has it hear and say nothing."""
 
     def __init__(self, shoe: SimulatedShoe) -> None:
-        self.board = _Board(shoe)
+        self.board = _BoardPins(shoe)
         self.quiet = False
         self._end, slave = os.openpty()
         tty.setraw(slave)
@@ -182,7 +188,7 @@ class FakeRig:
         self.port = os.ttyname(slave)
         self._slave = slave
         self._stop = False
-        self._rig = Rig(self.board)
+        self._rig = Rig(cast("Board", self.board))
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -219,8 +225,12 @@ class FakeRig:
 @pytest.fixture(autouse=True)
 def _a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A BrokenRig that a test does not expect would end the session."""
-    for patience in ("_ANSWER_S", "_SUPPLY_S", "_HELLO_S"):
-        monkeypatch.setattr(board_module, patience, 60.0)
+    for module, patience in (
+        (bench_board, "_ANSWER_S"),
+        (bench_board, "_HELLO_S"),
+        (board_module, "_SUPPLY_S"),
+    ):
+        monkeypatch.setattr(module, patience, 60.0)
 
 
 @pytest.fixture
@@ -234,44 +244,44 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRig]:
 
 
 @pytest.fixture
-def target(fake: FakeRig) -> Iterator[BoardTarget]:
+def board_target(fake: FakeRig) -> Iterator[BoardTarget]:
     made = BoardTarget(_UNIT, fake.port)
     yield made
     made.close()
 
 
-def test_a_round_is_dealt_and_seen(target: BoardTarget) -> None:
-    target.power.on()
-    with attached(target.shoe) as client:
-        assert client.unit == _UNIT == target.shoe.unit
+def test_a_round_is_dealt_and_seen(board_target: BoardTarget) -> None:
+    board_target.power.on()
+    with session_with(board_target.shoe) as client:
+        assert client.unit == _UNIT == board_target.shoe.unit
         client.begin(1)
-        load_cards(target.bench, "AC", "2C", "9C", "TD", "KH")
-        shown = target.bench.outputs
+        load_cards(board_target.bench, "AC", "2C", "9C", "TD", "KH")
+        shown = board_target.bench.outputs
         assert shown.lock_released and len(shown.display) == 8 and shown.title
-        target.bench.seen()
-        begun_us = target.bench.play(pass_samples(cards.number_of("7S"), 0))
-        shown = target.bench.settle()
+        board_target.bench.seen()
+        begun_us = board_target.bench.play(pass_samples(cards.number_of("7S"), 0))
+        shown = board_target.bench.settle()
     assert not shown.lock_released and shown.lamps
-    changes = target.bench.seen()
+    changes = board_target.bench.seen()
     assert {"lock_released", "lamps", "display"} <= {change.what for change in changes}
-    assert all(begun_us <= change.t_us <= target.clock.now_us() for change in changes)
-    assert target.about()["Unit"] == _UNIT and "0.1.0" in target.about()["Rig"]
+    assert all(begun_us <= change.t_us <= board_target.clock.now_us() for change in changes)
+    assert board_target.about()["Unit"] == _UNIT and "0.1.0" in board_target.about()["Rig"]
 
 
 def test_power_goes_and_comes_and_hands_stay_where_they_are(
-    target: BoardTarget, fake: FakeRig
+    board_target: BoardTarget, fake: FakeRig
 ) -> None:
     assert fake.board.contacts["switch_lid_open"] is False
-    target.bench.switch("key_on", True)
-    target.power.on()
-    assert fake.board.supply and target.bench.outputs.title
-    target.power.off()
+    board_target.bench.switch("key_on", True)
+    board_target.power.on()
+    assert fake.board.supply and board_target.bench.outputs.title
+    board_target.power.off()
     assert not fake.board.supply
-    assert target.bench.outputs == Outputs(beeps=target.bench.outputs.beeps)
+    assert board_target.bench.outputs == Outputs(beeps=board_target.bench.outputs.beeps)
     assert fake.board.contacts["switch_key_on"] is True
-    target.power.on()
-    target.power.brown_out(1000)
-    target.bench.wait_for(lambda shown: bool(shown.title), "come up again")
+    board_target.power.on()
+    board_target.power.brown_out(1000)
+    board_target.bench.wait_for(lambda shown: bool(shown.title), "come up again")
 
 
 def test_an_emulated_shoe_has_an_emulated_bench_board_or_none() -> None:
@@ -281,15 +291,15 @@ def test_an_emulated_shoe_has_an_emulated_bench_board_or_none() -> None:
         choice_of("emulator", bench="E66118604B3A2D2A")
 
 
-def test_power_cannot_go_in_a_chosen_flash_operation(target: BoardTarget) -> None:
+def test_power_cannot_go_in_a_chosen_flash_operation(board_target: BoardTarget) -> None:
     with pytest.raises(Unable, match="emulator"):
-        target.power.off_in_flash(0, 0.5)
+        board_target.power.off_in_flash(0, 0.5)
 
 
 def test_samples_become_the_same_runs_whatever_they_are() -> None:
     samples = pass_samples(cards.number_of("7H"), 0)
     played = []
-    runs = runs_of(samples)
+    runs = runs_of_samples(samples)
     for at in range(0, len(runs), rig.RUN_BYTES):
         word = int.from_bytes(runs[at : at + rig.RUN_BYTES], "little")
         assert rig.MIN_RUN_US <= word >> 4 <= rig.MAX_RUN_US
@@ -297,33 +307,36 @@ def test_samples_become_the_same_runs_whatever_they_are() -> None:
     assert played == list(unpack(samples))
     assert len(runs) // rig.RUN_BYTES < 100
     still = pack(np.full(8 * 30_000, 9, np.uint8))  # 12 s
-    assert [word >> 4 for word in memoryview(runs_of(still)).cast("I")] == [10_000_000, 2_000_000]
+    assert [word >> 4 for word in memoryview(runs_of_samples(still)).cast("I")] == [
+        10_000_000,
+        2_000_000,
+    ]
 
 
-def test_a_rig_that_vanishes_is_a_broken_rig(target: BoardTarget, fake: FakeRig) -> None:
-    target.power.on()
+def test_a_rig_that_vanishes_is_a_broken_rig(board_target: BoardTarget, fake: FakeRig) -> None:
+    board_target.power.on()
     fake.vanish()
     with pytest.raises(BrokenRig, match="vanished") as why:
-        target.bench.pull("7H")
-        target.bench.settle()
+        board_target.bench.pull("7H")
+        board_target.bench.settle()
     assert "\n" not in str(why.value)
 
 
 def test_a_rig_that_says_nothing_any_more_is_a_broken_rig(
-    target: BoardTarget, fake: FakeRig, monkeypatch: pytest.MonkeyPatch
+    board_target: BoardTarget, fake: FakeRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(board_module, "_ANSWER_S", 0.2)
+    monkeypatch.setattr(bench_board, "_ANSWER_S", 0.2)
     fake.quiet = True
     with pytest.raises(BrokenRig, match="no answer to rig_switch"):
-        target.bench.switch("key_on", True)
+        board_target.bench.switch("key_on", True)
     with pytest.raises(BrokenRig, match="no answer to rig_switch"):
-        target.power.on()  # the first cause stays
+        board_target.power.on()  # the first cause stays
 
 
 def test_a_rig_that_never_answers_is_a_broken_rig(
     fake: FakeRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(board_module, "_HELLO_S", 0.5)
+    monkeypatch.setattr(bench_board, "_HELLO_S", 0.5)
     fake.quiet = True
     with pytest.raises(BrokenRig, match="nobody answers"):
         BenchBoard(fake.port)
@@ -332,16 +345,15 @@ def test_a_rig_that_never_answers_is_a_broken_rig(
 def test_a_rig_of_another_version_is_a_broken_rig(
     fake: FakeRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _speak_version_9(fake)
+    _speak_version_9(fake, monkeypatch)
     with pytest.raises(BrokenRig, match="speaks version 9"):
         BoardTarget(_UNIT, fake.port)
 
 
-def _speak_version_9(fake: FakeRig) -> None:
-    fake._rig._answer = (
-        lambda message: fake._rig._answers.append(  # type: ignore[method-assign]
-            [message[0], 9, *message[2:]]
-        )
+def _speak_version_9(fake: FakeRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = fake._rig._answers
+    monkeypatch.setattr(
+        fake._rig, "_answer", lambda message: answers.append([message[0], 9, *message[2:]])
     )
 
 
@@ -359,17 +371,19 @@ def test_a_sense_that_is_high_without_power_is_a_broken_rig(
         BoardTarget(_UNIT, fake.port)
 
 
-def test_what_the_rig_lost_breaks_it(target: BoardTarget, fake: FakeRig) -> None:
+def test_what_the_rig_lost_breaks_it(board_target: BoardTarget, fake: FakeRig) -> None:
     fake.board.changes.lost += 1
     with pytest.raises(BrokenRig, match="changes lost"):
-        target.bench.wait_for(lambda shown: False, "nothing")
+        board_target.bench.wait_for(lambda shown: False, "nothing")
 
 
-def test_a_supply_that_goes_by_itself_breaks_the_rig(target: BoardTarget, fake: FakeRig) -> None:
-    target.power.on()
+def test_a_supply_that_goes_by_itself_breaks_the_rig(
+    board_target: BoardTarget, fake: FakeRig
+) -> None:
+    board_target.power.on()
     fake.board.changes.add(fake.board.now_us(), SUPPLY, 0)
     with pytest.raises(BrokenRig, match="supply went off"):
-        target.bench.wait_for(lambda shown: False, "nothing")
+        board_target.bench.wait_for(lambda shown: False, "nothing")
 
 
 # ---- as the command tells it
@@ -380,9 +394,9 @@ def _command(fake: FakeRig, *arguments: str) -> tuple[str, ...]:
 
 
 def test_the_command_refuses_a_rig_of_another_version_in_one_line(
-    fake: FakeRig, tmp_path: Path
+    fake: FakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _speak_version_9(fake)
+    _speak_version_9(fake, monkeypatch)
     line = error_line_here(tmp_path, *_command(fake, "--report", "report"), code=28)
     assert line.startswith(f"bench board {fake.port}: its firmware 0.1.0 speaks version 9")
     assert line.endswith("update the older") and not (tmp_path / "report").exists()
@@ -416,7 +430,4 @@ def test_ctrl_c_leaves_a_real_shoe_without_power_and_its_lock_shut(
 
 
 def _wait(done: Callable[[], bool], what: str) -> None:
-    deadline_s = time.monotonic() + 60
-    while not done():
-        assert time.monotonic() < deadline_s, f"no {what}"
-        time.sleep(0.005)
+    assert wait_until(done, 60), f"no {what}"

@@ -15,11 +15,12 @@ from sabot.link.session import Record
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit import dealer
 from sabot_hil.kit.dealer import enter, turn_key
-from sabot_hil.kit.flash_image import Image
+from sabot_hil.kit.flash_image import ChipImage
 from sabot_hil.kit.journal_image import entries_in, events_in
+from sabot_hil.kit.logbook import received
 from sabot_hil.kit.used_unit import know_chain
 from sabot_hil.sweeps.aged_journal import RING, aged_image
-from sabot_hil.targets.sim import SimBench
+from sabot_hil.targets.sim import RealClock, SimBench
 
 Rows = list[tuple[int, bytes, bytes]]
 """Number, record and MAC of events."""
@@ -43,7 +44,7 @@ def _old_shoe(
     first_key = random.Random(seed).randbytes(32)
     with SimulatedShoe(_UNIT, state=folder / "new", flash_speed_permille=0) as shoe:
         shoe.power_on()
-    entries = entries_in(Image.load(folder / "new" / "journal.nor"))
+    entries = entries_in(ChipImage.load(folder / "new" / "journal.nor"))
     state = next(entry.payload for entry in entries if entry.kind == "state")
     image = aged_image(
         first_key,
@@ -67,11 +68,7 @@ def _take(shoe: SimulatedShoe) -> list[Record]:
     with Port(shoe.port) as port:
         client = Client(port)
         client.begin(1)
-        records: list[Record] = []
-        while not records or records[-1].event.number < client.welcome["last_held"]:
-            records += client.receive(1.0).records
-            client.acknowledge()
-    return records
+        return received(client, RealClock())
 
 
 def _findings(old: Rows, records: list[Record], first_key: bytes) -> list[tuple[str, int]]:
@@ -104,7 +101,7 @@ def test_a_full_journal_stops_the_dealing_between_two_rounds_until_a_host_has_ta
     tmp_path: Path, seed: int
 ) -> None:
     with _old_shoe(tmp_path, seed, _RESERVE + 3) as (shoe, bench, first_key, old):
-        dealing = dealer.Dealer(bench, dealer.shuffled(seed))
+        dealing = dealer.BenchDealer(bench, dealer.shuffled_shoe(seed))
         dealing.load()
         while not _full(shoe):
             dealing.deal_round()
@@ -174,7 +171,7 @@ def test_a_house_that_goes_on_is_told_which_events_it_has_lost(
 ) -> None:
     settings = {"when_full": "go_on"}
     with _old_shoe(tmp_path, seed, 3, settings) as (shoe, bench, first_key, old):
-        dealing = dealer.Dealer(bench, dealer.shuffled(seed, cut_from_end=_SHORT))
+        dealing = dealer.BenchDealer(bench, dealer.shuffled_shoe(seed, cut_from_end=_SHORT))
         dealing.deal_shoe()
         if power_cut:
             shoe.power_off()

@@ -1,34 +1,45 @@
 """The bench board's own check: what it finds, on a fake rig whose check plug is on."""
 
+from collections.abc import Callable, Iterable, Sequence
+
 import pytest
 
 from sabot_hil.capabilities import BrokenRig
 from sabot_hil.targets import rig_check
+from sabot_hil.targets.edge import Edge
 from sabot_hil.targets.rig_check import (
     PLUG,
-    Figure,
+    PatternStep,
+    RigFigure,
     a_pattern,
     judge_contact,
     judge_loopback,
-    runs,
+    runs_of_pattern,
     table,
 )
 from sabot_protocol import enums
 from sabot_protocol.rig import rig
+from sabot_protocol.schema import Shape
 from sabot_rig.pins import PINS
 
 _BEGUN_US = 1_000_003
 _OPEN = sum(1 << rig.SENSES.index(sense) for sense in ("lamp_ready", "lamp_error", "buzzer"))
 
 
-def _seen_through(pattern, late_us=lambda t_us: -t_us % rig.WATCH_US):
+def _next_look_us(t_us: int) -> int:
+    return -t_us % rig.WATCH_US
+
+
+def _seen_through(
+    pattern: Sequence[PatternStep], late_us: Callable[[int], int] = _next_look_us
+) -> list[tuple[int, int]]:
     """What an honest rig sees of a pattern: each change with the next look."""
     return [
         (_BEGUN_US + step.t_us + late_us(_BEGUN_US + step.t_us), step.levels) for step in pattern
     ]
 
 
-def _wrong(figures):
+def _wrong(figures: Iterable[RigFigure]) -> list[str]:
     return [figure.name for figure in figures if not figure.good]
 
 
@@ -47,7 +58,7 @@ def test_a_pattern_has_no_rhythm_and_ends_low() -> None:
     pattern = a_pattern(1)
     assert len({step.t_us % rig.WATCH_US for step in pattern}) > 40
     assert pattern[-1].levels == 0
-    played = [word >> 4 for word in memoryview(runs(pattern)).cast("I")]
+    played = [word >> 4 for word in memoryview(runs_of_pattern(pattern)).cast("I")]
     assert len(played) == len(pattern) <= rig.MAX_RUNS
     assert min(played) >= 200 and sum(played[:-1]) == pattern[-1].t_us
 
@@ -85,7 +96,7 @@ def test_a_contact_must_pull_down_its_own_sense_and_no_other() -> None:
 
 
 def test_the_table_says_what_is_wrong() -> None:
-    shown = table([Figure("a", 1, "us", 0, 2), Figure("bcd", 12.5, "ms", 0, 2)])
+    shown = table([RigFigure("a", 1, "us", 0, 2), RigFigure("bcd", 12.5, "ms", 0, 2)])
     assert shown.split("\n") == [
         "what  measured  allowed",
         "a     1 us      0 to 2 us  ok",
@@ -99,7 +110,7 @@ class _Plugged:
     broken = ""
     name = "PLUGGED"
 
-    def __init__(self, name: str, on_change, edge) -> None:
+    def __init__(self, name: str, on_change: Callable[[int, str, int], None], edge: Edge) -> None:
         self._on_change = on_change
         self._now_us = _BEGUN_US
         self._closed: set[str] = set()
@@ -108,7 +119,7 @@ class _Plugged:
     def close(self) -> None:
         pass
 
-    def command(self, shape, *values) -> int:
+    def command(self, shape: Shape, *values: int) -> int:
         self._now_us += 1000
         if shape is rig.POWER:
             self._power = int(values[0])

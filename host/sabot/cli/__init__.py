@@ -1,20 +1,21 @@
 """The `sabot` command: thin over the library, a module for each group of commands.
 
 A module is imported only for its own commands: to import all of them takes longer than most
-commands do.
+commands do. The command of the test bench comes by its entry point: it is a package of its own.
 """
 
 import os
 import sys
 from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 
 import typer
 
 from sabot.cli.view import problems
-from sabot.errors import DiskFull, SabotError
+from sabot.errors import DiskFull, SabotError, SuitesMissing
 
-_MODULES = {
+_MODULES: dict[str, str | None] = {
     "demo": "sabot.cli.sim",
     "sim": "sabot.cli.sim",
     "ports": "sabot.cli.log",
@@ -46,12 +47,15 @@ _MODULES = {
     "debug": "sabot.cli.service.debug",
     "games": "sabot.cli.games",
     "keys": "sabot.cli.service.keys",
-    "hil": "sabot_hil.cli",
+    "hil": None,
 }
-"""Of each command, in the order of the help."""
+"""Of each command, in the order of the help. None: of the test bench, by its entry point."""
 
-_GROUPS = ("games", "keys", "hil")
+_GROUPS = ("games", "keys")
 """Commands that are only followed by others."""
+
+_ENTRY_POINTS = "sabot.commands"
+"""The group of entry points in which another package names its command, a Typer group."""
 
 
 @cache
@@ -68,12 +72,36 @@ def app(only: str = "") -> typer.Typer:
     )
     made.callback()(_by_name)
     for name in [only] if only else _MODULES:
-        module = import_module(_MODULES[name])
+        where = _MODULES[name]
+        if where is None:
+            _add_test_bench(made, name)
+            continue
+        module = import_module(where)
         if name in _GROUPS:
             made.add_typer(module.app, name=name)
         else:
             made.command(name)(getattr(module, name.replace("-", "_")))
     return made
+
+
+def _add_test_bench(made: typer.Typer, name: str) -> None:
+    """Add its command, or one that raises SuitesMissing where it is not installed."""
+    for point in entry_points(group=_ENTRY_POINTS, name=name):
+        try:
+            made.add_typer(point.load(), name=name)
+        except ModuleNotFoundError as error:
+            # A module that the test bench itself lacks is a fault of the test bench.
+            if error.name != point.module.partition(".")[0]:
+                raise
+        else:
+            return
+    takes_anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+    made.command(name, context_settings=takes_anything)(_no_test_bench)
+
+
+def _no_test_bench() -> None:
+    """Judge a firmware or a repaired shoe: needs the test bench, which is not installed."""
+    raise SuitesMissing("the test bench is not installed; pip install 'sabot[hil]'")
 
 
 def _by_name() -> None:

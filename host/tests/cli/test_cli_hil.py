@@ -6,6 +6,8 @@ import json
 import re
 import shlex
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +17,8 @@ import pytest
 import serial
 from serial.tools import list_ports
 
-from host.tests.support.commands import TIMEOUT_S, error_line_here, run, running
+from host.tests.support.commands import TIMEOUT_S, environment, error_line_here, run, running
+from sabot import cli
 from sabot.link import runtime
 
 
@@ -139,6 +142,54 @@ def _processes_of(runtime_folder: Path) -> list[str]:
 def test_a_target_that_there_is_not_is_told(tmp_path: Path) -> None:
     line = error_line_here(tmp_path, "hil", "--target", "simm", code=2)
     assert line == "no target is called 'simm'; did you mean sim?"
+
+
+# A `sabot` for which a package, or the entry point of the test bench, is not installed.
+_WITHOUT = """
+import sys
+from sabot import cli
+
+class Without:
+    def __init__(self, finder):
+        self.finder = finder
+
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
+    def find_spec(self, name, *where):
+        if name.partition(".")[0] == missing:
+            return None
+        return self.finder.find_spec(name, *where)
+
+missing = sys.argv.pop(1)
+if missing == "entry point":
+    cli.entry_points = lambda **_: ()
+sys.meta_path[:] = map(Without, sys.meta_path)
+cli.run()
+"""
+
+
+@pytest.mark.parametrize("arguments", [("--suite", "smoke"), ("compare", "a", "b")])
+@pytest.mark.parametrize("missing", ["sabot_hil", "pytest", "entry point"])
+def test_a_test_bench_that_is_not_installed_is_reported_with_code_25(
+    missing: str, arguments: tuple[str, ...]
+) -> None:
+    command = [sys.executable, "-c", _WITHOUT, missing, "hil", *arguments]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    what = "pytest" if missing == "pytest" else "the test bench"
+    assert done.stderr == f"sabot: {what} is not installed; pip install 'sabot[hil]'\n"
+    assert (done.returncode, done.stdout) == (25, "")
+
+
+def test_the_library_imports_nothing_of_the_test_bench() -> None:
+    sources = Path(cli.__file__).parents[1].rglob("*.py")
+    imports = [
+        line
+        for source in sources
+        for line in source.read_text().splitlines()
+        if re.match(r"\s*(import|from) (sabot_hil|pytest)\b", line)
+    ]
+    assert imports == []
 
 
 def test_a_report_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:

@@ -32,7 +32,9 @@ def test_a_cable_pulled_in_every_state_of_a_round_loses_and_doubles_nothing(
                 wanted.append(where)
                 cable.pull()
 
-        dealing = dealer.Dealer(target.bench, dealer.shuffled(seed), pull_once_in_each_state)
+        dealing = dealer.BenchDealer(
+            target.bench, dealer.shuffled_shoe(seed), pull_once_in_each_state
+        )
         dealing.load()
         states = {"betting", "result"} | {f"card {n}" for n in range(1, 7)}
         while not states <= pulled:
@@ -51,7 +53,7 @@ def test_a_line_that_spoils_many_bytes_loses_and_doubles_nothing(
         Cable(target.shoe.port, tmp_path, noise=noise, seed=seed) as cable,
         Logbook(tmp_path, [cable.port], target.clock) as book,
     ):
-        dealing = dealer.Dealer(target.bench, dealer.shuffled(seed))
+        dealing = dealer.BenchDealer(target.bench, dealer.shuffled_shoe(seed))
         dealing.load()
         for _ in range(ROUNDS_ON_A_NOISY_LINE):
             dealing.deal_round()

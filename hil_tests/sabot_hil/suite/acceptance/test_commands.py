@@ -6,23 +6,26 @@ from sabot.errors import CommandRefused
 from sabot.games import catalogue
 from sabot.link.client import Client
 from sabot.link.wire import Event
-from sabot_hil.capabilities import Target, attached
+from sabot_hil.capabilities import Target, session_with
 from sabot_hil.kit import dealer
+from sabot_hil.kit.waiting import wait_until
 from sabot_protocol import messages
 from sabot_protocol.games import Game
 
 
 def _events(client: Client, until: str) -> list[Event]:
     events: list[Event] = []
-    deadline = time.monotonic() + 20
-    while not events or events[-1].kind != until:
-        assert time.monotonic() < deadline, f"no {until} among {[e.kind for e in events]}"
-        events += [record.event for record in client.receive(0.2).records]
+
+    def receive() -> None:
+        events.extend(record.event for record in client.receive(0.2).records)
+
+    came = wait_until(lambda: bool(events) and events[-1].kind == until, 20, receive)
+    assert came, f"no {until} among {[event.kind for event in events]}"
     return events
 
 
 def test_the_clock_is_carried_by_every_event_after_it_was_set(target: Target) -> None:
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         client.begin(1)
         now_ms = time.time_ns() // 1_000_000
         client.command(messages.SET_CLOCK, now_ms)
@@ -37,15 +40,15 @@ def test_the_clock_is_carried_by_every_event_after_it_was_set(target: Target) ->
 
 
 def test_a_clock_before_the_project_began_is_refused_with_the_reason(target: Target) -> None:
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         with pytest.raises(CommandRefused, match="time is past"):
             client.command(messages.SET_CLOCK, 1_000_000)
 
 
 def test_status_tells_where_the_dealing_stands(target: Target) -> None:
-    dealing = dealer.Dealer(target.bench, dealer.shuffled(1))
+    dealing = dealer.BenchDealer(target.bench, dealer.shuffled_shoe(1))
     dealing.load()
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         status = client.command(messages.STATUS)
     assert status["lock_released"] and status["shoe"] == 1 and status["round"] == 1
     assert status["heap_used"] > 0 and status["heap_free"] > 0 and status["cards"] >= 2
@@ -53,7 +56,7 @@ def test_status_tells_where_the_dealing_stands(target: Target) -> None:
 
 def test_identify_beeps_and_is_recorded(target: Target) -> None:
     beeps = target.bench.outputs.beeps
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         client.begin(1)
         client.command(messages.IDENTIFY)
         target.bench.wait_for(lambda seen: seen.beeps == beeps + 1, "beeped")
@@ -61,12 +64,12 @@ def test_identify_beeps_and_is_recorded(target: Target) -> None:
 
 
 def test_events_that_are_acknowledged_can_be_read_again(target: Target) -> None:
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         client.begin(1)
         target.bench.press("next")
         first = _events(client, "button")
         client.acknowledge()
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         client.begin(len(first) + 1)
         client.read_again(1)
         assert _events(client, "button") == first
@@ -75,30 +78,30 @@ def test_events_that_are_acknowledged_can_be_read_again(target: Target) -> None:
 def test_a_host_that_has_fewer_events_than_another_had_gets_what_is_still_held(
     target: Target,
 ) -> None:
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         client.begin(1)
         target.bench.press("next")
         first = _events(client, "button")
         client.acknowledge()
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         client.begin(1)
         assert _events(client, "button") == first
 
 
 def test_events_that_are_not_held_are_refused(target: Target) -> None:
-    with attached(target.shoe) as client, pytest.raises(CommandRefused, match="is not held"):
+    with session_with(target.shoe) as client, pytest.raises(CommandRefused, match="is not held"):
         client.read_again(10**6)
 
 
 def test_a_game_is_loaded_between_shoes_and_survives_a_restart(target: Target) -> None:
     document = catalogue.document("ez-midi")
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         client.begin(1)
         client.load_game(document)
         loaded = _events(client, "game_loaded")[-1]
     target.power.off()
     target.power.on()
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         assert client.welcome["game"] == "ez-midi" == loaded.fields["game"]
         assert client.welcome["game_sha256"] == loaded.fields["sha256"] == Game(document).sha256
 
@@ -107,11 +110,11 @@ def test_a_game_is_refused_while_a_shoe_of_cards_is_in_play_and_where_it_is_dama
     target: Target,
 ) -> None:
     document = catalogue.document("ez-mini")
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         with pytest.raises(CommandRefused, match="game document"):
             client.load_game(document[:-1])
-        dealer.Dealer(target.bench, dealer.shuffled(1)).load()
+        dealer.BenchDealer(target.bench, dealer.shuffled_shoe(1)).load()
         with pytest.raises(CommandRefused, match="between shoes"):
             client.load_game(document)
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         assert client.welcome["game"] == "mini"

@@ -1,28 +1,26 @@
 """What a shoe finds when it looks at itself, and that its cards do not pay for it."""
 
-from collections.abc import Callable
-
 import pytest
 
 from sabot.errors import CommandRefused
 from sabot.link.wire import Message
 from sabot.service import doctor
-from sabot_hil.capabilities import Shoe, Target, attached
+from sabot_hil.capabilities import Measure, ShoeLink, Target, session_with
 from sabot_hil.kit import dealer
 from sabot_protocol import enums, messages
 
 _E_COVERED = b"\x11" * 4  # four bytes of eight samples
 
 
-def _self_test(shoe: Shoe) -> Message:
-    with attached(shoe) as client:
+def _self_test(shoe: ShoeLink) -> Message:
+    with session_with(shoe) as client:
         return client.ask(messages.SELF_TEST, messages.SELF_TEST_REPORT)
 
 
 def test_a_shoe_that_is_well_finds_nothing_and_loses_no_sample(
-    target: Target, measure: Callable[..., None]
+    target: Target, measure: Measure
 ) -> None:
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         client.command(messages.SET_CLOCK, 1_795_000_000_000)
         told = doctor.ask(client, now_ms=lambda: 1_795_000_000_000)
         begun_us = target.clock.now_us()
@@ -46,7 +44,7 @@ def test_a_sensor_that_is_covered_with_no_card_is_told(target: Target) -> None:
 
 
 def test_while_a_card_may_come_it_does_not_test_itself(target: Target) -> None:
-    dealing = dealer.Dealer(target.bench, dealer.shuffled(1))
+    dealing = dealer.BenchDealer(target.bench, dealer.shuffled_shoe(1))
     dealing.load()
     with pytest.raises(CommandRefused, match="between rounds"):
         _self_test(target.shoe)

@@ -32,7 +32,7 @@ def test_both_draw_by_the_table(target: Target, tmp_path: Path, banker: int) -> 
     thirds = [str(points) for points in range(10)] + [f"stands on {total}" for total in _STANDS]
     hands = []
     for third in thirds:
-        dealing = dealer.Dealer(target.bench, [*_BURNED, *_round(banker, third), "CUT"])
+        dealing = dealer.BenchDealer(target.bench, [*_BURNED, *_round(banker, third), "CUT"])
         dealing.load()
         hands.append(dealing.deal_round())
         target.bench.switch("key_on", True)
@@ -46,7 +46,7 @@ def test_both_draw_by_the_table(target: Target, tmp_path: Path, banker: int) -> 
 @pytest.mark.parametrize("cards", ["8S KH KS KD", "9S KH KS KD", "KS 8H KD KC", "KS 9H KD KC",
                                    "8S 9H KS KD", "9S 9H KS KD", "6S 8H KS KD"])  # fmt: skip
 def test_a_natural_ends_the_round(target: Target, tmp_path: Path, cards: str) -> None:
-    dealing = dealer.Dealer(target.bench, [*_BURNED, *cards.split(), "5D", "CUT"])
+    dealing = dealer.BenchDealer(target.bench, [*_BURNED, *cards.split(), "5D", "CUT"])
     dealing.load()
     hand = dealing.deal_round()
     assert hand.natural and len(hand.player + hand.banker) == 4

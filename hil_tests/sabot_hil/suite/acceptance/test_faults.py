@@ -19,8 +19,10 @@ _CARDS = ["AC", "2C", "KS", "3H", "QS", "JH", "4D", "5D", "CUT"]  # six cards: t
 _QUIET = bytes(2000)  # 0.2 s with nothing at the head
 
 
-class _Clumsy(dealer.Dealer):
+class _Clumsy(dealer.BenchDealer):
     """Has one card pass so that it cannot be read; the supervisor settles it."""
+
+    _bench: Bench
 
     def __init__(self, bench: Bench, samples: bytes, place: str) -> None:
         super().__init__(bench, _CARDS)
@@ -34,8 +36,9 @@ class _Clumsy(dealer.Dealer):
         card = next(self._cards)
         self._bench.play(self._spoilt)
         shown = self._bench.settle()
-        assert (shown.title, shown.lock_released, shown.lamps) == ("STOP", False, {"error"}), shown
-        if dealer.settle(self._bench, card):
+        stopped = (shown.title, shown.lock_released, shown.lamps)
+        assert stopped == ("STOP", False, frozenset({"error"})), shown
+        if dealer.settle_stop(self._bench, card):
             self._bench.pull(card)
         return card
 

@@ -4,7 +4,7 @@ import pytest
 
 from sabot.games import catalogue
 from sabot.log.store import Filter
-from sabot_hil.capabilities import Target, attached
+from sabot_hil.capabilities import Target, session_with
 from sabot_hil.kit import dealer
 from sabot_hil.kit.logbook import Logbook
 from sabot_protocol.games import Game
@@ -18,7 +18,7 @@ _OTHER_HOUSES = (
 
 
 def _load(target: Target, document: bytes) -> None:
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         client.load_game(document)
 
 
@@ -26,7 +26,7 @@ def test_a_full_shoe_is_logged_as_an_independent_dealer_dealt_it(
     target: Target, tmp_path: Path, seed: int
 ) -> None:
     with Logbook(tmp_path, [target.shoe.port], target.clock, once=True) as book:
-        dealing = dealer.Dealer(target.bench, dealer.whole_shoe(seed, target.clock))
+        dealing = dealer.BenchDealer(target.bench, dealer.whole_shoe(seed, target.clock))
         dealing.deal_shoe()
         book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
         book.check(target.shoe.unit, dealing.hands)
@@ -41,7 +41,7 @@ def test_a_full_shoe_of_every_game_is_logged_as_an_independent_dealer_dealt_it(
     _load(target, document)
     with Logbook(tmp_path, [target.shoe.port], target.clock, once=True) as book:
         cards = dealer.whole_shoe(seed, target.clock)
-        dealing = dealer.Dealer(target.bench, cards, game=document)
+        dealing = dealer.BenchDealer(target.bench, cards, game=document)
         dealing.deal_shoe()
         book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
         book.check(target.shoe.unit, dealing.hands)
@@ -57,12 +57,12 @@ def test_other_houses_burn_and_end_the_shoe_otherwise(
 ) -> None:
     document = catalogue.document(game, house)
     _load(target, document)
-    cards = dealer.shuffled(seed, cut_from_end=400)
+    cards = dealer.shuffled_shoe(seed, cut_from_end=400)
     if "burn_ace" in house:
         ace = next(place for place, card in enumerate(cards) if card[0] == "A")
         cards.insert(0, cards.pop(ace))
     with Logbook(tmp_path, [target.shoe.port], target.clock, once=True) as book:
-        dealing = dealer.Dealer(target.bench, cards, game=document)
+        dealing = dealer.BenchDealer(target.bench, cards, game=document)
         dealing.deal_shoe()
         book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
         book.check(target.shoe.unit, dealing.hands)
@@ -74,7 +74,9 @@ def test_two_shoes_of_cards_one_after_the_other_are_numbered_on(
     with Logbook(tmp_path, [target.shoe.port], target.clock) as book:
         hands = []
         for n in range(2):
-            dealing = dealer.Dealer(target.bench, dealer.shuffled(seed + n, cut_from_end=400))
+            dealing = dealer.BenchDealer(
+                target.bench, dealer.shuffled_shoe(seed + n, cut_from_end=400)
+            )
             dealing.deal_shoe()
             hands += dealing.hands
         book.wait_for_rounds(target.shoe.unit, len(hands))

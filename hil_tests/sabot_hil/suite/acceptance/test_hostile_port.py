@@ -9,12 +9,13 @@ from sabot.link.session import Session
 from sabot_hil.capabilities import Target
 from sabot_hil.kit import dealer
 from sabot_hil.kit.logbook import Logbook
+from sabot_hil.kit.waiting import seconds_of, wait_until
 from sabot_protocol import VERSION, cbor, frame, messages
 
 _FLOOD_BYTES = 400_000
 _FLOOD_BYTES_EMULATED = 40_000  # four seconds of a Pico's time, half a minute of everybody's
 _AT_ONCE = 1024  # a port takes that much within its time-out even where the shoe is slow
-_ANSWER_US = 10_000_000
+_ANSWER_S = 10.0
 
 
 def _send(target: Target, data: bytes) -> None:
@@ -70,7 +71,7 @@ def _hostile(kind: str, seed: int, size: int) -> bytes:
 def test_a_hostile_port_does_not_stop_the_dealing(
     target: Target, tmp_path: Path, seed: int, kind: str
 ) -> None:
-    dealing = dealer.Dealer(target.bench, dealer.shuffled(seed))
+    dealing = dealer.BenchDealer(target.bench, dealer.shuffled_shoe(seed))
     dealing.load()
     dealing.deal_round()
     size = _FLOOD_BYTES_EMULATED if target.clock.emulated else _FLOOD_BYTES
@@ -90,10 +91,14 @@ def test_bad_messages_are_answered_with_a_problem_once_attached(target: Target) 
     line.write(hello + _framed(bytes(payload[:size])))
     frames = frame.FrameReader()
     names: list[str] = []
-    deadline_us = target.clock.now_us() + _ANSWER_US
-    while "problem" not in names:
-        assert target.clock.now_us() < deadline_us, names
-        names += [wire.parse_message(payload).shape.name for payload in frames.feed(line.read(0.1))]
+
+    def read() -> None:
+        names.extend(
+            wire.parse_message(payload).shape.name for payload in frames.feed(line.read(0.1))
+        )
+
+    now_s = seconds_of(target.clock)
+    assert wait_until(lambda: "problem" in names, _ANSWER_S, read, now_s), names
     target.shoe.detach()
 
 
@@ -101,16 +106,19 @@ def test_another_protocol_version_is_refused_with_both_versions_named(target: Ta
     line = target.shoe.line()
     line.write(wire.frame_of(messages.HELLO, VERSION + 7, 1))
     session = Session(1)
-    deadline_us = target.clock.now_us() + _ANSWER_US
+    now_s = seconds_of(target.clock)
+
+    def read() -> None:
+        session.feed(line.read(0.1), now_s())
+
     with pytest.raises(WrongVersion) as refused:
-        while target.clock.now_us() < deadline_us:
-            session.feed(line.read(0.1), target.clock.now_us() / 1_000_000)
+        wait_until(lambda: False, _ANSWER_S, read, now_s)
     target.shoe.detach()
     assert f"version {VERSION}," in str(refused.value)
 
 
 def test_nothing_is_sent_before_a_host_says_hello(target: Target) -> None:
-    dealing = dealer.Dealer(target.bench, dealer.shuffled(1))
+    dealing = dealer.BenchDealer(target.bench, dealer.shuffled_shoe(1))
     dealing.load()
     dealing.deal_round()
     line = target.shoe.line()

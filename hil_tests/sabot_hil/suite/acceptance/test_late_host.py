@@ -10,7 +10,7 @@ def test_a_host_that_comes_after_two_shoes_of_cards_gets_every_event(
 ) -> None:
     hands = []
     for n in range(2):
-        dealing = dealer.Dealer(target.bench, dealer.whole_shoe(seed + n, target.clock))
+        dealing = dealer.BenchDealer(target.bench, dealer.whole_shoe(seed + n, target.clock))
         dealing.deal_shoe()
         hands += dealing.hands
     with Logbook(tmp_path, [target.shoe.port], target.clock) as book:

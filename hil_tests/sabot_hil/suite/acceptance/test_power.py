@@ -12,10 +12,11 @@ from sabot.link.session import Record
 from sabot.log.store import Filter
 from sabot.sim.channel import Outputs
 from sabot.sim.waveform import DEALER_SPEED_MM_S, SAMPLE_RATE_HZ, pass_samples
-from sabot_hil.capabilities import Bench, Target, attached
+from sabot_hil.capabilities import Bench, Target, session_with
 from sabot_hil.kit import dealer
 from sabot_hil.kit.dealer import enter, load_cards, press_until, turn_key
 from sabot_hil.kit.logbook import Logbook, boot_of, check_taken, command_keys, received, taken
+from sabot_hil.kit.waiting import seconds_of, wait_until
 from sabot_protocol import cards, messages
 
 _SHORT = 370  # cards behind the cut card: seven rounds or so
@@ -49,7 +50,7 @@ def test_a_shoe_whose_power_goes_again_and_again_is_dealt_and_logged_as_if_it_ha
 ) -> None:
     chance = random.Random(seed)
     document = catalogue.document(game)
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         starts = client.welcome["boot"]
         client.load_game(document)
     begun = starts
@@ -62,8 +63,8 @@ def test_a_shoe_whose_power_goes_again_and_again_is_dealt_and_logged_as_if_it_ha
             starts += 1
 
     with Logbook(tmp_path, [target.shoe.port], target.clock) as book:
-        cards = dealer.shuffled(seed, cut_from_end=_SHORT)
-        dealing = dealer.Dealer(
+        cards = dealer.shuffled_shoe(seed, cut_from_end=_SHORT)
+        dealing = dealer.BenchDealer(
             target.bench, cards, between_steps, unreadable_every=9, game=document
         )
         dealing.deal_shoe()
@@ -81,7 +82,9 @@ def test_a_shoe_switched_off_right_after_its_cards_leaves_no_gap(
     with Logbook(tmp_path, [target.shoe.port], target.clock) as book:
         hands = []
         for n in range(2):
-            dealing = dealer.Dealer(target.bench, dealer.shuffled(seed + n, cut_from_end=405))
+            dealing = dealer.BenchDealer(
+                target.bench, dealer.shuffled_shoe(seed + n, cut_from_end=405)
+            )
             dealing.deal_shoe()
             hands += dealing.hands
             shown = target.bench.outputs
@@ -182,9 +185,12 @@ def test_nobody_is_answered_before_the_shoe_has_come_up(target: Target, tmp_path
         assert attaching.is_alive(), "answered without power"
         target.power.on()
         # Emulated time may pass much faster than a host's thread gets its turns.
-        deadline_us = target.clock.now_us() + 4 * _ATTACH_TIMEOUT_S * 1_000_000
-        while attaching.is_alive() and target.clock.now_us() < deadline_us:
-            target.clock.pass_ms(_POLL_MS)
+        wait_until(
+            lambda: not attaching.is_alive(),
+            4 * _ATTACH_TIMEOUT_S,
+            lambda: target.clock.pass_ms(_POLL_MS),
+            seconds_of(target.clock),
+        )
     assert ("boot", starts + 1) in told, "its answer does not know of its own start"
 
 
@@ -225,7 +231,7 @@ def test_a_card_that_was_passing_is_for_the_supervisor_to_decide(
     before = load_cards(bench, *_BURNED, "4C")
     bench.pull_part("7D", came_mm)
     shown = _power_cut(target)
-    assert (shown.title, shown.lock_released, shown.lamps) == ("STOP", False, {"error"})
+    assert (shown.title, shown.lock_released, shown.lamps) == ("STOP", False, frozenset({"error"}))
     assert shown.display[1:4] == before.display[1:4]
     assert shown.display[5:7] == ("POWER LOST", "TURN KEY")
     assert _seen(_power_cut(target)) == _seen(shown)
@@ -347,7 +353,7 @@ def _kinds_behind_the_last_boot(records: Sequence[Record]) -> list[str]:
 
 def test_a_host_that_records_much_does_not_make_the_shoe_forget(target: Target) -> None:
     before = load_cards(target.bench, *_BURNED, "4C")
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         client.begin(1)
         for _ in range(_MANY_EVENTS):
             client.command(messages.IDENTIFY)

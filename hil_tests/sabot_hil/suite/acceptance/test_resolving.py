@@ -21,8 +21,8 @@ def test_a_shoe_with_cards_entered_by_hand_is_logged_as_it_was_dealt(
 ) -> None:
     with Logbook(tmp_path, [target.shoe.port], target.clock, once=True) as book:
         behind = _BEHIND_CUT_EMULATED if target.clock.emulated else _BEHIND_CUT
-        cards = dealer.shuffled(seed, cut_from_end=behind[every])
-        dealing = dealer.Dealer(target.bench, cards, unreadable_every=every)
+        cards = dealer.shuffled_shoe(seed, cut_from_end=behind[every])
+        dealing = dealer.BenchDealer(target.bench, cards, unreadable_every=every)
         dealing.deal_shoe()
         book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
         rounds = book.rounds(target.shoe.unit)

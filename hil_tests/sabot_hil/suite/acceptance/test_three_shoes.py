@@ -2,7 +2,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from sabot_hil.capabilities import Target
+from sabot_hil.capabilities import Target, Unable
 from sabot_hil.kit import dealer
 from sabot_hil.kit.logbook import Logbook
 
@@ -21,13 +21,16 @@ class _AllClocks:
         for clock in self._clocks:
             clock.pass_ms(ms)
 
+    def slept_us(self) -> int:
+        raise Unable("several processors sleep each for itself")
+
 
 def test_three_shoes_at_once_are_logged_apart(
     more_targets: Callable[[str], Target], tmp_path: Path, seed: int
 ) -> None:
     targets = [more_targets(f"HIL-{seed:08X}-{n}") for n in range(3)]
     dealings = [
-        dealer.Dealer(target.bench, dealer.whole_shoe(seed + n, target.clock))
+        dealer.BenchDealer(target.bench, dealer.whole_shoe(seed + n, target.clock))
         for n, target in enumerate(targets)
     ]
     clock = _AllClocks(targets)

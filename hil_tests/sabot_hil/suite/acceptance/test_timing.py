@@ -9,7 +9,7 @@ import pytest
 from sabot.games import catalogue
 from sabot.link import wire
 from sabot.sim.waveform import SAMPLE_RATE_HZ, A, B, pass_samples, unpack
-from sabot_hil.capabilities import Bench, Clock, Shoe, Target, Unable, attached
+from sabot_hil.capabilities import Bench, Clock, Measure, ShoeLink, Target, Unable, session_with
 from sabot_hil.kit.dealer import load_cards
 from sabot_protocol import VERSION, cards, messages
 
@@ -47,7 +47,7 @@ def _first_three(bench: Bench) -> None:
 
 
 def test_the_lock_shuts_behind_the_last_card(
-    bench: Bench, clock: Clock, seed: int, measure: Callable[..., None]
+    bench: Bench, clock: Clock, seed: int, measure: Measure
 ) -> None:
     """At three speeds, and by chance in whatever the shoe was about to do."""
     phase_ms = random.Random(seed)
@@ -69,7 +69,7 @@ def test_the_lock_shuts_behind_the_last_card(
 
 
 def test_the_lock_shuts_in_time_whatever_a_host_asks(
-    target: Target, seed: int, measure: Callable[..., None]
+    target: Target, seed: int, measure: Measure
 ) -> None:
     """Questions without a pause, each in the queue before the one before it is answered. They make
     garbage all the time: some cards come while it is collected.
@@ -99,9 +99,9 @@ def _end_the_shoe(bench: Bench) -> None:
     bench.switch("key_on", False)
 
 
-def test_a_card_is_on_flash_and_told_soon(target: Target, measure: Callable[..., None]) -> None:
+def test_a_card_is_on_flash_and_told_soon(target: Target, measure: Measure) -> None:
     _first_three(target.bench)
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         client.begin(1)
         while client.receive(0.5).records:
             client.acknowledge()
@@ -123,7 +123,7 @@ def _left_us(samples: bytes) -> int:
     return int(covered[-1] + 1) * _SAMPLE_US
 
 
-def test_the_processor_has_time_to_spare(target: Target, measure: Callable[..., None]) -> None:
+def test_the_processor_has_time_to_spare(target: Target, measure: Measure) -> None:
     measure("processor's share while idle", _share(target, _idle), "%", at_most=50.0)
     _first_three(target.bench)
     samples = pass_samples(cards.number_of(_LAST_CARD), 0)
@@ -143,9 +143,7 @@ def _share(target: Target, what: Callable[[Target], object]) -> float:
     return 100 * (1 - slept_us / (target.clock.now_us() - begun_us))
 
 
-def test_no_sample_is_lost_while_flash_is_erased(
-    target: Target, measure: Callable[..., None]
-) -> None:
+def test_no_sample_is_lost_while_flash_is_erased(target: Target, measure: Measure) -> None:
     """A game is stored while a card passes: for that the shoe erases flash, its processor standing
     still."""
     document = catalogue.document("pa-midi")
@@ -158,19 +156,19 @@ def test_no_sample_is_lost_while_flash_is_erased(
     # So slowly that the game is stored within the pass: the host gets its turn 0.3 s later.
     target.bench.play(pass_samples(cards.number_of("4C"), 0, speed_mm_s=100.0))
     shown = target.bench.settle()
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         assert client.welcome["game"] == "pa-midi"
         lost = client.command(messages.HEALTH)["overruns"]
     assert "CARD NOT DUE" in shown.display, shown
     measure("samples lost while flash is erased", lost, "times", at_most=0)
 
 
-def test_the_heap_has_room(shoe: Shoe, bench: Bench, measure: Callable[..., None]) -> None:
+def test_the_heap_has_room(shoe: ShoeLink, bench: Bench, measure: Measure) -> None:
     measure("heap free after the start", _heap_free(shoe), "bytes", at_least=20_000)
     _first_three(bench)
     measure("heap free within a round", _heap_free(shoe), "bytes", at_least=20_000)
 
 
-def _heap_free(shoe: Shoe) -> float:
-    with attached(shoe) as client:
+def _heap_free(shoe: ShoeLink) -> float:
+    with session_with(shoe) as client:
         return float(client.command(messages.STATUS)["heap_free"])

@@ -9,7 +9,7 @@ import sabot_firmware
 from sabot.errors import UpdateFailed
 from sabot.release.build import Release
 from sabot.release.update import Progress, update
-from sabot_hil.capabilities import Target, attached
+from sabot_hil.capabilities import Target, session_with
 from sabot_hil.kit import releases
 from sabot_hil.kit.dealer import load_cards
 from sabot_hil.kit.logbook import taken
@@ -29,7 +29,7 @@ def _update(
 ) -> str:
     """Send it as `sabot update` does."""
     return update(
-        lambda: attached(target.shoe),
+        lambda: session_with(target.shoe),
         release,
         tell,
         now_s=lambda: target.clock.now_us() / _S,

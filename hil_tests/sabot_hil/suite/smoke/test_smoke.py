@@ -1,10 +1,9 @@
 """Whether a shoe lives: a minute on the simulator."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from sabot.games import catalogue
-from sabot_hil.capabilities import Bench, Target, attached
+from sabot_hil.capabilities import Bench, Measure, Target, session_with
 from sabot_hil.kit import dealer
 from sabot_hil.kit.dealer import enter, load_cards
 from sabot_hil.kit.logbook import check_taken
@@ -17,7 +16,7 @@ _LIKE_BANKER = ["AC", "2C", "TC", "9D", "KH", "QS", "6H", "CUT"]
 
 
 def test_a_shoe_is_ready_soon_after_power_on_and_answers_a_host(
-    target: Target, measure: Callable[..., None]
+    target: Target, measure: Measure
 ) -> None:
     shoe, bench, clock = target.shoe, target.bench, target.clock
     target.power.off()
@@ -25,10 +24,12 @@ def test_a_shoe_is_ready_soon_after_power_on_and_answers_a_host(
     begun_us = clock.now_us()
     target.power.on()
     ready_us = next(
-        seen.t_us for seen in bench.seen() if seen.what == "display" and any(seen.value)
+        seen.t_us
+        for seen in bench.seen()
+        if seen.what == "display" and isinstance(seen.value, tuple) and any(seen.value)
     )
     asked_us = clock.now_us()
-    with attached(shoe) as client:
+    with session_with(shoe) as client:
         answered_us = clock.now_us()
         assert client.unit == shoe.unit and client.welcome["reset_cause"] == 0
         assert client.welcome["game"] in {game.name for game in catalogue.GAMES}
@@ -43,7 +44,7 @@ def test_without_cards_the_lock_is_shut_and_says_what_to_do(bench: Bench) -> Non
 
 
 def test_a_round_is_dealt_shown_and_recorded(target: Target, tmp_path: Path) -> None:
-    dealing = dealer.Dealer(target.bench, _ROUND)
+    dealing = dealer.BenchDealer(target.bench, _ROUND)
     dealing.load()
     hand = dealing.deal_round()
     assert hand.winner == "tie"
@@ -53,7 +54,7 @@ def test_a_round_is_dealt_shown_and_recorded(target: Target, tmp_path: Path) -> 
 
 def test_every_lamp_of_a_winner_is_lit_for_its_own(bench: Bench) -> None:
     for cards, winner in ((_LIKE_PLAYER, "player"), (_LIKE_BANKER, "banker"), (_ROUND, "tie")):
-        dealing = dealer.Dealer(bench, cards)
+        dealing = dealer.BenchDealer(bench, cards)
         dealing.load()
         assert dealing.deal_round().winner == winner  # the dealer looks at the lamps
         bench.switch("key_on", True)  # the supervisor ends the shoe of cards
@@ -83,7 +84,7 @@ def test_a_card_that_cannot_be_read_stops_play_until_the_supervisor_enters_it(
     load_cards(bench, "AC", "2C")
     bench.press("next")
     shown = bench.pull_unreadable()
-    assert (shown.title, shown.lock_released, shown.lamps) == ("STOP", False, {"error"})
+    assert (shown.title, shown.lock_released, shown.lamps) == ("STOP", False, frozenset({"error"}))
     enter(bench, "9C")
     shown = bench.outputs
     assert shown.lock_released and "error" not in shown.lamps
@@ -95,7 +96,7 @@ def test_a_card_that_cannot_be_read_stops_play_until_the_supervisor_enters_it(
 
 def test_a_command_is_done_and_heard(target: Target) -> None:
     beeps = target.bench.outputs.beeps
-    with attached(target.shoe) as client:
+    with session_with(target.shoe) as client:
         client.begin(1)
         client.command(messages.IDENTIFY)
         target.bench.wait_for(lambda shown: shown.beeps == beeps + 1, "beeped")

@@ -12,19 +12,17 @@ from statistics import median
 
 import numpy as np
 
-from sabot.link.client import Client
-from sabot.link.session import Record
 from sabot.log.rounds import rounds_of
 from sabot.log.store import Filter, Store
 from sabot.sim import waveform
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
 from sabot_firmware.journal.ring import HEADER_SIZE, MOST_ENTRY
-from sabot_hil.capabilities import Target, Unable, attached
+from sabot_hil.capabilities import Bench, Measure, Target, Unable, session_with
 from sabot_hil.kit import dealer
 from sabot_hil.kit.cable import Cable
 from sabot_hil.kit.flash_image import SECTOR
-from sabot_hil.kit.logbook import Logbook, findings
+from sabot_hil.kit.logbook import Logbook, findings, received
 from sabot_protocol import cards, enums, messages
 
 _SHORT = 370  # cards behind the cut card: seven rounds or so
@@ -42,7 +40,6 @@ _CABLE, _CUT_OFF, _LEFT_ALONE = (
     "left alone",
 )  # what a shoe of cards goes through
 _QUIET = bytes(2000)  # 0.2 s with nothing at the head
-_RECEIVE_S = 1.0
 
 _LET_GO_ROUNDS = 20  # by then the shoe has let go of all that a host has had
 _SHOWN_EVERY_S = 60.0
@@ -83,7 +80,7 @@ class _Soak:
 
     def look_at_journal(self, shoe: int) -> None:
         """Without taking events, so that room is used up only."""
-        with attached(self.target.shoe) as client:
+        with session_with(self.target.shoe) as client:
             room = client.command(messages.STATUS)["journal_room"]
             self.journal.setdefault(shoe, []).append((room, client.welcome["last_held"]))
 
@@ -103,9 +100,11 @@ class _Soak:
         return said
 
 
-class _Dealer(dealer.Dealer):
+class _Dealer(dealer.BenchDealer):
     """Deals cards some of which pass so that they cannot be read, or while the power goes; the
     supervisor settles it."""
+
+    _bench: Bench
 
     def __init__(
         self, soak: _Soak, cards: list[str], cut_within: float, between: Callable[[], None]
@@ -142,7 +141,7 @@ class _Dealer(dealer.Dealer):
             self._play(noisy_pass(self._random(), NOISE[self._noise], number, 0))
         if dealer.asks_for_a_card(self._bench.outputs):
             self._soak.happened["stops that the supervisor settled"] += 1
-            if dealer.settle(self._bench, card):
+            if dealer.settle_stop(self._bench, card):
                 self._bench.pull(card)
         return card
 
@@ -159,7 +158,7 @@ def test_shoe_after_shoe_is_recorded_as_it_was_dealt(
     tmp_path: Path,
     seed: int,
     minutes: float,
-    measure: Callable[..., None],
+    measure: Measure,
     summary: dict[str, str],
     progress: Callable[[str], None],
 ) -> None:
@@ -179,6 +178,13 @@ def test_shoe_after_shoe_is_recorded_as_it_was_dealt(
             injected = sum(soak.injected.values())
             progress(f"{passed_minutes():.0f} of {minutes:g} minutes: {done}, {injected} faults")
 
+    def after_step(step: Callable[[], None]) -> Callable[[], None]:
+        def happens() -> None:
+            step()
+            show()
+
+        return happens
+
     summary["Seed"] = str(seed)
     no_cable = _why_no_cable(target)
     ways = [_CUT_OFF, _LEFT_ALONE] if no_cable else [_CUT_OFF, _LEFT_ALONE, _CABLE]
@@ -189,13 +195,13 @@ def test_shoe_after_shoe_is_recorded_as_it_was_dealt(
     last = 0
     try:
         while not soak.happened["shoes of cards"] or passed_minutes() < minutes:
-            order = dealer.shuffled(
+            order = dealer.shuffled_shoe(
                 soak.chance.randrange(2**32), cut_from_end=16 if minutes else _SHORT
             )
             way = soak.chance.choice(ways)
             with _way(soak, way, tmp_path) as step:
                 cut_within = _CUT_WITHIN if way == _CUT_OFF else 0.0
-                dealing = _Dealer(soak, order, cut_within, lambda: (step(), show()))
+                dealing = _Dealer(soak, order, cut_within, after_step(step))
                 dealing.load()
                 while not dealing.ended and (not minutes or passed_minutes() < minutes):
                     dealing.deal_round()
@@ -205,11 +211,11 @@ def test_shoe_after_shoe_is_recorded_as_it_was_dealt(
             soak.happened["shoes of cards"] += 1
             with (
                 Store(tmp_path / "log.sqlite", create=True) as store,
-                attached(target.shoe) as client,
+                session_with(target.shoe) as client,
             ):
                 before = store.last_number(target.shoe.unit) or 0
                 client.begin(before + 1)
-                store.append(target.shoe.unit, _rest(client, before))
+                store.append(target.shoe.unit, received(client, target.clock, before))
                 status = client.command(messages.STATUS)
                 last = store.last_number(target.shoe.unit) or 0
                 soak.heap.append(status["heap_used"])
@@ -275,26 +281,13 @@ def _cable(soak: _Soak, folder: Path) -> Iterator[Callable[[], None]]:
         soak.happened["sessions with a host over a cable"] += len(book.attachments)
 
 
-def _rest(client: Client, behind: int) -> list[Record]:
-    """The events that the shoe holds behind that one. As a log does it acknowledges what came and
-    not that nothing did: a slow shoe would have no time for anything but acknowledgements."""
-    records: list[Record] = []
-    while behind < client.welcome["last_held"]:
-        came = client.receive(_RECEIVE_S).records
-        if came:
-            client.acknowledge()
-            behind = came[-1].event.number
-            records += came
-    return records
-
-
-def _check(store: Store, unit: str, shoe: int, dealing: dealer.Dealer) -> None:
+def _check(store: Store, unit: str, shoe: int, dealing: dealer.BenchDealer) -> None:
     rows = store.rows(Filter(unit=unit, shoe=shoe))
     told = [each for each in rounds_of(unit, (row.event() for row in rows)) if each.winner]
     assert [dealer.logged(each) for each in told] == [hand.as_logged() for hand in dealing.hands]
 
 
-def _measure_drift(soak: _Soak, measure: Callable[..., None]) -> None:
+def _measure_drift(soak: _Soak, measure: Measure) -> None:
     """Real times are held to no limit: of a simulator they are those of this machine."""
     measure(
         "heap in use at the end against the first shoe",
