@@ -1,1 +1,63 @@
-"""The host's side of Sabot: log shoes, verify and show what they recorded, simulate one."""
+"""Read the logs of Sabot dealing shoes from Python.
+
+    import sabot
+
+    with sabot.open("evening.sqlite") as log:
+        for dealt in log.rounds(unit="SHOE-7"):
+            print(dealt.round, dealt.winner)
+
+The names in `__all__` are what other programs may use: docs/library.md describes them, and what of
+them stays. All other modules are Sabot's own, and change without notice.
+"""
+
+from sabot_firmware import VERSION as __version__
+
+TYPE_CHECKING = False  # as type checkers know it; to import `typing` takes 20 ms
+
+if TYPE_CHECKING:
+    from sabot.audit.findings import Finding, Note
+    from sabot.errors import DatabaseUnusable, KeysUnusable, SabotError
+    from sabot.library import Log, LogEvent, Verification, open
+    from sabot.log.rounds import Card, Round
+else:
+    # Each is imported when it is first used: to import all of them takes a quarter of a second.
+    _MODULES = {
+        "Card": "log.rounds",
+        "DatabaseUnusable": "errors",
+        "Finding": "audit.findings",
+        "KeysUnusable": "errors",
+        "Log": "library",
+        "LogEvent": "library",
+        "Note": "audit.findings",
+        "Round": "log.rounds",
+        "SabotError": "errors",
+        "Verification": "library",
+        "open": "library",
+    }
+
+    def __getattr__(name):
+        if name not in _MODULES:
+            raise AttributeError(f"module 'sabot' has no attribute {name!r}")
+        from importlib import import_module
+
+        value = globals()[name] = getattr(import_module(f"sabot.{_MODULES[name]}"), name)
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *_MODULES})
+
+
+__all__ = [
+    "Card",
+    "DatabaseUnusable",
+    "Finding",
+    "KeysUnusable",
+    "Log",
+    "LogEvent",
+    "Note",
+    "Round",
+    "SabotError",
+    "Verification",
+    "__version__",
+    "open",
+]

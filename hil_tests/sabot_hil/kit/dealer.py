@@ -114,7 +114,14 @@ class Hand:
     def as_logged(self) -> tuple[object, ...]:
         """In the order of `logged`."""
         totals = pips(self.player), pips(self.banker)
-        return (self.player, self.banker, *totals, self.winner, self.natural, self.hits)
+        return (
+            tuple(self.player),
+            tuple(self.banker),
+            *totals,
+            self.winner,
+            self.natural,
+            self.hits,
+        )
 
 
 def logged(ended: object) -> tuple[object, ...]:

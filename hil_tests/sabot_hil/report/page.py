@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from sabot.reports.html import as_text, document
+from sabot.reports.html import as_text, page
 from sabot.service import picture
 from sabot.sim.replay import replay
 from sabot_hil.report.results import Measurement, Result, SuiteRun
@@ -36,7 +36,7 @@ def render_page(run: SuiteRun) -> str:
         ),
         _html_table("All tests", ("Test", "Came out", "Took"), map(_result_row, run.results)),
     )
-    return document(title, _STYLE, body, images=True)
+    return page(title, _STYLE, body, images=True)
 
 
 _STYLE = """

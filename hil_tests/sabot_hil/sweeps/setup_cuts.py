@@ -39,7 +39,7 @@ from sabot.link.ports import Port
 from sabot.release import layout
 from sabot.release.build import Release
 from sabot.release.flash import flash
-from sabot.release.provision import KeyFiles, Told, provision
+from sabot.release.provision import KeyFiles, UnitSettings, provision
 from sabot.sim.process import BOARD_FLASH, JOURNAL, SimulatedShoe
 from sabot_firmware.boards.sim.flash import BOARD_SECTORS, TRACE
 from sabot_hil.kit import releases
@@ -55,8 +55,8 @@ FLASHED, PROVISIONED, AGAIN = "flashed", "provisioned", "provisioned again"
 
 _BOARD, _UNIT = "BARE-1", "SHOE-9"
 _HOUSE = signing.public_of(releases.HOUSE)
-_FIRST = Told(_UNIT, "12", 3, "stop", catalogue.document("mini", {}), _HOUSE)
-_SECOND = Told(_UNIT, "13", 7, "go_on", catalogue.document("ez-midi", {}), _HOUSE)
+_FIRST = UnitSettings(_UNIT, "12", 3, "stop", catalogue.document("mini", {}), _HOUSE)
+_SECOND = UnitSettings(_UNIT, "13", 7, "go_on", catalogue.document("ez-midi", {}), _HOUSE)
 _WAITS, _UPDATE = "NOT PROVISIONED", "UPDATE"
 
 
@@ -105,7 +105,9 @@ class _SetupBoard:
     def flash(self, release: Release) -> None:
         flash(self.shoe.port, release, force=True, open_repl=_no_prompt)
 
-    def provision(self, told: Told, tell: Callable[[str], None] = lambda what: None) -> None:
+    def provision(
+        self, told: UnitSettings, tell: Callable[[str], None] = lambda what: None
+    ) -> None:
         provision(self._attached, told, self._files, replaces=True, tell=tell)
 
     def service_on(self) -> None:
@@ -156,7 +158,7 @@ def record_setup(seed: int, folder: Path) -> RecordedSetup:
         keys = (_bytes_of(board.chains), _bytes_of(board.commands)) if name == PROVISIONED else keys
         steps.append(SetupStep(name, before, operations, journal, *keys))
 
-    def told(what: Told) -> int:
+    def told(what: UnitSettings) -> int:
         taken: list[int] = []
 
         def tell(said: str) -> None:

@@ -12,7 +12,7 @@ from sabot.keys import signing
 from sabot.link.client import Client
 from sabot.release.build import Release
 from sabot.release.flash import flash
-from sabot.release.provision import KeyFiles, Told, provision
+from sabot.release.provision import KeyFiles, UnitSettings, provision
 from sabot.release.uf2 import Image
 from sabot.release.update import update
 from sabot_hil.capabilities import session_with
@@ -28,9 +28,9 @@ _BACK_S = 30.0
 _LOOK_S = 0.5
 
 
-def told_for(unit: str) -> Told:
+def told_for(unit: str) -> UnitSettings:
     """What makes a board that unit, at table 12."""
-    return Told(
+    return UnitSettings(
         unit=unit,
         table="12",
         card_set=0,

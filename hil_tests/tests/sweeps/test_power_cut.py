@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from sabot.audit.chain import Ratchet
-from sabot.audit.verify import Summary, verify_unit
+from sabot.audit.findings import Summary
+from sabot.audit.verify import verify_unit
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit.flash_image import SECTOR, ChipImage, FlashOperation, read_trace
 from sabot_hil.kit.journal_image import KEY_SECTORS, entries_in, events_in, slots_in

@@ -21,8 +21,9 @@ from typing import Any
 
 from sabot.audit import chain
 from sabot.audit.bundle_file import Bundle, Facts, read, readable
+from sabot.audit.findings import Finding, Summary
 from sabot.audit.tombstone import Standing
-from sabot.audit.verify import Finding, Summary, verify_unit
+from sabot.audit.verify import verify_unit
 from sabot.errors import BundleUnusable, KeysUnusable
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
@@ -108,7 +109,7 @@ def verify_bundle(path: Path, keys: Keys | None, operator: Path | None) -> Bundl
         )
     own = None if keys is None else unit_keys(keys, bundle.unit, bundle.chain, bundle.epochs())
     summary = Summary(units=1)
-    findings += judge(bundle, own, summary)
+    findings += check_bundle(bundle, own, summary)
     # Who exported it may have found what cannot be seen from here.
     findings += [told for told in bundle.findings if told not in findings]
     return BundleVerdict(
@@ -116,7 +117,9 @@ def verify_bundle(path: Path, keys: Keys | None, operator: Path | None) -> Bundl
     )
 
 
-def judge(bundle: Bundle, own: Mapping[int, bytes] | None, summary: Summary) -> Iterator[Finding]:
+def check_bundle(
+    bundle: Bundle, own: Mapping[int, bytes] | None, summary: Summary
+) -> Iterator[Finding]:
     """Every finding in a bundle, but for who signed it. `own` are the unit's MAC keys, by epoch,
     where the verifier has them.
     """

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sabot.audit import chain
+from sabot.audit.findings import Finding
 from sabot.audit.tombstone import Standing
-from sabot.audit.verify import Finding
 from sabot.errors import BundleUnusable
 from sabot.keys import signing
 from sabot.link.wire import Event, WireError, parse_event

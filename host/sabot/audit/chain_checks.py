@@ -9,86 +9,26 @@ What decides is the MAC: a row goes with the MAC that the next good one stands b
 there are no keys the numbers in the records alone do.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from sabot.audit import chain
-from sabot.audit.chain import MacKeys, mac_under
+from sabot.audit.chain import MacKeys
+from sabot.audit.chain_events import BOOT, CHAIN, OF_THE_CHAIN, ChainEvents, ChainMacs
 from sabot.audit.decoding import Values, values_of, why_damaged
+from sabot.audit.doubt import HELD, ChainRow, Doubt
+from sabot.audit.holes import MOST_ODD, Holes
 from sabot.audit.play_checks import Tell
-from sabot.audit.tombstone import NoTombstone, Tombstone
-from sabot.keys.signing import fingerprint
-from sabot_protocol import enums, events
-from sabot_protocol.chain import EPOCH_RECORDS, KEY_SIZE
+from sabot.audit.tombstone import Tombstone, readable
+from sabot_protocol.chain import EPOCH_RECORDS
 from sabot_protocol.events import MAC_SIZE
 
 RawRecord = tuple[int, bytes, bytes]
 """Number by the table, record, MAC."""
 
 _CHUNK = 1000  # rows looked at together
-_HELD = 256  # in doubt: behind that many nothing is held back any more
-_MOST_ODD = 10_000  # holes, and records behind them, that are remembered
 _FARTHEST = 10_000_000  # events that can be missing at once; no shoe deals so many in years
-_KEYS_KEPT = 64
-_AHEAD_EPOCHS = 16  # that a shoe may be ahead of its log: events that no host has yet
-
-_BOOT, _GAP, _CHECKPOINT, _JOURNAL_FAULT = (
-    shape.number for shape in (events.BOOT, events.GAP, events.CHECKPOINT, events.JOURNAL_FAULT)
-)
-_OF_THE_CHAIN = frozenset((_BOOT, _GAP, _CHECKPOINT, _JOURNAL_FAULT))
-_OWN = 7  # place in a record's values where its own fields begin
-_CHAIN = _OWN + [name for name, _ in events.BOOT.fields].index("chain")
-_LOST_BY = {
-    "queue_full": "no host took them in time, and the shoe gave them up",
-    "restart": "in the shoe's memory when its power went, or numbers never given",
-    "journal_damaged": "the shoe's journal was damaged, and it could not read them any more",
-}
-_DAMAGED = enums.JOURNAL_FAULTS.index("damaged")
-
-
-@dataclass(slots=True)
-class _Row:
-    row: int
-    record: bytes
-    mac: bytes
-    values: Values | None
-    at: int
-    """The event that stands in this row, by the rows before it."""
-    doubted: bool = False
-
-    @property
-    def own(self) -> int:
-        """The number in the record; that by its row where it cannot be read."""
-        return self.at if self.values is None else int(self.values[1])
-
-
-@dataclass(slots=True)
-class _Hole:
-    """Events that are not there."""
-
-    first: int
-    last: int
-    detail: str
-    refilled: bool = False  # by rows that stand elsewhere
-
-
-@dataclass(slots=True)
-class _Doubt:
-    """Rows behind the last good one that do not go on from it."""
-
-    rows: list[_Row] = field(default_factory=list)
-    """All of them; of more than _HELD only the first and the last, the others are handed out."""
-    count: int = 0
-    foreign: bytes = b""
-    """The chain that a start of the unit among them names, where it is another; else empty."""
-
-    @property
-    def whole(self) -> bool:
-        return len(self.rows) == self.count
 
 
 class Links:
@@ -115,34 +55,30 @@ class Links:
         self.notes: list[tuple[int, str, str]] = []
         """What is to be told and is no fault: event number, kind, detail."""
         self._unit = unit
-        self._macs = macs
-        self._chain = None if macs is None else macs.chain
+        self._macs = ChainMacs(macs)
+        self._holes = Holes(tell)
+        self._chain_events = ChainEvents(self._macs, self._holes, tell)
         self._tell = tell
         self._lost = lost
-        self._tombstones, self._unreadable = _parsed(unit, tombstones)
+        self._tombstones, self._unreadable = readable(unit, tombstones, _FARTHEST)
         # The last good record, and what must come behind it.
         self._due = self._due_row = first
-        self._before = self._chain if before is None and first == 1 else before
+        self._before = self._macs.chain if before is None and first == 1 else before
         self._record = b""
-        self._doubt = _Doubt()
+        self._doubt = Doubt()
         self._replaying = False  # rows that hold events which were there before
-        self._copy: _Row
-        self._several = False  # chains, without a key of either
-        self._holes: list[_Hole] = []
-        self._declared: list[tuple[int, int, str]] = []
-        self._behind: dict[int, tuple[bytes, bytes]] = {}  # record, MAC: what stands behind a hole
+        self._copy: ChainRow
         self._strangers: dict[int, int] = {}  # event in a row that is another's, by whose row it is
-        self._altered: tuple[_Row, int, bytes, str] | None = None
-        self._pads = lru_cache(maxsize=_KEYS_KEPT)(self._pads_of)
+        self._altered: tuple[ChainRow, int, bytes, str] | None = None
 
     def follow(self, records: Iterable[RawRecord]) -> Iterator[Values]:
         """Take the records in the order of their rows; hands out the values of each event, in the
         order of their numbers, where they can be used.
         """
         rows = iter(records)
-        of_the_chain = _OF_THE_CHAIN
+        of_the_chain = OF_THE_CHAIN
         due, due_row, before, last = self._due, self._due_row, self._before, self._record
-        keyed, epoch_ends = self._macs is not None, 0
+        keyed, epoch_ends = self._macs.keys is not None, 0
         while chunk := list(islice(rows, _CHUNK)):
             decoded = values_of([record for _, record, _ in chunk])
             self.rows += len(chunk)
@@ -157,7 +93,7 @@ class Links:
                     else:
                         if due >= epoch_ends:
                             epoch_ends = (due // EPOCH_RECORDS + 1) * EPOCH_RECORDS
-                            inner, outer = self._pads(due // EPOCH_RECORDS)
+                            inner, outer = self._macs.pads(due // EPOCH_RECORDS)
                         # `chain.mac_under`, written out: most of the time goes by here
                         hashed = inner.copy()
                         hashed.update(before + record)
@@ -167,7 +103,7 @@ class Links:
                         good = hashed.digest()[:MAC_SIZE] == mac
                     if good:
                         if values[0] in of_the_chain:
-                            self._of_the_chain(values, before)
+                            self._chain_events.take(values, before)
                         before, last = mac, record
                         due += 1
                         due_row += 1
@@ -176,7 +112,7 @@ class Links:
                 self._due, self._due_row, self._before, self._record = due, due_row, before, last
                 yield from self._odd(row, record, mac, values)
                 due, due_row, before, last = self._due, self._due_row, self._before, self._record
-                keyed, epoch_ends = self._macs is not None, 0
+                keyed, epoch_ends = self._macs.keys is not None, 0
         self._due, self._due_row, self._before, self._record = due, due_row, before, last
         yield from self._ended()
 
@@ -185,27 +121,17 @@ class Links:
         """The event behind the last one."""
         return self._due
 
-    def _pads_of(self, epoch: int) -> chain.Pads:
-        assert self._macs is not None
-        try:
-            return chain.pads(self._macs.mac_key(epoch))
-        except KeyError:  # nothing is right under a key that nobody has
-            return chain.pads(os.urandom(KEY_SIZE))
-
-    def _right(self, before: bytes, number: int, record: bytes) -> bytes:
-        return mac_under(self._pads(chain.epoch_of(number)), before, record)
-
-    def _links(self, before: bytes | None, number: int, row: _Row) -> bool:
+    def _links(self, before: bytes | None, number: int, row: ChainRow) -> bool:
         """Whether `row` holds event `number`, and behind the event whose MAC is `before`."""
         if row.own != number or not 0 < number < self._due + _FARTHEST:
             return False
-        if self._macs is None:
+        if self._macs.keys is None:
             return True
-        return before is not None and self._right(before, number, row.record) == row.mac
+        return before is not None and self._macs.right(before, number, row.record) == row.mac
 
-    def _follows(self, before: _Row, row: _Row) -> bool:
+    def _follows(self, before: ChainRow, row: ChainRow) -> bool:
         """Whether `row` is the event behind the one in row `before`, whatever that says it is."""
-        if self._macs is None and before.own + 1 != row.own:
+        if self._macs.keys is None and before.own + 1 != row.own:
             return False
         return self._links(before.mac, row.own, row)
 
@@ -216,7 +142,7 @@ class Links:
             self._lost(self._due)
             return
         at = row - self._due_row + self._due
-        odd = _Row(
+        odd = ChainRow(
             row,
             record if isinstance(record, bytes) else b"",
             mac if isinstance(mac, bytes) else b"",
@@ -232,7 +158,7 @@ class Links:
         else:
             yield from self._behind_good(odd)
 
-    def _behind_good(self, row: _Row) -> Iterator[Values]:
+    def _behind_good(self, row: ChainRow) -> Iterator[Values]:
         if row.row < self._due_row or row.at > self._due + _FARTHEST:
             detail = f"a row {row.row} where {self._due_row} is due, which no shoe can have filled"
             self._tell(self._due, "changed", detail)
@@ -242,14 +168,14 @@ class Links:
                 yield from self._take(row)
             else:
                 yield from self._doubtful(row)
-        elif self._macs is not None and self._links(self._before, self._due, row):
+        elif self._macs.keys is not None and self._links(self._before, self._due, row):
             detail = f"stands in row {row.row}, row {self._due_row} is empty"
             self._tell(self._due, "reordered", detail)
             yield from self._take(row)
         else:
             yield from self._behind_hole(row)
 
-    def _behind_hole(self, row: _Row) -> Iterator[Values]:
+    def _behind_hole(self, row: ChainRow) -> Iterator[Values]:
         """There is nothing in the rows before this one."""
         while self._tombstones and self._tombstones[0].first < row.at:
             tombstone = self._tombstones.pop(0)
@@ -270,19 +196,14 @@ class Links:
         else:
             yield from self._doubtful(row)
 
-    def _missing(self, first: int, last: int, behind: _Row | None) -> None:
+    def _missing(self, first: int, last: int, behind: ChainRow | None) -> None:
         """Events `first` to `last` are not there; `behind` is the row behind them."""
         self._before = None
         if self._unreadable:
             self._tell(first, "tombstone", f"{self._unreadable.pop(0)}; events to {last} are gone")
             return
-        hole = _Hole(first, last, f"events {first} to {last} are not in the log")
-        if len(self._holes) >= _MOST_ODD:
-            self._tell(first, "missing", hole.detail)
-            return
-        self._holes.append(hole)
-        if behind is not None and self._macs is not None:
-            self._behind[last + 1] = (behind.record, behind.mac)
+        checked = behind is not None and self._macs.keys is not None
+        self._holes.add(first, last, (behind.record, behind.mac) if behind and checked else None)
 
     def _over(self, tombstone: Tombstone) -> None:
         """Go over what was removed."""
@@ -298,26 +219,17 @@ class Links:
             detail = "does not stand behind the event before it: its MAC is another"
             self._tell(tombstone.first, "tombstone", detail)
         else:
-            removed = tombstone.last - tombstone.first + 1
-            shoes = ", ".join(str(each.shoe) for each in tombstone.shoes) or "none whole"
-            self.notes.append(
-                (
-                    tombstone.first,
-                    "removed",
-                    f"{removed} events, to {tombstone.last}, kept {tombstone.keep_days} days, "
-                    f"signed by {fingerprint(tombstone.public_key)}; shoes of cards: {shoes}",
-                )
-            )
+            self.notes.append((tombstone.first, "removed", tombstone.removed_text()))
         for each in tombstone.context:
             (values,) = values_of([each.record])
-            if values is not None and values[0] == _BOOT:
-                self._boot(tombstone.first, values)
+            if values is not None and values[0] == BOOT:
+                self._chain_events.start(tombstone.first, values)
         self._before = tombstone.after
         self._record = b""
         self._due_row += tombstone.last + 1 - self._due
         self._due = tombstone.last + 1
 
-    def _take(self, row: _Row) -> Iterator[Values]:
+    def _take(self, row: ChainRow) -> Iterator[Values]:
         """The row holds the event that is due, and the chain goes on behind it."""
         number, before = self._due, self._before
         self._before, self._record = row.mac, row.record
@@ -326,14 +238,14 @@ class Links:
         if row.values is None or row.values[1] != number:
             self._lost(number)
             return
-        if row.values[0] in _OF_THE_CHAIN and not (row.doubted and row.values[0] == _BOOT):
-            self._of_the_chain(row.values, before)
+        if row.values[0] in OF_THE_CHAIN and not (row.doubted and row.values[0] == BOOT):
+            self._chain_events.take(row.values, before)
         yield row.values
 
-    def _doubtful(self, row: _Row) -> Iterator[Values]:
+    def _doubtful(self, row: ChainRow) -> Iterator[Values]:
         """Hold a row back that does not go on from those before it."""
         doubt = self._doubt
-        if doubt.count < _HELD:
+        if doubt.count < HELD:
             doubt.rows.append(row)
         else:
             if doubt.whole:
@@ -342,22 +254,22 @@ class Links:
             doubt.rows[1:] = [row]
             yield from self._as_it_stands(row)
         doubt.count += 1
-        if self._macs is not None and row.values is not None and row.values[0] == _BOOT:
-            if self._chain not in (None, row.values[_CHAIN]):
-                doubt.foreign = doubt.foreign or row.values[_CHAIN]
-        if doubt.foreign and doubt.count >= _HELD:
+        if self._macs.keys is not None and row.values is not None and row.values[0] == BOOT:
+            if self._macs.chain not in (None, row.values[CHAIN]):
+                doubt.foreign = doubt.foreign or row.values[CHAIN]
+        if doubt.foreign and doubt.count >= HELD:
             yield from self._settled()
 
-    def _as_it_stands(self, row: _Row) -> Iterator[Values]:
+    def _as_it_stands(self, row: ChainRow) -> Iterator[Values]:
         """Hand a row out for the event in whose place it stands."""
         if row.values is None or row.own != row.at:
             self._lost(row.at)
         else:
-            if row.values[0] in _OF_THE_CHAIN:
-                self._of_the_chain(row.values, None)
+            if row.values[0] in OF_THE_CHAIN:
+                self._chain_events.take(row.values, None)
             yield row.values
 
-    def _in_doubt(self, row: _Row) -> Iterator[Values]:
+    def _in_doubt(self, row: ChainRow) -> Iterator[Values]:
         """A row behind some that are in doubt."""
         doubt = self._doubt
         last, first = doubt.rows[-1], doubt.rows[0]
@@ -370,23 +282,23 @@ class Links:
             yield from self._goes_on_behind_doubt(row)
         elif (
             doubt.count == 1
-            and self._macs is not None
+            and self._macs.keys is not None
             and self._before is not None
             and first.own == self._due
-            and self._links(right := self._right(self._before, self._due, first.record),
+            and self._links(right := self._macs.right(self._before, self._due, first.record),
                             self._due + 1, row)
         ):  # fmt: skip
             self._tell(self._due, "changed", "its MAC is not the one that the next stands behind")
             first.mac = right
-            self._doubt = _Doubt()
+            self._doubt = Doubt()
             yield from self._take(first)
             yield from self._take(row)
         else:
             yield from self._doubtful(row)
 
-    def _goes_on_behind_good(self, row: _Row) -> Iterator[Values]:
+    def _goes_on_behind_good(self, row: ChainRow) -> Iterator[Values]:
         """What is in doubt stands between two events that belong together."""
-        doubt, self._doubt = self._doubt, _Doubt()
+        doubt, self._doubt = self._doubt, Doubt()
         in_order = sorted((*doubt.rows, row), key=lambda each: each.own)
         if doubt.whole and [each.own for each in in_order] == list(
             range(self._due, self._due + len(in_order))
@@ -406,15 +318,15 @@ class Links:
                 self._tell(self._due, "inserted", detail)
         yield from self._take(row)
 
-    def _goes_on_behind_doubt(self, row: _Row) -> Iterator[Values]:
+    def _goes_on_behind_doubt(self, row: ChainRow) -> Iterator[Values]:
         """The last row in doubt is the event before `row`; its MAC at least is good."""
         doubt, last, number = self._doubt, self._doubt.rows[-1], row.own
         begins = number - doubt.count  # were they one behind the other
         if number <= self._due:
-            self._doubt = _Doubt()
+            self._doubt = Doubt()
             self._copied(row)
         elif self._replaying:
-            self._doubt = _Doubt()
+            self._doubt = Doubt()
             self._due, self._due_row = number, row.row
             self._lost(number)
             yield from self._take(row)
@@ -424,7 +336,7 @@ class Links:
             yield from self._take(row)
         elif begins > self._due:
             self._missing(self._due, begins - 1, doubt.rows[0])
-            self._doubt = _Doubt()
+            self._doubt = Doubt()
             if doubt.count > 1:
                 self._tell(begins, "changed", "it and those behind it are not as they were")
             self._lost(begins)
@@ -434,23 +346,21 @@ class Links:
         else:
             detail = f"{self._due - begins} records that do not belong there"
             self._tell(self._due, "inserted", detail)
-            self._doubt = _Doubt()
+            self._doubt = Doubt()
             self._lost(number)
             self._due, self._due_row, self._before = number, row.row, last.mac
             yield from self._take(row)
 
-    def _copied(self, row: _Row) -> None:
+    def _copied(self, row: ChainRow) -> None:
         """This row and the one before hold events that were there before, or were missed."""
         first = row.own - 1
-        refilled = [hole for hole in self._holes if hole.first <= first <= hole.last]
-        for hole in refilled:
-            hole.refilled = True
+        refilled = self._holes.refill(first)
         if not refilled and not self._replaying:
             self._tell(self._due, "doubled", f"events from {first} on are there again")
         self._replaying = True
         self._copy = row
 
-    def _behind_copies(self, row: _Row) -> Iterator[Values]:
+    def _behind_copies(self, row: ChainRow) -> Iterator[Values]:
         """A row behind some that hold events which were there before."""
         if self._links(self._before, self._due, row):
             yield from self._take(row)
@@ -463,7 +373,7 @@ class Links:
         else:
             yield from self._doubtful(row)
 
-    def _held(self, doubt: _Doubt) -> Iterator[Values]:
+    def _held(self, doubt: Doubt) -> Iterator[Values]:
         """Hand out rows that were in doubt, and go on behind them."""
         if doubt.whole:
             for row in doubt.rows:
@@ -477,7 +387,7 @@ class Links:
 
     def _settled(self) -> Iterator[Values]:
         """What is in doubt stands where it belongs, and is not as it was."""
-        doubt, self._doubt = self._doubt, _Doubt()
+        doubt, self._doubt = self._doubt, Doubt()
         first, last = doubt.rows[0], doubt.rows[-1]
         if self._replaying:
             self._lost(self._due)
@@ -485,7 +395,7 @@ class Links:
             self._replaying = False
             return
         if doubt.foreign:
-            self._other_chain(self._due, doubt.foreign)
+            self._chain_events.other_chain(self._due, doubt.foreign)
         elif (first.record, first.mac) == (self._record, self._before):
             self._tell(self._due, "doubled", f"event {self._due - 1} is there again")
         elif self._strangers.get(first.own) == self._due or (
@@ -497,69 +407,23 @@ class Links:
             self._changed(first, f"its record or its MAC{others} is not what the shoe made")
         yield from self._held(doubt)
 
-    def _changed(self, first: _Row, detail: str) -> None:
+    def _changed(self, first: ChainRow, detail: str) -> None:
         """Event `due` was altered; of the first one it is asked later under which key it stands."""
-        if self._altered is None and self._macs is not None and self._before is not None:
+        if self._altered is None and self._macs.keys is not None and self._before is not None:
             self._altered = (first, self._due, self._before, detail)
         else:
             self._tell(self._due, "changed", detail)
 
-    def _misplaced(self, row: _Row) -> None:
+    def _misplaced(self, row: ChainRow) -> None:
         """A row that says it is another event; that one may stand in this one's place."""
         number, own = self._due, row.own
         if self._strangers.get(own) == number:
             self._tell(own, "reordered", f"it and event {number} stand in each other's place")
             del self._strangers[own]
-        elif own > number and len(self._strangers) < _MOST_ODD:
+        elif own > number and len(self._strangers) < MOST_ODD:
             self._strangers[number] = own
         else:
             self._changed(row, f"what stands in its place says that it is event {own}")
-
-    def _other_chain(self, number: int, named: bytes) -> None:
-        """From event `number` on the log is of the chain `named`, for which there is no key."""
-        detail = f"the log names the chain {named.hex()}, the key is that of {_hex(self._chain)}"
-        self._tell(number, "wrong_key", f"{detail}; the chain is not checked from here on")
-        self._macs, self._chain = None, named
-
-    def _boot(self, number: int, values: Values) -> None:
-        named = values[_CHAIN]
-        if self._chain is None:
-            self._chain = named
-        elif named == self._chain:
-            pass
-        elif self._macs is not None:
-            self._other_chain(number, named)
-        elif not self._several:
-            self._several = True
-            detail = f"a start of the chain {named.hex()} in a log of {_hex(self._chain)}"
-            self._tell(number, "wrong_key", detail)
-
-    def _of_the_chain(self, values: Values, before: bytes | None) -> None:
-        """Take an event that says something of others."""
-        kind, number, own = values[0], values[1], values[_OWN:]
-        if kind == _BOOT:
-            self._boot(number, values)
-        elif kind == _CHECKPOINT:
-            count, mac = own
-            if count != number - 1:
-                self._tell(number, "checkpoint", f"{count} records before event {number}")
-            elif before is not None and mac != before:
-                detail = f"the MAC of event {count} is {mac.hex()}, {before.hex()} in the log"
-                self._tell(number, "checkpoint", detail)
-        elif kind == _GAP:
-            first, last, reason, mac = own
-            self._declare(first, last, _LOST_BY[enums.GAP_REASONS[reason]])
-            record, own_mac = self._behind.pop(last + 1, (b"", b""))
-            # Without a MAC of the last one lost nothing can be said of what stands behind it.
-            if record and mac and self._macs and self._right(mac, last + 1, record) != own_mac:
-                detail = f"it does not stand behind the events that the gap {number} tells of"
-                self._tell(last + 1, "changed", detail)
-        elif own[0] == _DAMAGED and own[2]:
-            self._declare(own[2], own[3], _LOST_BY["journal_damaged"])
-
-    def _declare(self, first: int, last: int, why: str) -> None:
-        if len(self._declared) < _MOST_ODD:
-            self._declared.append((first, last, why))
 
     def _ended(self) -> Iterator[Values]:
         """Nothing comes any more: tell what was waited for."""
@@ -574,74 +438,12 @@ class Links:
             self._tell(0, "tombstone", wrong)
         for number, own in self._strangers.items():
             self._tell(number, "changed", f"what stands in its place says that it is event {own}")
-        self._tell_of_holes()
+        self._holes.report()
         if self._altered is not None:
-            self._tell_of_altered(*self._altered)
-
-    def _tell_of_holes(self) -> None:
-        """A hole that the shoe itself declares is a `gap`, and another is not."""
-        declared = _joined((first, last) for first, last, _ in self._declared)
-        for hole in self._holes:
-            if hole.refilled:
-                detail = f"events from {hole.first} on stand elsewhere in the log"
-                self._tell(hole.first, "reordered", detail)
-            elif any(low <= hole.first and hole.last <= high for low, high in declared):
-                why = next(
-                    why
-                    for first, last, why in reversed(self._declared)
-                    if first <= hole.last and hole.first <= last
-                )
-                unsure = hole.last + 1 in self._behind
-                behind = f"; what {hole.last + 1} stands behind is not known" if unsure else ""
-                detail = f"{why}: events {hole.first} to {hole.last}{behind}"
-                self._tell(hole.first, "gap", detail)
-            else:
-                self._tell(hole.first, "missing", hole.detail)
-
-    def _tell_of_altered(self, row: _Row, number: int, before: bytes, detail: str) -> None:
-        """The first record whose MAC is wrong: it may be right under the key of another epoch,
-        as somebody makes it who has stolen that one.
-        """
-        macs = self._macs
-        if macs is not None:
-            for epoch in macs.epochs(chain.epoch_of(self._due) + _AHEAD_EPOCHS):
-                if chain.mac(macs.mac_key(epoch), before, row.record) == row.mac:
-                    own = chain.epoch_of(number)
-                    what = f"made with the key of epoch {epoch}, it is of epoch {own}"
-                    self._tell(number, "wrong_epoch", f"{what}: written by who stole that key")
-                    return
-        self._tell(number, "changed", detail)
-
-
-def _parsed(unit: str, tombstones: Iterable[bytes]) -> tuple[list[Tombstone], list[str]]:
-    """The tombstones of a unit by number, and what is wrong with those that are of no use."""
-    good: list[Tombstone] = []
-    wrong: list[str] = []
-    for data in tombstones:
-        try:
-            tombstone = Tombstone.parse(data)
-        except (NoTombstone, TypeError) as error:
-            wrong.append(str(error))
-            continue
-        if tombstone.unit != unit:
-            wrong.append(f"a tombstone of another unit, {tombstone.unit}")
-        elif tombstone.last - tombstone.first > _FARTHEST:
-            wrong.append("a tombstone of more events than a shoe can deal")
-        else:
-            good.append(tombstone)
-    return sorted(good, key=lambda each: each.first), wrong
-
-
-def _hex(chain_: bytes | None) -> str:
-    return "nobody knows which" if chain_ is None else chain_.hex()
-
-
-def _joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same numbers in as few ranges as can be."""
-    joined: list[tuple[int, int]] = []
-    for first, last in sorted(ranges):
-        if joined and first <= joined[-1][1] + 1:
-            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
-        else:
-            joined.append((first, last))
-    return joined
+            row, number, before, detail = self._altered
+            epoch = self._macs.epoch_of_key(before, row.record, row.mac, self._due)
+            if epoch is not None:
+                own = chain.epoch_of(number)
+                detail = f"made with the key of epoch {epoch}, it is of epoch {own}"
+                detail += ": written by who stole that key"
+            self._tell(number, "changed" if epoch is None else "wrong_epoch", detail)

@@ -12,8 +12,8 @@ from typing import Any
 
 from sabot.keys.key_lines import replace_whole
 from sabot.link.wire import WireError, parse_event
-from sabot.log.rounds import time_text
 from sabot.log.store import Filter, Store
+from sabot.text import utc_time
 from sabot_protocol.events import MAC_SIZE
 
 _MOST_BYTES = 1 << 26
@@ -56,7 +56,7 @@ def checkpoints_of(store: Store) -> Iterator[Checkpoint]:
                 fields = row.event().fields
             except WireError:
                 continue  # `verify` tells of it
-            when = time_text(row.unix_ms)
+            when = utc_time(row.unix_ms)
             yield Checkpoint(unit, fields["records"], fields["mac"], row.shoe, when)
         last = store.last_number(unit)
         for number, record, mac in store.raw(unit, last, last):
@@ -64,7 +64,7 @@ def checkpoints_of(store: Store) -> Iterator[Checkpoint]:
                 event = parse_event(record)
             except WireError:
                 continue
-            yield Checkpoint(unit, number, mac, event.shoe, time_text(event.unix_ms))
+            yield Checkpoint(unit, number, mac, event.shoe, utc_time(event.unix_ms))
 
 
 def load(path: Path) -> list[Checkpoint]:

@@ -5,10 +5,10 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise, takewhile
 
-from sabot.audit.bundle import chain_of, facts_of, judge, unit_keys
+from sabot.audit.bundle import chain_of, check_bundle, facts_of, unit_keys
 from sabot.audit.bundle_file import MAX_SIZE, Bundle, epochs_of
 from sabot.audit.context import mac_before, standing_before, tombstones
-from sabot.audit.verify import Summary
+from sabot.audit.findings import Summary
 from sabot.errors import BundleUnusable, DatabaseUnusable, did_you_mean
 from sabot.keys.chain_keys import Keys
 from sabot.link.wire import Event, WireError, parse_event
@@ -63,7 +63,7 @@ def collect(
         findings=(),
         exported_unix_ms=exported_unix_ms,
     )
-    wrong = judge(bundle, None, Summary())
+    wrong = check_bundle(bundle, None, Summary())
     return replace(bundle, findings=tuple(found for found in wrong if found.kind != "no_key"))
 
 

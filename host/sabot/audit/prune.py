@@ -21,15 +21,16 @@ from hashlib import sha256
 from sabot.audit import tombstone
 from sabot.audit.bundle import chain_of, ratchet_of
 from sabot.audit.context import mac_before, standing_before, tombstones
+from sabot.audit.findings import Finding, Summary
 from sabot.audit.retention import DAY_MS
 from sabot.audit.tombstone import RemovedShoe
-from sabot.audit.verify import Finding, Summary, verify_unit
-from sabot.cli.view import local_time
+from sabot.audit.verify import verify_unit
 from sabot.errors import DatabaseUnusable, KeptByLaw
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
 from sabot.link.wire import Event, WireError
 from sabot.log.store import Filter, Row, Store
+from sabot.text import local_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PrunePlan:
     """What is to go of a unit: the stretches from its first record on; and what stops there."""
 
     unit: str
@@ -80,7 +81,9 @@ class Plan:
         return sum(stretch.events for stretch in self.going)
 
 
-def plan(store: Store, unit: str, *, keep_days: int, now_unix_ms: int, keys: Keys | None) -> Plan:
+def plan(
+    store: Store, unit: str, *, keep_days: int, now_unix_ms: int, keys: Keys | None
+) -> PrunePlan:
     """What of a unit is older than `keep_days`; with `keys` its audit chain is checked too.
 
     Raises KeysUnusable where `keys` lack the unit's.
@@ -116,11 +119,11 @@ def plan(store: Store, unit: str, *, keep_days: int, now_unix_ms: int, keys: Key
             tombstones=store.tombstones(unit),
         )
         findings = [each for each in found if each.kind != "no_key"]
-    return Plan(unit, going, stays, why, stuck, findings)
+    return PrunePlan(unit, going, stays, why, stuck, findings)
 
 
 def carry_out(
-    store: Store, planned: Plan, private: PrivateKey, *, keep_days: int, now_unix_ms: int
+    store: Store, planned: PrunePlan, private: PrivateKey, *, keep_days: int, now_unix_ms: int
 ) -> None:
     """Remove what was planned, and leave a tombstone signed with `private`; all or nothing.
 

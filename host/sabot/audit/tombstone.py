@@ -5,11 +5,11 @@ first removed record stood behind, `after` that of the last one, which the next 
 behind. `sha256` says which records they were, should someone still have them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sabot.keys.signing import PUBLIC_SIZE, NotSealed, PrivateKey, open_sealed, seal
+from sabot.keys.signing import PUBLIC_SIZE, NotSealed, PrivateKey, fingerprint, open_sealed, seal
 from sabot_protocol.events import MAC_SIZE
 
 FORMAT = "sabot-tombstone"
@@ -70,6 +70,15 @@ class Tombstone:
     """The last start, game and clock among what was removed: what came after stands on them."""
     public_key: bytes
     """Of who removed them, 32 raw bytes."""
+
+    def removed_text(self) -> str:
+        """What was removed and who signed for it, for people."""
+        removed = self.last - self.first + 1
+        shoes = ", ".join(str(each.shoe) for each in self.shoes) or "none whole"
+        return (
+            f"{removed} events, to {self.last}, kept {self.keep_days} days, "
+            f"signed by {fingerprint(self.public_key)}; shoes of cards: {shoes}"
+        )
 
     @classmethod
     def parse(cls, data: bytes) -> "Tombstone":
@@ -150,3 +159,25 @@ def _fits(document: Mapping[str, Any]) -> bool:
         )
         and all(map(Standing.fits, document["context"]))
     )
+
+
+def readable(
+    unit: str, tombstones: Iterable[bytes], most_events: int
+) -> tuple[list[Tombstone], list[str]]:
+    """The tombstones of a unit by number, and what is wrong with those that are of no use, as one
+    that stands for more than `most_events` events."""
+    good: list[Tombstone] = []
+    wrong: list[str] = []
+    for data in tombstones:
+        try:
+            tombstone = Tombstone.parse(data)
+        except (NoTombstone, TypeError) as error:
+            wrong.append(str(error))
+            continue
+        if tombstone.unit != unit:
+            wrong.append(f"a tombstone of another unit, {tombstone.unit}")
+        elif tombstone.last - tombstone.first > most_events:
+            wrong.append("a tombstone of more events than a shoe can deal")
+        else:
+            good.append(tombstone)
+    return sorted(good, key=lambda each: each.first), wrong

@@ -9,9 +9,11 @@ import sys
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
+from typing import Annotated
 
 import typer
 
+from sabot import __version__
 from sabot.cli.view import problems
 from sabot.errors import DiskFull, SabotError, SuitesMissing
 
@@ -51,6 +53,8 @@ _MODULES: dict[str, str | None] = {
 }
 """Of each command, in the order of the help. None: of the test bench, by its entry point."""
 
+_COMPLETING = "_SABOT_COMPLETE"  # set by the scripts of --install-completion
+
 _GROUPS = ("games", "keys")
 """Commands that are only followed by others."""
 
@@ -66,7 +70,6 @@ def app(only: str = "") -> typer.Typer:
         help="Log, verify and show what Sabot dealing shoes record; simulate a shoe.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        add_completion=False,
         epilog="Exit codes: 0 done, 1 findings, 2 wrong usage, "
         "3 and above an error: see README.md.",
     )
@@ -104,16 +107,38 @@ def _no_test_bench() -> None:
     raise SuitesMissing("the test bench is not installed; pip install 'sabot[hil]'")
 
 
-def _by_name() -> None:
-    # Typer would take a command line of one command for that command, without its name.
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"sabot {__version__}")
+        raise typer.Exit
+
+
+def _by_name(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    # Without a callback Typer would take a command line of one command for that command, without
+    # its name.
     pass
+
+
+def _wanted() -> str:
+    """The command that the command line, or the one that a shell wants completed, is for; empty
+    where that is not clear."""
+    words = sys.argv
+    if _COMPLETING in os.environ:
+        words = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
+        if len(words) < 3:  # the name of the command may be what is to be completed
+            return ""
+    return words[1] if len(words) > 1 and words[1] in _MODULES else ""
 
 
 def run() -> None:
     """Run the command line; an error is one line and its documented exit code."""
-    first = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
-        app(first if first in _MODULES else "")()
+        app(_wanted())()
     except SabotError as error:
         problems.print(f"sabot: {error}", markup=False)
         sys.exit(error.exit_code)

@@ -12,8 +12,9 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sabot.audit.verify import Against, Summary, verify
-from sabot.cli.view import bead_plate, console, round_line, rounds_table
+from sabot.audit.findings import Summary
+from sabot.audit.verify import Against, verify
+from sabot.cli.view import bead_plate_text, console, round_line, rounds_table
 from sabot.errors import FINDINGS, INTERRUPTED
 from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
@@ -121,7 +122,7 @@ class _Screen:
     def _plate(self) -> Panel:
         winners = [ended.winner for ended in self._rounds if ended.winner is not None]
         columns = (console.width - 4) // 2
-        return Panel(bead_plate(winners, columns), title="bead plate", expand=False)
+        return Panel(bead_plate_text(winners, columns), title="bead plate", expand=False)
 
 
 def _print_next(db: Path, keys: Path) -> None:

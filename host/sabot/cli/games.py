@@ -12,7 +12,7 @@ from sabot.cli.view import console, hand_text, plain
 from sabot.games import catalogue
 from sabot.games import odds as all_odds
 from sabot.games import score as scores
-from sabot.games.wagers import WAGERS, judge
+from sabot.games.wagers import WAGERS, outcome_of
 from sabot.link.client import Client
 from sabot.link.ports import Port
 from sabot_protocol.games import MINI_NAME, Game
@@ -50,7 +50,7 @@ def show(
     choose: options.Choose = None,
 ) -> None:
     """Print one game as a rule card: the deal, the wagers, the choices, each with its clause."""
-    house_game = catalogue.find(name)
+    house_game = catalogue.find_game(name)
     game = game_of(name, choose)
     console.print(f"{house_game.title}\n{house_game.source}\n", soft_wrap=True)
     _show_deal(house_game, game)
@@ -90,7 +90,7 @@ def score(
     """Score a round from its cards: totals, winner, what becomes of each wager."""
     played = game_of(game, choose)
     scored = scores.score(played, _names(player), _names(banker))
-    verdicts = {wager: judge(wager, scored, played) for wager in played.wagers}
+    verdicts = {wager: outcome_of(wager, scored, played) for wager in played.wagers}
     if as_json:
         told = scored.as_json() | {"wagers": {w: v.as_json() for w, v in verdicts.items()}}
         print(json.dumps(told))

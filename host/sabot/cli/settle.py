@@ -9,13 +9,13 @@ from rich.table import Table
 
 from sabot.cli import options
 from sabot.cli.games import GameName
-from sabot.cli.records.show import all_rounds
 from sabot.cli.view import console, plain, problems
 from sabot.errors import BadWagers
 from sabot.games import catalogue, wager_file
 from sabot.games.score import Score, score
 from sabot.games.settle import Settlement
 from sabot.games.settle import settle as settle_round
+from sabot.library import logged_rounds
 from sabot.log.store import Filter, Store
 from sabot_protocol.games import MINI_NAME, Game
 
@@ -55,7 +55,7 @@ def _logged(
     db: Path, unit: str | None, shoe: int | None, round_: int | None, played: Game
 ) -> wager_file.GivenRound:
     with Store(db) as store:
-        found = [each for each in all_rounds(store, unit, shoe) if round_ in (None, each.round)]
+        found = [each for each in logged_rounds(store, unit, shoe) if round_ in (None, each.round)]
         if len(found) != 1:
             hint = "name one: --unit, --shoe, --round" if found else "`sabot rounds` lists them"
             raise BadWagers(f"{db}: {len(found) or 'no'} rounds are meant; {hint}")

@@ -64,7 +64,7 @@ def sim(
     key_file: Keys = chain_keys.DEFAULT,
 ) -> None:
     """Start a simulated shoe, print its port, deal once a host has attached. Ctrl-C ends it."""
-    document = document_of(game, choose)
+    document = chosen_document(game, choose)
     cards = deck_of(document, deck, short, seed)
     with ctrl_c_and_term(), shoe_of(document, card_set, unit, state, key_file) as shoe:
         try:
@@ -96,7 +96,7 @@ def demo(
     The first key of the simulated unit is added to a key file beside the database.
     """
     key_file = db.with_suffix(".keys")
-    document = document_of(game, choose)
+    document = chosen_document(game, choose)
     cards = deck_of(document, deck, short, seed)
     with ctrl_c_and_term(), shoe_of(document, card_set, unit, None, key_file) as shoe:
         dealer = dealer_of(shoe, cards, card_set, pace, noise, seed)
@@ -104,7 +104,7 @@ def demo(
     raise typer.Exit(code)
 
 
-def document_of(game: str | None, chosen: list[str] | None) -> bytes | None:
+def chosen_document(game: str | None, chosen: list[str] | None) -> bytes | None:
     """The game's document as the house has chosen; None for what the unit keeps.
 
     Raises UnknownGame, Forbidden.

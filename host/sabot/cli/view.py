@@ -4,7 +4,6 @@ import csv
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -13,11 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from sabot.log.rounds import Round
+from sabot.reports.roads import LETTERS, ROWS, Outcome, bead_plate
+from sabot.text import card_symbol, local_time, printable
 
-BEAD_ROWS = 6
 _STYLE = {"player": "bold blue", "banker": "bold red", "tie": "bold green"}
-_LETTER = {"player": "P", "banker": "B", "tie": "T"}
-_SUITS = {"C": "♣", "D": "♦", "H": "♥", "S": "♠"}
 
 _PIPE_WIDTH = 200
 
@@ -41,10 +39,7 @@ class Output(StrEnum):
 
 def card_text(card: str) -> Text:
     """A card such as "7H" as people write it, hearts and diamonds in red."""
-    if card[1:] not in _SUITS:
-        return Text(card)
-    rank = "10" if card[0] == "T" else card[0]
-    return Text(rank + _SUITS[card[1]], style="red" if card[1] in "DH" else "")
+    return Text(card_symbol(card), style="red" if card[1:] in ("D", "H") else "")
 
 
 def hand_text(hand: Sequence[str], total: int | None) -> Text:
@@ -73,7 +68,7 @@ def outcome_text(ended: Round) -> Text:
 
 def plain(text: str) -> Text:
     """What a shoe said of itself: no markup in it, and nothing that steers a terminal."""
-    return Text("".join(c if c.isprintable() else repr(c)[1:-1] for c in text))
+    return Text(printable(text))
 
 
 def round_line(ended: Round) -> Text:
@@ -104,29 +99,16 @@ def rounds_table(rounds: Sequence[Round], *, units: bool = True) -> Table:
     return table
 
 
-def bead_plate(winners: Sequence[str], columns: int) -> Text:
-    """The bead plate: a bead a round, down each column and then to the right.
-
-    Shows the newest `columns` columns.
-    """
-    first = max(0, -(-len(winners) // BEAD_ROWS) - columns) * BEAD_ROWS
-    shown = winners[first:]
-    plate = Text()
-    for row in range(BEAD_ROWS):
-        for winner in shown[row::BEAD_ROWS]:
-            plate.append(f"{_LETTER[winner]} ", style=_STYLE[winner])
-        plate.append("\n" if row < BEAD_ROWS - 1 else "")
-    return plate
-
-
-def local_time(unix_ms: int | None) -> str:
-    """A time in the zone of this machine, to the second."""
-    if unix_ms is None:
-        return "no clock"
-    try:
-        return datetime.fromtimestamp(unix_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    except (ValueError, OverflowError, OSError):  # a host may have set any clock
-        return f"{unix_ms} ms"
+def bead_plate_text(winners: Sequence[str], columns: int) -> Text:
+    """The newest `columns` columns of the bead plate, a letter for each round."""
+    beads = bead_plate([Outcome(winner) for winner in winners])
+    first = beads[-1].column - columns + 1 if beads else 0
+    rows = [Text() for _ in range(ROWS)]
+    for bead in beads:
+        if bead.column >= first:
+            winner = bead.outcome.winner
+            rows[bead.row].append(f"{LETTERS[winner]} ", style=_STYLE[winner])
+    return Text("\n").join(rows)
 
 
 def print_objects(objects: Iterable[Mapping[str, Any]], how: Output) -> None:

@@ -126,7 +126,7 @@ def value_text(value: Value) -> str:
     return ("no", "yes")[value] if isinstance(value, bool) else str(value)
 
 
-def find(name: str) -> HouseGame:
+def find_game(name: str) -> HouseGame:
     """The game of this name. Raises UnknownGame, with the nearest name."""
     for game in GAMES:
         if game.name == name:
@@ -141,7 +141,7 @@ def document(name: str, choices: Mapping[str, object] = {}) -> bytes:
 
     What is not in `choices` has its default. Raises UnknownGame, and Forbidden with the clause.
     """
-    game = find(name)
+    game = find_game(name)
     for chosen, value in choices.items():
         _check(game, game.choice(chosen), value)
     values: dict[str, Any] = {

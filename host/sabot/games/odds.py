@@ -12,7 +12,7 @@ from math import perm
 from typing import Any
 
 from sabot.games.score import Score, score_unchecked
-from sabot.games.wagers import WAGERS, House, judge
+from sabot.games.wagers import WAGERS, House, outcome_of
 from sabot_firmware.table import rules
 from sabot_protocol import cards
 from sabot_protocol.games import Game
@@ -31,7 +31,7 @@ Hand = tuple[int, ...]
 
 
 @dataclass(slots=True)
-class Prize:
+class PrizeOdds:
     """One prize of a wager: what it pays, and in how many combinations."""
 
     pays_to_one: int
@@ -42,7 +42,7 @@ class Prize:
 class WagerOdds:
     """Of all combinations, those in which a wager wins, pushes and loses."""
 
-    prizes: dict[str, Prize]
+    prizes: dict[str, PrizeOdds]
     """By the prize's name; what `win` consists of."""
     win: int = 0
     push: int = 0
@@ -76,7 +76,7 @@ def odds(game: Game, decks: int) -> Odds:
     total = perm(cards.DECK_SIZE * decks, _SIX)
     for scored, combinations in _scores(game, decks):
         for name, counted in wagers.items():
-            verdict = judge(name, scored, game)
+            verdict = outcome_of(name, scored, game)
             if verdict.outcome == "win":
                 counted.win += combinations
                 counted.prizes[verdict.prize].combinations += combinations
@@ -93,7 +93,7 @@ def odds(game: Game, decks: int) -> Odds:
 
 def _uncounted(name: str, game: Game) -> WagerOdds:
     pays = WAGERS[name].pays_to_one(game.house)
-    return WagerOdds({prize: Prize(pays_to_one) for prize, pays_to_one in pays.items()})
+    return WagerOdds({prize: PrizeOdds(pays_to_one) for prize, pays_to_one in pays.items()})
 
 
 def _wager_json(counted: WagerOdds) -> dict[str, Any]:

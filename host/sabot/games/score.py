@@ -1,12 +1,13 @@
 """The score of a round: what its cards amount to, by the tables that the shoe deals by."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from typing import Any
 
 from sabot.errors import ImpossibleDeal
+from sabot.log.rounds import hit_names
 from sabot_firmware.table import rules
 from sabot_protocol import cards, enums
 from sabot_protocol.games import Game
@@ -59,7 +60,7 @@ def score_unchecked(game: Game, player: Sequence[str], banker: Sequence[str]) ->
     hands = [cards.number_of(name) for name in player], [cards.number_of(name) for name in banker]
     player_total, banker_total = map(rules.total_of, hands)
     player_first, banker_first = (rules.total_of(hand[:2]) for hand in hands)
-    scored = Score(
+    return Score(
         player=tuple(player),
         banker=tuple(banker),
         player_total=player_total,
@@ -68,9 +69,8 @@ def score_unchecked(game: Game, player: Sequence[str], banker: Sequence[str]) ->
         player_natural=rules.is_natural(player_first),
         banker_natural=rules.is_natural(banker_first),
         margin=abs(player_total - banker_total),
+        hits=frozenset(hit_names(rules.hits_of(*hands) & game.hits)),
     )
-    asked = [name for bit, name in enumerate(enums.HITS) if game.hits >> bit & 1]
-    return replace(scored, hits=frozenset(name for name in asked if _HITS[name](scored)))
 
 
 def _numbers(hand: Sequence[str]) -> list[int]:
@@ -114,49 +114,3 @@ def _check_third(name: str, hand: list[int], due: bool, why: str) -> None:
 
 def _acts(draws: bool) -> str:
     return "draws" if draws else "stands"
-
-
-def _pair(hand: tuple[str, ...]) -> bool:
-    return hand[0][0] == hand[1][0]
-
-
-def _nines(scored: Score) -> int:
-    """Hands that have 9 of three cards."""
-    hands = ((scored.player, scored.player_total), (scored.banker, scored.banker_total))
-    return sum(len(hand) == 3 and total == 9 for hand, total in hands)
-
-
-def _won_with(winner: str, total: int) -> Callable[[Score], bool]:
-    """Whether this hand won with this total of three cards."""
-
-    def won(scored: Score) -> bool:
-        if scored.winner != winner:
-            return False
-        own = scored.player if winner == "player" else scored.banker
-        return len(own) == 3 and max(scored.player_total, scored.banker_total) == total
-
-    return won
-
-
-def _sevens_of(count: int) -> Callable[[Score], bool]:
-    """Whether both hands have 7 of `count` cards."""
-    return lambda scored: (
-        scored.player_total == scored.banker_total == 7
-        and len(scored.player) == len(scored.banker) == count
-    )
-
-
-_HITS: dict[str, Callable[[Score], bool]] = {
-    "player_pair": lambda scored: _pair(scored.player),
-    "banker_pair": lambda scored: _pair(scored.banker),
-    "dragon_7": _won_with("banker", 7),
-    "panda_8": _won_with("player", 8),
-    "fortune_7": _won_with("banker", 7),
-    "golden_8": _won_with("player", 8),
-    "heavenly_9": lambda scored: _nines(scored) == 1,
-    "heavenly_9_both": lambda scored: _nines(scored) == 2,
-    "blazing_7s_two": _sevens_of(2),
-    "blazing_7s_three": _sevens_of(3),
-}
-"""Each of `words.HITS`: Mini Baccarat (pairs), paragraph 2; Maryland, Chapter 1 B(1) and (5);
-Pennsylvania, "5 Treasures Bonus"."""

@@ -13,7 +13,7 @@ from typing import Any
 from sabot.games.score import Score
 from sabot.games.wager_file import Area, Marker, Placed, Position
 from sabot.games.wager_rules import MARKED, Rules, Stake
-from sabot.games.wagers import WAGERS, Verdict, judge, vigorish_cents
+from sabot.games.wagers import WAGERS, WagerOutcome, outcome_of, vigorish_cents
 from sabot_protocol.games import Game
 
 RETURN, COLLECT, TAKE, MARK, PAY, PUSH, REDEEM = (
@@ -33,7 +33,7 @@ _LISTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SettlementStep:
     """One thing that the dealer does, in cents that change hands, or that a marker gets."""
 
     do: str
@@ -70,7 +70,7 @@ class Settlement:
     announced: str | None
     """What the dealer announces; None where the house announces nothing."""
     wagered_cents: int = 0
-    steps: list[Step] = field(default_factory=list)
+    steps: list[SettlementStep] = field(default_factory=list)
     markers: tuple[Marker, ...] = ()
     """The marker buttons that stay, from the highest position down."""
     warned: tuple[str, ...] = ()
@@ -127,9 +127,9 @@ def settle(game: Game, placed: Placed, dealt: Score | str) -> Settlement:
     rules = Rules(game)
     rules.check(placed)
     settled = Settlement(_announcement(game, dealt), warned=tuple(sorted(placed.warned)))
-    collected: list[Step] = []
-    winning: list[Step] = []
-    pushed: list[Step] = []
+    collected: list[SettlementStep] = []
+    winning: list[SettlementStep] = []
+    pushed: list[SettlementStep] = []
     for position in sorted(placed.positions, key=_highest_first):
         settled.wagered_cents += sum(position.wagers.values())
         if isinstance(dealt, str):  # of a misdeal nothing counts, not even what is too low
@@ -140,7 +140,7 @@ def settle(game: Game, placed: Placed, dealt: Score | str) -> Settlement:
             continue
         stakes = rules.stakes(position, placed.warned)
         _take_in(settled, position, stakes)
-        verdicts = [(each, judge(each.wager, dealt, game)) for each in stakes]
+        verdicts = [(each, outcome_of(each.wager, dealt, game)) for each in stakes]
         for stake, verdict in verdicts:
             if verdict.outcome == "lose" and stake.cents:
                 collected.append(_step(COLLECT, position, stake.wager, stake.cents))
@@ -171,11 +171,11 @@ def _take_in(settled: Settlement, position: Position, stakes: Sequence[Stake]) -
 
 
 def _vigorish_and_payments(
-    game: Game, position: Position, verdicts: Sequence[tuple[Stake, Verdict]]
-) -> list[Step]:
+    game: Game, position: Position, verdicts: Sequence[tuple[Stake, WagerOutcome]]
+) -> list[SettlementStep]:
     """The vigorish of a position, then its payments: Maryland, Chapter 11 B(1) and (2)."""
-    vigorish: list[Step] = []
-    paid: list[Step] = []
+    vigorish: list[SettlementStep] = []
+    paid: list[SettlementStep] = []
     for stake, verdict in verdicts:
         if verdict.outcome != "win":
             continue
@@ -207,7 +207,7 @@ def _settle_markers(settled: Settlement, placed: Placed) -> None:
         if leaves or placed.last_of_shoe:
             why = f"{marker.player} leaves" if leaves else "before a new shoe of cards"
             settled.steps.append(
-                Step(REDEEM, marker.area, marker.player, None, marker.owed_cents, why)
+                SettlementStep(REDEEM, marker.area, marker.player, None, marker.owed_cents, why)
             )
         else:
             staying.append(marker)
@@ -216,8 +216,8 @@ def _settle_markers(settled: Settlement, placed: Placed) -> None:
 
 def _step(
     do: str, position: Position, wager: str, cents: int, why: str = "", stake_cents: int = 0
-) -> Step:
-    return Step(do, position.area, position.player, wager, cents, why, stake_cents)
+) -> SettlementStep:
+    return SettlementStep(do, position.area, position.player, wager, cents, why, stake_cents)
 
 
 def _announcement(game: Game, dealt: Score | str) -> str | None:

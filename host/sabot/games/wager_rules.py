@@ -115,7 +115,7 @@ class Rules:
 
     def __init__(self, game: Game) -> None:
         self._game = game
-        self._house_game = catalogue.find(game.name)
+        self._house_game = catalogue.find_game(game.name)
         self._placing = PLACING[self._house_game.rules]
 
     def check(self, placed: Placed) -> None:

@@ -35,7 +35,7 @@ DRAGON_BONUS_PAYS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class WagerOutcome:
     """What becomes of a wager."""
 
     outcome: str
@@ -80,7 +80,7 @@ class Wager:
         return {prize.name: prize.pays_to_one(house) for prize in self.prizes}
 
 
-def judge(wager: str, score: Score, game: Game) -> Verdict:
+def outcome_of(wager: str, score: Score, game: Game) -> WagerOutcome:
     """What becomes of a wager of `game` after a round.
 
     Raises Forbidden where the game does not offer it. Vigorish: `vigorish_cents`.
@@ -94,7 +94,7 @@ def judge(wager: str, score: Score, game: Game) -> Verdict:
         return _PUSH
     for prize in row.prizes:
         if prize.holds(score):
-            return Verdict("win", prize.pays_to_one(game.house), prize.name)
+            return WagerOutcome("win", prize.pays_to_one(game.house), prize.name)
     return _LOSE
 
 
@@ -125,8 +125,8 @@ _ROUNDED: dict[str, Callable[[int], int]] = {
 }
 """By house.vigorish_rounding: from thousandths of a cent to cents."""
 
-_PUSH = Verdict("push", 0, "")
-_LOSE = Verdict("lose", 0, "")
+_PUSH = WagerOutcome("push", 0, "")
+_LOSE = WagerOutcome("lose", 0, "")
 
 
 def _always(pays_to_one: int) -> Callable[[House], int]:

@@ -1,37 +1,87 @@
 """Rounds out of events: what was dealt between "betting open" and the result."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from sabot.link.wire import Event
+from sabot.text import card_symbol, utc_moment, utc_time
 from sabot_protocol import cards, enums
 
 
-@dataclass(slots=True)
+class Card(str):
+    """A card by its name: rank and suit, such as "7H", "TC" for the ten of clubs, "AS".
+
+    It is the text itself: compare it with text, use it as text. Cards that are not played with are
+    "CUT" and "TEST".
+    """
+
+    __slots__ = ()
+
+    @property
+    def rank(self) -> str:
+        """One of "A23456789TJQK"; empty for the cut card and the test card."""
+        return self[0] if len(self) == 2 else ""
+
+    @property
+    def suit(self) -> str:
+        """One of "CDHS", for clubs, diamonds, hearts, and spades; empty for the other cards."""
+        return self[1] if len(self) == 2 else ""
+
+    @property
+    def symbol(self) -> str:
+        """As people write it, such as "10♣"."""
+        return card_symbol(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Round:
-    """One round. Cards are names such as "7H"; times UTC milliseconds, None without a clock."""
+    """One round of one unit, dealt from one shoe of cards."""
 
     unit: str
+    """The id of the unit, such as "SHOE-7"."""
     shoe: int
+    """Number of the shoe of cards, counted by the unit from 1."""
     round: int
+    """Number of the round in the shoe of cards, from 1."""
     first_event: int
+    """Number of the event that opened the betting."""
     started_unix_ms: int | None
+    """When the betting was opened, in milliseconds since 1970 (UTC); None without a clock."""
     last_event: int = 0
+    """Number of the event that ended the round; 0 while it is open."""
     ended_unix_ms: int | None = None
-    player: list[str] = field(default_factory=list)
-    banker: list[str] = field(default_factory=list)
-    by_hand: list[str] = field(default_factory=list)
+    """When it ended; None without a clock, and while it is open."""
+    player: tuple[Card, ...] = ()
+    """The Player's cards, in the order in which they were dealt."""
+    banker: tuple[Card, ...] = ()
+    """The Banker's."""
+    by_hand: tuple[Card, ...] = ()
     """Cards of either hand that the supervisor entered, in the order in which they were dealt."""
     player_total: int | None = None
+    """0 to 9; None for a round without a result."""
     banker_total: int | None = None
+    """0 to 9; None for a round without a result."""
     winner: str | None = None
+    """ "player", "banker" or "tie"; None for a round without a result."""
     natural: bool = False
-    hits: list[str] = field(default_factory=list)
-    """Of `words.HITS`: what else the round was, that a wager of its game depends on."""
+    """Whether one of the hands had 8 or 9 with its first two cards."""
+    hits: tuple[str, ...] = ()
+    """What else the round was that a wager of its game depends on, such as "dragon_7"."""
     void: str | None = None
     """Why the round was voided; None where it was not."""
+
+    @property
+    def started(self) -> datetime | None:
+        """When the betting was opened, in UTC; None where the unit had no clock, or one so wrong
+        that its time is in no calendar."""
+        return utc_moment(self.started_unix_ms)
+
+    @property
+    def ended(self) -> datetime | None:
+        """When the round ended, in UTC; None as for `started`."""
+        return utc_moment(self.ended_unix_ms)
 
     def as_json(self) -> dict[str, Any]:
         """The round as `sabot rounds --json` prints it."""
@@ -39,16 +89,16 @@ class Round:
             "unit": self.unit,
             "shoe": self.shoe,
             "round": self.round,
-            "started": time_text(self.started_unix_ms),
-            "ended": time_text(self.ended_unix_ms),
-            "player": self.player,
-            "banker": self.banker,
-            "by_hand": self.by_hand,
+            "started": utc_time(self.started_unix_ms),
+            "ended": utc_time(self.ended_unix_ms),
+            "player": list(self.player),
+            "banker": list(self.banker),
+            "by_hand": list(self.by_hand),
             "player_total": self.player_total,
             "banker_total": self.banker_total,
             "winner": self.winner,
             "natural": self.natural,
-            "hits": self.hits,
+            "hits": list(self.hits),
             "void": self.void,
             "first_event": self.first_event,
             "last_event": self.last_event,
@@ -76,32 +126,28 @@ class Rounds:
         ):
             self.open = None  # events in between were lost: two rounds must not be mixed
         elif kind == "card":
-            hand = _HAND_OF.get(event.fields["position"])
-            if hand is not None:
-                name = cards.name_of(event.fields["card"])
-                getattr(open_round, hand).append(name)
-                if event.fields["by_hand"]:
-                    open_round.by_hand.append(name)
+            self.open = _with_card(open_round, event)
         elif kind == "result":
-            open_round.player_total = event.fields["player_total"]
-            open_round.banker_total = event.fields["banker_total"]
-            open_round.winner = event.fields["winner"]
-            open_round.natural = event.fields["player_natural"] or event.fields["banker_natural"]
-            open_round.hits = hits_of(event.fields["hits"])
-            return self._close(open_round, event)
+            return self._close(
+                replace(
+                    open_round,
+                    player_total=event.fields["player_total"],
+                    banker_total=event.fields["banker_total"],
+                    winner=event.fields["winner"],
+                    natural=event.fields["player_natural"] or event.fields["banker_natural"],
+                    hits=tuple(hit_names(event.fields["hits"])),
+                ),
+                event,
+            )
         elif kind == "round_void":
-            open_round.void = event.fields["reason"]
-            return self._close(open_round, event)
+            return self._close(replace(open_round, void=event.fields["reason"]), event)
         elif kind == "shoe_ended":  # as firmware before 0.2 did after a restart
-            open_round.void = "restart"
-            return self._close(open_round, event)
+            return self._close(replace(open_round, void="restart"), event)
         return None
 
     def _close(self, ended: Round, event: Event) -> Round:
-        ended.last_event = event.number
-        ended.ended_unix_ms = event.unix_ms
         self.open = None
-        return ended
+        return replace(ended, last_event=event.number, ended_unix_ms=event.unix_ms)
 
 
 def rounds_of(unit: str, events: Iterable[Event]) -> Iterator[Round]:
@@ -113,23 +159,22 @@ def rounds_of(unit: str, events: Iterable[Event]) -> Iterator[Round]:
             yield ended
 
 
-def hits_of(bits: int) -> list[str]:
-    """The names of the hits that a `result` tells."""
+def hit_names(bits: int) -> list[str]:
+    """The names of hits, of `words.HITS`, whose bits are set."""
     return [name for place, name in enumerate(enums.HITS) if bits >> place & 1]
 
 
-def time_text(unix_ms: int | None) -> str | None:
-    """ISO 8601 in UTC with milliseconds, as "2026-11-21T20:15:03.250Z".
-
-    What is in no calendar comes as "146140482000000000 ms".
-    """
-    if unix_ms is None:
-        return None
-    try:
-        moment = datetime.fromtimestamp(unix_ms / 1000, UTC)
-    except (ValueError, OverflowError, OSError):  # a host may have set any clock
-        return f"{unix_ms} ms"
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _with_card(open_round: Round, event: Event) -> Round:
+    hand = _HAND_OF.get(event.fields["position"])
+    if hand is None:
+        return open_round
+    card = Card(cards.name_of(event.fields["card"]))
+    by_hand = open_round.by_hand
+    if event.fields["by_hand"]:
+        by_hand = (*by_hand, card)
+    if hand == "player":
+        return replace(open_round, player=(*open_round.player, card), by_hand=by_hand)
+    return replace(open_round, banker=(*open_round.banker, card), by_hand=by_hand)
 
 
 _OF_A_ROUND = ("card", "result", "round_void")

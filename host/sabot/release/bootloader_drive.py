@@ -13,6 +13,7 @@ from pathlib import Path
 from sabot.errors import BoardUnfit, FlashBroken, ImageUnusable, NoShoe, PortBusy, PortNotFound
 from sabot.link import ports
 from sabot.release import uf2
+from sabot.retry import retried
 from sabot_protocol.release import ReleaseError, numbers_of
 
 MOUNTS = Path("/proc/mounts")
@@ -46,7 +47,7 @@ def image_bytes(path: Path, oldest: str) -> bytes:
     return path.read_bytes()
 
 
-def find(mounts: Path = MOUNTS) -> Path:
+def find_bootloader(mounts: Path = MOUNTS) -> Path:
     """The drive of the one RP2040 in its boot loader. Raises BoardUnfit where there is none, or
     another chip's, or two."""
     drives = {drive: _board_id(drive) for drive in _mounted(mounts)}
@@ -93,7 +94,7 @@ def opens(port: str) -> bool:
     return True
 
 
-def flash(
+def put_micropython(
     image: bytes,
     port: str | None,
     mounts: Path = MOUNTS,
@@ -108,16 +109,16 @@ def flash(
     Raises BoardUnfit where there is no such board or more than one, FlashBroken where it does not
     take the image or does not come up.
     """
-    drive = find(mounts)
+    drive = find_bootloader(mounts)
     before = {info.serial for info in attached()}
     put(image, drive)
 
     def wait_for(condition: Callable[[], object], problem: str) -> None:
-        deadline_s = now_s() + _PATIENCE_S
-        while not condition():
-            if now_s() > deadline_s:
+        def look() -> None:
+            if not condition():
                 raise FlashBroken(f"{problem} within {_PATIENCE_S:.0f} s; {_AGAIN}")
-            pause(_PAUSE_S)
+
+        retried(look, FlashBroken, within_s=_PATIENCE_S, every_s=_PAUSE_S, now_s=now_s, pause=pause)
 
     def came() -> list[str]:
         there = attached()

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from mpremote import transport_serial
 from mpremote.transport import TransportError, TransportExecError
 from mpremote.transport_serial import SerialTransport
 
@@ -36,6 +35,7 @@ from sabot.release import build as releases
 from sabot.release import layout
 from sabot.release.build import Release
 from sabot.release.update import Progress
+from sabot.retry import retried
 from sabot_protocol import release
 
 _ROOT = "/"
@@ -82,8 +82,26 @@ print(repr((sys.platform, getattr(sys.implementation, "_machine", ""),
             {path: size("/" + path) for path in PATHS}, says("/main.py", TEXT))))
 """
 
-# mpremote prints what it did not understand to standard output, which is not for it.
-vars(transport_serial)["print"] = lambda *_: None
+
+class _Prompt(SerialTransport):  # type: ignore[misc]  # mpremote has no types
+    """mpremote's transport. It would print an answer that it does not understand to standard
+    output, which holds nothing but results: here such an answer is only an error."""
+
+    def read_until(
+        self,
+        min_num_bytes: int,
+        ending: bytes,
+        timeout: float | None = 10,
+        data_consumer: Callable[[bytes], None] | None = None,
+        timeout_overall: float | None = None,
+    ) -> bytes:
+        """What the board says up to `ending`. Raises TransportError where that does not come."""
+        data: bytes = super().read_until(
+            min_num_bytes, ending, timeout, data_consumer, timeout_overall
+        )
+        if not data.endswith(ending):
+            raise TransportError(f"{ending!r} was expected")
+        return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +133,7 @@ def signed_release(folder: Path, house: Path) -> Release:
     return built
 
 
-def refusal(found: Found, manifest: release.Manifest, *, force: bool) -> str:
+def why_unfit(found: Found, manifest: release.Manifest, *, force: bool) -> str:
     """Why a release must not be put on a board, and what to do; empty where it may."""
     if found.board != manifest.board:
         return (
@@ -221,7 +239,7 @@ def _prompt(port: str, unit: str) -> Iterator[SerialTransport]:
     opened: SerialTransport | None = None
     try:
         try:
-            opened = SerialTransport(url, exclusive="://" not in url, timeout=_ANSWER_S)
+            opened = _Prompt(url, exclusive="://" not in url, timeout=_ANSWER_S)
             opened.serial.write_timeout = _ANSWER_S
             opened.enter_raw_repl(timeout_overall=_ANSWER_S)
         except _BROKEN:
@@ -266,7 +284,7 @@ def _look(
     Raises BoardUnfit.
     """
     found = _ask(board, [*files, _MAIN, _STATE, *_OLD])
-    why = refusal(found, manifest, force=force)
+    why = why_unfit(found, manifest, force=force)
     if why:
         raise BoardUnfit(f"{port}: {why}")
     missing = {
@@ -357,20 +375,23 @@ def _see_come_up(
     pause: Callable[[float], None],
 ) -> bool:
     """Wait for a shoe that runs `build`; whether it is a unit already. Raises FlashBroken."""
-    deadline_s = now_s() + _COMES_UP_S
-    while True:
+
+    def attach() -> Client:
         tell(Progress(port, "starting it"))
-        try:
-            with ports.Port(unit) as opened:
-                welcome = Client(opened, _LINK_S).welcome
-            break
-        except (NoShoe, PortNotFound, PortBusy):
-            if now_s() > deadline_s:
-                raise FlashBroken(
-                    f"{port}: all was copied, and no shoe answers after {_COMES_UP_S:.0f} s; look "
-                    "at its display, switch it off and on"
-                ) from None
-            pause(_PAUSE_S)
+        with ports.Port(unit) as opened:
+            return Client(opened, _LINK_S)
+
+    away = (NoShoe, PortNotFound, PortBusy)
+    try:
+        client = retried(
+            attach, *away, within_s=_COMES_UP_S, every_s=_PAUSE_S, now_s=now_s, pause=pause
+        )
+    except away:
+        raise FlashBroken(
+            f"{port}: all was copied, and no shoe answers after {_COMES_UP_S:.0f} s; look "
+            "at its display, switch it off and on"
+        ) from None
+    welcome = client.welcome
     if welcome["build"] != build:
         told = welcome["build"].hex()[:16]
         raise FlashBroken(

@@ -8,24 +8,23 @@ from pathlib import Path
 
 import cbor2
 
-from sabot.errors import CommandRefused, NoShoe, PortNotFound, UnitTaken
+from sabot.errors import CommandRefused, UnitTaken
 from sabot.keys import chain_keys as unit_keys
 from sabot.link import command_keys
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeys
+from sabot.retry import over_sessions
 from sabot_protocol import messages, provisioning
 from sabot_protocol.chain import chain_id, command_key
 from sabot_protocol.games import Game
 
-_PAUSE_S = 0.2
-_PATIENCE_S = 60.0
-"""How long a board may be away: its first start as a unit takes 11 s."""
-
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a unit is told. `unit` is its id, empty for the one that it has, else the number of its
-    board; `game` a game document; `release_key` the public key of who signs its releases."""
+class UnitSettings:
+    """What a unit is provisioned with. `unit` is its id, empty for the one that it has, or else for
+    its board's number. `game` is a game document, `release_key` the public key of the person who
+    signs its releases.
+    """
 
     unit: str
     table: str
@@ -45,16 +44,18 @@ class KeyFiles:
     known: CommandKeys
 
 
-def document_of(told: Told, unit: str, first_key: bytes | None = None) -> bytes:
+def provisioning_document(
+    settings: UnitSettings, unit: str, first_key: bytes | None = None
+) -> bytes:
     """What is sent. Raises ProvisioningError for what no unit would take."""
     fields: dict[str, object] = {
         "version": provisioning.VERSION,
         "unit": unit,
-        "table": told.table,
-        "set": told.card_set,
-        "when_full": told.when_full,
-        "game": told.game,
-        "release_key": told.release_key,
+        "table": settings.table,
+        "set": settings.card_set,
+        "when_full": settings.when_full,
+        "game": settings.game,
+        "release_key": settings.release_key,
     }
     if first_key is not None:
         fields["first_key"] = first_key
@@ -65,7 +66,7 @@ def document_of(told: Told, unit: str, first_key: bytes | None = None) -> bytes:
 
 def provision(
     attached: Callable[[], AbstractContextManager[Client]],
-    told: Told,
+    settings: UnitSettings,
     files: KeyFiles,
     *,
     replaces: bool = False,
@@ -74,39 +75,28 @@ def provision(
     pause: Callable[[float], None] = time.sleep,
     unix_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
 ) -> str:
-    """Have what `attached` leads to be the unit that it is `told`; what was done, for people.
+    """Make the board that `attached` leads to a unit with these `settings`; says what was done.
 
-    A board that is none yet gets keys of its own: they are in `files` before the board has them.
+    A board that is no unit yet gets keys of its own: they are in `files` before the board has them.
     With `replaces` it may take an id that has keys there. Raises UnitTaken, CommandRefused with the
     shoe's reason, KeysUnusable, ProvisioningError, NoShoe where the board stays away.
     """
-    attempt = _Attempt(told, files, replaces, tell, unix_ms)
-    seen_s: float | None = None
-    while True:
-        try:
-            with attached() as client:
-                seen_s = now_s()
-                done = attempt.advance(client)
-            if done:
-                return done
-        except (NoShoe, PortNotFound):
-            if seen_s is None or now_s() - seen_s > _PATIENCE_S:
-                raise
-        pause(_PAUSE_S)  # it starts anew
+    attempt = _ProvisionAttempt(settings, files, replaces, tell, unix_ms)
+    return over_sessions(attached, attempt.advance, now_s=now_s, pause=pause)
 
 
-class _Attempt:
+class _ProvisionAttempt:
     """One board on its way to be that unit."""
 
     def __init__(
         self,
-        told: Told,
+        settings: UnitSettings,
         files: KeyFiles,
         replaces: bool,
         tell: Callable[[str], None],
         unix_ms: Callable[[], int],
     ) -> None:
-        self._told = told
+        self._settings = settings
         self._files = files
         self._replaces = replaces
         self._tell = tell
@@ -116,10 +106,10 @@ class _Attempt:
 
     def advance(self, client: Client) -> str:
         """All that can be done in this session; empty where another one must follow."""
-        unit = self._told.unit or client.unit
+        unit = self._settings.unit or client.unit
         in_service = client.welcome["game"] != messages.NO_GAME
         if not client.welcome["challenge"]:
-            self._send(client, document_of(self._told, unit, self._new_key(unit)))
+            self._send(client, provisioning_document(self._settings, unit, self._new_key(unit)))
             return ""
         if client.unit != unit:
             raise UnitTaken(
@@ -128,7 +118,7 @@ class _Attempt:
             )
         if in_service and (self._taken or self._first_key is not None):
             return self._checked(client)
-        self._send(client, document_of(self._told, unit))
+        self._send(client, provisioning_document(self._settings, unit))
         return ""
 
     def _new_key(self, unit: str) -> bytes:
@@ -172,13 +162,13 @@ class _Attempt:
         self._tell(f"{client.unit}: restarting as a unit")
 
     def _checked(self, client: Client) -> str:
-        game = Game(self._told.game)
+        game = Game(self._settings.game)
         if client.welcome["game_sha256"] != game.sha256:
             raise CommandRefused(
                 f"{client.unit}: it deals another game than it was told; try again"
             )
-        about = f"{client.unit}: table {self._told.table}, game {game.name}, "
-        about += f"card set {self._told.card_set}"
+        about = f"{client.unit}: table {self._settings.table}, game {game.name}, "
+        about += f"card set {self._settings.card_set}"
         if self._first_key is not None:
             chain = chain_id(self._first_key).hex()
             about += f"; a unit now, chain {chain}, its keys are in "

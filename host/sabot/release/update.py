@@ -6,19 +6,18 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import sha256
 
-from sabot.errors import CommandRefused, NoShoe, PortNotFound, UpdateFailed
+from sabot.errors import CommandRefused, UpdateFailed
 from sabot.link import wire
 from sabot.link.client import Client
 from sabot.release.build import Release
 from sabot.release.layout import build_of
+from sabot.retry import over_sessions
 from sabot_protocol import enums, messages, release
 from sabot_protocol.schema import Shape
 
 _OLDER = " is older than "  # of sabot_protocol.release.refusal
 _AT_REST = ("no_shoe", "between", "ended")
 _PAUSE_S = 0.2
-_PATIENCE_S = 60.0
-"""How long a shoe may be away: a restart takes two seconds, to plug in a cable longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +43,11 @@ def update(
     cable was pulled meanwhile, it goes on where it was. Raises CommandRefused or UpdateFailed with
     the reason: the shoe then runs what it ran. Raises NoShoe where it stays away.
     """
-    attempt = _Attempt(built, tell)
-    seen_s: float | None = None
-    while True:
-        try:
-            with attached() as client:
-                seen_s = now_s()
-                done = attempt.advance(client)
-            if done:
-                return done
-            pause(_PAUSE_S)  # it starts anew
-        except (NoShoe, PortNotFound):
-            if seen_s is None or now_s() - seen_s > _PATIENCE_S:
-                raise
-            tell(Progress(attempt.unit, "waiting for the shoe"))
-            pause(_PAUSE_S)
+    attempt = _UpdateAttempt(built, tell)
+    return over_sessions(attached, attempt.advance, attempt.wait, now_s=now_s, pause=pause)
 
 
-class _Attempt:
+class _UpdateAttempt:
     """One release on its way to one shoe."""
 
     def __init__(self, built: Release, tell: Callable[[Progress], None]) -> None:
@@ -107,6 +93,10 @@ class _Attempt:
         self._restarted = True
         self._tell(Progress(unit, "starting it on trial"))
         return ""
+
+    def wait(self) -> None:
+        """The shoe is away."""
+        self._tell(Progress(self.unit, "waiting for the shoe"))
 
     def _stage(self, client: Client, report: wire.Message) -> bool:
         """Have all of it in the idle slot. False where the shoe starts anew for that first."""

@@ -3,12 +3,29 @@
 from collections.abc import Iterable
 from html import escape
 
-from sabot.cli.view import plain
+from sabot.text import printable
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 10pt/1.4 "Helvetica Neue", Arial, "Liberation Sans", sans-serif; color: #111;
+  background: #fff; margin: 1em auto; padding: 0 4mm; }
+h1 { font-size: 18pt; margin: 0 0 .4em; } h2 { font-size: 13pt; margin: 1.5em 0 .4em; }
+.verdict { border: 3px solid; border-radius: 4px; padding: .4em .7em; margin: .6em 0;
+  font-size: 15pt; font-weight: bold; }
+.verdict small { display: block; font-size: 10pt; font-weight: normal; color: #111; }
+.good { color: #14602e; border-color: #14602e; background: #eef8f0; }
+.bad { color: #a01010; border-color: #a01010; background: #fdeeee; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; border-bottom: 1px solid #ccc; }
+thead th { border-bottom: 2px solid #111; }
+.facts th { font-weight: normal; color: #444; }
+@media print { * { -webkit-print-color-adjust: exact; print-color-adjust: exact; } }
+"""
 
 
-def document(title: str, style: str, body: Iterable[str], *, images: bool = False) -> str:
+def page(title: str, style: str, body: Iterable[str], *, images: bool = False) -> str:
     """A whole HTML file. Its reader is forbidden to load anything; `images` that the page itself
-    holds are allowed.
+    holds are allowed. `style` is added to the style that all pages share.
     """
     allowed = "default-src 'none'; style-src 'unsafe-inline'" + (
         "; img-src data:" if images else ""
@@ -17,12 +34,18 @@ def document(title: str, style: str, body: Iterable[str], *, images: bool = Fals
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{allowed}">\n'
         '<meta name="viewport" content="width=device-width">\n'
-        f"<title>{as_text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<title>{as_text(title)}</title>\n<style>{_STYLE}{style}</style>\n</head>\n<body>\n"
         + "\n".join(part for part in body if part)
         + "\n</body>\n</html>\n"
     )
 
 
+def verdict(good: bool, said: str, details: str) -> str:
+    """The box at the top of a page: what came out, and `details` in small type, both HTML."""
+    kind = "good" if good else "bad"
+    return f'<p class="verdict {kind}">{said}<small>{details}</small></p>'
+
+
 def as_text(said: str) -> str:
     """As HTML; what steers anything, or turns the line's direction, is written out."""
-    return escape(plain(said).plain)
+    return escape(printable(said))

@@ -7,108 +7,28 @@ of that only the rounds that its recomputing disagrees with are incidents too.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
-from typing import Any
 
-from sabot.audit.verify import Finding
-from sabot.cli.view import card_text, plain
+from sabot.audit.findings import Finding
 from sabot.games.catalogue import GAMES
 from sabot.link.wire import Event
-from sabot.reports.table_time import duration_text, iso_of
+from sabot.reports.incident import (
+    CLEARED,
+    RESOLVED,
+    VOIDED,
+    Incident,
+    Limits,
+    change_text,
+    error_text,
+    numbers_text,
+    spaced,
+)
+from sabot.reports.table_time import duration_text
+from sabot.text import card_symbol, printable
 from sabot_protocol import cards
-
-KINDS = {
-    "error": "an error stopped play, until the supervisor's key",
-    "by_hand": "a card was entered by the supervisor from its face",
-    "void": "a round was voided",
-    "not_due": "a card came out although none was due",
-    "power_lost": "the power went while a card passed",
-    "lid": "the lid was open while a shoe of cards was in play",
-    "ended_early": "the supervisor ended a shoe of cards before its cut card did",
-    "service": "the service switch was on",
-    "debug": "MicroPython's prompt was opened on the unit",
-    "stranger": "commands came with a wrong MAC",
-    "restart": "the unit started again",
-    "gap": "events were lost by the shoe, or are missing in the log",
-    "journal": "the shoe's memory of events had a fault",
-    "clock": "the clock was set to another time, or jumped",
-    "long_round": "much time from no more bets to the result",
-    "long_reveal": "much time from the last card to the reveal, in midi",
-    "rules": "the verifier's recomputing disagrees with the shoe",
-    "sensor": "a sensor is due to be cleaned",
-}
-"""The kinds of incidents, and what each says."""
 
 CLOCK_TOLERANCE_MS = 5000
 """By how much a clock may be set without being an incident. A crystal of 50 ppm is off by 4.3 s
 after a day; what is more was set wrongly, or not set for long, and the video is sought in vain."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """From when on something is long."""
-
-    round_s: int = 120
-    """From no more bets to the result. Not from the opening of the bets: an idle table waits for
-    wagers by the hour. The slowest tables, where players squeeze the cards, deal some 40 rounds an
-    hour: 90 s each, wagers and all. Who needs longer for the cards alone has had to do with
-    something else."""
-    reveal_s: int = 60
-    """From the last card to the reveal: one card is to be squeezed, and a button to be pressed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Incident:
-    """Something to look at: from event `event` of `unit` on. Its shoe of cards and round are those
-    that were in play, or the last that were."""
-
-    unit: str
-    kind: str
-    event: int
-    shoe: int
-    round: int
-    boot: int
-    t_ms: int
-    unix_ms: int | None
-    """When it began, UTC; None where no clock was set since the unit's start."""
-    reckoned: bool
-    """Whether `unix_ms` was reckoned back from a clock that was set later in the same start."""
-    lasted_ms: int | None
-    """None for what has no length, or where its end or the clock is not known."""
-    stands: bool
-    """Whether it was not over at the end of the events; then it has lasted so far."""
-    detail: str
-
-    def within(self, from_unix_ms: int | None, to_unix_ms: int | None) -> bool:
-        """Whether any of it lies in that time. What has no time might, wherever it is asked for."""
-        if self.unix_ms is None:
-            return True
-        end = self.unix_ms + (self.lasted_ms or 0)
-        before_end = to_unix_ms is None or self.unix_ms < to_unix_ms
-        return before_end and (self.stands or from_unix_ms is None or end >= from_unix_ms)
-
-    def lasted_text(self) -> str:
-        """How long it was, for people."""
-        if self.lasted_ms is None:
-            return "not over" if self.stands else ""
-        return duration_text(self.lasted_ms) + (", not over" if self.stands else "")
-
-    def as_json(self, zone: tzinfo) -> dict[str, Any]:
-        """The incident as `sabot incidents --json` prints it."""
-        return {
-            "unit": self.unit,
-            "kind": self.kind,
-            "event": self.event,
-            "shoe": self.shoe,
-            "round": self.round,
-            "time": iso_of(self.unix_ms, zone),
-            "reckoned": self.reckoned,
-            "boot": self.boot,
-            "t_ms": self.t_ms,
-            "lasted_ms": self.lasted_ms,
-            "stands": self.stands,
-            "detail": self.detail,
-        }
 
 
 def incidents_of(
@@ -207,9 +127,9 @@ class Watch:
         fields = event.fields
         if event.number > 1:
             where = "a round open" if self._round_open else "no round open"
-            detail = f"start {event.boot}, {_words(fields['reset_cause'])}, {where}"
+            detail = f"start {event.boot}, {spaced(fields['reset_cause'])}, {where}"
             if self._build not in (None, fields["build"]):
-                version = plain(fields["firmware"]).plain
+                version = printable(fields["firmware"])
                 detail += f"; other firmware than before, {version} now"
             self._put("restart", event, detail).before = self._last
         self._build = fields["build"]
@@ -258,19 +178,19 @@ class Watch:
 
     def _on_card(self, event: Event) -> None:
         name, position = event.fields["card"], event.fields["position"]
-        card = card_text(cards.name_of(name)).plain
+        card = card_symbol(cards.name_of(name))
         self._in_play = self._in_play or position != "not_due"
         if event.fields["by_hand"]:
-            self._put("by_hand", event, f"{card} as {_words(position)}")
+            self._put("by_hand", event, f"{card} as {spaced(position)}")
         if position == "not_due":
             self._put("not_due", event, card)
 
     def _on_unreadable(self, event: Event) -> None:
         fault, position = event.fields["fault"], event.fields["position"]
         if position == "not_due":
-            self._put("not_due", event, f"no readable card: {_words(fault)}")
+            self._put("not_due", event, f"no readable card: {spaced(fault)}")
         if fault == "power_lost":
-            self._put("power_lost", event, f"a card was passing as {_words(position)}")
+            self._put("power_lost", event, f"a card was passing as {spaced(position)}")
 
     def _on_result(self, event: Event) -> None:
         self._round_open = False
@@ -282,23 +202,23 @@ class Watch:
     def _on_round_void(self, event: Event) -> None:
         self._round_open = False
         self._end("long_round", event)
-        self._put("void", event, _VOIDED[event.fields["reason"]])
+        self._put("void", event, VOIDED[event.fields["reason"]])
 
     def _on_error(self, event: Event) -> None:
-        detail = _error(event)
+        detail = error_text(event)
         if self._errors:
-            detail += f", while this stood: {_error(self._errors[0].begin)}"
+            detail += f", while this stood: {error_text(self._errors[0].begin)}"
         draft = self._put("error", event, detail)
         draft.over = False
         self._errors.append(draft)
 
     def _on_resolved(self, event: Event) -> None:
         for draft in self._errors[:1]:
-            draft.detail += f"; {_RESOLVED[event.fields['resolution']]}"
+            draft.detail += f"; {RESOLVED[event.fields['resolution']]}"
 
     def _on_error_cleared(self, event: Event) -> None:
         for draft in self._errors:
-            draft.detail += f"; {_CLEARED[self._key_on]}"
+            draft.detail += f"; {CLEARED[self._key_on]}"
             draft.end, draft.over = event, True
         self._errors = []
 
@@ -317,17 +237,17 @@ class Watch:
         if before is not None:
             change = event.unix_ms - before
             if abs(change) > CLOCK_TOLERANCE_MS:
-                self._put("clock", event, f"set {_change(change)}")
+                self._put("clock", event, f"set {change_text(change)}")
         elif self._last_unix_ms is not None:
             change = event.unix_ms - self._last_unix_ms
             if change < -CLOCK_TOLERANCE_MS:
-                detail = f"set {_change(change)} of what it was before the restart"
+                detail = f"set {change_text(change)} of what it was before the restart"
                 self._put("clock", event, detail)
 
     def _on_gap(self, event: Event) -> None:
         fields = event.fields
         self._gaps.append((fields["first"], fields["last"]))
-        self._put("gap", event, f"{_numbers(fields)} lost: {_words(fields['reason'])}")
+        self._put("gap", event, f"{numbers_text(fields)} lost: {spaced(fields['reason'])}")
 
     def _on_clean_sensor(self, event: Event) -> None:
         channel, mean = event.fields["channel"].upper(), event.fields["mean_permille"]
@@ -335,9 +255,9 @@ class Watch:
 
     def _on_journal_fault(self, event: Event) -> None:
         fields = event.fields
-        detail = f"{_words(fields['fault'])}, sector {fields['sector']}"
+        detail = f"{spaced(fields['fault'])}, sector {fields['sector']}"
         if fields["last"]:
-            detail += f", {_numbers(fields)} cannot be read any more"
+            detail += f", {numbers_text(fields)} cannot be read any more"
         self._put("journal", event, detail)
 
     def _place(self, event: Event) -> None:
@@ -375,7 +295,7 @@ class Watch:
         self._first_bases.setdefault(event.boot, base)
         jumped = None if self._clock_base is None else base - self._clock_base
         if event.kind != "clock_set" and jumped is not None and abs(jumped) > CLOCK_TOLERANCE_MS:
-            self._put("clock", event, f"jumped {_change(jumped)} without being set")
+            self._put("clock", event, f"jumped {change_text(jumped)} without being set")
         self._clock_base = base
         if event.kind != "clock_set":
             self._last_unix_ms = event.unix_ms
@@ -447,47 +367,6 @@ class Watch:
 
 
 _SHOWS_AT_ONCE = {game.name: game.shown == "at_once" for game in GAMES}
-
-_VOIDED = {
-    "supervisor": "by the supervisor",
-    "unreadable": "by the supervisor, for a card that could not be read",
-    "restart": "by a restart",
-}
-
-_RESOLVED = {
-    "entered": "entered from its face",
-    "as_read": "taken as read",
-    "drawn_again": "drawn again",
-    "unseen": "left unseen",
-    "void": "round voided",
-}
-
-_CLEARED = {
-    True: "cleared with the supervisor's key",
-    False: "cleared although the supervisor's key was not on",
-    None: "cleared; whether with the supervisor's key is not in the log",
-}
-
-
-def _error(event: Event) -> str:
-    error, card, fault = (event.fields[name] for name in ("error", "card", "fault"))
-    text = _words(error)
-    if card is not None and card < cards.DECK_SIZE:
-        text += f" {card_text(cards.name_of(card)).plain}"
-    return text if fault == "none" else f"{text} ({_words(fault)})"
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _numbers(fields: Any) -> str:
-    first, last = fields["first"], fields["last"]
-    return f"event {first}" if first == last else f"events {first} to {last}"
-
-
-def _change(ms: int) -> str:
-    return f"{duration_text(abs(ms))} {'ahead' if ms > 0 else 'back'}"
 
 
 def _covers(ranges: Iterable[tuple[int, int]], first: int, last: int) -> bool:

@@ -8,16 +8,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from sabot.audit.verify import Finding
-from sabot.cli.view import card_text
+from sabot.audit.findings import Finding
 from sabot.link.wire import Event
 from sabot.log.rounds import Round, Rounds
 from sabot.reports import svg
-from sabot.reports.html import as_text, document
-from sabot.reports.incidents import Incident, incidents_of
+from sabot.reports.html import as_text, page, verdict
+from sabot.reports.incident import Incident
+from sabot.reports.incidents import incidents_of
 from sabot.reports.roads import Outcome, outcomes_of
 from sabot.reports.svg import Shown
 from sabot.reports.table_time import duration_text, iso_of, moment_of, text_of
+from sabot.text import card_symbol
 from sabot_protocol import cards
 
 
@@ -65,7 +66,7 @@ def render(report: ReportInput) -> str:
         ),
         _findings(report),
     )
-    return document(title, _STYLE, (svg.symbols(_cards_in(report.events)), *body))
+    return page(title, _STYLE, (svg.symbols(_cards_in(report.events)), *body))
 
 
 _NONE = "&#x2013;"
@@ -73,21 +74,10 @@ _NONE = "&#x2013;"
 _NOT_CHECKED = "no_key"  # the finding that the audit chain could not be checked
 
 _STYLE = """
-:root { color-scheme: light; }
-body { font: 10pt/1.35 "Helvetica Neue", Arial, "Liberation Sans", sans-serif; color: #111;
-  background: #fff; margin: 1em auto; max-width: 190mm; padding: 0 4mm; }
-h1 { font-size: 18pt; margin: 0 0 .4em; } h2 { font-size: 13pt; margin: 1.4em 0 .4em; }
-.verdict { border: 3px solid; border-radius: 4px; padding: .4em .7em; margin: .6em 0;
-  font-size: 15pt; font-weight: bold; }
-.verdict small { display: block; font-size: 10pt; font-weight: normal; color: #111; }
-.good { color: #14602e; border-color: #14602e; background: #eef8f0; }
-.bad { color: #a01010; border-color: #a01010; background: #fdeeee; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: middle; padding: 2px 6px 2px 0;
-  border-bottom: 1px solid #ccc; }
-thead th { border-bottom: 2px solid #111; }
+body { max-width: 190mm; }
+th, td { vertical-align: middle; padding: 2px 6px 2px 0; }
 .total { font-size: 14pt; }
-.facts th { width: 9em; font-weight: normal; color: #444; }
+.facts th { width: 9em; }
 .hash { font-family: "DejaVu Sans Mono", "Liberation Mono", monospace; font-size: 8.5pt;
   overflow-wrap: anywhere; }
 .player { color: #1d4ed8; font-weight: bold; } .banker { color: #b91c1c; font-weight: bold; }
@@ -101,7 +91,6 @@ svg.road { display: block; max-width: 100%; height: auto; }
   body { margin: 0; padding: 0; max-width: none; font-size: 9pt; }
   tr, svg, .verdict { break-inside: avoid; } h2 { break-after: avoid; }
   thead { display: table-header-group; }
-  * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
 }
 """
 
@@ -115,13 +104,13 @@ def _verdict(report: ReportInput) -> str:
         else "Records and rounds were checked; the audit chain was not, for want of its keys."
     )
     if not report.events:
-        sign, kind, said = "&#x2717;", "bad", "There is nothing to check: no events"
+        good, said = False, "&#x2717; There is nothing to check: no events"
     elif wrong:
         count = "1 finding" if len(wrong) == 1 else f"{len(wrong)} findings"
-        sign, kind, said = "&#x2717;", "bad", f"Something is wrong: {count}"
+        good, said = False, f"&#x2717; Something is wrong: {count}"
     else:
-        sign, kind, said = "&#x2713;", "good", "Nothing to find fault with"
-    return f'<p class="verdict {kind}">{sign} {said}<small>{chain}</small></p>'
+        good, said = True, "&#x2713; Nothing to find fault with"
+    return verdict(good, said, chain)
 
 
 def _facts(report: ReportInput, rounds: Sequence[Round]) -> str:
@@ -249,7 +238,7 @@ def _result(ended: Round, drawn: Iterable[Shown]) -> str:
         parts = [f'<span class="void">void</span> ({as_text(ended.void)})']
     else:
         parts = ['<span class="void">no end</span>']
-    by_hand = [card_text(each.card).plain for each in drawn if each.by_hand]
+    by_hand = [card_symbol(each.card) for each in drawn if each.by_hand]
     parts += [f"by hand: {' '.join(map(as_text, by_hand))}"] * bool(by_hand)
     where = f"from event {ended.first_event:,}"
     if ended.last_event:

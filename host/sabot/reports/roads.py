@@ -7,8 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sabot.log.rounds import Round
+from sabot_firmware.table import rules
+from sabot_protocol import cards
 
 ROWS = 6
+
+LETTERS = {"player": "P", "banker": "B", "tie": "T"}
+"""How each winner is marked on a road."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,4 +116,4 @@ def _placed(outcomes: Iterable[Outcome]) -> Iterator[tuple[int, int, Outcome]]:
 
 
 def _is_pair(hand: Sequence[str]) -> bool:
-    return len(hand) >= 2 and hand[0][0] == hand[1][0]
+    return len(hand) >= 2 and rules.is_pair([cards.number_of(card) for card in hand])

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from sabot.reports.roads import ROWS, BigCell, Outcome, bead_plate, big_road
+from sabot.reports.roads import LETTERS, ROWS, BigCell, Outcome, bead_plate, big_road
 
 CARD_WIDTH, CARD_HEIGHT = 30, 42
 _GAP = 4
@@ -33,7 +33,6 @@ _SUITS = {
 _CELL = 22
 _FEWEST_COLUMNS = 14
 _COLOURS = {"player": "#1d4ed8", "banker": "#b91c1c", "tie": "#15803d"}
-_LETTERS = {"player": "P", "banker": "B", "tie": "T"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ def bead_plate_of(outcomes: Sequence[Outcome]) -> str:
             f"<g><title>{escape(_said(bead.outcome))}</title>"
             f'<circle cx="{x}" cy="{y}" r="9" fill="{_COLOURS[winner]}"/>'
             f'<text x="{x}" y="{y + 4}" font-size="11" font-weight="bold" text-anchor="middle" '
-            f'fill="#fff">{_LETTERS[winner]}</text>{_flags(bead.outcome, x, y)}</g>'
+            f'fill="#fff">{LETTERS[winner]}</text>{_flags(bead.outcome, x, y)}</g>'
         )
     columns = max((bead.column + 1 for bead in beads), default=0)
     return _road("bead plate", columns, parts, outcomes)
@@ -139,7 +138,7 @@ def _big_cell(cell: BigCell) -> str:
             f'<circle cx="{x}" cy="{y}" r="8" fill="#fff" stroke="{_COLOURS[winner]}" '
             'stroke-width="2.5"/>'
             f'<text x="{x}" y="{y + 3.5}" font-size="10" text-anchor="middle" '
-            f'fill="{_COLOURS[winner]}">{_LETTERS[winner]}</text>'
+            f'fill="{_COLOURS[winner]}">{LETTERS[winner]}</text>'
             f"{_flags(cell.outcome, x, y)}"
         )
     if cell.ties:
@@ -191,7 +190,7 @@ def _road(name: str, columns: int, parts: Iterable[str], outcomes: Sequence[Outc
     upright = (f"M{1 + _CELL * i} 1v{height}" for i in range(columns + 1))
     level = (f"M1 {1 + _CELL * i}h{width}" for i in range(ROWS + 1))
     grid = f'<path d="{"".join((*upright, *level))}" fill="none" stroke="#bbb"/>'
-    letters = " ".join(_LETTERS[each.winner] for each in outcomes) or "no rounds"
+    letters = " ".join(LETTERS[each.winner] for each in outcomes) or "no rounds"
     return _picture(width + 2, height + 2, f"{name}: {letters}", grid + "".join(parts), "road")
 
 

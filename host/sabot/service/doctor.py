@@ -36,8 +36,8 @@ _RECALIBRATE_DAYS = 180
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """All that a shoe has told of itself; `reports` by the names of their fields."""
+class ShoeAnswers:
+    """All that a shoe has said about itself. Reports are by the names of their fields."""
 
     unit: str
     welcome: Mapping[str, Any]
@@ -54,7 +54,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class Expectations:
     """What the shoe should run, and what a log knows of it."""
 
     version: str = sabot_firmware.VERSION
@@ -84,7 +84,9 @@ class Check:
         }
 
 
-def ask(client: Client, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> Told:
+def ask(
+    client: Client, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+) -> ShoeAnswers:
     """Have a shoe tell all that it can, and test itself. Raises CommandRefused, NoShoe.
 
     `now_ms` is this machine's clock, ms since 1970 UTC.
@@ -104,7 +106,7 @@ def ask(client: Client, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_
         self_test = client.ask(messages.SELF_TEST, messages.SELF_TEST_REPORT).fields
     except (CommandRefused, KeysUnusable) as error:
         untested = str(error)
-    return Told(
+    return ShoeAnswers(
         unit=client.unit,
         welcome=client.welcome,
         status=status.fields,
@@ -116,7 +118,7 @@ def ask(client: Client, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_
     )
 
 
-def examine(told: Told, expected: Expected) -> list[Check]:
+def examine(told: ShoeAnswers, expected: Expectations) -> list[Check]:
     """Everything that was looked at, in the order in which to mend it."""
     return [
         _state(told),
@@ -139,7 +141,7 @@ def _check(name: str, found: str, expected: str, *, ok: bool, to_do: str) -> Che
     return Check(name, found, expected, "" if ok else to_do)
 
 
-def _state(told: Told) -> Check:
+def _state(told: ShoeAnswers) -> Check:
     error = enums.ERRORS[told.status["error"]]
     return _check(
         "state",
@@ -161,7 +163,7 @@ _TO_DO = {
 }
 
 
-def _self_tests(told: Told) -> list[Check]:
+def _self_tests(told: ShoeAnswers) -> list[Check]:
     if told.self_test is None:
         return [Check("self-test", "not done", "done", told.untested)]
     failed = told.self_test["failed"]
@@ -177,7 +179,7 @@ def _self_tests(told: Told) -> list[Check]:
     ]
 
 
-def _sensors(told: Told) -> list[Check]:
+def _sensors(told: ShoeAnswers) -> list[Check]:
     # Before the first card the shoe has nothing but what it expects.
     has_read = told.health["cards"] > 0
     seen = 0 if told.self_test is None else told.self_test["seen"]
@@ -196,7 +198,7 @@ def _sensors(told: Told) -> list[Check]:
     return checks
 
 
-def _calibration(told: Told) -> Check:
+def _calibration(told: ShoeAnswers) -> Check:
     health = told.health
     when = health["calibrated_unix_ms"]
     ever = any(health[f"calibrated_{channel}_permille"] is not None for channel in enums.CHANNELS)
@@ -211,7 +213,7 @@ def _calibration(told: Told) -> Check:
     )
 
 
-def _overruns(told: Told) -> Check:
+def _overruns(told: ShoeAnswers) -> Check:
     count = told.health["overruns"]
     return _check(
         "samples lost",
@@ -222,7 +224,7 @@ def _overruns(told: Told) -> Check:
     )
 
 
-def _journal(told: Told, expected: Expected) -> list[Check]:
+def _journal(told: ShoeAnswers, expected: Expectations) -> list[Check]:
     bad, room = told.status["bad_sectors"], told.status["journal_room"]
     slots = keyring.SECTORS * SECTOR // keyring.SLOT_SIZE
     # A slot for each epoch, and a sector erased before its first.
@@ -272,7 +274,7 @@ def _wear(name: str, erases: float) -> Check:
     )
 
 
-def _clock(told: Told) -> Check:
+def _clock(told: ShoeAnswers) -> Check:
     said = told.status["unix_ms"]
     off_ms = None if said is None else said - told.unix_ms
     return _check(
@@ -284,7 +286,7 @@ def _clock(told: Told) -> Check:
     )
 
 
-def _heap(told: Told) -> Check:
+def _heap(told: ShoeAnswers) -> Check:
     free, looked = told.status["heap_free"], told.status["heap_used"] > 0
     return _check(
         "heap",
@@ -295,7 +297,7 @@ def _heap(told: Told) -> Check:
     )
 
 
-def _temperature(told: Told) -> list[Check]:
+def _temperature(told: ShoeAnswers) -> list[Check]:
     degrees = None if told.self_test is None else told.self_test["temperature_c"]
     if degrees is None:
         return []
@@ -310,7 +312,7 @@ def _temperature(told: Told) -> list[Check]:
     ]
 
 
-def _versions(told: Told, expected: Expected) -> list[Check]:
+def _versions(told: ShoeAnswers, expected: Expectations) -> list[Check]:
     version, build = told.welcome["firmware"], told.welcome["build"]
     to_do = f"`sabot update {told.unit}` with the release that it should run"
     checks = [
@@ -337,11 +339,11 @@ _UPDATE_TO_DO = {
 }
 
 
-def _update(told: Told) -> Check:
+def _update(told: ShoeAnswers) -> Check:
     return Check("update", told.stage.replace("_", " "), "idle", _UPDATE_TO_DO.get(told.stage, ""))
 
 
-def _line(told: Told) -> Check:
+def _line(told: ShoeAnswers) -> Check:
     dropped = told.status["frames_dropped"]
     return _check(
         "line",
@@ -352,7 +354,7 @@ def _line(told: Told) -> Check:
     )
 
 
-def _wrong_macs(told: Told) -> list[Check]:
+def _wrong_macs(told: ShoeAnswers) -> list[Check]:
     if told.self_test is None:
         return []
     wrong = told.self_test["wrong_macs"]

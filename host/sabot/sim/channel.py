@@ -37,7 +37,7 @@ class Outputs:
         return self.display[-1] if self.display else ""
 
 
-class Bench:
+class SimBench:
     """The parts of a shoe that hands and eyes reach. Thread-safe.
 
     `restarting` tells whether a shoe that has stopped starts anew by itself.

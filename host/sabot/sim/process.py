@@ -21,7 +21,7 @@ from sabot.errors import SimulatorFailed
 from sabot.keys import chain_keys as unit_keys
 from sabot.link import runtime
 from sabot.release import documents
-from sabot.sim.channel import Bench
+from sabot.sim.channel import SimBench
 from sabot_firmware.release.provision import UNIT
 from sabot_protocol import enums
 from sabot_protocol.chain import command_key
@@ -117,7 +117,7 @@ class SimulatedShoe:
         self._process: subprocess.Popen[bytes] | None = None
         self._watched = threading.Lock()  # whoever starts or stops the process
         self._errors = (self.state / "stderr.log").open("ab")
-        self.bench = Bench(self._restarting)
+        self.bench = SimBench(self._restarting)
 
     def __enter__(self) -> "SimulatedShoe":
         return self

@@ -34,7 +34,8 @@ from sabot.audit import tombstone
 from sabot.audit.chain import RevealedKeys
 from sabot.audit.chain_checks import RawRecord
 from sabot.audit.checkpoints import Checkpoint, checkpoints_of
-from sabot.audit.verify import Against, Summary, verify, verify_unit
+from sabot.audit.findings import Summary
+from sabot.audit.verify import Against, verify, verify_unit
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.log.rounds import rounds_of

@@ -16,10 +16,11 @@ from sabot.audit.bundle_file import save
 from sabot.audit.chain import Ratchet
 from sabot.audit.context import tombstones
 from sabot.audit.excerpt import collect
-from sabot.audit.prune import Plan
+from sabot.audit.findings import Finding, Summary
+from sabot.audit.prune import PrunePlan
 from sabot.audit.retention import DAY_MS
 from sabot.audit.tombstone import NoTombstone, RemovedShoe, Tombstone
-from sabot.audit.verify import Finding, Summary, verify_unit
+from sabot.audit.verify import verify_unit
 from sabot.errors import DatabaseUnusable, KeptByLaw, KeysUnusable
 from sabot.keys import chain_keys as unit_keys
 from sabot.keys import signing
@@ -65,7 +66,9 @@ class Kept:
         with closing(sqlite3.connect(self.db, isolation_level=None)) as connection:
             connection.execute(statement, given)
 
-    def plan(self, now_unix_ms: int, keep_days: int = _KEEP_DAYS, *, keys: bool = True) -> Plan:
+    def plan(
+        self, now_unix_ms: int, keep_days: int = _KEEP_DAYS, *, keys: bool = True
+    ) -> PrunePlan:
         """What would go."""
         with Store(self.db) as store:
             return prune.plan(
@@ -118,7 +121,7 @@ class Kept:
             return [row for table in tables for row in connection.execute(f"SELECT * FROM {table}")]
 
 
-def _shoes(planned: Plan) -> list[int]:
+def _shoes(planned: PrunePlan) -> list[int]:
     return [stretch.shoe for stretch in planned.going]
 
 

@@ -1,6 +1,7 @@
 """How long records must be kept: set once, raised at will, lowered only on purpose."""
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,40 +15,41 @@ _NOW = 1_795_000_000_000
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Path:
+def log(tmp_path: Path) -> Iterator[Store]:
+    """An empty log, opened as `sabot retention` opens it."""
     Store(tmp_path / "db", create=True).close()
-    return tmp_path / "db"
+    with Store(tmp_path / "db") as store:
+        yield store
 
 
-def test_without_a_minimum_any_number_of_days_will_do(db: Path) -> None:
-    assert minimums(db) == []
-    check_keep_days(db, 1, _NOW)
+def test_without_a_minimum_any_number_of_days_will_do(log: Store) -> None:
+    assert minimums(log) == []
+    check_keep_days(log, 1, _NOW)
 
 
-def test_the_log_keeps_every_minimum_that_was_set(db: Path) -> None:
-    set_minimum(db, 30, 1000, lower=False)
-    set_minimum(db, 30, 2000, lower=False)
-    set_minimum(db, 60, 3000, lower=False)
-    assert minimums(db) == [Minimum(30, 1000), Minimum(60, 3000)]
-    with Store(db) as store:
-        assert store.units() == []
+def test_the_log_keeps_every_minimum_that_was_set(log: Store) -> None:
+    set_minimum(log, 30, 1000, lower=False)
+    set_minimum(log, 30, 2000, lower=False)
+    set_minimum(log, 60, 3000, lower=False)
+    assert minimums(log) == [Minimum(30, 1000), Minimum(60, 3000)]
+    assert log.units() == []
 
 
-def test_fewer_days_than_the_minimum_are_refused(db: Path) -> None:
-    set_minimum(db, 60, 1000, lower=False)
-    check_keep_days(db, 60, _NOW)
+def test_fewer_days_than_the_minimum_are_refused(log: Store) -> None:
+    set_minimum(log, 60, 1000, lower=False)
+    check_keep_days(log, 60, _NOW)
     with pytest.raises(KeptByLaw, match=r"for 60 days, .* until 20\d\d-.*--keep-days 59"):
-        check_keep_days(db, 59, _NOW)
+        check_keep_days(log, 59, _NOW)
 
 
-def test_a_minimum_is_lowered_only_on_purpose_and_leaves_a_trace(db: Path) -> None:
-    set_minimum(db, 60, 1000, lower=False)
+def test_a_minimum_is_lowered_only_on_purpose_and_leaves_a_trace(log: Store) -> None:
+    set_minimum(log, 60, 1000, lower=False)
     with pytest.raises(KeptByLaw, match=r"60 days were set on .* 59 are fewer; --lower"):
-        set_minimum(db, 59, 2000, lower=False)
-    assert minimums(db) == [Minimum(60, 1000)]
-    set_minimum(db, 0, 3000, lower=True)
-    check_keep_days(db, 1, _NOW)
-    assert minimums(db) == [Minimum(60, 1000), Minimum(0, 3000)]
+        set_minimum(log, 59, 2000, lower=False)
+    assert minimums(log) == [Minimum(60, 1000)]
+    set_minimum(log, 0, 3000, lower=True)
+    check_keep_days(log, 1, _NOW)
+    assert minimums(log) == [Minimum(60, 1000), Minimum(0, 3000)]
 
 
 @pytest.mark.parametrize(
@@ -57,24 +59,24 @@ def test_a_minimum_is_lowered_only_on_purpose_and_leaves_a_trace(db: Path) -> No
         '[{"days": "x", "set_unix_ms": 1}]', '[{"days": true, "set_unix_ms": 1}]', '[{"days": 1}]',
     ],
 )  # fmt: skip
-def test_a_minimum_that_cannot_be_read_lets_nothing_go(db: Path, text: str) -> None:
-    with closing(sqlite3.connect(db, isolation_level=None)) as connection:
+def test_a_minimum_that_cannot_be_read_lets_nothing_go(log: Store, text: str) -> None:
+    with closing(sqlite3.connect(log.path, isolation_level=None)) as connection:
         connection.execute("INSERT INTO about VALUES ('retention', ?)", (text,))
     for call in (
-        lambda: minimums(db),
-        lambda: check_keep_days(db, 9999, 0),
-        lambda: set_minimum(db, 1, 0, lower=True),
+        lambda: minimums(log),
+        lambda: check_keep_days(log, 9999, 0),
+        lambda: set_minimum(log, 1, 0, lower=True),
     ):
         with pytest.raises(DatabaseUnusable, match="of retention cannot be read"):
             call()
 
 
 def test_a_log_that_is_in_use_for_too_long_is_told(
-    db: Path, monkeypatch: pytest.MonkeyPatch
+    log: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sabot.audit.retention._BUSY_TIMEOUT_S", 0.0)
-    with closing(sqlite3.connect(db, isolation_level=None)) as connection:
+    monkeypatch.setattr("sabot.log.log_file.BUSY_TIMEOUT_S", 0.0)
+    with closing(sqlite3.connect(log.path, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        with pytest.raises(DatabaseUnusable, match="is it in use"):
-            set_minimum(db, 1, 0, lower=False)
-    assert minimums(db) == []
+        with pytest.raises(DatabaseUnusable, match="locked by another program"):
+            set_minimum(log, 1, 0, lower=False)
+    assert minimums(log) == []

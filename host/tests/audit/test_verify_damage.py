@@ -16,7 +16,8 @@ from host.tests.support.helpers import (
     shuffled_names,
     stored,
 )
-from sabot.audit.verify import Against, Summary, verify
+from sabot.audit.findings import Summary
+from sabot.audit.verify import Against, verify
 from sabot.keys.chain_keys import Keys
 from sabot.link import wire
 from sabot.log.store import Store

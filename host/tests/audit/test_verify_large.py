@@ -14,7 +14,8 @@ import pytest
 from host.tests.support.helpers import TEST_KEY, FirmwareLog, mac_of, parsed, shuffled_names, stored
 from sabot.audit.chain import Ratchet
 from sabot.audit.chain_checks import RawRecord
-from sabot.audit.verify import Against, Finding, Note, Summary, verify, verify_file, verify_unit
+from sabot.audit.findings import Finding, Note, Summary
+from sabot.audit.verify import Against, verify, verify_file, verify_unit
 from sabot.keys import chain_keys
 from sabot.log.store import Store
 

@@ -124,7 +124,7 @@ def test_micropython_comes_first_and_the_board_that_comes_back_is_flashed(
         came.append(name)
         return f"{name}: flashed"
 
-    monkeypatch.setattr(bootloader_drive, "flash", put_on)
+    monkeypatch.setattr(bootloader_drive, "put_micropython", put_on)
     monkeypatch.setattr(flashing, "flash", flashed)
     with SimulatedShoe("BACK-1", files={}) as board:
         board.power_on()

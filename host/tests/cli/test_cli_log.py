@@ -23,7 +23,8 @@ from host.tests.support.commands import (
     simulating,
 )
 from host.tests.support.naive_shoe import Answering, Relay
-from sabot.audit.verify import Summary, verify
+from sabot.audit.findings import Summary
+from sabot.audit.verify import verify
 from sabot.cli import app
 from sabot.link import runtime
 from sabot.link.ports import Port
@@ -251,7 +252,7 @@ def test_cards_that_run_out_void_the_round_and_end_the_shoe(tmp_path: Path) -> N
     first, second = rounds_in(tmp_path)
     assert (first.winner, first.void) == ("player", None)
     assert (second.winner, second.void) == (None, "supervisor")
-    assert (second.player, second.banker) == (["TS", "TD"], ["8H"])
+    assert (second.player, second.banker) == (("TS", "TD"), ("8H",))
     assert findings_in(tmp_path) == []
     listed = run(tmp_path, "rounds", "--db", "log.sqlite", "--json").stdout.splitlines()
     assert [json.loads(line)["winner"] for line in listed] == ["player"]

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from sabot.cli import view
 from sabot.log.rounds import Round
+from sabot.text import local_time
 
 SUITS = {"C": "\N{BLACK CLUB SUIT}", "D": "\N{BLACK DIAMOND SUIT}"}
 SUITS |= {"H": "\N{BLACK HEART SUIT}", "S": "\N{BLACK SPADE SUIT}"}
@@ -41,7 +42,7 @@ def columns_of(plate: str) -> list[str]:
 
 def test_beads_go_down_each_column_and_then_to_the_right() -> None:
     winners = ["player"] * 5 + ["banker"] * 5 + ["tie"] * 3
-    plate = view.bead_plate(winners, 20).plain
+    plate = view.bead_plate_text(winners, 20).plain
     assert columns_of(plate) == ["PPPPPB", "BBBBTT", "T"]
     assert plate.split("\n")[0] == "P B T "
 
@@ -52,11 +53,11 @@ def test_the_newest_columns_are_kept_whole(count: int, columns: int) -> None:
     winners = [("player", "banker", "tie")[n * n % 7 % 3] for n in range(count)]
     letters = "".join({"player": "P", "banker": "B", "tie": "T"}[winner] for winner in winners)
     expected = [letters[at : at + 6] for at in range(0, count, 6)][-columns:]
-    assert columns_of(view.bead_plate(winners, columns).plain) == expected
+    assert columns_of(view.bead_plate_text(winners, columns).plain) == expected
 
 
 def test_each_winner_has_its_colour() -> None:
-    plate = view.bead_plate(["player", "banker", "tie"], 1)
+    plate = view.bead_plate_text(["player", "banker", "tie"], 1)
     colours = {plate.plain[span.start]: str(span.style).split()[-1] for span in plate.spans}
     assert colours == {"P": "blue", "B": "red", "T": "green"}
 
@@ -75,8 +76,8 @@ def test_other_cards_keep_their_names(card: str) -> None:
 
 
 def test_a_round_is_one_line_with_all_that_counts() -> None:
-    ended = a_round(player=["TH", "5C", "AD"], banker=["KS", "7D"])
-    ended.player_total, ended.banker_total, ended.winner = 6, 7, "banker"
+    totals = {"player_total": 6, "banker_total": 7}
+    ended = a_round(player=["TH", "5C", "AD"], banker=["KS", "7D"], winner="banker", **totals)
     words = view.round_line(ended).plain.split()
     hearts, clubs, diamonds, spades = (SUITS[suit] for suit in "HCDS")
     assert words == [
@@ -129,23 +130,23 @@ def test_the_table_of_rounds_shows_each_round() -> None:
 def test_times_are_of_this_machines_zone(zone: pytest.MonkeyPatch, name: str, text: str) -> None:
     zone.setenv("TZ", name)
     time.tzset()
-    assert view.local_time(1_768_476_600_000) == text
-    assert view.local_time(1_768_476_600_999) == text
+    assert local_time(1_768_476_600_000) == text
+    assert local_time(1_768_476_600_999) == text
 
 
 def test_summer_time_is_that_of_the_event_and_not_of_today(zone: pytest.MonkeyPatch) -> None:
     zone.setenv("TZ", "Europe/Rome")
     time.tzset()
-    assert view.local_time(1_784_115_000_000) == "2026-07-15 13:30:00"
+    assert local_time(1_784_115_000_000) == "2026-07-15 13:30:00"
 
 
 def test_no_clock_is_said() -> None:
-    assert view.local_time(None) == "no clock"
+    assert local_time(None) == "no clock"
 
 
 @pytest.mark.parametrize("unix_ms", [1 << 50, 1 << 62, (1 << 64) - 1])
 def test_a_time_that_is_in_no_calendar_is_told_in_milliseconds(unix_ms: int) -> None:
-    assert view.local_time(unix_ms) == f"{unix_ms} ms"
+    assert local_time(unix_ms) == f"{unix_ms} ms"
 
 
 @pytest.mark.parametrize("unit", ["[/x]", "[red]U1", "a\x1b[2Jb", "a\nb"])

@@ -8,7 +8,7 @@ import pytest
 
 from sabot.errors import Forbidden, UnknownGame
 from sabot.games import catalogue, odds, score, wagers
-from sabot.games.catalogue import GAMES, document, find
+from sabot.games.catalogue import GAMES, document, find_game
 from sabot.games.wagers import WAGERS
 from sabot_protocol import games as documents
 
@@ -33,7 +33,7 @@ def test_the_games_are_those_of_the_four_documents() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_game_by_default_is_a_document_that_a_shoe_takes(name: str) -> None:
     game = game_of(name)
-    assert (game.name, game.title) == (name, find(name).title)
+    assert (game.name, game.title) == (name, find_game(name).title)
     assert game.banker_draws == game_of("mini").banker_draws
     assert (game.turned_by, game.shown) == (
         ("players", "after_reveal") if name.endswith("midi") else ("dealer", "at_once")
@@ -75,13 +75,13 @@ def test_a_house_that_offers_no_side_wager_has_nothing_of_it_in_its_document() -
 @pytest.mark.parametrize("name", NAMES)
 def test_every_wager_has_its_clause_in_the_games_document(name: str) -> None:
     for wager in game_of(name).wagers:
-        assert WAGERS[wager].clauses[find(name).rules]
+        assert WAGERS[wager].clauses[find_game(name).rules]
     assert set(WAGERS) == set(documents.HITS_OF_WAGER)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_value_that_is_allowed_makes_a_document(name: str) -> None:
-    for choice in find(name).choices:
+    for choice in find_game(name).choices:
         assert choice.allows(choice.default), choice.name
         for value in {choice.allowed[0], choice.allowed[-1]} | set(choice.allowed[:3]):
             bounds = {"minimum_cents": 1, "maximum_cents": 100_000_000}
@@ -94,12 +94,12 @@ def test_every_value_that_is_allowed_makes_a_document(name: str) -> None:
 def test_the_longest_document_is_short_enough_for_a_shoe(name: str) -> None:
     longest = {
         choice.name: max(choice.allowed[0], choice.allowed[-1], key=lambda value: len(repr(value)))
-        for choice in find(name).choices
+        for choice in find_game(name).choices
         if choice.name != "minimum_cents"
     }
     for switched in itertools.product((True, False), repeat=2):
         flags = dict(zip(("pairs", "treasures"), switched, strict=True))
-        kept = {n: v for n, v in flags.items() if find(name).choice(n).allows(v)}
+        kept = {n: v for n, v in flags.items() if find_game(name).choice(n).allows(v)}
         assert len(document(name, longest | kept)) <= documents.MAX_DOCUMENT
 
 
@@ -141,7 +141,7 @@ def test_what_the_document_forbids_is_refused_with_the_clause(
         document(name, {choice: value})
     said = str(refused.value)
     assert said.startswith(f"{name}: {choice} ") and "\n" not in said
-    assert find(name).source in said and clause in said
+    assert find_game(name).source in said and clause in said
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_value_of_another_kind_is_refused(choice: str, value: object) -> None:
 
 def test_a_misspelled_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownGame, match=r"'ezmini'; did you mean ez-mini\?"):
-        find("ezmini")
+        find_game("ezmini")
     with pytest.raises(UnknownGame, match="'chemin de fer'; there are: mini, mini-pairs, md-mini,"):
         document("chemin de fer")
     with pytest.raises(Forbidden, match=r"mini has no choice 'tie_pay'; did you mean tie_pays\?"):

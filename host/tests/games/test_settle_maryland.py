@@ -337,7 +337,7 @@ def test_vigorish_may_be_rounded_to_25_cents(
 def test_vigorish_is_collected_when_the_payout_is_made(md: str) -> None:
     done = settled(md, [seat(1, banker=10_000)], BANKER_WINS, {"vigorish_when": "at_once"})
     assert done.totals()["vigorish_collected_cents"] == 500 and done.markers == ()
-    (choice,) = [each for each in catalogue.find(md).choices if each.name == "vigorish_when"]
+    (choice,) = [each for each in catalogue.find_game(md).choices if each.name == "vigorish_when"]
     assert set(choice.allowed) == {"at_once", "marked"}
 
 

@@ -43,7 +43,7 @@ def some_hands(draw: some.DrawFn) -> tuple[str, str]:
 def some_table(draw: some.DrawFn) -> tuple[str, dict[str, Any], tuple[str, str] | str]:
     """A game, its WAGERS.json as it is written, and its round; all of it allowed."""
     name = draw(some.sampled_from(NAMES))
-    choices = {each.name: each for each in catalogue.find(name).choices}
+    choices = {each.name: each for each in catalogue.find_game(name).choices}
     when = draw(some.sampled_from(choices["vigorish_when"].allowed))
     rounding = draw(some.sampled_from(choices["vigorish_rounding"].allowed))
     house = {"vigorish_when": when, "vigorish_rounding": rounding}
@@ -52,7 +52,7 @@ def some_table(draw: some.DrawFn) -> tuple[str, dict[str, Any], tuple[str, str] 
     lines: set[int] = set()
     if choices["gallery"].default and len(seats) == 9:
         lines = draw(some.sets(some.integers(1, 8)))
-    honoured_once = PLACING[catalogue.find(name).rules].honoured_once is not None
+    honoured_once = PLACING[catalogue.find_game(name).rules].honoured_once is not None
     cents = some.integers(1, LEAST) | some_cents if honoured_once else some_cents
     positions: list[dict[str, Any]] = []
     for kind, number in [("seat", n) for n in seats] + [("line", n) for n in lines]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sabot.errors import Forbidden
 from sabot.games.catalogue import document
 from sabot.games.score import Score, score
-from sabot.games.wagers import judge, vigorish_cents
+from sabot.games.wagers import outcome_of, vigorish_cents
 from sabot_protocol.games import Game
 
 # A round of each kind: Player's cards, Banker's cards.
@@ -37,7 +37,7 @@ def game_of(name: str, **choices: Any) -> Game:
 
 def verdict(game: Game, wager: str, hands: tuple[str, str]) -> tuple[str, int]:
     player, banker = hands
-    judged = judge(wager, score(game, player.split(), banker.split()), game)
+    judged = outcome_of(wager, score(game, player.split(), banker.split()), game)
     assert bool(judged.prize) == (judged.outcome == "win")
     return judged.outcome, judged.pays_to_one
 
@@ -95,7 +95,7 @@ def test_a_dragon_bonus_pays_by_its_paytable(hand: str, paytable: str) -> None:
             continue
         expected = _dragon_bonus(own, other, own_natural, other_natural, PAYTABLES[paytable])
         scored = _scored(hand, own, other, own_natural, other_natural)
-        judged = judge(f"dragon_bonus_{hand}", scored, game)
+        judged = outcome_of(f"dragon_bonus_{hand}", scored, game)
         assert (judged.outcome, judged.pays_to_one) == expected, scored
 
 
@@ -174,9 +174,9 @@ def test_a_wager_that_the_game_does_not_offer_is_refused() -> None:
     game = game_of("mini-pairs")
     scored = score(game, ["7H", "7S"], ["9C", "QH"])
     with pytest.raises(Forbidden, match=r"offers no wager 'player_pear'; did you mean player_pair"):
-        judge("player_pear", scored, game)
+        outcome_of("player_pear", scored, game)
     with pytest.raises(Forbidden, match="mini-pairs offers no wager 'dragon_7'"):
-        judge("dragon_7", scored, game)
+        outcome_of("dragon_7", scored, game)
 
 
 @pytest.mark.parametrize(

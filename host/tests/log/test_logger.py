@@ -18,7 +18,7 @@ from host.tests.support.killed_logger import ShoeProcess
 from host.tests.support.naive_shoe import NaiveShoe, Relay, answering_shoe, mac_of, naive_event
 from sabot.errors import DiskFull, HistoryDiffers, NoShoe, PortBusy, SabotError, SameUnit
 from sabot.link.client import Client
-from sabot.log import store as store_module
+from sabot.log import log_file
 from sabot.log.logger import Logger, Watcher
 from sabot.log.store import DatabaseLocked, Store
 
@@ -103,7 +103,7 @@ def test_what_a_killed_log_left_underived_is_derived_by_the_next(tmp_path: Path)
 def test_a_locked_database_is_waited_for_and_told_and_nothing_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "_BUSY_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(log_file, "BUSY_TIMEOUT_S", 0.2)
     shoe, path = NaiveShoe(1, forgets=True), tmp_path / "log"
     shoe.record(10)
     with answering_shoe(shoe) as port, logging(path, port.path) as log:

@@ -24,7 +24,7 @@ from host.tests.support.helpers import event_bytes
 from host.tests.support.naive_shoe import recorded
 from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
 from sabot.link.session import Record
-from sabot.log import store as store_module
+from sabot.log import log_file
 from sabot.log.store import DatabaseLocked, Filter, Row, Store
 
 NOBODY = 65534
@@ -477,7 +477,7 @@ def locked(good_store: Store) -> Iterator[subprocess.Popen[str]]:
 def test_a_lock_held_for_too_long_is_an_error(
     good_store: Store, locked: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "_BUSY_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(log_file, "BUSY_TIMEOUT_S", 0.2)
     with Store(good_store.path) as reader:
         assert reader.last_number("U1") > 0  # a reader is not held up
     error = error_of(lambda: Store(good_store.path, create=True))
@@ -490,7 +490,7 @@ def test_a_lock_held_for_too_long_is_an_error(
 def test_whoever_reads_does_not_hold_up_the_log(
     good_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "_BUSY_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(log_file, "BUSY_TIMEOUT_S", 0.2)
     with Store(good_store.path) as reader, Store(good_store.path, create=True) as writer:
         rows = reader.rows()
         before = [next(rows)]

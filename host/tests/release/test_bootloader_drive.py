@@ -57,7 +57,7 @@ class _Desk:
                 del self.reached[at_s]
 
     def flash(self, port: str | None = None) -> str:
-        return bootloader_drive.flash(
+        return bootloader_drive.put_micropython(
             _IMAGE,
             port,
             self.mounts,

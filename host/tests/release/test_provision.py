@@ -17,7 +17,7 @@ from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeys
 from sabot.link.ports import Port
 from sabot.release import layout
-from sabot.release.provision import KeyFiles, Told, document_of, provision
+from sabot.release.provision import KeyFiles, UnitSettings, provision, provisioning_document
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit import releases
 from sabot_protocol import games, messages, provisioning
@@ -27,8 +27,10 @@ _HOUSE = signing.public_of(releases.HOUSE)
 _EZ = catalogue.document("ez-mini", {})
 
 
-def _told(unit: str = "SHOE-9", table: str = "12", card_set: int = 3, game: bytes = _EZ) -> Told:
-    return Told(unit, table, card_set, "go_on", game, _HOUSE)
+def _told(
+    unit: str = "SHOE-9", table: str = "12", card_set: int = 3, game: bytes = _EZ
+) -> UnitSettings:
+    return UnitSettings(unit, table, card_set, "go_on", game, _HOUSE)
 
 
 class House:
@@ -41,7 +43,7 @@ class House:
     def provision(
         self,
         board: SimulatedShoe,
-        told: Told,
+        told: UnitSettings,
         *,
         replaces: bool = False,
         line: Callable[[Port], object] = lambda port: port,
@@ -242,7 +244,7 @@ def test_power_that_goes_in_the_middle_leaves_a_board_that_can_be_provisioned(
 ) -> None:
     with _board(tmp_path / "board") as board:
         board.power_on()
-        document = document_of(_told(), "SHOE-9", bytes(32))
+        document = provisioning_document(_told(), "SHOE-9", bytes(32))
         with Port(board.port) as port:
             Client(port).command(messages.PROVISION, 0, len(document), document[:400])
         board.power_off()
@@ -294,6 +296,6 @@ def test_what_no_unit_can_be_is_refused_by_host_and_board_alike(
 def test_the_chain_of_a_unit_is_named_after_its_first_key(house: House) -> None:
     key = bytes(range(32))
     assert chain_id(key) != chain_id(bytes(32))
-    document = cbor2.loads(document_of(_told(), "SHOE-9", key))
+    document = cbor2.loads(provisioning_document(_told(), "SHOE-9", key))
     assert document["first_key"] == key
-    assert "first_key" not in cbor2.loads(document_of(_told(), "SHOE-9"))
+    assert "first_key" not in cbor2.loads(provisioning_document(_told(), "SHOE-9"))

@@ -7,10 +7,11 @@ import pytest
 
 from host.tests.support.dealt_events import DealtEvents
 from host.tests.support.helpers import event_of, shuffled_names
-from sabot.audit.verify import Finding
+from sabot.audit.findings import Finding
 from sabot.games import catalogue
 from sabot.link.wire import Event
-from sabot.reports.incidents import KINDS, Incident, Limits, Watch, incidents_of
+from sabot.reports.incident import KINDS, Incident, Limits
+from sabot.reports.incidents import Watch, incidents_of
 from sabot.reports.table_time import zone_of
 from sabot_firmware.table.dealing import KEY, LID
 from sabot_protocol import enums, games

@@ -17,7 +17,7 @@ from sabot.cli import app
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.store import Store
-from sabot.reports.incidents import KINDS
+from sabot.reports.incident import KINDS
 
 START_UNIX_MS = 1_795_000_000_000  # 2026-11-18 12:06:40 in Malta
 HOUR_MS = 3_600_000

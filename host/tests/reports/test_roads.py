@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from sabot.log.rounds import Round
+from sabot.log.rounds import Card, Round
 from sabot.reports.roads import Bead, BigCell, Outcome, bead_plate, big_road, outcomes_of
 
 WINNERS = {"P": "player", "B": "banker", "T": "tie"}
@@ -160,11 +160,9 @@ def test_the_bead_plate_goes_down_and_then_right() -> None:
 
 def test_outcomes_are_of_rounds_with_a_result_with_naturals_and_pairs() -> None:
     def round_(number: int, player: str, banker: str, winner: str | None, **more: object) -> Round:
-        made = Round("U1", 1, number, 10 * number, None)
-        made.player, made.banker, made.winner = player.split(), banker.split(), winner
-        for name, value in more.items():
-            setattr(made, name, value)
-        return made
+        more |= {"player": tuple(map(Card, player.split())), "winner": winner}
+        more["banker"] = tuple(map(Card, banker.split()))
+        return Round("U1", 1, number, 10 * number, None, **more)  # type: ignore[arg-type]
 
     rounds = [
         round_(1, "7H 7D 3C", "2C KS 2D", "player"),

@@ -70,7 +70,9 @@ class ToldShoe(NaiveShoe):
         return [framed(report, **own, **self._reports[report])]
 
 
-def told(spoilt: dict[Shape, dict[str, Any]] | None = None, refusal: str = "") -> doctor.Told:
+def told(
+    spoilt: dict[Shape, dict[str, Any]] | None = None, refusal: str = ""
+) -> doctor.ShoeAnswers:
     """What a shoe tells that is well but for what is `spoilt`."""
     reports = {shape: WELL[shape] | (spoilt or {}).get(shape, {}) for shape in WELL}
     with answering_shoe(ToldShoe(reports, refusal)) as line, Port(line.path) as port:
@@ -79,12 +81,12 @@ def told(spoilt: dict[Shape, dict[str, Any]] | None = None, refusal: str = "") -
 
 def found(spoilt: dict[Shape, dict[str, Any]], **expected: Any) -> list[str]:
     """The names of the checks that find something."""
-    looked_for = doctor.Expected(**({"version": "9"} | expected))
+    looked_for = doctor.Expectations(**({"version": "9"} | expected))
     return [check.name for check in doctor.examine(told(spoilt), looked_for) if check.to_do]
 
 
 def test_in_a_shoe_that_is_well_nothing_is_found_and_all_is_looked_at() -> None:
-    checks = doctor.examine(told(), doctor.Expected("9", b"", 1.5))
+    checks = doctor.examine(told(), doctor.Expectations("9", b"", 1.5))
     assert [check.to_do for check in checks] == [""] * len(checks)
     names = {check.name for check in checks}
     assert {"sensor E", "sensor A", "sensor B", "sensor X", "temperature", "clock"} <= names
@@ -143,7 +145,7 @@ def test_keys_wear_their_sectors_with_every_four_events() -> None:
     well = told()
     for last, expected in ((worn - 1, []), (worn, ["key wear"])):
         old = replace(well, welcome={**well.welcome, "last_held": last})
-        checks = doctor.examine(old, doctor.Expected("9"))
+        checks = doctor.examine(old, doctor.Expectations("9"))
         assert [check.name for check in checks if check.to_do] == expected
 
 
@@ -167,15 +169,15 @@ def test_what_the_shoe_cannot_tell_is_not_made_up() -> None:
     started = {"heap_used": 0, "heap_free": 0}
     assert found({messages.STATUS_REPORT: started}) == []
     without = doctor.examine(
-        told({messages.SELF_TEST_REPORT: {"temperature_c": None}}), doctor.Expected("9")
+        told({messages.SELF_TEST_REPORT: {"temperature_c": None}}), doctor.Expectations("9")
     )
     assert "temperature" not in {check.name for check in without}
-    fresh = doctor.examine(told({messages.HEALTH_REPORT: {"cards": 0}}), doctor.Expected("9"))
+    fresh = doctor.examine(told({messages.HEALTH_REPORT: {"cards": 0}}), doctor.Expectations("9"))
     assert [check.found for check in fresh if check.name == "sensor E"] == ["no card yet"]
 
 
 def test_in_a_round_it_says_that_it_could_not_test_and_looks_at_the_rest() -> None:
-    checks = doctor.examine(told(refusal="a round is in play"), doctor.Expected("9"))
+    checks = doctor.examine(told(refusal="a round is in play"), doctor.Expectations("9"))
     not_done = [check for check in checks if check.to_do]
     assert [check.name for check in not_done] == ["self-test"]
     assert "a round is in play" in not_done[0].to_do
@@ -183,7 +185,7 @@ def test_in_a_round_it_says_that_it_could_not_test_and_looks_at_the_rest() -> No
 
 
 def test_bounds_of_a_sensor_are_those_of_the_firmware() -> None:
-    (check,) = [c for c in doctor.examine(told(), doctor.Expected("9")) if c.name == "sensor A"]
+    (check,) = [c for c in doctor.examine(told(), doctor.Expectations("9")) if c.name == "sensor A"]
     assert check.expected.startswith(f"{LEAST_PERMILLE / 10:.0f} to {MOST_PERMILLE / 10:.0f} %")
 
 

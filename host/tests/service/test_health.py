@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from host.tests.support.keeping_shoe import KeepingShoe
 from host.tests.support.naive_shoe import answering_shoe
 from sabot.cli import app
-from sabot.cli.view import local_time
+from sabot.text import local_time
 
 MEANS = {"e_permille": 1003, "a_permille": 760, "b_permille": 1012, "x_permille": 999}
 CALIBRATED = {

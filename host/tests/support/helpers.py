@@ -11,7 +11,8 @@ import cbor2
 
 from sabot.audit.chain import Ratchet
 from sabot.audit.chain_checks import RawRecord
-from sabot.audit.verify import Finding, Summary, verify_unit
+from sabot.audit.findings import Finding, Summary
+from sabot.audit.verify import verify_unit
 from sabot.link import wire
 from sabot.link.session import Record
 from sabot_firmware.table.dealing import BETTING, BETWEEN, DEALING, ENDED, KEY, LID, Dealing

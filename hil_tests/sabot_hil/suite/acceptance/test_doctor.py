@@ -29,7 +29,7 @@ def test_a_shoe_that_is_well_finds_nothing_and_loses_no_sample(
         lost = client.command(messages.HEALTH)["overruns"]
     assert report["failed"] == report["seen"] == report["wrong_macs"] == 0
     assert report["begun"] >= 1 and report["sectors"] > 1000
-    found = [check.name for check in doctor.examine(told, doctor.Expected()) if check.to_do]
+    found = [check.name for check in doctor.examine(told, doctor.Expectations()) if check.to_do]
     assert found == ["test card"]
     if target.clock.emulated:
         assert 25 <= report["temperature_c"] <= 29

@@ -114,7 +114,7 @@ def test_killed_within_a_round_it_stands_in_the_same_round_with_the_same_cards_a
         shown = target.bench.pull(card)
     assert (shown.display[4], shown.lock_released) == ("PLAYER WINS", False)
     (ended,) = check_taken(target, tmp_path)
-    assert (ended.player, ended.banker) == (["2C", "2H", "9C"], ["3D", "KS", "9H"])
+    assert (ended.player, ended.banker) == (("2C", "2H", "9C"), ("3D", "KS", "9H"))
     kinds = [record.event.kind for record in taken(target)]
     assert kinds.count("boot") == starts + 2 and kinds.count("shoe_loaded") == 1
 
@@ -216,7 +216,7 @@ def test_a_brown_out_while_flash_is_written_leaves_the_round_as_it_was(
     for card in ("4H", "2S"):
         bench.pull(card)
     (ended,) = check_taken(target, tmp_path)
-    assert (ended.player, ended.banker) == (["4C", "4H"], ["7D", "2S"])
+    assert (ended.player, ended.banker) == (("4C", "4H"), ("7D", "2S"))
 
 
 # ---- a card was passing
@@ -246,7 +246,7 @@ def test_a_card_that_was_passing_is_for_the_supervisor_to_decide(
         bench.pull(card)
     assert bench.outputs.display[4] == "BANKER WINS"
     (ended,) = check_taken(target, tmp_path)
-    assert (ended.player, ended.banker) == (["4C", "4H"], ["7D", "2S"])
+    assert (ended.player, ended.banker) == (("4C", "4H"), ("7D", "2S"))
     unread = [record.event for record in taken(target) if record.event.kind == "unreadable"]
     assert [(event.boot, event.fields["fault"]) for event in unread] == [(starts + 1, "power_lost")]
 
@@ -271,7 +271,7 @@ def test_a_card_that_passed_as_the_power_went_is_entered_from_its_face(
     for card in ("4H", "2S"):
         bench.pull(card)
     (ended,) = check_taken(target, tmp_path)
-    assert (ended.player, ended.banker, ended.by_hand) == (["4C", "4H"], ["7D", "2S"], ["7D"])
+    assert (ended.player, ended.banker, ended.by_hand) == (("4C", "4H"), ("7D", "2S"), ("7D",))
 
 
 def test_a_round_in_which_the_power_went_can_be_voided(target: Target, tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_round_in_which_the_power_went_can_be_voided(target: Target, tmp_path:
     before = bench.outputs
     assert _seen(_power_cut(target)) == _seen(before)
     (ended,) = check_taken(target, tmp_path)
-    assert ended.void is not None and ended.player == ["4C"]
+    assert ended.void is not None and ended.player == ("4C",)
 
 
 def test_a_burned_card_that_was_passing_can_be_left_unseen(target: Target) -> None:

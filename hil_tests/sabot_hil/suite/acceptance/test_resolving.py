@@ -64,7 +64,7 @@ def test_a_round_is_voided_with_a_card_that_nobody_enters(target: Target, tmp_pa
         bench.switch("key_on", False)
         book.wait_for_rounds(target.shoe.unit, 1)
         (ended,) = book.rounds(target.shoe.unit)
-        assert (ended.void, ended.player, ended.banker) == ("unreadable", ["4C"], ["2D"])
+        assert (ended.void, ended.player, ended.banker) == ("unreadable", ("4C",), ("2D",))
 
 
 def test_a_ninth_copy_stops_play_until_it_is_put_aside(target: Target, tmp_path: Path) -> None:

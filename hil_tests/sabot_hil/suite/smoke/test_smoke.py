@@ -91,7 +91,7 @@ def test_a_card_that_cannot_be_read_stops_play_until_the_supervisor_enters_it(
     for card in ("TD", "KH", "7S"):
         bench.pull(card)
     (ended,) = [each for each in check_taken(target, tmp_path) if each.winner]
-    assert (ended.player, ended.banker, ended.by_hand) == (["9C", "KH"], ["TD", "7S"], ["9C"])
+    assert (ended.player, ended.banker, ended.by_hand) == (("9C", "KH"), ("TD", "7S"), ("9C",))
 
 
 def test_a_command_is_done_and_heard(target: Target) -> None:

@@ -8,13 +8,15 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from sabot.audit.verify import Summary, verify_unit
+from sabot.audit.findings import Summary
+from sabot.audit.verify import verify_unit
 from sabot.cli import options
 from sabot.cli.view import Output, console, plain, print_objects, problems
 from sabot.link.wire import Event, WireError
 from sabot.log.store import Filter, Row, Store
 from sabot.reports import table_time
-from sabot.reports.incidents import KINDS, Incident, Limits, Watch
+from sabot.reports.incident import KINDS, Incident, Limits
+from sabot.reports.incidents import Watch
 
 _DEFAULTS = Limits()
 

@@ -11,14 +11,15 @@ from rich.table import Table
 from sabot.audit import prune as pruning
 from sabot.audit import retention as keeping
 from sabot.audit.context import tombstones
-from sabot.audit.prune import Plan
+from sabot.audit.prune import PrunePlan
 from sabot.cli import options
 from sabot.cli.key_files import load_keys, load_private_key
 from sabot.cli.records.export import OperatorKey
-from sabot.cli.view import console, local_time, plain, problems
+from sabot.cli.view import console, plain, problems
 from sabot.errors import FINDINGS, DatabaseUnusable, KeptByLaw, did_you_mean
 from sabot.keys.signing import fingerprint
 from sabot.log.store import Store
+from sabot.text import local_time
 
 _MOST_DAYS = 36_525
 """A century; what is to be kept for longer is not to be removed at all."""
@@ -47,7 +48,7 @@ def prune(
     known = load_keys(keys)
     now_unix_ms = time.time_ns() // 1_000_000
     with Store(db) as store:
-        keeping.check_keep_days(db, keep_days, now_unix_ms)
+        keeping.check_keep_days(store, keep_days, now_unix_ms)
         units = store.units()
         if unit is not None and unit not in units:
             raise DatabaseUnusable(f"{db}: has no unit {unit}; {did_you_mean(unit, units)}")
@@ -64,7 +65,7 @@ def prune(
                     store, planned, private, keep_days=keep_days, now_unix_ms=now_unix_ms
                 )
             console.print(plain(_line(planned, dry_run)), soft_wrap=True)
-        if not keeping.minimums(db):
+        if not keeping.minimums(store):
             problems.print("no minimum of days is set for this log; `sabot retention` sets one")
     for planned in plans:
         if planned.stuck and planned.stays is not None:
@@ -95,8 +96,8 @@ def retention(
     with Store(db) as store:
         if minimum_days is not None:
             now_unix_ms = time.time_ns() // 1_000_000
-            keeping.set_minimum(db, minimum_days, now_unix_ms, lower=lower)
-        minimums = keeping.minimums(db)
+            keeping.set_minimum(store, minimum_days, now_unix_ms, lower=lower)
+        minimums = keeping.minimums(store)
         removed = [stone for unit in store.units() for stone in tombstones(store, unit)]
     if as_json:
         history = [{"days": each.days, "set_unix_ms": each.set_unix_ms} for each in minimums]
@@ -137,7 +138,7 @@ def retention(
     console.print(table)
 
 
-def _refuse_where_findings(plans: list[Plan]) -> None:
+def _refuse_where_findings(plans: list[PrunePlan]) -> None:
     found = [finding for planned in plans for finding in planned.findings]
     if not found:
         return
@@ -154,7 +155,7 @@ def _refuse_where_findings(plans: list[Plan]) -> None:
     raise typer.Exit(FINDINGS)
 
 
-def _line(planned: Plan, dry_run: bool) -> str:
+def _line(planned: PrunePlan, dry_run: bool) -> str:
     stays = "" if planned.stays is None else f"; shoe {planned.stays.shoe} stays: {planned.why}"
     if not planned.going:
         return f"{planned.unit}: nothing to remove{stays}"

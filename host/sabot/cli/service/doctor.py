@@ -42,14 +42,14 @@ def doctor(
         client = Client(opened, keys=load_command_keys(commands))
         with problems.status(plain(f"{client.unit}: testing itself")):
             told = doctors.ask(client)
-    expected = doctors.Expected()
+    expected = doctors.Expectations()
     if built is not None:
         version = Manifest(built.manifest).version
-        expected = doctors.Expected(version, build_of(built.files))
+        expected = doctors.Expectations(version, build_of(built.files))
     if db is not None:
         with Store(db) as store:
             rate = unit_of(told.unit, store.rows(Filter(unit=told.unit))).faults_per_10000
-        expected = doctors.Expected(expected.version, expected.build, rate)
+        expected = doctors.Expectations(expected.version, expected.build, rate)
     checks = doctors.examine(told, expected)
     found = [check for check in checks if check.to_do]
     if as_json:

@@ -65,7 +65,7 @@ def flash(
     if image is not None:
         content = bootloader_drive.image_bytes(image, Manifest(built.manifest).micropython)
         with problems.status(plain(f"{image}: onto the board")):
-            names = [bootloader_drive.flash(content, names[0] if names else None)]
+            names = [bootloader_drive.put_micropython(content, names[0] if names else None)]
     elif every:
         names = [info.serial for info in ports.attached()]
         if not names:

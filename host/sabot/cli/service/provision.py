@@ -66,16 +66,18 @@ def provision(
     document = game_of(game, choose).document
     release_key = signing.load_public(house)
     known = load_command_keys(commands if commands.exists() else None)
-    told = provisions.Told(unit or "", table, card_set, when_full, document, release_key)
+    settings = provisions.UnitSettings(
+        unit or "", table, card_set, when_full, document, release_key
+    )
     files = provisions.KeyFiles(key_file, commands, known)
     try:
-        provisions.document_of(told, unit or "ANY")
+        provisions.provisioning_document(settings, unit or "ANY")
     except provisioning.ProvisioningError as error:
         raise typer.BadParameter(str(error)) from None
     with problems.status(plain(f"{port}: attaching")) as status:
         done = provisions.provision(
             lambda: _attached(port, known),
-            told,
+            settings,
             files,
             replaces=replaces,
             tell=lambda what: status.update(plain(what)),

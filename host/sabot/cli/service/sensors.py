@@ -9,11 +9,12 @@ from rich.table import Table
 
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
-from sabot.cli.view import console, local_time, plain, problems
+from sabot.cli.view import console, plain, problems
 from sabot.errors import CommandRefused
 from sabot.link.client import Client
 from sabot.link.ports import Port
 from sabot.service import capture as captures
+from sabot.text import local_time
 from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE
 from sabot_protocol import enums, messages
 

@@ -1,0 +1,127 @@
+"""The MACs of one unit's chain, and the events that say something about the chain itself."""
+
+import os
+from functools import lru_cache
+
+from sabot.audit import chain
+from sabot.audit.chain import MacKeys, mac_under
+from sabot.audit.decoding import Values
+from sabot.audit.holes import Holes
+from sabot.audit.play_checks import Tell
+from sabot_protocol import enums, events
+from sabot_protocol.chain import KEY_SIZE
+
+_KEYS_KEPT = 64
+_AHEAD_EPOCHS = 16  # that a shoe may be ahead of its log: events that no host has yet
+
+BOOT, _GAP, _CHECKPOINT, _JOURNAL_FAULT = (
+    shape.number for shape in (events.BOOT, events.GAP, events.CHECKPOINT, events.JOURNAL_FAULT)
+)
+OF_THE_CHAIN = frozenset((BOOT, _GAP, _CHECKPOINT, _JOURNAL_FAULT))
+"""Kinds of events that `ChainEvents` takes."""
+
+_OWN = 7  # place in a record's values where its own fields begin
+CHAIN = _OWN + [name for name, _ in events.BOOT.fields].index("chain")
+"""Place of the chain's id in the values of a start."""
+
+_LOST_BY = {
+    "queue_full": "no host took them in time, and the shoe gave them up",
+    "restart": "in the shoe's memory when its power went, or numbers never given",
+    "journal_damaged": "the shoe's journal was damaged, and it could not read them any more",
+}
+_DAMAGED = enums.JOURNAL_FAULTS.index("damaged")
+
+
+class ChainMacs:
+    """What each MAC must be, as long as there is a key of the chain."""
+
+    def __init__(self, keys: MacKeys | None) -> None:
+        self.keys = keys
+        """None where no MAC can be checked."""
+        self.chain = None if keys is None else keys.chain
+        """The id of the chain that the log is of, None where it is not known."""
+        self.pads = lru_cache(maxsize=_KEYS_KEPT)(self._pads_of)
+
+    def right(self, before: bytes, number: int, record: bytes) -> bytes:
+        """The MAC of event `number`, whose predecessor has the MAC `before`. Needs `keys`."""
+        return mac_under(self.pads(chain.epoch_of(number)), before, record)
+
+    def epoch_of_key(self, before: bytes, record: bytes, mac: bytes, newest: int) -> int | None:
+        """The epoch under whose key this is the MAC, of those up to event `newest` and some that
+        the shoe may be ahead; None for none."""
+        keys = self.keys
+        if keys is not None:
+            for epoch in keys.epochs(chain.epoch_of(newest) + _AHEAD_EPOCHS):
+                if chain.mac(keys.mac_key(epoch), before, record) == mac:
+                    return epoch
+        return None
+
+    def give_up(self, named: bytes) -> None:
+        """The log goes on in the chain `named`, for which there is no key."""
+        self.keys, self.chain = None, named
+
+    def _pads_of(self, epoch: int) -> chain.Pads:
+        assert self.keys is not None
+        try:
+            return chain.pads(self.keys.mac_key(epoch))
+        except KeyError:  # no record is right under a key that is not there
+            return chain.pads(os.urandom(KEY_SIZE))
+
+
+class ChainEvents:
+    """Takes starts, checkpoints, gaps and journal faults. `tell` takes findings."""
+
+    def __init__(self, macs: ChainMacs, holes: Holes, tell: Tell) -> None:
+        self._macs = macs
+        self._holes = holes
+        self._tell = tell
+        self._several = False  # chains, without a key of either
+
+    def take(self, values: Values, before: bytes | None) -> None:
+        """Take an event of these; `before` is the MAC of the one before it, None where unknown."""
+        kind, number, own = values[0], values[1], values[_OWN:]
+        if kind == BOOT:
+            self.start(number, values)
+        elif kind == _CHECKPOINT:
+            count, mac = own
+            if count != number - 1:
+                self._tell(number, "checkpoint", f"{count} records before event {number}")
+            elif before is not None and mac != before:
+                detail = f"the MAC of event {count} is {mac.hex()}, {before.hex()} in the log"
+                self._tell(number, "checkpoint", detail)
+        elif kind == _GAP:
+            first, last, reason, mac = own
+            self._holes.declare(first, last, _LOST_BY[enums.GAP_REASONS[reason]])
+            record, own_mac = self._holes.take_following(last + 1)
+            # Without a MAC of the last one lost, the one after it cannot be checked.
+            checked = record and mac and self._macs.keys
+            if checked and self._macs.right(mac, last + 1, record) != own_mac:
+                detail = f"it does not stand behind the events that the gap {number} tells of"
+                self._tell(last + 1, "changed", detail)
+        elif own[0] == _DAMAGED and own[2]:
+            self._holes.declare(own[2], own[3], _LOST_BY["journal_damaged"])
+
+    def start(self, number: int, values: Values) -> None:
+        """Take a start of the unit, which names the chain."""
+        named = values[CHAIN]
+        if self._macs.chain is None:
+            self._macs.chain = named
+        elif named == self._macs.chain:
+            pass
+        elif self._macs.keys is not None:
+            self.other_chain(number, named)
+        elif not self._several:
+            self._several = True
+            detail = f"a start of the chain {named.hex()} in a log of {_hex(self._macs.chain)}"
+            self._tell(number, "wrong_key", detail)
+
+    def other_chain(self, number: int, named: bytes) -> None:
+        """From event `number` on the log is of the chain `named`, for which there is no key."""
+        key = _hex(self._macs.chain)
+        detail = f"the log names the chain {named.hex()}, the key is that of {key}"
+        self._tell(number, "wrong_key", f"{detail}; the chain is not checked from here on")
+        self._macs.give_up(named)
+
+
+def _hex(chain_: bytes | None) -> str:
+    return "nobody knows which" if chain_ is None else chain_.hex()

@@ -1,0 +1,277 @@
+"""What `import sabot` offers to other programs: a log, read with types. See docs/library.md."""
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sabot.errors import DatabaseUnusable
+from sabot.link.wire import Event, WireError
+from sabot.log.rounds import Card, Round, rounds_of
+from sabot.log.store import DAMAGED, Filter, Row, Store
+from sabot.text import utc_moment, utc_time
+from sabot_protocol import cards
+from sabot_protocol import events as event_shapes
+
+if TYPE_CHECKING:
+    from sabot.audit.findings import Finding, Note
+
+EVENT_KINDS = tuple(shape.name for shape in event_shapes.KINDS)
+"""Every kind of event that a shoe records."""
+
+_ROUND_KINDS = ("boot", "betting_open", "card", "result", "round_void", "shoe_ended", DAMAGED)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_US = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class LogEvent:
+    """One event of a log, as a shoe recorded it."""
+
+    unit: str
+    """The id of the unit, such as "SHOE-7"."""
+    number: int
+    """Counted by the unit from 1, without end and without holes."""
+    kind: str
+    """Such as "card" or "result"; protocol/README.md lists all kinds with their fields."""
+    boot: int
+    """Number of the unit's start, from 1."""
+    t_ms: int
+    """Milliseconds since that start."""
+    unix_ms: int | None
+    """The unit's clock, in milliseconds since 1970 (UTC); None where no host had set it."""
+    shoe: int
+    """Number of the shoe of cards; 0 before the first."""
+    round: int
+    """Number of the round; 0 outside of rounds."""
+    fields: Mapping[str, Any]
+    """The event's own fields. Cards are `Card`, enumerations words, bytes hex digits."""
+
+    @property
+    def time(self) -> datetime | None:
+        """The unit's clock in UTC; None where no host had set it, or to what is in no calendar."""
+        return utc_moment(self.unix_ms)
+
+    def as_json(self) -> dict[str, Any]:
+        """The event as `sabot events --json` prints it."""
+        return {
+            "unit": self.unit,
+            "event": self.number,
+            "kind": self.kind,
+            "boot": self.boot,
+            "t_ms": self.t_ms,
+            "time": utc_time(self.unix_ms),
+            "shoe": self.shoe,
+            "round": self.round,
+            "fields": dict(self.fields),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What a check of a whole log came to."""
+
+    findings: tuple["Finding", ...]
+    """What a log must not have; empty for a good one."""
+    notes: tuple["Note", ...]
+    """What a good log can have, and its reader should know."""
+    units: int
+    """How many units were checked,"""
+    events: int
+    """how many of their events,"""
+    rounds: int
+    """and how many rounds."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are no findings."""
+        return not self.findings
+
+
+class Log:
+    """A log that `sabot log` writes, opened for reading; `sabot.open` makes one.
+
+    It may be read while it is written. What is listed is read as it is asked for, a few events in
+    memory at a time, and stands as the log was when the first was asked for. All lists are by
+    unit, and by event within a unit. Every method raises DatabaseUnusable where the file is
+    damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._store = Store(path)
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._store.path
+
+    def __enter__(self) -> "Log":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. Closing it twice does nothing."""
+        self._store.close()
+
+    def units(self) -> list[str]:
+        """The id of every unit in the log, sorted."""
+        return self._store.units()
+
+    def rounds(
+        self,
+        unit: str | None = None,
+        *,
+        shoe: int | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        with_void: bool = False,
+    ) -> Iterator[Round]:
+        """The rounds that have a result; with `with_void` those that were voided too.
+
+        Only those of the unit, and of the shoe of cards with that number, where they are given.
+        With `since` or `until` only rounds whose betting was opened at or after the one and before
+        the other; rounds without a time are left out then. Raises ValueError for a time without a
+        time zone.
+        """
+        begin, end = _unix_ms("since", since), _unix_ms("until", until)
+        return (
+            ended
+            for ended in logged_rounds(self._store, unit, shoe, begin, end)
+            if with_void or ended.void is None
+        )
+
+    def events(
+        self,
+        unit: str | None = None,
+        *,
+        shoe: int | None = None,
+        round: int | None = None,
+        kinds: Iterable[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> Iterator[LogEvent]:
+        """The events; only those of the unit, shoe of cards, round, or kinds that are given.
+
+        With `since` or `until` only those recorded at or after the one and before the other; events
+        without a time are left out then. Raises ValueError for a time without a time zone, and for
+        a kind that there is not. Raises DatabaseUnusable at an event that is damaged.
+        """
+        wanted_kinds = None if kinds is None else [kinds] if isinstance(kinds, str) else [*kinds]
+        for kind in wanted_kinds or ():
+            if kind not in EVENT_KINDS:
+                raise ValueError(f"no event is of kind {kind!r}; kinds: {', '.join(EVENT_KINDS)}")
+        begin, end = _unix_ms("since", since), _unix_ms("until", until)
+        wanted = Filter(unit, shoe, round, wanted_kinds, begin, end)
+        return logged_events(self._store, wanted)
+
+    def verify(self, keys: str | os.PathLike[str] | None = None) -> Verification:
+        """Check the whole log, as `sabot verify` does: its audit chain, numbers, and every round.
+
+        `keys` names the file with the units' keys. Without it the audit chain cannot be checked,
+        which is a finding. Units are checked side by side where the machine has several cores.
+        Raises KeysUnusable.
+        """
+        from sabot.audit.verify import Against, verify_file
+        from sabot.keys.chain_keys import Keys
+
+        against = Against(keys=None if keys is None else Keys.load(Path(keys)))
+        findings, summary = verify_file(self.path, against)
+        return Verification(
+            tuple(findings), tuple(summary.notes), summary.units, summary.events, summary.rounds
+        )
+
+
+def open(path: str | os.PathLike[str]) -> Log:
+    """Open the log at `path` for reading; use it in a `with` statement, or close it.
+
+    Raises DatabaseUnusable where there is no such file, or it is not a Sabot log, or one of another
+    version.
+    """
+    return Log(Path(path))
+
+
+def logged_rounds(
+    store: Store,
+    unit: str | None = None,
+    shoe: int | None = None,
+    begin_unix_ms: int | None = None,
+    end_unix_ms: int | None = None,
+) -> Iterator[Round]:
+    """The ended rounds in a log whose betting was opened from the one time on and before the other.
+
+    Raises DatabaseUnusable where an event of one is damaged.
+    """
+    # The kinds that rounds are made of are few of all events: the others stay on the disk.
+    rows = store.rows(Filter(unit=unit, shoe=shoe, kinds=_ROUND_KINDS))
+    for each, group in itertools.groupby(rows, key=lambda row: row.unit):
+        for ended in rounds_of(each, (_event_in(row) for row in group)):
+            if _within(ended.started_unix_ms, begin_unix_ms, end_unix_ms):
+                yield ended
+
+
+def logged_events(store: Store, wanted: Filter) -> Iterator[LogEvent]:
+    """The events in a log. Raises DatabaseUnusable where one is damaged."""
+    for row in store.rows(wanted):
+        event = _event_in(row)
+        yield LogEvent(
+            row.unit,
+            event.number,
+            event.kind,
+            event.boot,
+            event.t_ms,
+            event.unix_ms,
+            event.shoe,
+            event.round,
+            _shown_fields(event),
+        )
+
+
+def _event_in(row: Row) -> Event:
+    """The event of a row. Raises DatabaseUnusable where it is damaged."""
+    try:
+        return row.event()
+    except WireError:
+        raise DatabaseUnusable(
+            f"event {row.number} of {row.unit} is damaged; `sabot verify` tells all that is"
+        ) from None
+
+
+def _shown_fields(event: Event) -> dict[str, Any]:
+    """An event's own fields as people and JSON want them: cards by name, bytes as hex digits."""
+    shown = dict(event.fields)
+    for name, kind in event.shape.fields:
+        value = shown[name]
+        if value is None:
+            continue
+        if kind.startswith("card"):
+            shown[name] = Card(cards.name_of(value))
+        elif kind == "bytes":
+            shown[name] = value.hex()
+    return shown
+
+
+def _within(unix_ms: int | None, begin: int | None, end: int | None) -> bool:
+    if begin is None and end is None:
+        return True
+    return (
+        unix_ms is not None
+        and (begin is None or unix_ms >= begin)
+        and (end is None or unix_ms < end)
+    )
+
+
+def _unix_ms(name: str, moment: datetime | None) -> int | None:
+    """The first whole millisecond at or after a moment."""
+    if moment is None:
+        return None
+    if moment.utcoffset() is None:
+        raise ValueError(
+            f"{name}: {moment.isoformat()} has no time zone; write datetime(..., tzinfo=UTC), or "
+            "add one with .astimezone()"
+        )
+    return -((_EPOCH - moment) // _US // 1000)

@@ -1,0 +1,142 @@
+"""The table `events` of a log: what is derived from its records, so that they are found quickly."""
+
+import sqlite3
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from itertools import islice
+
+from sabot.link import wire
+
+DAMAGED = "damaged"
+"""`Row.kind` of a record that cannot be read as an event."""
+
+LARGEST = (1 << 63) - 1
+"""Integer in a column. SQLite sorts text, which only a forger puts there, after all integers."""
+
+# Of each unit it has a row for every record up to some number, and for none after that.
+EVENTS_TABLE = (
+    "CREATE TABLE events (unit INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL,"
+    " unix_ms INTEGER, shoe INTEGER NOT NULL, round INTEGER NOT NULL,"
+    " PRIMARY KEY (unit, number)) WITHOUT ROWID"
+)
+EVENTS_INDEXES = (
+    "CREATE INDEX events_by_round ON events (unit, shoe, round)",
+    "CREATE INDEX events_by_time ON events (unit, unix_ms)",
+)
+_INSERT_EVENT = "INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?, ?, ?)"
+
+Derived = tuple[int, int, str, int | None, int, int]
+"""A row of `events`: id of the unit, number, kind, time, shoe and round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which events are wanted; None where it does not matter. Times are UTC milliseconds."""
+
+    unit: str | None = None
+    shoe: int | None = None
+    round: int | None = None
+    kinds: Sequence[str] | None = None
+    from_unix_ms: int | None = None
+    to_unix_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An event as stored. `data` is what the shoe wrote and `mac` what it sent with it; kind,
+    time, shoe and round are copied from `data`.
+
+    Of a record that cannot be read the kind is `damaged`, the time None, and shoe and round are
+    those of the event before it, so that a look there finds it.
+    """
+
+    unit: str
+    number: int
+    kind: str
+    unix_ms: int | None
+    shoe: int
+    round: int
+    received_unix_ms: int
+    data: bytes
+    mac: bytes
+
+    def event(self) -> wire.Event:
+        """The event in `data`. Raises wire.WireError where the bytes were changed."""
+        return wire.parse_event(self.data)
+
+
+def tail(
+    connection: sqlite3.Connection, known: int
+) -> Generator[tuple[Derived, int, bytes, bytes]]:
+    """The records of a unit that `events` does not have yet, in order: what is derived from each,
+    when it was received, the record and its MAC.
+    """
+    newest = connection.execute(
+        "SELECT number, shoe, round FROM events WHERE unit = ? AND number <= ?"
+        " ORDER BY number DESC LIMIT 1",
+        (known, LARGEST),
+    ).fetchone()
+    last, shoe, round_ = (0, 0, 0) if newest is None else newest
+    records = connection.execute(
+        "SELECT number, received_unix_ms, record, mac FROM records"
+        " WHERE unit = ? AND number > ? AND number <= ? ORDER BY number",
+        (known, last, LARGEST),
+    )
+    for number, received, record, mac in records:
+        kind, unix_ms = DAMAGED, None
+        with suppress(wire.WireError):
+            event = wire.parse_event(record)
+            kind = event.kind
+            unix_ms = None if event.unix_ms is None else min(event.unix_ms, LARGEST)
+            shoe, round_ = min(event.shoe, LARGEST), min(event.round, LARGEST)
+        yield (known, number, kind, unix_ms, shoe, round_), received, record, mac
+
+
+def derive(connection: sqlite3.Connection, known: int, most: int) -> int:
+    """Give the next records of a unit, `most` at the most, rows in `events`; how many."""
+    with closing(tail(connection, known)) as rows:
+        made = [derived for derived, *_ in islice(rows, most)]
+    connection.executemany(_INSERT_EVENT, made)
+    return len(made)
+
+
+def derived_rows(
+    connection: sqlite3.Connection, known: int, unit: str, wanted: Filter
+) -> Iterator[Row]:
+    """The rows that `events` finds for a filter."""
+    query = (
+        "SELECT ?, e.number, e.kind, e.unix_ms, e.shoe, e.round, r.received_unix_ms, r.record,"
+        " r.mac FROM events e CROSS JOIN records r ON r.unit = e.unit AND r.number = e.number"
+        " WHERE e.unit = ?"
+    )
+    given: list[object] = [unit, known]
+    for condition, value in (
+        ("e.shoe = ?", wanted.shoe),
+        ("e.round = ?", wanted.round),
+        ("e.unix_ms >= ?", wanted.from_unix_ms),
+        ("e.unix_ms < ?", wanted.to_unix_ms),
+    ):
+        if value is not None:
+            query += f" AND {condition}"
+            given.append(value)
+    if wanted.kinds is not None:
+        query += f" AND e.kind IN ({', '.join('?' * len(wanted.kinds))})"
+        given += wanted.kinds
+    for row in connection.execute(query + " ORDER BY e.number", given):
+        yield Row(*row)
+
+
+def lets_through(wanted: Filter, row: Row) -> bool:
+    """The same filter, for a row that `events` does not have yet."""
+    if wanted.shoe not in (None, row.shoe) or wanted.round not in (None, row.round):
+        return False
+    if wanted.kinds is not None and row.kind not in wanted.kinds:
+        return False
+    if wanted.from_unix_ms is None and wanted.to_unix_ms is None:
+        return True
+    return (
+        row.unix_ms is not None
+        and (wanted.from_unix_ms is None or row.unix_ms >= wanted.from_unix_ms)
+        and (wanted.to_unix_ms is None or row.unix_ms < wanted.to_unix_ms)
+    )

@@ -1,0 +1,153 @@
+"""The file of a log: one connection that writes, others that read, and SQLite's errors in words."""
+
+import sqlite3
+import threading
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from sabot.errors import DatabaseUnusable, DiskFull
+from sabot.retry import retried
+
+FORMAT = "sabot-log"
+"""How a log says what it is, in its table `about`."""
+
+BUSY_TIMEOUT_S = 30.0
+_SWITCH_PAUSE_S = 0.01
+_PAGE_BYTES = 1024  # each commit writes a whole page: a tenth faster than with 4096
+_HEAD_BYTES = 1 << 16
+_MAGIC = b"SQLite format 3\0"
+
+
+class DatabaseLocked(DatabaseUnusable):
+    """Another program has kept the database locked for too long."""
+
+
+class Writer:
+    """The one connection that writes. `with` it is a transaction, for one thread at a time.
+
+    No generator makes it one: a log spends a transaction on each event.
+    """
+
+    def __init__(self, path: Path, mode: str) -> None:
+        self._path = path
+        self._mode = mode
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._lock.acquire()
+        try:
+            connection = self._connection or self._open()
+            connection.execute("BEGIN IMMEDIATE")
+            return connection
+        except BaseException as error:
+            self._end()
+            raise in_words(self._path, error) from None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None and self._connection is not None:
+                self._connection.execute("COMMIT")
+        except sqlite3.Error as failed:
+            raise in_words(self._path, failed) from None
+        finally:
+            self._end()
+        if isinstance(error, sqlite3.Error):
+            raise in_words(self._path, error) from None
+
+    def pragma(self, pragma: str) -> None:
+        """Set something, outside of any transaction."""
+        with self._lock:
+            try:
+                (self._connection or self._open()).execute(f"PRAGMA {pragma}")
+            except sqlite3.Error as error:
+                raise in_words(self._path, error) from None
+
+    def write_ahead(self) -> None:
+        """From now on readers and the writer do not wait for each other. The file keeps that."""
+        retried(  # SQLite does not wait where two switch at once
+            lambda: self.pragma("journal_mode=WAL"),
+            DatabaseLocked,
+            within_s=BUSY_TIMEOUT_S,
+            every_s=_SWITCH_PAUSE_S,
+        )
+
+    def close(self) -> None:
+        """Let go of the file. A transaction after this one fails."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+
+    def _open(self) -> sqlite3.Connection:
+        self._connection = connect(self._path, self._mode)
+        self._connection.execute("PRAGMA synchronous=FULL")
+        self._connection.execute(f"PRAGMA page_size={_PAGE_BYTES}")  # of a new file
+        return self._connection
+
+    def _end(self) -> None:
+        try:
+            if self._connection is not None and self._connection.in_transaction:
+                with suppress(sqlite3.Error):  # the disk failed: so nothing is committed either
+                    self._connection.execute("ROLLBACK")
+        finally:
+            self._lock.release()
+
+
+def in_words(path: Path, error: BaseException) -> BaseException:
+    """What the user can do about an error of the database library; any other error as it is."""
+    if not isinstance(error, sqlite3.Error):
+        return error
+    text = str(error)
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith(_CANNOT_GROW):
+        return DiskFull(
+            f"{path}: the disk is full ({text}); make room, then log again: the events "
+            "are still on the shoe"
+        )
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return DatabaseLocked(f"{path}: locked by another program for too long; stop that first")
+    if name == "SQLITE_NOTADB":
+        text = _no_database(path)
+    elif "no such table: events" in text:
+        text = "what is derived from its records is gone; `sabot rebuild` makes it anew"
+    elif name.startswith("SQLITE_CORRUPT") or "no such" in text or "decode" in text:
+        text = f"damaged ({text}); {_WHEN_DAMAGED}"
+    elif name.startswith("SQLITE_READONLY"):
+        text = "cannot be written to; check its permissions, or name another file with --db"
+    elif name.startswith("SQLITE_CANTOPEN"):
+        text = "cannot be opened; does the folder exist, and may you write there?"
+    elif name.startswith("SQLITE_IOERR"):
+        text = "cannot be read (disk I/O error); is it a file, is its disk in order?"
+    return DatabaseUnusable(f"{path}: {text}")
+
+
+def _no_database(path: Path) -> str:
+    """What a file is that SQLite does not take for a database."""
+    with suppress(OSError), path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+        if head.startswith(_MAGIC) or FORMAT.encode() in head:
+            return f"damaged at its beginning; {_WHEN_DAMAGED}"
+    return "not a Sabot log; name another file with --db"
+
+
+_CANNOT_GROW = (
+    "SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_SHMSIZE",
+)  # fmt: skip
+_WHEN_DAMAGED = "keep it, and log to another file with --db: the shoe sends what it still holds"
+
+
+def connect(path: Path, mode: str) -> sqlite3.Connection:
+    """A connection without transactions of its own; `mode` is SQLite's: ro, rw or rwc."""
+    return sqlite3.connect(
+        f"{path.resolve().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=BUSY_TIMEOUT_S,
+        isolation_level=None,
+        check_same_thread=False,
+    )

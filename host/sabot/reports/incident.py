@@ -1,0 +1,144 @@
+"""What an incident is, and how it is described to people."""
+
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any
+
+from sabot.link.wire import Event
+from sabot.reports.table_time import duration_text, iso_of
+from sabot.text import card_symbol
+from sabot_protocol import cards
+
+KINDS = {
+    "error": "an error stopped play, until the supervisor's key",
+    "by_hand": "a card was entered by the supervisor from its face",
+    "void": "a round was voided",
+    "not_due": "a card came out although none was due",
+    "power_lost": "the power went while a card passed",
+    "lid": "the lid was open while a shoe of cards was in play",
+    "ended_early": "the supervisor ended a shoe of cards before its cut card did",
+    "service": "the service switch was on",
+    "debug": "MicroPython's prompt was opened on the unit",
+    "stranger": "commands came with a wrong MAC",
+    "restart": "the unit started again",
+    "gap": "events were lost by the shoe, or are missing in the log",
+    "journal": "the shoe's memory of events had a fault",
+    "clock": "the clock was set to another time, or jumped",
+    "long_round": "much time from no more bets to the result",
+    "long_reveal": "much time from the last card to the reveal, in midi",
+    "rules": "the verifier's recomputing disagrees with the shoe",
+    "sensor": "a sensor is due to be cleaned",
+}
+"""The kinds of incidents, and what each says."""
+
+VOIDED = {
+    "supervisor": "by the supervisor",
+    "unreadable": "by the supervisor, for a card that could not be read",
+    "restart": "by a restart",
+}
+
+RESOLVED = {
+    "entered": "entered from its face",
+    "as_read": "taken as read",
+    "drawn_again": "drawn again",
+    "unseen": "left unseen",
+    "void": "round voided",
+}
+
+CLEARED = {
+    True: "cleared with the supervisor's key",
+    False: "cleared although the supervisor's key was not on",
+    None: "cleared; whether with the supervisor's key is not in the log",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """From when on something is long."""
+
+    round_s: int = 120
+    """From no more bets to the result. Not from the opening of the bets: an idle table waits for
+    wagers by the hour. The slowest tables, where players squeeze the cards, deal some 40 rounds an
+    hour: 90 s each, wagers and all. Who needs longer for the cards alone has had to do with
+    something else."""
+    reveal_s: int = 60
+    """From the last card to the reveal: one card is to be squeezed, and a button to be pressed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """Something to look at: from event `event` of `unit` on. Its shoe of cards and round are those
+    that were in play, or the last that were."""
+
+    unit: str
+    kind: str
+    event: int
+    shoe: int
+    round: int
+    boot: int
+    t_ms: int
+    unix_ms: int | None
+    """When it began, UTC; None where no clock was set since the unit's start."""
+    reckoned: bool
+    """Whether `unix_ms` was reckoned back from a clock that was set later in the same start."""
+    lasted_ms: int | None
+    """None for what has no length, or where its end or the clock is not known."""
+    stands: bool
+    """Whether it was not over at the end of the events; then it has lasted so far."""
+    detail: str
+
+    def within(self, from_unix_ms: int | None, to_unix_ms: int | None) -> bool:
+        """Whether any of it lies in that time. What has no time might, wherever it is asked for."""
+        if self.unix_ms is None:
+            return True
+        end = self.unix_ms + (self.lasted_ms or 0)
+        before_end = to_unix_ms is None or self.unix_ms < to_unix_ms
+        return before_end and (self.stands or from_unix_ms is None or end >= from_unix_ms)
+
+    def lasted_text(self) -> str:
+        """How long it was, for people."""
+        if self.lasted_ms is None:
+            return "not over" if self.stands else ""
+        return duration_text(self.lasted_ms) + (", not over" if self.stands else "")
+
+    def as_json(self, zone: tzinfo) -> dict[str, Any]:
+        """The incident as `sabot incidents --json` prints it."""
+        return {
+            "unit": self.unit,
+            "kind": self.kind,
+            "event": self.event,
+            "shoe": self.shoe,
+            "round": self.round,
+            "time": iso_of(self.unix_ms, zone),
+            "reckoned": self.reckoned,
+            "boot": self.boot,
+            "t_ms": self.t_ms,
+            "lasted_ms": self.lasted_ms,
+            "stands": self.stands,
+            "detail": self.detail,
+        }
+
+
+def error_text(event: Event) -> str:
+    """An error that stopped play, with its card and the fault of its pass."""
+    error, card, fault = (event.fields[name] for name in ("error", "card", "fault"))
+    text = spaced(error)
+    if card is not None and card < cards.DECK_SIZE:
+        text += f" {card_symbol(cards.name_of(card))}"
+    return text if fault == "none" else f"{text} ({spaced(fault)})"
+
+
+def spaced(name: str) -> str:
+    """A name of the protocol as words."""
+    return name.replace("_", " ")
+
+
+def numbers_text(fields: Any) -> str:
+    """Which events a gap or a fault of the journal is about."""
+    first, last = fields["first"], fields["last"]
+    return f"event {first}" if first == last else f"events {first} to {last}"
+
+
+def change_text(ms: int) -> str:
+    """By how much a clock was set, and which way."""
+    return f"{duration_text(abs(ms))} {'ahead' if ms > 0 else 'back'}"

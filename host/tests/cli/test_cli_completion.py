@@ -1,0 +1,84 @@
+"""What a shell completes, and the version: the parts of the command that are no command."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sabot
+from host.tests.support.commands import SABOT, TIMEOUT_S, environment, run
+
+
+def _completed(folder: Path, line: str, shell: str = "bash") -> list[str]:
+    """What completes the last word of `line`, asked for as the shell's script does it."""
+    words = line.split(" ")
+    given = {"_SABOT_COMPLETE": f"complete_{shell}"}
+    if shell == "bash":
+        given |= {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1)}
+    else:
+        given |= {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    return run(folder, **given).stdout.split()
+
+
+def _in_bash(folder: Path, script: str) -> str:
+    """What a bash prints that has `folder` as its home."""
+    path = f"{SABOT.parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "--norc", "-c", f"{script}\ntrue"],
+        cwd=folder,
+        env=environment() | {"PATH": path, "HOME": str(folder), "SHELL": "/bin/bash"},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_commands_are_completed(tmp_path: Path) -> None:
+    assert _completed(tmp_path, "sabot ve") == ["verify"]
+    assert {"rounds", "events", "verify", "hil", "games"} <= {*_completed(tmp_path, "sabot ")}
+    assert _completed(tmp_path, "sabot nonsense") == []
+    assert {"rounds", "read", "rebuild", "retention"} == {*_completed(tmp_path, "sabot r")}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_options_of_a_command_are_completed(tmp_path: Path, shell: str) -> None:
+    said = " ".join(_completed(tmp_path, "sabot rounds --wi", shell))
+    assert "--with-void" in said and "--unit" not in said
+
+
+def test_commands_of_a_group_are_completed(tmp_path: Path) -> None:
+    assert _completed(tmp_path, "sabot games sh") == ["show"]
+
+
+def test_bash_completes_with_the_script_that_it_is_shown(tmp_path: Path) -> None:
+    script = _in_bash(tmp_path, "sabot --show-completion")
+    assert "complete -o default -F _sabot_completion sabot" in script
+    asked = "COMP_WORDS=(sabot checkp) COMP_CWORD=1; _sabot_completion sabot; echo ${COMPREPLY[@]}"
+    assert _in_bash(tmp_path, f"{script}\n{asked}") == "checkpoints\n"
+
+
+def test_the_script_is_installed_for_the_shell_that_asks(tmp_path: Path) -> None:
+    assert "bash completion installed" in _in_bash(tmp_path, "sabot --install-completion")
+    (line,) = [each for each in (tmp_path / ".bashrc").read_text().splitlines() if "sabot" in each]
+    asked = "COMP_WORDS=(sabot doc) COMP_CWORD=1; _sabot_completion sabot; echo ${COMPREPLY[@]}"
+    assert _in_bash(tmp_path, f"{line}\n{asked}") == "doctor\n"
+
+
+def test_the_version_is_shown_by_both_ways_to_the_command(tmp_path: Path) -> None:
+    wanted = f"sabot {sabot.__version__}\n"
+    assert run(tmp_path, "--version").stdout == wanted
+    done = subprocess.run(
+        [sys.executable, "-m", "sabot", "--version"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=True,
+    )
+    assert done.stdout == wanted

@@ -1,0 +1,232 @@
+"""docs/json.md against what the commands print: the same fields, with the types that it says."""
+
+import json
+import re
+import sqlite3
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from host.tests.support.chained import DAY_MS, FIRST_KEY, ChainedLog
+from host.tests.support.commands import dealt
+from host.tests.support.helpers import FirmwareLog, stored
+from host.tests.support.keeping_shoe import KeepingShoe, made_of
+from host.tests.support.naive_shoe import answering_shoe
+from host.tests.support.table import BANKER_WINS, TIE, line, seat
+from sabot.cli import app
+from sabot.keys import chain_keys as unit_keys
+from sabot.keys import signing
+from sabot.log.store import Store
+from sabot.sim.disturbed import NOISE, noisy_pass
+from sabot.sim.faulty import faulty_pass
+
+_DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "json.md"
+_TYPES = {dict: "object", list: "list", str: "text", bool: "flag", int: "integer"}
+_TYPES |= {float: "number", type(None): "null"}
+
+_FLAG = "true or false"
+
+_BY_NAME = {
+    ("score", "wagers"),
+    ("odds", "wagers"),
+    ("odds", "wagers.*.pays"),
+    ("games", "wagers[].pays"),
+}
+"""Objects whose names are no fields but those of wagers and prizes."""
+
+_OPAQUE = {("events", "fields")}
+"""What is documented elsewhere: the fields of each kind of event, in protocol/README.md."""
+
+_STEPS = ("returned", "collected", "vigorish", "paid", "pushed")
+"""Lists of `sabot settle` that have the same fields, documented once."""
+
+Fields = dict[str, set[str]]
+"""Types by field; a field in a list is `list[].field`, one of any name `object.*`."""
+
+
+def _documented() -> dict[str, Fields]:
+    """The fields of each section of the document."""
+    found: dict[str, Fields] = {}
+    for section in re.split(r"^## ", _DOCUMENT.read_text(), flags=re.MULTILINE)[1:]:
+        title = re.match(r"`sabot (.+)`", section)
+        if title is not None:
+            rows = re.findall(r"^\| `(\S+)` \| ([^|]+) \| ([^|]+) \|$", section, re.MULTILINE)
+            assert section.count("\n| `") == len(rows) == len(dict(row[:2] for row in rows))
+            found[title[1]] = {field: _types(types) for field, types, _ in rows}
+    return found
+
+
+def _types(cell: str) -> set[str]:
+    """The types in a cell such as "text or null, time"."""
+    return set(cell.partition(",")[0].replace(_FLAG, "flag").split(" or "))
+
+
+def _add(fields: Fields, command: str, path: str, value: Any) -> None:
+    """Note the type of a value, and those of all that is in it; of an empty list none is known."""
+    types = fields[path]
+    if not isinstance(value, list):
+        types.add(_TYPES[type(value)])
+        if isinstance(value, dict) and (command, path) not in _OPAQUE:
+            _add_object(fields, command, path, value)
+        return
+    for each in value:
+        if isinstance(each, dict):
+            types.add("list of objects")
+            list_ = "steps" if command == "settle" and path in _STEPS else path
+            _add_object(fields, command, f"{list_}[]", each)
+        else:
+            types.add(f"list of {_TYPES[type(each)]}")
+
+
+def _add_object(fields: Fields, command: str, path: str, value: dict[str, Any]) -> None:
+    for name, inner in value.items():
+        here = "*" if (command, path) in _BY_NAME else name
+        _add(fields, command, f"{path}.{here}" if path else here, inner)
+
+
+def _run(*arguments: str, codes: tuple[int, ...] = (0,)) -> str:
+    done = CliRunner().invoke(app(), [*arguments])
+    assert done.exit_code in codes, (done.output, done.exception)
+    return done.stdout
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to be in, with logs: `chained` has its keys, `timeless` no clock, `log` errors and
+    voided rounds."""
+    monkeypatch.chdir(tmp_path)
+    now = time.time_ns() // 1_000_000
+    log = ChainedLog(unix_ms=now - 90 * DAY_MS).power_on().load_game()
+    log.deal().wait(30 * DAY_MS).deal().wait(30 * DAY_MS).deal()
+    timeless = ChainedLog(unix_ms=None).power_on().load_game().deal()
+    for name, each in (("chained", log), ("timeless", timeless)):
+        with Store(tmp_path / name, create=True) as store:
+            store.append("U1", each.stored())
+    unit_keys.add(tmp_path / "keys", "U1", FIRST_KEY)
+    signing.make(tmp_path / "operator")
+    bad = FirmwareLog().load().draw("AS", "2C", "9S", "KC", "KD", "7D", "next")
+    bad.draw("KS", "7H", "blank", "!void", "next", "?jam", "!9S").power_on()
+    with Store(tmp_path / "log", create=True) as store:
+        store.append("U1", stored(bad.records))
+    return tmp_path
+
+
+def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
+    yield "rounds", _run("rounds", "--db", "log", "--with-void", "--json")
+    for db in ("log", "chained"):
+        yield "events", _run("events", "--db", db, "--json")
+        yield "units", _run("units", "--db", db, "--json")
+    yield "incidents", _run("incidents", "--db", "log", "--json")
+    yield "checkpoints", _run("checkpoints", "--db", "chained", "--json")
+    yield "verify", _run("verify", "--db", "log", "--json", codes=(1,))
+    yield "verify", _run("verify", "--db", "chained", "--keys", "keys", "--json", codes=(0,))
+    key = ("--key", "operator.pem")
+    for db in ("chained", "timeless"):
+        bundle = f"{db}.sabot"
+        _run("export", "--db", db, "--unit", "U1", "--shoe", "1", "-o", bundle, *key)
+        yield "verify BUNDLE", _run("verify", bundle, "--json", codes=(1,))
+    _run("retention", "--db", "chained", "--minimum-days", "30")
+    with closing(sqlite3.connect(house / "chained", isolation_level=None)) as connection:
+        connection.execute(
+            "UPDATE records SET received_unix_ms = received_unix_ms - ?", (90 * DAY_MS,)
+        )
+    _run("prune", "--db", "chained", "--keep-days", "45", *key)
+    yield "retention", _run("retention", "--db", "chained", "--json")
+    yield "verify", _run("verify", "--db", "chained", "--json", codes=(1,))
+
+
+def _of_games(house: Path) -> Iterator[tuple[str, str]]:
+    hands = ("--player", "2S,KD,4H", "--banker", "4C,KH,3D")
+    yield "games", _run("games", "--json")
+    yield "score", _run("score", "--game", "ez-mini", *hands, "--json")
+    yield "odds", _run("odds", "--game", "mini-pairs", "--decks", "1", "--json")
+    yield "odds", _run("odds", "--game", "md-midi", "--decks", "1", "--json")
+    whole_table = [
+        seat(9, "Ida", player=600_000),
+        seat(3, "Ann", banker=10_000, tie=1000),
+        *(seat(number, f"P{number}", player=1000) for number in (1, 2, 4, 5, 6, 7, 8)),
+        line(2, "Eve", banker=2000),
+    ]
+    for game, positions, hands, when in (
+        ("mini", whole_table, BANKER_WINS, "marked"),
+        ("mini", whole_table, TIE, "at_once"),
+        ("mini-pairs", [seat(3, banker=500)], BANKER_WINS, "marked"),
+    ):
+        given = {
+            "positions": positions,
+            "round": {"player": hands[0].split(), "banker": hands[1].split()},
+            "house": {"vigorish_when": when},
+        }
+        (house / "wagers.json").write_text(json.dumps(given))
+        yield "settle", _run("settle", "wagers.json", "--game", game, "--json")
+
+
+def _of_shoes(house: Path) -> Iterator[tuple[str, str]]:
+    random = np.random.default_rng(3)
+    passes = {
+        1: noisy_pass(random, NOISE["clean"], 32, 0),
+        2: faulty_pass(random, NOISE["clean"], "no_code", 0),
+    }
+    made = {number: made_of(levels, 0) for number, levels in passes.items()}
+    with answering_shoe(KeepingShoe(made)) as port:
+        yield "capture", _run("capture", port.path, "-o", "captures", "--json")
+    for recording in house.glob("captures/*.samples"):
+        yield "read", _run("read", str(recording), "--json")
+    with dealt(house, "SHOE-7"):
+        yield "ports", _run("ports", "--json")
+        yield "health", _run("health", "SHOE-7", "--json")
+        yield "doctor", _run("doctor", "SHOE-7", "--json", codes=(0, 1))
+
+
+def _known(type_: str, documented: set[str]) -> bool:
+    return type_ in documented or (type_.startswith("list of") and "list" in documented)
+
+
+def test_the_fields_that_are_documented_are_those_that_are_printed(house: Path) -> None:
+    documented = _documented()
+    printed: dict[str, Fields] = defaultdict(lambda: defaultdict(set))
+    for command, lines in (*_of_a_log(house), *_of_games(house), *_of_shoes(house)):
+        for each_line in lines.splitlines():
+            told = json.loads(each_line)
+            for each in told if isinstance(told, list) else [told]:
+                _add_object(printed[command], command, "", each)
+    assert set(printed) == set(documented)
+    for command, fields in printed.items():
+        assert set(fields) == set(documented[command]), command
+        for field, types in fields.items():
+            wrong = {each for each in types if not _known(each, documented[command][field])}
+            assert not wrong, f"{command}: {field}"
+
+
+def test_every_command_that_prints_json_is_documented() -> None:
+    found = set()
+    commands = dict(typer.main.get_command(app()).commands)  # type: ignore[attr-defined]
+    while commands:
+        name, command = commands.popitem()
+        if any("--json" in parameter.opts for parameter in command.params):
+            found.add(name)
+        commands |= {
+            f"{name} {own}": each for own, each in getattr(command, "commands", {}).items()
+        }
+    assert found == {name.removesuffix(" BUNDLE") for name in _documented()}
+
+
+def test_what_is_added_is_found() -> None:
+    """The comparison sees a field that is new, in a list, in a map and in a list of the steps."""
+    fields: Fields = defaultdict(set)
+    _add_object(fields, "settle", "", {"paid": [{"new": 1}], "a": {"b": [None]}, "c": []})
+    assert fields == {
+        "paid": {"list of objects"},
+        "steps[].new": {"integer"},
+        "a": {"object"},
+        "a.b": {"list of null"},
+        "c": set(),
+    }
