@@ -9,6 +9,12 @@ import asyncio
 from sabot_firmware.cards.reader import NO_CARD
 from sabot_firmware.native import const
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Callable
+
+    from sabot_firmware.cards.reader import Reader
+    from sabot_firmware.journal.journal import Journal
+
 WRITING_MS = const(1)
 """How often the journal's chip is asked whether it is ready for more."""
 
@@ -24,10 +30,10 @@ _FAST_PASS = const(
 
 
 class Turns:
-    """Told by what `reader` sees, and whether `journal` has something to write. `ticks_ms` are
+    """Follows what `reader` sees, and whether `journal` has something to write. `ticks_ms` gives
     milliseconds since the start."""
 
-    def __init__(self, reader, journal, ticks_ms) -> None:
+    def __init__(self, reader: "Reader", journal: "Journal", ticks_ms: "Callable[[], int]") -> None:
         self.decision_near = False
         """Whether the last marks pass, or those of a fast card may before a long turn is over. Not
         for long: a card may be held there."""

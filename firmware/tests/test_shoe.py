@@ -1,5 +1,6 @@
 """The whole shoe on a board made of lists: while a card passes, and what its head tells it."""
 
+import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes.fake_flash import new_chip
 from firmware.tests.support.passing import E, X, pass_of
 from firmware.tests.support.scripted import (
@@ -22,14 +23,17 @@ from firmware.tests.support.scripted import (
 )  # fmt: skip
 from firmware.tests.test_store import Folder
 from protocol.tests.helpers import raised
-from sabot_firmware import buffers  # buffers first, as main.py does
+from sabot_firmware import (
+    buffers,
+    panel,
+)
 from sabot_firmware import shoe as shoe_module
 from sabot_firmware.cards.health import LEAST_PERMILLE
 from sabot_firmware.journal.contents import RESERVE_SECTORS
 from sabot_firmware.journal.cursor import Cursor
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.store import Store, StoreError
-from sabot_firmware.table import inputs, panel  # buffers first, as main.py does
+from sabot_firmware.table import inputs
 from sabot_protocol import cards, enums, events, games, messages
 
 
@@ -41,8 +45,8 @@ def test_the_lock_shuts_behind_the_last_mark_and_nothing_is_recorded_before_the_
         count = len(recorded(shoe))
         board.play(shoe, known)
         assert board.seen == ["samples", "shut"]
-        assert len(recorded(shoe)) == count and not shoe.dealing.banker[1:]
-        shoe._show()  # as every tick does
+        assert len(recorded(shoe)) == count and not shoe.dealing.play.banker[1:]
+        shoe.presenting.show()  # as every tick does
         assert board.seen == ["samples", "shut"], "nothing opens it again"
         board.play(shoe, tail, rest)
         assert board.seen == ["samples", "shut", "samples", "samples"]
@@ -85,7 +89,7 @@ def test_the_lock_stays_open_where_the_next_card_is_due():
     with Folder() as folder:
         board, shoe = loaded(folder)
         board.play(shoe, *parts_of(card_samples("9C"), 380))
-        assert board.seen == ["samples"] * 3 and shoe.dealing.player == [8]
+        assert board.seen == ["samples"] * 3 and shoe.dealing.play.player == [8]
 
 
 def test_a_card_that_was_known_and_is_pushed_back_was_never_dealt():
@@ -101,7 +105,7 @@ def test_a_card_that_was_known_and_is_pushed_back_was_never_dealt():
         faults = [values for kind, values in told if kind == "unreadable"]
         assert [enums.FAULTS[values[0]] for values in faults] == ["pushed_back"]
         assert board.seen[:2] == ["samples", "shut"] and "open" not in board.seen
-        assert [len(shoe.dealing.player), len(shoe.dealing.banker)] == [2, 1]
+        assert [len(shoe.dealing.play.player), len(shoe.dealing.play.banker)] == [2, 1]
 
 
 def test_what_is_pressed_while_the_tail_of_a_card_passes_comes_behind_that_card():
@@ -140,7 +144,7 @@ def test_samples_that_come_as_fast_as_they_are_read_do_not_keep_the_rest_waiting
             return 4
 
         board.read_samples = read_samples
-        shoe._read_samples()
+        shoe.sensing.read()
         assert len(reads) <= 2
 
 
@@ -160,7 +164,7 @@ def test_that_a_fast_card_passes_is_on_flash_before_its_last_marks():
         begun_ms = board.ticks_ms()
         board.play(shoe, card_samples("2H")[:125])  # 250 samples: 12 ms, a third of a fast card
         assert board.ticks_ms() - begun_ms < 50
-        assert shoe._marked and not shoe.journal.unwritten()
+        assert shoe.sensing.passing_marked and not shoe.journal.unwritten()
 
 
 def test_lost_samples_stop_play_and_the_card_that_was_passing_is_not_read():
@@ -169,9 +173,9 @@ def test_lost_samples_stop_play_and_the_card_that_was_passing_is_not_read():
         whole = card_samples("9C")
         board.play(shoe, whole[:100], ("overrun",), whole[100:])
         assert enums.ERRORS[shoe.dealing.error] == "samples_lost" and "shut" in board.seen
-        assert shoe.dealing.player == []
+        assert shoe.dealing.play.player == []
         board.play(shoe, *KEY_TURNED, whole)
-        assert shoe.dealing.player == [8]
+        assert shoe.dealing.play.player == [8]
 
 
 def test_what_comes_behind_lost_samples_is_not_read_together_with_what_came_before():
@@ -179,7 +183,7 @@ def test_what_comes_behind_lost_samples_is_not_read_together_with_what_came_befo
         board, shoe = loaded(folder)
         whole = bytes(card_samples("9C"))
         board.play(shoe, whole[:100], ("overrun", whole[100:]))  # none were lost: the worst case
-        assert enums.ERRORS[shoe.dealing.error] == "samples_lost" and shoe.dealing.player == []
+        assert enums.ERRORS[shoe.dealing.error] == "samples_lost" and shoe.dealing.play.player == []
 
 
 def test_a_blocked_head_keeps_stopping_play_until_it_is_clear():
@@ -188,11 +192,11 @@ def test_a_blocked_head_keeps_stopping_play_until_it_is_clear():
         stuck = b"\x22" * 1000  # track A on, no card
         board.play(shoe, *[stuck] * 31)
         assert enums.ERRORS[shoe.dealing.error] == "sensor_fault"
-        assert shoe.dealing.player == [] and "unreadable" not in kinds_of(shoe)
+        assert shoe.dealing.play.player == [] and "unreadable" not in kinds_of(shoe)
         board.play(shoe, *KEY_TURNED)
         assert enums.ERRORS[shoe.dealing.error] == "sensor_fault", "it is still blocked"
         board.play(shoe, bytes(100), *KEY_TURNED, card_samples("9C"))
-        assert not shoe.dealing.error and shoe.dealing.player == [8]
+        assert not shoe.dealing.error and shoe.dealing.play.player == [8]
 
 
 def test_the_test_card_calibrates_between_shoes_of_cards():
@@ -244,9 +248,12 @@ def test_every_pass_is_kept_with_its_verdict():
 def test_the_notice_names_the_first_dirty_channel():
     with Folder() as folder:
         _, shoe = started(folder)
-        assert shoe._notice() == ""
+        assert shoe.presenting.notice() == ""
         shoe.health.dirty = 0b0110
-        assert shoe._notice() == "CLEAN SENSOR A" and len(shoe._notice()) <= panel.COLUMNS
+        assert (
+            shoe.presenting.notice() == "CLEAN SENSOR A"
+            and len(shoe.presenting.notice()) <= panel.COLUMNS
+        )
 
 
 _MIDI = dict(games.MINI, name="midi", shown="after_reveal", burn="none", wagers=["dragon_7"])
@@ -267,10 +274,10 @@ def _shown_in_midi(deal):
             for name in script:
                 for part in parts_of(card_samples(name), 380):
                     board.play(shoe, part)
-                    shoe._show()  # as every tick does
+                    shoe.presenting.show()  # as every tick does
             board.play(shoe, *[NEXT, REVEAL] if not script else [NEXT])
             shown.append(board.outputs)
-        assert shoe.dealing.revealed and shoe.dealing.winner >= 0, deal
+        assert shoe.dealing.play.revealed and shoe.dealing.play.winner >= 0, deal
         return shown
 
 

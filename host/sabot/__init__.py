@@ -15,7 +15,7 @@ from sabot_firmware import VERSION as __version__
 TYPE_CHECKING = False  # as type checkers know it; to import `typing` takes 20 ms
 
 if TYPE_CHECKING:
-    from sabot.audit.findings import Finding, Note
+    from sabot.audit.checks.findings import Finding, Note
     from sabot.errors import DatabaseUnusable, KeysUnusable, SabotError
     from sabot.library import Log, LogEvent, Verification, open
     from sabot.log.rounds import Card, Round
@@ -24,11 +24,11 @@ else:
     _MODULES = {
         "Card": "log.rounds",
         "DatabaseUnusable": "errors",
-        "Finding": "audit.findings",
+        "Finding": "audit.checks.findings",
         "KeysUnusable": "errors",
         "Log": "library",
         "LogEvent": "library",
-        "Note": "audit.findings",
+        "Note": "audit.checks.findings",
         "Round": "log.rounds",
         "SabotError": "errors",
         "Verification": "library",

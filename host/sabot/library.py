@@ -17,7 +17,7 @@ from sabot_protocol import cards
 from sabot_protocol import events as event_shapes
 
 if TYPE_CHECKING:
-    from sabot.audit.findings import Finding, Note
+    from sabot.audit.checks.findings import Finding, Note
 
 EVENT_KINDS = tuple(shape.name for shape in event_shapes.KINDS)
 """Every kind of event that a shoe records."""

@@ -13,6 +13,10 @@ MAX_DOCUMENT = 900
 
 MINI_NAME = "mini"
 
+BACCARAT = "baccarat"
+FAMILIES = (BACCARAT,)
+"""The families of games that a document can be of; each has its own rounds."""
+
 ORDER = "PBPB"
 """Cards 1 and 3 to the Player, 2 and 4 to the Banker: every rule document has it so."""
 
@@ -92,6 +96,8 @@ class Game:
         value = _decoded(document)
         self.document = document
         self.sha256 = hashlib.sha256(document).digest()
+        self.family = BACCARAT
+        """One of FAMILIES. A document of this version names no family: it is of baccarat."""
         self.name: str = _text(value, "name", 16)
         self.title: str = _text(value, "title", 40)
         _text(value, "source", 120)

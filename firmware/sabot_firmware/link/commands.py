@@ -88,7 +88,7 @@ def _take_game(shoe, document):
         return _REFUSED, _CROWDED
     shoe.journal.drain()  # what was dealt by the old game is on flash before the new one is
     shoe.store.save("game", game.document)
-    shoe.dealing.game = game
+    shoe.dealing.change_game(game)
     shoe.recorder.record(
         events.GAME_LOADED, shoe.dealing.shoe, shoe.dealing.round, (game.name, game.sha256)
     )

@@ -1,11 +1,14 @@
 """The inputs of the dealing as short notes, so that they can be given to it again.
 
 A note is on flash before the events that come of it. After a loss of power the dealing gets
-the notes behind its last state (snapshot.py) once more and stands where it stood, and
+the notes after its last state (resume.py) once more and stands where it stood, and
 events that were not written are recorded then.
 """
 
 from sabot_firmware.native import const
+
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.table.dealing import Dealing
 
 CARD = const(0)
 """A note's kind: a card came out, with its figures;"""
@@ -22,7 +25,7 @@ POWER_LOST = const(6)
 JOURNAL_FULL = const(7)
 
 
-def carry_out(dealing, note: "list") -> list:
+def carry_out(dealing: "Dealing", note: "list") -> list:
     """Give the dealing an input: `[kind, ...]`. Returns its actions."""
     kind = note[0]
     if kind == CARD:
@@ -43,5 +46,5 @@ def carry_out(dealing, note: "list") -> list:
 
 
 def ends_pass(note: "list") -> bool:
-    """Whether the note tells what has become of a card that was passing."""
+    """Whether the note says what has become of a card that was passing."""
     return note[0] in (CARD, FAULT, SENSOR_FAILED, SAMPLES_LOST, POWER_LOST)

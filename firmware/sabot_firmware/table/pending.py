@@ -2,54 +2,73 @@
 
 The supervisor's key on, three buttons choose and accept: `next` steps through what is allowed,
 then the ranks, then the cut card, and round again; `burn` steps the suit of a rank; `reveal`
-accepts. At first nothing is chosen, and a rank has no suit: nothing is ever accepted that
-nobody has chosen.
+accepts. At first nothing is chosen, and a rank has no suit: only what was chosen can be accepted.
 """
 
-from sabot_protocol import cards, enums
+from sabot_firmware.native import const
+from sabot_protocol import cards
 
-NONE = -1
+NONE = const(-1)
 
-ENTERED = enums.RESOLUTIONS.index("entered")
-AS_READ = enums.RESOLUTIONS.index("as_read")
-DRAWN_AGAIN = enums.RESOLUTIONS.index("drawn_again")
-UNSEEN = enums.RESOLUTIONS.index("unseen")
-VOID = enums.RESOLUTIONS.index("void")
+# Places in the tuples of words.py, each a number to the compiler; a test holds them to the words.
+ENTERED = const(0)
+AS_READ = const(1)
+DRAWN_AGAIN = const(2)
+UNSEEN = const(3)
+VOID = const(4)
+
+_NEXT = const(0)
+_REVEAL = const(1)
+_VOID_BUTTON = const(2)
+_BURN_BUTTON = const(3)
 
 SECOND_CARD = "second_card"
-"""The other card of a double feed, once the first is settled."""
+"""The other card of a double feed, once the first is settled: a row of _ALLOWED."""
 
 _LETTERS = {"R": AS_READ, "A": DRAWN_AGAIN, "U": UNSEEN, "E": ENTERED}
+
+FACE_UP = const(0)
+FACE_DOWN = const(1)
+BURNED = const(2)
+"""How a card of a round lies: for all to see; face down, and the round must know it; face down, and
+it need not be known."""
+
+BURN_FIRST = const(0)
+BURN = const(1)
+COUNTS = const(2)
+NOT_DUE = const(3)
+"""Columns of the table below, by what the card was due as: the first one of a shoe of cards, which
+is burned face up; one that is burned face down; one that the round must know; one that was not due.
+"""
 
 # What is allowed, by what is wrong with the card and by what it was due as: R taken as read,
 # A drawn again, U left unseen, E entered from its face. The supervisor can always void: "In case
 # of misdeal all hands are called dead" (mini-baccarat-pairs). For the rest the rule documents
 # leave irregularities to the house (Washington, Mini-Baccarat Game Rules, "Irregularities");
 # what stands here is common practice:
-# - A card that may have stayed in the shoe, or is none of its cards, is drawn again.
+# - A card that may have stayed in the shoe, or is not one of its cards, is drawn again.
 # - A card of the shoe that came out is dealt and never replaced, so it is entered from its face.
 #   Only the first card of a shoe, which no wager hangs on, can be put aside for the next one.
 # - A card that would lie face down, or that was not due, need not be looked at.
-_ALLOWED = {
-    # burn_first, burn, a hand, not_due
-    "double_feed": ("E", "UE", "E", "UE"),
-    SECOND_CARD: ("AE", "AUE", "AE", "AUE"),  # again: there was none, or it went back
-    "pushed_back": ("AE", "AE", "AE", "AE"),
-    "reversed": ("AE", "UE", "E", "UE"),
-    "no_code": ("AE", "UE", "E", "UE"),
-    "bad_code": ("AE", "UE", "E", "UE"),
-    "foreign_set": ("A", "A", "A", "A"),
-    "jam": ("AE", "AUE", "AE", "AUE"),
-    "sensor_fault": ("AE", "AUE", "AE", "AUE"),
-    "power_lost": ("AE", "AUE", "AE", "AUE"),
-    "surplus_copy": ("RAE", "RAE", "RAE", "RE"),
-    "card_too_many": ("RAE", "RAE", "RAE", "RE"),
-}
-_OF_A_HAND = 2
-_COLUMNS = {"burn_first": 0, "burn": 1, "not_due": 3}
+_ALLOWED = """
+double_feed E UE E UE
+second_card AE AUE AE AUE
+pushed_back AE AE AE AE
+reversed AE UE E UE
+no_code AE UE E UE
+bad_code AE UE E UE
+foreign_set A A A A
+jam AE AUE AE AUE
+sensor_fault AE AUE AE AUE
+power_lost AE AUE AE AUE
+surplus_copy RAE RAE RAE RE
+card_too_many RAE RAE RAE RE
+"""
+"""Columns: BURN_FIRST, BURN, COUNTS, NOT_DUE. The second card of a double feed may be drawn again:
+there was none, or it went back. As one text it takes a fifth of the room."""
 
-_RANKS = len(cards.RANKS)
-_SUITS = len(cards.SUITS)
+_RANKS = const(13)
+_SUITS = const(4)
 
 
 class Pending:
@@ -66,27 +85,19 @@ class Pending:
         self.second = False
         """Whether it is the second card of a double feed."""
         self._allowed = ""
-        self._choice = NONE  # place in `_allowed`, behind it the ranks and the cut card
+        self._choice = NONE  # place in `_allowed`, after it the ranks and the cut card
         self._suit = NONE
 
-    def begin(self, why: str, position: int) -> None:
-        """A card came out as `position`; `why`, a row of _ALLOWED, it stops play."""
-        column = _COLUMNS.get(enums.POSITIONS[position], _OF_A_HAND)
+    def begin(self, why: str, position: int, column: int) -> None:
+        """A card came out as `position` and stops play: row `why`, column `column` of _ALLOWED."""
         self.end()
         self.position = position
         self.second = why == SECOND_CARD
-        self._allowed = _ALLOWED[why][column]
+        table: "list[str]" = _ALLOWED.split()  # type: ignore[assignment]
+        self._allowed = table[table.index(why) + 1 + column]
 
-    def begin_read(
-        self,
-        why: str,
-        position: int,
-        card: int,
-        figures: "tuple[int, int, int, int]",
-        by_hand: bool,
-    ) -> None:
-        """As `begin`, of a card that has a name."""
-        self.begin(why, position)
+    def keep_read(self, card: int, figures: "tuple[int, int, int, int]", by_hand: bool) -> None:
+        """The card has a name: it was read as `card` 0-51, or entered."""
         self.card = card
         self.figures = figures
         self.by_hand = by_hand
@@ -124,12 +135,24 @@ class Pending:
         """Nothing is chosen any more."""
         self._choice = self._suit = NONE
 
+    def pressed(self, button: int) -> int:
+        """A button of the supervisor's. What it decides, of `words.RESOLUTIONS`; NONE: nothing."""
+        if button == _NEXT:
+            self.step()
+        elif button == _BURN_BUTTON:
+            self.step_suit()
+        elif button == _VOID_BUTTON:
+            return VOID
+        elif button == _REVEAL and self.is_chosen():
+            return self.choice()
+        return NONE
+
     def step(self) -> None:
         """Choose the next thing that is allowed."""
         specials = len(self._allowed)
         last = specials - 1
         if self._allowed[last] == "E":
-            last += _RANKS  # the place of E is the ace's, and the cut card is behind the king
+            last += _RANKS  # the place of E is the ace's, and the cut card comes after the king
         self._choice = 0 if self._choice == last else self._choice + 1
 
     def step_suit(self) -> None:

@@ -3,15 +3,25 @@
 Source: Washington State Gambling Commission, Mini-Baccarat Game Rules (4/12/2022), items 6-10.
 """
 
-from sabot_protocol import cards, enums
+from sabot_firmware.native import const
+from sabot_protocol import cards
 
-NO_CARD = -1
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_protocol.games import Game
 
-_HIT = [1 << place for place in range(len(enums.HITS))]
-(
-    _PLAYER_PAIR, _BANKER_PAIR, _DRAGON_7, _PANDA_8, _FORTUNE_7, _GOLDEN_8,
-    _HEAVENLY_9, _HEAVENLY_9_BOTH, _BLAZING_7S_TWO, _BLAZING_7S_THREE,
-) = _HIT  # fmt: skip
+NO_CARD = const(-1)
+
+# Bits of `words.HITS`, each a number to the compiler; a test holds them to the words.
+_PLAYER_PAIR = const(1 << 0)
+_BANKER_PAIR = const(1 << 1)
+_DRAGON_7 = const(1 << 2)
+_PANDA_8 = const(1 << 3)
+_FORTUNE_7 = const(1 << 4)
+_GOLDEN_8 = const(1 << 5)
+_HEAVENLY_9 = const(1 << 6)
+_HEAVENLY_9_BOTH = const(1 << 7)
+_BLAZING_7S_TWO = const(1 << 8)
+_BLAZING_7S_THREE = const(1 << 9)
 
 
 def point_of(card: int) -> int:
@@ -20,7 +30,7 @@ def point_of(card: int) -> int:
     return rank if rank < 10 else 0
 
 
-def burn_count(game, card: int) -> int:
+def burn_count(game: "Game", card: int) -> int:
     """Cards to burn after the first one: its value, ten for tens and faces, an ace as the house
     has it."""
     return game.burn_ace if cards.rank_of(card) == 1 else point_of(card) or 10
@@ -44,12 +54,12 @@ def is_natural(total: int) -> bool:
     return total >= 8
 
 
-def player_draws(game, total: int) -> bool:
+def player_draws(game: "Game", total: int) -> bool:
     """Whether the Player's two cards of `total` ask for a third, no hand being a natural."""
     return total in game.player_draws
 
 
-def banker_draws(game, total: int, player_third: int) -> bool:
+def banker_draws(game: "Game", total: int, player_third: int) -> bool:
     """Whether the Banker's two cards of `total` ask for a third, no hand being a natural.
 
     `player_third` is the Player's third card, NO_CARD where the Player stood.

@@ -3,6 +3,7 @@
 On CPython only: shoe and chip together are too large for the heap of the board.
 """
 
+import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes.fake_flash import RING, PowerCut
 from firmware.tests.support.held import cut_off_before_newest_key, sector_of
 from firmware.tests.support.ledger import STEPS_OF_A_SECTOR
@@ -22,10 +23,9 @@ from firmware.tests.support.scripted import (
 )
 from firmware.tests.test_store import Folder
 from protocol.tests.helpers import seed_random
-from sabot_firmware import buffers  # noqa: F401  # buffers first, as main.py does
 from sabot_firmware.journal.contents import RESERVE_SECTORS
 from sabot_firmware.store import Store
-from sabot_firmware.table import inputs  # buffers first, as main.py does
+from sabot_firmware.table import inputs
 from sabot_protocol import enums, events
 
 
@@ -95,12 +95,12 @@ def test_a_bad_sector_is_recorded_and_counted():
         bad = sector_of(shoe.journal, shoe.journal._open)
         board.flash.stuck_high.add(bad)
         board.play(shoe, card_samples("9C"))
-        shoe._record_faults()
+        shoe.ticking.record_faults()
         fault = [values for kind, values in recorded(shoe) if kind == "journal_fault"]
         assert fault == [[enums.JOURNAL_FAULTS.index("program_failed"), bad, 0, 0]]
         assert shoe.journal.bad_sectors == 1
         board, after = again(folder, board)
-        assert after.dealing.player == [8] and after.journal.bad_sectors == 0
+        assert after.dealing.play.player == [8] and after.journal.bad_sectors == 0
         check_chain(after)
 
 
@@ -118,12 +118,12 @@ def test_damage_is_recorded_by_its_events_and_as_a_gap_once_a_host_comes_to_it()
         sector = 0
         for _ in range(6 * STEPS_OF_A_SECTOR):
             sector = journal.scrub(sector)
-        shoe._record_faults()
+        shoe.ticking.record_faults()
         shoe.outbox.stand_at(0)
         for _ in range(400):
             shoe.outbox.take()
-        shoe._record_faults()
-        shoe._record_faults()
+        shoe.ticking.record_faults()
+        shoe.ticking.record_faults()
         told = behind(shoe, journal._first_of(3) or 1)
         faults = [values for kind, values in told if kind == "journal_fault"]
         place = sector_of(journal, 1)
@@ -173,7 +173,7 @@ def test_a_round_that_is_open_when_the_journal_gets_full_is_dealt_to_its_end():
         board.play(shoe, *[card_samples(name) for name in ("2D", "KC")])
         assert not shoe.dealing.error and shoe.dealing.lock_released()
         board.play(shoe, card_samples("2H"))
-        assert enums.ERRORS[shoe.dealing.error] == "journal_full" and shoe.dealing.winner >= 0
+        assert enums.ERRORS[shoe.dealing.error] == "journal_full" and shoe.dealing.play.winner >= 0
         board, shoe = again(folder, board)
         assert enums.ERRORS[shoe.dealing.error] == "journal_full", "it is so still"
         board.play(shoe, *KEY_TURNED, NEXT, BURN)

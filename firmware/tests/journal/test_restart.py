@@ -1,8 +1,8 @@
 """The whole shoe on a board made of lists, over losses of power."""
 
-import binascii
 import random
 
+import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes.fake_flash import FIRST_KEY, PowerCut, new_chip
 from firmware.tests.support.naive_chain import NaiveChain
 from firmware.tests.support.scripted import (
@@ -16,22 +16,25 @@ from firmware.tests.support.scripted import (
     again,
     card_samples,
     check_chain,
-    each_recorded,
     kinds_of,
     loaded,
     parts_of,
     provision,
     recorded,
+    scripted_item,
     started,
 )
 from firmware.tests.test_store import Folder
 from protocol.tests.helpers import raised, seed_random
-from sabot_firmware import buffers  # noqa: F401  # buffers first, as main.py does
+from sabot_firmware import (
+    panel,
+)
 from sabot_firmware.journal.journal import JournalError
+from sabot_firmware.journal.recovery import state_of
 from sabot_firmware.journal.ring import NOTE, PASSING, STATE
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.store import Store
-from sabot_firmware.table import inputs, panel  # buffers first, as main.py does
+from sabot_firmware.table import inputs
 from sabot_protocol import cards, enums, games, messages
 
 # The start
@@ -110,7 +113,7 @@ def test_after_a_loss_of_power_the_shoe_stands_where_it_stood():
         board, shoe = loaded(folder, "9C", "2D")
         shown, lit = board.text, panel.lamps_of(shoe.dealing)
         board, after = again(folder, board)
-        assert after.dealing.state() == shoe.dealing.state()
+        assert state_of(after.dealing) == state_of(shoe.dealing)
         assert board.seen == ["open"] and board.text == shown
         assert panel.lamps_of(after.dealing) == lit
         board.play(after, card_samples("KC"))
@@ -157,142 +160,13 @@ def test_a_card_that_passed_when_the_power_went_is_for_the_supervisor():
         assert "POWER LOST" in board.text and board.seen[-1] == "shut"
 
 
-_SCRIPT = (
-    "lid+", "lid-", "AC", "2C", "9C", "2D", "KC", "2H", "next", "service+", "next", "4C", "2D",
-    "AC", "2H", "2S", "3H", "burn", "9S", "next", "5C", "key+", "void", "key-", "next", "key+",
-    "service-", "void", "void", "key-",
-)  # fmt: skip
-"""Two rounds, one that is voided, and the end of the shoe of cards."""
-
-
-def _item(text):
-    """What the board plays for an input in the words of table.py."""
-    if text[-1] in "+-":
-        switch = [word.split("_")[0] for word in enums.SWITCHES].index(text[:-1])
-        return inputs.switched(switch, text[-1] == "+")
-    if text in enums.BUTTONS:
-        return inputs.pressed(enums.BUTTONS.index(text))
-    return card_samples(text)
-
-
-def _stands(stood, text):
-    """How the switches stand once that was done."""
-    if text[-1] in "+-":
-        bit = 1 << [word.split("_")[0] for word in enums.SWITCHES].index(text[:-1])
-        return stood | bit if text[-1] == "+" else stood & ~bit
-    return stood
-
-
-def _seen(board, shoe):
-    """A checksum of all there is to see and to remember."""
-    seen = (shoe.dealing.state(), board.text, panel.lamps_of(shoe.dealing), shoe._lock)
-    return binascii.crc32(str(seen).encode())
-
-
-def _of_the_game(shoe):
-    """What a shoe of cards comes to: cards with their positions, results, the end."""
-    told = []
-    for kind, values in each_recorded(shoe):
-        if kind in ("shoe_loaded", "burn", "result", "round_void", "shoe_ended", "composition"):
-            told.append((kind, values))
-        elif kind == "card":
-            told.append((kind, values[:2]))
-    return told
-
-
-def _on_a_large_chip(folder):
-    """A torn end costs a sector: so many that the journal does not get full."""
-    provision(folder)
-    return started(folder, new_chip(ring=60))
-
-
-class _Reference:
-    """The script without a cut: what was seen before each item, and what came of it all."""
-
-    def __init__(self):
-        with Folder() as folder:
-            board, shoe = _on_a_large_chip(folder)
-            self.begun = board.flash.operations
-            self.seen = [_seen(board, shoe)]
-            for text in _SCRIPT:
-                board.play(shoe, _item(text))
-                self.seen.append(_seen(board, shoe))
-            self.operations = board.flash.operations
-            self.game = _of_the_game(shoe)
-            self.kinds = kinds_of(shoe)
-
-
-def _resolve_passing(board, shoe, stood):
-    """The supervisor has the card drawn again that was passing when the power went."""
-    turned = stood >> KEY & 1
-    board.play(shoe, *[inputs.switched(KEY, True)] * (1 - turned), NEXT, REVEAL)
-    board.play(shoe, *[inputs.switched(KEY, False)] * (1 - turned))
-    assert not shoe.dealing.error, board.text
-
-
-def _play_with_cuts(reference, folder, cuts):
-    """Play the script through losses of power; how many cards were passing in one."""
-    board, shoe = _on_a_large_chip(folder)
-    flash = board.flash
-    at = stood = passing = 0
-    while at < len(_SCRIPT):
-        if cuts and flash.cut_at < 0:
-            flash.cut_at, flash.cut = flash.operations + cuts.pop(), random.randrange(3)
-        text = _SCRIPT[at]
-        stood = _stands(stood, text)
-        try:
-            board.play(shoe, _item(text))
-            at += 1
-            continue
-        except PowerCut:
-            board = shoe = None  # its memory first: the heap is that of the board
-        while True:
-            flash.power_on()
-            if random.getrandbits(1):
-                flash.cut_at = flash.operations + random.randrange(6)
-            try:
-                board, shoe = started(folder, flash, stood)
-                break
-            except PowerCut:
-                pass
-        flash.cut_at = -1
-        if enums.FAULTS[shoe.dealing.fault] == "power_lost":
-            assert text.upper() == text, "a card"
-            passing += 1
-            _resolve_passing(board, shoe, stood)
-            continue
-        seen = _seen(board, shoe)
-        assert seen in reference.seen[at : at + 2], (text, board.text)
-        at += seen != reference.seen[at]
-    check_chain(shoe)
-    assert _of_the_game(shoe) == reference.game
-    beside = ("boot", "unreadable", "error", "error_cleared", "resolved", "lock", "key", "button")
-    if not passing:
-        assert [kind for kind in kinds_of(shoe) if kind != "boot"] == reference.kinds[1:]
-    else:
-        told = [kind for kind in kinds_of(shoe) if kind not in beside]
-        assert told == [kind for kind in reference.kinds if kind not in beside]
-    return passing
-
-
-def test_wherever_the_power_is_cut_the_game_goes_on_as_if_it_had_not_been():
-    seed_random()
-    reference = _Reference()
-    assert [kind for kind, _ in reference.game].count("result") == 2
-    span = reference.operations - reference.begun
-    for n in range(24):
-        with Folder() as folder:
-            cuts = [random.randrange(span)] if n < 16 else [random.randrange(12) for _ in range(9)]
-            _play_with_cuts(reference, folder, cuts)
-
-
 def test_a_checkpoint_that_was_not_on_flash_is_recorded_once():
     seed_random()
     ended = ["lid+", "lid-", "AC", "2C", "key+", "void", "void"]
     with Folder() as folder:
         board, shoe = started(folder)
         for text in ended[:-1]:
-            board.play(shoe, _item(text))
+            board.play(shoe, scripted_item(text))
         begun = board.flash.save()
         for cut_at in range(6):
             for cut in range(3):
@@ -301,7 +175,7 @@ def test_a_checkpoint_that_was_not_on_flash_is_recorded_once():
                 board.flash.cut_at = board.flash.operations + cut_at
                 board.flash.cut = cut
                 try:
-                    board.play(shoe, _item(ended[-1]))
+                    board.play(shoe, scripted_item(ended[-1]))
                 except PowerCut:
                     pass
                 board, shoe = again(folder, board, stood=1 << KEY)
@@ -380,4 +254,4 @@ def test_what_is_hidden_in_midi_stays_hidden_over_a_loss_of_power():
             assert lit == [0], "not even for an instant"
             assert board.outputs == [0, shown]
         board.play(shoe, NEXT, REVEAL)
-        assert shoe.dealing.winner >= 0 and board.text != shown
+        assert shoe.dealing.play.winner >= 0 and board.text != shown

@@ -215,7 +215,7 @@ def test_the_next_shoe_of_cards_is_dealt_by_the_game_that_was_loaded():
         shoe.load_cards()
         for card in (0, 1, 0, 1, 13, 14):  # burn an ace and one; ace, two, ace, two
             shoe.dealing.card_passed(card)
-        assert shoe.dealing.player == [0, 13], "the Player stands on 2 in this game"
+        assert shoe.dealing.play.player == [0, 13], "the Player stands on 2 in this game"
         actions = shoe.dealing.card_passed(26)
         positions = [values[1] for shape, _, _, values in actions if shape is events.CARD]
         assert positions == [enums.POSITIONS.index("banker_3")]
@@ -349,7 +349,7 @@ def test_a_midi_shoe_is_in_play_until_its_last_round_is_revealed():
         shoe.load_cards()
         for card in (52, 8, 1, 12, 14):  # the cut card; a natural
             shoe.dealing.card_passed(card)
-        assert shoe.dealing.winner >= 0 and not shoe.dealing.can_change_game()
+        assert shoe.dealing.play.winner >= 0 and not shoe.dealing.can_change_game()
         _refused(_load(shoe, _document()))
         shoe.dealing.pressed(enums.BUTTONS.index("reveal"))
         assert _done(_load(shoe, _document()))

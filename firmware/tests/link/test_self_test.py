@@ -125,7 +125,8 @@ def test_sectors_are_counted_over_the_life_of_the_chip():
             shoe.journal.acknowledge(shoe.journal.durable)
         begun = _asked(shoe)[4]
         assert 2 * RING < begun < 6 * RING
-        shoe.reader = shoe.passes = shoe.health = shoe.link = shoe._runs = board.shoe = None
+        shoe.reader = shoe.passes = shoe.health = shoe.link = board.shoe = None
+        shoe.sensing = shoe.acting = shoe.presenting = shoe.ticking = None
         shoe = None
         board, shoe = scripted.started(folder, flash)
         _Parts(board)

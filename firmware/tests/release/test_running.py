@@ -3,17 +3,17 @@
 import binascii
 import os
 
+import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes import fake_gc  # noqa: F401  # CPython lacks a part of gc
 from firmware.tests.fakes.fake_flash import new_chip
 from firmware.tests.support import scripted  # CPython lacks a part of gc
 from firmware.tests.support.scripted import LID, NEXT, VOID, kinds_of, recorded
 from firmware.tests.test_store import Folder
-from sabot_firmware import buffers  # noqa: F401  # buffers, as main.py does
-from sabot_firmware.link import commands  # buffers, as main.py does
-from sabot_firmware.release import boot  # buffers, as main.py does
+from sabot_firmware.link import commands
+from sabot_firmware.release import boot
 from sabot_firmware.release.running import TRIAL_MS, Running
 from sabot_firmware.shoe import Shoe
-from sabot_firmware.table import inputs  # buffers, as main.py does
+from sabot_firmware.table import inputs
 from sabot_protocol import enums, messages
 
 _A, _B = "a1" * 32, "b2" * 32

@@ -1,19 +1,19 @@
 """A whole shoe on a board made of lists, which plays a script and keeps what the shoe did."""
 
+import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes import fake_gc  # noqa: F401  # CPython lacks a part of it
 from firmware.tests.fakes.fake_flash import FIRST_KEY, RING, new_chip
 from firmware.tests.support.held import each_record
 from firmware.tests.support.naive_chain import NaiveChain
 from firmware.tests.support.passing import code, pass_of, printed
-from sabot_firmware import buffers  # noqa: F401  # buffers first, as main.py does
 from sabot_firmware import shoe as shoe_module
 from sabot_firmware.boards.sim.flash import SimFlash
-from sabot_firmware.journal import keyring  # buffers first, as main.py does
+from sabot_firmware.journal import keyring
 from sabot_firmware.journal.cursor import Cursor
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.store import Store
-from sabot_firmware.table import inputs  # buffers first, as main.py does
-from sabot_protocol import cards, cbor, events
+from sabot_firmware.table import inputs
+from sabot_protocol import cards, cbor, enums, events
 
 _KINDS = {shape.number: shape for shape in events.KINDS}
 LID, KEY = 0, 1
@@ -129,7 +129,7 @@ class FileFlash(SimFlash):
 
 def started(folder, flash=None, stood=0):
     """A shoe; on the same folder and `flash` it is the same unit again, otherwise a new one."""
-    shoe_module.build_hash = lambda root, chunk: bytes(32)  # it has tests of its own
+    shoe_module.build_of_packages = lambda chunk: bytes(32)  # it has tests of its own
     board = Board(folder, flash or new_chip())
     board.stood = stood
     if flash is None:
@@ -187,8 +187,9 @@ def parts_of(data, covered):
 def again(folder, board, stood=0):
     """The same unit after a loss of power."""
     before = board.shoe  # its memory first: the heap is that of the board
-    before.reader = before.passes = before.health = before.link = before._runs = None
-    before.journal = before.outbox = before.recorder = before.guard = before._turns = None
+    before.reader = before.passes = before.health = before.link = before._turns = None
+    before.journal = before.outbox = before.recorder = before.guard = None
+    before.sensing = before.acting = before.presenting = before.ticking = None
     board.flash.power_on()
     return started(folder, board.flash, stood)
 
@@ -221,3 +222,13 @@ def behind(shoe, first):
         assert event[1] == first + len(told)
         told.append((_KINDS[event[0]].name, event[len(events.HEADER) :]))
     return told
+
+
+def scripted_item(text):
+    """What the board plays for an input in the words of table.py."""
+    if text[-1] in "+-":
+        switch = [word.split("_")[0] for word in enums.SWITCHES].index(text[:-1])
+        return inputs.switched(switch, text[-1] == "+")
+    if text in enums.BUTTONS:
+        return inputs.pressed(enums.BUTTONS.index(text))
+    return card_samples(text)

@@ -8,7 +8,8 @@ supervisor reads the display and presses what it says.
 """
 
 from firmware.tests.support import documents
-from sabot_firmware.table import dealing, input_log, panel
+from sabot_firmware import panel
+from sabot_firmware.table import dealing, input_log
 from sabot_protocol import cards, enums, games
 
 SET = 4
@@ -100,8 +101,8 @@ class Table:
         shoe = self.shoe
         return (
             shoe.phase, shoe.error, shoe.fault, shoe.lid_open, shoe.shoe, shoe.round, shoe.cards,
-            shoe.rounds, shoe.rounds_left, shoe.burn_left, shoe.winner,
-            shoe.player[:], shoe.banker[:], shoe.lock_released(),
+            shoe.rounds, shoe.rounds_left, shoe.burn_left, shoe.play.winner,
+            shoe.play.player[:], shoe.play.banker[:], shoe.lock_released(),
             bytes(shoe.inventory.counts), shoe.inventory.unread, shoe.pending.position,
         )  # fmt: skip
 

@@ -4,7 +4,8 @@ import random
 
 from firmware.tests.support.table import ROUND, plan_of
 from protocol.tests.helpers import allocates, seed_random
-from sabot_firmware.table import draws
+from sabot_firmware.table.baccarat import BaccaratRound
+from sabot_firmware.table.dealing import NOT_DUE
 from sabot_protocol import enums, games
 
 _MINI = games.Game(games.document_of("mini"))
@@ -15,7 +16,7 @@ def _steps(pile):
     plan = plan_of(pile)
     hands = [], []
     for i in range(len(plan)):
-        due = enums.POSITIONS.index(plan[i + 1][0]) if i + 1 < len(plan) else draws.NOT_DUE
+        due = enums.POSITIONS.index(plan[i + 1][0]) if i + 1 < len(plan) else NOT_DUE
         yield enums.POSITIONS.index(plan[i][0]), hands[0][:], hands[1][:], pile[i], due
         hands[plan[i][0][0] == "b"].append(pile[i])
 
@@ -27,7 +28,7 @@ def test_the_next_card_is_due_as_another_dealer_says():
         pile = [random.randrange(52) for _ in range(6)]
         length = 0
         for position, player, banker, card, due in _steps(pile):
-            assert draws.due_behind(_MINI, position, player, banker, card) == due, pile
+            assert _call(position, player, banker, card)() == due, pile
             length += 1
         lengths.add(length)
     assert sorted(lengths) == [4, 5, 6]
@@ -41,4 +42,6 @@ def test_to_know_who_is_due_allocates_nothing():
 
 
 def _call(position, player, banker, card):
-    return lambda: draws.due_behind(_MINI, position, player, banker, card)
+    play = BaccaratRound(_MINI, None)
+    play.due, play.player, play.banker = position, player, banker
+    return lambda: play.due_after(card)

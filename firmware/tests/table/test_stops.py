@@ -71,10 +71,10 @@ def test_a_card_while_play_is_stopped_is_not_due_and_is_no_part_of_the_round():
         for text, error in _ERRORS:
             table = _at(name)
             table.play(text)
-            hands = table.shoe.player[:], table.shoe.banker[:], table.shoe.cards
+            hands = table.shoe.play.player[:], table.shoe.play.banker[:], table.shoe.cards
             told = table.play("9S")
             assert told == ["card 9S not_due", "error card_not_due 9S none"], (name, text, told)
-            assert (table.shoe.player, table.shoe.banker) == hands[:2], (name, text)
+            assert (table.shoe.play.player, table.shoe.play.banker) == hands[:2], (name, text)
             assert table.shoe.cards == hands[2] + 1
             assert enums.ERRORS[table.shoe.error] == error.split()[1], "the first error stays"
 
@@ -190,7 +190,7 @@ def test_void_with_the_key_voids_the_round_or_ends_the_shoe():
             ends = []
         assert told == ["button void"] + ends + lock, (name, told)
         if name in ROUND_OPEN:
-            assert not table.shoe.player and not table.shoe.banker, name
+            assert not table.shoe.play.player and not table.shoe.play.banker, name
 
 
 def test_void_with_the_lid_open_voids_the_round_and_does_not_clear_the_error():

@@ -11,7 +11,7 @@ import cbor2
 
 from host.tests.support.helpers import FirmwareLog, shuffled_names
 from sabot.audit.chain import Ratchet
-from sabot.audit.findings import Summary
+from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import Against, verify, verify_file
 from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from sabot.audit.findings import Finding, Summary
+from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.verify import Against, verify
 from sabot.keys.chain_keys import DEFAULT, Keys
 from sabot.link.client import Client

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sabot.audit.chain import Ratchet, epoch_of, mac
-from sabot.audit.findings import Summary
+from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify_unit
 from sabot.keys import chain_keys as unit_keys
 from sabot.link import wire

@@ -3,12 +3,13 @@
 import subprocess
 from pathlib import Path
 
-from sabot.sim.process import interpreter
+import sabot_hil
+from sabot.sim.process import environment, interpreter
 from sabot_hil.benchmarks import __main__ as bench
 from sabot_hil.benchmarks.targets import pace
 from sabot_hil.targets import TargetChoice
 
-_ROOT = Path(__file__).resolve().parents[1]
+_PACKAGES = Path(sabot_hil.__file__).resolve().parents[1]
 
 
 def test_the_reader_the_codec_and_the_size_are_measured() -> None:
@@ -32,6 +33,8 @@ def test_the_pace_of_a_simulator_is_that_of_real_time() -> None:
 
 def test_the_heap_that_the_firmware_holds_is_measured(tmp_path: Path) -> None:
     command = [*interpreter(2_000_000), "-m", "sabot_hil.benchmarks.heap", str(tmp_path)]
-    done = subprocess.run(command, cwd=_ROOT, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=_PACKAGES, env=environment(), check=True, capture_output=True, text=True
+    )
     figures = dict(line.split() for line in done.stdout.splitlines())
     assert int(figures["modules"]) + int(figures["state"]) == int(figures["total"]) > 0

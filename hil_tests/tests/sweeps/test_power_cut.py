@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sabot.audit.chain import Ratchet
-from sabot.audit.findings import Summary
+from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify_unit
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit.flash_image import SECTOR, ChipImage, FlashOperation, read_trace

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sabot.audit.chain import Ratchet
-from sabot.audit.findings import Summary
+from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify_unit
 from sabot.link.client import Client
 from sabot.link.ports import Port

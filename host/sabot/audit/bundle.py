@@ -21,7 +21,7 @@ from typing import Any
 
 from sabot.audit import chain
 from sabot.audit.bundle_file import Bundle, Facts, read, readable
-from sabot.audit.findings import Finding, Summary
+from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.tombstone import Standing
 from sabot.audit.verify import verify_unit
 from sabot.errors import BundleUnusable, KeysUnusable

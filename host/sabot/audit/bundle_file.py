@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sabot.audit import chain
-from sabot.audit.findings import Finding
+from sabot.audit.checks.findings import Finding
 from sabot.audit.tombstone import Standing
 from sabot.errors import BundleUnusable
 from sabot.keys import signing

@@ -7,8 +7,8 @@ from itertools import pairwise, takewhile
 
 from sabot.audit.bundle import chain_of, check_bundle, facts_of, unit_keys
 from sabot.audit.bundle_file import MAX_SIZE, Bundle, epochs_of
+from sabot.audit.checks.findings import Summary
 from sabot.audit.context import mac_before, standing_before, tombstones
-from sabot.audit.findings import Summary
 from sabot.errors import BundleUnusable, DatabaseUnusable, did_you_mean
 from sabot.keys.chain_keys import Keys
 from sabot.link.wire import Event, WireError, parse_event

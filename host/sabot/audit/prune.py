@@ -20,8 +20,8 @@ from hashlib import sha256
 
 from sabot.audit import tombstone
 from sabot.audit.bundle import chain_of, ratchet_of
+from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.context import mac_before, standing_before, tombstones
-from sabot.audit.findings import Finding, Summary
 from sabot.audit.retention import DAY_MS
 from sabot.audit.tombstone import RemovedShoe
 from sabot.audit.verify import verify_unit

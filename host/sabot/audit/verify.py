@@ -15,13 +15,13 @@ from typing import Any
 
 from sabot.audit import checkpoints
 from sabot.audit.chain import MacKeys, Ratchet, epoch_of, mac
-from sabot.audit.chain_checks import Links, RawRecord
 from sabot.audit.checkpoints import Checkpoint
-from sabot.audit.clock_checks import ClockChecks
-from sabot.audit.decoding import Values
-from sabot.audit.findings import Finding, FoundInUnit, Note, Summary
-from sabot.audit.index_checks import IndexChecks
-from sabot.audit.play_checks import Conduct
+from sabot.audit.checks.chain_checks import Links, RawRecord
+from sabot.audit.checks.clock_checks import ClockChecks
+from sabot.audit.checks.decoding import Values
+from sabot.audit.checks.findings import Finding, FoundInUnit, Note, Summary
+from sabot.audit.checks.index_checks import IndexChecks
+from sabot.audit.checks.play_checks import Conduct
 from sabot.audit.tombstone import NoTombstone, Tombstone
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys

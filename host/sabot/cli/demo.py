@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sabot.audit.findings import Summary
+from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import Against, verify
 from sabot.cli.view import bead_plate_text, console, round_line, rounds_table
 from sabot.errors import FINDINGS, INTERRUPTED

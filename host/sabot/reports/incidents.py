@@ -8,7 +8,7 @@ of that only the rounds that its recomputing disagrees with are incidents too.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sabot.audit.findings import Finding
+from sabot.audit.checks.findings import Finding
 from sabot.games.catalogue import GAMES
 from sabot.link.wire import Event
 from sabot.reports.incident import (

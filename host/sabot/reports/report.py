@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from sabot.audit.findings import Finding
+from sabot.audit.checks.findings import Finding
 from sabot.link.wire import Event
 from sabot.log.rounds import Round, Rounds
 from sabot.reports import svg

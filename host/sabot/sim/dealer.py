@@ -20,7 +20,7 @@ _TURNING_S = 15.0
 _HOST_POLL_S = 0.05
 _LISTENING = ("HOST",)
 
-# What the display shows of a card that is pending, the supervisor's key on (table/panel.py).
+# What the display shows of a card that is pending, the supervisor's key on (panel.py).
 _PENDING = "STOP "
 _WHY_LINE, _CHOICE_LINE = 1, 4
 _RANK_END = len("CARD 7")

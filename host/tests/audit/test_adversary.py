@@ -32,9 +32,9 @@ from host.tests.support.helpers import (
 )
 from sabot.audit import tombstone
 from sabot.audit.chain import RevealedKeys
-from sabot.audit.chain_checks import RawRecord
 from sabot.audit.checkpoints import Checkpoint, checkpoints_of
-from sabot.audit.findings import Summary
+from sabot.audit.checks.chain_checks import RawRecord
+from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import Against, verify, verify_unit
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys

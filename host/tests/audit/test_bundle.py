@@ -29,8 +29,8 @@ from sabot.audit import bundle as bundles
 from sabot.audit import bundle_file
 from sabot.audit.bundle import BundleVerdict, verify_bundle
 from sabot.audit.bundle_file import Bundle
+from sabot.audit.checks.findings import Finding
 from sabot.audit.excerpt import LEAD, collect
-from sabot.audit.findings import Finding
 from sabot.audit.tombstone import Standing
 from sabot.errors import BundleUnusable, DatabaseUnusable, KeysUnusable
 from sabot.keys import chain_keys as unit_keys

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.hmac import HMAC
 
 from host.tests.support.helpers import NaiveChain
 from sabot.audit.chain import Ratchet, RevealedKeys, epoch_of, mac
-from sabot.audit.findings import Summary
+from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify_unit
 from sabot_protocol.chain import chain_id
 

@@ -14,9 +14,9 @@ from sabot.audit import prune
 from sabot.audit.bundle import verify_bundle
 from sabot.audit.bundle_file import save
 from sabot.audit.chain import Ratchet
+from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.context import tombstones
 from sabot.audit.excerpt import collect
-from sabot.audit.findings import Finding, Summary
 from sabot.audit.prune import PrunePlan
 from sabot.audit.retention import DAY_MS
 from sabot.audit.tombstone import NoTombstone, RemovedShoe, Tombstone

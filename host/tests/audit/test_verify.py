@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from host.tests.support.helpers import FirmwareLog, Forgery, event_bytes, shuffled_names
-from sabot.audit import rules
+from sabot.audit.checks import rules
 from sabot.link import wire
 from sabot.log.rounds import rounds_of
 from sabot_firmware.table.dealing import KEY
@@ -240,7 +240,7 @@ def test_every_way_to_burn_is_a_good_log_and_a_card_too_few_is_found(
 ) -> None:
     game = games.Game(games.encode({**games.MINI, "burn": burn, "burn_ace": burn_ace}))
     firmware = FirmwareLog()
-    firmware.dealing.game = game
+    firmware.dealing.change_game(game)
     count = {"by_first": 1 + burn_ace, "one": 1, "none": 0}[burn]
     firmware.load().draw(*(["AS"] + ["2C", "3D"] * 6)[:count], "9S", "KC", "KD", "7D")
     log = Forgery(firmware.records)

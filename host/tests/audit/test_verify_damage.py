@@ -16,7 +16,7 @@ from host.tests.support.helpers import (
     shuffled_names,
     stored,
 )
-from sabot.audit.findings import Summary
+from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import Against, verify
 from sabot.keys.chain_keys import Keys
 from sabot.link import wire

@@ -13,8 +13,8 @@ import pytest
 
 from host.tests.support.helpers import TEST_KEY, FirmwareLog, mac_of, parsed, shuffled_names, stored
 from sabot.audit.chain import Ratchet
-from sabot.audit.chain_checks import RawRecord
-from sabot.audit.findings import Finding, Note, Summary
+from sabot.audit.checks.chain_checks import RawRecord
+from sabot.audit.checks.findings import Finding, Note, Summary
 from sabot.audit.verify import Against, verify, verify_file, verify_unit
 from sabot.keys import chain_keys
 from sabot.log.store import Store
@@ -101,7 +101,7 @@ SLOWLY = """
 import sys, time
 from pathlib import Path
 from sabot import command
-from sabot.audit import chain_checks
+from sabot.audit.checks import chain_checks
 whole = chain_checks.values_of
 def slowly(records):
     Path("begun").touch()

@@ -23,7 +23,7 @@ from host.tests.support.commands import (
     simulating,
 )
 from host.tests.support.naive_shoe import Answering, Relay
-from sabot.audit.findings import Summary
+from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify
 from sabot.cli import app
 from sabot.link import runtime

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
 from host.tests.support.table import BANKER_WINS, game, of_three, scored
-from sabot.audit.rules import judge
+from sabot.audit.checks.rules import judge
 from sabot.games import catalogue, wager_file
 from sabot.games.settle import Settlement, settle
 from sabot.games.wager_rules import PLACING

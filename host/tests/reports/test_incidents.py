@@ -7,7 +7,7 @@ import pytest
 
 from host.tests.support.dealt_events import DealtEvents
 from host.tests.support.helpers import event_of, shuffled_names
-from sabot.audit.findings import Finding
+from sabot.audit.checks.findings import Finding
 from sabot.games import catalogue
 from sabot.link.wire import Event
 from sabot.reports.incident import KINDS, Incident, Limits

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sabot.audit.findings import Summary
+from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import Against, verify
 from sabot.games import catalogue
 from sabot.keys.chain_keys import Keys

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sabot.audit import checkpoints as kept_elsewhere
 from sabot.audit.bundle import verify_bundle
-from sabot.audit.findings import Finding, Note, Summary
+from sabot.audit.checks.findings import Finding, Note, Summary
 from sabot.audit.verify import Against, verify_file
 from sabot.cli import options
 from sabot.cli.view import Output, console, plain, print_objects, problems

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from sabot.audit.findings import Summary
+from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify_unit
 from sabot.cli import options
 from sabot.cli.view import Output, console, plain, print_objects, problems

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from sabot.audit.decoding import Values
+from sabot.audit.checks.decoding import Values
 
 HELD = 256
 """Of more rows in doubt than that only the first and the last are held back."""

@@ -4,10 +4,10 @@ import itertools
 
 import pytest
 
-from sabot.audit import rules
+from sabot.audit.checks import rules
 from sabot_firmware.table import rules as firmware_rules
+from sabot_firmware.table.baccarat import BANKER, PLAYER, TIE
 from sabot_firmware.table.dealing import BETTING, BETWEEN, DEALING, LID, Dealing
-from sabot_firmware.table.draws import BANKER, PLAYER, TIE
 from sabot_protocol import cards, enums, events, games
 
 # Pennsylvania, "Mini & Midi Baccarat", the chart "Banker having": (draws, does not draw).

@@ -4,7 +4,7 @@ import random
 
 from firmware.tests.support.table import CARDS, DEALT, INPUTS, SITUATIONS, Table
 from protocol.tests.helpers import seed_random
-from sabot_firmware.table import panel
+from sabot_firmware import panel
 from sabot_protocol import cards, enums
 
 # By situation: first line of the display, lamps.
@@ -134,7 +134,7 @@ def test_what_is_wrong_and_where_fits_the_display_whatever_is_chosen():
             position = SITUATIONS[name][1] or "not_due"
             assert lines[0] == "STOP " + position.upper().replace("_", " "), name
             assert lines[1] == fault.upper().replace("_", " "), name
-            ends = "VOID ENDS ROUND" if table.shoe.round_open() else "VOID ENDS SHOE"
+            ends = "VOID ENDS ROUND" if table.shoe.play.open else "VOID ENDS SHOE"
             assert lines[7] == ends, name
             for _ in range(20):
                 table.play("next burn")
@@ -258,7 +258,7 @@ def test_every_line_fits_through_a_whole_shoe_of_a_large_number():
             card = pile.pop(random.randrange(len(pile)))
             table.play(cards.name_of(card) if table.released else "next")
             if random.random() < 0.02:
-                void = table.shoe.round_open()
+                void = table.shoe.play.open
                 stop = ("lid+ lid-", "?sensor_fault", "?double_feed")[
                     random.randrange(3 if void else 1)
                 ]

@@ -1,16 +1,16 @@
-"""What must hold among the events of one unit: every round as its cards demand, every shoe of
-cards as its decks allow.
+"""What must hold among the events of one unit: every shoe of cards as its decks allow, every round
+as its cards demand.
 
-Works on the values of records (values.py), in the order of their numbers; only what is wrong is
-looked at twice. Rounds are folded here once more: verify shares nothing with rounds.py.
+Works on the values of records (values.py), in the order of their numbers. The checks of a round
+are those of its family, in a class of their own (`Round`); a shoe of cards knows no hands. Nothing
+is shared with rounds.py, nor with the firmware, whose rounds are parted in the same way.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
-from sabot.audit import rules
-from sabot.audit.decoding import Values
+from sabot.audit.checks.baccarat import BaccaratRound
+from sabot.audit.checks.decoding import Values
 from sabot_protocol import cards, enums, events
 
 Tell = Callable[[int, str, str], None]
@@ -20,9 +20,6 @@ _NUMBER, _UNIX, _SHOE, _ROUND, _OWN = 1, 4, 5, 6, 7
 """Places in a record's values; its own fields begin at the last."""
 
 _NAMES = [cards.name_of(card) for card in range(cards.CARD_COUNT)]
-_POINTS = [rules.total([name]) for name in _NAMES[: cards.DECK_SIZE]] + [0, 0]
-_OF_PLAYER = [word.startswith("player") for word in enums.POSITIONS]
-_OF_HAND = [word.startswith(("player", "banker")) for word in enums.POSITIONS]
 _BURN_FIRST, _BURN, _NOT_DUE = map(enums.POSITIONS.index, ("burn_first", "burn", "not_due"))
 _ENTERED, _DRAWN_AGAIN, _UNSEEN = map(enums.RESOLUTIONS.index, ("entered", "drawn_again", "unseen"))
 _NO_FAULT = enums.FAULTS.index("none")
@@ -38,16 +35,44 @@ _STAYED_IN = [
 
 _SHA_SHOWN = 16  # digits of a game's hash
 _SHOWN = 3  # of the cards in which a composition differs
-_NO_THIRD = -1
 
 _AFTER_THE_END = ("composition", "boot", "gap")
 _MAY_FOLLOW = [shape.number for shape in events.KINDS if shape.name in _AFTER_THE_END]
 
 
-class Conduct:
-    """Takes the events that say something of the dealing, by `handlers`, and tells findings."""
+class Round(Protocol):
+    """What the checks of a family's round offer to those of the shoe of cards."""
 
-    def __init__(self, tell: Tell) -> None:
+    def begin(self) -> None:
+        """Betting is open: a new round."""
+
+    def takes(self, position: int) -> bool:
+        """Whether a card drawn as `position`, place in `words.POSITIONS`, is one of a round's."""
+        ...
+
+    def card(self, card: int, position: int, *, in_round: bool) -> None:
+        """Card 0-53 was drawn at a position that the round takes; `in_round`: while it is open."""
+
+    def decision(self, values: Values) -> None:
+        """The values of an event `decision`."""
+
+    def wrong_with(self, result: list[Any]) -> Iterator[str]:
+        """What is wrong with the round, by its cards; `result` are the fields of its event
+        `result`, the game's SHA-256 left out."""
+        ...
+
+    def burn_counts(self, card: str) -> range:
+        """How many cards may be burned after `card` was the first of the shoe."""
+        ...
+
+
+class Conduct:
+    """Takes the events that say something of the dealing, by `handlers`, and reports findings.
+
+    `play` has the checks of the rounds. Baccarat is the only family yet, and no event names one.
+    """
+
+    def __init__(self, tell: Tell, play: Round | None = None) -> None:
         self.rounds = 0
         """Rounds that ended, void ones too."""
         self.timeless = 0
@@ -60,7 +85,8 @@ class Conduct:
         self._whole = False  # whether all events of this shoe of cards are there, so far as known
         self._game: bytes | None = None  # SHA-256 of the one in the shoe, so far as known
         self._open: tuple[int, int] | None = None  # shoe and number of the round that is open
-        self._new_round()
+        self._play = play or BaccaratRound()
+        self._play.begin()
         self._new_shoe(0)
         for shape, handler in (
             (events.BOOT, self._boot),
@@ -69,7 +95,7 @@ class Conduct:
             (events.BETTING_OPEN, self._betting_open),
             (events.CARD, self._card),
             (events.UNREADABLE, self._unreadable),
-            (events.DECISION, self._decision),
+            (events.DECISION, self._play.decision),
             (events.RESULT, self._result),
             (events.ROUND_VOID, self._round_void),
             (events.CUT_CARD, self._cut_card),
@@ -104,12 +130,6 @@ class Conduct:
         self._entered = False  # by the supervisor, and not dealt yet
         self._ended = self.not_composed = False
 
-    def _new_round(self) -> None:
-        self._player: list[int] = []
-        self._banker: list[int] = []
-        self._positions: list[int] = []
-        self._decisions: list[tuple[int, int, int]] = []
-
     def _never_ended(self, number: int) -> None:
         if self._open is not None:
             shoe, round_ = self._open
@@ -127,7 +147,7 @@ class Conduct:
 
     def _shoe_loaded(self, values: Values) -> None:
         self._never_ended(values[_NUMBER])
-        self._new_round()
+        self._play.begin()
         self._new_shoe(values[_OWN])
         self._whole = True
 
@@ -137,7 +157,7 @@ class Conduct:
         if self._whole and self._burn_due not in (None, self._burned):
             self._tell(number, "rules", f"{self._burned} cards burned, {self._burn_due} were to be")
         self._burn_due = None
-        self._new_round()
+        self._play.begin()
         self._round += 1
         if self._whole and round_ != self._round:
             self._tell(number, "rules", f"round {round_} follows round {self._round - 1}")
@@ -164,14 +184,12 @@ class Conduct:
         drawn = self._drawn[card] = self._drawn[card] + 1
         if drawn > self._decks or card >= cards.DECK_SIZE:
             self._too_many(values[_NUMBER], card, position)
-        if _OF_HAND[position]:
-            self._positions.append(position)
-            if self._of_open_round(values):
-                (self._player if _OF_PLAYER[position] else self._banker).append(card)
+        if self._play.takes(position):
+            self._play.card(card, position, in_round=self._of_open_round(values))
         elif position == _BURN:
             self._burned += 1
         elif position == _BURN_FIRST and card < cards.DECK_SIZE:
-            self._burn_counts = rules.burn_counts(_NAMES[card])
+            self._burn_counts = self._play.burn_counts(_NAMES[card])
 
     def _too_many(self, number: int, card: int, position: int) -> None:
         name = _NAMES[card]
@@ -209,17 +227,13 @@ class Conduct:
             due = " or ".join(map(str, self._burn_counts))
             self._tell(values[_NUMBER], "rules", f"{count} cards to burn, {due} by the first card")
 
-    def _decision(self, values: Values) -> None:
-        hand, action, total = values[_OWN:]
-        self._decisions.append((hand, action, total))
-
     def _round_void(self, values: Values) -> None:
         if self._of_open_round(values):
             self._open = None
             self.rounds += 1
 
     def _result(self, values: Values) -> None:
-        *told, hits, game = values[_OWN:]
+        *result, game = values[_OWN:]
         if game != self._game:
             if self._game is not None:
                 dealt, known = (sha.hex()[:_SHA_SHOWN] for sha in (game, self._game))
@@ -232,40 +246,9 @@ class Conduct:
         self._open = None
         self.rounds += 1
         self.timeless += values[_UNIX] is None
-        player, banker = self._player, self._banker
-        due = _due(player, banker)
-        as_due = due == (told, self._positions, self._decisions)
-        if as_due and not hits:
-            return
-        hands = [[_NAMES[card] for card in hand] for hand in (player, banker)]
-        if {"CUT", "TEST"} & {*hands[0], *hands[1]}:
-            return  # that has been found already
         where = f"shoe {values[_SHOE]} round {values[_ROUND]}: "
-        if not as_due:
-            for detail in self._wrong_with(told, *hands):
-                self._tell(values[_NUMBER], "rules", where + detail)
-        for detail in _wrong_hits(hits, *hands):
+        for detail in self._play.wrong_with(result):
             self._tell(values[_NUMBER], "rules", where + detail)
-
-    def _wrong_with(self, told: list[Any], player: list[str], banker: list[str]) -> Iterator[str]:
-        verdict = rules.judge(player, banker)
-        if verdict.wrong is not None:
-            yield verdict.wrong
-        winner, player_total, banker_total, player_natural, banker_natural, margin = told
-        order = [enums.POSITIONS[position] for position in self._positions]
-        decisions = [_decision_text(*decision) for decision in self._decisions]
-        for name, said, right in (
-            ("Player's total", player_total, verdict.player_total),
-            ("Banker's total", banker_total, verdict.banker_total),
-            ("winner", enums.WINNERS[winner], verdict.winner),
-            ("Player's natural", player_natural, _is_natural(player)),
-            ("Banker's natural", banker_natural, _is_natural(banker)),
-            ("margin", margin, abs(verdict.player_total - verdict.banker_total)),
-            ("order", ", ".join(order), ", ".join(_order(len(player), len(banker)))),
-            ("decision", ", ".join(decisions) or "none", ", ".join(_decided(player, banker))),
-        ):
-            if said != right:
-                yield f"{name} is {said} in the log, {right} by the cards"
 
     def _shoe_ended(self, values: Values) -> None:
         _, rounds, count = values[_OWN:]
@@ -308,82 +291,3 @@ class Conduct:
             differing.append(f"{expected} cards in {self._decks} decks")
         if differing:
             self._tell(number, "cards", f"the composition says {'; '.join(differing[:_SHOWN])}")
-
-
-def _due(player: list[int], banker: list[int]) -> object:
-    """What the shoe must have told of these hands: result, positions, decisions."""
-    if not 2 <= len(player) <= 3 or not 2 <= len(banker) <= 3:
-        return None
-    points = _POINTS
-    return _due_by_points(
-        (points[player[0]] + points[player[1]]) % 10,
-        (points[banker[0]] + points[banker[1]]) % 10,
-        points[player[2]] if len(player) == 3 else _NO_THIRD,
-        points[banker[2]] if len(banker) == 3 else _NO_THIRD,
-    )
-
-
-@cache  # of 12,100 at the most
-def _due_by_points(player: int, banker: int, player_third: int, banker_third: int) -> object:
-    """The same, by the totals of two cards and the points of the third; None for no round."""
-    hands = [
-        ["TH", _OF_POINTS[two]] + ([] if third == _NO_THIRD else [_OF_POINTS[third]])
-        for two, third in ((player, player_third), (banker, banker_third))
-    ]
-    verdict = rules.judge(*hands)
-    if verdict.wrong is not None:
-        return None
-    result = [
-        enums.WINNERS.index(verdict.winner),
-        verdict.player_total,
-        verdict.banker_total,
-        _is_natural(hands[0]),
-        _is_natural(hands[1]),
-        abs(verdict.player_total - verdict.banker_total),
-    ]
-    positions = [enums.POSITIONS.index(name) for name in _order(len(hands[0]), len(hands[1]))]
-    return (result, positions, [_decision_of(place, hand) for place, hand in enumerate(hands)])
-
-
-_OF_POINTS = ["TS", *(f"{rank}S" for rank in "A23456789")]
-
-
-def _wrong_hits(hits: int, player: list[str], banker: list[str]) -> Iterator[str]:
-    if hits >> len(enums.HITS):
-        yield f"hits are {hits:#x} in the log, of which some have no name"
-    if min(len(player), len(banker)) >= 2:  # else that has been found already
-        by_cards = rules.hits(player, banker)
-        for place, hit in enumerate(enums.HITS):
-            if hits >> place & 1 and hit not in by_cards:
-                yield f"{hit.replace('_', ' ')} in the log, not by the cards"
-
-
-def _is_natural(hand: Sequence[str]) -> bool:
-    return rules.total(hand[:2]) >= 8
-
-
-def _order(player_cards: int, banker_cards: int) -> list[str]:
-    """What the cards of a round are drawn as, by how many the hands have."""
-    hands = (("player", player_cards), ("banker", banker_cards))
-    return [
-        f"{name}_{place}"
-        for place in range(1, max(player_cards, banker_cards) + 1)
-        for name, count in hands
-        if place <= count
-    ]
-
-
-def _decision_of(place: int, hand: Sequence[str]) -> tuple[int, int, int]:
-    """Hand, action and total of the decision about a hand."""
-    action = "draws" if len(hand) == 3 else "natural" if _is_natural(hand) else "stands"
-    return (place, enums.ACTIONS.index(action), rules.total(hand[:2]))
-
-
-def _decided(player: Sequence[str], banker: Sequence[str]) -> Iterator[str]:
-    """The decisions in a round, Player's first."""
-    for place, hand in enumerate((player, banker)):
-        yield _decision_text(*_decision_of(place, hand))
-
-
-def _decision_text(hand: int, action: int, total: int) -> str:
-    return f"{enums.HANDS[hand]} {enums.ACTIONS[action]} on {total}"

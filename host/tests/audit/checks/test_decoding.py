@@ -7,7 +7,7 @@ import cbor2
 import pytest
 
 from host.tests.support.helpers import SHAPES
-from sabot.audit.decoding import _MATCHES, values_of, why_damaged
+from sabot.audit.checks.decoding import _MATCHES, values_of, why_damaged
 from sabot.link import wire
 from sabot_protocol import enums, events
 

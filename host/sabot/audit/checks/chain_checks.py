@@ -15,11 +15,11 @@ from typing import Any
 
 from sabot.audit import chain
 from sabot.audit.chain import MacKeys
-from sabot.audit.chain_events import BOOT, CHAIN, OF_THE_CHAIN, ChainEvents, ChainMacs
-from sabot.audit.decoding import Values, values_of, why_damaged
-from sabot.audit.doubt import HELD, ChainRow, Doubt
-from sabot.audit.holes import MOST_ODD, Holes
-from sabot.audit.play_checks import Tell
+from sabot.audit.checks.chain_events import BOOT, CHAIN, OF_THE_CHAIN, ChainEvents, ChainMacs
+from sabot.audit.checks.decoding import Values, values_of, why_damaged
+from sabot.audit.checks.doubt import HELD, ChainRow, Doubt
+from sabot.audit.checks.holes import MOST_ODD, Holes
+from sabot.audit.checks.play_checks import Tell
 from sabot.audit.tombstone import Tombstone, readable
 from sabot_protocol.chain import EPOCH_RECORDS
 from sabot_protocol.events import MAC_SIZE

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sabot.audit.play_checks import Tell
+from sabot.audit.checks.play_checks import Tell
 
 MOST_ODD = 10_000
 """Holes, and other oddities of a log, that are remembered; the others are reported at once."""

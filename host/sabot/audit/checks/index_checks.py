@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from sabot.audit.chain_checks import RawRecord
-from sabot.audit.decoding import Values
+from sabot.audit.checks.chain_checks import RawRecord
+from sabot.audit.checks.decoding import Values
 from sabot.log.derived import DAMAGED, LARGEST
 from sabot_protocol import events
 

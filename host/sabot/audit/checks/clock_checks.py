@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from sabot.audit.decoding import Values
-from sabot.audit.findings import MOST_OF_A_KIND, Note
+from sabot.audit.checks.decoding import Values
+from sabot.audit.checks.findings import MOST_OF_A_KIND, Note
 from sabot.text import utc_time
 from sabot_protocol import events
 

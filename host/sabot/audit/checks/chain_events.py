@@ -5,9 +5,9 @@ from functools import lru_cache
 
 from sabot.audit import chain
 from sabot.audit.chain import MacKeys, mac_under
-from sabot.audit.decoding import Values
-from sabot.audit.holes import Holes
-from sabot.audit.play_checks import Tell
+from sabot.audit.checks.decoding import Values
+from sabot.audit.checks.holes import Holes
+from sabot.audit.checks.play_checks import Tell
 from sabot_protocol import enums, events
 from sabot_protocol.chain import KEY_SIZE
 

@@ -1,0 +1,122 @@
+"""What happens becomes a note, then goes to the dealing, and what comes of it is done: the lock
+first, then the events, then what is shown, then the state that is kept."""
+
+from sabot_firmware.cards.reader import NO_CARD
+from sabot_firmware.journal.recovery import keep_state
+from sabot_firmware.journal.ring import NOTE, PASSING
+from sabot_firmware.native import const
+from sabot_firmware.table import input_log, inputs
+from sabot_protocol import cbor, events
+
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Callable
+
+    from sabot_firmware.cards.reader import Reader
+    from sabot_firmware.interfaces import Board
+    from sabot_firmware.journal.journal import Journal
+    from sabot_firmware.journal.recorder import Recorder
+    from sabot_firmware.panel import Presenting
+    from sabot_firmware.release.running import Running
+    from sabot_firmware.table.dealing import Dealing
+    from sabot_protocol.schema import Shape
+
+_MOST_NOTES = const(32)  # to be gone through again after a loss of power
+
+
+class Acting:
+    """Carries inputs out. `wake` is called when there may be something to send."""
+
+    def __init__(
+        self,
+        board: "Board",
+        running: "Running",
+        journal: "Journal",
+        recorder: "Recorder",
+        dealing: "Dealing",
+        reader: "Reader",
+        presenting: "Presenting",
+        wake: "Callable[[], None]",
+    ) -> None:
+        self.dealing = dealing
+        self.recorder = recorder
+        self._board = board
+        self._running = running
+        self._journal = journal
+        self._reader = reader
+        self._presenting = presenting
+        self._wake = wake
+        self._round_was_open = dealing.play.open
+        self._shoe_was = dealing.shoe
+        self._note = bytearray(64)
+        self._state = bytearray(events.MAX_SIZE)
+        self._notes = 0  # since the last state
+        self._inputs: "list[int]" = []
+
+    def take_inputs(self) -> None:
+        """Carry out what has changed of buttons and switches."""
+        board, waiting = self._board, self._inputs
+        change = board.take_input()
+        while change != inputs.NONE:
+            waiting.append(change)
+            change = board.take_input()
+        # A card that has shown its code but not left the head comes before them.
+        while waiting and self._reader.known == NO_CARD:
+            change = waiting.pop(0)
+            if change >= inputs.BUTTON_COUNT:
+                switch, on = divmod(change - inputs.BUTTON_COUNT, 2)
+                self.switched(switch, on == 1)
+            elif not self._running.on_trial:  # the other release would have to end that round
+                self.carry_out([input_log.PRESSED, change])
+
+    def switched(self, switch: int, on: bool) -> None:
+        """A switch stands so now, which may be as it stood when the power went."""
+        dealing = self.dealing
+        if on != (dealing.lid_open, dealing.key_on, dealing.service_on)[switch]:
+            self.carry_out([input_log.SWITCHED, switch, on])
+
+    def carry_out(self, note: list) -> None:
+        """Give the dealing an input, as in notes.py, and do what comes of it."""
+        size = cbor.encode_array(self._note, 0, note, len(note))
+        self._journal.put(NOTE, memoryview(self._note), size)
+        self._notes += 1
+        self._act(input_log.carry_out(self.dealing, note))
+        if self._journal.full() and not self.dealing.error and not self.dealing.play.open:
+            self.carry_out([input_log.JOURNAL_FULL])
+
+    def mark_passing(self) -> None:
+        """Note that a card passes: should the power go now, it is not known whether it came out."""
+        self._journal.put(PASSING, memoryview(self._note), 0)
+
+    def record(self, shape: "Shape", values: tuple) -> None:
+        """Record an event that is not the dealing's."""
+        self.recorder.record(shape, self.dealing.shoe, self.dealing.round, values)
+        self._presenting.show()
+        self._wake()
+
+    def keep_state(self) -> None:
+        """Write down where the shoe stands."""
+        self._shoe_was = self.dealing.shoe
+        self._notes = 0
+        keep_state(self._journal, self.recorder.boot, self.dealing, self._state)
+
+    def _act(self, actions: list) -> None:
+        """The lock follows at once; then what happened is recorded, then shown."""
+        dealing = self.dealing
+        self._presenting.set_lock()
+        ended = False
+        for shape, shoe, round_, values in actions:
+            self.recorder.record(shape, shoe, round_, values)
+            ended = ended or shape is events.COMPOSITION
+        if ended:
+            self.recorder.checkpoint(dealing.shoe, dealing.round)
+        self._presenting.show_input()
+        self._keep_state_between()
+
+    def _keep_state_between(self) -> None:
+        """Where a round or a shoe of cards began or ended: there is time between rounds."""
+        dealing = self.dealing
+        round_ended = self._round_was_open and not dealing.play.open
+        self._round_was_open = dealing.play.open
+        if round_ended or dealing.shoe != self._shoe_was or self._notes >= _MOST_NOTES:
+            if not self._reader.scanner.in_pass:
+                self.keep_state()

@@ -1,0 +1,141 @@
+"""What the sensor head sees becomes inputs of the dealing: cards, faults, a head that fails."""
+
+from sabot_firmware.cards.health import NOTHING as NOTHING_DIRTY
+from sabot_firmware.cards.reader import NONE as NO_FAULT
+from sabot_firmware.native import const
+from sabot_firmware.table import input_log
+from sabot_protocol import cards, events
+
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.acting import Acting
+    from sabot_firmware.cards.health import Health
+    from sabot_firmware.cards.passes import Passes
+    from sabot_firmware.cards.reader import Reader
+    from sabot_firmware.heap import Heap
+    from sabot_firmware.interfaces import Board
+    from sabot_firmware.panel import Presenting
+    from sabot_firmware.store import Store
+
+_SAMPLE_BYTES = const(512)
+_BEHIND_BYTES = const(40)  # 4 ms of samples, which take 2 to go through
+_SURELY_PASSING = const(200)  # samples, 10 ms; a card at 3 m/s takes 500
+_DONE_MS = const(80)
+_CALIBRATION = "calibration"
+
+
+class Sensing:
+    """Reads the samples of `board`. A pass goes to `acting` once it is over, and to `passes`."""
+
+    def __init__(
+        self,
+        board: "Board",
+        store: "Store",
+        acting: "Acting",
+        presenting: "Presenting",
+        reader: "Reader",
+        passes: "Passes",
+        health: "Health",
+        heap: "Heap",
+    ) -> None:
+        self.calibration: "list[int | None]" = store.load(_CALIBRATION) or [None] * 5  # type: ignore[assignment]
+        """Permille of the four channels that the last test card gave, and when that was."""
+        self.passing_marked = False
+        """Whether it is noted that a card passes."""
+        self._board = board
+        self._store = store
+        self._acting = acting
+        self._dealing = acting.dealing
+        self._presenting = presenting
+        self._reader = reader
+        self._passes = passes
+        self._health = health
+        self._heap = heap
+        self._runs = memoryview(reader.scanner.runs)
+        self._samples = bytearray(_SAMPLE_BYTES)
+        self._overruns = 0
+
+    def read(self) -> bool:
+        """Take the samples that are there. Not until nothing is: on a Pico the next word would come
+        meanwhile, and the one after it, and it would never end.
+
+        Returns whether so many had waited that more have come while they were gone through.
+        """
+        reader, samples = self._reader, self._samples
+        size, behind = len(samples), False
+        while size == len(samples):
+            size = self._next_samples()
+            at = 0
+            if size > _BEHIND_BYTES:
+                behind = True
+            while at < size:
+                was_known = reader.known
+                at = reader.read(samples, at, size)
+                if reader.ended:
+                    self._pass_ended()
+                elif reader.known != was_known:
+                    self._presenting.set_lock()
+        return behind
+
+    def mark_passing(self) -> None:
+        """Note once, of each card of a shoe of cards in play, that it passes."""
+        if self.passing_marked or self._reader.scanner.passing_samples < _SURELY_PASSING:
+            return
+        if not self._dealing.can_change_game():
+            self.passing_marked = True
+            self._acting.mark_passing()
+
+    def check_head(self) -> None:
+        """Stop play where a channel cannot be right although no card passes."""
+        if self._reader.blocked and not self._dealing.error:
+            self._acting.carry_out([input_log.SENSOR_FAILED])
+
+    def _next_samples(self) -> int:
+        board = self._board
+        size = board.read_samples(self._samples)
+        if board.overruns != self._overruns:
+            # Before they are read: they do not follow what was read last.
+            self._overruns = board.overruns
+            self.passing_marked = False
+            self._reader.samples_lost()
+            self._acting.carry_out([input_log.SAMPLES_LOST])
+        return size
+
+    def _pass_ended(self) -> None:
+        self._heap.due = True
+        marked, self.passing_marked = self.passing_marked, False
+        passed, dealing = self._reader.passed, self._dealing
+        if not passed.samples:
+            if marked or not dealing.error:  # the mark must not outlast what became of the card
+                self._acting.carry_out([input_log.SENSOR_FAILED])
+        elif passed.card == cards.TEST_CARD and dealing.can_change_game():
+            self._calibrate()
+        else:
+            figures = [
+                passed.speed_mm_s,
+                passed.margin_permille,
+                passed.skew_um,
+                passed.samples,
+            ]
+            if passed.fault == NO_FAULT:
+                self._acting.carry_out([input_log.CARD, passed.card] + figures)
+                self._watch_health()
+            else:
+                self._acting.carry_out([input_log.FAULT, passed.fault] + figures)
+        scanner = self._reader.scanner
+        runs = self._runs[: scanner.close_runs()]
+        self._passes.keep(passed, runs, scanner.cut, self._board.ticks_ms())
+
+    def _watch_health(self) -> None:
+        channel = self._health.add(self._reader.passed.permille)
+        if channel != NOTHING_DIRTY:
+            mean = self._health.mean_permille(channel)
+            self._acting.record(events.CLEAN_SENSOR, (channel, mean))
+
+    def _calibrate(self) -> None:
+        """The test card has passed with no cards in play: what the head sees of it is kept."""
+        passed = self._reader.passed
+        self.calibration[:] = passed.permille + [self._acting.recorder.unix_ms()]
+        self._store.save(_CALIBRATION, self.calibration)
+        figures = (passed.speed_mm_s, passed.margin_permille, passed.skew_um, passed.samples)
+        self._acting.record(events.CALIBRATED, tuple(passed.permille) + figures)
+        self._board.buzz(_DONE_MS)

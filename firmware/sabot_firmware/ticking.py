@@ -1,0 +1,94 @@
+"""What the shoe does by the clock: memory, the look through the journal, faults, a restart."""
+
+from sabot_firmware.native import const
+from sabot_protocol import enums, events
+
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Callable
+
+    from sabot_firmware.acting import Acting
+    from sabot_firmware.cards.reader import Reader
+    from sabot_firmware.heap import Heap
+    from sabot_firmware.interfaces import Board
+    from sabot_firmware.journal.journal import Journal
+    from sabot_firmware.journal.outbox import Outbox
+    from sabot_firmware.link.authentication import Guard
+    from sabot_firmware.release.running import Running
+
+TICK_MS = const(50)
+"""How often `tick` is to be called."""
+
+_COLLECT_MS = const(1500)  # or MicroPython does it where it must, in the middle of a pass
+_SELDOM_MS = const(200)
+_WRONG_MACS_MS = const(60000)
+
+
+class Ticking:
+    """`at_rest` says whether no card can come soon."""
+
+    def __init__(
+        self,
+        board: "Board",
+        journal: "Journal",
+        outbox: "Outbox",
+        guard: "Guard",
+        heap: "Heap",
+        running: "Running",
+        reader: "Reader",
+        acting: "Acting",
+        at_rest: "Callable[[], bool]",
+    ) -> None:
+        self._board = board
+        self._journal = journal
+        self._outbox = outbox
+        self._guard = guard
+        self._heap = heap
+        self._running = running
+        self._reader = reader
+        self._acting = acting
+        self._at_rest = at_rest
+        self._collected_ms = self._seldom_ms = 0
+        self._scrubbed = 0  # the sector that is looked at next
+        self._wrong_macs = 0  # that are recorded
+        self._wrong_macs_ms = -_WRONG_MACS_MS  # when that was
+        self._leaving = False
+
+    def tick(self) -> None:
+        """TICK_MS have gone by, and no card is near its decision."""
+        self._collected_ms += TICK_MS
+        self._seldom_ms += TICK_MS
+        passing = self._reader.scanner.in_pass
+        if self._collected_ms >= _COLLECT_MS and not passing:
+            self._collected_ms = 0
+            self._heap.due = True
+        if not passing and self._journal.state_is_far():
+            self._acting.keep_state()  # what a host has recorded moves no note count
+        if self._seldom_ms >= _SELDOM_MS:
+            self._seldom_ms = 0
+            self._heap.fill_gaps()
+            if self._at_rest():
+                self._scrubbed = self._journal.scrub(self._scrubbed)
+        self.record_faults()
+
+    def record_faults(self) -> None:
+        """Record what the journal, its reading, and who talks to the shoe have come to."""
+        journal, record = self._journal, self._acting.record
+        while journal.faults:
+            record(events.JOURNAL_FAULT, journal.faults.pop(0))
+        while self._outbox.left_out:
+            first, last = self._outbox.left_out.pop(0)
+            reason = enums.GAP_REASONS.index("journal_damaged")
+            record(events.GAP, (first, last, reason, b""))
+        now_ms, wrong = self._board.ticks_ms(), self._guard.wrong
+        if wrong != self._wrong_macs and now_ms - self._wrong_macs_ms >= _WRONG_MACS_MS:
+            self._wrong_macs, self._wrong_macs_ms = wrong, now_ms
+            record(events.WRONG_MACS, (wrong,))
+
+    def restart_where_due(self, asked: bool) -> None:
+        """Start again where a trial is over unconfirmed; or where that was `asked`, at rest and a
+        tick later: the host is to have its answer."""
+        alive = self._running.lives(self._board.ticks_ms())
+        if not alive or (self._leaving and self._at_rest()):
+            self._journal.drain()
+            self._board.reset()
+        self._leaving = asked

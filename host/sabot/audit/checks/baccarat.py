@@ -1,0 +1,161 @@
+"""What must hold in a round of baccarat, by its cards: order, decisions, result.
+
+Only what is wrong is looked at twice.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from sabot.audit.checks import rules
+from sabot.audit.checks.decoding import Values
+from sabot_protocol import cards, enums
+
+_OWN = 7
+"""Where a record's own fields begin in its values."""
+
+_NAMES = [cards.name_of(card) for card in range(cards.CARD_COUNT)]
+_POINTS = [rules.total([name]) for name in _NAMES[: cards.DECK_SIZE]] + [0, 0]
+_OF_PLAYER = [word.startswith("player") for word in enums.POSITIONS]
+_OF_HAND = [word.startswith(("player", "banker")) for word in enums.POSITIONS]
+_NO_THIRD = -1
+
+
+class BaccaratRound:
+    """The cards and decisions of one round; see `conduct.Round`."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        self._player: list[int] = []
+        self._banker: list[int] = []
+        self._positions: list[int] = []
+        self._decisions: list[tuple[int, int, int]] = []
+
+    def takes(self, position: int) -> bool:
+        return _OF_HAND[position]
+
+    def card(self, card: int, position: int, *, in_round: bool) -> None:
+        self._positions.append(position)
+        if in_round:
+            (self._player if _OF_PLAYER[position] else self._banker).append(card)
+
+    def decision(self, values: Values) -> None:
+        hand, action, total = values[_OWN:]
+        self._decisions.append((hand, action, total))
+
+    def burn_counts(self, card: str) -> range:
+        return rules.burn_counts(card)
+
+    def wrong_with(self, result: list[Any]) -> Iterator[str]:
+        *by_cards, hits = result
+        player, banker = self._player, self._banker
+        as_due = _due(player, banker) == (by_cards, self._positions, self._decisions)
+        if as_due and not hits:
+            return
+        hands = [[_NAMES[card] for card in hand] for hand in (player, banker)]
+        if {"CUT", "TEST"} & {*hands[0], *hands[1]}:
+            return  # that has been found already
+        if not as_due:
+            yield from self._differing(by_cards, *hands)
+        yield from _wrong_hits(hits, *hands)
+
+    def _differing(self, result: list[Any], player: list[str], banker: list[str]) -> Iterator[str]:
+        verdict = rules.judge(player, banker)
+        if verdict.wrong is not None:
+            yield verdict.wrong
+        winner, player_total, banker_total, player_natural, banker_natural, margin = result
+        order = [enums.POSITIONS[position] for position in self._positions]
+        decisions = [_decision_text(*decision) for decision in self._decisions]
+        for name, said, right in (
+            ("Player's total", player_total, verdict.player_total),
+            ("Banker's total", banker_total, verdict.banker_total),
+            ("winner", enums.WINNERS[winner], verdict.winner),
+            ("Player's natural", player_natural, _is_natural(player)),
+            ("Banker's natural", banker_natural, _is_natural(banker)),
+            ("margin", margin, abs(verdict.player_total - verdict.banker_total)),
+            ("order", ", ".join(order), ", ".join(_order(len(player), len(banker)))),
+            ("decision", ", ".join(decisions) or "none", ", ".join(_decided(player, banker))),
+        ):
+            if said != right:
+                yield f"{name} is {said} in the log, {right} by the cards"
+
+
+def _due(player: list[int], banker: list[int]) -> object:
+    """What the shoe must have recorded of these hands: result, positions, decisions."""
+    if not 2 <= len(player) <= 3 or not 2 <= len(banker) <= 3:
+        return None
+    points = _POINTS
+    return _due_by_points(
+        (points[player[0]] + points[player[1]]) % 10,
+        (points[banker[0]] + points[banker[1]]) % 10,
+        points[player[2]] if len(player) == 3 else _NO_THIRD,
+        points[banker[2]] if len(banker) == 3 else _NO_THIRD,
+    )
+
+
+@cache  # of 12,100 at the most
+def _due_by_points(player: int, banker: int, player_third: int, banker_third: int) -> object:
+    """The same, by the totals of two cards and the points of the third; None for no round."""
+    hands = [
+        ["TH", _OF_POINTS[two]] + ([] if third == _NO_THIRD else [_OF_POINTS[third]])
+        for two, third in ((player, player_third), (banker, banker_third))
+    ]
+    verdict = rules.judge(*hands)
+    if verdict.wrong is not None:
+        return None
+    result = [
+        enums.WINNERS.index(verdict.winner),
+        verdict.player_total,
+        verdict.banker_total,
+        _is_natural(hands[0]),
+        _is_natural(hands[1]),
+        abs(verdict.player_total - verdict.banker_total),
+    ]
+    positions = [enums.POSITIONS.index(name) for name in _order(len(hands[0]), len(hands[1]))]
+    return (result, positions, [_decision_of(place, hand) for place, hand in enumerate(hands)])
+
+
+_OF_POINTS = ["TS", *(f"{rank}S" for rank in "A23456789")]
+
+
+def _wrong_hits(hits: int, player: list[str], banker: list[str]) -> Iterator[str]:
+    if hits >> len(enums.HITS):
+        yield f"hits are {hits:#x} in the log, of which some have no name"
+    if min(len(player), len(banker)) >= 2:  # else that has been found already
+        by_cards = rules.hits(player, banker)
+        for place, hit in enumerate(enums.HITS):
+            if hits >> place & 1 and hit not in by_cards:
+                yield f"{hit.replace('_', ' ')} in the log, not by the cards"
+
+
+def _is_natural(hand: Sequence[str]) -> bool:
+    return rules.total(hand[:2]) >= 8
+
+
+def _order(player_cards: int, banker_cards: int) -> list[str]:
+    """What the cards of a round are drawn as, by how many the hands have."""
+    hands = (("player", player_cards), ("banker", banker_cards))
+    return [
+        f"{name}_{place}"
+        for place in range(1, max(player_cards, banker_cards) + 1)
+        for name, count in hands
+        if place <= count
+    ]
+
+
+def _decision_of(place: int, hand: Sequence[str]) -> tuple[int, int, int]:
+    """Hand, action and total of the decision about a hand."""
+    action = "draws" if len(hand) == 3 else "natural" if _is_natural(hand) else "stands"
+    return (place, enums.ACTIONS.index(action), rules.total(hand[:2]))
+
+
+def _decided(player: Sequence[str], banker: Sequence[str]) -> Iterator[str]:
+    """The decisions in a round, Player's first."""
+    for place, hand in enumerate((player, banker)):
+        yield _decision_text(*_decision_of(place, hand))
+
+
+def _decision_text(hand: int, action: int, total: int) -> str:
+    return f"{enums.HANDS[hand]} {enums.ACTIONS[action]} on {total}"
