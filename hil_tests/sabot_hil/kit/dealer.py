@@ -1,6 +1,6 @@
 """An independent dealer: knows baccarat by heart, plays on a bench, says what must come out.
 
-It shares no code with sabot_firmware/table/rules.py or sabot/audit/checks/rules.py. Draws are written as
+It shares no code with the rules of the firmware or of the verifier. Draws are written as
 the stations of the table on the felt: for each total of the Banker, on which points of the
 Player's third card a card is taken (mini-baccarat, third card rule of the rule documents). Of a
 game document it takes what the house and the table settle: burning, the cut card, who turns the
