@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from sabot.link.client import Client
+from sabot.link.messages import Status
 from sabot.link.ports import Port
 from sabot.sim.process import SimulatedShoe
 from sabot_firmware import VERSION
@@ -19,12 +20,12 @@ from sabot_hil.kit.flash_image import ChipImage, read_trace
 from sabot_hil.kit.journal_image import entries_in
 from sabot_hil.sweeps.recorded_run import Action, board_document, play
 from sabot_hil.targets.sim import SimBench
-from sabot_protocol import messages
+from sabot_protocol import enums
 
 FOLDER = Path(__file__).resolve().parent
 UNIT = "GOLDEN"
-SAID = ("phase", "error", "lock_released", "shoe", "round", "cards")
-"""Of the message `status_report`: where a shoe stands."""
+FIGURES = ("lock_released", "shoe", "round", "cards")
+"""Of the message `status_report`: where a shoe stands, besides its phase and error."""
 HANDS = slice(1, 4)
 """The display's lines with the round and its cards."""
 
@@ -70,9 +71,11 @@ SCENES = {
 def status_of(shoe: SimulatedShoe) -> dict[str, object]:
     """Where a shoe says that it stands, and the cards that it shows."""
     with Port(shoe.port) as port:
-        report = Client(port).ask(messages.STATUS, messages.STATUS_REPORT)
+        report = Client(port).ask(Status())
     return {
-        **{name: report[name] for name in SAID},
+        "phase": enums.PHASES.index(report.phase),
+        "error": enums.ERRORS.index(report.error),
+        **{name: getattr(report, name) for name in FIGURES},
         "hands": list(shoe.bench.outputs.display[HANDS]),
     }
 

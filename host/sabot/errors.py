@@ -89,9 +89,16 @@ class FaultOfOurs(SabotError):
 
 
 class CommandRefused(SabotError):
-    """The shoe refused a command, or did not answer it."""
+    """The shoe refused a command, or did not answer it.
+
+    `refusal` is its reason, of `words.REFUSALS`; empty where no answer came.
+    """
 
     exit_code = 13
+
+    def __init__(self, text: str, refusal: str = "") -> None:
+        super().__init__(text)
+        self.refusal = refusal
 
 
 class BadAnswer(SabotError):

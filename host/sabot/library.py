@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sabot.errors import DatabaseUnusable
-from sabot.link.wire import Event, WireError
+from sabot.link.events import Event
+from sabot.link.wire import WireError
 from sabot.log.rounds import Card, Round, rounds_of
 from sabot.log.store import DAMAGED, Filter, Row, Store
 from sabot.text import utc_moment, utc_time
@@ -244,13 +245,11 @@ def _event_in(row: Row) -> Event:
 def _shown_fields(event: Event) -> dict[str, Any]:
     """An event's own fields as people and JSON want them: cards by name, bytes as hex digits."""
     shown = dict(event.fields)
-    for name, kind in event.shape.fields:
+    for name, kind in event.SHAPE.fields:
         value = shown[name]
-        if value is None:
-            continue
-        if kind.startswith("card"):
+        if kind.startswith("card") and isinstance(value, int):
             shown[name] = Card(cards.name_of(value))
-        elif kind == "bytes":
+        elif isinstance(value, bytes):
             shown[name] = value.hex()
     return shown
 

@@ -3,6 +3,24 @@
 A word is added at the end and never moved: old records must keep their meaning.
 """
 
+
+class Words:
+    """Words that a shoe needs seldom, as one text: a tuple of them takes five times the heap."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __len__(self) -> int:
+        return len(self._text.split())
+
+    def __getitem__(self, place: int) -> str:
+        return self._text.split()[place]
+
+    def index(self, word: str) -> int:
+        """As a tuple's."""
+        return self._text.split().index(word)
+
+
 RESET_CAUSES = ("power_on", "watchdog", "software", "reset_pin", "unknown")
 
 BUTTONS = ("next", "reveal", "void", "burn")
@@ -80,13 +98,19 @@ UPDATE_STAGES = ("idle", "head", "checking", "code", "staged", "refused", "on_tr
 `refused`: it is not taken; `on_trial`: it runs, and is to be confirmed;
 `restarting`: the shoe starts anew to take one."""
 
-OUTCOMES = ("done", "refused", "unknown_command", "bad_arguments", "wrong_mac")
-"""How a command ended."""
+REFUSALS = Words(
+    "none in_play mid_shoe no_service full no_slot clock_old clock_far not_held not_kept "
+    "past_end bad_size bad_part bad_order invalid needs_key has_keys other_unit bad_flash "
+    "not_signed not_proven no_command wrong_mac closed replayed not_a_unit updating no_update "
+    "on_trial no_trial no_key not_ours bad_head bad_board old_python older damaged no_heap"
+)
+"""Why a command is refused, or a release; each is explained in README.md, "Refusals". `none`: it
+is not."""
 
 PROBLEMS = ("damaged", "oversize", "not_a_message", "not_proven")
 """What the device could not take from the line. `not_proven`: the session has no signed command."""
 
-ENUMERATIONS = {
+ENUMERATIONS: "dict[str, tuple[str, ...] | Words]" = {
     "reset_cause": RESET_CAUSES,
     "button": BUTTONS,
     "switch": SWITCHES,
@@ -105,6 +129,6 @@ ENUMERATIONS = {
     "gap_reason": GAP_REASONS,
     "journal_fault": JOURNAL_FAULTS,
     "update_stage": UPDATE_STAGES,
-    "outcome": OUTCOMES,
+    "refusal": REFUSALS,
     "problem": PROBLEMS,
 }

@@ -21,6 +21,16 @@ HEAD = Shape(
 
 HEADER = HEAD.fields
 
+DEALING = 0
+"""Who makes an event. The dealing does out of an input (table/dealing.py): after a loss of
+power it is made again from the notes of the inputs."""
+DEVICE = 1
+"""The rest of the shoe records it, once. Only `shoe_ended` is made by both: with the reason
+`restart` by the device."""
+
+_kinds: "list[Shape]" = []
+
+
 MAX_SIZE = 192
 """Bytes of the largest event, encoded."""
 
@@ -38,15 +48,17 @@ BOOT = Shape(
         "game:text "
         "chain:bytes"  # MAC_SIZE: names the chain that its events stand in, and its first key
     ),
+    _kinds,
+    DEVICE,
 )
-LID = Shape(2, "lid", "open:flag")
-KEY = Shape(3, "key", "on:flag")
-SERVICE = Shape(4, "service", "on:flag")
-BUTTON = Shape(5, "button", "button:button")
-SHOE_LOADED = Shape(6, "shoe_loaded", "decks:uint game:text set:uint")
-BURN = Shape(7, "burn", "count:uint")
-BETTING_OPEN = Shape(8, "betting_open", "")
-BETTING_CLOSED = Shape(9, "betting_closed", "by:closed_by")
+LID = Shape(2, "lid", "open:flag", _kinds, DEALING)
+KEY = Shape(3, "key", "on:flag", _kinds, DEALING)
+SERVICE = Shape(4, "service", "on:flag", _kinds, DEALING)
+BUTTON = Shape(5, "button", "button:button", _kinds, DEALING)
+SHOE_LOADED = Shape(6, "shoe_loaded", "decks:uint game:text set:uint", _kinds, DEALING)
+BURN = Shape(7, "burn", "count:uint", _kinds, DEALING)
+BETTING_OPEN = Shape(8, "betting_open", "", _kinds, DEALING)
+BETTING_CLOSED = Shape(9, "betting_closed", "by:closed_by", _kinds, DEALING)
 CARD = Shape(
     10,
     "card",
@@ -59,6 +71,8 @@ CARD = Shape(
         "samples:uint "  # that the pass lasted, 50 us each
         "by_hand:flag"  # entered by the supervisor; then the four figures are 0
     ),
+    _kinds,
+    DEALING,
 )
 UNREADABLE = Shape(
     11,
@@ -71,8 +85,10 @@ UNREADABLE = Shape(
         "skew_um:uint "
         "samples:uint"
     ),
+    _kinds,
+    DEALING,
 )
-DECISION = Shape(12, "decision", "hand:hand action:action total:uint")
+DECISION = Shape(12, "decision", "hand:hand action:action total:uint", _kinds, DEALING)
 RESULT = Shape(
     13,
     "result",
@@ -86,12 +102,14 @@ RESULT = Shape(
         "hits:uint "  # bit n: the n-th of `words.HITS`, where a wager of the game asks for it
         "game:bytes"  # SHA-256 of the document of the game that was dealt
     ),
+    _kinds,
+    DEALING,
 )
-ROUND_VOID = Shape(14, "round_void", "reason:void_reason")
-LOCK = Shape(15, "lock", "released:flag")
-ERROR = Shape(16, "error", "error:error card:card? fault:fault")
-ERROR_CLEARED = Shape(17, "error_cleared", "error:error")
-CUT_CARD = Shape(18, "cut_card", "rounds_left:uint")
+ROUND_VOID = Shape(14, "round_void", "reason:void_reason", _kinds, DEALING)
+LOCK = Shape(15, "lock", "released:flag", _kinds, DEALING)
+ERROR = Shape(16, "error", "error:error card:card? fault:fault", _kinds, DEALING)
+ERROR_CLEARED = Shape(17, "error_cleared", "error:error", _kinds, DEALING)
+CUT_CARD = Shape(18, "cut_card", "rounds_left:uint", _kinds, DEALING)
 SHOE_ENDED = Shape(
     19,
     "shoe_ended",
@@ -100,8 +118,10 @@ SHOE_ENDED = Shape(
         "rounds:uint? "  # that got a result; null after a restart, when nobody counted
         "cards:uint?"  # drawn, burned and unreadable ones counted
     ),
+    _kinds,
+    DEALING,
 )
-CLOCK_SET = Shape(20, "clock_set", "before_unix_ms:uint?")
+CLOCK_SET = Shape(20, "clock_set", "before_unix_ms:uint?", _kinds, DEVICE)
 GAP = Shape(
     21,
     "gap",
@@ -111,9 +131,11 @@ GAP = Shape(
         "reason:gap_reason "
         "mac:bytes"  # of event `last`: what the chain goes on from
     ),
+    _kinds,
+    DEVICE,
 )
-GAME_LOADED = Shape(22, "game_loaded", "game:text sha256:bytes")
-IDENTIFIED = Shape(23, "identified", "")
+GAME_LOADED = Shape(22, "game_loaded", "game:text sha256:bytes", _kinds, DEVICE)
+IDENTIFIED = Shape(23, "identified", "", _kinds, DEVICE)
 RESOLVED = Shape(
     24,
     "resolved",
@@ -123,6 +145,8 @@ RESOLVED = Shape(
         "position:position "  # that the card was due as
         "resolution:resolution"
     ),
+    _kinds,
+    DEALING,
 )
 COMPOSITION = Shape(
     25,
@@ -132,9 +156,15 @@ COMPOSITION = Shape(
         "unread:uint "  # cards that came out and that nobody has named
         "expected:uint"  # cards in as many decks as were loaded
     ),
+    _kinds,
+    DEALING,
 )
 CLEAN_SENSOR = Shape(
-    26, "clean_sensor", "channel:channel mean_permille:uint"
+    26,
+    "clean_sensor",
+    "channel:channel mean_permille:uint",
+    _kinds,
+    DEVICE,
 )  # the mean over hundreds of cards has left its bounds
 CALIBRATED = Shape(
     27,
@@ -149,6 +179,8 @@ CALIBRATED = Shape(
         "skew_um:uint "
         "samples:uint"
     ),
+    _kinds,
+    DEVICE,
 )
 CHECKPOINT = Shape(
     28,
@@ -157,6 +189,8 @@ CHECKPOINT = Shape(
         "records:uint "  # that came before this one, from the unit's first
         "mac:bytes"  # of the last of them
     ),
+    _kinds,
+    DEVICE,
 )  # at the end of a shoe of cards, behind its composition
 JOURNAL_FAULT = Shape(
     29,
@@ -167,17 +201,15 @@ JOURNAL_FAULT = Shape(
         "first:uint "  # first and last event in it that cannot be read any more; 0 for none
         "last:uint"
     ),
+    _kinds,
+    DEVICE,
 )
-UPDATED = Shape(30, "updated", "firmware:text build:bytes")
-UPDATE_UNDONE = Shape(31, "update_undone", "build:bytes")
-PROVISIONED = Shape(32, "provisioned", "table:text set:uint")
-WRONG_MACS = Shape(33, "wrong_macs", "count:uint")  # since the start
-DEBUG_OPENED = Shape(34, "debug_opened", "")
+UPDATED = Shape(30, "updated", "firmware:text build:bytes", _kinds, DEVICE)
+UPDATE_UNDONE = Shape(31, "update_undone", "build:bytes", _kinds, DEVICE)
+PROVISIONED = Shape(32, "provisioned", "table:text set:uint", _kinds, DEVICE)
+WRONG_MACS = Shape(33, "wrong_macs", "count:uint", _kinds, DEVICE)  # since the start
+DEBUG_OPENED = Shape(34, "debug_opened", "", _kinds, DEVICE)
 
-KINDS = (
-    BOOT, LID, KEY, SERVICE, BUTTON, SHOE_LOADED, BURN, BETTING_OPEN, BETTING_CLOSED, CARD,
-    UNREADABLE, DECISION, RESULT, ROUND_VOID, LOCK, ERROR, ERROR_CLEARED, CUT_CARD, SHOE_ENDED,
-    CLOCK_SET, GAP, GAME_LOADED, IDENTIFIED, RESOLVED, COMPOSITION, CLEAN_SENSOR,
-    CALIBRATED, CHECKPOINT, JOURNAL_FAULT, UPDATED, UPDATE_UNDONE,
-    PROVISIONED, WRONG_MACS, DEBUG_OPENED,
-)  # fmt: skip
+KINDS = tuple(_kinds)
+"""All of them, by number."""
+del _kinds

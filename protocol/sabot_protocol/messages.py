@@ -1,58 +1,27 @@
 """Every message of the link. A message on the wire is `[number, ...its fields]`.
 
 The host speaks first, with `hello`; until then a shoe answers nothing but `hello`.
+
+Each is defined here, once: its fields, and of a command who may ask it and with what it is
+answered. All lists of messages are made from the definitions.
 """
 
 from sabot_protocol.schema import Shape
 
-HELLO = Shape(1, "hello", "protocol:uint session:uint")
+OPEN = 0
+"""Who may ask a command, which is what has an `id` and an answer: anyone;"""
+PROVEN = 1
+"""who has sent a `signed` command in this session;"""
+IN_SIGNED = 2
+"""only who puts it into a `signed`."""
+
+_to_device: "list[Shape]" = []
+_to_host: "list[Shape]" = []
+
+# The session
+
+HELLO = Shape(1, "hello", "protocol:uint session:uint", _to_device)
 """Asks for the link. `session` is any number; the four answers give it back."""
-
-ACK = Shape(2, "ack", "number:uint")
-"""Every event up to `number` is durable. Sent again it says "I am here", and asks for more."""
-
-SET_CLOCK = Shape(16, "set_clock", "id:uint unix_ms:uint")
-IDENTIFY = Shape(17, "identify", "id:uint")
-STATUS = Shape(18, "status", "id:uint")
-READ_EVENTS = Shape(19, "read_events", "id:uint first:uint")
-LOAD_GAME = Shape(20, "load_game", "id:uint offset:uint size:uint part:bytes")
-"""A part of a game document of `size` bytes, in order from offset 0. With the last part the whole
-is checked and taken, or refused."""
-
-MAX_GAME_PART = 400
-
-HEALTH = Shape(21, "health", "id:uint")
-NEXT_PASS = Shape(22, "next_pass", "id:uint behind:uint")
-"""Asks for `pass_report` of the first pass kept whose number is above `behind`."""
-READ_PASS = Shape(23, "read_pass", "id:uint pass:uint offset:uint")
-"""Asks for `pass_samples` of a pass that is kept, from that byte of its runs on."""
-
-UPDATE = Shape(24, "update", "id:uint size:uint")
-"""A release is to come: first its head of `size` bytes, the signature and the manifest behind it.
-This and the next two are answered by `update_report`."""
-UPDATE_PART = Shape(25, "update_part", "id:uint offset:uint part:bytes")
-"""The part that the last report asked for, at most MAX_UPDATE_PART bytes."""
-UPDATE_STATUS = Shape(26, "update_status", "id:uint")
-RESTART = Shape(27, "restart", "id:uint")
-"""Between rounds: to try the release that is staged, if one is."""
-CONFIRM = Shape(28, "confirm", "id:uint")
-"""The release that runs on trial stays."""
-
-SIGNED = Shape(29, "signed", "id:uint command:bytes mac:bytes")
-"""A command: its message with the same `id`, and the MAC of that (README.md, "Who may ask")."""
-
-PROVISION = Shape(30, "provision", "id:uint offset:uint size:uint part:bytes")
-"""A part of the document that makes a board a unit, in order from offset 0. A unit in service
-answers the first with `update_report`, stage `restarting`: all of it is to be sent behind that."""
-DEBUG = Shape(31, "debug", "id:uint")
-"""With the service switch on: start anew, with MicroPython's prompt at the port, until the next
-start."""
-
-SELF_TEST = Shape(32, "self_test", "id:uint")
-"""Between rounds: asks for `self_test_report`."""
-
-MAX_PROVISION_PART = 400
-MAX_UPDATE_PART = 400
 
 # The answer to `hello` comes in four short frames: on a bad line a long one may never arrive.
 WELCOME = Shape(
@@ -68,26 +37,69 @@ WELCOME = Shape(
         "last_held:uint "
         "max_payload:uint"
     ),
+    _to_host,
 )
-FIRMWARE = Shape(71, "firmware", "session:uint version:text build:bytes board:text")
-GAME = Shape(72, "game", "session:uint name:text sha256:bytes")
+
+FIRMWARE = Shape(71, "firmware", "session:uint version:text build:bytes board:text", _to_host)
+
+GAME = Shape(72, "game", "session:uint name:text sha256:bytes", _to_host)
+
 NO_GAME = "none"
 """The name where no game is dealt: a board that takes an update, or is no unit yet."""
-CHALLENGE = Shape(77, "challenge", "session:uint challenge:bytes")
+
+CHALLENGE = Shape(77, "challenge", "session:uint challenge:bytes", _to_host)
 """What the MACs of this session are made over, CHALLENGE_SIZE random bytes; empty where the unit
 has no key yet."""
 
 CHALLENGE_SIZE = 16
 
-WRONG_VERSION = Shape(65, "wrong_version", "protocol:uint asked:uint")
-EVENT = Shape(66, "event", "record:bytes mac:bytes")
-REPLY = Shape(67, "reply", "id:uint outcome:outcome detail:text")
+WRONG_VERSION = Shape(65, "wrong_version", "protocol:uint asked:uint", _to_host)
+
+ACK = Shape(2, "ack", "number:uint", _to_device)
+"""Every event up to `number` is durable. Sent again it says "I am here", and asks for more."""
+
+EVENT = Shape(66, "event", "record:bytes mac:bytes", _to_host)
+
 HEARTBEAT = Shape(
     68,
     "heartbeat",
     ("t_ms:uint phase:phase error:error shoe:uint round:uint first_held:uint last_held:uint"),
+    _to_host,
 )
-PROBLEM = Shape(69, "problem", "problem:problem count:uint")
+
+PROBLEM = Shape(69, "problem", "problem:problem count:uint", _to_host)
+
+# Commands: who may ask, and what answers it where that is no `reply`
+
+REPLY = Shape(67, "reply", "id:uint refusal:refusal detail:text", _to_host)
+
+SIGNED = Shape(29, "signed", "id:uint command:bytes mac:bytes", _to_device)
+"""A command: its message with the same `id`, and the MAC of that (README.md, "Who may ask")."""
+
+SET_CLOCK = Shape(16, "set_clock", "id:uint unix_ms:uint", _to_device, IN_SIGNED)
+
+IDENTIFY = Shape(17, "identify", "id:uint", _to_device, IN_SIGNED)
+
+READ_EVENTS = Shape(19, "read_events", "id:uint first:uint", _to_device, PROVEN)
+
+LOAD_GAME = Shape(
+    20, "load_game", "id:uint offset:uint size:uint part:bytes", _to_device, IN_SIGNED
+)
+"""A part of a game document of `size` bytes, in order from offset 0. With the last part the whole
+is checked and taken, or refused."""
+
+MAX_GAME_PART = 400
+
+RESTART = Shape(27, "restart", "id:uint", _to_device, IN_SIGNED)
+"""Between rounds: to try the release that is staged, if one is."""
+
+CONFIRM = Shape(28, "confirm", "id:uint", _to_device, IN_SIGNED)
+"""The release that runs on trial stays."""
+
+DEBUG = Shape(31, "debug", "id:uint", _to_device, IN_SIGNED)
+"""With the service switch on: start again, with MicroPython's prompt at the port, until the next
+start."""
+
 STATUS_REPORT = Shape(
     70,
     "status_report",
@@ -108,7 +120,11 @@ STATUS_REPORT = Shape(
         "journal_room:uint "  # events that fit before one not acknowledged is overwritten
         "bad_sectors:uint"  # of the journal's memory, found since the start
     ),
+    _to_host,
 )
+
+STATUS = Shape(18, "status", "id:uint", _to_device, OPEN, STATUS_REPORT)
+
 HEALTH_REPORT = Shape(
     73,
     "health_report",
@@ -130,7 +146,11 @@ HEALTH_REPORT = Shape(
         "calibrated_x_permille:uint? "
         "calibrated_unix_ms:uint?"  # null also where no clock was set
     ),
+    _to_host,
 )
+
+HEALTH = Shape(21, "health", "id:uint", _to_device, OPEN, HEALTH_REPORT)
+
 PASS_REPORT = Shape(
     74,
     "pass_report",
@@ -148,24 +168,22 @@ PASS_REPORT = Shape(
         "bytes:uint "  # of its runs
         "cut:flag"  # there were more runs than are kept of one pass
     ),
+    _to_host,
 )
-PASS_SAMPLES = Shape(75, "pass_samples", "id:uint pass:uint offset:uint runs:bytes")
+
+NEXT_PASS = Shape(22, "next_pass", "id:uint behind:uint", _to_device, PROVEN, PASS_REPORT)
+"""The first pass kept whose number is above `behind`."""
+
+PASS_SAMPLES = Shape(75, "pass_samples", "id:uint pass:uint offset:uint runs:bytes", _to_host)
 """Runs of equal samples, at most MAX_RUN_BYTES. A run is one byte, level in the high and length
 1-15 in the low half; with length 0 there, the length follows in two bytes, the lower first."""
 
 MAX_RUN_BYTES = 400
 
-UPDATE_REPORT = Shape(
-    76,
-    "update_report",
-    (
-        "id:uint "
-        "stage:update_stage "
-        "manifest:bytes "  # SHA-256 of the one that came last, empty before
-        "offset:uint "  # of the head or the code, from which on it is wanted next
-        "problem:text"  # why it was refused
-    ),
+READ_PASS = Shape(
+    23, "read_pass", "id:uint pass:uint offset:uint", _to_device, PROVEN, PASS_SAMPLES
 )
+"""A pass that is kept, from that byte of its runs on."""
 
 SELF_TEST_REPORT = Shape(
     78,
@@ -179,35 +197,55 @@ SELF_TEST_REPORT = Shape(
         "begun:uint "  # and how many were begun over its life
         "wrong_macs:uint"  # since the start
     ),
+    _to_host,
 )
 
-TO_DEVICE = (
-    HELLO, ACK, SET_CLOCK, IDENTIFY, STATUS, READ_EVENTS, LOAD_GAME, HEALTH, NEXT_PASS, READ_PASS,
-    UPDATE, UPDATE_PART, UPDATE_STATUS, RESTART, CONFIRM, SIGNED, PROVISION, DEBUG, SELF_TEST,
-)  # fmt: skip
-TO_HOST = (
-    WELCOME,
-    WRONG_VERSION,
-    EVENT,
-    REPLY,
-    HEARTBEAT,
-    PROBLEM,
-    STATUS_REPORT,
-    FIRMWARE,
-    GAME,
-    HEALTH_REPORT,
-    PASS_REPORT,
-    PASS_SAMPLES,
+SELF_TEST = Shape(32, "self_test", "id:uint", _to_device, IN_SIGNED, SELF_TEST_REPORT)
+"""Between rounds."""
+
+UPDATE_REPORT = Shape(
+    76,
+    "update_report",
+    (
+        "id:uint "
+        "stage:update_stage "
+        "manifest:bytes "  # SHA-256 of the one that came last, empty before
+        "offset:uint "  # of the head or the code, from which on it is wanted next
+        "refusal:refusal "  # why it was refused, `none` in other stages
+        "detail:text"  # what belongs to that: a figure, a name, a fault of the release
+    ),
+    _to_host,
+)
+
+UPDATE = Shape(24, "update", "id:uint size:uint", _to_device, IN_SIGNED, UPDATE_REPORT)
+"""A release is to come: first its head of `size` bytes, the signature and then the manifest."""
+
+UPDATE_PART = Shape(
+    25, "update_part", "id:uint offset:uint part:bytes", _to_device, PROVEN, UPDATE_REPORT
+)
+"""The part that the last report asked for, at most MAX_UPDATE_PART bytes."""
+
+MAX_UPDATE_PART = 400
+
+UPDATE_STATUS = Shape(26, "update_status", "id:uint", _to_device, OPEN, UPDATE_REPORT)
+
+PROVISION = Shape(
+    30,
+    "provision",
+    "id:uint offset:uint size:uint part:bytes",
+    _to_device,
+    IN_SIGNED,
     UPDATE_REPORT,
-    CHALLENGE,
-    SELF_TEST_REPORT,
 )
+"""A part of the document that makes a board a unit, in order from offset 0. The stage
+`restarting` answers the last part; it also answers any part on a unit in service, and then all
+of the document is to be sent after that restart."""
 
-OPEN = (STATUS, HEALTH, UPDATE_STATUS)
-"""Commands that anybody may ask."""
+MAX_PROVISION_PART = 400
 
-PROVEN = (ACK, READ_EVENTS, NEXT_PASS, READ_PASS, UPDATE_PART)
-"""What is taken in a session with a `signed` command. All others have to be in one."""
+TO_DEVICE = tuple(_to_device)
+TO_HOST = tuple(_to_host)
+del _to_device, _to_host
 
 HEARTBEAT_MS = 1000
 """A shoe with a host sends `heartbeat`, a host repeats its `ack`, this often."""

@@ -140,17 +140,17 @@ def numbers_of(version: str) -> "tuple[int, ...]":
     return tuple([int(part) for part in parts])
 
 
-def refusal(manifest: Manifest, board: str, micropython: str, running: str) -> str:
-    """Why a shoe on `board`, with that MicroPython and firmware `running`, must not run a release;
-    empty where it may. The signature is another matter.
+def refusal(manifest: Manifest, board: str, micropython: str, running: str) -> "tuple[str, str]":
+    """Why a shoe on `board`, with that MicroPython and firmware `running`, must not run a release:
+    one of `words.REFUSALS`, and what it has that does not fit. The signature is another matter.
     """
     if manifest.board != board:
-        return "for board %s, this is %s" % (manifest.board, board)
+        return "bad_board", board
     if numbers_of(micropython) < numbers_of(manifest.micropython):
-        return "needs MicroPython %s, here is %s" % (manifest.micropython, micropython)
+        return "old_python", micropython
     if not manifest.may_go_back and numbers_of(manifest.version) < numbers_of(running):
-        return "%s is older than %s" % (manifest.version, running)
-    return ""
+        return "older", running
+    return "none", ""
 
 
 def _is_path(path: str) -> bool:

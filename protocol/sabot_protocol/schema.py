@@ -13,15 +13,32 @@ class Shape:
     """One kind of array on the wire: `[number, field, field, ...]`.
 
     A field is `name:type`, with a blank before the next. Types: `uint`, `int` (64 bits), `flag`,
-    `text`, `bytes`, `card` (0-53), or the name of one of `words.ENUMERATIONS`; a `?` behind it
-    allows null.
+    `text`, `bytes`, `card` (0-53), or the name of one of `words.ENUMERATIONS`; a `?` after it
+    allows null. `listed` gets the new shape at its end: lists are made from the definitions.
     """
 
-    def __init__(self, number: int, name: str, fields: str) -> None:
+    answer: "Shape | None" = None
+    """Of a command: the report that answers it; None: a `reply`."""
+
+    def __init__(
+        self,
+        number: int,
+        name: str,
+        fields: str,
+        listed: "list[Shape] | None" = None,
+        by: "int | None" = None,
+        answer: "Shape | None" = None,
+    ) -> None:
         self.number = number
         self.name = name
+        self.by = by
+        """Of a command: who may ask it (messages.py). Of an event: who makes it (events.py)."""
+        if answer is not None:  # an attribute more costs heap
+            self.answer = answer
         # A shoe reads few of its shapes, and as objects all of them would take 6 KB of its heap.
         self._fields: "str | tuple[tuple[str, str], ...]" = fields
+        if listed is not None:
+            listed.append(self)
 
     @property
     def fields(self) -> "tuple[tuple[str, str], ...]":
@@ -32,7 +49,7 @@ class Shape:
         return fields
 
     def check(self, values: "list[object]") -> None:
-        """Raise SchemaError unless `values` (the array behind its number) fit the fields."""
+        """Raise SchemaError unless `values` (the array after its number) fit the fields."""
         fields = self.fields
         if len(values) != len(fields):
             raise SchemaError(self.name + ": " + str(len(values)) + " fields")

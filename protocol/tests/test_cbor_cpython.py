@@ -179,7 +179,7 @@ def test_the_host_reads_the_golden_events() -> None:
         assert event.kind == case["name"]
         for name, _ in events.HEADER[1:]:
             assert same(getattr(event, name), fields[name]), (event.kind, name)
-        for name, kind in event.shape.fields:
+        for name, kind in event.SHAPE.fields:
             value = fields[name]
             words = wire.enums.ENUMERATIONS.get(kind.rstrip("?"))
             expected = value if words is None or value is None else words[value]

@@ -47,7 +47,12 @@ _MESSAGE_RULES, _EVENT_RULES = _rules("message"), _rules("event")
 
 
 def _rule(shape: Shape) -> str:
-    return (_EVENT_RULES if shape in events.KINDS else _MESSAGE_RULES)[shape.number]
+    event = shape in events.KINDS
+    rules, choice = (_EVENT_RULES, "event") if event else (_MESSAGE_RULES, "message")
+    assert shape.number in rules, (
+        f"protocol/sabot.cddl has no rule for {shape.name}: add one, and its name to `{choice}`"
+    )
+    return rules[shape.number]
 
 
 def _valid(rule: str, data: bytes) -> bool:
@@ -66,12 +71,18 @@ def _good(document: str) -> list[tuple[str, bytes]]:
 
 def _sample(shape: Shape) -> list[Any]:
     cases = _good("events" if shape in events.KINDS else "messages")
-    return next(cbor2.loads(data) for name, data in cases if name == shape.name)
+    sample = next((cbor2.loads(data) for name, data in cases if name == shape.name), None)
+    assert sample is not None, f"{shape.name} has no good vector: add one to protocol/vectors/"
+    return list(sample)
 
 
 def test_every_shape_has_a_rule_and_every_rule_a_shape() -> None:
-    assert sorted(_MESSAGE_RULES) == sorted(shape.number for shape in _SHAPES)
-    assert sorted(_EVENT_RULES) == sorted(shape.number for shape in events.KINDS)
+    for shape in (*_SHAPES, *events.KINDS):
+        _rule(shape)
+    for rules, shapes in ((_MESSAGE_RULES, _SHAPES), (_EVENT_RULES, events.KINDS)):
+        known = {shape.number for shape in shapes}
+        for number, rule in rules.items():
+            assert number in known, f"protocol/sabot.cddl has {rule}, which is defined nowhere"
 
 
 @pytest.mark.parametrize(("rule", "document"), [("message", "messages"), ("event", "events")])
@@ -193,6 +204,33 @@ def test_names_of_fields_are_those_of_the_shapes() -> None:
         header = [name for name, _ in events.HEADER[1:]] if shape in events.KINDS else []
         expected = [*header, *(name for name, _ in shape.fields)]
         assert re.findall(r"(\w+): ", body.group(1)) == expected, shape.name
+
+
+_CDDL_TYPES = {
+    "uint": r"uint|counted|decks|point|protocol-version|\d+|\d+\.\.\d+",
+    "int": r"int",
+    "flag": r"bool",
+    "text": r"tstr|game-name",
+    "bytes": r"bstr|bstr \.size (\d+|\(\d+\.\.\d+\))|sha256|mac|mac-or-none|record",
+    "card": r"card-number",
+}
+"""What a field of each type may be there. An enumeration has a rule of its own name."""
+_OR_NULL = {"uint": "(uint|set)-or-null", "int": "int-or-null", "card": "card-or-null"}
+
+
+@pytest.mark.parametrize("shape", (*_SHAPES, *events.KINDS), ids=lambda shape: shape.name)
+def test_a_field_has_the_rule_of_its_type(shape: Shape) -> None:
+    body = re.search(rf"^{_rule(shape)} = \[(.*?)\]", _CDDL, re.M | re.S)
+    assert body is not None
+    given = dict(re.findall(r"(\w+): ([^,;\n]+?)\s*(?:,|;|$)", body.group(1), re.M))
+    for name, kind in shape.fields:
+        plain = kind.rstrip("?")
+        if plain in enums.ENUMERATIONS:
+            expected = plain.replace("_", "-")
+        else:
+            expected = _OR_NULL[plain] if kind.endswith("?") else _CDDL_TYPES[plain]
+        where = f"protocol/sabot.cddl: {shape.name}.{name} is {given.get(name)}, not {expected}"
+        assert re.fullmatch(expected, given.get(name, "")), where
 
 
 def test_enumerations_name_their_words() -> None:

@@ -185,7 +185,34 @@ def _expected(shapes: tuple[Shape, ...]) -> list[tuple[int, str, list[tuple[str,
     ],
 )
 def test_tables_list_every_number_name_and_field(title: str, shapes: tuple[Shape, ...]) -> None:
+    listed = {name: (number, fields) for number, name, fields in _table(title)}
+    for number, name, fields in _expected(shapes):
+        where = f'protocol/README.md, the table of "{title}"'
+        assert name in listed, f"{name} is missing: add it to {where}"
+        assert listed[name] == (number, fields), f"{name} is another one in {where}"
     assert _table(title) == _expected(shapes)
+
+
+def test_the_table_of_commands_says_who_may_ask_and_what_answers() -> None:
+    who = {messages.OPEN: "open", messages.PROVEN: "proven", messages.IN_SIGNED: "signed"}
+    rows = {row[0].strip("`"): row[1:] for row in _rows(_section("The link")) if len(row) == 3}
+    commands = [shape for shape in messages.TO_DEVICE if shape.by is not None]
+    for shape in commands:
+        expected = [who[shape.by or 0], f"`{(shape.answer or messages.REPLY).name}`"]
+        where = 'protocol/README.md, the table of "Commands"'
+        assert rows.get(shape.name) == expected, f"{shape.name} is {expected}: put it into {where}"
+    listed = list(rows)[2 : 2 + len(commands)]
+    assert sorted(listed) == sorted(shape.name for shape in commands)
+    named = [row[0] for row in _rows(_section("Who may ask")) if len(row) == 2]
+    assert named[2:] == list(who.values())
+
+
+def test_every_refusal_is_explained() -> None:
+    rows = [row[0].strip("`") for row in _rows(_section("Refusals")) if len(row) == 3][2:]
+    refusals = enums.REFUSALS
+    for place in range(len(refusals)):
+        assert refusals[place] in rows, f'{refusals[place]}: add it to README.md, "Refusals"'
+    assert rows == [refusals[place] for place in range(len(refusals))]
 
 
 def test_bench_messages_say_who_sends_them() -> None:

@@ -20,21 +20,7 @@ _REASON = len(events.HEADER)  # in `shoe_ended`
 _LAST = len(events.HEADER) + 1  # in `gap`
 _BY_RESTART = enums.END_REASONS.index("restart")
 
-_NOT_OF_DEALING = (
-    events.BOOT.number,
-    events.CLOCK_SET.number,
-    events.GAP.number,
-    events.GAME_LOADED.number,
-    events.IDENTIFIED.number,
-    events.CLEAN_SENSOR.number,
-    events.CALIBRATED.number,
-    events.JOURNAL_FAULT.number,
-    events.UPDATED.number,
-    events.UPDATE_UNDONE.number,
-    events.PROVISIONED.number,
-    events.WRONG_MACS.number,
-    events.DEBUG_OPENED.number,
-)
+_OF_DEALING = [kind.number for kind in events.KINDS if kind.by == events.DEALING]
 
 
 class Resumed:
@@ -77,7 +63,7 @@ class Resumed:
                 self._journal.told_of(event[_LAST])
             elif event[0] == events.SHOE_ENDED.number and event[_REASON] == _BY_RESTART:
                 self.start_over()
-            elif event[0] not in _NOT_OF_DEALING:
+            elif event[0] in _OF_DEALING:
                 self._recorded += 1
         elif kind == MISSING:
             self.lost = True

@@ -3,6 +3,7 @@
 import hashlib
 import os
 
+from sabot_firmware.link.answers import Refused
 from sabot_protocol import events, messages
 from sabot_protocol.chain import hmac_blocks
 
@@ -44,32 +45,31 @@ class Guard:
         self._session = -1
         self.proven = not self._keyed
 
-    def refusal(self, shape: "Shape") -> str:
-        """Why a command that came without a MAC is not carried out; empty where it is."""
-        if not self._keyed or shape in messages.OPEN:
-            return ""
-        if shape in messages.PROVEN:
-            return "" if self.proven else "this session is not proven: it has no signed command"
-        return "not signed with the unit's command key"
+    def allow(self, shape: "Shape") -> None:
+        """Raise Refused where a command that came without a MAC must not be carried out."""
+        if not self._keyed or shape.by == messages.OPEN:
+            return
+        if shape.by == messages.IN_SIGNED:
+            raise Refused("not_signed")
+        if not self.proven:
+            raise Refused("not_proven")
 
-    def refusal_of_signed(self, command_id: int, command: bytes, mac: bytes, now_ms: int) -> str:
+    def allow_signed(self, command_id: int, command: bytes, mac: bytes, now_ms: int) -> None:
         """The same of the command in a `signed`, at `now_ms`."""
         if not self._keyed:
-            return "this unit has no key yet: provision it"
+            raise Refused("not_a_unit")
         if now_ms < self._closed_until_ms:
-            wait_s = (self._closed_until_ms - now_ms) // 1000 + 1
-            return "a wrong MAC has come: try again in %d s" % wait_s
+            raise Refused("closed", str((self._closed_until_ms - now_ms) // 1000 + 1))
         if not 0 < len(command) <= _LONGEST_COMMAND or mac != self._mac(command):
             self.wrong += 1
             self._closed_ms = min(2 * self._closed_ms, _LONGEST_CLOSED_MS) or _CLOSED_MS
             self._closed_until_ms = now_ms + self._closed_ms
-            return "its MAC is wrong: another unit's command key?"
+            raise Refused("wrong_mac")
         if command_id <= self._last_id:
-            return "played again: its id is not above the last one"
+            raise Refused("replayed")
         self._closed_ms = 0
         self._last_id = command_id
         self.proven = True
-        return ""
 
     def _mac(self, command: bytes) -> bytes:
         inner = hashlib.sha256(self._inner)

@@ -1,159 +1,139 @@
-"""The host's commands: each acts on the shoe and answers with a `reply` or a report."""
+"""The host's commands: each acts on the shoe.
+
+The function `on_NAME` carries out the command of that name: it gets the shoe and the command's
+values after its `id`, whose types the definition has checked, and returns the fields of the
+command's report after the `id`, or nothing where it is answered with a `reply`. It raises Refused.
+"""
 
 from sabot_firmware import VERSION
+from sabot_firmware.link.answers import Refused, answered
 from sabot_protocol import enums, events, games, messages
 
-_NO_SLOT = "this shoe does not run from a slot"
-_SERVICE = "its service switch is off: open the lid and switch it on"
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.shoe import Shoe
+    from sabot_protocol.schema import Shape
+
 _RESTARTING = enums.UPDATE_STAGES.index("restarting")
-_DONE = enums.OUTCOMES.index("done")
-_REFUSED = enums.OUTCOMES.index("refused")
 
 _IDENTIFY_MS = 1500
 _OLDEST_CLOCK_MS = 1735689600000  # 2025-01-01: before this project, no clock was right
 _NEWEST_CLOCK_MS = 4102444800000  # 2100-01-01: no shoe lasts so long
 
 
-def run(shoe, shape, values: "list[object]") -> "list[object]":
-    """Carry out the command `shape` with its `values` on a `sabot_firmware.shoe.Shoe`.
-
-    Returns the message that answers it.
-    """
-    if shape.number in _REPORTS:
-        return _REPORTS[shape.number](shoe, values)
-    outcome, detail = _HANDLERS[shape.number](shoe, values)
-    return _reply(values[0], outcome, detail)
+def run(shoe: "Shoe", shape: "Shape", values: "list[object]") -> "list[object]":
+    """Carry out the command `shape` with its `values`; the message that answers it."""
+    carry_out = globals()["on_" + shape.name]
+    return answered(shape, values, lambda *given: carry_out(shoe, *given))
 
 
-def _reply(command_id: object, outcome: int, detail: str) -> "list[object]":
-    return [messages.REPLY.number, command_id, outcome, detail]
-
-
-_CROWDED = "the journal is full: take its events first"
-
-
-def _set_clock(shoe, values):
-    if values[1] < _OLDEST_CLOCK_MS:
-        return _REFUSED, "that time is past: set the host's clock"
-    if values[1] > _NEWEST_CLOCK_MS:
-        return _REFUSED, "that time is far off: set the host's clock"
+def _with_room(shoe: "Shoe") -> None:
+    """Refuse what is to be recorded while the journal has no room for it."""
     if shoe.journal.crowded():
-        return _REFUSED, _CROWDED
-    shoe.recorder.set_clock(values[1], shoe.dealing.shoe, shoe.dealing.round)
-    return _DONE, ""
+        raise Refused("full")
 
 
-def _identify(shoe, values):
-    if shoe.journal.crowded():
-        return _REFUSED, _CROWDED
-    shoe.board.buzz(_IDENTIFY_MS)
-    shoe.recorder.record(events.IDENTIFIED, shoe.dealing.shoe, shoe.dealing.round, ())
-    return _DONE, ""
-
-
-def _read_events(shoe, values):
-    if shoe.outbox.seek(values[1]):
-        return _DONE, ""
-    return _REFUSED, "event %d is not held" % values[1]
-
-
-def _load_game(shoe, values):
-    """One part of a game document. What is refused takes the parts before it along."""
-    _, offset, size, part = values
-    document, shoe.game_parts = shoe.game_parts, None
+def _between_shoes(shoe: "Shoe") -> None:
     if not shoe.dealing.can_change_game():
-        return _REFUSED, "a shoe of cards is in play: load a game between shoes"
+        raise Refused("mid_shoe")
+
+
+def _in_service(shoe: "Shoe") -> None:
+    if not shoe.dealing.service_on:
+        raise Refused("no_service")
+
+
+def _record(shoe: "Shoe", kind: "Shape", *values: object) -> None:
+    shoe.recorder.record(kind, shoe.dealing.shoe, shoe.dealing.round, values)
+
+
+def on_set_clock(shoe: "Shoe", unix_ms: int) -> None:
+    """As all here: by its name in sabot_protocol/messages.py."""
+    if unix_ms < _OLDEST_CLOCK_MS:
+        raise Refused("clock_old")
+    if unix_ms > _NEWEST_CLOCK_MS:
+        raise Refused("clock_far")
+    _with_room(shoe)
+    shoe.recorder.set_clock(unix_ms, shoe.dealing.shoe, shoe.dealing.round)
+
+
+def on_identify(shoe: "Shoe") -> None:
+    """Beep."""
+    _with_room(shoe)
+    shoe.board.buzz(_IDENTIFY_MS)
+    _record(shoe, events.IDENTIFIED)
+
+
+def on_read_events(shoe: "Shoe", first: int) -> None:
+    """Send them again."""
+    if not shoe.outbox.seek(first):
+        raise Refused("not_held", str(first))
+
+
+def on_load_game(shoe: "Shoe", offset: int, size: int, part: bytes) -> None:
+    """One part of a game document. A part that is refused takes the parts before it along."""
+    document, shoe.game_parts = shoe.game_parts, None
+    _between_shoes(shoe)
     if not 0 < size <= games.MAX_DOCUMENT:
-        return _REFUSED, "a game document has 1 to %d bytes" % games.MAX_DOCUMENT
+        raise Refused("bad_size", str(games.MAX_DOCUMENT))
     if not 0 < len(part) <= messages.MAX_GAME_PART or offset + len(part) > size:
-        return _REFUSED, "game document: a part that is empty, too long or beyond the end"
+        raise Refused("bad_part")
     if not offset:
         document = [bytearray(size), 0]
     if document is None or len(document[0]) != size or document[1] != offset:
-        return _REFUSED, "game document: its parts come in order, from offset 0 on"
+        raise Refused("bad_order")
     document[0][offset : offset + len(part)] = part
     document[1] = offset + len(part)
     if document[1] == size:
-        return _take_game(shoe, bytes(document[0]))
-    shoe.game_parts = document
-    return _DONE, ""
+        _take_game(shoe, bytes(document[0]))
+    else:
+        shoe.game_parts = document
 
 
-def _take_game(shoe, document):
+def _take_game(shoe: "Shoe", document: bytes) -> None:
     try:
         game = games.Game(document)
     except games.GameError as error:
-        return _REFUSED, str(error)
-    if shoe.journal.crowded():
-        return _REFUSED, _CROWDED
+        raise Refused("invalid", str(error))
+    _with_room(shoe)
     shoe.journal.drain()  # what was dealt by the old game is on flash before the new one is
     shoe.store.save("game", game.document)
     shoe.dealing.change_game(game)
-    shoe.recorder.record(
-        events.GAME_LOADED, shoe.dealing.shoe, shoe.dealing.round, (game.name, game.sha256)
-    )
-    return _DONE, ""
+    _record(shoe, events.GAME_LOADED, game.name, game.sha256)
 
 
-_IN_PLAY = "a round is in play: try again between rounds"
-
-
-def _restart(shoe, values):
+def on_restart(shoe: "Shoe") -> None:
+    """As soon as the answer is sent."""
     if not shoe.at_rest():
-        return _REFUSED, _IN_PLAY
+        raise Refused("in_play")
     shoe.restart_due = True
-    return _DONE, ""
 
 
-def _no_part(shoe, values):
-    return _REFUSED, "no release is on its way: ask for an update"
-
-
-def _confirm(shoe, values):
+def on_confirm(shoe: "Shoe") -> None:
+    """What runs on trial stays."""
     if not shoe.running.on_trial:
-        return _REFUSED, "no release is on trial"
-    if shoe.journal.crowded():
-        return _REFUSED, _CROWDED
-    told = (VERSION, shoe.build)
-    shoe.recorder.record(events.UPDATED, shoe.dealing.shoe, shoe.dealing.round, told)
+        raise Refused("no_trial")
+    _with_room(shoe)
+    _record(shoe, events.UPDATED, VERSION, shoe.build)
     shoe.journal.drain()
     shoe.running.confirm()
-    return _DONE, ""
 
 
-def _debug(shoe, values):
-    dealing = shoe.dealing
-    if not dealing.service_on:
-        return _REFUSED, _SERVICE
-    if not dealing.can_change_game():
-        return _REFUSED, "a shoe of cards is in play: end it first"
-    if shoe.journal.crowded():
-        return _REFUSED, _CROWDED
-    shoe.recorder.record(events.DEBUG_OPENED, dealing.shoe, dealing.round, ())
+def on_debug(shoe: "Shoe") -> None:
+    """The prompt is there after the restart."""
+    _in_service(shoe)
+    _between_shoes(shoe)
+    _with_room(shoe)
+    _record(shoe, events.DEBUG_OPENED)
     shoe.journal.drain()
     if not shoe.running.ask_for_prompt():
-        return _REFUSED, _NO_SLOT
+        raise Refused("no_slot")
     shoe.restart_due = True
-    return _DONE, ""
 
 
-_HANDLERS = {
-    messages.SET_CLOCK.number: _set_clock,
-    messages.IDENTIFY.number: _identify,
-    messages.READ_EVENTS.number: _read_events,
-    messages.LOAD_GAME.number: _load_game,
-    messages.RESTART.number: _restart,
-    messages.CONFIRM.number: _confirm,
-    messages.UPDATE_PART.number: _no_part,
-    messages.DEBUG.number: _debug,
-}
-
-
-def _status(shoe, values: "list[object]") -> "list[object]":
+def on_status(shoe: "Shoe") -> "list[object]":
+    """How things stand."""
     dealing = shoe.dealing
     return [
-        messages.STATUS_REPORT.number,
-        values[0],
         shoe.board.ticks_ms(),
         shoe.recorder.unix_ms(),
         dealing.phase,
@@ -171,19 +151,20 @@ def _status(shoe, values: "list[object]") -> "list[object]":
     ]
 
 
-def _health(shoe, values: "list[object]") -> "list[object]":
+def on_health(shoe: "Shoe") -> "list[object]":
+    """How well the sensor head sees."""
     health = shoe.health
     means = [health.mean_permille(channel) for channel in range(len(enums.CHANNELS))]
-    head = [messages.HEALTH_REPORT.number, values[0], health.cards]
-    return head + means + [health.dirty, shoe.board.overruns] + shoe.calibration
+    report: "list[object]" = [health.cards]
+    return report + means + [health.dirty, shoe.board.overruns] + shoe.calibration
 
 
-def _next_pass(shoe, values: "list[object]") -> "list[object]":
-    kept = shoe.passes.behind(values[1])
-    report = [messages.PASS_REPORT.number, values[0]]
+def on_next_pass(shoe: "Shoe", behind: int) -> "list[object]":
+    """Which pass is kept."""
+    kept = shoe.passes.behind(behind)
     if kept is None:
-        return report + [0, 0, 0, None, None, 0, 0, 0, 0, 0, False]
-    return report + [
+        return [0, 0, 0, None, None, 0, 0, 0, 0, 0, False]
+    return [
         kept.number,
         kept.t_ms,
         kept.fault,
@@ -198,64 +179,56 @@ def _next_pass(shoe, values: "list[object]") -> "list[object]":
     ]
 
 
-def _read_pass(shoe, values: "list[object]") -> "list[object]":
-    command_id, number, offset = values[0], int(values[1]), int(values[2])  # type: ignore[arg-type]
+def on_read_pass(shoe: "Shoe", number: int, offset: int) -> "list[object]":
+    """A part of its samples."""
     kept = shoe.passes.get(number)
     if kept is None:
-        return _reply(command_id, _REFUSED, "pass " + str(number) + " is not kept any more")
+        raise Refused("not_kept", str(number))
     if offset >= kept.size:
-        return _reply(command_id, _REFUSED, "pass " + str(number) + " has fewer bytes")
-    runs = bytes(kept.runs[offset : offset + messages.MAX_RUN_BYTES])
-    return [messages.PASS_SAMPLES.number, command_id, number, offset, runs]
+        raise Refused("past_end", str(number))
+    return [number, offset, bytes(kept.runs[offset : offset + messages.MAX_RUN_BYTES])]
 
 
-def _self_test(shoe, values: "list[object]") -> "list[object]":
+def on_self_test(shoe: "Shoe") -> "list[object]":
+    """It takes up to half a second."""
     # Not `at_rest`: what lies in the head, or is wrong with it, is just what is asked for.
     if shoe.dealing.lock_released():
-        return _reply(values[0], _REFUSED, _IN_PLAY)
+        raise Refused("in_play")
     from sabot_firmware.link import (
         self_test,  # a shoe in service does without it, and with more heap
     )
 
-    return self_test.report(shoe, values[0])
+    return self_test.report(shoe)
 
 
-def _update(shoe, values: "list[object]") -> "list[object]":
+def on_update(shoe: "Shoe", size: int) -> "list[object]":
     """The updater takes it (updater.py), and it has the processor and the heap to itself."""
     if shoe.running.on_trial:
-        return _reply(values[0], _REFUSED, "a release is on trial: confirm it first")
+        raise Refused("on_trial")
     if not shoe.at_rest():
-        return _reply(values[0], _REFUSED, _IN_PLAY)
+        raise Refused("in_play")
     if not shoe.running.ask_for_update():
-        return _reply(values[0], _REFUSED, _NO_SLOT)
+        raise Refused("no_slot")
     shoe.restart_due = True
-    return _update_report(values, _RESTARTING)
+    return _update_report(_RESTARTING)
 
 
-def _provision(shoe, values: "list[object]") -> "list[object]":
+def on_update_part(shoe: "Shoe", offset: int, part: bytes) -> "list[object]":
+    """Only the updater takes one."""
+    raise Refused("no_update")
+
+
+def on_update_status(shoe: "Shoe") -> "list[object]":
+    """How far a release has come."""
+    return _update_report(shoe.running.stage())
+
+
+def on_provision(shoe: "Shoe", offset: int, size: int, part: bytes) -> "list[object]":
     """The updater takes this too."""
-    if not shoe.dealing.service_on:
-        return _reply(values[0], _REFUSED, _SERVICE)
-    if not shoe.dealing.can_change_game():
-        return _reply(values[0], _REFUSED, "a shoe of cards is in play: end it first")
-    return _update(shoe, values)
+    _in_service(shoe)
+    _between_shoes(shoe)
+    return on_update(shoe, size)
 
 
-def _update_status(shoe, values: "list[object]") -> "list[object]":
-    return _update_report(values, shoe.running.stage())
-
-
-def _update_report(values: "list[object]", stage: int) -> "list[object]":
-    return [messages.UPDATE_REPORT.number, values[0], stage, b"", 0, ""]
-
-
-_REPORTS = {
-    messages.STATUS.number: _status,
-    messages.HEALTH.number: _health,
-    messages.NEXT_PASS.number: _next_pass,
-    messages.READ_PASS.number: _read_pass,
-    messages.SELF_TEST.number: _self_test,
-    messages.UPDATE.number: _update,
-    messages.PROVISION.number: _provision,
-    messages.UPDATE_STATUS.number: _update_status,
-}
+def _update_report(stage: int) -> "list[object]":
+    return [stage, b"", 0, 0, ""]

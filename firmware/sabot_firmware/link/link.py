@@ -6,8 +6,16 @@ they are sent again. A host that falls silent is
 taken for gone, and nothing is sent until the next `hello`.
 """
 
+from sabot_firmware.link.answers import Refused, reply
 from sabot_firmware.native import const
 from sabot_protocol import VERSION, cbor, enums, events, frame, messages, schema
+
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.journal.outbox import Outbox
+    from sabot_firmware.link.authentication import Guard
+    from sabot_firmware.release.updater import NoEvents, Updater
+    from sabot_firmware.shoe import Shoe
+    from sabot_protocol.schema import Shape
 
 WINDOW = const(48)
 """Events that may be on their way without being acknowledged."""
@@ -20,18 +28,17 @@ _DAMAGED = enums.PROBLEMS.index("damaged")
 _OVERSIZE = enums.PROBLEMS.index("oversize")
 _NOT_A_MESSAGE = enums.PROBLEMS.index("not_a_message")
 _NOT_PROVEN = enums.PROBLEMS.index("not_proven")
-_REFUSED = enums.OUTCOMES.index("refused")
-_WRONG_MAC = enums.OUTCOMES.index("wrong_mac")
 _MAX_ANSWERS = const(5)
 _SHAPES = {shape.number: shape for shape in messages.TO_DEVICE}
-_NO_COMMANDS = (messages.HELLO, messages.ACK, messages.SIGNED)
 
 
 class Link:
     """`outbox` holds the events; `device` answers for the rest of the shoe (see shoe.py); `guard`
     knows who may ask it."""
 
-    def __init__(self, outbox, device, guard) -> None:
+    def __init__(
+        self, outbox: "Outbox | NoEvents", device: "Shoe | Updater", guard: "Guard"
+    ) -> None:
         self.attached = False
         """Whether a host has said `hello` and is still heard."""
         self.listening = False
@@ -137,13 +144,13 @@ class Link:
         if shape is None:
             self._count(_NOT_A_MESSAGE)
         elif shape is messages.HELLO:
-            self._hello(values[0], values[1], now_ms)
+            self._hello(values[0], values[1], now_ms)  # type: ignore[arg-type]
         elif self.attached:
             self._heard_ms = now_ms
             if shape is not messages.ACK:
                 self._command(shape, values, now_ms)
             elif self._guard.proven:
-                self._ack(values[0], now_ms)
+                self._ack(values[0], now_ms)  # type: ignore[arg-type]
             else:
                 self._count(_NOT_PROVEN)
 
@@ -182,33 +189,38 @@ class Link:
         elif now_ms - self._progress_ms >= REWIND_PAUSE_MS and outbox.unacked():
             self._rewind(now_ms)
 
-    def _command(self, shape, values: "list[object]", now_ms: int) -> None:
+    def _command(self, shape: "Shape", values: "list[object]", now_ms: int) -> None:
         # The host repeats a command until it is answered: done once, answered each time.
-        command_id = values[0]
+        command_id: int = values[0]  # type: ignore[assignment]
         if command_id != self._command_id:
-            outcome = _REFUSED
-            if shape is messages.SIGNED:
-                command: bytes = values[1]  # type: ignore[assignment]
-                mac: bytes = values[2]  # type: ignore[assignment]
-                shape, values = _message(command)
-                if shape is None or shape in _NO_COMMANDS or values[0] != command_id:
-                    refusal = "no command in it"
-                else:
-                    wrong = self._guard.wrong
-                    refusal = self._guard.refusal_of_signed(command_id, command, mac, now_ms)
-                    if self._guard.wrong != wrong:
-                        outcome = _WRONG_MAC
-            else:
-                refusal = self._guard.refusal(shape)
-            if refusal:  # not kept: a stranger's must not be the answer to who is none
-                self._answer([messages.REPLY.number, command_id, outcome, refusal])
+            try:
+                command, values = self._allowed(shape, values, now_ms)
+            except Refused as refused:
+                # Not kept: what a stranger is refused must not be the answer to the host.
+                self._answer(reply(command_id, refused.reason, refused.detail))
                 return
             self._command_id = command_id
-            self._command_answer = self._device.command(shape, values)
+            self._command_answer = self._device.command(command, values)
         self._answer(self._command_answer)
 
+    def _allowed(
+        self, shape: "Shape", values: "list[object]", now_ms: int
+    ) -> "tuple[Shape, list[object]]":
+        """The command with its values, taken out of its `signed`. Raises Refused."""
+        if shape.by is not None:
+            self._guard.allow(shape)
+            return shape, values
+        command_id: int = values[0]  # type: ignore[assignment]
+        signed: bytes = values[1]  # type: ignore[assignment]
+        mac: bytes = values[2]  # type: ignore[assignment]
+        inner, inner_values = _message(signed)
+        if inner is None or inner.by is None or inner_values[0] != command_id:
+            raise Refused("no_command")
+        self._guard.allow_signed(command_id, signed, mac, now_ms)
+        return inner, inner_values
 
-def _message(payload: bytes) -> "tuple":
+
+def _message(payload: bytes) -> "tuple[Shape | None, list[object]]":
     """What a host says, with None in place of its shape where it is no message."""
     try:
         message = cbor.decode(payload, 0, len(payload))

@@ -2,7 +2,7 @@
 for, and takes up to half a second: not while a card may come."""
 
 from sabot_firmware.journal.cursor import Cursor
-from sabot_protocol import enums, messages
+from sabot_protocol import enums
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from collections.abc import Callable
@@ -18,8 +18,8 @@ _SAMPLES = 1 << enums.SELF_TESTS.index("samples")
 _LONGEST_MS = 500  # the longest erase takes 400
 
 
-def report(shoe: "Shoe", command_id: object) -> "list[object]":
-    """The `self_test_report` of `shoe`."""
+def report(shoe: "Shoe") -> "list[object]":
+    """The fields of `self_test_report` after its `id`."""
     board = shoe.board
     failed = 0
     if not _reads_back(shoe.journal, board.ticks_ms):
@@ -31,8 +31,6 @@ def report(shoe: "Shoe", command_id: object) -> "list[object]":
     if not board.samples_come():
         failed |= _SAMPLES
     return [
-        messages.SELF_TEST_REPORT.number,
-        command_id,
         failed,
         board.levels(),
         board.temperature_c(),

@@ -5,6 +5,7 @@ board that is to be provisioned. A unit keeps its id and its keys; what else it 
 as one document first, and the next start goes on where the power went.
 """
 
+from sabot_firmware.link.answers import Refused
 from sabot_protocol import messages, provisioning
 
 if 1 - 1:  # for type checkers: interfaces.pyi
@@ -24,37 +25,38 @@ class Provision:
         self._document: "bytearray | None" = None
         self._come = 0
 
-    def take(self, offset: int, size: int, part: bytes) -> "tuple[bool, str]":
-        """A part of the document; whether all of it has come and is kept, and else why it is
-        refused, empty where it is not."""
+    def take(self, offset: int, size: int, part: bytes) -> bool:
+        """A part of the document; whether all of it has come and is kept. Raises Refused."""
         document, self._document = self._document, None
         if not 0 < size <= provisioning.MAX_DOCUMENT:
-            return False, "a document has 1 to %d bytes" % provisioning.MAX_DOCUMENT
+            raise Refused("bad_size", str(provisioning.MAX_DOCUMENT))
         if not 0 < len(part) <= messages.MAX_PROVISION_PART or offset + len(part) > size:
-            return False, "document: a part that is empty, too long or beyond the end"
+            raise Refused("bad_part")
         if not offset:
             document, self._come = bytearray(size), 0
         if document is None or len(document) != size or self._come != offset:
-            return False, "document: its parts come in order, from offset 0 on"
+            raise Refused("bad_order")
         document[offset : offset + len(part)] = part
         self._come += len(part)
         if self._come < size:
             self._document = document
-            return False, ""
+            return False
         try:
-            return self._keep(provisioning.Provisioning(bytes(document)))
+            told = provisioning.Provisioning(bytes(document))
         except provisioning.ProvisioningError as error:
-            return False, str(error)
+            raise Refused("invalid", str(error))
+        self._keep(told)
+        return True
 
-    def _keep(self, told: provisioning.Provisioning) -> "tuple[bool, str]":
+    def _keep(self, told: provisioning.Provisioning) -> None:
         store = self._store
-        unit = store.load(UNIT)
+        unit: "str | None" = store.load(UNIT)  # type: ignore[assignment]
         if unit is None and told.first_key is None:
-            return False, "this board is no unit yet: it wants a first key"
+            raise Refused("needs_key")
         if unit is not None and told.first_key is not None:
-            return False, "this is %s, with keys of its own: they stay" % unit
+            raise Refused("has_keys", unit)
         if unit is not None and told.unit != unit:
-            return False, "this is %s, and stays it: its records are that unit's" % unit
+            raise Refused("other_unit", unit)
         what = [told.table, told.card_set, told.when_full, told.release_key, told.game]
         if unit is None:
             _write(store, what)
@@ -63,7 +65,6 @@ class Provision:
         else:
             store.save(PENDING, what)
             finish(store)
-        return True, ""
 
 
 def finish(store: "Store") -> None:

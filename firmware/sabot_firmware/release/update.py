@@ -14,6 +14,7 @@ from binascii import hexlify
 from hashlib import sha256
 
 from sabot_firmware import MICROPYTHON, VERSION
+from sabot_firmware.link.answers import Refused
 from sabot_firmware.release import boot
 from sabot_protocol import enums, release
 
@@ -42,8 +43,10 @@ class Update:
 
     def __init__(self, root: str, running: str, public: "bytes | None", board: str) -> None:
         self.stage = IDLE
-        self.problem = ""
-        """Why a release was refused."""
+        self.refusal = "none"
+        """Why a release was refused, of `words.REFUSALS`,"""
+        self.detail = ""
+        """and what belongs to that."""
         self.manifest = b""
         """SHA-256 of the manifest that came last."""
         self.offset = 0
@@ -65,9 +68,9 @@ class Update:
         was there of another one is given up when this one's signature is found right."""
         self._drop()
         if self._public is None:
-            self._refuse("this unit has no key of releases: provision it")
+            self._refuse("no_key")
         elif not _SIGNATURE_SIZE < size <= _SIGNATURE_SIZE + release.MAX_MANIFEST:
-            self._refuse("a manifest has 1 to %d bytes" % release.MAX_MANIFEST)
+            self._refuse("bad_size", str(_SIGNATURE_SIZE + release.MAX_MANIFEST))
         else:
             self.stage = HEAD
             gc.collect()
@@ -90,7 +93,7 @@ class Update:
             try:
                 self._file.write(part)
             except OSError as error:
-                self._refuse(_in_words(error))
+                self._refuse("bad_flash", str(error))
                 return False
             self.offset = end
             if end == self._size:
@@ -110,17 +113,19 @@ class Update:
             next(self._work)  # type: ignore[call-overload]
         except StopIteration:
             self._work = None
+        except Refused as refused:
+            self._refuse(refused.reason, refused.detail)
         except release.ReleaseError as error:
-            self._refuse(str(error))
+            self._refuse("bad_head", str(error))
         except OSError as error:
-            self._refuse(_in_words(error))
+            self._refuse("bad_flash", str(error))
         except MemoryError:
-            self._refuse("its heap has no room for this release: try again")
+            self._refuse("no_heap")
 
-    def _refuse(self, problem: str) -> None:
+    def _refuse(self, refusal: str, detail: str = "") -> None:
         self._drop()
         self.stage = REFUSED
-        self.problem = problem
+        self.refusal, self.detail = refusal, detail
 
     def _drop(self) -> None:
         if self._file is not None:
@@ -128,7 +133,7 @@ class Update:
         self._file = self._work = None
         self._head = bytearray()
         self.offset = 0
-        self.problem = ""
+        self.refusal, self.detail = "none", ""
         self.stage = IDLE
 
     def _take_release(self, head: bytearray) -> "Iterator[None]":
@@ -142,13 +147,13 @@ class Update:
             right = step
             yield
         if not right:
-            raise release.ReleaseError("not signed by this house: build it with its key")
+            raise Refused("not_ours")
         gc.collect()
         manifest = release.Manifest(data)
         yield
-        problem = release.refusal(manifest, self._board, MICROPYTHON, VERSION)
-        if problem:
-            raise release.ReleaseError(problem)
+        refusal, detail = release.refusal(manifest, self._board, MICROPYTHON, VERSION)
+        if refusal != "none":
+            raise Refused(refusal, detail)
         lists = boot.load(self._root).lists
         lists[self._idle] = boot.EMPTY
         boot.keep(self._root, boot.State(self.running, boot.NOTHING, lists))
@@ -160,7 +165,7 @@ class Update:
         yield
         if not boot.modules(self._slot(""), digest):
             os.remove(self._slot(boot.CODE))
-            raise release.ReleaseError("what came is not as it was signed: send it again")
+            raise Refused("damaged")
         lists[self._idle] = digest
         boot.keep(self._root, boot.State(self.running, boot.NEW, lists))
         self.stage = STAGED
@@ -221,7 +226,3 @@ def _size_of(path: str) -> int:
         return os.stat(path)[_SIZE]
     except OSError:
         return 0
-
-
-def _in_words(error: OSError) -> str:
-    return "the flash of the board takes no more: " + str(error)

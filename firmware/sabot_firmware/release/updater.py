@@ -12,6 +12,7 @@ from binascii import unhexlify
 
 from sabot_firmware import VERSION
 from sabot_firmware.boards import this_board
+from sabot_firmware.link.answers import Refused, answered
 from sabot_firmware.link.authentication import Guard
 from sabot_firmware.link.link import Link
 from sabot_firmware.release import boot
@@ -40,12 +41,10 @@ _ALONE_MS = 60000
 _REFUSED_MS = 3000
 """The same behind a release that was refused: the host is told."""
 _GOES_ON = (messages.UPDATE, messages.UPDATE_PART, messages.PROVISION)
-_AN_UPDATE = "an update is on its way"
-_TO_PROVISION = "this board is no unit yet: provision it"
+_RESTARTING = enums.UPDATE_STAGES.index("restarting")
 _SWITCH = enums.SWITCHES.index("service_on")
 _SERVICE = 1 << _SWITCH
 _SERVICE_MOVED = (inputs.switched(_SWITCH, False), inputs.switched(_SWITCH, True))
-_DONE, _REFUSED = enums.OUTCOMES.index("done"), enums.OUTCOMES.index("refused")
 
 
 class NoEvents:
@@ -122,37 +121,38 @@ class Updater:
 
     def command(self, shape: "Shape", values: "list[object]") -> "list[object]":
         """Carry out what belongs to an update, or makes a board a unit."""
+        if shape in _GOES_ON:
+            self._heard_ms = self.board.ticks_ms()
+        return answered(shape, values, lambda *given: self._carry_out(shape, *given))
+
+    def _carry_out(self, shape: "Shape", *values: object) -> "list[object] | None":
         update = self._update
         if shape is messages.RESTART:
             self._restart_due = True
-            return [messages.REPLY.number, values[0], _DONE, ""]
-        if shape in _GOES_ON:
-            self._heard_ms = self.board.ticks_ms()
+            return None
         if shape is messages.PROVISION:
-            problem = self._take_provisioning(values[1], values[2], values[3])  # type: ignore[arg-type]
-            return [messages.REPLY.number, values[0], _REFUSED if problem else _DONE, problem]
-        if shape is messages.UPDATE:
-            update.begin(values[1])  # type: ignore[arg-type]
+            self._take_provisioning(*values)  # type: ignore[arg-type]
+        elif shape is messages.UPDATE:
+            update.begin(*values)  # type: ignore[arg-type]
         elif shape is messages.UPDATE_PART:
-            update.take(values[1], values[2])  # type: ignore[arg-type]
+            update.take(*values)  # type: ignore[arg-type]
         elif shape is not messages.UPDATE_STATUS:
-            detail = _AN_UPDATE if self._is_unit else _TO_PROVISION
-            return [messages.REPLY.number, values[0], _REFUSED, detail]
-        report = [messages.UPDATE_REPORT.number, values[0], update.stage]
-        return report + [update.manifest, update.offset, update.problem]
+            raise Refused("updating" if self._is_unit else "not_a_unit")
+        refusal = enums.REFUSALS.index(update.refusal)
+        stage = _RESTARTING if self._restart_due else update.stage
+        return [stage, update.manifest, update.offset, refusal, update.detail]
 
-    def _take_provisioning(self, offset: int, size: int, part: bytes) -> str:
+    def _take_provisioning(self, offset: int, size: int, part: bytes) -> None:
         if self._is_unit and not self._service_on:
-            return "its service switch is off: open the lid and switch it on"
+            raise Refused("no_service")
         if self._provision is None:
             from sabot_firmware.release.provision import Provision  # an update has no use for it
 
             self._provision = Provision(self._store)
         try:
-            self._restart_due, problem = self._provision.take(offset, size, part)
+            self._restart_due = self._provision.take(offset, size, part)
         except (OSError, StoreError) as error:
-            return "the flash of the board does not keep it: " + str(error)
-        return problem
+            raise Refused("bad_flash", str(error))
 
     def _command_key(self) -> bytes:
         """Where it was lost there is none that anybody has."""

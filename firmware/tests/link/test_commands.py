@@ -71,14 +71,13 @@ def _run(shoe, shape, *values):
 
 
 def _done(answer):
-    return answer[0] == messages.REPLY.number and answer[2] == enums.OUTCOMES.index("done")
+    return answer[0] == messages.REPLY.number and enums.REFUSALS[answer[2]] == "none"
 
 
 def _refused(answer):
-    """The detail of a refusal, which says why."""
-    assert answer[0] == messages.REPLY.number and answer[2] == enums.OUTCOMES.index("refused")
-    assert 0 < len(answer[3]) < 200
-    return answer[3]
+    """Why, and the detail of it."""
+    assert answer[0] == messages.REPLY.number and answer[2] and len(answer[3]) < 200
+    return enums.REFUSALS[answer[2]], answer[3]
 
 
 def _document(**changes):
@@ -102,6 +101,16 @@ def _load(shoe, document, part_size=messages.MAX_GAME_PART):
         if offset >= len(document) or not _done(answer):
             return answer
         assert shoe.dealing.game.document != document, "not before the last part"
+
+
+def test_every_command_is_carried_out_by_a_function_of_its_name():
+    for shape in messages.TO_DEVICE:
+        if shape.by is not None:
+            name = "on_" + shape.name
+            assert hasattr(commands, name), "sabot_firmware/link/commands.py has no " + name
+    names = [shape.name for shape in messages.TO_DEVICE if shape.by is not None]
+    for name in dir(commands):
+        assert name[:3] != "on_" or name[3:] in names, "no command is called " + name[3:]
 
 
 def test_set_clock_sets_the_time_of_day_and_is_recorded():
@@ -187,7 +196,8 @@ def test_read_events_goes_back_to_what_is_held_and_refuses_the_rest():
             outbox.acknowledge(outbox.next_number - 1)
         assert 1 < outbox.first_held < 1200
         for number in (0, 1, outbox.first_held - 1, 1502, 1 << 63):
-            assert str(number) in _refused(_run(shoe, messages.READ_EVENTS, 1, number))
+            told = _refused(_run(shoe, messages.READ_EVENTS, 1, number))
+            assert told == ("not_held", str(number))
             assert outbox.take() is None
         for number in (1500, outbox.first_held, 1300):
             assert _done(_run(shoe, messages.READ_EVENTS, 1, number))
@@ -280,7 +290,7 @@ def test_a_document_of_the_largest_size_is_loaded_and_a_longer_one_refused_at_on
         assert len(_document(house={"note": "x" * most})) == games.MAX_DOCUMENT
         assert _done(_load(shoe, _document(house={"note": "x" * most})))
         longer = _document(house={"note": "x" * (most + 1)})
-        assert "900 bytes" in _refused(_part(shoe, longer, 0, 400))
+        assert _refused(_part(shoe, longer, 0, 400)) == ("bad_size", "900")
         for size in (0, 901, 1 << 40, (1 << 64) - 1):
             _refused(_part(shoe, longer, 0, 400, size))
             assert shoe.game_parts is None
@@ -337,7 +347,7 @@ def test_a_document_whose_parts_came_before_the_cards_is_refused_whole():
         shoe = _Shoe(folder)
         assert _done(_part(shoe, document, 0, 400))
         shoe.load_cards()
-        assert "between shoes" in _refused(_part(shoe, document, 400, len(document)))
+        assert _refused(_part(shoe, document, 400, len(document)))[0] == "mid_shoe"
         assert shoe.game_parts is None and shoe.dealing.game.name == "mini"
 
 
@@ -364,9 +374,10 @@ def test_a_journal_that_waits_for_a_host_takes_nothing_more_from_commands():
             while journal.unwritten():
                 journal.step()
         number, beeps = journal.number, len(shoe.board.buzzed_ms)
-        assert "full" in _refused(_run(shoe, messages.IDENTIFY, 2))
-        assert "full" in _refused(_run(shoe, messages.SET_CLOCK, 3, _JULY_2026_MS))
-        assert "full" in _refused(_load(shoe, _document(name="other")))
+        full = ("full", "")
+        assert full == _refused(_run(shoe, messages.IDENTIFY, 2))
+        assert full == _refused(_run(shoe, messages.SET_CLOCK, 3, _JULY_2026_MS))
+        assert full == _refused(_load(shoe, _document(name="other")))
         assert journal.number == number and len(shoe.board.buzzed_ms) == beeps
         assert shoe.recorder.unix_ms() is None and shoe.dealing.game.name == "mini"
         assert shoe.store.load("game") is None

@@ -7,6 +7,7 @@ import os
 
 from firmware.tests.release.test_boot import Board
 from firmware.tests.test_store import Folder
+from sabot_firmware import MICROPYTHON, VERSION
 from sabot_firmware.release import boot, ed25519
 from sabot_firmware.release.update import CHECKING, CODE, IDLE, REFUSED, STAGED, Update
 from sabot_protocol import cbor, release
@@ -152,9 +153,9 @@ def test_a_release_is_taken_into_a_heap_in_pieces_and_a_second_time():
         for _ in range(2):
             with _Pieces(8192):
                 unit.send_head(manifest)
-                assert unit.update.stage == CODE, unit.update.problem
+                assert unit.update.stage == CODE, unit.update.refusal
         unit.send_code(files)
-        assert unit.update.stage == STAGED, unit.update.problem
+        assert unit.update.stage == STAGED, unit.update.refusal
 
 
 def test_a_release_is_refused_where_the_heap_has_no_room_for_it():
@@ -172,7 +173,7 @@ def test_a_release_is_refused_where_the_heap_has_no_room_for_it():
             unit.update.step()
         finally:
             ed25519.verification = real
-        assert unit.update.stage == REFUSED and "no room" in unit.update.problem
+        assert (unit.update.stage, unit.update.refusal) == (REFUSED, "no_heap")
         unit.send()
         assert unit.update.stage == STAGED
 
@@ -212,14 +213,14 @@ def test_a_release_that_is_not_confirmed_is_given_up_and_can_be_sent_again():
         assert unit.update.stage == STAGED and unit.start() == "b"
 
 
-def _refused(problem, manifest=None, public=_PUBLIC, **how):
+def _refused(refusal, manifest=None, public=_PUBLIC, detail="", **how):
     """It is refused for that, and nothing has changed."""
     with Folder() as folder:
         unit = _Unit(folder, public)
         before = unit.kept().line()
         unit.send(manifest or _manifest(), **how)
         assert unit.update.stage == REFUSED
-        assert problem in unit.update.problem, unit.update.problem
+        assert unit.update.refusal == refusal and detail in unit.update.detail, unit.update.detail
         assert unit.kept().line() == before
         assert not [name for name in os.listdir(folder.path) if name[:2] == "b."]
         assert unit.start() == "a"
@@ -227,19 +228,19 @@ def _refused(problem, manifest=None, public=_PUBLIC, **how):
 
 def test_what_is_not_signed_by_the_house_is_refused_before_anything_is_written():
     manifest = _manifest()
-    _refused("not signed by this house", signature=_signature(manifest, b"another house"))
-    _refused("not signed by this house", manifest=manifest, signature=bytes(64))
-    _refused("not signed", manifest + b"x", signature=_signature(manifest))
+    _refused("not_ours", signature=_signature(manifest, b"another house"))
+    _refused("not_ours", manifest=manifest, signature=bytes(64))
+    _refused("not_ours", manifest + b"x", signature=_signature(manifest))
 
 
 def test_a_unit_without_the_key_of_releases_takes_none():
-    _refused("provision it", public=None)
+    _refused("no_key", public=None)
 
 
 def test_releases_that_are_older_or_for_another_board_or_interpreter_are_refused():
-    _refused("for board mars", _manifest(board="mars"))
-    _refused("0.0.1 is older than", _manifest(version="0.0.1"))
-    _refused("needs MicroPython 99.0.0", _manifest(micropython="99.0.0"))
+    _refused("bad_board", _manifest(board="mars"), detail="none")
+    _refused("older", _manifest(version="0.0.1"), detail=VERSION)
+    _refused("old_python", _manifest(micropython="99.0.0"), detail=MICROPYTHON)
 
 
 def test_an_older_release_that_may_go_back_is_taken():
@@ -251,14 +252,16 @@ def test_an_older_release_that_may_go_back_is_taken():
 
 def test_a_manifest_that_is_signed_and_makes_no_sense_is_refused():
     for junk in (b"\xa0", b"no cbor", _manifest(files={"sabot_firmware/shoe.mpy": b"no main"})):
-        _refused("", junk)
+        _refused("bad_head", junk)
     for path in (
         "../main.mpy",
         "sabot_firmware/../../x.mpy",
         "state/boot.mpy",
         "sabot_firmware/main.py",
     ):
-        _refused("", _manifest(files={"sabot_firmware/main.mpy": b"main", path: b"elsewhere"}))
+        _refused(
+            "bad_head", _manifest(files={"sabot_firmware/main.mpy": b"main", path: b"elsewhere"})
+        )
 
 
 def test_sizes_of_a_head_that_cannot_be_are_refused():
@@ -279,7 +282,7 @@ def test_code_that_is_not_as_signed_is_refused_never_runs_and_can_be_sent_again(
                 files[path] = damage(files[path])
                 unit.send(_manifest(), files)
                 assert unit.update.stage == REFUSED
-                assert unit.update.problem == "what came is not as it was signed: send it again"
+                assert unit.update.refusal == "damaged"
                 assert unit.kept().lists["b"] == boot.EMPTY
                 assert unit.start() == "a"
                 assert unit.send() == len(_code_of())
@@ -385,7 +388,7 @@ def test_a_full_flash_is_told_and_leaves_what_runs():
         unit.update._file.close()
         unit.update._file = _FullFile()
         assert not unit.update.take(0, _code_of()[:4])
-        assert unit.update.stage == REFUSED and "takes no more" in unit.update.problem
+        assert (unit.update.stage, unit.update.refusal) == (REFUSED, "bad_flash")
         assert unit.start() == "a"
 
 

@@ -23,6 +23,7 @@ from sabot.games.catalogue import document
 from sabot.games.odds import odds
 from sabot.link import wire
 from sabot.link.client import Client
+from sabot.link.messages import Status
 from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.log.logger import Logger, Watcher
@@ -43,7 +44,6 @@ from sabot_hil.benchmarks.signature import verification_us
 from sabot_hil.benchmarks.targets import pace
 from sabot_hil.benchmarks.verifying import measure_verifying as verify_long_log
 from sabot_hil.targets import TargetChoice
-from sabot_protocol import messages
 from sabot_protocol.events import MAC_SIZE
 from sabot_protocol.frame import FrameReader
 from sabot_protocol.games import Game
@@ -361,7 +361,7 @@ def _device(what: str) -> dict[str, float]:
 
 def _heap_used(simulated: SimulatedShoe) -> int:
     with Port(simulated.port) as port:
-        return int(Client(port).command(messages.STATUS)["heap_used"])
+        return int(Client(port).ask(Status()).heap_used)
 
 
 def _deals_a_shoe() -> bool:

@@ -92,7 +92,7 @@ def deal_and_count() -> Work:
             hands.deal_shoe()
             marks.append(("end", trace.stat().st_size))
             with Port(shoe.port) as port:
-                events = int(Client(port).welcome["last_held"])
+                events = Client(port).welcome.last_held
             return _work_of(trace.read_bytes(), marks, events, len(hands.hands))
 
 

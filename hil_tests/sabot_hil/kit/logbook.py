@@ -144,7 +144,7 @@ def received(client: Client, clock: Clock, after: int = 0) -> list[Record]:
     """
     records: list[Record] = []
     last = after
-    while last < client.welcome["last_held"]:
+    while last < client.welcome.last_held:
         new = wait_until(
             lambda: client.receive(_RECEIVE_S).records, _SILENT_S, _no_pause, seconds_of(clock)
         )
@@ -162,7 +162,7 @@ def _no_pause() -> None:
 def boot_of(target: Target) -> int:
     """How often the shoe has started: a new one on a simulator once, a real one more often."""
     with session_with(target.shoe) as client:
-        return int(client.welcome["boot"])
+        return client.welcome.boot
 
 
 def taken(target: Target) -> list[Record]:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from sabot.link import wire
 from sabot.link.client import Line
+from sabot.link.messages import Firmware, Recorded, Welcome, said
 from sabot.link.wire import Message
-from sabot_protocol import messages
 from sabot_protocol.frame import FrameReader
 
 _PASSES = 6
@@ -36,13 +36,14 @@ class Witness:
         """Bytes of HOST or SHOE went over the link."""
         for payload in self._frames[by].feed(data):
             message = _message_or_none(payload)
-            if message is not None and message.shape is messages.WELCOME:
-                self.about["Unit"] = message["unit"]
-            elif message is not None and message.shape is messages.FIRMWARE:
-                self.about["Firmware"] = f"{message['version']}, {message['build'].hex()}"
-                self.about["Board"] = message["board"]
-            said = payload.hex() if message is None else _message_text(message)
-            self.link.append(f"{t_us / 1e6:12.6f} s  {by}  {said}")
+            told = None if message is None else said(message)
+            if isinstance(told, Welcome):
+                self.about["Unit"] = told.unit
+            elif isinstance(told, Firmware):
+                self.about["Firmware"] = f"{told.version}, {told.build.hex()}"
+                self.about["Board"] = told.board
+            line = payload.hex() if message is None else _message_text(message)
+            self.link.append(f"{t_us / 1e6:12.6f} s  {by}  {line}")
 
     def happened(self, t_us: int, what: str) -> None:
         """Something that belongs between the messages."""
@@ -80,16 +81,17 @@ def _message_or_none(payload: bytes) -> Message | None:
 
 
 def _message_text(message: Message) -> str:
-    if message.shape is messages.EVENT:
+    told = said(message)
+    if isinstance(told, Recorded):
         try:
-            return _event_text(message)
+            return _event_text(told)
         except wire.WireError:
             pass  # shown as it came
     return _fields_text(message.shape.name, dict(message.fields))
 
 
-def _event_text(message: Message) -> str:
-    event = wire.parse_event(message["record"])
+def _event_text(told: Recorded) -> str:
+    event = wire.parse_event(told.record)
     return _fields_text(f"event {event.number} {event.kind}", dict(event.fields))
 
 

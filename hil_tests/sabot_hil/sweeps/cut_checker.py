@@ -12,10 +12,10 @@ from sabot.audit.chain import Ratchet, epoch_of, mac
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify_unit
 from sabot.keys import chain_keys as unit_keys
-from sabot.link import wire
 from sabot.link.client import Client
+from sabot.link.events import Checkpoint, Event
 from sabot.link.ports import Port
-from sabot.link.session import Record
+from sabot.link.session import Introduction, Record
 from sabot.sim.channel import Outputs
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit.dealer import press_until
@@ -187,7 +187,7 @@ class Checker:
                 assert same, f"event {entry.number} has changed"
         self._check_chain(records)
         new = [record.event for record in records if record.event.number > cut_at]
-        assert welcome["boot"] == new[-1].boot, "the welcome names another start"
+        assert welcome.boot == new[-1].boot, "the welcome names another start"
         self._check_new(new, expected, again=max(whole, default=0) > cut_at)
 
     def _check_chain(self, records: Sequence[Record]) -> None:
@@ -202,12 +202,10 @@ class Checker:
                 right = mac(ratchet.mac_key(epoch_of(number)), before, record.data)
                 assert right == record.mac, f"the MAC of event {number} is wrong"
             before = record.mac
-            if record.event.kind == "checkpoint":
-                assert record.event.fields["records"] == number - 1
+            if isinstance(record.event, Checkpoint):
+                assert record.event.records == number - 1
 
-    def _check_new(
-        self, new: Sequence[wire.Event], expected: ExpectedState, *, again: bool
-    ) -> None:
+    def _check_new(self, new: Sequence[Event], expected: ExpectedState, *, again: bool) -> None:
         """The events behind the cut. A start that was cut off itself has left its `boot`, too."""
         kinds = [event.kind for event in new]
         assert kinds[0] == "boot", f"it begins with {kinds[0]}"
@@ -275,13 +273,13 @@ class _Settling:
         return play(self._shoe, ("switch", switch, str(int(on))))
 
 
-def read_from_shoe(port: str, first: int) -> tuple[dict[str, object], list[Record]]:
+def read_from_shoe(port: str, first: int) -> tuple[Introduction, list[Record]]:
     """What a shoe says to a host that has all events before `first`, and all that it gives it."""
     with Port(port) as opened:
         client = Client(opened)
         client.begin(first)
         records = received(client, RealClock(), first - 1)
-        return dict(client.welcome), records
+        return client.welcome, records
 
 
 def middles(operation: FlashOperation) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sabot.link import wire
+from sabot.link.events import Event
 from sabot.sim.channel import Outputs
 from sabot_hil.kit.flash_image import SECTOR, ChipImage, FlashOperation
 from sabot_hil.kit.journal_image import KEY_SECTORS, Entry, Place, entries_in
@@ -191,7 +192,7 @@ def is_of_keys(operation: FlashOperation) -> bool:
     return operation.address < KEY_SECTORS * SECTOR
 
 
-def content_of(event: wire.Event) -> EventContent:
+def content_of(event: Event) -> EventContent:
     """Of an event, but of a checkpoint that it was one: its own MAC depends on all before."""
     fields = () if event.kind == "checkpoint" else tuple(event.fields.items())
     return EventContent(event.kind, event.shoe, event.round, fields)

@@ -147,7 +147,7 @@ def kill_many(
     with Store(db) as store:
         assert check_log(store, target.shoe.unit, dealing.hands, folder) == events
     with Port(target.shoe.port) as port:
-        held = Client(port).welcome["last_held"]
+        held = Client(port).welcome.last_held
         assert held == events, f"the shoe has recorded {held} events, the log has {events}"
     return len(dealing.hands), events
 

@@ -21,6 +21,7 @@ import cbor2
 
 from sabot.keys import chain_keys as unit_keys
 from sabot.link.client import Client
+from sabot.link.messages import SetClock
 from sabot.link.ports import Port
 from sabot.sim.channel import Outputs
 from sabot.sim.process import SimulatedShoe
@@ -29,7 +30,7 @@ from sabot_hil.kit.dealer import BenchDealer, shuffled_shoe
 from sabot_hil.kit.flash_image import ChipImage, FlashOperation, read_trace
 from sabot_hil.kit.used_unit import know_chain
 from sabot_hil.kit.waiting import wait_until_still
-from sabot_protocol import cards, messages
+from sabot_protocol import cards
 
 UNIT = "POWERCUT"
 _UNREADABLE_EVERY = 83
@@ -181,7 +182,7 @@ class RecordingHost:
             self._open = Port(self._port)
             self._client = Client(self._open)
             self._client.begin(self._first + len(self.taken))
-            self._client.command(messages.SET_CLOCK, _CLOCK_MS)
+            self._client.ask(SetClock(_CLOCK_MS))
 
     def detach(self) -> None:
         """Leave the shoe alone."""

@@ -35,6 +35,7 @@ from sabot.games import catalogue
 from sabot.keys import signing
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeys
+from sabot.link.events import Provisioned
 from sabot.link.ports import Port
 from sabot.release import layout
 from sabot.release.build import Release
@@ -119,12 +120,12 @@ class _SetupBoard:
         with self._attached() as client:
             client.begin(1)
             table, last = None, 0
-            while last < client.welcome["last_held"]:
+            while last < client.welcome.last_held:
                 for record in client.receive(1.0).records:
                     last = record.event.number
-                    if record.event.kind == "provisioned":
-                        table = record.event.fields["table"]
-            return client.unit, str(client.welcome["game"]), table
+                    if isinstance(record.event, Provisioned):
+                        table = record.event.table
+            return client.unit, client.welcome.game, table
 
     @contextmanager
     def _attached(self) -> Iterator[Client]:

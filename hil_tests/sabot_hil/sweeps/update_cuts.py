@@ -149,20 +149,20 @@ def _version_after(
         done = update(lambda: session_with(target.shoe), recorded.release)
         assert NEWER in done, done
     with session_with(target.shoe) as client:
-        welcome = dict(client.welcome)
+        welcome = client.welcome
     builds = {
         sabot_firmware.VERSION: build_of(releases.compiled("sim")),
         NEWER: build_of(recorded.release.files),
     }
-    assert welcome["build"] == builds[welcome["firmware"]], welcome
-    assert welcome["last_held"] >= held, welcome
+    assert welcome.build == builds[welcome.firmware], welcome
+    assert welcome.last_held >= held, welcome
     check_taken(target, folder)
-    return str(welcome["firmware"])
+    return welcome.firmware
 
 
 def _held(target: SimTarget) -> int:
     with session_with(target.shoe) as client:
-        return int(client.welcome["last_held"])
+        return client.welcome.last_held
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -92,7 +92,7 @@ class BareBoard:
         while True:
             try:
                 with self.attached() as client:
-                    if client.welcome["game"] != messages.NO_GAME:
+                    if client.welcome.game != messages.NO_GAME:
                         return
                     if self.now_s() > end_s:
                         raise NoShoe(f"{client.unit}: it does not go back to its cards")
@@ -104,7 +104,7 @@ class BareBoard:
     def runs(self) -> str:
         """The version that runs."""
         with self.attached() as client:
-            return str(client.welcome["firmware"])
+            return client.welcome.firmware
 
     def _meanwhile(self, work: Callable[[], str]) -> str:
         """The result of what another program does at its port; its time goes on until then, no

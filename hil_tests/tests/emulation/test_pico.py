@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sabot.errors import NoShoe, SimulatorFailed
-from sabot.link import wire
 from sabot.link.client import Client
+from sabot.link.events import Card, Event
 from sabot.link.ports import Port
 from sabot.release.uf2 import Image
 from sabot.sim.waveform import pass_samples
@@ -177,7 +177,7 @@ def test_the_firmware_starts_to_a_shoe_that_answers_hello(shoe_pico: EmulatorTar
     assert shoe_pico.bench.outputs.link == "NO HOST"
     with session_with(shoe_pico.shoe) as client:
         assert client.unit == shoe_pico.shoe.unit == shoe_pico.pico.unique_id.hex()
-        assert client.welcome["board"] == "pico"
+        assert client.welcome.board == "pico"
         client.begin(0)
         assert shoe_pico.bench.wait_for(lambda seen: seen.link != "NO HOST", "seen its host").link
     assert not shoe_pico.pico.journal.misuse and not shoe_pico.pico.display.misuse
@@ -241,7 +241,7 @@ def test_a_card_is_read_and_the_lock_moves_within_its_time(shoe_pico: EmulatorTa
         closed = next(seen for seen in shoe_pico.bench.seen() if seen.what == "lock_released")
         late_us = closed.t_us - began_us - last_mark_us(samples)
         assert closed.value is False and 0 < late_us <= _LOCK_WITHIN_US
-        told = [event.fields["card"] for event in read if event.kind == "card"]
+        told = [event.card for event in read if isinstance(event, Card)]
         assert told == [cards.number_of(card) for card in ("AS", "7H", "9S", "2S", "KS", "3S")]
 
 
@@ -264,15 +264,15 @@ def test_a_power_cut_within_a_program_of_the_journal_leaves_a_shoe_that_starts_a
     target.power.on()
     assert target.bench.outputs.title == "LOAD CARDS"
     with session_with(target.shoe) as client:
-        assert client.welcome["boot"] == 3
+        assert client.welcome.boot == 3
     target.close()
     with pytest.raises(NoShoe):
         client.begin(0)
 
 
-def listen(shoe_pico: EmulatorTarget, client: Client, ms: float) -> list[wire.Event]:
+def listen(shoe_pico: EmulatorTarget, client: Client, ms: float) -> list[Event]:
     """Be a host that keeps what it is told, for so long; what it was told."""
-    came: list[wire.Event] = []
+    came: list[Event] = []
     end_us = shoe_pico.clock.now_us() + ms * 1000
     while shoe_pico.clock.now_us() < end_us:
         records = client.receive(0.02).records

@@ -11,6 +11,7 @@ from sabot.audit.chain import Ratchet
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify_unit
 from sabot.link.client import Client
+from sabot.link.events import Gap
 from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.sim.process import SimulatedShoe
@@ -182,11 +183,12 @@ def test_a_house_that_goes_on_is_told_which_events_it_has_lost(
         assert first > len(old) + 1, "nothing was overwritten"
         bench.press("next")
         records = _take(shoe)
-        gaps = [record.event.fields for record in records if record.event.kind == "gap"]
-        assert [(gap["first"], gap["last"], gap["reason"]) for gap in gaps] == [
+        events = [record.event for record in records]
+        gaps = [event for event in events if isinstance(event, Gap)]
+        assert [(gap.first, gap.last, gap.reason) for gap in gaps] == [
             (len(old) + 1, first - 1, "queue_full")
         ]
-        assert (gaps[0]["mac"] == b"") == power_cut
+        assert (gaps[0].mac == b"") == power_cut
         assert _findings(old, before + records, first_key) == [("gap", len(old) + 1)]
         results = [record.event for record in records if record.event.kind == "result"]
         assert len(results) == len(dealing.hands)

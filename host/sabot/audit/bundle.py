@@ -27,7 +27,7 @@ from sabot.audit.verify import verify_unit
 from sabot.errors import BundleUnusable, KeysUnusable
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
-from sabot.link.wire import Event
+from sabot.link.events import Boot, Checkpoint, Event, GameLoaded, Result, ShoeLoaded
 from sabot_protocol.chain import EPOCH_RECORDS
 
 
@@ -171,29 +171,38 @@ def facts_of(
     shoe: int, context: Sequence[Standing], records: Sequence[tuple[int, bytes, bytes]]
 ) -> Facts:
     """What the shoe of cards `shoe` was dealt by."""
-    found: dict[str, Event] = {}
+    boot: Boot | None = None
+    game: GameLoaded | None = None
+    loaded: ShoeLoaded | None = None
+    result: Result | None = None
+    checkpoint: Checkpoint | None = None
     for event in [*_standing(context), *readable(record for _, record, _ in records)]:
-        if event.kind in ("boot", "game_loaded"):
-            if "shoe_loaded" not in found:  # the last one before it
-                found[event.kind] = event
-        elif event.shoe == shoe and event.kind in ("shoe_loaded", "result", "checkpoint"):
-            found.setdefault(event.kind, event)
-    fields = {kind: event.fields for kind, event in found.items()}
-    result, game_loaded = fields.get("result", {}), fields.get("game_loaded", {})
+        if isinstance(event, Boot) and not loaded:  # the last one before it
+            boot = event
+        elif isinstance(event, GameLoaded) and not loaded:
+            game = event
+        elif event.shoe != shoe:
+            continue
+        elif isinstance(event, ShoeLoaded):
+            loaded = loaded or event
+        elif isinstance(event, Result):
+            result = result or event
+        elif isinstance(event, Checkpoint):
+            checkpoint = checkpoint or event
     return Facts(
-        firmware=fields.get("boot", {}).get("firmware"),
-        build=fields.get("boot", {}).get("build"),
-        game=fields.get("shoe_loaded", {}).get("game"),
-        game_sha256=result.get("game", game_loaded.get("sha256")),
-        checkpoint=_checkpoint(found.get("checkpoint")),
+        firmware=boot.firmware if boot else None,
+        build=boot.build if boot else None,
+        game=loaded.game if loaded else None,
+        game_sha256=result.game if result else game.sha256 if game else None,
+        checkpoint=_checkpoint(checkpoint),
     )
 
 
 def chain_of(context: Sequence[Standing], records: Sequence[tuple[int, bytes, bytes]]) -> bytes:
     """The name of the audit chain by the starts among these records; empty where there is none."""
     for event in [*_standing(context), *readable(record for _, record, _ in records)]:
-        if event.kind == "boot":
-            return bytes(event.fields["chain"])
+        if isinstance(event, Boot):
+            return event.chain
     return b""
 
 
@@ -221,13 +230,13 @@ def _unlike_records(bundle: Bundle) -> Iterator[str]:
     numbers = [each.number for each in bundle.context]
     if numbers != sorted(set(numbers)) or (numbers and numbers[-1] >= bundle.first):
         yield "what is said to come before the records does not"
-    boots = [event for event in _standing(bundle.context) if event.kind == "boot"]
+    boots = [event for event in _standing(bundle.context) if isinstance(event, Boot)]
     events = bundle.events()
     if boots and events and events[0].kind != "boot" and events[0].boot != boots[-1].boot:
         yield f"start {boots[-1].boot} is said to come before the records of {events[0].boot}"
-    for event in [*boots, *(event for event in events if event.kind == "boot")]:
-        if event.fields["chain"] != bundle.chain:
-            name = event.fields["chain"].hex()
+    for event in [*boots, *(event for event in events if isinstance(event, Boot))]:
+        if event.chain != bundle.chain:
+            name = event.chain.hex()
             yield f"the bundle's chain is {bundle.chain.hex()}, that of its records {name}"
             return
 
@@ -264,10 +273,10 @@ def _wrong_context(bundle: Bundle, macs: chain.MacKeys) -> Iterator[Finding]:
         yield Finding(bundle.unit, each.number, "chain", detail)
 
 
-def _checkpoint(event: Event | None) -> tuple[int, int, bytes] | None:
+def _checkpoint(event: Checkpoint | None) -> tuple[int, int, bytes] | None:
     if event is None:
         return None
-    return event.number, event.fields["records"], event.fields["mac"]
+    return event.number, event.records, event.mac
 
 
 def _standing(context: Sequence[Standing]) -> list[Event]:

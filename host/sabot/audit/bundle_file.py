@@ -12,7 +12,8 @@ from sabot.audit.checks.findings import Finding
 from sabot.audit.tombstone import Standing
 from sabot.errors import BundleUnusable
 from sabot.keys import signing
-from sabot.link.wire import Event, WireError, parse_event
+from sabot.link.events import Event
+from sabot.link.wire import WireError, parse_event
 from sabot_protocol.chain import KEY_SIZE
 from sabot_protocol.events import MAC_SIZE
 

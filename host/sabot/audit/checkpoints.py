@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sabot.keys.key_lines import replace_whole
+from sabot.link import events
 from sabot.link.wire import WireError, parse_event
 from sabot.log.store import Filter, Store
 from sabot.text import utc_time
@@ -53,11 +54,12 @@ def checkpoints_of(store: Store) -> Iterator[Checkpoint]:
     for unit in store.units():
         for row in store.rows(Filter(unit=unit, kinds=("checkpoint",))):
             try:
-                fields = row.event().fields
+                recorded = row.event()
             except WireError:
-                continue  # `verify` tells of it
-            when = utc_time(row.unix_ms)
-            yield Checkpoint(unit, fields["records"], fields["mac"], row.shoe, when)
+                continue  # `verify` reports it
+            if isinstance(recorded, events.Checkpoint):
+                when = utc_time(row.unix_ms)
+                yield Checkpoint(unit, recorded.records, recorded.mac, row.shoe, when)
         last = store.last_number(unit)
         for number, record, mac in store.raw(unit, last, last):
             try:

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from sabot.audit.tombstone import NoTombstone, Standing, Tombstone
+from sabot.link.events import Boot, ClockSet, GameLoaded, Gap
 from sabot.link.wire import WireError, parse_event
 from sabot.log.store import Filter, Store
 
-KINDS = ("boot", "game_loaded", "clock_set")
+KINDS = tuple(kind.SHAPE.name for kind in (Boot, GameLoaded, ClockSet))
 """Firmware, build and chain are in `boot`, the game's hash in `game_loaded`, what the clock was
 before in `clock_set`."""
 
@@ -28,9 +29,9 @@ def mac_before(store: Store, unit: str, number: int) -> bytes:
             return tombstone.after
     for row in store.rows(Filter(unit=unit, kinds=("gap",))):
         with suppress(WireError):  # a damaged record tells nothing
-            fields = row.event().fields
-            if fields["last"] == number - 1:
-                return bytes(fields["mac"])
+            gap = row.event()
+            if isinstance(gap, Gap) and gap.last == number - 1:
+                return gap.mac
     return b""
 
 

@@ -11,14 +11,15 @@ from sabot.audit.checks.findings import Summary
 from sabot.audit.context import mac_before, standing_before, tombstones
 from sabot.errors import BundleUnusable, DatabaseUnusable, did_you_mean
 from sabot.keys.chain_keys import Keys
-from sabot.link.wire import Event, WireError, parse_event
+from sabot.link.events import Checkpoint, Composition, Event, Gap, ShoeEnded
+from sabot.link.wire import WireError, parse_event
 from sabot.log.store import Filter, Store
 
 LEAD = 16
 """Records before `shoe_loaded` that come along at the most: how the cards were changed."""
 
 _LATEST_GAP = 4096  # events behind the end at which a `gap` is still looked for
-_END = ("shoe_ended", "composition", "checkpoint")  # of a shoe of cards, in this order
+_END = (ShoeEnded, Composition, Checkpoint)  # of a shoe of cards, in this order
 
 _Raw = tuple[int, bytes, bytes]
 
@@ -82,9 +83,9 @@ def _dealt(store: Store, unit: str, shoe: int, start: int) -> tuple[list[_Raw], 
                 f"{unit} shoe {shoe}: is over {MAX_SIZE:,} bytes in {store.path}, too large for a "
                 "bundle; `sabot verify` tells what is wrong with it"
             )
-        if event is not None and event.kind in _END:
+        if isinstance(event, _END):
             end = len(records)
-            if event.kind == _END[-1]:
+            if isinstance(event, Checkpoint):
                 break
     return (records[:end], True) if end else (records, False)
 
@@ -99,7 +100,7 @@ def _lead(store: Store, unit: str, start: int) -> list[_Raw]:
 
 def _is_between(raw: _Raw) -> bool:
     event = _event_in(raw)
-    return event is not None and event.kind not in _END
+    return event is not None and not isinstance(event, _END)
 
 
 def _up_to_gap(store: Store, unit: str, records: Sequence[_Raw]) -> list[_Raw]:
@@ -107,16 +108,18 @@ def _up_to_gap(store: Store, unit: str, records: Sequence[_Raw]) -> list[_Raw]:
     lost = [later - 1 for (earlier, *_), (later, *_) in pairwise(records) if later > earlier + 1]
     last = records[-1][0]
     for gap in _gaps(store, unit) if lost else ():
-        within = gap.fields["first"] <= lost[-1] <= gap.fields["last"]
+        within = gap.first <= lost[-1] <= gap.last
         if within and last < gap.number <= last + _LATEST_GAP:
             return [*records, *store.raw(unit, last + 1, gap.number)]
     return list(records)
 
 
-def _gaps(store: Store, unit: str) -> Iterator[Event]:
+def _gaps(store: Store, unit: str) -> Iterator[Gap]:
     for row in store.rows(Filter(unit=unit, kinds=("gap",))):
         with suppress(WireError):
-            yield row.event()
+            event = row.event()
+            if isinstance(event, Gap):
+                yield event
 
 
 def _not_there(store: Store, unit: str, shoe: int) -> DatabaseUnusable:

@@ -28,7 +28,8 @@ from sabot.audit.verify import verify_unit
 from sabot.errors import DatabaseUnusable, KeptByLaw
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
-from sabot.link.wire import Event, WireError
+from sabot.link.events import Event
+from sabot.link.wire import WireError
 from sabot.log.store import Filter, Row, Store
 from sabot.text import local_time
 

@@ -93,10 +93,10 @@ def _probe(info: PortInfo) -> dict[str, Any]:
         state = type(error).__name__
         return each | {"unit": None, "firmware": None, "game": None, "state": _STATES[state]}
     return each | {
-        "unit": welcome["unit"],
-        "firmware": welcome["firmware"],
-        "game": welcome["game"],
-        "state": "ready" if welcome["challenge"] else "to be provisioned",
+        "unit": welcome.unit,
+        "firmware": welcome.firmware,
+        "game": welcome.game,
+        "state": "ready" if welcome.challenge else "to be provisioned",
     }
 
 
@@ -111,8 +111,8 @@ _STATES = {
 def _say_attached(port: str, client: Client) -> None:
     welcome = client.welcome
     problems.print(
-        f"{port}: {welcome['unit']} attached, firmware {welcome['firmware']}, "
-        f"game {welcome['game']}, boot {welcome['boot']}",
+        f"{port}: {welcome.unit} attached, firmware {welcome.firmware}, "
+        f"game {welcome.game}, boot {welcome.boot}",
         markup=False,
     )
 

@@ -16,6 +16,7 @@ from sabot.games.score import Score, score
 from sabot.games.settle import Settlement
 from sabot.games.settle import settle as settle_round
 from sabot.library import logged_rounds
+from sabot.link.events import Result
 from sabot.log.store import Filter, Store
 from sabot_protocol.games import MINI_NAME, Game
 
@@ -61,7 +62,8 @@ def _logged(
             raise BadWagers(f"{db}: {len(found) or 'no'} rounds are meant; {hint}")
         (only,) = found
         results = store.rows(Filter(only.unit, only.shoe, only.round, ("result",)))
-        dealt_by = {row.event().fields["game"] for row in results}
+        dealt = [row.event() for row in results]
+        dealt_by = {event.game for event in dealt if isinstance(event, Result)}
     if not dealt_by <= {played.sha256}:
         problems.print(
             f"the shoe dealt by another game document than {played.name} with these choices: "

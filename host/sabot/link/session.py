@@ -5,28 +5,31 @@ frames: what comes too early is kept until its turn, what came before is dropped
 acknowledged until the caller says that it is durable.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from sabot.errors import WrongVersion
 from sabot.link import command_keys, wire
-from sabot_protocol import VERSION, messages
+from sabot.link.events import Event
+from sabot.link.messages import (
+    Answer,
+    Challenge,
+    Command,
+    Firmware,
+    Game,
+    Heartbeat,
+    Problem,
+    Recorded,
+    Said,
+    Welcome,
+    said,
+)
+from sabot.link.messages import WrongVersion as OtherVersion
+from sabot_protocol import VERSION
+from sabot_protocol import messages as definitions
 from sabot_protocol.events import MAC_SIZE
 from sabot_protocol.frame import FrameReader
 from sabot_protocol.schema import Shape
 
-_INTRODUCTION = (messages.WELCOME, messages.FIRMWARE, messages.GAME, messages.CHALLENGE)
-_ANSWERS = (
-    messages.REPLY,
-    messages.STATUS_REPORT,
-    messages.HEALTH_REPORT,
-    messages.PASS_REPORT,
-    messages.PASS_SAMPLES,
-    messages.UPDATE_REPORT,
-    messages.SELF_TEST_REPORT,
-)
-_RENAMED = {"version": "firmware", "name": "game", "sha256": "game_sha256"}
 _EARLY_LIMIT = 256
 ASK_PAUSE_S = 0.02
 """Least time between two requests for what is missing."""
@@ -36,22 +39,47 @@ ASK_PAUSE_S = 0.02
 class Record:
     """An event with the bytes in which the shoe wrote it: those are kept and verified."""
 
-    event: wire.Event
+    event: Event
     data: bytes
     mac: bytes
     """Its MAC in the audit chain, 16 bytes, as the shoe sent it: unchecked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Introduction:
+    """All that a shoe says of itself when a host attaches, in four messages."""
+
+    unit: str
+    """Its id."""
+    boot: int
+    """Which start of the unit this is."""
+    reset_cause: str
+    first_held: int
+    last_held: int
+    """Numbers of the first and the last event that it can still send."""
+    firmware: str
+    """The version that runs,"""
+    build: bytes
+    """and its SHA-256."""
+    board: str
+    game: str
+    """The name of what it deals,"""
+    game_sha256: bytes
+    """and the SHA-256 of its document."""
+    challenge: bytes
+    """What MACs are made over; empty for a board that is no unit yet."""
 
 
 @dataclass(slots=True)
 class Received:
     """What some bytes from the shoe amounted to."""
 
-    welcome: Mapping[str, Any] | None = None
-    """Once, when the shoe has answered `hello`: all that it said of itself, by field."""
+    welcome: Introduction | None = None
+    """Once, when the shoe has answered `hello`."""
     records: list[Record] = field(default_factory=list)
-    heartbeat: wire.Message | None = None
-    answers: list[wire.Message] = field(default_factory=list)
-    """Replies and reports to commands."""
+    heartbeat: Heartbeat | None = None
+    answers: list[Answer] = field(default_factory=list)
+    """Replies and reports to commands, every one that came."""
 
 
 class Session:
@@ -69,7 +97,10 @@ class Session:
         self._frames = FrameReader()
         self._early: dict[int, Record] = {}
         self._skip_to = 1
-        self._introduced: dict[str, Mapping[str, Any]] = {}
+        self._welcome: Welcome | None = None
+        self._firmware: Firmware | None = None
+        self._game: Game | None = None
+        self._challenge: Challenge | None = None
         self._asked_s = 0.0
         self.challenge = b""
         """What MACs are made over; empty for a unit that has no key yet."""
@@ -86,7 +117,7 @@ class Session:
 
     def hello(self) -> None:
         """Ask for the link."""
-        self._send(messages.HELLO, VERSION, self._session)
+        self._send(definitions.HELLO, VERSION, self._session)
 
     def begin(self, expect: int) -> None:
         """The first event wanted is number `expect`; everything before it is durable.
@@ -112,17 +143,17 @@ class Session:
     def say_here(self) -> None:
         """Repeat the last acknowledgement: the shoe knows then that somebody listens."""
         if self._expect is not None:
-            self._send(messages.ACK, self._durable)
+            self._send(definitions.ACK, self._durable)
 
-    def command(self, shape: Shape, command_id: int, *values: object) -> None:
+    def command(self, command: Command[Answer], command_id: int) -> None:
         """Send a command; its answer comes with the same `command_id`."""
-        self._send(shape, command_id, *values)
+        self._send(command.SHAPE, command_id, *command.values())
 
-    def signed(self, key: bytes, shape: Shape, command_id: int, *values: object) -> None:
+    def signed(self, key: bytes, command: Command[Answer], command_id: int) -> None:
         """Send a command with its MAC under the unit's command key."""
-        command = wire.payload_of(shape, command_id, *values)
-        mac = command_keys.mac(key, self.challenge, command)
-        self._send(messages.SIGNED, command_id, command, mac)
+        payload = wire.payload_of(command.SHAPE, command_id, *command.values())
+        mac = command_keys.mac(key, self.challenge, payload)
+        self._send(definitions.SIGNED, command_id, payload, mac)
 
     def feed(self, data: bytes, now_s: float) -> Received:
         """Take bytes that came from the shoe at `now_s`.
@@ -132,13 +163,13 @@ class Session:
         received = Received()
         for payload in self._frames.feed(data):
             try:
-                message = wire.parse_message(payload)
+                message = said(wire.parse_message(payload))
             except wire.WireError:
                 self.missing = True
                 continue
-            if message.shape in messages.TO_HOST:  # an echo of ours is nobody
+            if message is not None:  # an echo of ours is no shoe
                 self.heard_s = now_s
-            self._take(message, received)
+                self._take(message, received)
         if self.damaged != self._seen_bad:
             self._seen_bad = self.damaged
             self.missing = True
@@ -151,47 +182,67 @@ class Session:
             self._asked_s = now_s
             self.say_here()
 
-    def _take(self, message: wire.Message, received: Received) -> None:
-        shape = message.shape
-        if shape is messages.WRONG_VERSION:
+    def _take(self, message: Said, received: Received) -> None:
+        if isinstance(message, OtherVersion):
             raise WrongVersion(
-                f"the shoe speaks protocol version {message['protocol']}, this host version "
+                f"the shoe speaks protocol version {message.protocol}, this host version "
                 f"{VERSION}: update the older of the two"
             )
-        if shape in _INTRODUCTION:
+        if isinstance(message, Welcome | Firmware | Game | Challenge):
             self._introduce(message, received)
         elif not self.attached:
             return
-        elif shape is messages.EVENT:
-            self._event(message["record"], message["mac"], received)
-        elif shape is messages.HEARTBEAT:
+        elif isinstance(message, Recorded):
+            self._event(message, received)
+        elif isinstance(message, Heartbeat):
             received.heartbeat = message
-            self._skip_to = message["first_held"]
+            self._skip_to = message.first_held
             self._in_order(received)
-            if self._expect is not None and message["last_held"] >= self._expect:
+            if self._expect is not None and message.last_held >= self._expect:
                 self.missing = True
-        elif shape in _ANSWERS:
+        elif isinstance(message, Answer):
             received.answers.append(message)
-        elif shape is messages.PROBLEM:
+        elif isinstance(message, Problem):
             self.missing = True  # the shoe lost a frame of ours: perhaps the acknowledgement
+        else:
+            raise AssertionError(f"nothing takes {message.SHAPE.name}: add it in session.py")
 
-    def _introduce(self, message: wire.Message, received: Received) -> None:
-        if self.attached or message["session"] != self._session:
+    def _introduce(
+        self, message: Welcome | Firmware | Game | Challenge, received: Received
+    ) -> None:
+        if self.attached or message.session != self._session:
             return
-        self._introduced[message.shape.name] = message.fields
-        if len(self._introduced) == len(_INTRODUCTION):
+        if isinstance(message, Welcome):
+            self._welcome = message
+        elif isinstance(message, Firmware):
+            self._firmware = message
+        elif isinstance(message, Game):
+            self._game = message
+        else:
+            self._challenge = message
+        welcome, firmware, game = self._welcome, self._firmware, self._game
+        if welcome and firmware and game and self._challenge:
             self.attached = True
-            received.welcome = {
-                _RENAMED.get(name, name): value
-                for fields in self._introduced.values()
-                for name, value in fields.items()
-            }
-            self._skip_to = received.welcome["first_held"]
-            self.challenge = received.welcome["challenge"]
+            self._skip_to = welcome.first_held
+            self.challenge = self._challenge.challenge
+            received.welcome = Introduction(
+                unit=welcome.unit,
+                boot=welcome.boot,
+                reset_cause=welcome.reset_cause,
+                first_held=welcome.first_held,
+                last_held=welcome.last_held,
+                firmware=firmware.version,
+                build=firmware.build,
+                board=firmware.board,
+                game=game.name,
+                game_sha256=game.sha256,
+                challenge=self.challenge,
+            )
 
-    def _event(self, data: bytes, mac: bytes, received: Received) -> None:
+    def _event(self, message: Recorded, received: Received) -> None:
         if self._expect is None:
             return
+        data, mac = message.record, message.mac
         try:
             if len(mac) != MAC_SIZE:
                 raise wire.WireError(f"a MAC of {len(mac)} bytes")
@@ -212,7 +263,7 @@ class Session:
             if record is not None:
                 received.records.append(record)
                 self._expect += 1
-            elif self._expect < self._skip_to:  # the shoe has given it up: go on behind
+            elif self._expect < self._skip_to:  # the shoe has given it up: go on after it
                 self._expect = min([self._skip_to, *self._early])
             else:
                 return

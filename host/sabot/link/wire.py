@@ -3,12 +3,13 @@
 Strict: a payload that is not deterministic CBOR of a known shape is refused whole.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import cbor2
 
+from sabot.link.events import EVENTS, Event
 from sabot_protocol import enums, events, frame, messages
 from sabot_protocol.schema import SchemaError, Shape
 from sabot_protocol.sim import sim_channel
@@ -20,32 +21,10 @@ class WireError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message: its shape and its fields by name."""
+    """A message of either end: its shape and its fields by name, as they are on the wire."""
 
     shape: Shape
-    fields: Mapping[str, Any]
-
-    def __getitem__(self, field: str) -> Any:
-        return self.fields[field]
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """An event as a shoe recorded it. `fields` hold words where the wire has their numbers."""
-
-    shape: Shape
-    number: int
-    boot: int
-    t_ms: int
-    unix_ms: int | None
-    shoe: int
-    round: int
-    fields: Mapping[str, Any]
-
-    @property
-    def kind(self) -> str:
-        """The event's name, as in sabot_protocol/events.py."""
-        return self.shape.name
+    fields: Mapping[str, object]
 
 
 _MESSAGES = {
@@ -59,7 +38,7 @@ _MESSAGES = {
 }
 _EVENTS = {shape.number: shape for shape in events.KINDS}
 _HEADER = events.HEAD
-_HEADER_SIZE = len(events.HEADER) - 1  # behind the kind
+_HEADER_SIZE = len(events.HEADER) - 1  # after the kind
 
 
 def frame_of(shape: Shape, *values: object) -> bytes:
@@ -92,11 +71,12 @@ def parse_event(record: bytes) -> Event:
     head, own = values[:_HEADER_SIZE], values[_HEADER_SIZE:]
     _check(_HEADER, [shape.number, *head])
     _check(shape, own)
-    named = {
-        name: _in_words(kind, value) for (name, kind), value in zip(shape.fields, own, strict=True)
-    }
-    number, boot, t_ms, unix_ms, shoe, round_ = head
-    return Event(shape, number, boot, t_ms, unix_ms, shoe, round_, named)
+    return EVENTS[shape.number](*head, *in_words(shape, own))
+
+
+def in_words(shape: Shape, values: Iterable[object]) -> list[Any]:
+    """The values of a shape, with words in place of their numbers."""
+    return [_in_words(kind, value) for (_, kind), value in zip(shape.fields, values, strict=True)]
 
 
 def _take(data: bytes, shapes: Mapping[int, Shape]) -> tuple[Shape, list[Any]]:

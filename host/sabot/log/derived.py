@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from sabot.link import wire
+from sabot.link.events import Event
 
 DAMAGED = "damaged"
 """`Row.kind` of a record that cannot be read as an event."""
@@ -61,7 +62,7 @@ class Row:
     data: bytes
     mac: bytes
 
-    def event(self) -> wire.Event:
+    def event(self) -> Event:
         """The event in `data`. Raises wire.WireError where the bytes were changed."""
         return wire.parse_event(self.data)
 

@@ -18,6 +18,8 @@ from sabot.errors import (
 from sabot.errors import HistoryDiffers as _HistoryDiffers
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeys
+from sabot.link.events import Checkpoint
+from sabot.link.messages import SetClock
 from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.link.wire import WireError
@@ -135,20 +137,20 @@ class Logger:
 
     def _log_attached(self, port: str, client: Client, begun: Callable[[], None]) -> None:
         unit = client.unit
-        if client.welcome["game"] == messages.NO_GAME:
+        if client.welcome.game == messages.NO_GAME:
             raise NoShoe(
                 f"{port}: {unit} is to be provisioned, or takes an update; `sabot ports` tells more"
             )
         self._claim(port, unit)
         last = self._store.last_number(unit)
-        if last > client.welcome["last_held"]:
+        if last > client.welcome.last_held:
             raise _HistoryDiffers(
-                f"{port}: {unit} has recorded {client.welcome['last_held']} events, "
+                f"{port}: {unit} has recorded {client.welcome.last_held} events, "
                 f"{self._store.path} has {last} of it: its memory was replaced; log it to "
                 "another database and keep both"
             )
         try:  # before the first event is asked for, so that all that follows carry the time
-            client.command(messages.SET_CLOCK, time.time_ns() // 1_000_000)
+            client.ask(SetClock(time.time_ns() // 1_000_000))
         except CommandRefused as error:
             raise NoShoe(str(error)) from None  # the line is bad: try again
         # The last event that is stored comes once more: its bytes tell whether this is the unit
@@ -213,7 +215,7 @@ class Logger:
 
 def _ends_shoe(record: Record) -> bool:
     """Whether a shoe of cards is told to its end: the checkpoint is the last of it."""
-    return record.event.kind == "checkpoint"
+    return isinstance(record.event, Checkpoint)
 
 
 @contextmanager

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sabot.link.wire import Event
+from sabot.link.events import BettingOpen, Event, Result, RoundVoid, ShoeEnded
+from sabot.link.events import Card as CardEvent
 from sabot.text import card_symbol, utc_moment, utc_time
 from sabot_protocol import cards, enums
 
@@ -115,33 +116,33 @@ class Rounds:
 
     def add(self, event: Event) -> Round | None:
         """Take the next event; returns the round that it ended, if it ended one."""
-        kind, open_round = event.kind, self.open
-        if kind == "betting_open":
+        open_round = self.open
+        if isinstance(event, BettingOpen):
             self.open = Round(self._unit, event.shoe, event.round, event.number, event.unix_ms)
         elif open_round is None:
             pass
-        elif kind in _OF_A_ROUND and (event.shoe, event.round) != (
+        elif isinstance(event, _OF_A_ROUND) and (event.shoe, event.round) != (
             open_round.shoe,
             open_round.round,
         ):
             self.open = None  # events in between were lost: two rounds must not be mixed
-        elif kind == "card":
+        elif isinstance(event, CardEvent):
             self.open = _with_card(open_round, event)
-        elif kind == "result":
+        elif isinstance(event, Result):
             return self._close(
                 replace(
                     open_round,
-                    player_total=event.fields["player_total"],
-                    banker_total=event.fields["banker_total"],
-                    winner=event.fields["winner"],
-                    natural=event.fields["player_natural"] or event.fields["banker_natural"],
-                    hits=tuple(hit_names(event.fields["hits"])),
+                    player_total=event.player_total,
+                    banker_total=event.banker_total,
+                    winner=event.winner,
+                    natural=event.player_natural or event.banker_natural,
+                    hits=tuple(hit_names(event.hits)),
                 ),
                 event,
             )
-        elif kind == "round_void":
-            return self._close(replace(open_round, void=event.fields["reason"]), event)
-        elif kind == "shoe_ended":  # as firmware before 0.2 did after a restart
+        elif isinstance(event, RoundVoid):
+            return self._close(replace(open_round, void=event.reason), event)
+        elif isinstance(event, ShoeEnded):  # as firmware before 0.2 did after a restart
             return self._close(replace(open_round, void="restart"), event)
         return None
 
@@ -164,20 +165,20 @@ def hit_names(bits: int) -> list[str]:
     return [name for place, name in enumerate(enums.HITS) if bits >> place & 1]
 
 
-def _with_card(open_round: Round, event: Event) -> Round:
-    hand = _HAND_OF.get(event.fields["position"])
+def _with_card(open_round: Round, event: CardEvent) -> Round:
+    hand = _HAND_OF.get(event.position)
     if hand is None:
         return open_round
-    card = Card(cards.name_of(event.fields["card"]))
+    card = Card(cards.name_of(event.card))
     by_hand = open_round.by_hand
-    if event.fields["by_hand"]:
+    if event.by_hand:
         by_hand = (*by_hand, card)
     if hand == "player":
         return replace(open_round, player=(*open_round.player, card), by_hand=by_hand)
     return replace(open_round, banker=(*open_round.banker, card), by_hand=by_hand)
 
 
-_OF_A_ROUND = ("card", "result", "round_void")
+_OF_A_ROUND = (CardEvent, Result, RoundVoid)
 
 _HAND_OF = {
     position: position.split("_")[0]

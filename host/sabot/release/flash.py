@@ -392,10 +392,10 @@ def _see_come_up(
             "at its display, switch it off and on"
         ) from None
     welcome = client.welcome
-    if welcome["build"] != build:
-        told = welcome["build"].hex()[:16]
+    if welcome.build != build:
+        told = welcome.build.hex()[:16]
         raise FlashBroken(
             f"{port}: all was copied, and it runs something else (build {told}, not "
             f"{build.hex()[:16]}); flash it again"
         )
-    return bool(welcome["challenge"])
+    return bool(welcome.challenge)

@@ -13,6 +13,7 @@ from sabot.keys import chain_keys as unit_keys
 from sabot.link import command_keys
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeys
+from sabot.link.messages import Provision, SetClock
 from sabot.retry import over_sessions
 from sabot_protocol import messages, provisioning
 from sabot_protocol.chain import chain_id, command_key
@@ -107,8 +108,8 @@ class _ProvisionAttempt:
     def advance(self, client: Client) -> str:
         """All that can be done in this session; empty where another one must follow."""
         unit = self._settings.unit or client.unit
-        in_service = client.welcome["game"] != messages.NO_GAME
-        if not client.welcome["challenge"]:
+        in_service = client.welcome.game != messages.NO_GAME
+        if not client.welcome.challenge:
             self._send(client, provisioning_document(self._settings, unit, self._new_key(unit)))
             return ""
         if client.unit != unit:
@@ -150,12 +151,13 @@ class _ProvisionAttempt:
         return first_key
 
     def _send(self, client: Client, document: bytes) -> None:
+        in_service = client.welcome.game != messages.NO_GAME
         self._tell(f"{client.unit}: sending")
         size = messages.MAX_PROVISION_PART
         for offset in range(0, len(document), size):
             part = document[offset : offset + size]
-            answer = client.command(messages.PROVISION, offset, len(document), part)
-            if answer.shape is messages.UPDATE_REPORT:
+            report = client.ask(Provision(offset, len(document), part))
+            if in_service and report.stage == "restarting":
                 self._tell(f"{client.unit}: restarting to take it")
                 return
         self._taken = True
@@ -163,7 +165,7 @@ class _ProvisionAttempt:
 
     def _checked(self, client: Client) -> str:
         game = Game(self._settings.game)
-        if client.welcome["game_sha256"] != game.sha256:
+        if client.welcome.game_sha256 != game.sha256:
             raise CommandRefused(
                 f"{client.unit}: it deals another game than it was told; try again"
             )
@@ -174,7 +176,7 @@ class _ProvisionAttempt:
             about += f"; a unit now, chain {chain}, its keys are in "
             about += f"{self._files.chains} and {self._files.commands}"
         try:
-            client.command(messages.SET_CLOCK, self._unix_ms())
+            client.ask(SetClock(self._unix_ms()))
         except CommandRefused as refused:  # it is that unit all the same, and a log sets it later
             about += f"; without a clock: {refused}"
         return about

@@ -7,16 +7,22 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from sabot.errors import CommandRefused, UpdateFailed
-from sabot.link import wire
-from sabot.link.client import Client
+from sabot.link import refusals
+from sabot.link.client import AnswerT, Client
+from sabot.link.messages import (
+    Command,
+    Confirm,
+    Restart,
+    Update,
+    UpdatePart,
+    UpdateReport,
+    UpdateStatus,
+)
 from sabot.release.build import Release
 from sabot.release.layout import build_of
 from sabot.retry import over_sessions
-from sabot_protocol import enums, messages, release
-from sabot_protocol.schema import Shape
+from sabot_protocol import messages, release
 
-_OLDER = " is older than "  # of sabot_protocol.release.refusal
-_AT_REST = ("no_shoe", "between", "ended")
 _PAUSE_S = 0.2
 
 
@@ -65,31 +71,31 @@ class _UpdateAttempt:
         """All that can be done in this session; empty where another one must follow."""
         unit, manifest = client.unit, self._manifest
         self.unit = unit
-        if client.welcome["board"] != manifest.board:
+        if client.welcome.board != manifest.board:
             raise UpdateFailed(
-                f"{unit}: its board is {client.welcome['board']}, the release is for "
+                f"{unit}: its board is {client.welcome.board}, the release is for "
                 f"{manifest.board}; build one for its board"
             )
-        report = self._ask(client, messages.UPDATE_STATUS)
-        if client.welcome["build"] == self._build:
-            if report["stage"] != _stage("on_trial"):
+        report = client.ask(UpdateStatus())
+        if client.welcome.build == self._build:
+            if report.stage != "on_trial":
                 done = "updated" if self._restarted else "runs it already"
                 return f"{unit}: Sabot {manifest.version}, {done}"
-            client.command(messages.CONFIRM)
+            client.ask(Confirm())
             return f"{unit}: Sabot {manifest.version}, updated"
         if self._restarted:
             raise UpdateFailed(
                 f"{unit}: {manifest.version} was tried and given up, it runs "
-                f"{client.welcome['firmware']} again; `sabot events --unit {unit}` tells more"
+                f"{client.welcome.firmware} again; `sabot events --unit {unit}` tells more"
             )
-        if report["stage"] == _stage("on_trial"):
+        if report.stage == "on_trial":
             raise UpdateFailed(
                 f"{unit}: another release is on trial there; wait two minutes and try again"
             )
         if not self._stage(client, report):
             self._tell(Progress(unit, "restarting to take it"))
             return ""
-        self._at_rest(client, "restart", messages.RESTART)
+        self._at_rest(client, "restart", Restart())
         self._restarted = True
         self._tell(Progress(unit, "starting it on trial"))
         return ""
@@ -98,48 +104,42 @@ class _UpdateAttempt:
         """The shoe is away."""
         self._tell(Progress(self.unit, "waiting for the shoe"))
 
-    def _stage(self, client: Client, report: wire.Message) -> bool:
+    def _stage(self, client: Client, report: UpdateReport) -> bool:
         """Have all of it in the idle slot. False where the shoe starts anew for that first."""
-        if report["manifest"] != self._digest or report["stage"] in (
-            _stage("idle"),
-            _stage("refused"),
-        ):
-            report = self._at_rest(client, "update", messages.UPDATE, len(self._head))
-        if report["stage"] == _stage("restarting"):
+        if report.manifest != self._digest or report.stage in ("idle", "refused"):
+            report = self._at_rest(client, "update", Update(len(self._head)))
+        if report.stage == "restarting":
             return False
-        while report["stage"] != _stage("staged"):
-            stage, offset = report["stage"], report["offset"]
-            if stage == _stage("refused"):
-                problem = report["problem"]
-                if _OLDER in problem:
-                    problem += "; if it must go back, build it with --may-go-back"
-                raise UpdateFailed(f"{client.unit}: refused: {problem}")
-            if stage in (_stage("head"), _stage("code")):
-                whole = self._head if stage == _stage("head") else self._code
+        while report.stage != "staged":
+            stage, offset = report.stage, report.offset
+            if stage == "refused":
+                raise UpdateFailed(f"{client.unit}: refused: {self._why(report)}")
+            if stage in ("head", "code"):
+                whole = self._head if stage == "head" else self._code
                 part = whole[offset : offset + messages.MAX_UPDATE_PART]
                 self._tell(Progress(client.unit, "sending", offset, len(self._code)))
-                report = self._at_rest(client, "update", messages.UPDATE_PART, offset, part)
+                report = self._at_rest(client, "update", UpdatePart(offset, part))
             else:
                 self._tell(Progress(client.unit, "the shoe checks it"))
                 client.receive(_PAUSE_S)
-                report = self._ask(client, messages.UPDATE_STATUS)
+                report = client.ask(UpdateStatus())
         return True
 
-    def _at_rest(self, client: Client, what: str, shape: Shape, *values: object) -> wire.Message:
+    def _why(self, report: UpdateReport) -> str:
+        if report.refusal == "older":
+            return (
+                f"{self._manifest.version} is older than {report.detail}; if it must go back, "
+                "build it with --may-go-back"
+            )
+        return refusals.text_of(report.refusal, report.detail)
+
+    def _at_rest(self, client: Client, what: str, command: Command[AnswerT]) -> AnswerT:
         """Have a command carried out that waits until no round is in play."""
         while True:
             try:
-                return client.command(shape, *values)
-            except CommandRefused:
-                status = client.ask(messages.STATUS, messages.STATUS_REPORT)
-                if enums.PHASES[status["phase"]] in _AT_REST:
+                return client.ask(command)
+            except CommandRefused as refused:
+                if refused.refusal != "in_play":
                     raise
                 self._tell(Progress(client.unit, f"{what}: waiting for the round to end"))
                 client.receive(_PAUSE_S)
-
-    def _ask(self, client: Client, shape: Shape) -> wire.Message:
-        return client.ask(shape, messages.UPDATE_REPORT)
-
-
-def _stage(name: str) -> int:
-    return enums.UPDATE_STAGES.index(name)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
 
-from sabot.link.wire import Event
+from sabot.link.events import Error, Gap, JournalFault
 from sabot.reports.table_time import duration_text, iso_of
 from sabot.text import card_symbol
 from sabot_protocol import cards
@@ -119,13 +119,12 @@ class Incident:
         }
 
 
-def error_text(event: Event) -> str:
+def error_text(event: Error) -> str:
     """An error that stopped play, with its card and the fault of its pass."""
-    error, card, fault = (event.fields[name] for name in ("error", "card", "fault"))
-    text = spaced(error)
-    if card is not None and card < cards.DECK_SIZE:
-        text += f" {card_symbol(cards.name_of(card))}"
-    return text if fault == "none" else f"{text} ({spaced(fault)})"
+    text = spaced(event.error)
+    if event.card is not None and event.card < cards.DECK_SIZE:
+        text += f" {card_symbol(cards.name_of(event.card))}"
+    return text if event.fault == "none" else f"{text} ({spaced(event.fault)})"
 
 
 def spaced(name: str) -> str:
@@ -133,9 +132,9 @@ def spaced(name: str) -> str:
     return name.replace("_", " ")
 
 
-def numbers_text(fields: Any) -> str:
+def numbers_text(event: Gap | JournalFault) -> str:
     """Which events a gap or a fault of the journal is about."""
-    first, last = fields["first"], fields["last"]
+    first, last = event.first, event.last
     return f"event {first}" if first == last else f"events {first} to {last}"
 
 

@@ -10,7 +10,31 @@ from dataclasses import dataclass
 
 from sabot.audit.checks.findings import Finding
 from sabot.games.catalogue import GAMES
-from sabot.link.wire import Event
+from sabot.link.events import (
+    BettingClosed,
+    BettingOpen,
+    Boot,
+    Button,
+    Card,
+    CleanSensor,
+    ClockSet,
+    DebugOpened,
+    Error,
+    ErrorCleared,
+    Event,
+    Gap,
+    JournalFault,
+    Key,
+    Lid,
+    Resolved,
+    Result,
+    RoundVoid,
+    Service,
+    ShoeEnded,
+    ShoeLoaded,
+    Unreadable,
+    WrongMacs,
+)
 from sabot.reports.incident import (
     CLEARED,
     RESOLVED,
@@ -81,6 +105,7 @@ class Watch:
         self._clock_base: int | None = None  # time of day at the start, by the clock as it was set
         self._first_bases: dict[int, int] = {}  # by boot: the same, as first set
         self._errors: list[_Draft] = []  # those that stand, the one that is shown first
+        self._first_error = ""  # what that one is
         self._open: dict[str, _Draft] = {}  # by kind
         self._missing: list[tuple[int, int, _Draft]] = []
         self._gaps: list[tuple[int, int]] = []
@@ -123,115 +148,116 @@ class Watch:
 
     # Each kind of event that is one or part of one.
 
-    def _on_boot(self, event: Event) -> None:
-        fields = event.fields
+    def _on_boot(self, event: Boot) -> None:
         if event.number > 1:
             where = "a round open" if self._round_open else "no round open"
-            detail = f"start {event.boot}, {spaced(fields['reset_cause'])}, {where}"
-            if self._build not in (None, fields["build"]):
-                version = printable(fields["firmware"])
+            detail = f"start {event.boot}, {spaced(event.reset_cause)}, {where}"
+            if self._build not in (None, event.build):
+                version = printable(event.firmware)
                 detail += f"; other firmware than before, {version} now"
             self._put("restart", event, detail).before = self._last
-        self._build = fields["build"]
-        self._game(fields["game"])
+        self._build = event.build
+        self._game(event.game)
 
-    def _on_lid(self, event: Event) -> None:
-        if not event.fields["open"]:
+    def _on_lid(self, event: Lid) -> None:
+        if not event.open:
             self._end("lid", event)
         elif self._in_play:
             self._end("lid", event)
             self._begin("lid", event, "lid open with a shoe of cards in play")
 
-    def _on_service(self, event: Event) -> None:
+    def _on_service(self, event: Service) -> None:
         self._end("service", event)
-        if event.fields["on"]:
+        if event.on:
             self._begin("service", event, "service switch on")
 
-    def _on_debug_opened(self, event: Event) -> None:
+    def _on_debug_opened(self, event: DebugOpened) -> None:
         self._put("debug", event, "MicroPython's prompt opened, until the next start")
 
-    def _on_wrong_macs(self, event: Event) -> None:
-        self._put("stranger", event, f"{event.fields['count']} wrong MACs since the start")
+    def _on_wrong_macs(self, event: WrongMacs) -> None:
+        self._put("stranger", event, f"{event.count} wrong MACs since the start")
 
-    def _on_key(self, event: Event) -> None:
-        self._key_on = event.fields["on"]
+    def _on_key(self, event: Key) -> None:
+        self._key_on = event.on
 
-    def _on_button(self, event: Event) -> None:
-        if event.fields["button"] == "reveal":
+    def _on_button(self, event: Button) -> None:
+        if event.button == "reveal":
             self._end("long_reveal", event)
 
-    def _on_shoe_loaded(self, event: Event) -> None:
+    def _on_shoe_loaded(self, event: ShoeLoaded) -> None:
         self._drop("long_reveal")
         self._in_play = True
         self._round_open = False
-        self._game(event.fields["game"])
+        self._game(event.game)
 
-    def _on_betting_open(self, event: Event) -> None:
+    def _on_betting_open(self, event: BettingOpen) -> None:
         # A reveal that was due and did not come was none: the game shows its cards at once.
         self._drop("long_reveal")
         self._drop("long_round")
         self._in_play = self._round_open = True
 
-    def _on_betting_closed(self, event: Event) -> None:
+    def _on_betting_closed(self, event: BettingClosed) -> None:
         detail = "from no more bets to the result"
         self._begin("long_round", event, detail, 1000 * self._limits.round_s)
 
-    def _on_card(self, event: Event) -> None:
-        name, position = event.fields["card"], event.fields["position"]
+    def _on_card(self, event: Card) -> None:
+        name, position = event.card, event.position
         card = card_symbol(cards.name_of(name))
         self._in_play = self._in_play or position != "not_due"
-        if event.fields["by_hand"]:
+        if event.by_hand:
             self._put("by_hand", event, f"{card} as {spaced(position)}")
         if position == "not_due":
             self._put("not_due", event, card)
 
-    def _on_unreadable(self, event: Event) -> None:
-        fault, position = event.fields["fault"], event.fields["position"]
+    def _on_unreadable(self, event: Unreadable) -> None:
+        fault, position = event.fault, event.position
         if position == "not_due":
             self._put("not_due", event, f"no readable card: {spaced(fault)}")
         if fault == "power_lost":
             self._put("power_lost", event, f"a card was passing as {spaced(position)}")
 
-    def _on_result(self, event: Event) -> None:
+    def _on_result(self, event: Result) -> None:
         self._round_open = False
         self._end("long_round", event)
         if self._shows_at_once is not True:
             detail = "from the last card to the reveal"
             self._begin("long_reveal", event, detail, 1000 * self._limits.reveal_s)
 
-    def _on_round_void(self, event: Event) -> None:
+    def _on_round_void(self, event: RoundVoid) -> None:
         self._round_open = False
         self._end("long_round", event)
-        self._put("void", event, VOIDED[event.fields["reason"]])
+        self._put("void", event, VOIDED[event.reason])
 
-    def _on_error(self, event: Event) -> None:
+    def _on_error(self, event: Error) -> None:
         detail = error_text(event)
         if self._errors:
-            detail += f", while this stood: {error_text(self._errors[0].begin)}"
+            detail += f", while this stood: {self._first_error}"
+        else:
+            self._first_error = detail
         draft = self._put("error", event, detail)
         draft.over = False
         self._errors.append(draft)
 
-    def _on_resolved(self, event: Event) -> None:
+    def _on_resolved(self, event: Resolved) -> None:
         for draft in self._errors[:1]:
-            draft.detail += f"; {RESOLVED[event.fields['resolution']]}"
+            draft.detail += f"; {RESOLVED[event.resolution]}"
 
-    def _on_error_cleared(self, event: Event) -> None:
+    def _on_error_cleared(self, event: ErrorCleared) -> None:
         for draft in self._errors:
             draft.detail += f"; {CLEARED[self._key_on]}"
             draft.end, draft.over = event, True
         self._errors = []
 
-    def _on_shoe_ended(self, event: Event) -> None:
+    def _on_shoe_ended(self, event: ShoeEnded) -> None:
         self._drop("long_reveal")
         self._in_play = self._round_open = False
-        if event.fields["reason"] == "supervisor":
-            after = event.fields["rounds"]
+        if event.reason == "supervisor":
+            after = event.rounds
             detail = "" if after is None else f" after {after} rounds"
             self._put("ended_early", event, f"ended by the supervisor{detail}")
 
-    def _on_clock_set(self, event: Event) -> None:
-        before = event.fields["before_unix_ms"]
+    def _on_clock_set(self, event: ClockSet) -> None:
+        before = event.before_unix_ms
         if event.unix_ms is None:
             return
         if before is not None:
@@ -244,20 +270,18 @@ class Watch:
                 detail = f"set {change_text(change)} of what it was before the restart"
                 self._put("clock", event, detail)
 
-    def _on_gap(self, event: Event) -> None:
-        fields = event.fields
-        self._gaps.append((fields["first"], fields["last"]))
-        self._put("gap", event, f"{numbers_text(fields)} lost: {spaced(fields['reason'])}")
+    def _on_gap(self, event: Gap) -> None:
+        self._gaps.append((event.first, event.last))
+        self._put("gap", event, f"{numbers_text(event)} lost: {spaced(event.reason)}")
 
-    def _on_clean_sensor(self, event: Event) -> None:
-        channel, mean = event.fields["channel"].upper(), event.fields["mean_permille"]
+    def _on_clean_sensor(self, event: CleanSensor) -> None:
+        channel, mean = event.channel.upper(), event.mean_permille
         self._put("sensor", event, f"channel {channel} to be cleaned, mean {mean / 10:.1f} %")
 
-    def _on_journal_fault(self, event: Event) -> None:
-        fields = event.fields
-        detail = f"{spaced(fields['fault'])}, sector {fields['sector']}"
-        if fields["last"]:
-            detail += f", {numbers_text(fields)} cannot be read any more"
+    def _on_journal_fault(self, event: JournalFault) -> None:
+        detail = f"{spaced(event.fault)}, sector {event.sector}"
+        if event.last:
+            detail += f", {numbers_text(event)} cannot be read any more"
         self._put("journal", event, detail)
 
     def _place(self, event: Event) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from sabot.audit.checks.findings import Finding
-from sabot.link.wire import Event
+from sabot.link.events import Card, Event, ShoeEnded
 from sabot.log.rounds import Round, Rounds
 from sabot.reports import svg
 from sabot.reports.html import as_text, page, verdict
@@ -155,10 +155,9 @@ def _counted(rounds: Sequence[Round]) -> str:
 
 def _end_of(report: ReportInput) -> str:
     for event in report.events:
-        if event.kind == "shoe_ended" and event.shoe == report.shoe:
-            drawn = event.fields["cards"]
-            count = "" if drawn is None else f", {drawn} cards drawn"
-            return f"{as_text(_ENDED[event.fields['reason']])}{count}"
+        if isinstance(event, ShoeEnded) and event.shoe == report.shoe:
+            count = "" if event.cards is None else f", {event.cards} cards drawn"
+            return f"{as_text(_ENDED[event.reason])}{count}"
     return "not in these events"
 
 
@@ -192,11 +191,11 @@ def _round(report: ReportInput, ended: Round) -> tuple[str, ...]:
     drawn = [
         event
         for event in report.events
-        if event.kind == "card" and ended.first_event <= event.number <= last
+        if isinstance(event, Card) and ended.first_event <= event.number <= last
     ]
     hands: list[str] = []
     for name, total in (("player", ended.player_total), ("banker", ended.banker_total)):
-        shown = [_shown(each) for each in drawn if each.fields["position"].startswith(name)]
+        shown = [_shown(each) for each in drawn if each.position.startswith(name)]
         hands += [_hand(name.capitalize(), shown), _total(total)]
     return (
         str(ended.round),
@@ -211,11 +210,8 @@ def _total(total: int | None) -> str:
     return _NONE if total is None else f'<strong class="total">{total}</strong>'
 
 
-def _shown(event: Event) -> Shown:
-    position = event.fields["position"]
-    return Shown(
-        cards.name_of(event.fields["card"]), position.endswith("_3"), event.fields["by_hand"]
-    )
+def _shown(event: Card) -> Shown:
+    return Shown(cards.name_of(event.card), event.position.endswith("_3"), event.by_hand)
 
 
 def _hand(name: str, shown: Sequence[Shown]) -> str:
@@ -252,10 +248,10 @@ def _other_cards(report: ReportInput) -> str:
             _time(event.unix_ms, report.zone),
             f"{event.number:,}",
             svg.hand([shown], _card_label(shown)),
-            as_text(event.fields["position"].replace("_", " ")),
+            as_text(event.position.replace("_", " ")),
         )
         for event in report.events
-        if event.kind == "card" and not event.fields["position"].startswith(tuple(_HANDS))
+        if isinstance(event, Card) and not event.position.startswith(_HANDS)
         for shown in [_shown(event)]
     ]
     if not rows:
@@ -343,7 +339,7 @@ def _hash(text: str) -> str:
 
 
 def _cards_in(events: Iterable[Event]) -> Iterator[str]:
-    return (cards.name_of(each.fields["card"]) for each in events if each.kind == "card")
+    return (cards.name_of(each.card) for each in events if isinstance(each, Card))
 
 
 _HANDS = ("player", "banker")

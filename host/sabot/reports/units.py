@@ -5,14 +5,23 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
 
-from sabot.link.wire import Event, WireError
+from sabot.link.events import (
+    Boot,
+    Calibrated,
+    CleanSensor,
+    Event,
+    GameLoaded,
+    Provisioned,
+    Resolved,
+    Updated,
+)
+from sabot.link.wire import WireError
 from sabot.log.store import DAMAGED, Row
 from sabot.reports.table_time import iso_of
 
 _PER = 10_000
-_LOOKED_AT = (
-    "boot", "calibrated", "clean_sensor", "game_loaded", "provisioned", "resolved", "updated",
-)  # fmt: skip
+_LEARNED_FROM = (Boot, Calibrated, CleanSensor, GameLoaded, Provisioned, Resolved, Updated)
+_LOOKED_AT = [kind.SHAPE.name for kind in _LEARNED_FROM]
 
 
 @dataclass(slots=True)
@@ -104,24 +113,23 @@ def unit_of(name: str, rows: Iterable[Row]) -> Unit:
 
 
 def _learn(unit: Unit, event: Event) -> None:
-    fields = event.fields
-    if event.kind == "boot":
+    if isinstance(event, Boot):
         unit.starts += 1
-        unit.firmware, unit.build = fields["firmware"], fields["build"].hex()
-        unit.board, unit.game = fields["board"], fields["game"]
-    elif event.kind == "game_loaded":
-        unit.game = fields["game"]
-    elif event.kind == "provisioned":
-        unit.table = fields["table"]
-    elif event.kind == "updated":
+        unit.firmware, unit.build = event.firmware, event.build.hex()
+        unit.board, unit.game = event.board, event.game
+    elif isinstance(event, GameLoaded):
+        unit.game = event.game
+    elif isinstance(event, Provisioned):
+        unit.table = event.table
+    elif isinstance(event, Updated):
         unit.updates += 1
-    elif event.kind == "calibrated":
+    elif isinstance(event, Calibrated):
         unit.calibrated_unix_ms, unit.dirty = event.unix_ms, ""
-    elif event.kind == "clean_sensor":
-        channel = fields["channel"].upper()
+    elif isinstance(event, CleanSensor):
+        channel = event.channel.upper()
         if channel not in unit.dirty:
             unit.dirty = " ".join(sorted([*unit.dirty.split(), channel]))
-    elif fields["resolution"] == "entered":
+    elif isinstance(event, Resolved) and event.resolution == "entered":
         unit.cards -= 1  # by hand: the head has not read it
 
 

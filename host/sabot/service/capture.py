@@ -11,11 +11,13 @@ import numpy as np
 
 from sabot.errors import BadAnswer, BadRecording
 from sabot.link.client import Client
+from sabot.link.messages import NextPass
+from sabot.link.messages import ReadPass as AskForSamples
 from sabot.service import picture
 from sabot.sim import waveform
 from sabot.sim.replay import ReadPass
 from sabot.sim.waveform import Levels
-from sabot_protocol import cards, enums, messages
+from sabot_protocol import cards
 
 INDEX = "captures.json"
 
@@ -68,31 +70,31 @@ def kept_passes(client: Client) -> Iterator[KeptPass]:
     """
     behind = 0
     for _ in range(_MOST_PASSES):
-        report = client.ask(messages.NEXT_PASS, messages.PASS_REPORT, behind)
-        number = report["pass"]
+        report = client.ask(NextPass(behind))
+        number = report.pass_
         if not number:
             return
-        fault, card = enums.FAULTS[report["fault"]], report["card"]
+        fault, card = report.fault, report.card
         one_of_both = (fault == "none") == (card is not None)
-        if number <= behind or report["bytes"] > _MOST_BYTES or not one_of_both:
+        if number <= behind or report.bytes > _MOST_BYTES or not one_of_both:
             raise _nonsense(client, f"the report of pass {number}")
         read = ReadPass(
             card=None if card is None else cards.name_of(card),
             fault=None if fault == "none" else fault,
-            card_set=report["set"],
-            speed_mm_s=report["speed_mm_s"],
-            margin_permille=report["margin_permille"],
-            skew_um=report["skew_um"],
-            samples=report["samples"],
+            card_set=report.set,
+            speed_mm_s=report.speed_mm_s,
+            margin_permille=report.margin_permille,
+            skew_um=report.skew_um,
+            samples=report.samples,
         )
         yield KeptPass(
             client.unit,
-            client.welcome["boot"],
+            client.welcome.boot,
             number,
-            report["t_ms"],
+            report.t_ms,
             read,
-            report["bytes"],
-            report["cut"],
+            report.bytes,
+            report.cut,
         )
         behind = number
 
@@ -105,10 +107,10 @@ def levels_of(client: Client, kept: KeptPass, came: Callable[[KeptPass, int], No
     runs = b""
     while len(runs) < kept.run_bytes:
         asked = (kept.number, len(runs))
-        answer = client.ask(messages.READ_PASS, messages.PASS_SAMPLES, *asked)
-        more = answer["runs"]
+        answer = client.ask(AskForSamples(*asked))
+        more = answer.runs
         fits = 0 < len(more) <= kept.run_bytes - len(runs)
-        if not fits or (answer["pass"], answer["offset"]) != asked:
+        if not fits or (answer.pass_, answer.offset) != asked:
             raise _nonsense(client, f"what came of pass {kept.number} from byte {len(runs)} on")
         runs += more
         came(kept, len(runs))

@@ -3,9 +3,9 @@
 from sabot.errors import NoShoe, PortNotFound
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeys
+from sabot.link.messages import Debug
 from sabot.link.ports import Port
 from sabot.retry import retried
-from sabot_protocol import messages
 
 _PATIENCE_S = 30.0
 _LOOK_S = 0.5
@@ -22,7 +22,7 @@ def open_prompt(name: str, path: str, keys: CommandKeys) -> str:
     """
     with Port(path) as opened:
         client = Client(opened, keys=keys)
-        client.command(messages.DEBUG)
+        client.ask(Debug())
 
     def see_prompt() -> None:
         with Port(path) as opened:

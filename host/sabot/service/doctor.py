@@ -1,13 +1,23 @@
 """What is wrong with a shoe, and what to do about it, by what it tells of itself."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import sabot_firmware
 from sabot.errors import CommandRefused, KeysUnusable
 from sabot.link.client import Client
+from sabot.link.messages import (
+    Health,
+    HealthReport,
+    SelfTest,
+    SelfTestReport,
+    Status,
+    StatusReport,
+    UpdateStatus,
+)
+from sabot.link.session import Introduction
 from sabot_firmware.boards.nor import SECTOR
 from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE
 from sabot_firmware.journal import keyring
@@ -37,15 +47,15 @@ _RECALIBRATE_DAYS = 180
 
 @dataclass(frozen=True, slots=True)
 class ShoeAnswers:
-    """All that a shoe has said about itself. Reports are by the names of their fields."""
+    """All that a shoe has said about itself."""
 
     unit: str
-    welcome: Mapping[str, Any]
-    status: Mapping[str, Any]
-    health: Mapping[str, Any]
+    welcome: Introduction
+    status: StatusReport
+    health: HealthReport
     stage: str
     """How far a release has come, one of `words.UPDATE_STAGES`."""
-    self_test: Mapping[str, Any] | None
+    self_test: SelfTestReport | None
     """None where it was not done;"""
     untested: str
     """why it was not."""
@@ -91,27 +101,27 @@ def ask(
 
     `now_ms` is this machine's clock, ms since 1970 UTC.
     """
-    if client.welcome["game"] == messages.NO_GAME:
+    if client.welcome.game == messages.NO_GAME:
         raise CommandRefused(
             f"{client.unit}: is to be provisioned, or takes an update; `sabot provision` or "
             "`sabot update` it, then look again"
         )
     before_ms = now_ms()
-    status = client.ask(messages.STATUS, messages.STATUS_REPORT)
+    status = client.ask(Status())
     between_ms = (before_ms + now_ms()) // 2
-    health = client.ask(messages.HEALTH, messages.HEALTH_REPORT)
-    stage = client.ask(messages.UPDATE_STATUS, messages.UPDATE_REPORT)["stage"]
+    health = client.ask(Health())
+    stage = client.ask(UpdateStatus()).stage
     self_test, untested = None, ""
     try:
-        self_test = client.ask(messages.SELF_TEST, messages.SELF_TEST_REPORT).fields
+        self_test = client.ask(SelfTest())
     except (CommandRefused, KeysUnusable) as error:
         untested = str(error)
     return ShoeAnswers(
         unit=client.unit,
         welcome=client.welcome,
-        status=status.fields,
-        health=health.fields,
-        stage=enums.UPDATE_STAGES[stage],
+        status=status,
+        health=health,
+        stage=stage,
         self_test=self_test,
         untested=untested,
         unix_ms=between_ms,
@@ -142,10 +152,10 @@ def _check(name: str, found: str, expected: str, *, ok: bool, to_do: str) -> Che
 
 
 def _state(told: ShoeAnswers) -> Check:
-    error = enums.ERRORS[told.status["error"]]
+    error = told.status.error
     return _check(
         "state",
-        (enums.PHASES[told.status["phase"]] if error == "none" else error).replace("_", " "),
+        (told.status.phase if error == "none" else error).replace("_", " "),
         "no error",
         ok=error == "none",
         to_do="play has stopped: the display says why; the supervisor's key clears it",
@@ -166,7 +176,7 @@ _TO_DO = {
 def _self_tests(told: ShoeAnswers) -> list[Check]:
     if told.self_test is None:
         return [Check("self-test", "not done", "done", told.untested)]
-    failed = told.self_test["failed"]
+    failed = told.self_test.failed
     return [
         _check(
             f"self-test: {name}",
@@ -181,17 +191,17 @@ def _self_tests(told: ShoeAnswers) -> list[Check]:
 
 def _sensors(told: ShoeAnswers) -> list[Check]:
     # Before the first card the shoe has nothing but what it expects.
-    has_read = told.health["cards"] > 0
-    seen = 0 if told.self_test is None else told.self_test["seen"]
+    has_read = told.health.cards > 0
+    seen = 0 if told.self_test is None else told.self_test.seen
     checks = []
     for bit, channel in enumerate(enums.CHANNELS):
-        mean = f"{told.health[f'{channel}_permille'] / 10:.1f} %" if has_read else "no card yet"
+        mean = f"{told.health.means[bit] / 10:.1f} %" if has_read else "no card yet"
         to_do = ""
         if seen >> bit & 1:
             mean += ", covered"
             to_do = "it sees something: take out what lies in the head; if nothing does, plug the "
             to_do += "head in, or clean it"
-        elif told.health["dirty"] >> bit & 1:
+        elif told.health.dirty >> bit & 1:
             to_do = "clean the sensor, then pull the test card"
         bounds = f"{LEAST_PERMILLE / 10:.0f} to {MOST_PERMILLE / 10:.0f} %, clear"
         checks.append(Check(f"sensor {channel.upper()}", mean, bounds, to_do))
@@ -200,8 +210,8 @@ def _sensors(told: ShoeAnswers) -> list[Check]:
 
 def _calibration(told: ShoeAnswers) -> Check:
     health = told.health
-    when = health["calibrated_unix_ms"]
-    ever = any(health[f"calibrated_{channel}_permille"] is not None for channel in enums.CHANNELS)
+    when = health.calibrated_unix_ms
+    ever = any(permille is not None for permille in health.calibrated)
     days = None if when is None else (told.unix_ms - when) // _DAY_MS
     found = "never" if not ever else "no clock then" if days is None else f"{days} days ago"
     return _check(
@@ -214,7 +224,7 @@ def _calibration(told: ShoeAnswers) -> Check:
 
 
 def _overruns(told: ShoeAnswers) -> Check:
-    count = told.health["overruns"]
+    count = told.health.overruns
     return _check(
         "samples lost",
         f"{count} times since its start",
@@ -225,12 +235,12 @@ def _overruns(told: ShoeAnswers) -> Check:
 
 
 def _journal(told: ShoeAnswers, expected: Expectations) -> list[Check]:
-    bad, room = told.status["bad_sectors"], told.status["journal_room"]
+    bad, room = told.status.bad_sectors, told.status.journal_room
     slots = keyring.SECTORS * SECTOR // keyring.SLOT_SIZE
     # A slot for each epoch, and a sector erased before its first.
-    checks = [_wear("key wear", told.welcome["last_held"] / EPOCH_RECORDS / slots)]
+    checks = [_wear("key wear", told.welcome.last_held / EPOCH_RECORDS / slots)]
     if told.self_test is not None:
-        begun, sectors = told.self_test["begun"], told.self_test["sectors"]
+        begun, sectors = told.self_test.begun, told.self_test.sectors
         checks.append(_wear("journal wear", begun / sectors))
     checks += [
         _check(
@@ -243,7 +253,7 @@ def _journal(told: ShoeAnswers, expected: Expectations) -> list[Check]:
         ),
         _check(
             "journal room",
-            f"{room:,} events, {told.status['queue_events']:,} not logged",
+            f"{room:,} events, {told.status.queue_events:,} not logged",
             f"{LEAST_ROOM_EVENTS:,} events or more",
             ok=room >= LEAST_ROOM_EVENTS,
             to_do=f"let a log take its events: `sabot log {told.unit}`",
@@ -275,7 +285,7 @@ def _wear(name: str, erases: float) -> Check:
 
 
 def _clock(told: ShoeAnswers) -> Check:
-    said = told.status["unix_ms"]
+    said = told.status.unix_ms
     off_ms = None if said is None else said - told.unix_ms
     return _check(
         "clock",
@@ -287,7 +297,7 @@ def _clock(told: ShoeAnswers) -> Check:
 
 
 def _heap(told: ShoeAnswers) -> Check:
-    free, looked = told.status["heap_free"], told.status["heap_used"] > 0
+    free, looked = told.status.heap_free, told.status.heap_used > 0
     return _check(
         "heap",
         f"{free:,} bytes free" if looked else "not looked at since its start",
@@ -298,7 +308,7 @@ def _heap(told: ShoeAnswers) -> Check:
 
 
 def _temperature(told: ShoeAnswers) -> list[Check]:
-    degrees = None if told.self_test is None else told.self_test["temperature_c"]
+    degrees = None if told.self_test is None else told.self_test.temperature_c
     if degrees is None:
         return []
     return [
@@ -313,7 +323,7 @@ def _temperature(told: ShoeAnswers) -> list[Check]:
 
 
 def _versions(told: ShoeAnswers, expected: Expectations) -> list[Check]:
-    version, build = told.welcome["firmware"], told.welcome["build"]
+    version, build = told.welcome.firmware, told.welcome.build
     to_do = f"`sabot update {told.unit}` with the release that it should run"
     checks = [
         _check("version", version, expected.version, ok=version == expected.version, to_do=to_do)
@@ -344,7 +354,7 @@ def _update(told: ShoeAnswers) -> Check:
 
 
 def _line(told: ShoeAnswers) -> Check:
-    dropped = told.status["frames_dropped"]
+    dropped = told.status.frames_dropped
     return _check(
         "line",
         f"{dropped} frames of the host damaged",
@@ -357,7 +367,7 @@ def _line(told: ShoeAnswers) -> Check:
 def _wrong_macs(told: ShoeAnswers) -> list[Check]:
     if told.self_test is None:
         return []
-    wrong = told.self_test["wrong_macs"]
+    wrong = told.self_test.wrong_macs
     return [
         _check(
             "wrong MACs",

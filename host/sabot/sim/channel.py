@@ -158,18 +158,20 @@ class SimBench:
 
     def _take(self, message: wire.Message) -> None:
         outputs = self._outputs
-        if message.shape is sim_channel.IDLE:
-            self._taken = message["taken"]
-            return
-        if message.shape is sim_channel.LOCK:
-            outputs = replace(outputs, lock_released=message["released"])
-        elif message.shape is sim_channel.LAMPS:
-            lit = [lamp for n, lamp in enumerate(enums.LAMPS) if message["lit"] >> n & 1]
-            outputs = replace(outputs, lamps=frozenset(lit))
-        elif message.shape is sim_channel.DISPLAY:
-            lines = tuple(line.rstrip() for line in message["text"].split("\n"))
-            outputs = replace(outputs, display=lines)
-        else:
-            outputs = replace(outputs, beeps=outputs.beeps + 1)
+        (value,) = message.fields.values()
+        match message.shape.name, value:
+            case "idle", int(taken):
+                self._taken = taken
+                return
+            case "lock", bool(released):
+                outputs = replace(outputs, lock_released=released)
+            case "lamps", int(bits):
+                lit = [lamp for n, lamp in enumerate(enums.LAMPS) if bits >> n & 1]
+                outputs = replace(outputs, lamps=frozenset(lit))
+            case "display", str(text):
+                lines = tuple(line.rstrip() for line in text.split("\n"))
+                outputs = replace(outputs, display=lines)
+            case _:
+                outputs = replace(outputs, beeps=outputs.beeps + 1)
         self._outputs = outputs
         self._history.append((time.monotonic(), outputs))

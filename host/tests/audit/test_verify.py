@@ -14,6 +14,7 @@ import pytest
 from host.tests.support.helpers import FirmwareLog, Forgery, event_bytes, shuffled_names
 from sabot.audit.checks import rules
 from sabot.link import wire
+from sabot.link.events import Event
 from sabot.log.rounds import rounds_of
 from sabot_firmware.table.dealing import KEY
 from sabot_protocol import cards, enums, events, games
@@ -25,7 +26,7 @@ def log(good_log: list[bytes]) -> Forgery:
     return Forgery(good_log)
 
 
-def round_with(log: Forgery, player: int, banker: int, natural: bool = False) -> list[wire.Event]:
+def round_with(log: Forgery, player: int, banker: int, natural: bool = False) -> list[Event]:
     """The events of the first round in which the hands got so many cards."""
     for first in log.all("betting_open"):
         dealt = [event for event in log.events() if event.round == first.round]
@@ -37,7 +38,7 @@ def round_with(log: Forgery, player: int, banker: int, natural: bool = False) ->
     raise AssertionError("no such round in this log")
 
 
-def only(events: list[wire.Event], kind: str, **fields: Any) -> wire.Event:
+def only(events: list[Event], kind: str, **fields: Any) -> Event:
     """The one event of `kind` with these fields."""
     (found,) = [
         event

@@ -53,7 +53,7 @@ def test_every_bare_board_is_flashed_and_a_shoe_is_left_alone(folder: Path) -> N
         assert done.stderr == ""
         for board in boards:
             with Port(board.port) as port:
-                assert Client(port).welcome["firmware"] == sabot_firmware.VERSION
+                assert Client(port).welcome.firmware == sabot_firmware.VERSION
         done = run(folder, "flash", "BARE-1", "NONE-1", code=3)
         assert done.stderr.startswith("sabot: NONE-1: no such unit is attached")
         done = run(folder, "flash", "BARE-1", "BARE-2", boards[0].port, code=31)

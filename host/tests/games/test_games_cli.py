@@ -172,8 +172,8 @@ def test_a_game_is_loaded_onto_a_shoe_between_shoes_of_cards_and_not_within_one(
         assert hashlib.sha256(document).hexdigest() in said
         with Port(shoe.port) as port:
             welcome = Client(port).welcome
-        assert welcome["game"] == "ez-midi"
-        assert welcome["game_sha256"] == hashlib.sha256(document).digest()
+        assert welcome.game == "ez-midi"
+        assert welcome.game_sha256 == hashlib.sha256(document).digest()
         shoe.bench.switch("lid_open", True)
         shoe.bench.switch("lid_open", False)
         shoe.bench.settle()

@@ -4,20 +4,32 @@ import os
 import random
 import time
 from collections.abc import Callable
+from typing import Any, ClassVar
 
 import pytest
 
 from host.tests.support.helpers import framed
 from host.tests.support.naive_shoe import Answering, NaiveShoe, Relay, answering_shoe
-from sabot.errors import CommandRefused, KeysUnusable, NoShoe, SabotError, WrongVersion
+from sabot.errors import BadAnswer, CommandRefused, KeysUnusable, NoShoe, SabotError, WrongVersion
 from sabot.link import client as client_module
 from sabot.link import runtime, wire
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeys
+from sabot.link.messages import (
+    Command,
+    Health,
+    Identify,
+    LoadGame,
+    NextPass,
+    ReadEvents,
+    Reply,
+    SetClock,
+    Status,
+)
 from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.sim.process import SimulatedShoe
-from sabot_protocol import VERSION, events, games, messages
+from sabot_protocol import VERSION, games, messages
 from sabot_protocol.frame import FrameReader
 
 HURRY_S = 0.4
@@ -84,7 +96,7 @@ def test_a_shoe_of_another_version_is_told_with_both_versions() -> None:
     def answer(data: bytes) -> bytes:
         asked = [wire.parse_message(payload) for payload in FrameReader().feed(data)]
         return b"".join(
-            framed(messages.WRONG_VERSION, protocol=VERSION + 7, asked=message["protocol"])
+            framed(messages.WRONG_VERSION, protocol=VERSION + 7, asked=message.fields["protocol"])
             for message in asked
         )
 
@@ -104,13 +116,12 @@ def test_a_shoe_is_reached_by_port_by_unit_and_over_the_network(
         with Port(name) as port:
             client = Client(port)
             assert client.unit == shoe.unit
-            told = {name: client.welcome[name] for name in ("board", "game", "boot", "last_held")}
-            assert told == {"board": "sim", "game": "mini", "boot": 1, "last_held": 1}
+            told = client.welcome
+            assert (told.board, told.game, told.boot, told.last_held) == ("sim", "mini", 1, 1)
             client.begin(1)
             (record,) = received(client, 1)
             assert (record.event.kind, record.event.number) == ("boot", 1)
-            report = client.command(messages.STATUS)
-            assert report.shape is messages.STATUS_REPORT and report["queue_events"] == 1
+            assert client.ask(Status()).queue_events == 1
             client.acknowledge()
 
 
@@ -142,12 +153,12 @@ def test_a_host_without_the_units_key_learns_its_status_and_nothing_else(
     monkeypatch.setattr(runtime, "published_key", lambda name: b"")
     with Port(shoe.port) as port:
         client = Client(port)
-        client.ask(messages.STATUS, messages.STATUS_REPORT)
-        client.ask(messages.HEALTH, messages.HEALTH_REPORT)
+        client.ask(Status())
+        client.ask(Health())
         for ask in (
             lambda: client.begin(1),
-            lambda: client.command(messages.IDENTIFY),
-            lambda: client.command(messages.NEXT_PASS, 0),
+            lambda: client.ask(Identify()),
+            lambda: client.ask(NextPass(0)),
             lambda: client.read_again(1),
         ):
             with pytest.raises(KeysUnusable, match=r"no command key for it.*--commands"):
@@ -179,8 +190,8 @@ def test_events_that_come_while_a_command_runs_are_kept(shoe: SimulatedShoe) -> 
     with Port(shoe.port) as port:
         client = Client(port)
         client.begin(1)
-        client.command(messages.IDENTIFY)
-        client.command(messages.SET_CLOCK, 1_800_000_000_000)
+        client.ask(Identify())
+        client.ask(SetClock(1_800_000_000_000))
         kinds = [record.event.kind for record in received(client, 3)]
         assert kinds == ["boot", "identified", "clock_set"]
 
@@ -189,7 +200,7 @@ def test_events_can_be_read_again(shoe: SimulatedShoe) -> None:
     with Port(shoe.port) as port:
         client = Client(port)
         client.begin(1)
-        client.command(messages.IDENTIFY)
+        client.ask(Identify())
         first = received(client, 2)
         client.acknowledge()
         client.read_again(2)
@@ -200,29 +211,30 @@ def test_events_can_be_read_again(shoe: SimulatedShoe) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "value", "reason"),
+    ("command", "refusal", "reason"),
     [
-        (messages.SET_CLOCK, 5, "set the host's clock"),
-        (messages.READ_EVENTS, 4711, "event 4711 is not held"),
+        (SetClock(5), "clock_old", "set the host's clock"),
+        (ReadEvents(4711), "not_held", "event 4711 is not held"),
     ],
 )
 def test_a_refused_command_is_told_with_its_reason(
-    shoe: SimulatedShoe, shape: messages.Shape, value: object, reason: str
+    shoe: SimulatedShoe, command: Command[Reply], refusal: str, reason: str
 ) -> None:
     with Port(shoe.port) as port:
         client = Client(port)
         with pytest.raises(CommandRefused) as raised:
-            client.command(shape, value)
+            client.ask(command)
         said = str(raised.value)
-        assert said.startswith(f"{shoe.unit} refused {shape.name}: ") and reason in said
+        assert said.startswith(f"{shoe.unit} refused {command.SHAPE.name}: ") and reason in said
+        assert raised.value.refusal == refusal
 
 
 @pytest.mark.parametrize(
     ("document", "reason"),
     [
         (b"\xff", "game document: float, break"),
-        (b"", "a game document has 1 to 900 bytes"),
-        (bytes(901), "a game document has 1 to 900 bytes"),
+        (b"", "its size must be 1 to 900 bytes"),
+        (bytes(901), "its size must be 1 to 900 bytes"),
         (games.document_of(games.MINI_NAME)[:-1], "game document: ends within an item"),
         (games.document_of(games.MINI_NAME) + b"\0", "game document: bytes behind the item"),
         (games.encode({**games.MINI, "wagers": ["tie"]}).replace(b"ctie", b"clie"), "wager lie"),
@@ -239,7 +251,7 @@ def test_a_refused_game_is_told_with_its_reason_and_the_old_one_stays(
         assert said.startswith(f"{shoe.unit} refused load_game: ") and reason in said
     with Port(shoe.port) as port:
         mini = games.Game(games.document_of(games.MINI_NAME))
-        assert Client(port).welcome["game_sha256"] == mini.sha256
+        assert Client(port).welcome.game_sha256 == mini.sha256
 
 
 def test_a_game_is_sent_in_parts_and_told_at_the_next_attachment(shoe: SimulatedShoe) -> None:
@@ -249,7 +261,7 @@ def test_a_game_is_sent_in_parts_and_told_at_the_next_attachment(shoe: Simulated
         Client(port).load_game(document)
     with Port(shoe.port) as port:
         welcome = Client(port).welcome
-        assert (welcome["game"], welcome["game_sha256"]) == ("long", games.Game(document).sha256)
+        assert (welcome.game, welcome.game_sha256) == ("long", games.Game(document).sha256)
 
 
 def test_a_command_is_carried_out_once_though_it_is_repeated(shoe: SimulatedShoe) -> None:
@@ -259,10 +271,10 @@ def test_a_command_is_carried_out_once_though_it_is_repeated(shoe: SimulatedShoe
         client.begin(1)
         client.load_game(document)
         for _ in range(3):
-            client._session.command(messages.LOAD_GAME, 2, 400, len(document), document[400:])
-        client.command(messages.STATUS)
-        kinds = [record.event.shape for record in received(client, 2)]
-        assert kinds == [events.BOOT, events.GAME_LOADED]
+            client._session.command(LoadGame(400, len(document), document[400:]), 2)
+        client.ask(Status())
+        kinds = [record.event.kind for record in received(client, 2)]
+        assert kinds == ["boot", "game_loaded"]
         assert client.receive(0.4).records == []
 
 
@@ -272,7 +284,41 @@ def test_a_command_that_nobody_answers_is_told(monkeypatch: pytest.MonkeyPatch) 
     with answering_shoe(naive) as there, Port(there.path) as port:
         client = Client(port)
         with pytest.raises(CommandRefused, match="U1: no answer to status"):
-            client.command(messages.STATUS)
+            client.ask(Status())
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ({"shape": messages.HEALTH_REPORT, "id": 1}, "answers status with health_report"),
+        ({"shape": messages.REPLY, "id": 1}, "answers status with reply"),
+        ({"shape": messages.STATUS_REPORT, "id": 2}, "status_report for a command 2 that was nev"),
+        ({"shape": messages.STATUS_REPORT, "id": 0}, "status_report for a command 0 that was nev"),
+    ],
+    ids=["another report", "a reply", "the next id", "no id"],
+)
+def test_a_report_that_was_not_asked_for_is_an_error(answer: dict[str, Any], why: str) -> None:
+    class Odd(NaiveShoe):
+        def answer(self, message: wire.Message) -> list[bytes]:
+            return [framed(**answer)]
+
+    with answering_shoe(Odd(1)) as there, Port(there.path) as port:
+        client = Client(port)
+        with pytest.raises(BadAnswer, match=why):
+            client.ask(Status())
+
+
+def test_an_answer_that_comes_again_after_the_next_command_is_no_error() -> None:
+    class Repeating(NaiveShoe):
+        said: ClassVar[list[bytes]] = []
+
+        def answer(self, message: wire.Message) -> list[bytes]:
+            self.said.append(framed(messages.STATUS_REPORT, id=message.fields["id"]))
+            return self.said
+
+    with answering_shoe(Repeating(1)) as there, Port(there.path) as port:
+        client = Client(port)
+        assert [client.ask(Status()).id for _ in range(4)] == [1, 2, 3, 4]
 
 
 class _BusyLine:
@@ -307,7 +353,7 @@ def test_a_busy_shoe_is_asked_ever_more_seldom_and_one_on_a_bad_line_is_not(
     client = Client(line, now_s=lambda: line.now_s)
     line.spoilt = spoilt
     with pytest.raises(CommandRefused, match="no answer to status"):
-        client.command(messages.STATUS)
+        client.ask(Status())
     assert least <= line.asked <= most
 
 

@@ -12,6 +12,7 @@ from host.tests.support.naive_shoe import Line, NaiveShoe, mac_of
 from host.tests.support.naive_shoe import event_frame as frame_of_event
 from sabot.errors import WrongVersion
 from sabot.link import wire
+from sabot.link.messages import SetClock, Status
 from sabot.link.session import ASK_PAUSE_S, Record, Session
 from sabot_protocol import VERSION, messages
 from sabot_protocol.frame import FrameReader
@@ -68,7 +69,7 @@ class Host:
         for payload in FrameReader().feed(out):
             message = wire.parse_message(payload)
             if message.shape is messages.ACK:
-                self._acked = message["number"]
+                self._acked = message.fields["number"]
                 assert not self._waiting or self._acked < self._waiting[0]
 
 
@@ -167,7 +168,7 @@ def numbers_in(session: Session, data: bytes, now_s: float = 0.0) -> list[int]:
 def acks_in(out: bytearray) -> list[int]:
     said = [wire.parse_message(payload) for payload in FrameReader().feed(bytes(out))]
     out.clear()
-    return [message["number"] for message in said if message.shape is messages.ACK]
+    return [message.fields["number"] for message in said if message.shape is messages.ACK]
 
 
 def test_hello_carries_the_version_and_the_session() -> None:
@@ -191,7 +192,7 @@ def test_the_welcome_is_told_once_and_whole() -> None:
     assert told is not None and session.attached
     expected = {"unit": "U1", "boot": 4, "last_held": 9, "firmware": "1.2", "board": "pico"}
     expected |= {"game": "mini", "game_sha256": b"x"}
-    assert {name: told[name] for name in expected} == expected
+    assert {name: getattr(told, name) for name in expected} == expected
     assert session.feed(welcome + firmware + game, 0.0).welcome is None
 
 
@@ -213,7 +214,7 @@ def test_a_signed_command_carries_its_message_and_the_mac_of_the_definition() ->
     for shape in (messages.WELCOME, messages.FIRMWARE, messages.GAME):
         session.feed(framed(shape, session=SESSION), 0.0)
     session.feed(framed(messages.CHALLENGE, session=SESSION, challenge=challenge), 0.0)
-    session.signed(key, messages.SET_CLOCK, 17, 1764000067000)
+    session.signed(key, SetClock(1764000067000), 17)
     (payload,) = FrameReader().feed(bytes(session.out))
     command = cbor2.dumps([messages.SET_CLOCK.number, 17, 1764000067000])
     mac = hmac.digest(key, challenge + command, "sha256")[:16]
@@ -331,17 +332,17 @@ def test_another_version_is_told_with_both_versions_and_what_to_do() -> None:
 
 def test_answers_and_heartbeats_are_handed_on() -> None:
     session = attached()
-    session.command(messages.STATUS, 5)
+    session.command(Status(), 5)
     (payload,) = FrameReader().feed(bytes(session.out))
-    assert wire.parse_message(payload)["id"] == 5
+    assert wire.parse_message(payload).fields == {"id": 5}
     answers = framed(messages.REPLY, id=4, detail="done")
     reports = [shape for shape in messages.TO_HOST if shape.fields[0] == ("id", "uint")][1:]
     assert len(reports) == 6
     for number, shape in enumerate(reports, 5):
         answers += framed(shape, id=number)
     received = session.feed(answers + framed(messages.HEARTBEAT, t_ms=3), 1.0)
-    assert [answer["id"] for answer in received.answers] == [4, 5, 6, 7, 8, 9, 10]
-    assert received.heartbeat is not None and received.heartbeat["t_ms"] == 3
+    assert [answer.id for answer in received.answers] == [4, 5, 6, 7, 8, 9, 10]
+    assert received.heartbeat is not None and received.heartbeat.t_ms == 3
 
 
 def test_read_again_hands_out_events_a_second_time_from_there_on() -> None:

@@ -90,7 +90,7 @@ def test_a_frame_is_a_payload_its_crc_and_cobs(rng: random.Random) -> None:
         crc = zlib.crc32(payload).to_bytes(4, "little")
         assert framed == cobs(payload + crc) + b"\0"
         assert framed.count(b"\0") == 1
-        assert wire.parse_message(payload)["words"] == bytes(samples)
+        assert wire.parse_message(payload).fields["words"] == bytes(samples)
 
 
 @pytest.mark.parametrize("shape", MESSAGES.values(), ids=lambda shape: shape.name)
@@ -124,7 +124,7 @@ def test_the_golden_events_are_read_in_words(case: dict[str, Any]) -> None:
     assert event.kind == case["name"]
     for name, _ in events.HEADER[1:]:
         assert getattr(event, name) == fields[name]
-    for name, kind in event.shape.fields:
+    for name, kind in event.SHAPE.fields:
         told = fields[name]
         if kind.rstrip("?") in enums.ENUMERATIONS and told is not None:
             told = enums.ENUMERATIONS[kind.rstrip("?")][told]
@@ -179,7 +179,7 @@ def test_the_bad_vectors_are_refused() -> None:
     ],
 )
 def test_a_payload_that_is_no_message_is_refused(payload: bytes) -> None:
-    assert wire.parse_message(b"\x82\x02\x05")["number"] == 5
+    assert wire.parse_message(b"\x82\x02\x05").fields["number"] == 5
     with pytest.raises(wire.WireError):
         wire.parse_message(payload)
 

@@ -66,8 +66,8 @@ def test_only_a_release_that_says_so_takes_the_place_of_a_newer_one(
     built: releases.Release,
 ) -> None:
     back = releases.build("pico", _PRIVATE, may_go_back=True)
-    assert "older" in refusal(Manifest(built.manifest), "pico", "1.28.0", "99.0.0")
-    assert not refusal(Manifest(back.manifest), "pico", "1.28.0", "99.0.0")
+    assert refusal(Manifest(built.manifest), "pico", "1.28.0", "99.0.0") == ("older", "99.0.0")
+    assert refusal(Manifest(back.manifest), "pico", "1.28.0", "99.0.0") == ("none", "")
     assert back.signature != built.signature and back.files == built.files
 
 

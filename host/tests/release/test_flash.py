@@ -186,9 +186,9 @@ def test_a_bare_board_runs_the_release_waits_to_be_provisioned_and_is_not_flashe
     )
     with Port(board.port) as port:
         client = Client(port)
-        assert client.welcome["build"] == _build_told(built)
-        assert (client.unit, client.welcome["board"]) == ("BARE-1", "sim")
-        assert client.welcome["challenge"] == b"" and client.welcome["game"] == "none"
+        assert client.welcome.build == _build_told(built)
+        assert (client.unit, client.welcome.board) == ("BARE-1", "sim")
+        assert client.welcome.challenge == b"" and client.welcome.game == "none"
     said = [progress.what for progress in told]
     order = ["looking what it is", "copying", "checking what was copied", "starting it"]
     assert [what for n, what in enumerate(said) if n == 0 or said[n - 1] != what] == order
@@ -226,10 +226,10 @@ def test_a_shoe_in_service_is_flashed_by_force_with_its_key_and_service_switch_o
     assert sent == ["/main.py.new"], "all else was there"
     with Port(board.port) as port:
         client = Client(port, keys=known)
-        assert client.unit == "SHOE-9" and client.welcome["build"] == _build_told(built)
+        assert client.unit == "SHOE-9" and client.welcome.build == _build_told(built)
         client.begin(1)
         kinds = []
-        while len(kinds) < client.welcome["last_held"]:
+        while len(kinds) < client.welcome.last_held:
             kinds += [record.event.kind for record in client.receive(1.0).records]
     assert kinds.count("debug_opened") == 1 and kinds.count("boot") == 2
 
@@ -282,7 +282,7 @@ def test_a_board_at_its_prompt_with_sabot_on_it_is_flashed_anew_by_force(
     assert sent == []
     _flash("BARE-1", built, force=True)
     with Port(board.port) as port:
-        assert Client(port).welcome["build"] == _build_told(built)
+        assert Client(port).welcome.build == _build_told(built)
     assert not any(path in UNIT for path in sent)
 
 
@@ -368,7 +368,7 @@ def test_a_board_that_vanishes_goes_on_with_what_is_missing(
     _flash("BARE-1", built)
     assert not {*sent} & {*before[:-1]} and "/rescue.code" in sent
     with Port(board.port) as port:
-        assert Client(port).welcome["build"] == _build_told(built)
+        assert Client(port).welcome.build == _build_told(built)
 
 
 def test_the_power_cut_at_any_step_leaves_a_prompt_and_the_next_try_goes_on(

@@ -15,12 +15,13 @@ from sabot.keys import chain_keys, signing
 from sabot.keys.chain_keys import Keys
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeys
+from sabot.link.messages import Debug, Identify, Provision, ReadEvents, SetClock, Status, Update
 from sabot.link.ports import Port
 from sabot.release import layout
 from sabot.release.provision import KeyFiles, UnitSettings, provision, provisioning_document
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit import releases
-from sabot_protocol import games, messages, provisioning
+from sabot_protocol import games, provisioning
 from sabot_protocol.chain import chain_id
 
 _HOUSE = signing.public_of(releases.HOUSE)
@@ -95,18 +96,14 @@ def test_a_flashed_board_waits_to_be_provisioned_and_does_nothing_else(
     assert not board.bench.outputs.lock_released and board.bench.outputs.lamps == {"error"}
     with Port(board.port) as port:
         client = Client(port)
-        assert (client.unit, client.welcome["challenge"]) == ("BOARD-1", b"")
-        assert client.welcome["build"] == layout.build_of(releases.compiled("sim"))
-        for shape, values in (
-            (messages.SET_CLOCK, (1_800_000_000_000,)),
-            (messages.IDENTIFY, ()),
-            (messages.DEBUG, ()),
-            (messages.READ_EVENTS, (1,)),
-        ):
-            with pytest.raises(CommandRefused):
-                client.command(shape, *values)
-        report = client.ask(messages.UPDATE, messages.UPDATE_REPORT, 1000)
-        assert "no key of releases: provision it" in report["problem"]
+        assert (client.unit, client.welcome.challenge) == ("BOARD-1", b"")
+        assert client.welcome.build == layout.build_of(releases.compiled("sim"))
+        for command in (SetClock(1_800_000_000_000), Identify(), Debug(), ReadEvents(1)):
+            with pytest.raises(CommandRefused) as refused:
+                client.ask(command)
+            assert refused.value.refusal == "not_a_unit"
+        report = client.ask(Update(1000))
+        assert (report.stage, report.refusal) == ("refused", "no_key")
 
 
 def test_it_becomes_the_unit_that_it_is_told(board: SimulatedShoe, house: House) -> None:
@@ -116,9 +113,9 @@ def test_it_becomes_the_unit_that_it_is_told(board: SimulatedShoe, house: House)
     assert chain.hex() in done
     with Port(board.port) as port:
         client = Client(port, keys=CommandKeys.load(house.files.commands))
-        assert (client.unit, client.welcome["game"]) == ("SHOE-9", "ez-mini")
-        status = client.ask(messages.STATUS, messages.STATUS_REPORT)
-        assert abs(status["unix_ms"] - time.time() * 1000) < 60_000
+        assert (client.unit, client.welcome.game) == ("SHOE-9", "ez-mini")
+        status = client.ask(Status())
+        assert abs(status.unix_ms - time.time() * 1000) < 60_000
     told = _events(board, house, 3)
     assert [kind for kind, _ in told] == ["boot", "provisioned", "clock_set"]
     assert told[0][1]["chain"] == chain and told[1][1] == {"table": "12", "set": 3}
@@ -246,7 +243,7 @@ def test_power_that_goes_in_the_middle_leaves_a_board_that_can_be_provisioned(
         board.power_on()
         document = provisioning_document(_told(), "SHOE-9", bytes(32))
         with Port(board.port) as port:
-            Client(port).command(messages.PROVISION, 0, len(document), document[:400])
+            Client(port).ask(Provision(0, len(document), document[:400]))
         board.power_off()
         board.power_on()
         assert board.bench.outputs.title == "NOT PROVISIONED"
@@ -287,7 +284,7 @@ def test_what_no_unit_can_be_is_refused_by_host_and_board_alike(
         with pytest.raises(CommandRefused):
             for offset in range(0, len(document), 400):
                 part = document[offset : offset + 400]
-                client.command(messages.PROVISION, offset, len(document), part)
+                client.ask(Provision(offset, len(document), part))
     board.power_off()
     board.power_on()
     assert board.bench.outputs.title == "NOT PROVISIONED"

@@ -9,7 +9,7 @@ from host.tests.support.dealt_events import DealtEvents
 from host.tests.support.helpers import event_of, shuffled_names
 from sabot.audit.checks.findings import Finding
 from sabot.games import catalogue
-from sabot.link.wire import Event
+from sabot.link.events import Event
 from sabot.reports.incident import KINDS, Incident, Limits
 from sabot.reports.incidents import Watch, incidents_of
 from sabot.reports.table_time import zone_of

@@ -14,7 +14,7 @@ from host.tests.support.commands import KNOWN_ROUNDS, SHORT_DECK
 from host.tests.support.dealt_events import DealtEvents
 from host.tests.support.helpers import event_of
 from sabot.audit.checks.findings import Finding
-from sabot.link.wire import Event
+from sabot.link.events import Event
 from sabot.reports.report import ReportInput, render
 from sabot.reports.svg import card_name
 from sabot.reports.table_time import zone_of

@@ -126,7 +126,7 @@ def test_a_shoe_that_keeps_nothing_is_told(tmp_path: Path) -> None:
 def test_a_pass_that_vanishes_is_left_out_and_told(tmp_path: Path) -> None:
     with answering_shoe(KeepingShoe({n: good_card() for n in (1, 2, 3)}, gone=2)) as port:
         done = captured(port, tmp_path)
-    assert done.stderr == "pass 2 left out: U1 refused read_pass: pass 2 is not kept\n"
+    assert done.stderr == "pass 2 left out: U1 refused read_pass: pass 2 is not kept any more\n"
     assert files_in(tmp_path) - {"run"} == {capture.INDEX} | named(1) | named(3)
 
 
@@ -190,7 +190,7 @@ def test_a_shoe_that_talks_nonsense_is_told_and_nothing_is_written(
 def test_an_answer_of_another_kind_is_told(tmp_path: Path) -> None:
     class Other(KeepingShoe):
         def answer(self, message: Any) -> list[bytes]:
-            return [self._framed(messages.REPLY, id=message["id"])]
+            return [self._framed(messages.REPLY, id=message.fields["id"])]
 
     with answering_shoe(Other({})) as port:
         for command in ("capture", "health"):
@@ -201,8 +201,8 @@ def test_an_answer_of_another_kind_is_told(tmp_path: Path) -> None:
 def test_a_firmware_that_does_not_know_the_command_is_told(tmp_path: Path) -> None:
     class Older(KeepingShoe):
         def answer(self, message: Any) -> list[bytes]:
-            outcome = enums.OUTCOMES.index("unknown_command")
-            return [self._framed(messages.REPLY, id=message["id"], outcome=outcome)]
+            refusal = enums.REFUSALS.index("no_slot")
+            return [self._framed(messages.REPLY, id=message.fields["id"], refusal=refusal)]
 
     with answering_shoe(Older({})) as port:
         line = error_line_here(tmp_path, "capture", port.path, code=13)

@@ -12,12 +12,12 @@ from sabot.errors import CommandRefused, KeysUnusable
 from sabot.keys import signing
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeys
+from sabot.link.messages import Debug, Status
 from sabot.link.ports import Port
 from sabot.release import layout
 from sabot.service.debug import open_prompt
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit import releases
-from sabot_protocol import messages
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def _kinds(shoe: SimulatedShoe) -> list[str]:
         client = Client(port)
         client.begin(1)
         kinds: list[str] = []
-        last = client.welcome["last_held"]
+        last = client.welcome.last_held
         deadline = time.monotonic() + 10
         while len(kinds) < last and time.monotonic() < deadline:
             kinds += [record.event.kind for record in client.receive(0.1).records]
@@ -86,7 +86,7 @@ def test_a_stranger_gets_none_even_with_the_service_switch_on(shoe: SimulatedSho
         assert client.unit == shoe.unit
         client._session.challenge = b""  # a host that signs nothing
         with pytest.raises(CommandRefused, match="not signed"):
-            client.command(messages.DEBUG)
+            client.ask(Debug())
 
 
 def test_with_cards_in_play_there_is_none(shoe: SimulatedShoe) -> None:
@@ -110,5 +110,5 @@ def test_in_service_no_byte_leads_to_a_prompt(shoe: SimulatedShoe, noise: bytes)
         said = port.read(0.2)
     assert b">>>" not in said and b"raw REPL" not in said
     with Port(shoe.port) as port:
-        Client(port).ask(messages.STATUS, messages.STATUS_REPORT)
+        Client(port).ask(Status())
     assert shoe.running()

@@ -63,9 +63,10 @@ class ToldShoe(NaiveShoe):
         self._refusal = refusal
 
     def answer(self, message: wire.Message) -> list[bytes]:
-        own = {"id": message["id"]}
+        own = {"id": message.fields["id"]}
         if message.shape is messages.SELF_TEST and self._refusal:
-            return [framed(messages.REPLY, **own, outcome=1, detail=self._refusal)]
+            refusal = enums.REFUSALS.index(self._refusal)
+            return [framed(messages.REPLY, **own, refusal=refusal)]
         report = REPORT_ON[message.shape]
         return [framed(report, **own, **self._reports[report])]
 
@@ -144,7 +145,7 @@ def test_keys_wear_their_sectors_with_every_four_events() -> None:
     worn = 80_000 * 32 * 64 * 4
     well = told()
     for last, expected in ((worn - 1, []), (worn, ["key wear"])):
-        old = replace(well, welcome={**well.welcome, "last_held": last})
+        old = replace(well, welcome=replace(well.welcome, last_held=last))
         checks = doctor.examine(old, doctor.Expectations("9"))
         assert [check.name for check in checks if check.to_do] == expected
 
@@ -177,7 +178,7 @@ def test_what_the_shoe_cannot_tell_is_not_made_up() -> None:
 
 
 def test_in_a_round_it_says_that_it_could_not_test_and_looks_at_the_rest() -> None:
-    checks = doctor.examine(told(refusal="a round is in play"), doctor.Expectations("9"))
+    checks = doctor.examine(told(refusal="in_play"), doctor.Expectations("9"))
     not_done = [check for check in checks if check.to_do]
     assert [check.name for check in not_done] == ["self-test"]
     assert "a round is in play" in not_done[0].to_do

@@ -12,12 +12,12 @@ from mpremote.transport_serial import SerialTransport
 from sabot.errors import SimulatorFailed
 from sabot.keys import chain_keys, signing
 from sabot.link.client import Client
+from sabot.link.messages import Status
 from sabot.link.ports import Port
 from sabot.release import layout
 from sabot.release.documents import document
 from sabot.sim.process import BOARD_FLASH, SimulatedShoe
 from sabot_hil.kit import releases
-from sabot_protocol import messages
 
 _CHUNK = 1024
 
@@ -94,9 +94,9 @@ def test_what_mpremote_puts_on_it_runs_once_it_is_reset(
     assert not shown.lock_released
     with closing(Port(board.port)) as port:
         client = Client(port)
-        assert client.welcome["build"] == layout.build_of(modules)
+        assert client.welcome.build == layout.build_of(modules)
         assert client.unit == "BARE-1"
-        client.ask(messages.STATUS, messages.STATUS_REPORT)
+        client.ask(Status())
 
 
 def test_files_that_its_flash_has_no_room_for_are_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import Against, verify
 from sabot.games import catalogue
 from sabot.keys.chain_keys import Keys
-from sabot.link.wire import Event
+from sabot.link.events import Event
 from sabot.log.logger import Logger, Watcher
 from sabot.log.rounds import rounds_of
 from sabot.log.store import Filter, Store

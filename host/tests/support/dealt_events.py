@@ -6,6 +6,7 @@ from typing import Any
 import cbor2
 
 from sabot.link import wire
+from sabot.link.events import Event
 from sabot_firmware.table.dealing import BETTING, BETWEEN, ENDED, LID, Dealing
 from sabot_protocol import cards, enums, games
 
@@ -18,7 +19,7 @@ class DealtEvents:
     """Deals; `events` are what was recorded. The clock is set from the first event on."""
 
     def __init__(self, start_unix_ms: int, game: "games.Game | None" = None) -> None:
-        self.events: list[wire.Event] = []
+        self.events: list[Event] = []
         self._start_unix_ms = start_unix_ms
         self._t_ms = 0
         document = games.document_of(games.MINI_NAME)
@@ -42,7 +43,7 @@ class DealtEvents:
         self.wait(60_000)
         self.act(self.dealing.switched(LID, False))
 
-    def deal(self, deck: Sequence[str]) -> list[wire.Event]:
+    def deal(self, deck: Sequence[str]) -> list[Event]:
         """Load these cards and deal until the shoe of cards ends, or they do."""
         self.load()
         for name in deck:

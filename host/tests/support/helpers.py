@@ -14,6 +14,7 @@ from sabot.audit.checks.chain_checks import RawRecord
 from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.verify import verify_unit
 from sabot.link import wire
+from sabot.link.events import Event
 from sabot.link.session import Record
 from sabot_firmware.table.dealing import BETTING, BETWEEN, DEALING, ENDED, KEY, LID, Dealing
 from sabot_protocol import cards, enums, events, games
@@ -58,7 +59,7 @@ def event_bytes(kind: str, number: int, **given: Any) -> bytes:
     return cbor2.dumps([shape.number, number, *head.values(), *own], canonical=True)
 
 
-def event_of(kind: str, number: int, **given: Any) -> wire.Event:
+def event_of(kind: str, number: int, **given: Any) -> Event:
     """The event that `event_bytes` writes."""
     return wire.parse_event(event_bytes(kind, number, **given))
 
@@ -297,15 +298,15 @@ class Forgery:
             if finding.event == number and kind in (None, finding.kind)
         )
 
-    def event(self, number: int) -> wire.Event:
+    def event(self, number: int) -> Event:
         """The event as its record has it."""
         return parsed(next(data for row, data, _ in self.rows if row == number))
 
-    def events(self) -> list[wire.Event]:
+    def events(self) -> list[Event]:
         """All events, as their records have them."""
         return [parsed(data) for _, data, _ in self.rows]
 
-    def all(self, kind: str) -> list[wire.Event]:
+    def all(self, kind: str) -> list[Event]:
         """All events of a kind."""
         return [event for event in self.events() if event.kind == kind]
 
@@ -341,7 +342,7 @@ class Forgery:
         ]
 
 
-def edited(old: wire.Event, **changed: Any) -> bytes:
+def edited(old: Event, **changed: Any) -> bytes:
     """The record of an event with some fields changed."""
     given = {"boot": old.boot, "t_ms": old.t_ms, "unix_ms": old.unix_ms}
     given |= {"shoe": old.shoe, "round": old.round} | dict(old.fields) | changed

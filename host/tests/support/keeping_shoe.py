@@ -10,7 +10,7 @@ from host.tests.support.naive_shoe import NaiveShoe
 from sabot.link import wire
 from sabot.sim.waveform import Levels, pack
 from sabot_firmware.cards.reader import Pass, Reader
-from sabot_protocol import messages
+from sabot_protocol import enums, messages
 from sabot_protocol.schema import Shape
 
 UNIT = "U1"
@@ -69,16 +69,19 @@ class KeepingShoe(NaiveShoe):
 
     def answer(self, message: wire.Message) -> list[bytes]:
         """A report, or a refusal for the pass that is `gone` when it is read."""
-        own = {"id": message["id"]}
+        own = {"id": message.fields["id"]}
         if message.shape is messages.HEALTH:
             return [self._framed(messages.HEALTH_REPORT, **own, **self._health)]
         if message.shape is messages.NEXT_PASS:
-            number = min((n for n in self._passes if n > message["behind"]), default=0)
+            number = min((n for n in self._passes if n > message.fields["behind"]), default=0)
             return [self._framed(messages.PASS_REPORT, **own, **self._report(number))]
         if message.shape is messages.READ_PASS:
-            number, offset = message["pass"], message["offset"]
+            number, offset = message.fields["pass"], message.fields["offset"]
             if number == self._gone:
-                refused = {"outcome": 1, "detail": f"pass {number} is not kept"}
+                refused = {
+                    "refusal": enums.REFUSALS.index("not_kept"),
+                    "detail": str(number),
+                }
                 return [framed(messages.REPLY, **own, **refused)]
             runs = self._passes[number].runs[offset : offset + messages.MAX_RUN_BYTES]
             given = {"pass": number, "offset": offset, "runs": runs}

@@ -107,7 +107,7 @@ class NaiveShoe:
     def answer(self, message: wire.Message) -> list[bytes]:
         """Frames that answer a command: it knows one, and does nothing about it."""
         if message.shape is messages.SET_CLOCK:
-            return [framed(messages.REPLY, id=message["id"])]
+            return [framed(messages.REPLY, id=message.fields["id"])]
         return []
 
     def step(self, data: bytes, now_s: float) -> list[bytes]:
@@ -121,15 +121,17 @@ class NaiveShoe:
             if message.shape is messages.HELLO:
                 self._attached, self._acked, self._sent = True, None, 0
                 numbers = {"first_held": self.first_held, "last_held": self.next_number - 1}
-                own = {"session": message["session"], "unit": self.unit, "boot": self.boot}
+                own = {"session": message.fields["session"], "unit": self.unit, "boot": self.boot}
                 out.append(framed(messages.WELCOME, protocol=VERSION, **own, **numbers))
-                out.append(framed(messages.FIRMWARE, session=message["session"], version="9"))
-                out.append(framed(messages.GAME, session=message["session"], name="mini"))
-                out.append(framed(messages.CHALLENGE, session=message["session"]))
+                out.append(
+                    framed(messages.FIRMWARE, session=message.fields["session"], version="9")
+                )
+                out.append(framed(messages.GAME, session=message.fields["session"], name="mini"))
+                out.append(framed(messages.CHALLENGE, session=message.fields["session"]))
             elif message.shape is messages.ACK and self._attached:
-                again = message["number"] == self._acked
-                self._acked = max(message["number"], self._acked or 0)
-                self._let_go(message["number"])
+                again = message.fields["number"] == self._acked
+                self._acked = max(message.fields["number"], self._acked or 0)
+                self._let_go(message.fields["number"])
                 self._sent = self._acked if again else max(self._acked, self._sent)
             else:
                 out += self.answer(message)

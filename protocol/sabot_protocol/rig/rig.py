@@ -6,6 +6,9 @@ Frames and CBOR as on a shoe's link, over the bench board's own USB serial line.
 
 from sabot_protocol.schema import Shape
 
+_to_rig: "list[Shape]" = []
+_from_rig: "list[Shape]" = []
+
 VERSION = 1
 """Version of these messages. It changes with any change of one."""
 
@@ -54,40 +57,41 @@ pattern came too late, and it was ended."""
 
 # To the rig
 
-HELLO = Shape(160, "rig_hello", "rig:uint session:uint")
+HELLO = Shape(160, "rig_hello", "rig:uint session:uint", _to_rig)
 """`rig`: the host's VERSION. Answered by `rig_report`, whatever that is."""
-POWER = Shape(161, "rig_power", "number:uint on:flag")
-BROWN_OUT = Shape(162, "rig_brown_out", "number:uint us:uint")
+POWER = Shape(161, "rig_power", "number:uint on:flag", _to_rig)
+BROWN_OUT = Shape(162, "rig_brown_out", "number:uint us:uint", _to_rig)
 """Power off for so long, and on again."""
-PRESS = Shape(163, "rig_press", "number:uint button:button us:uint")
+PRESS = Shape(163, "rig_press", "number:uint button:button us:uint", _to_rig)
 """Hold a button for so long; answered once it is released."""
-SWITCH = Shape(164, "rig_switch", "number:uint switch:switch on:flag")
-PREPARE = Shape(165, "rig_prepare", "number:uint runs:uint")
+SWITCH = Shape(164, "rig_switch", "number:uint switch:switch on:flag", _to_rig)
+PREPARE = Shape(165, "rig_prepare", "number:uint runs:uint", _to_rig)
 """A pattern of so many runs is to come. The sensor outputs stay as they are."""
-LOAD = Shape(166, "rig_load", "number:uint runs:bytes")
+LOAD = Shape(166, "rig_load", "number:uint runs:bytes", _to_rig)
 """The next runs; answered with how many more there is room for now."""
-START = Shape(167, "rig_start", "number:uint")
+START = Shape(167, "rig_start", "number:uint", _to_rig)
 """Play; answered with the time of the first run. At the end the last levels stay."""
-STOP = Shape(168, "rig_stop", "number:uint")
+STOP = Shape(168, "rig_stop", "number:uint", _to_rig)
 """End a pattern; the sensor outputs go low."""
-LOOK = Shape(169, "rig_look", "number:uint")
-ALIVE = Shape(170, "rig_alive", "")
+LOOK = Shape(169, "rig_look", "number:uint", _to_rig)
+ALIVE = Shape(170, "rig_alive", "", _to_rig)
 
 # From the rig
 
-REPORT = Shape(176, "rig_report", "rig:uint firmware:text session:uint t_us:uint")
+REPORT = Shape(176, "rig_report", "rig:uint firmware:text session:uint t_us:uint", _from_rig)
 """`session`: that of the `rig_hello`; `t_us`: the time now."""
-DONE = Shape(177, "rig_done", "number:uint value:uint")
-REFUSED = Shape(178, "rig_refused", "number:uint reason:uint")
-PLAYED = Shape(179, "rig_played", "number:uint begin_us:uint end_us:uint")
+DONE = Shape(177, "rig_done", "number:uint value:uint", _from_rig)
+REFUSED = Shape(178, "rig_refused", "number:uint reason:uint", _from_rig)
+PLAYED = Shape(179, "rig_played", "number:uint begin_us:uint end_us:uint", _from_rig)
 """The pattern that the START of that number began is over."""
-CHANGE = Shape(180, "rig_change", "t_us:uint what:uint value:uint")
-LEVELS = Shape(181, "rig_levels", "number:uint t_us:uint levels:uint")
+CHANGE = Shape(180, "rig_change", "t_us:uint what:uint value:uint", _from_rig)
+LEVELS = Shape(181, "rig_levels", "number:uint t_us:uint levels:uint", _from_rig)
 """The answer to LOOK: bit n is the n-th of SENSES."""
-DISPLAY = Shape(182, "rig_display", "t_us:uint written:bytes")
+DISPLAY = Shape(182, "rig_display", "t_us:uint written:bytes", _from_rig)
 """A write to the display's address on I2C, its first byte included, when it ended."""
-PROBLEM = Shape(183, "rig_problem", "problem:uint count:uint")
+PROBLEM = Shape(183, "rig_problem", "problem:uint count:uint", _from_rig)
 """`count`: how often since the start."""
 
-TO_RIG = (HELLO, POWER, BROWN_OUT, PRESS, SWITCH, PREPARE, LOAD, START, STOP, LOOK, ALIVE)
-FROM_RIG = (REPORT, DONE, REFUSED, PLAYED, CHANGE, LEVELS, DISPLAY, PROBLEM)
+TO_RIG = tuple(_to_rig)
+FROM_RIG = tuple(_from_rig)
+del _to_rig, _from_rig

@@ -5,11 +5,11 @@ import pytest
 from sabot.errors import CommandRefused
 from sabot.games import catalogue
 from sabot.link.client import Client
-from sabot.link.wire import Event
+from sabot.link.events import Event, GameLoaded
+from sabot.link.messages import Identify, SetClock, Status
 from sabot_hil.capabilities import Target, session_with
 from sabot_hil.kit import dealer
 from sabot_hil.kit.waiting import wait_until
-from sabot_protocol import messages
 from sabot_protocol.games import Game
 
 
@@ -28,7 +28,7 @@ def test_the_clock_is_carried_by_every_event_after_it_was_set(target: Target) ->
     with session_with(target.shoe) as client:
         client.begin(1)
         now_ms = time.time_ns() // 1_000_000
-        client.command(messages.SET_CLOCK, now_ms)
+        client.ask(SetClock(now_ms))
         target.bench.press("next")
         events = _events(client, "button")
         started = [event for event in events if event.kind == "boot"][-1]
@@ -42,23 +42,23 @@ def test_the_clock_is_carried_by_every_event_after_it_was_set(target: Target) ->
 def test_a_clock_before_the_project_began_is_refused_with_the_reason(target: Target) -> None:
     with session_with(target.shoe) as client:
         with pytest.raises(CommandRefused, match="time is past"):
-            client.command(messages.SET_CLOCK, 1_000_000)
+            client.ask(SetClock(1_000_000))
 
 
 def test_status_tells_where_the_dealing_stands(target: Target) -> None:
     dealing = dealer.BenchDealer(target.bench, dealer.shuffled_shoe(1))
     dealing.load()
     with session_with(target.shoe) as client:
-        status = client.command(messages.STATUS)
-    assert status["lock_released"] and status["shoe"] == 1 and status["round"] == 1
-    assert status["heap_used"] > 0 and status["heap_free"] > 0 and status["cards"] >= 2
+        status = client.ask(Status())
+    assert status.lock_released and status.shoe == 1 and status.round == 1
+    assert status.heap_used > 0 and status.heap_free > 0 and status.cards >= 2
 
 
 def test_identify_beeps_and_is_recorded(target: Target) -> None:
     beeps = target.bench.outputs.beeps
     with session_with(target.shoe) as client:
         client.begin(1)
-        client.command(messages.IDENTIFY)
+        client.ask(Identify())
         target.bench.wait_for(lambda seen: seen.beeps == beeps + 1, "beeped")
         assert _events(client, "identified")
 
@@ -99,11 +99,12 @@ def test_a_game_is_loaded_between_shoes_and_survives_a_restart(target: Target) -
         client.begin(1)
         client.load_game(document)
         loaded = _events(client, "game_loaded")[-1]
+        assert isinstance(loaded, GameLoaded)
     target.power.off()
     target.power.on()
     with session_with(target.shoe) as client:
-        assert client.welcome["game"] == "ez-midi" == loaded.fields["game"]
-        assert client.welcome["game_sha256"] == loaded.fields["sha256"] == Game(document).sha256
+        assert client.welcome.game == "ez-midi" == loaded.game
+        assert client.welcome.game_sha256 == loaded.sha256 == Game(document).sha256
 
 
 def test_a_game_is_refused_while_a_shoe_of_cards_is_in_play_and_where_it_is_damaged(
@@ -117,4 +118,4 @@ def test_a_game_is_refused_while_a_shoe_of_cards_is_in_play_and_where_it_is_dama
         with pytest.raises(CommandRefused, match="between shoes"):
             client.load_game(document)
     with session_with(target.shoe) as client:
-        assert client.welcome["game"] == "mini"
+        assert client.welcome.game == "mini"

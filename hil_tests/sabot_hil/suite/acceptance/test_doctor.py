@@ -3,36 +3,36 @@
 import pytest
 
 from sabot.errors import CommandRefused
-from sabot.link.wire import Message
+from sabot.link.messages import Health, SelfTest, SelfTestReport, SetClock
 from sabot.service import doctor
 from sabot_hil.capabilities import Measure, ShoeLink, Target, session_with
 from sabot_hil.kit import dealer
-from sabot_protocol import enums, messages
+from sabot_protocol import enums
 
 _E_COVERED = b"\x11" * 4  # four bytes of eight samples
 
 
-def _self_test(shoe: ShoeLink) -> Message:
+def _self_test(shoe: ShoeLink) -> SelfTestReport:
     with session_with(shoe) as client:
-        return client.ask(messages.SELF_TEST, messages.SELF_TEST_REPORT)
+        return client.ask(SelfTest())
 
 
 def test_a_shoe_that_is_well_finds_nothing_and_loses_no_sample(
     target: Target, measure: Measure
 ) -> None:
     with session_with(target.shoe) as client:
-        client.command(messages.SET_CLOCK, 1_795_000_000_000)
+        client.ask(SetClock(1_795_000_000_000))
         told = doctor.ask(client, now_ms=lambda: 1_795_000_000_000)
         begun_us = target.clock.now_us()
-        report = client.ask(messages.SELF_TEST, messages.SELF_TEST_REPORT)
+        report = client.ask(SelfTest())
         taken_ms = (target.clock.now_us() - begun_us) / 1000
-        lost = client.command(messages.HEALTH)["overruns"]
-    assert report["failed"] == report["seen"] == report["wrong_macs"] == 0
-    assert report["begun"] >= 1 and report["sectors"] > 1000
+        lost = client.ask(Health()).overruns
+    assert report.failed == report.seen == report.wrong_macs == 0
+    assert report.begun >= 1 and report.sectors > 1000
     found = [check.name for check in doctor.examine(told, doctor.Expectations()) if check.to_do]
     assert found == ["test card"]
     if target.clock.emulated:
-        assert 25 <= report["temperature_c"] <= 29
+        assert report.temperature_c is not None and 25 <= report.temperature_c <= 29
         measure("self-test", taken_ms, "ms", at_most=600.0)
     measure("samples lost by a self-test", lost, "times", at_most=0)
 
@@ -40,7 +40,7 @@ def test_a_shoe_that_is_well_finds_nothing_and_loses_no_sample(
 def test_a_sensor_that_is_covered_with_no_card_is_told(target: Target) -> None:
     target.bench.play(_E_COVERED)
     target.bench.settle()
-    assert _self_test(target.shoe)["seen"] == 1 << enums.CHANNELS.index("e")
+    assert _self_test(target.shoe).seen == 1 << enums.CHANNELS.index("e")
 
 
 def test_while_a_card_may_come_it_does_not_test_itself(target: Target) -> None:

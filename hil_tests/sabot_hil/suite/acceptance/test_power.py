@@ -7,6 +7,8 @@ import pytest
 
 from sabot.games import catalogue
 from sabot.link.client import Client
+from sabot.link.events import Unreadable
+from sabot.link.messages import Identify
 from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.log.store import Filter
@@ -17,7 +19,7 @@ from sabot_hil.kit import dealer
 from sabot_hil.kit.dealer import enter, load_cards, press_until, turn_key
 from sabot_hil.kit.logbook import Logbook, boot_of, check_taken, command_keys, received, taken
 from sabot_hil.kit.waiting import seconds_of, wait_until
-from sabot_protocol import cards, messages
+from sabot_protocol import cards
 
 _SHORT = 370  # cards behind the cut card: seven rounds or so
 _BURNED = ("AC", "2C")
@@ -51,7 +53,7 @@ def test_a_shoe_whose_power_goes_again_and_again_is_dealt_and_logged_as_if_it_ha
     chance = random.Random(seed)
     document = catalogue.document(game)
     with session_with(target.shoe) as client:
-        starts = client.welcome["boot"]
+        starts = client.welcome.boot
         client.load_game(document)
     begun = starts
 
@@ -172,7 +174,7 @@ def test_nobody_is_answered_before_the_shoe_has_come_up(target: Target, tmp_path
 
     def attach(port: Port) -> None:
         client = Client(port, _ATTACH_TIMEOUT_S, keys=command_keys(tmp_path))
-        assert client.welcome["boot"] == starts + 1
+        assert client.welcome.boot == starts + 1
         client.begin(1)
         told.extend(
             (record.event.kind, record.event.boot) for record in received(client, target.clock)
@@ -247,8 +249,9 @@ def test_a_card_that_was_passing_is_for_the_supervisor_to_decide(
     assert bench.outputs.display[4] == "BANKER WINS"
     (ended,) = check_taken(target, tmp_path)
     assert (ended.player, ended.banker) == (("4C", "4H"), ("7D", "2S"))
-    unread = [record.event for record in taken(target) if record.event.kind == "unreadable"]
-    assert [(event.boot, event.fields["fault"]) for event in unread] == [(starts + 1, "power_lost")]
+    events = [record.event for record in taken(target)]
+    unread = [event for event in events if isinstance(event, Unreadable)]
+    assert [(event.boot, event.fault) for event in unread] == [(starts + 1, "power_lost")]
 
 
 def test_a_card_that_had_hardly_begun_to_pass_is_just_pulled_again(target: Target) -> None:
@@ -356,7 +359,7 @@ def test_a_host_that_records_much_does_not_make_the_shoe_forget(target: Target) 
     with session_with(target.shoe) as client:
         client.begin(1)
         for _ in range(_MANY_EVENTS):
-            client.command(messages.IDENTIFY)
+            client.ask(Identify())
             if client.receive(0).records:
                 client.acknowledge()
     assert _seen(_power_cut(target)) == _seen(before)

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from sabot.link.events import Resolved
 from sabot.log.store import Filter
 from sabot_hil.capabilities import Bench, Target
 from sabot_hil.kit import dealer
@@ -83,4 +84,5 @@ def test_a_ninth_copy_stops_play_until_it_is_put_aside(target: Target, tmp_path:
             lambda: any(book.store.rows(Filter(unit=target.shoe.unit, kinds=["resolved"]))), "told"
         )
         (row,) = book.store.rows(Filter(unit=target.shoe.unit, kinds=["resolved"]))
-        assert row.event().fields["resolution"] == "drawn_again"
+        resolved = row.event()
+        assert isinstance(resolved, Resolved) and resolved.resolution == "drawn_again"

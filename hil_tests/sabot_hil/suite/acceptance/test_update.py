@@ -56,7 +56,7 @@ def _kinds(target: Target) -> list[str]:
 
 def _runs(target: Target) -> str:
     try:
-        return str(target.shoe.attach().welcome["firmware"])
+        return target.shoe.attach().welcome.firmware
     finally:
         target.shoe.detach()
 

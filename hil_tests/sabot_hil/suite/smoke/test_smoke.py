@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from sabot.games import catalogue
+from sabot.link.messages import Identify
 from sabot_hil.capabilities import Bench, Measure, Target, session_with
 from sabot_hil.kit import dealer
 from sabot_hil.kit.dealer import enter, load_cards
 from sabot_hil.kit.logbook import check_taken
-from sabot_protocol import messages
 
 _ROUND = ["AC", "2C", "4C", "TD", "3H", "7S", "TC", "KD", "CUT"]
 """Two burned; then the Player's 7 against the Banker's 7, a tie without a third card."""
@@ -31,8 +31,8 @@ def test_a_shoe_is_ready_soon_after_power_on_and_answers_a_host(
     asked_us = clock.now_us()
     with session_with(shoe) as client:
         answered_us = clock.now_us()
-        assert client.unit == shoe.unit and client.welcome["reset_cause"] == 0
-        assert client.welcome["game"] in {game.name for game in catalogue.GAMES}
+        assert client.unit == shoe.unit and client.welcome.reset_cause == "power_on"
+        assert client.welcome.game in {game.name for game in catalogue.GAMES}
     limit = {"at_most": 2000.0} if clock.emulated else {}
     measure("power to ready", (ready_us - begun_us) / 1000, "ms", **limit)
     measure("a host's hello to its answer", (answered_us - asked_us) / 1000, "ms")
@@ -98,5 +98,5 @@ def test_a_command_is_done_and_heard(target: Target) -> None:
     beeps = target.bench.outputs.beeps
     with session_with(target.shoe) as client:
         client.begin(1)
-        client.command(messages.IDENTIFY)
+        client.ask(Identify())
         target.bench.wait_for(lambda shown: shown.beeps == beeps + 1, "beeped")

@@ -12,6 +12,7 @@ from statistics import median
 
 import numpy as np
 
+from sabot.link.messages import Status
 from sabot.log.rounds import rounds_of
 from sabot.log.store import Filter, Store
 from sabot.sim import waveform
@@ -23,7 +24,7 @@ from sabot_hil.kit import dealer
 from sabot_hil.kit.cable import Cable
 from sabot_hil.kit.flash_image import SECTOR
 from sabot_hil.kit.logbook import Logbook, findings, received
-from sabot_protocol import cards, enums, messages
+from sabot_protocol import cards, enums
 
 _SHORT = 370  # cards behind the cut card: seven rounds or so
 _FAULTS = [fault for fault in enums.FAULTS[1:] if fault != "power_lost"]
@@ -81,8 +82,8 @@ class _Soak:
     def look_at_journal(self, shoe: int) -> None:
         """Without taking events, so that room is used up only."""
         with session_with(self.target.shoe) as client:
-            room = client.command(messages.STATUS)["journal_room"]
-            self.journal.setdefault(shoe, []).append((room, client.welcome["last_held"]))
+            room = client.ask(Status()).journal_room
+            self.journal.setdefault(shoe, []).append((room, client.welcome.last_held))
 
     def told(self) -> dict[str, str]:
         """Both in words."""
@@ -216,13 +217,13 @@ def test_shoe_after_shoe_is_recorded_as_it_was_dealt(
                 before = store.last_number(target.shoe.unit) or 0
                 client.begin(before + 1)
                 store.append(target.shoe.unit, received(client, target.clock, before))
-                status = client.command(messages.STATUS)
+                status = client.ask(Status())
                 last = store.last_number(target.shoe.unit) or 0
-                soak.heap.append(status["heap_used"])
+                soak.heap.append(status.heap_used)
                 soak.happened["events"] = last
                 if dealing.card_ms:
                     soak.card_ms.append(median(dealing.card_ms))
-                assert status["bad_sectors"] == 0
+                assert status.bad_sectors == 0
                 _check(store, target.shoe.unit, soak.happened["shoes of cards"], dealing)
     finally:
         summary.update(soak.told())

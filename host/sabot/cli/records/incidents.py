@@ -12,7 +12,8 @@ from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify_unit
 from sabot.cli import options
 from sabot.cli.view import Output, console, plain, print_objects, problems
-from sabot.link.wire import Event, WireError
+from sabot.link.events import Event
+from sabot.link.wire import WireError
 from sabot.log.store import Filter, Row, Store
 from sabot.reports import table_time
 from sabot.reports.incident import KINDS, Incident, Limits

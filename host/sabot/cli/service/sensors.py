@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -12,11 +12,12 @@ from sabot.cli.key_files import load_command_keys
 from sabot.cli.view import console, plain, problems
 from sabot.errors import CommandRefused
 from sabot.link.client import Client
+from sabot.link.messages import Health
 from sabot.link.ports import Port
 from sabot.service import capture as captures
 from sabot.text import local_time
 from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE
-from sabot_protocol import enums, messages
+from sabot_protocol import enums
 
 _DEFAULT_FOLDER = Path("captures")
 _CHANNELS = {"e": "E entry", "a": "A track", "b": "B track", "x": "X exit"}
@@ -44,7 +45,9 @@ def capture(
             for kept in captures.kept_passes(client):
                 try:
                     fetched.append((kept, captures.levels_of(client, kept, came)))
-                except CommandRefused as refused:  # newer passes have taken its room meanwhile
+                except CommandRefused as refused:
+                    if refused.refusal != "not_kept":  # newer passes have taken its room
+                        raise
                     problems.print(plain(f"pass {kept.number} left out: {refused}"))
     for kept, levels in fetched:  # the port is free again: drawing takes its time
         captures.save(out, kept, levels)
@@ -66,19 +69,24 @@ def health(port: options.Port, as_json: options.Json = False) -> None:
     """Show how well each channel of a shoe's sensor head sees, and which sensor to clean."""
     with Port(port) as opened:
         client = Client(opened)
-        report = client.ask(messages.HEALTH, messages.HEALTH_REPORT)
-    channels = [
+        report = client.ask(Health())
+    channels: list[dict[str, Any]] = [
         {
             "channel": channel,
-            "mean_permille": report[f"{channel}_permille"],
-            "calibrated_permille": report[f"calibrated_{channel}_permille"],
-            "dirty": bool(report["dirty"] >> bit & 1),
+            "mean_permille": report.means[bit],
+            "calibrated_permille": report.calibrated[bit],
+            "dirty": bool(report.dirty >> bit & 1),
         }
         for bit, channel in enumerate(enums.CHANNELS)
     ]
     if as_json:
-        whole = {"unit": client.unit, "channels": channels}
-        whole |= {name: report[name] for name in ("cards", "overruns", "calibrated_unix_ms")}
+        whole = {
+            "unit": client.unit,
+            "channels": channels,
+            "cards": report.cards,
+            "overruns": report.overruns,
+            "calibrated_unix_ms": report.calibrated_unix_ms,
+        }
         print(json.dumps(whole))
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
@@ -87,7 +95,7 @@ def health(port: options.Port, as_json: options.Json = False) -> None:
         table.add_column(name, justify="right" if figure else "left")
     for each in channels:
         # Before the first card the shoe has nothing but what it expects.
-        mean = each["mean_permille"] if report["cards"] else None
+        mean = each["mean_permille"] if report.cards else None
         calibrated = each["calibrated_permille"]
         drift = "-" if None in (mean, calibrated) else f"{(mean - calibrated) / 10:+.1f} %"
         table.add_row(
@@ -100,11 +108,11 @@ def health(port: options.Port, as_json: options.Json = False) -> None:
         )
     console.print(table)
     calibrated = any(each["calibrated_permille"] is not None for each in channels)
-    when = local_time(report["calibrated_unix_ms"]) if calibrated else "never; pull it to calibrate"
+    when = local_time(report.calibrated_unix_ms) if calibrated else "never; pull it to calibrate"
     console.print(
         plain(
-            f"{client.unit}: means over {report['cards']} cards since its start, samples lost "
-            f"{report['overruns']} times, test card: {when}"
+            f"{client.unit}: means over {report.cards} cards since its start, samples lost "
+            f"{report.overruns} times, test card: {when}"
         ),
         soft_wrap=True,
     )

@@ -1,0 +1,41 @@
+"""How a command is answered: with what its definition says, or with why it is refused."""
+
+from sabot_protocol import enums, messages
+
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Callable
+
+    from sabot_protocol.schema import Shape
+
+
+class Refused(Exception):
+    """A command is not carried out. `reason` is one of `words.REFUSALS`, `detail` what belongs to
+    it: a figure, a name, a fault that was found."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.detail = detail
+
+
+def reply(command_id: int, reason: str = "none", detail: str = "") -> "list[object]":
+    """The message `reply`: done, or refused for that `reason`."""
+    return [messages.REPLY.number, command_id, enums.REFUSALS.index(reason), detail]
+
+
+def answered(
+    shape: "Shape", values: "list[object]", carry_out: "Callable[..., list[object] | None]"
+) -> "list[object]":
+    """The message that answers a command with its `values`.
+
+    `carry_out` is given the values after the `id`. It returns the fields of the answer after the
+    `id`, or None where a `reply` is all, or raises Refused.
+    """
+    command_id: int = values[0]  # type: ignore[assignment]
+    try:
+        fields = carry_out(*values[1:])
+    except Refused as refused:
+        return reply(command_id, refused.reason, refused.detail)
+    if shape.answer is None or fields is None:
+        return reply(command_id)
+    return [shape.answer.number, command_id] + fields

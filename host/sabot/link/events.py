@@ -1,0 +1,368 @@
+"""What a shoe records, as frozen objects: a class for each kind of event, with the fields of its
+definition in sabot_protocol/events.py. Enumerations are words.
+
+To add an event: its class here, below. A test holds each against the definition, name by name and
+type by type.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sabot_protocol import events as definitions
+from sabot_protocol.schema import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event as a shoe recorded it: what every kind has."""
+
+    SHAPE: ClassVar[Shape]
+    number: int
+    """From 1, the unit's first event."""
+    boot: int
+    t_ms: int
+    unix_ms: int | None
+    shoe: int
+    round: int
+
+    @property
+    def kind(self) -> str:
+        """The kind's name, as in sabot_protocol/events.py."""
+        return self.SHAPE.name
+
+    @property
+    def fields(self) -> Mapping[str, object]:
+        """The kind's own fields by name, to be shown."""
+        return {name: getattr(self, name) for name, _ in self.SHAPE.fields}
+
+
+@dataclass(frozen=True, slots=True)
+class Boot(Event):
+    """The unit has started."""
+
+    SHAPE: ClassVar[Shape] = definitions.BOOT
+    reset_cause: str
+    firmware: str
+    build: bytes
+    board: str
+    game: str
+    chain: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Lid(Event):
+    """The lid."""
+
+    SHAPE: ClassVar[Shape] = definitions.LID
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Key(Event):
+    """The supervisor's key."""
+
+    SHAPE: ClassVar[Shape] = definitions.KEY
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Service(Event):
+    """The service switch."""
+
+    SHAPE: ClassVar[Shape] = definitions.SERVICE
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Button(Event):
+    """Pressed."""
+
+    SHAPE: ClassVar[Shape] = definitions.BUTTON
+    button: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShoeLoaded(Event):
+    """A new shoe of cards."""
+
+    SHAPE: ClassVar[Shape] = definitions.SHOE_LOADED
+    decks: int
+    game: str
+    set: int
+
+
+@dataclass(frozen=True, slots=True)
+class Burn(Event):
+    """So many cards are to be burned."""
+
+    SHAPE: ClassVar[Shape] = definitions.BURN
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class BettingOpen(Event):
+    """A round begins."""
+
+    SHAPE: ClassVar[Shape] = definitions.BETTING_OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class BettingClosed(Event):
+    """No more bets."""
+
+    SHAPE: ClassVar[Shape] = definitions.BETTING_CLOSED
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card(Event):
+    """A card came out. `card` is its number, 0 to 53."""
+
+    SHAPE: ClassVar[Shape] = definitions.CARD
+    card: int
+    position: str
+    speed_mm_s: int
+    margin_permille: int
+    skew_um: int
+    samples: int
+    by_hand: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable(Event):
+    """Something came out that is no readable card."""
+
+    SHAPE: ClassVar[Shape] = definitions.UNREADABLE
+    fault: str
+    position: str
+    speed_mm_s: int
+    margin_permille: int
+    skew_um: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Event):
+    """What the rules ask of a hand."""
+
+    SHAPE: ClassVar[Shape] = definitions.DECISION
+    hand: str
+    action: str
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result(Event):
+    """A round has ended. `hits`: bit n is the n-th of `words.HITS`."""
+
+    SHAPE: ClassVar[Shape] = definitions.RESULT
+    winner: str
+    player_total: int
+    banker_total: int
+    player_natural: bool
+    banker_natural: bool
+    margin: int
+    hits: int
+    game: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RoundVoid(Event):
+    """A round was voided."""
+
+    SHAPE: ClassVar[Shape] = definitions.ROUND_VOID
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lock(Event):
+    """The lock."""
+
+    SHAPE: ClassVar[Shape] = definitions.LOCK
+    released: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Error(Event):
+    """Play has stopped."""
+
+    SHAPE: ClassVar[Shape] = definitions.ERROR
+    error: str
+    card: int | None
+    fault: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCleared(Event):
+    """It goes on."""
+
+    SHAPE: ClassVar[Shape] = definitions.ERROR_CLEARED
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class CutCard(Event):
+    """The cut card came."""
+
+    SHAPE: ClassVar[Shape] = definitions.CUT_CARD
+    rounds_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShoeEnded(Event):
+    """No more cards of this shoe."""
+
+    SHAPE: ClassVar[Shape] = definitions.SHOE_ENDED
+    reason: str
+    rounds: int | None
+    cards: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClockSet(Event):
+    """A host has set the clock."""
+
+    SHAPE: ClassVar[Shape] = definitions.CLOCK_SET
+    before_unix_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap(Event):
+    """Events are missing that a host may not have."""
+
+    SHAPE: ClassVar[Shape] = definitions.GAP
+    first: int
+    last: int
+    reason: str
+    mac: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class GameLoaded(Event):
+    """Another game is dealt."""
+
+    SHAPE: ClassVar[Shape] = definitions.GAME_LOADED
+    game: str
+    sha256: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Identified(Event):
+    """A host had the shoe beep."""
+
+    SHAPE: ClassVar[Shape] = definitions.IDENTIFIED
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved(Event):
+    """The supervisor decided about a card that stopped play."""
+
+    SHAPE: ClassVar[Shape] = definitions.RESOLVED
+    error: str
+    fault: str
+    position: str
+    resolution: str
+
+
+@dataclass(frozen=True, slots=True)
+class Composition(Event):
+    """How many of each card came out of this shoe of cards."""
+
+    SHAPE: ClassVar[Shape] = definitions.COMPOSITION
+    counts: bytes
+    unread: int
+    expected: int
+
+
+@dataclass(frozen=True, slots=True)
+class CleanSensor(Event):
+    """A channel has left its bounds."""
+
+    SHAPE: ClassVar[Shape] = definitions.CLEAN_SENSOR
+    channel: str
+    mean_permille: int
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated(Event):
+    """A test card was pulled."""
+
+    SHAPE: ClassVar[Shape] = definitions.CALIBRATED
+    e_permille: int
+    a_permille: int
+    b_permille: int
+    x_permille: int
+    speed_mm_s: int
+    margin_permille: int
+    skew_um: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint(Event):
+    """How far the audit chain has come."""
+
+    SHAPE: ClassVar[Shape] = definitions.CHECKPOINT
+    records: int
+    mac: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class JournalFault(Event):
+    """Something is wrong with the memory of events."""
+
+    SHAPE: ClassVar[Shape] = definitions.JOURNAL_FAULT
+    fault: str
+    sector: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Updated(Event):
+    """A host has confirmed a release."""
+
+    SHAPE: ClassVar[Shape] = definitions.UPDATED
+    firmware: str
+    build: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateUndone(Event):
+    """A release was tried and given up."""
+
+    SHAPE: ClassVar[Shape] = definitions.UPDATE_UNDONE
+    build: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Provisioned(Event):
+    """The first start since the unit was provisioned."""
+
+    SHAPE: ClassVar[Shape] = definitions.PROVISIONED
+    table: str
+    set: int
+
+
+@dataclass(frozen=True, slots=True)
+class WrongMacs(Event):
+    """Commands came with a wrong MAC."""
+
+    SHAPE: ClassVar[Shape] = definitions.WRONG_MACS
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class DebugOpened(Event):
+    """The unit starts with MicroPython's prompt."""
+
+    SHAPE: ClassVar[Shape] = definitions.DEBUG_OPENED
+
+
+EVENTS = {
+    each.SHAPE.number: each
+    for each in list(globals().values())
+    if isinstance(each, type) and issubclass(each, Event) and each is not Event
+}
+"""The class of each kind of event, by its number."""

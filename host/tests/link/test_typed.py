@@ -1,0 +1,125 @@
+"""The classes that the host has for messages and events, against the one definition of each."""
+
+import dataclasses
+import keyword
+from typing import Any, get_args, get_type_hints
+
+import pytest
+
+from host.tests.support.helpers import event_bytes, framed, values_of
+from sabot.link import events, messages, wire
+from sabot.link.refusals import TEXTS, text_of
+from sabot.reports.incidents import Watch
+from sabot_protocol import enums, frame
+from sabot_protocol import events as event_definitions
+from sabot_protocol import messages as definitions
+from sabot_protocol.schema import Shape
+
+_TYPES: dict[str, Any] = {
+    "uint": int, "int": int, "card": int, "flag": bool, "text": str, "bytes": bytes,
+}  # fmt: skip
+_COMMANDS = [shape for shape in definitions.TO_DEVICE if shape.by is not None]
+_NO_INCIDENT = {
+    "burn", "decision", "lock", "cut_card", "game_loaded", "identified", "composition",
+    "calibrated", "checkpoint", "updated", "update_undone", "provisioned",
+}  # fmt: skip
+"""Kinds of events that surveillance does not look for."""
+
+
+def _expected(fields: tuple[tuple[str, str], ...]) -> list[tuple[str, object]]:
+    expected: list[tuple[str, object]] = []
+    for name, kind in fields:
+        plain = _TYPES.get(kind.rstrip("?"), str)  # enumerations are words
+        own = name + "_" if keyword.iskeyword(name) else name
+        expected.append((own, plain | None if kind.endswith("?") else plain))
+    return expected
+
+
+def _fields_of(one: type) -> list[tuple[str, object]]:
+    hints = get_type_hints(one)
+    return [(each.name, hints[each.name]) for each in dataclasses.fields(one)]
+
+
+def _command_of(shape: Shape) -> type[messages.Command[Any]]:
+    name = "".join(part.title() for part in shape.name.split("_"))
+    one = getattr(messages, name, None)
+    assert one is not None, f"sabot/link/messages.py has no class {name} for this command"
+    return one  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("shape", definitions.TO_HOST, ids=lambda shape: shape.name)
+def test_a_message_of_a_shoe_has_a_class_with_its_fields(shape: Shape) -> None:
+    assert shape.number in messages.SAID, f"sabot/link/messages.py has no class for {shape.name}"
+    one = messages.SAID[shape.number]
+    assert one.SHAPE is shape and _fields_of(one) == _expected(shape.fields)
+    answers = {each.answer or definitions.REPLY for each in _COMMANDS}
+    assert issubclass(one, messages.Answer) == (shape in answers)
+
+
+@pytest.mark.parametrize("shape", _COMMANDS, ids=lambda shape: shape.name)
+def test_a_command_has_a_class_with_its_fields_and_its_answer(shape: Shape) -> None:
+    one = _command_of(shape)
+    assert one.SHAPE is shape and shape.fields[0] == ("id", "uint")
+    assert _fields_of(one) == _expected(shape.fields[1:])
+    (answer,) = get_args(one.__orig_bases__[0])  # type: ignore[attr-defined]
+    assert answer.SHAPE is (shape.answer or definitions.REPLY)
+
+
+@pytest.mark.parametrize("kind", event_definitions.KINDS, ids=lambda kind: kind.name)
+def test_an_event_has_a_class_with_its_fields(kind: Shape) -> None:
+    assert kind.number in events.EVENTS, f"sabot/link/events.py has no class for {kind.name}"
+    one = events.EVENTS[kind.number]
+    assert one.SHAPE is kind
+    assert _fields_of(one) == _expected((*event_definitions.HEADER[1:], *kind.fields))
+
+
+@pytest.mark.parametrize("kind", event_definitions.KINDS, ids=lambda kind: kind.name)
+def test_an_event_is_an_incident_or_is_said_to_be_none(kind: Shape) -> None:
+    taken = getattr(Watch, f"_on_{kind.name}", None)
+    where = f"add _on_{kind.name} to host/sabot/reports/incidents.py, or name it in _NO_INCIDENT"
+    assert (taken is None) == (kind.name in _NO_INCIDENT), where
+    if taken is not None:
+        assert get_type_hints(taken)["event"] is events.EVENTS[kind.number]
+
+
+def test_no_incident_is_made_of_an_event_that_there_is_not() -> None:
+    names = {kind.name for kind in event_definitions.KINDS}
+    assert {name[4:] for name in dir(Watch) if name.startswith("_on_")} | _NO_INCIDENT == names
+
+
+def test_what_a_shoe_says_comes_as_its_class_with_words() -> None:
+    for shape in definitions.TO_HOST:
+        message = wire.parse_message(_payload(framed(shape)))
+        said = messages.said(message)
+        assert said is not None and said.SHAPE is shape
+        for (name, kind), value in zip(shape.fields, values_of(shape), strict=True):
+            names = enums.ENUMERATIONS.get(kind.rstrip("?"))
+            own = name + "_" if keyword.iskeyword(name) else name
+            assert getattr(said, own) == (value if names is None else names[value]), name
+    assert messages.said(wire.parse_message(_payload(framed(definitions.ACK, number=1)))) is None
+
+
+def test_an_event_is_shown_with_all_its_own_fields() -> None:
+    for kind in event_definitions.KINDS:
+        event = wire.parse_event(event_bytes(kind.name, 1))
+        assert list(event.fields) == [name for name, _ in kind.fields]
+
+
+@pytest.mark.parametrize("place", range(1, len(enums.REFUSALS)), ids=enums.REFUSALS.__getitem__)
+def test_every_refusal_has_a_text_for_people(place: int) -> None:
+    refusal = enums.REFUSALS[place]
+    assert refusal in TEXTS, f"sabot/link/refusals.py has no text for {refusal}"
+    text = text_of(refusal, "DETAIL")
+    assert "\n" not in text and not text.endswith(".") and 0 < len(text) < 100
+    assert ("DETAIL" in text) == ("{}" in TEXTS[refusal])
+
+
+def test_there_is_no_text_for_what_is_no_refusal() -> None:
+    known = {enums.REFUSALS[place] for place in range(1, len(enums.REFUSALS))}
+    assert set(TEXTS) == known
+
+
+def _payload(line: bytes) -> bytes:
+    payload = frame.read_frame(line[:-1])
+    assert payload is not None
+    return payload
