@@ -11,10 +11,8 @@ from sabot_firmware.native import const
 from sabot_protocol import VERSION, cbor, enums, events, frame, messages, schema
 
 if 1 - 1:  # for type checkers: interfaces.pyi
-    from sabot_firmware.journal.outbox import Outbox
+    from sabot_firmware.interfaces import Device, Events
     from sabot_firmware.link.authentication import Guard
-    from sabot_firmware.release.updater import NoEvents, Updater
-    from sabot_firmware.shoe import Shoe
     from sabot_protocol.schema import Shape
 
 WINDOW = const(48)
@@ -36,9 +34,7 @@ class Link:
     """`outbox` holds the events; `device` answers for the rest of the shoe (see shoe.py); `guard`
     knows who may ask it."""
 
-    def __init__(
-        self, outbox: "Outbox | NoEvents", device: "Shoe | Updater", guard: "Guard"
-    ) -> None:
+    def __init__(self, outbox: "Events", device: "Device", guard: "Guard") -> None:
         self.attached = False
         """Whether a host has said `hello` and is still heard."""
         self.listening = False

@@ -44,7 +44,6 @@ _LONGEST = 256
 _CHUNK = 4096
 _FOLDER, _FILE = (0x4000,) + (0,) * 9, (0x8000,) + (0,) * 9
 _ENOENT = 2
-_MOUNTED = "/slot"
 _THIS = sys.modules[__name__]
 _BUFFER_SIZE = 11  # a request of MicroPython's streams (py/stream.h)
 _PIECE = 240
@@ -265,7 +264,7 @@ def start(
 
 
 def _import_from(slot: str, modules: "dict[str, tuple[int, int]]", mount: "Mount") -> None:
-    path = _MOUNTED + slot[slot.rfind("/") :]
+    path = slot[slot.rfind("/") :]  # short: each module's path is in the heap
     mount(Slot(slot, modules), path)
     sys.path[:] = [path, ".frozen"]
     # What runs keeps the state as this does, and there is no room for it twice.

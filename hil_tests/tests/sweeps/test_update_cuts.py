@@ -19,6 +19,8 @@ from sabot_hil.sweeps.update_cuts import (
 )
 
 _EVERY = 70
+_ONLY_IN_PLAY = "sabot_firmware/table/dealing.mpy"
+"""A module that no start needs: where the rescue's is damaged, the shoe starts as before."""
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +44,12 @@ def test_behind_the_last_operation_it_is_the_new_release_that_runs(
 
 
 def test_a_shoe_whose_slot_is_damaged_is_found(recorded_update: RecordedUpdate) -> None:
-    code = b"".join(data for _, data in sorted(releases.compiled("sim").items()))
+    code = releases.compiled("sim")[_ONLY_IN_PLAY]
     piece = code[len(code) // 2 :][:40]
     found = []
-    for copy in re.finditer(
-        re.escape(piece), recorded_update.before
-    ):  # its slot's, and the rescue's
+    copies = list(re.finditer(re.escape(piece), recorded_update.before))
+    assert len(copies) == 2, "its slot's, and the rescue's"
+    for copy in copies:
         spoiled = bytearray(recorded_update.before)
         spoiled[copy.start() : copy.end()] = bytes(len(piece))
         try:

