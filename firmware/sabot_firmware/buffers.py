@@ -1,7 +1,7 @@
-"""The large buffers of a shoe, made before anything else.
+"""The large buffers of a shoe, allocated before anything else.
 
-Loading the other modules leaves the heap in pieces. So main.py imports this one first, and a shoe
-takes them from here.
+Loading the other modules fragments the heap. So main.py imports this module first, and the shoe
+takes its buffers from here.
 """
 
 from sabot_firmware.cards.scan import RUN_BYTES
@@ -9,10 +9,10 @@ from sabot_firmware.cards.scan import RUN_BYTES
 _PASS_BYTES = RUN_BYTES + 32
 
 QUEUE_BYTES = 4096
-"""Room for what waits to be written to the journal, some 60 entries."""
+"""Room for about 60 entries that wait to be written to the journal."""
 
 RECENT_BYTES = 8 * _PASS_BYTES
-"""Room for 8 of the longest passes, and for some 80 as they usually are."""
+"""Room for 8 of the longest passes, or about 80 usual ones."""
 
 FAULT_BYTES = 4 * _PASS_BYTES
 

@@ -1,5 +1,5 @@
-"""The heap as the last collection left it: to ask for it at any time would take as long as to
-collect, and the cards must not wait for a host's question."""
+"""The free heap after the last collection. To measure it when a host asks would take as long as a
+collection, and the cards must not wait for that."""
 
 import gc
 
@@ -9,7 +9,7 @@ _MOST_GAPS = const(500)
 
 
 class Heap:
-    """Bytes of MicroPython's heap; 0 before the first collection has been looked at."""
+    """Bytes of MicroPython's heap, used and free; 0 before they are measured the first time."""
 
     def __init__(self) -> None:
         self.used = 0
@@ -20,8 +20,8 @@ class Heap:
         self._size = 0
 
     def tend(self) -> None:
-        """Collect if it is due, which takes 24 ms on a Pico; or else look what that has left, which
-        takes 10, or fill its gaps: a card may come between them."""
+        """Do the next step: collect if that is due, which takes 24 ms on a Pico, then measure the
+        heap, which takes 10 ms, then fill the gaps. A card may come between the steps."""
         if self.due:
             self.due = False
             self._to_fill = self._to_look = True
@@ -37,11 +37,11 @@ class Heap:
             self.fill_gaps()
 
     def fill_gaps(self) -> None:
-        """Make small objects, and forget them, until none is left of the gaps that the last
-        collection has made between objects that stay.
+        """Make small objects and drop them, until no gap is left between the objects that stay.
 
-        MicroPython looks for room from the first gap on. What is larger than a gap is looked for
-        past all that stays, each time: 0.3 ms on a Pico, half of its time in the end.
+        MicroPython searches for memory from the first gap on. For anything larger than the gap it
+        searches past all objects that stay, each time: 0.3 ms on a Pico, which adds up to half of
+        the processor's time.
         """
         large = id((self,) * 16)
         for _ in range(_MOST_GAPS):

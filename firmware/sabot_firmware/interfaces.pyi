@@ -1,15 +1,15 @@
-"""What the parts of the shoe are to each other, for type checkers alone.
+"""The interfaces between the parts of the shoe, for type checkers only.
 
-No device has this file: a release has modules, and MicroPython has no `typing`. An annotation is a
-string, and MicroPython's compiler drops it. Where one names something of this file, or of a module
-that is not imported otherwise, the import stands under a condition that is always false:
+This file is not on the device: a release has modules only, and MicroPython has no `typing`. An
+annotation is a string, and MicroPython's compiler drops it. If one needs a name of this file, or of
+a module that is not imported otherwise, the import is under a condition that is always false:
 
     if 1 - 1:  # for type checkers: interfaces.pyi
         from sabot_firmware.interfaces import Board
 
-The compilers of MicroPython and of CPython compute it and drop the import, to the last byte. Type
-checkers do not compute it, so they follow the import. `typing.TYPE_CHECKING` is not on the device,
-and a constant of that name would cost each module a name on the heap.
+The compilers of MicroPython and of CPython compute the condition and drop the import completely.
+Type checkers do not compute it, so they follow the import. `typing.TYPE_CHECKING` is not on the
+device, and a constant of that name would cost each module a name on the heap.
 """
 
 from collections.abc import Awaitable, Callable
@@ -20,12 +20,12 @@ from sabot_protocol.schema import Shape
 Readable = bytes | bytearray | memoryview
 """Bytes to be read."""
 Writable = bytearray | memoryview
-"""Room for bytes."""
+"""A buffer to write bytes into."""
 Feed = Callable[[], object]
 """Feeds the watchdog of a release on trial."""
 
 class Digest(Protocol):
-    """A hash that is being made."""
+    """A hash that is being computed."""
 
     def update(self, data: Readable, /) -> None: ...
     def digest(self) -> bytes: ...
@@ -43,50 +43,50 @@ class RawFile(Protocol):
     def write(self, data: Readable, /) -> int | None: ...
 
 class Spi(Protocol):
-    """As a machine.SPI."""
+    """Like a machine.SPI."""
 
     def write(self, data: Readable, /) -> object: ...
     def readinto(self, buf: Writable, /) -> object: ...
     def write_readinto(self, data: Readable, buf: Writable, /) -> object: ...
 
 class Select(Protocol):
-    """As a machine.Pin: the chip is selected while the level is 0."""
+    """Like a machine.Pin: the chip is selected while the level is 0."""
 
     def value(self, level: int, /) -> object: ...
 
 class I2c(Protocol):
-    """As a machine.I2C."""
+    """Like a machine.I2C."""
 
     def writeto(self, address: int, data: Readable, /) -> object: ...
 
 class I2cTarget(Protocol):
-    """As a machine.I2CTarget, which the stubs of 1.28 lack."""
+    """Like a machine.I2CTarget, which the stubs of 1.28 lack."""
 
     memaddr: int
-    """The place in its memory that the last write began at."""
+    """The place in its memory at which the last write began."""
 
 class Flash(Protocol):
-    """A NOR chip, as boards/nor.py describes it. Each method raises FlashError while it is
-    busy, except `busy`."""
+    """A NOR chip, as boards/nor.py describes it. Each method except `busy` raises FlashError while
+    the chip is busy."""
 
     @property
     def sectors(self) -> int:
-        """Of the whole chip."""
+        """Sectors of the whole chip."""
 
     def read(self, address: int, buf: Writable) -> None:
         """Fill `buf` from `address` on."""
 
     def program(self, address: int, data: Readable) -> None:
-        """Begin to program `data`, 1 to 256 bytes within a page."""
+        """Start to program `data`, 1 to 256 bytes within a page."""
 
     def erase(self, sector: int) -> None:
-        """Begin to erase the sector of this number."""
+        """Start to erase the sector with this number."""
 
     def busy(self) -> bool:
-        """Whether a program or an erase still goes on."""
+        """Whether a program or an erase is still going on."""
 
 class Board(Protocol):
-    """What the firmware asks of a board; boards/__init__.py describes it."""
+    """The members of a board that the firmware uses; boards/__init__.py describes them."""
 
     @property
     def NAME(self) -> str: ...
@@ -119,7 +119,7 @@ class Board(Protocol):
     def halt(self, error: BaseException) -> None: ...
 
 class Sendable(Protocol):
-    """An event that is to be sent."""
+    """An event to be sent."""
 
     @property
     def record(self) -> memoryview: ...
@@ -127,7 +127,7 @@ class Sendable(Protocol):
     def mac(self) -> memoryview: ...
 
 class Events(Protocol):
-    """The events that a link sends, as outbox.py describes them."""
+    """The events that a link sends, as journal/outbox.py describes them."""
 
     @property
     def acked(self) -> int: ...
@@ -147,13 +147,13 @@ class Device(Protocol):
     """The rest of the shoe, which the link answers for."""
 
     def welcome(self, session: int) -> list[list[object]]:
-        """The messages that answer a host's `hello`."""
+        """Return the messages that answer a host's `hello`."""
 
     def heartbeat(self, now_ms: int) -> list[object]:
-        """The message of that name."""
+        """Return the message `heartbeat`."""
 
     def acknowledged(self) -> None:
-        """A host has taken events."""
+        """Note that a host has acknowledged events."""
 
     def command(self, shape: Shape, values: list[object]) -> list[object]:
-        """Carry out a command; the message that answers it."""
+        """Carry out a command; return the message that answers it."""

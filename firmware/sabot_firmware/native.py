@@ -1,8 +1,8 @@
-"""What the compiler of MicroPython knows by itself, for an interpreter that does not.
+"""Names that MicroPython's compiler has built in, for an interpreter that has not.
 
-The loops over samples, edges and marks are written in viper, MicroPython's machine code: nothing
-but integers of 32 bits and pointers into buffers. The same lines are plain Python for CPython.
-Values in such buffers are never negative: a 64-bit build reads a negative one as positive.
+The loops over samples, edges and marks are written in viper, MicroPython's machine code: they use
+only integers of 32 bits and pointers into buffers. CPython runs the same lines as plain Python.
+Values in such buffers are never negative: a 64-bit build reads a negative value as positive.
 """
 
 from array import array

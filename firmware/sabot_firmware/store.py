@@ -1,4 +1,4 @@
-"""Small documents on the board's own file system, each written whole and checked when read."""
+"""Small documents on the board's own file system, each written as a whole and checked when read."""
 
 import binascii
 import errno
@@ -6,24 +6,24 @@ import os
 
 from sabot_protocol import cbor
 
-_MAX_SIZE = 1080  # a game document, and what else a unit is told when it is provisioned
+_MAX_SIZE = 1080  # a game document and the other values that a unit gets with it
 _CRC_SIZE = 4
 
 
 class StoreError(Exception):
-    """A document is there and is not what was written. Nothing is guessed from it."""
+    """A document is there but differs from what was written. Nothing is guessed from it."""
 
 
 class Store:
-    """Documents by name in the folder `path`, which exists."""
+    """Documents by name in the folder `path`, which must exist."""
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     def load(self, name: str) -> object:
-        """The document, None where none was ever saved.
+        """Return the document, None if it was never saved.
 
-        Raises StoreError for one that is damaged or cannot be read.
+        Raises StoreError if it is damaged or cannot be read.
         """
         try:
             with open(self._file(name), "rb") as file:
@@ -41,7 +41,7 @@ class Store:
             raise StoreError(name + " is damaged") from None
 
     def remove(self, name: str) -> None:
-        """Take the document away, if it is there."""
+        """Remove the document, if it is there."""
         try:
             os.remove(self._file(name))
         except OSError as error:
@@ -49,7 +49,7 @@ class Store:
                 raise StoreError(name + " cannot be removed: " + str(error)) from None
 
     def save(self, name: str, document: object) -> None:
-        """Replace the document: after a loss of power it is the old one or the new, whole."""
+        """Replace the document. After a loss of power it is the whole old one or the whole new."""
         buf = bytearray(_MAX_SIZE)
         size = cbor.encode_into(buf, 0, document)
         body = bytes(buf[:size])

@@ -1,4 +1,4 @@
-"""What is on the bench board's pins (pins.py), for bench.py."""
+"""The parts on the bench board's pins (pins.py), and its line to the host."""
 
 import select
 import sys
@@ -10,15 +10,15 @@ from sabot_protocol.rig import rig
 from sabot_rig.pins import FIRST_SENSE, FIRST_SENSOR, LOW, PIN_OF, PINS
 from sabot_rig.player import Player
 from sabot_rig.screen import Screen
-from sabot_rig.watcher import Watcher
+from sabot_rig.watcher import OutputWatcher
 
 _LINE_BYTES = 64
-"""Bytes that one turn of the line takes or gives, at about 50 us each."""
+"""The most bytes that one turn of the line reads or writes, at about 50 us each."""
 
 
-class Board:
+class RigBoard:
     def __init__(self) -> None:
-        # Before anything that takes time or may fail.
+        # First, because all else takes time or may fail.
         self._power = machine.Pin(PIN_OF["power"][0], machine.Pin.OUT, value=LOW)
         self._contacts = {}
         for gpio, part, _ in PINS:
@@ -26,23 +26,24 @@ class Board:
                 self._contacts[part] = machine.Pin(gpio, machine.Pin.OPEN_DRAIN, value=1)
         self._ticks_us = time.ticks_us()
         self._elapsed_us = 0
-        # Pulled down, so that what is not plugged in or has no power is off.
+        # With a pull-down, so that a part that is not plugged in or has no power reads as off.
         self._senses = []
         for part in rig.SENSES:
             pin = machine.Pin(PIN_OF[part][0], machine.Pin.IN, machine.Pin.PULL_DOWN)
             self._senses.append(pin)
         self.player = Player(machine.Pin(PIN_OF[FIRST_SENSOR][0]))
-        self.watcher = Watcher(machine.Pin(PIN_OF[FIRST_SENSE][0]))
+        self.watcher = OutputWatcher(machine.Pin(PIN_OF[FIRST_SENSE][0]))
         self.screen = Screen(
             machine.Pin(PIN_OF["display_sda"][0]), machine.Pin(PIN_OF["display_scl"][0])
         )
         self.watching_since_us = self.at_us(self.watcher.start())
-        """When the first look was; see `now_us`."""
+        """The time of the first look, as `now_us` counts."""
 
     def now_us(self) -> int:
-        """Microseconds since the start. MicroPython's own wrap at 2**30, after 18 minutes.
+        """Return the microseconds since the start. MicroPython's own count wraps at 2**30, after 18
+        minutes.
 
-        Right as long as it is asked once in 9 minutes; `step` asks many times a second.
+        It must be called once in 9 minutes to be right; `step` calls it many times a second.
         """
         now = time.ticks_us()
         self._elapsed_us += time.ticks_diff(now, self._ticks_us)
@@ -50,41 +51,41 @@ class Board:
         return self._elapsed_us
 
     def at_us(self, ticks_us: int) -> int:
-        """A time of `time.ticks_us()` within the last 9 minutes, as `now_us` counts."""
+        """Convert a `time.ticks_us()` of the last 9 minutes to the count of `now_us`."""
         now_us = self.now_us()
         return now_us - time.ticks_diff(self._ticks_us, ticks_us)
 
     def power(self, on: bool) -> None:
-        """Switch the shoe's supply."""
+        """Switch the shoe's supply on or off."""
         self._power.value(1 if on else 0)
 
     def brown_out(self, us: int) -> None:
-        """Take the supply away for so long. Nothing else is done meanwhile, so that it is so
-        long to some 20 us."""
+        """Switch the supply off for `us` microseconds. The board does nothing else during that
+        time, so the length is exact to about 20 us."""
         self._power.value(0)
         time.sleep_us(us)
         self._power.value(1)
 
     def contact(self, part: str, on: bool) -> None:
-        """Press a button or move a switch of pins.py."""
+        """Press a button or move a switch, by its name in pins.py."""
         level = PIN_OF[part][1]
         self._contacts[part].value(level if on else 1 - level)
 
     def open_contacts(self) -> None:
-        """Let go of all."""
+        """Open all contacts."""
         for part in self._contacts:
             self._contacts[part].value(1)
 
     def levels(self) -> int:
-        """The senses now: bit n is the n-th of `rig.SENSES`."""
+        """Return the senses as they are now; bit n is the n-th of `rig.SENSES`."""
         levels = 0
         for i in range(len(self._senses)):
             levels |= self._senses[i].value() << i
         return levels
 
 
-class Line:
-    """The USB serial line to the host: what is there, and as much as there is room for."""
+class HostLine:
+    """The USB serial line to the host. It never waits, except in `wait`."""
 
     def __init__(self) -> None:
         self._stdin = sys.stdin.buffer
@@ -97,7 +98,8 @@ class Line:
         self._received = bytearray(_LINE_BYTES)
 
     def read(self) -> bytes:
-        """What is there, up to _LINE_BYTES. One byte at a time: more would be waited for."""
+        """Return the bytes that have come, up to _LINE_BYTES. It reads one byte at a time, because
+        a read of more would wait for them."""
         size = 0
         while size < _LINE_BYTES and self._ready(self._readable):
             self._stdin.readinto(self._octet)  # pyright: ignore[reportAttributeAccessIssue]
@@ -106,13 +108,15 @@ class Line:
         return bytes(memoryview(self._received)[:size]) if size else b""
 
     def wait(self, ms: int) -> None:
-        """Wait until something is there, so long at most."""
+        """Wait until a byte has come, at most `ms`."""
         for _ in self._readable.ipoll(ms):
             return
 
     def write(self, data: "memoryview | bytearray", begin: int, end: int) -> int:
-        """Send from `begin` to `end`; the index behind what there was room for. One byte at a
-        time: "ready" means room for one, and with less room MicroPython waits for the host."""
+        """Send `data[begin:end]`; return the index after the last byte that there was room for.
+
+        It writes one byte at a time, because "ready" means room for one byte, and with too little
+        room MicroPython waits for the host."""
         end = min(end, begin + _LINE_BYTES)
         while begin < end and self._ready(self._writable):
             self._octet[0] = data[begin]

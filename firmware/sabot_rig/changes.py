@@ -1,4 +1,4 @@
-"""Looks at the senses in, changes out: what of the shoe's outputs changed, and when."""
+"""Turns looks at the senses into changes: which of the shoe's outputs changed, and when."""
 
 from sabot_protocol.rig import rig
 
@@ -11,34 +11,34 @@ LAMPS, LOCK, BEEP, SUPPLY = 0, 1, 2, 3
 """Places in `rig.WHATS`."""
 
 MAX_WAITING = 256
-"""Changes that may wait to be taken: a shoe makes some ten a card."""
+"""The most changes that may wait to be taken; a shoe makes about ten for each card."""
 
 _QUIET_LOOKS = 20
-"""A buzzer at 2.7 kHz is low for four looks at a time; one that is low for longer is silent."""
+"""A buzzer that is low for this many looks is silent; at 2.7 kHz it is low for four at a time."""
 
 _BLOCK = 64
 
 
 class Changes:
-    """`first` are the levels before the first look."""
+    """The changes of the senses; `first` is their levels before the first look."""
 
     def __init__(self, first: int = 0) -> None:
         self.lost = 0
-        """Changes that nobody took in time, since the start."""
+        """Number of losses of changes since the start, because they were not taken in time."""
         self.levels = first
-        """As last looked at: bit n is the n-th of `rig.SENSES`."""
+        """The levels at the last look; bit n is the n-th of `rig.SENSES`."""
         self._looks = 0
         self._same = bytes([first]) * _BLOCK
         self._waiting: "list[tuple[int, int, int]]" = []
-        self._beep = -1  # look at which one began
-        self._fell = -1  # and at which the buzzer went low last
+        self._beep = -1  # the look at which a beep began
+        self._fell = -1  # the look at which the buzzer last went low
 
     def feed(self, looks: memoryview, size: int) -> None:
-        """The next `size` looks, a byte each."""
+        """Take the next `size` looks, a byte each."""
         at = 0
         while at < size:
             block = min(_BLOCK, size - at)
-            # Nearly always nothing has changed: one comparison tells for a whole block.
+            # Nearly always nothing has changed, and one comparison shows that for a whole block.
             if block < _BLOCK or looks[at : at + _BLOCK] != self._same:
                 self._block(looks, at, block)
             at += block
@@ -47,17 +47,17 @@ class Changes:
             self._end_beep()
 
     def skip(self, looks: int) -> None:
-        """So many looks were lost."""
+        """Note that this many looks were lost."""
         self._looks += looks
         self.lost += 1
 
     def take(self) -> "tuple[int, int, int] | None":
-        """The oldest change that waits: time in us from the first look, place in `rig.WHATS`,
-        value. None where there is none."""
+        """Return the oldest change that waits: time in us since the first look, place in
+        `rig.WHATS`, value. None if there is none."""
         return self._waiting.pop(0) if self._waiting else None
 
     def forget(self) -> None:
-        """Nobody wants the changes until now."""
+        """Drop the changes that wait."""
         self._waiting.clear()
 
     def _block(self, looks: memoryview, at: int, size: int) -> None:

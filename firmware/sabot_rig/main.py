@@ -1,37 +1,37 @@
-"""Where the bench board begins: the board starts this module.
+"""The program of the bench board: the board starts this module.
 
-It gives MicroPython's prompt back to whoever sends a return and a Ctrl-C, as mpremote does, while
-no host is attached. Whatever ends it, the rig is safe then.
+While no host is attached, a return and a Ctrl-C, which mpremote sends, give MicroPython's prompt.
+However the program ends, it leaves the rig safe.
 """
 
 import gc
 
 import micropython
 
-from sabot_rig.board import Board, Line
-from sabot_rig.rig import Bench
+from sabot_rig.board import HostLine, RigBoard
+from sabot_rig.rig import RigController
 
 _CTRL_C = 3
 _ASKS_FOR_PROMPT = b"\r\x03"
 
 _REST_MS = 5
-"""A board with nothing to do waits for its host, but no longer: a press may last so much more than
-it was told to. Whatever else comes by itself can wait ten times as long."""
+"""A board with nothing to do waits this long for its host. A press may last that much longer than
+asked for; everything else that it must do by itself can wait ten times as long."""
 
 
-def serve(bench: Bench, line: Line) -> None:
-    """Answer the host until somebody asks for the prompt."""
-    out = memoryview(bench.out)
+def serve(controller: RigController, line: HostLine) -> None:
+    """Answer the host until the prompt is asked for."""
+    out = memoryview(controller.out)
     sent = ready = 0
     while True:
         data = line.read()
         if data:
-            if not bench.attached and _ASKS_FOR_PROMPT in data:
+            if not controller.attached and _ASKS_FOR_PROMPT in data:
                 return
-            bench.feed(data)
-        bench.step()
+            controller.feed(data)
+        controller.step()
         if sent == ready:
-            sent, ready = 0, bench.fill()
+            sent, ready = 0, controller.fill()
         sent = line.write(out, sent, ready)
         if sent == ready and not data:
             line.wait(_REST_MS)
@@ -39,13 +39,13 @@ def serve(bench: Bench, line: Line) -> None:
 
 def main() -> None:
     """Run the bench board."""
-    micropython.kbd_intr(-1)  # byte 3 is a byte like any other in a frame
-    bench = Bench(Board())
+    micropython.kbd_intr(-1)  # byte 3 is an ordinary byte in a frame, not Ctrl-C
+    controller = RigController(RigBoard())
     gc.collect()
     try:
-        serve(bench, Line())
+        serve(controller, HostLine())
     finally:
-        bench.make_safe()
+        controller.make_safe()
         micropython.kbd_intr(_CTRL_C)
 
 

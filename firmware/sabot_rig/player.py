@@ -1,7 +1,7 @@
 """Plays patterns to the shoe's sensor inputs: runs of levels, exact to the microsecond.
 
-DMA feeds the runs to a PIO program that holds each for its cycles, so neither a garbage collection
-nor anything else that Python does moves an edge.
+DMA feeds the runs to a PIO program that holds each for its cycles. So a garbage collection, or
+anything else that Python does, cannot shift an edge.
 """
 
 import machine
@@ -16,13 +16,13 @@ STATE_MACHINE = 0
 _WORD_BYTES = 4
 _RING_WORDS = rig.MAX_RUNS
 _RING_BYTES = _RING_WORDS * _WORD_BYTES
-_RING_BITS = 14  # the DMA wants the ring's size as a power of two
+_RING_BITS = 14  # the ring's size in bytes as a power of two, for the DMA
 _DREQ_PIO0_TX0 = 0  # "state machine 0 takes a word", RP2040 data sheet 2.5.3
-_OVERHEAD = 3  # cycles of a run beyond the count in its word
+_OVERHEAD = 3  # cycles of a run in addition to the count in its word
 
 _LOW_FOR_LONG = ((rig.MAX_RUN_US - _OVERHEAD) << 4).to_bytes(_WORD_BYTES, "little")
-"""Put in the place of each run that has gone out: where the rest of a pattern does not come in
-time no old card passes again, and there is time to find out."""
+"""Replaces each run that was played. If the rest of a pattern comes too late, no old card passes
+again, and there is time to notice."""
 
 
 @rp2.asm_pio(
@@ -30,7 +30,7 @@ time no old card passes again, and there is time to find out."""
     out_shiftdir=rp2.PIO.SHIFT_RIGHT,
     autopull=True,
     pull_thresh=32,
-    fifo_join=rp2.PIO.JOIN_TX,  # 8 runs, should the bus be taken
+    fifo_join=rp2.PIO.JOIN_TX,  # 8 runs, for times when the bus is busy
 )
 def _program() -> None:
     out(pins, 4)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
@@ -40,16 +40,16 @@ def _program() -> None:
 
 
 class Player:
-    """Four neighbouring outputs, `first` the lowest; low until the first pattern plays."""
+    """Four neighbouring outputs, low until the first pattern plays; `first` is the lowest pin."""
 
     def __init__(self, first: machine.Pin) -> None:
         if machine.freq() % CYCLE_HZ:
             raise ValueError("no exact microsecond from this clock")
         self.length_us = 0
-        """How long all that was loaded lasts."""
+        """Length of everything that was loaded."""
         self.playing = False
         self._first = first
-        # The DMA wraps at multiples of the ring's size: the other half of this memory is the price.
+        # The DMA wraps at multiples of the ring's size. So this takes twice the memory it uses.
         self._memory = bytearray(2 * _RING_BYTES)
         address = uctypes.addressof(self._memory)
         self._base = (address + _RING_BYTES - 1) & -_RING_BYTES
@@ -61,19 +61,19 @@ class Player:
         self._starter = Starter(STATE_MACHINE)
 
     def prepare(self, runs: int) -> None:
-        """A pattern of so many runs is to come. The outputs stay as they are."""
+        """Prepare for a pattern of this many runs. The outputs stay as they are."""
         self._machine.active(0)
-        self._machine.restart()  # it waits within `out`: that must not go on as a run comes
+        self._machine.restart()  # it waits inside `out`, which must not continue when a run comes
         self._total = runs
         self._loaded = self._freed = self.length_us = 0
 
     def room(self) -> int:
-        """How many more runs can be loaded now."""
+        """Return how many more runs can be loaded now."""
         return min(self._total - self._loaded, _RING_WORDS - (self._loaded - self._freed))
 
     def load(self, runs: "bytes | bytearray | memoryview") -> bool:
-        """Take the next runs. The caller knows of `room`, and that each is from MIN_RUN_US to
-        MAX_RUN_US long. False where a run came too late to be played."""
+        """Take the next runs. The caller has checked `room`, and that each run lasts MIN_RUN_US to
+        MAX_RUN_US. Return False if a run came too late to be played."""
         ring = self._ring
         for at in range(0, len(runs), rig.RUN_BYTES):
             word = runs[at] | runs[at + 1] << 8 | runs[at + 2] << 16 | runs[at + 3] << 24
@@ -83,21 +83,21 @@ class Player:
             for i in range(_WORD_BYTES):
                 ring[to + i] = word >> 8 * i & 0xFF
             if self.playing and self._gone() > self._loaded:
-                return False  # whether before or after these bytes, nobody knows
+                return False  # it cannot be known whether that was before or after these bytes
             self._loaded += 1
         return True
 
     def ready(self) -> bool:
-        """Whether all is loaded, or as much as there is room for."""
+        """Whether the whole pattern is loaded, or as much as there is room for."""
         return self._loaded > 0 and not self.room()
 
     def start(self) -> int:
-        """Play; when the first run began, as `time.ticks_us()` counts."""
+        """Play; return when the first run began, as `time.ticks_us()` counts."""
         dma = self._dma
         control = dma.pack_ctrl(
             inc_write=False, ring_size=_RING_BITS, ring_sel=False, treq_sel=_DREQ_PIO0_TX0
         )
-        # A state machine is a buffer: for writing, of its FIFO.
+        # A state machine can be written as a buffer: that writes its FIFO.
         dma.config(
             read=self._base,
             write=self._machine,  # pyright: ignore[reportArgumentType]
@@ -109,7 +109,7 @@ class Player:
         return self._starter.start()
 
     def look(self) -> bool:
-        """Make room where runs have gone out. False where one went out that was not there yet."""
+        """Free the runs that were played. Return False if a run was due that was not loaded yet."""
         if not self.playing:
             return True
         gone = self._gone()
@@ -125,17 +125,17 @@ class Player:
         return True
 
     def finish(self) -> None:
-        """The last run is over: its levels stay."""
+        """End the pattern after its last run; the levels stay."""
         self.playing = False
         self._total = self._loaded = self._freed = 0
 
     def stop(self) -> None:
-        """End what plays; the outputs go low."""
+        """Stop playing; the outputs go low."""
         self._dma.active(0)
-        # Begins anew: no run waits in the FIFO any more, and the outputs are as at the start.
+        # This empties the FIFO and sets the outputs as at the start.
         self._machine.init(_program, freq=CYCLE_HZ, out_base=self._first)
         self.finish()
 
     def _gone(self) -> int:
-        """Runs that the DMA has taken; the FIFO holds the last eight of them."""
+        """Return how many runs the DMA has taken; the FIFO holds the last eight of them."""
         return self._total - self._dma.count  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,6 +1,5 @@
-"""The bench board's own mind: frames in, frames out, and what is done to the shoe. No hardware.
-
-`board` is that of sabot_rig/board.py, or one made for a test.
+"""The logic of the bench board: takes and answers frames, and acts on the shoe. It uses no hardware
+itself; `board` is that of sabot_rig/board.py, or one made for a test.
 """
 
 from sabot_protocol import cbor, enums, frame, schema
@@ -10,7 +9,7 @@ from sabot_rig import VERSION
 if 1 - 1:  # for type checkers: interfaces.pyi
     from typing import Any
 
-    from sabot_rig.board import Board
+    from sabot_rig.board import RigBoard
 
 _BAD_ARGUMENTS = rig.REASONS.index("bad_arguments")
 _NO_POWER = rig.REASONS.index("no_power")
@@ -34,17 +33,18 @@ _BUFFER_BYTES = 2048
 
 
 class Refused(Exception):
-    """A command that is not carried out; the argument is the place in `rig.REASONS`."""
+    """A command was not carried out; the argument is the place in `rig.REASONS`."""
 
 
-class Bench:
-    """Call `feed` with what came, and `step` again and again; `fill` gives what is to be sent."""
+class RigController:
+    """Serves a host. Call `feed` with the bytes that came, `step` again and again, and `fill` for
+    the bytes to send."""
 
-    def __init__(self, board: "Board") -> None:
+    def __init__(self, board: "RigBoard") -> None:
         self.attached = False
-        """Whether a host has said `hello` and is still heard."""
+        """Whether a host has sent `hello` and is not silent."""
         self.out = bytearray(_BUFFER_BYTES)
-        """What `fill` has made ready."""
+        """The bytes that `fill` has prepared."""
         self._board = board
         self._reader = frame.FrameReader()
         self._payload = bytearray(frame.MAX_PAYLOAD + frame.CRC_SIZE)
@@ -64,7 +64,7 @@ class Bench:
         self.make_safe()
 
     def make_safe(self) -> None:
-        """The shoe without power, all contacts open, the sensor outputs low."""
+        """Switch the shoe's power off, open all contacts, set the sensor outputs low."""
         board = self._board
         board.power(False)
         board.player.stop()
@@ -99,7 +99,7 @@ class Bench:
             self._command(shape, values)
 
     def _hello(self, session: int) -> None:
-        # Another host, or the same one anew: what the one before wanted is over.
+        # A new session: everything that the previous one asked for ends.
         self.make_safe()
         self._answers.clear()
         self._board.watcher.changes.forget()
@@ -156,7 +156,7 @@ class Bench:
 
     def _set_power(self, on: bool) -> None:
         if not on:
-            # Nothing may feed a shoe without power through its inputs.
+            # A shoe without power must get no current through its inputs.
             self._board.player.stop()
             self._prepared = False
         self._board.power(on)
@@ -217,10 +217,10 @@ class Bench:
         self._begin_us = self._board.at_us(player.start())
         return self._begin_us
 
-    # What goes on by itself
+    # What the board does by itself
 
     def step(self) -> None:
-        """Look after all that takes time."""
+        """Do everything that is due: end presses, play, watch, report problems."""
         board = self._board
         now_us = board.now_us()
         if self.attached and now_us - self._heard_us > _SILENCE_US:
@@ -241,7 +241,7 @@ class Bench:
         self._report()
 
     def _played(self) -> None:
-        # `room` counts what is still to be loaded: less may have been loaded than has gone out.
+        # With runs still to be loaded, `length_us` is not yet the length of the pattern.
         player = self._board.player
         if player.room():
             return
@@ -273,7 +273,7 @@ class Bench:
     # Out
 
     def fill(self) -> int:
-        """Make ready what is to be sent; return how many bytes of `out` it takes."""
+        """Prepare the bytes to be sent in `out`; return how many there are."""
         if not self.attached:
             self._board.watcher.changes.forget()
             self._board.screen.forget()
@@ -287,7 +287,7 @@ class Bench:
         return size
 
     def _next(self) -> "list[object] | None":
-        # Changes first: whoever has an answer then has all that was seen before it.
+        # Changes come first: a host that has an answer then has every change seen before it.
         board = self._board
         change = board.watcher.changes.take()
         if change is not None:
@@ -299,6 +299,6 @@ class Bench:
         return self._answers.pop(0) if self._answers else None
 
     def _answer(self, message: "list[object]") -> None:
-        # A flood is answered in part: what a host needs, it asks for again.
+        # With too many commands some get no answer: a host repeats what it needs.
         if len(self._answers) < _MAX_ANSWERS:
             self._answers.append(message)

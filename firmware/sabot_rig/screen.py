@@ -1,11 +1,11 @@
-"""Stands in for the shoe's display: takes what is written to its address on I2C, for the host.
+"""Stands in for the shoe's display: records what is written to its address on I2C, for the host.
 
-MicroPython's own interrupt handler puts a write into a memory of 256 bytes, its first byte taken
-for the place there: commands (0x00) lie from place 0 on, pixels (0x40) from place 64 on. At the
-end of a write ours has DMA copy all of it, long before the next one comes: the bus waits while its
-FIFO of 16 bytes is full. MicroPython tells no length. So the place for commands is filled with the
-display's own "no operation" behind each, and pixels are taken to come a whole page at a time, as
-sabot_firmware/boards/pico/ssd1306.py sends them.
+MicroPython's interrupt handler puts a write into a memory of 256 bytes and uses the first byte as
+the place there: commands (0x00) go to place 0 and after, pixels (0x40) to place 64 and after. At
+the end of a write our handler lets DMA copy the memory, long before the next write comes; the bus
+waits while its FIFO of 16 bytes is full. MicroPython does not report the length of a write. So
+after each write the place for commands is filled with the display's "no operation", and pixels are
+expected a whole page at a time, as sabot_firmware/boards/pico/ssd1306.py sends them.
 """
 
 import time
@@ -21,29 +21,29 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 ADDRESS = 0x3C
 
 SLOTS = 64
-"""Writes that may wait to be taken: the display shown anew four times."""
+"""The most writes that may wait to be taken: those of four full redraws of the display."""
 
 _COMMANDS, _PIXELS = 0x00, 0x40
 _NO_OPERATION = 0xE3  # data sheet of the SSD1306, section 9
 _MEMORY_BYTES = 256
 _PAGE_BYTES = 128
-_COPIED_BYTES = _PIXELS + _PAGE_BYTES  # all that is ever used of the memory
+_COPIED_BYTES = _PIXELS + _PAGE_BYTES  # the part of the memory that is used
 _WORD_BYTES = 4
 
 
 class Screen:
-    """An I2C target on `sda` and `scl`, of I2C0."""
+    """An I2C target at `sda` and `scl`, pins of I2C0."""
 
     def __init__(self, sda: machine.Pin, scl: machine.Pin) -> None:
         self.lost = 0
-        """Writes that nobody took in time, since the start."""
+        """Writes lost since the start because they were not taken in time."""
         self._memory = bytearray(bytes([_NO_OPERATION]) * _MEMORY_BYTES)
         self._blank = array("I", [_NO_OPERATION * 0x01010101])
         self._slots = bytearray(SLOTS * _COPIED_BYTES)
         self._kinds = bytearray(SLOTS)
         self._times = array("i", [0] * SLOTS)
-        self._written = 0  # modulo SLOTS, by the handler alone
-        self._taken = 0  # modulo SLOTS, by everybody else
+        self._written = 0  # modulo SLOTS; only the handler changes it
+        self._taken = 0  # modulo SLOTS; the handler never changes it
         self._slots_at = uctypes.addressof(self._slots)
         self._memory_at = uctypes.addressof(self._memory)
         self._copy = rp2.DMA()
@@ -56,8 +56,8 @@ class Screen:
         self._target.irq(self._ended, self._target.IRQ_END_WRITE, hard=True)
 
     def take(self) -> "tuple[int, bytes] | None":
-        """The oldest write that waits: when it ended, as `time.ticks_us()` counts, and its bytes.
-        None where there is none."""
+        """Return the oldest write that waits: when it ended, as `time.ticks_us()` counts, and its
+        bytes. None if there is none."""
         while self._taken != self._written:
             slot = self._taken
             begin = slot * _COPIED_BYTES
@@ -74,7 +74,7 @@ class Screen:
         return None
 
     def forget(self) -> None:
-        """Nobody wants what was written until now."""
+        """Drop the writes that wait."""
         self._taken = self._written
 
     def _ended(self, target: "I2cTarget") -> None:

@@ -1,23 +1,23 @@
 """Looks at the shoe's outputs 20,000 times a second, without the processor.
 
-As in boards/pico/sampler.py of the shoe a PIO program makes words, and they wait in a ring. Here a
-look is a byte, of eight neighbouring pins.
+As in boards/pico/sampler.py of the shoe a PIO program makes words, and they wait in a ring. A look
+here is a byte, the levels of eight neighbouring pins.
 """
 
 import machine
 import rp2
 
-from sabot_firmware.boards.pico.dma_ring import WORD_BYTES, EndlessRing
+from sabot_firmware.boards.pico.dma_ring import WORD_BYTES, DmaRing
 from sabot_rig.changes import Changes
 from sabot_rig.starter import CYCLE_HZ, Starter
 
 STATE_MACHINE = 1
 
 RING_WORDS = 4096
-"""Words of 4 looks that wait to be read: 0.82 s of them. A power of two."""
+"""Room for words of 4 looks that wait to be read: 0.82 s. A power of two."""
 
 MARGIN_WORDS = 512
-"""Words kept free between what is read and what is written: 0.1 s, for they are read in place."""
+"""Words kept free between reader and writer: 0.1 s, because the words are read in place."""
 
 _PIECE_WORDS = 256
 
@@ -29,31 +29,31 @@ _PIECE_WORDS = 256
     fifo_join=rp2.PIO.JOIN_RX,
 )
 def _program() -> None:
-    # 50 cycles of a microsecond. At 20 kHz without the delays nobody could say which part of the
-    # first 50 us its clock begins with.
+    # 50 cycles of a microsecond. With a clock of 20 kHz and no delays, the time of the first look
+    # would be uncertain by up to 50 us.
     in_(pins, 8)[31]  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
     nop()[17]  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
 
 
-class Watcher:
-    """Watches eight neighbouring pins, `first` the lowest, for ever from `start` on."""
+class OutputWatcher:
+    """Watches eight neighbouring pins from `start` on; `first` is the lowest pin."""
 
     def __init__(self, first: machine.Pin) -> None:
         if machine.freq() % CYCLE_HZ:
             raise ValueError("no exact microsecond from this clock")
         self.changes = Changes()
-        self._ring = EndlessRing(RING_WORDS, STATE_MACHINE)
+        self._ring = DmaRing(RING_WORDS, STATE_MACHINE)
         self._words = self._ring.view()
         self._machine = rp2.StateMachine(STATE_MACHINE, _program, freq=CYCLE_HZ, in_base=first)
         self._starter = Starter(STATE_MACHINE)
 
     def start(self) -> int:
-        """Begin to look; when the first look was, as `time.ticks_us()` counts."""
+        """Start to look; return when the first look was, as `time.ticks_us()` counts."""
         self._ring.start(self._machine)
         return self._starter.start()
 
     def look(self) -> None:
-        """Give `changes` what has been seen since."""
+        """Pass the looks since the last call to `changes`."""
         ring = self._ring
         ready = ring.waiting()
         if ready > RING_WORDS - MARGIN_WORDS:

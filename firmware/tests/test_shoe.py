@@ -10,8 +10,8 @@ from firmware.tests.support.scripted import (
     NEXT,
     REVEAL,
     VOID,
-    Board,
     Over,
+    ScriptedBoard,
     card_samples,
     each_recorded,
     kinds_of,
@@ -299,13 +299,13 @@ def test_a_game_that_is_kept_and_damaged_or_unknown_puts_the_shoe_out_of_service
     for kept in (document[:-1], b"", document.replace(b"midi", b"\xff\xff\xff\xff"), b"\xa0"):
         with Folder() as folder:
             Store(folder.path).save("game", kept)
-            assert raised(games.GameError, Shoe, Board(folder, new_chip())), kept
+            assert raised(games.GameError, Shoe, ScriptedBoard(folder, new_chip())), kept
             assert Store(folder.path).load("game") == kept, "it stays for whoever looks why"
     with Folder() as folder:
         Store(folder.path).save("game", document)
         data = folder.read("game.cbor")
         folder.write("game.cbor", data[:50] + b"x" + data[51:])
-        assert raised(StoreError, Shoe, Board(folder, new_chip()))
+        assert raised(StoreError, Shoe, ScriptedBoard(folder, new_chip()))
         folder.write("game.cbor", data)
         assert started(folder)[1].dealing.game.document == document
 

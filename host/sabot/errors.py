@@ -1,23 +1,24 @@
-"""What can go wrong, by whose fault it is. Each error ends a command with its own exit code."""
+"""The errors of commands. Each class ends a command with its own exit code."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 FINDINGS = 1
-"""Exit code where a check found something."""
+"""Exit code if a check found something."""
 
 INTERRUPTED = 130
-"""Exit code where Ctrl-C ended what was to end by itself."""
+"""Exit code if Ctrl-C ended a command that would have ended by itself."""
 
 
 class SabotError(Exception):
-    """One line: what happened, to which unit, port or file, what to do next."""
+    """An error with a message of one line: what happened, to which unit, port or file, and what to
+    do next."""
 
     exit_code = 1
 
 
 class PortNotFound(SabotError):
-    """No such port, unit or address."""
+    """There is no such port, unit or address."""
 
     exit_code = 3
 
@@ -29,7 +30,7 @@ class PortBusy(SabotError):
 
 
 class NoShoe(SabotError):
-    """Something is at the port, or was, and it does not answer as a shoe."""
+    """What is at the port, or was, does not answer as a shoe."""
 
     exit_code = 5
 
@@ -47,7 +48,7 @@ class SameUnit(SabotError):
 
 
 class DatabaseUnusable(SabotError):
-    """Not a Sabot database, a newer one, damaged, or not writable."""
+    """The file is not a Sabot database, is a newer one, is damaged, or cannot be written."""
 
     exit_code = 8
 
@@ -59,13 +60,13 @@ class DiskFull(SabotError):
 
 
 class HistoryDiffers(SabotError):
-    """The shoe and the database tell different things under the same event numbers."""
+    """The shoe and the database have different events under the same numbers."""
 
     exit_code = 10
 
 
 class BadDeck(SabotError):
-    """A deck file that cannot be dealt."""
+    """The deck file cannot be dealt."""
 
     exit_code = 11
 
@@ -77,13 +78,13 @@ class SimulatorFailed(SabotError):
 
 
 class BadRecording(SabotError):
-    """A recording of samples that cannot be read or written."""
+    """A recording of samples cannot be read or written."""
 
     exit_code = 14
 
 
 class FaultOfOurs(SabotError):
-    """Something that should not happen."""
+    """Something happened that should not: a fault of Sabot itself."""
 
     exit_code = 15
 
@@ -91,7 +92,7 @@ class FaultOfOurs(SabotError):
 class CommandRefused(SabotError):
     """The shoe refused a command, or did not answer it.
 
-    `refusal` is its reason, of `words.REFUSALS`; empty where no answer came.
+    `refusal` is the reason, one of `enums.REFUSALS`; it is empty if no answer came.
     """
 
     exit_code = 13
@@ -108,49 +109,49 @@ class BadAnswer(SabotError):
 
 
 class UnknownGame(SabotError):
-    """No rule document that Sabot knows has a game of this name."""
+    """There is no game of this name."""
 
     exit_code = 17
 
 
 class Forbidden(SabotError):
-    """The rule document of the game forbids it; the message has the clause."""
+    """The rule document of the game forbids it; the message cites the clause."""
 
     exit_code = 18
 
 
 class ImpossibleDeal(SabotError):
-    """Cards that no round of the game can consist of."""
+    """No round of the game can have these cards."""
 
     exit_code = 19
 
 
 class BadWagers(SabotError):
-    """Wagers that cannot be read, or on no round that is known."""
+    """The wagers cannot be read, or the round that they are on is not known."""
 
     exit_code = 20
 
 
 class KeysUnusable(SabotError):
-    """A key file that is not there or cannot be read, or has no key for the unit in question."""
+    """A key file is missing, cannot be read, or does not have the key that is needed."""
 
     exit_code = 21
 
 
 class BundleUnusable(SabotError):
-    """A bundle that is none, is damaged or newer, or whose signature is not its signer's."""
+    """The file is not a bundle, is damaged or newer, or its signature is wrong."""
 
     exit_code = 22
 
 
 class KeptByLaw(SabotError):
-    """Records that must not be removed: too young, or a shoe of cards that has not ended."""
+    """The records must be kept: they are too young, or their shoe of cards has not ended."""
 
     exit_code = 23
 
 
 class ReportUnusable(SabotError):
-    """A report folder that is there already, cannot be written, or holds no report."""
+    """The report folder exists already, cannot be written, or holds no report."""
 
     exit_code = 24
 
@@ -168,57 +169,56 @@ class NothingTested(SabotError):
 
 
 class ImageUnusable(SabotError):
-    """There is no MicroPython image for a Pico, or one that is damaged or of another board or
-    version."""
+    """The MicroPython image for a Pico is missing, damaged, or for another board or version."""
 
     exit_code = 27
 
 
 class RigBroken(SabotError):
-    """The bench board is not there or not clear, does not answer, has an old firmware, vanished in
-    mid-test, or fails its own check."""
+    """The bench board is missing, does not answer, has an old firmware, vanished during a test,
+    fails its own check, or it is not clear which board it is."""
 
     exit_code = 28
 
 
 class ReleaseUnusable(SabotError):
-    """A release that cannot be built, written or read, or is damaged."""
+    """A release cannot be built, written or read, or is damaged."""
 
     exit_code = 29
 
 
 class UpdateFailed(SabotError):
-    """A shoe did not take a release, or went back to what it ran."""
+    """A shoe did not take a release, or went back to the one before."""
 
     exit_code = 30
 
 
 class BoardUnfit(SabotError):
-    """A release cannot be put on this board as it is. Nothing was written on it."""
+    """The release cannot be put on this board. Nothing was written to it."""
 
     exit_code = 31
 
 
 class FlashBroken(SabotError):
-    """Flashing ended before the shoe had come up. It goes on where it is begun again."""
+    """Flashing ended before the shoe had started. Flashing it again continues."""
 
     exit_code = 32
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Which of `names` a misspelled one was meant to be; None where none is near."""
+    """Return the one of `names` that a misspelled `name` probably means; None if none is near."""
     near = get_close_matches(name.lower(), list(names), 1)
     return near[0] if near else None
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """What to do about a misspelled `name`: the nearest of `names`, else all of them."""
+    """Return a hint for a misspelled `name`: the nearest of `names`, or else all of them."""
     known = list(names)
     near = nearest(name, known)
     return f"did you mean {near}?" if near else f"there are: {', '.join(known)}"
 
 
 class UnitTaken(SabotError):
-    """A board that is another unit already, or an id that another board has."""
+    """The board is another unit already, or another board has this id."""
 
     exit_code = 33

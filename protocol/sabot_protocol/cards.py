@@ -1,4 +1,4 @@
-"""Cards by number, and the code that is printed on them (card code specification)."""
+"""The numbers of the cards, and the code that is printed on them (card code specification)."""
 
 RANKS = "A23456789TJQK"
 SUITS = "CDHS"
@@ -23,8 +23,8 @@ _CHECK = (
 )
 """The check part of the extended ternary Golay code [12, 6, 6]."""
 
-# The rows of _CHECK, a column in every five bits: six digits sum up to 24 at the most, and six
-# columns to a small integer of the device.
+# The rows of _CHECK, with five bits for each column: the sum over six digits is at most 24, and six
+# columns fit into a small integer of the device.
 _CHECK_BITS = 5
 _CHECK_MASK = 31
 _CHECK_ROWS = tuple(
@@ -32,11 +32,11 @@ _CHECK_ROWS = tuple(
 )
 
 NOT_A_CODE, REVERSED = -1, -2
-"""What `decode_marks` says of marks that are no code, and of a code that came stop first."""
+"""Results of `decode_marks` for marks that are not a code, and for a code that came stop first."""
 
 
 def name_of(card: int) -> str:
-    """`card` 0-53 as text: "7H", "TC", "CUT", "TEST"."""
+    """Return the name of `card` 0-53: "7H", "TC", "CUT", "TEST"."""
     if card == CUT_CARD:
         return "CUT"
     if card == TEST_CARD:
@@ -45,7 +45,7 @@ def name_of(card: int) -> str:
 
 
 def number_of(name: str) -> int:
-    """The card 0-53 that `name` stands for. Raises ValueError where there is none."""
+    """Return the card 0-53 with this name. Raises ValueError if there is none."""
     if name == "CUT":
         return CUT_CARD
     if name == "TEST":
@@ -56,12 +56,12 @@ def number_of(name: str) -> int:
 
 
 def rank_of(card: int) -> int:
-    """Rank 1 (ace) to 13 (king) of a playing card 0-51."""
+    """Return the rank, 1 (ace) to 13 (king), of a playing card 0-51."""
     return card % 13 + 1
 
 
 def marks_of(card: int, card_set: int) -> "list[int]":
-    """The 14 symbols 0-2 printed on `card` 0-53 of set 0-12, in the order of reading."""
+    """Return the 14 symbols 0-2 printed on `card` 0-53 of set 0-12, in the order of reading."""
     message = CARD_COUNT * card_set + card
     digits = [message // 3 ** (DIGIT_COUNT - 1 - i) % 3 for i in range(DIGIT_COUNT)]
     check = [_check_digit(digits, j) for j in range(DIGIT_COUNT)]
@@ -69,7 +69,8 @@ def marks_of(card: int, card_set: int) -> "list[int]":
 
 
 def decode_marks(marks: "bytearray | list[int]") -> int:
-    """The message 0-701 of 14 symbols, REVERSED, or NOT_A_CODE. Detects, never corrects."""
+    """Return the message 0-701 of 14 symbols, REVERSED, or NOT_A_CODE. It detects errors and never
+    corrects them."""
     first, last = marks[0], marks[MARK_COUNT - 1]
     if first != _START or last != _STOP:
         return REVERSED if first == _STOP and last == _START else NOT_A_CODE

@@ -1,13 +1,13 @@
 """Deterministic CBOR for both ends (RFC 8949, section 4.2.1), in the small subset that is sent.
 
-Integers of 64 bits, text, byte strings, arrays, maps with text keys, false, true and null;
-no floats, no tags, no indefinite lengths. What is not in its shortest form is refused.
+The subset has integers of 64 bits, text, byte strings, arrays, maps with text keys, false, true and
+null; no floats, no tags, no indefinite lengths. Items not in their shortest form are refused.
 """
 
 import struct
 
 MAX_DEPTH = 4
-"""Arrays and maps inside each other, the outermost counted. More is refused."""
+"""The most arrays and maps inside each other, counted with the outermost."""
 
 _UINT, _NEGATIVE, _BYTES, _TEXT, _ARRAY, _MAP = 0, 1, 2, 3, 4, 5
 _FALSE, _TRUE, _NULL = 0xF4, 0xF5, 0xF6
@@ -19,16 +19,16 @@ _SEQUENCES = (list, tuple)
 
 
 class CborError(ValueError):
-    """The bytes are not one item of the subset, or the value cannot be sent."""
+    """The bytes are not exactly one item of the subset, or the value cannot be sent."""
 
 
 def encode_into(buf: bytearray, at: int, value: object, depth: int = MAX_DEPTH) -> int:
-    """Write `value` to `buf` from index `at`; return the index behind it.
+    """Write `value` to `buf` from index `at`; return the index after it.
 
-    Allocates nothing but for maps (their keys are sorted), and for a letter of a text that
-    MicroPython has not met before: it keeps one object for each from then on. `depth` is how
-    many arrays and maps may still be inside each other. Raises CborError for a value outside
-    the subset, IndexError where `buf` is too short.
+    It allocates only for maps (their keys are sorted), and for each character of a text that
+    MicroPython has not used before: MicroPython keeps an object for it from then on. `depth` is how
+    many arrays and maps may still be inside each other. Raises CborError for a value outside the
+    subset, IndexError if `buf` is too short.
     """
     if type(value) is int:
         if value < 0:
@@ -62,15 +62,15 @@ def encode_array(
     count: int,
     depth: int = MAX_DEPTH,
 ) -> int:
-    """Write the first `count` of `items` as an array; return the index behind it.
+    """Write the first `count` of `items` as an array; return the index after it.
 
-    The commonest items are written here without a call each: an event is an array of
-    small integers, and this loop is what its encoding costs. Errors as `encode_into`.
+    The most frequent items are written here, without a call for each: an event is an array of
+    small integers, and this loop is the cost of encoding it. Raises the errors of `encode_into`.
     """
     if not depth:
         raise CborError("nested too deep")
     at = _write_head(buf, at, _ARRAY, count)
-    kind_of, integer = type, int  # a local is found faster than a builtin
+    kind_of, integer = type, int  # a local name is faster than a builtin
     for i in range(count):
         value = items[i]
         if kind_of(value) is not integer or value < 0:
@@ -101,7 +101,8 @@ def _write_head(buf: bytearray, at: int, major: int, argument: int) -> int:
         buf[at] = major | 24
         buf[at + 1] = argument
         return at + 2
-    # pack_into raises another error in each interpreter where the buffer ends; an index does not.
+    # At the end of the buffer pack_into raises a different error in each interpreter; an index does
+    # not.
     if argument < 0x10000:
         buf[at + 2] = 0
         buf[at] = major | 25
@@ -121,8 +122,8 @@ def _write_head(buf: bytearray, at: int, major: int, argument: int) -> int:
 
 
 def _text_size(text: str) -> int:
-    """Bytes of `text` in UTF-8."""
-    # A letter at a time: str.encode() would allocate on the device.
+    """Return the length of `text` in UTF-8, in bytes."""
+    # Character by character, because str.encode() would allocate on the device.
     size = 0
     for letter in text:
         code = ord(letter)
@@ -187,9 +188,9 @@ def _write_map(buf: bytearray, at: int, value: "dict[str, object]", depth: int) 
 def decode(buf: "bytes | bytearray | memoryview", start: int, end: int) -> object:
     """Return the one item that fills `buf[start:end]`.
 
-    Raises CborError where it is not exactly one item in deterministic form: trailing or
-    missing bytes, a longer head than needed, keys doubled or out of order, text that is not
-    UTF-8, more than MAX_DEPTH levels, anything outside the subset.
+    Raises CborError unless it is exactly one item in deterministic form: for surplus or missing
+    bytes, a head longer than needed, doubled or unordered keys, text that is not UTF-8, more than
+    MAX_DEPTH levels, and anything outside the subset.
     """
     decoder = _Decoder(buf, start, end)
     try:
@@ -199,7 +200,7 @@ def decode(buf: "bytes | bytearray | memoryview", start: int, end: int) -> objec
     if decoder.at > end:
         raise CborError("ends within an item")
     if decoder.at < end:
-        raise CborError("bytes behind the item")
+        raise CborError("bytes after the item")
     return value
 
 
@@ -231,7 +232,7 @@ class _Decoder:
             return argument
         if major == _NEGATIVE:
             return -1 - argument
-        # Each item takes a byte or more: no head may promise more than there is.
+        # Each item takes a byte or more, so a head cannot announce more items than bytes are left.
         if argument > self.end - self.at:
             raise CborError("ends within an item")
         if major == _ARRAY:
@@ -266,8 +267,8 @@ class _Decoder:
         return argument
 
     def _array(self, count: int, depth: int) -> "list[object]":
-        # As in encode_array, the commonest items are read here; what is not in its shortest
-        # form fails their conditions and is refused by `item`.
+        # As in encode_array, the most frequent items are read here. An item that is not in its
+        # shortest form fails these conditions, and `item` refuses it.
         items: "list[object]" = [None] * count
         buf = self.buf
         at = self.at
@@ -317,9 +318,9 @@ class _Decoder:
 def _text(octets: bytes) -> str:
     try:
         text = octets.decode()
-    except ValueError:  # UnicodeError is one, on both interpreters
+    except ValueError:  # UnicodeError is a ValueError on both interpreters
         raise CborError("text is not UTF-8") from None
-    # MicroPython lets surrogates and overlong forms through; they have more bytes than letters.
+    # MicroPython accepts surrogates and overlong forms, which have more bytes than characters.
     if len(text) != len(octets) and _text_size(text) != len(octets):
         raise CborError("text is not UTF-8")
     return text

@@ -1,8 +1,8 @@
-"""The audit chain: what both ends know of its keys, and the shoe's end of it.
+"""The audit chain: the facts that both ends share, and the shoe's computation of it.
 
-The definition is in README.md, "Audit chain" and "Who may ask". A verifier takes the sizes, the
-labels and the name of a chain from here, and makes keys and MACs by itself (sabot/audit/chain.py).
-What survives a loss of power is for sabot_firmware/journal/keyring.py.
+The definition is in README.md, "Audit chain" and "Who may ask". A verifier uses the sizes, the
+labels and the chain id from here, and computes keys and MACs itself (sabot/audit/chain.py).
+sabot_firmware/journal/keyring.py keeps the secret over a loss of power.
 """
 
 import hashlib
@@ -10,29 +10,29 @@ import hashlib
 from sabot_protocol.events import MAC_SIZE
 
 EPOCH_RECORDS = 4
-"""Events under one key. No round has fewer, so the key moves on at least once a round."""
+"""Events under one key. Every round has at least this many, so the key changes in every round."""
 
 KEY_SIZE = 32
 """Bytes of a unit's first key, of each epoch's secret and MAC key, and of its command key."""
 
 NEXT_LABEL = b"sabot next"
-"""SHA-256 over this and an epoch's secret is the secret of the next epoch;"""
+"""SHA-256 over this and an epoch's secret is the secret of the next epoch."""
 MAC_LABEL = b"sabot mac"
-"""over this and an epoch's secret, the key of the MACs in that epoch."""
+"""SHA-256 over this and an epoch's secret is the key of the MACs in that epoch."""
 
-# HMAC's two blocks of 64 bytes: the key of 32, and nothing, each XORed with one of these.
+# HMAC uses two blocks of 64 bytes: the key of 32 bytes and 32 zeros, XORed with one of these.
 _INNER = b"\x36" * KEY_SIZE
 _OUTER = b"\x5c" * KEY_SIZE
 
 
 def chain_id(first_key: bytes) -> bytes:
-    """The name of the chain that begins with this key; it stands for the MAC before event 1."""
+    """Return the id of the chain that begins with this key; it serves as the MAC before event 1."""
     return _hash(b"sabot chain", first_key)[:MAC_SIZE]
 
 
 def command_key(first_key: bytes) -> bytes:
-    """The key of a unit's commands, from the first key of its audit chain: no key and no MAC of
-    the chain follows from it."""
+    """Return the key of a unit's commands, made from the first key of its audit chain. No key and
+    no MAC of the chain can be computed from it."""
     return _hash(b"sabot command", first_key)
 
 
@@ -43,12 +43,12 @@ class Chain:
         self.epoch = epoch
         self.secret = bytearray(secret)
         self.mac = bytearray(mac)
-        """Of the last event: what the next one's is made over."""
+        """The MAC of the last event; the next MAC is computed over it."""
         self._inner = self._outer = b""
         self._make_key()
 
     def move_on(self, number: int) -> bool:
-        """Before event `number` gets its MAC: whether it has begun a new epoch."""
+        """Change to the epoch of event `number`, before `add`; return whether a new epoch began."""
         epoch = number // EPOCH_RECORDS
         moved = epoch > self.epoch
         while self.epoch < epoch:
@@ -59,7 +59,7 @@ class Chain:
         return moved
 
     def add(self, record: "memoryview | bytes") -> None:
-        """Take the next event, under the key of this epoch: `mac` is its MAC then."""
+        """Add the next event under the key of this epoch; `mac` becomes its MAC."""
         inner = hashlib.sha256(self._inner)
         inner.update(self.mac)
         inner.update(record)
@@ -72,7 +72,7 @@ class Chain:
 
 
 def hmac_blocks(key: bytes) -> "tuple[bytes, bytes]":
-    """What HMAC-SHA-256 under a key of 32 bytes begins its two hashes with."""
+    """Return the first blocks of the two hashes of HMAC-SHA-256, for a key of 32 bytes."""
     number = int.from_bytes(key, "big")
     return _xor(number, _INNER) + _INNER, _xor(number, _OUTER) + _OUTER
 

@@ -1,7 +1,7 @@
-"""Frames on the serial line: a payload, its CRC-32, both in COBS, a zero byte.
+"""Frames on the serial line: a payload and its CRC-32, both in COBS, then a zero byte.
 
-COBS (Cheshire and Baker, 1999) takes the zeros out of the bytes, so a zero always means
-"a frame ends here" and a receiver is back in step one frame after any damage.
+COBS (Cheshire and Baker, 1999) removes the zeros from the bytes. So a zero always means the end of
+a frame, and after any damage a receiver is synchronized again after one frame.
 """
 
 import binascii
@@ -12,7 +12,7 @@ MAX_PAYLOAD = 512
 
 CRC_SIZE = 4
 MAX_FRAME = MAX_PAYLOAD + CRC_SIZE + (MAX_PAYLOAD + CRC_SIZE) // 254 + 2
-"""Bytes of the largest frame on the line, its zero byte counted."""
+"""Bytes of the largest frame on the line, with its zero byte."""
 
 
 class FrameError(ValueError):
@@ -20,9 +20,9 @@ class FrameError(ValueError):
 
 
 def write_frame(payload: bytearray, size: int, out: bytearray, at: int) -> int:
-    """Write the frame of `payload[:size]` to `out` from `at`; return the index behind it.
+    """Write the frame of `payload[:size]` to `out` from `at`; return the index after it.
 
-    `payload` must have CRC_SIZE bytes of room behind `size`, `out` MAX_FRAME behind `at`.
+    `payload` must have room for CRC_SIZE bytes after `size`, `out` for MAX_FRAME bytes after `at`.
     """
     struct.pack_into("<I", payload, size, binascii.crc32(memoryview(payload)[:size]))
     return _write_cobs(payload, size + CRC_SIZE, out, at)
@@ -45,7 +45,7 @@ def _write_cobs(data: bytearray, size: int, out: bytearray, at: int) -> int:
             code_at = at
             at += 1
     if code_at == at - 1 and size and data[size - 1]:
-        at -= 1  # a full block ended the data: the block that was begun behind it is empty
+        at -= 1  # the data ended with a full block: drop the empty block after it
     else:
         out[code_at] = at - code_at
     out[at] = 0
@@ -53,7 +53,7 @@ def _write_cobs(data: bytearray, size: int, out: bytearray, at: int) -> int:
 
 
 def read_frame(frame: "bytes | bytearray") -> bytes:
-    """Return the payload of a frame that comes without its zero byte. Raises FrameError."""
+    """Return the payload of a frame, given without its zero byte. Raises FrameError."""
     size = len(frame)
     data = bytearray()
     at = 0
@@ -61,7 +61,7 @@ def read_frame(frame: "bytes | bytearray") -> bytes:
         code = frame[at]
         end = at + code
         if end > size or not code:
-            raise FrameError("block runs past the frame's end")
+            raise FrameError("block goes past the frame's end")
         data += frame[at + 1 : end]
         at = end
         if code < 255 and at < size:
@@ -69,7 +69,7 @@ def read_frame(frame: "bytes | bytearray") -> bytes:
     if len(data) <= CRC_SIZE:
         raise FrameError("shorter than its CRC")
     if len(data) > MAX_PAYLOAD + CRC_SIZE:
-        raise FrameError("longer than a payload may be")
+        raise FrameError("payload too long")
     payload = bytes(memoryview(data)[:-CRC_SIZE])
     if struct.unpack_from("<I", data, len(payload))[0] != binascii.crc32(payload):
         raise FrameError("CRC differs")
@@ -77,7 +77,7 @@ def read_frame(frame: "bytes | bytearray") -> bytes:
 
 
 class FrameReader:
-    """Cuts a byte stream into payloads. Holds at most one frame; loses only what is damaged."""
+    """Cuts a byte stream into payloads. It holds at most one frame and loses only damaged ones."""
 
     def __init__(self) -> None:
         self.damaged = 0

@@ -1,6 +1,6 @@
-"""Games as data: the document that tells a shoe what to deal, and the one it deals by default.
+"""Games as data: the document from which a shoe deals a game, and the default document.
 
-The house's other games and choices are made into such documents by `sabot.games` on the host.
+`sabot.games` on the host makes such documents from the other games and the choices of the house.
 """
 
 import hashlib
@@ -15,21 +15,21 @@ MINI_NAME = "mini"
 
 BACCARAT = "baccarat"
 FAMILIES = (BACCARAT,)
-"""The families of games that a document can be of; each has its own rounds."""
+"""The families of games that a document can belong to; each has its own rounds."""
 
 ORDER = "PBPB"
-"""Cards 1 and 3 to the Player, 2 and 4 to the Banker: every rule document has it so."""
+"""Cards 1 and 3 to the Player, 2 and 4 to the Banker, as in every rule document."""
 
 BURNS = ("by_first", "one", "none")
-"""What is burned of new cards: one face up and as many as it counts; one face down; nothing."""
+"""What is burned from new cards: one face up and as many as it counts; one face down; nothing."""
 
 TURNED_BY = ("dealer", "players")
 SHOWN = ("at_once", "after_reveal")
-"""When the shoe may show what the cards are: in midi only after the dealer's reveal button."""
+"""When the shoe may show the cards: in midi only after the dealer's reveal button."""
 
 PLAYER_DRAWS = [0, 1, 2, 3, 4, 5]
 BANKER_DRAWS = [
-    # By the Banker's total 0-9: the points of the Player's third card on which Banker draws.
+    # By the Banker's total 0-9: the points of the Player's third card on which the Banker draws.
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
@@ -75,21 +75,21 @@ MINI = {
         "maximum_cents": 500000,
     },
 }
-"""What a shoe deals that was told nothing else. Burning, the cut card's place and the rounds after
-it are common practice; `house` holds what the house chose, for the host to settle wagers by."""
+"""The game of a shoe that got no other. Burning, the place of the cut card and the rounds after it
+are common practice; `house` holds the choices of the house, by which the host settles wagers."""
 
 MAX_HOUSE = 16
-"""Choices of the house in a document."""
+"""The most choices of the house in a document."""
 
 
 class GameError(ValueError):
-    """A document that is not a game; nothing of it may be used."""
+    """The document is not a game; no part of it may be used."""
 
 
 class Game:
-    """A game document that has been checked, as the rules read it.
+    """A checked game document, in the form that the rules use.
 
-    Raises GameError for bytes that are no deterministic CBOR, too many, or no game.
+    Raises GameError for bytes that are not deterministic CBOR, too many, or not a game.
     """
 
     def __init__(self, document: bytes) -> None:
@@ -97,7 +97,7 @@ class Game:
         self.document = document
         self.sha256 = hashlib.sha256(document).digest()
         self.family = BACCARAT
-        """One of FAMILIES. A document of this version names no family: it is of baccarat."""
+        """One of FAMILIES. A document of this version names no family; it is a game of baccarat."""
         self.name: str = _text(value, "name", 16)
         self.title: str = _text(value, "title", 40)
         _text(value, "source", 120)
@@ -106,7 +106,7 @@ class Game:
         self.player_draws = _points(value["player_draws"], "player_draws")
         tables = value["banker_draws"]
         if not isinstance(tables, list) or len(tables) != 10:
-            raise GameError("banker_draws is no list of ten")
+            raise GameError("banker_draws must be a list of ten")
         self.banker_draws = [_points(table, "banker_draws") for table in tables]
         self.banker_draws_if_player_stood = _points(
             value["banker_draws_if_player_stood"], "banker_draws_if_player_stood"
@@ -120,14 +120,15 @@ class Game:
         self.shown: str = _one_of(value, "shown", SHOWN)
         self.announced = value["announced"]
         if self.announced is not True and self.announced is not False:
-            raise GameError("announced is no flag")
+            raise GameError("announced must be true or false")
         self.wagers = _wagers(value["wagers"])
         self.hits = hits_of(self.wagers)
-        """Bit n: a wager of this game depends on the n-th of `words.HITS`."""
+        """Bit n: a wager of this game depends on the n-th of `enums.HITS`."""
         self.house: dict = _house(value["house"])  # type: ignore[type-arg]
 
     def _check_possible(self) -> None:
-        """Nobody draws to a natural: items 9 and 10 of the Washington rules, and all others."""
+        """Check that no hand draws to a natural: items 9 and 10 of the Washington rules, and all
+        other rules."""
         for table in (self.player_draws, self.banker_draws_if_player_stood):
             if 8 in table or 9 in table:
                 raise GameError("a hand would draw to a natural")
@@ -136,7 +137,8 @@ class Game:
 
 
 def encode(game: "dict[str, object]") -> bytes:
-    """The document of a game's fields. Raises GameError where CBOR cannot hold it, or too long."""
+    """Return the document of a game's fields. Raises GameError if it cannot be encoded or is too
+    long."""
     buf = bytearray(MAX_DOCUMENT)
     try:
         return bytes(buf[: cbor.encode_into(buf, 0, game)])
@@ -147,7 +149,7 @@ def encode(game: "dict[str, object]") -> bytes:
 
 
 def document_of(name: str) -> bytes:
-    """The document of the game that is known here. Raises GameError for any other name."""
+    """Return the document of the default game. Raises GameError for any other name."""
     if name != MINI_NAME:
         raise GameError("no game is called " + name)
     return encode(MINI)
@@ -172,11 +174,11 @@ HITS_OF_WAGER = {
         "blazing_7s_three",
     ),
 }  # fmt: skip
-"""Every wager there is, with what it depends on beyond winner, totals, margin and naturals."""
+"""Every wager, with the hits that it depends on besides winner, totals, margin and naturals."""
 
 
 def hits_of(wagers: "list[str]") -> int:
-    """The hits that `wagers` depend on: bit n is the n-th of `words.HITS`."""
+    """Return the hits that `wagers` depend on; bit n is the n-th of `enums.HITS`."""
     hits = 0
     for wager in wagers:
         for name in HITS_OF_WAGER[wager]:
@@ -192,51 +194,51 @@ def _decoded(document: bytes) -> "dict[str, object]":
     except cbor.CborError as error:
         raise GameError("game document: " + str(error)) from None
     if not isinstance(value, dict):
-        raise GameError("game document is no map")
+        raise GameError("game document is not a map")
     version = value.get("version")
     if type(version) is not int or version != DOCUMENT_VERSION:
-        raise GameError("game document of an unknown version")
+        raise GameError("game document has an unknown version")
     if sorted(value) != sorted(MINI):
-        raise GameError("game document lacks a field or has one too many")
+        raise GameError("game document has missing or extra fields")
     return value
 
 
 def _text(value: "dict[str, object]", field: str, longest: int) -> str:
     text = value[field]
     if not isinstance(text, str) or not 0 < len(text) <= longest:
-        raise GameError(field + " is no text of 1 to " + str(longest) + " letters")
+        raise GameError(field + " must be text of 1 to " + str(longest) + " characters")
     return text
 
 
 def _one_of(value: "dict[str, object]", field: str, allowed: "tuple[str, ...]") -> str:
     choice = value[field]
     if not isinstance(choice, str) or choice not in allowed:
-        raise GameError(field + " is not " + " or ".join(allowed))
+        raise GameError(field + " must be " + " or ".join(allowed))
     return choice
 
 
 def _number(value: "dict[str, object]", field: str, low: int, high: int) -> int:
     number = value[field]
     if type(number) is not int or not low <= number <= high:
-        raise GameError(field + " is not " + str(low) + " to " + str(high))
+        raise GameError(field + " must be " + str(low) + " to " + str(high))
     return number
 
 
 def _points(table: object, field: str) -> bytes:
-    """The points 0-9 in `table`, each once and ascending."""
+    """Return the points 0-9 in `table`, each once and ascending."""
     if not isinstance(table, list):
-        raise GameError(field + " is no list")
+        raise GameError(field + " must be a list")
     before = -1
     for point in table:
         if type(point) is not int or not before < point <= 9:
-            raise GameError(field + " is no list of points 0 to 9, ascending")
+            raise GameError(field + " must be points 0 to 9, ascending")
         before = point
     return bytes(table)
 
 
 def _wagers(value: object) -> "list[str]":
     if not isinstance(value, list) or not value:
-        raise GameError("wagers is no list")
+        raise GameError("wagers must be a list")
     for place in range(len(value)):
         wager = value[place]
         if not isinstance(wager, str) or wager not in HITS_OF_WAGER:
@@ -248,9 +250,9 @@ def _wagers(value: object) -> "list[str]":
 
 def _house(value: object) -> dict:  # type: ignore[type-arg]
     if not isinstance(value, dict) or len(value) > MAX_HOUSE:
-        raise GameError("house is no map of at most " + str(MAX_HOUSE) + " choices")
+        raise GameError("house must be a map of at most " + str(MAX_HOUSE) + " choices")
     for name in value:
         choice = value[name]
         if not isinstance(choice, (str, bool)) and (type(choice) is not int or choice < 0):
-            raise GameError("house." + name[:20] + " is no number, text or flag")
+            raise GameError("house." + name[:20] + " must be number, text or flag")
     return value

@@ -1,7 +1,6 @@
-"""What a release says of itself in its manifest: who builds one and the shoe that is to run it read
-it alike.
+"""The manifest of a release, as the builder and the shoe read it.
 
-A release is a folder: `manifest.cbor`, `manifest.sig`, and the files that the manifest names.
+A release is a folder with `manifest.cbor`, `manifest.sig` and the files that the manifest names.
 """
 
 import binascii
@@ -11,7 +10,7 @@ from sabot_protocol import cbor
 
 MANIFEST = "manifest.cbor"
 SIGNATURE = "manifest.sig"
-"""64 bytes: Ed25519 over what `signed` gives."""
+"""64 bytes: Ed25519 over the result of `signed`."""
 
 MANIFEST_VERSION = 1
 MAX_MANIFEST = 8192
@@ -19,13 +18,14 @@ MAX_MANIFEST = 8192
 MAX_FILES = 96
 MAX_FILE = 65536
 MAX_TOTAL = 400000
-"""Bytes of all files: a slot, of which a Pico's file system has two, and room for what else is."""
+"""The most bytes of all files. It is the size of a slot; a Pico's file system holds two slots and
+the other files."""
 MAX_PATH = 48
 MAX_LIST = MAX_FILES * 128
-"""Bytes of what all lines that `Manifest.line` gives."""
+"""The most bytes of all lines of `Manifest.line`."""
 
 START = "sabot_firmware/main.mpy"
-"""What is run of a release."""
+"""The file of a release that is run."""
 
 _SIGNED = b"sabot release 1"
 _FOLDERS = ("sabot_firmware", "sabot_protocol")
@@ -45,11 +45,11 @@ _NAME = "abcdefghijklmnopqrstuvwxyz0123456789_"
 
 
 class ReleaseError(ValueError):
-    """A manifest that is none, or not one of this version."""
+    """The bytes are not a manifest, or not a manifest of this version."""
 
 
 class Manifest:
-    """A manifest's fields, checked. Raises ReleaseError, which says what is wrong."""
+    """The checked fields of a manifest. Raises ReleaseError, which says what is wrong."""
 
     def __init__(self, data: bytes) -> None:
         if len(data) > MAX_MANIFEST:
@@ -57,7 +57,7 @@ class Manifest:
         try:
             fields = cbor.decode(data, 0, len(data))
         except cbor.CborError as error:
-            raise ReleaseError("manifest is no CBOR: " + str(error))
+            raise ReleaseError("manifest is not CBOR: " + str(error))
         if not isinstance(fields, dict) or len(fields) != len(_FIELDS):
             raise ReleaseError("manifest has other fields")
         for name, kind in _FIELDS:
@@ -66,16 +66,16 @@ class Manifest:
         if fields["release"] != MANIFEST_VERSION:
             raise ReleaseError("manifest of version %d" % fields["release"])
         self.version: str = fields["version"]
-        """Of the firmware, as `1.2.3`."""
+        """Version of the firmware, as `1.2.3`."""
         self.board: str = fields["board"]
         """Name of the board that it is for."""
         self.protocol: int = fields["protocol"]
         self.journal: int = fields["journal"]
-        """Version of what is written to the journal's chip."""
+        """Version of the format on the journal's chip."""
         self.micropython: str = fields["micropython"]
         """The oldest MicroPython that it runs on, as `1.28.0`."""
         self.may_go_back: bool = fields["may_go_back"]
-        """Whether it may take the place of a newer one."""
+        """Whether it may replace a newer release."""
         self.files: "list[tuple[str, int, bytes]]" = []
         """Path, size in bytes and SHA-256 of each file, in the order of the paths."""
         numbers_of(self.version)
@@ -83,7 +83,7 @@ class Manifest:
         self._take_files(fields["files"])
 
     def line(self, number: int) -> bytes:
-        """The line `SHA-256 size path` of the file `number`, as a slot's list has it
+        """Return the line `SHA-256 size path` of the file `number`, as in a slot's list
         (sabot_firmware/release/boot.py). The SHA-256 of all lines is the `build` of the release."""
         path, size, digest = self.files[number]
         return ("%s %d %s\n" % (_hex(digest), size, path)).encode()
@@ -102,9 +102,9 @@ class Manifest:
                 raise ReleaseError("manifest.files")
             path, size, digest = entry
             if not isinstance(path, str) or not _is_path(path):
-                raise ReleaseError("a file that is no module")
+                raise ReleaseError("a file is not a module")
             if path <= before:
-                raise ReleaseError(path + " is out of its order")
+                raise ReleaseError(path + " is out of order")
             if type(size) is not int or not 0 < size <= MAX_FILE:
                 raise ReleaseError(path + " has no size")
             if not isinstance(digest, bytes) or len(digest) != _DIGEST_SIZE:
@@ -112,7 +112,7 @@ class Manifest:
             before = path
             self.files.append((path, size, digest))
         if self.size > MAX_TOTAL:
-            raise ReleaseError("files of more than %d bytes" % MAX_TOTAL)
+            raise ReleaseError("files have more than %d bytes" % MAX_TOTAL)
         if not [path for path, _, _ in self.files if path == START]:
             raise ReleaseError("no " + START)
 
@@ -122,21 +122,22 @@ def _hex(digest: bytes) -> str:
 
 
 def signed(manifest: bytes) -> bytes:
-    """What the signature of a release is over, for the bytes of its manifest.
+    """Return the message that the signature of a release is over, from the bytes of its manifest.
 
-    47 bytes: SHA-512 takes them and the 64 in front of them in one block, which is 40 ms on a Pico.
+    It has 47 bytes: with the 64 before them they fit into one block of SHA-512, which takes 40 ms
+    on a Pico.
     """
     return _SIGNED + hashlib.sha256(manifest).digest()
 
 
 def numbers_of(version: str) -> "tuple[int, ...]":
-    """Three numbers out of `1.2.3`, to be compared. Raises ReleaseError."""
+    """Return the three numbers of a version such as `1.2.3`, to compare. Raises ReleaseError."""
     parts = version.split(".")
     for part in parts:
         if not 0 < len(part) < 5 or [digit for digit in part if digit not in "0123456789"]:
-            raise ReleaseError("no version: " + version[:MAX_PATH])
+            raise ReleaseError("not a version: " + version[:MAX_PATH])
     if len(parts) != 3:
-        raise ReleaseError("no version: " + version[:MAX_PATH])
+        raise ReleaseError("not a version: " + version[:MAX_PATH])
     return tuple([int(part) for part in parts])
 
 

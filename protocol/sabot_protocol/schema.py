@@ -1,4 +1,4 @@
-"""The form of a message or an event: an array of a number and typed fields."""
+"""The shape of a message or an event: an array of a number and typed fields."""
 
 from sabot_protocol import cards, enums
 
@@ -6,7 +6,7 @@ _UINT_LIMIT = 1 << 64
 
 
 class SchemaError(ValueError):
-    """Values that are not what the shape asks for."""
+    """The values do not fit the shape."""
 
 
 class Shape:
@@ -42,7 +42,7 @@ class Shape:
 
     @property
     def fields(self) -> "tuple[tuple[str, str], ...]":
-        """Name and type of each, in order."""
+        """Name and type of each field, in order."""
         fields = self._fields
         if isinstance(fields, str):
             self._fields = fields = fields_of(fields)
@@ -56,11 +56,11 @@ class Shape:
         for i in range(len(values)):
             name, kind = fields[i]
             if not _fits(kind, values[i]):
-                raise SchemaError(self.name + "." + name + " is no " + kind)
+                raise SchemaError(self.name + "." + name + " is not " + kind)
 
 
 def fields_of(fields: str) -> "tuple[tuple[str, str], ...]":
-    """Name and type of each of `fields`, in order."""
+    """Return name and type of each of `fields`, in order."""
     return tuple([tuple(field.split(":")) for field in fields.split()])  # type: ignore[misc]
 
 

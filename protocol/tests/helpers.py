@@ -1,4 +1,4 @@
-"""What the tests of protocol/ share, on CPython and on MicroPython."""
+"""Helpers for the tests of protocol/, on CPython and on MicroPython."""
 
 import gc
 import json
@@ -15,14 +15,14 @@ _VECTORS = __file__.rsplit("/", 2)[0] + "/vectors/"
 
 
 def vectors(name):
-    """The document `name`.json of protocol/vectors/."""
+    """Return the document `name`.json of protocol/vectors/."""
     with open(_VECTORS + name + ".json", encoding="utf-8") as file:
         return json.load(file)
 
 
 def each_case(name, part):
-    """The cases of that document's `part`, "good" or "bad", one at a time: the heap of the board
-    has no room for all of them."""
+    """Yield the cases of that document's `part`, "good" or "bad", one at a time: the heap of the
+    board has no room for all of them."""
     with open(_VECTORS + name + ".json", encoding="utf-8") as file:
         begun = False
         for line in file:
@@ -36,7 +36,7 @@ def each_case(name, part):
 
 
 def value_of(noted):
-    """The value that a vector notes: JSON has neither byte strings nor integers of 64 bits."""
+    """Return the value of a vector: JSON has neither byte strings nor integers of 64 bits."""
     if isinstance(noted, list):
         return [value_of(item) for item in noted]
     if isinstance(noted, dict):
@@ -49,7 +49,7 @@ def value_of(noted):
 
 
 def same(one, other):
-    """Whether two values are equal and of the same types all through: 1 is not true."""
+    """Whether two values are equal and of the same types at every level: 1 is not true."""
     if type(one) is not type(other):
         return False
     if isinstance(one, list):
@@ -60,7 +60,7 @@ def same(one, other):
 
 
 def raised(error, function, *arguments):
-    """Whether `function(*arguments)` raises `error`; what else it raises goes through."""
+    """Whether `function(*arguments)` raises `error`; other errors are passed on."""
     try:
         function(*arguments)
     except error:
@@ -69,7 +69,7 @@ def raised(error, function, *arguments):
 
 
 def seed_random():
-    """Seed `random` anew and print the seed; SABOT_SEED=... in the environment repeats one."""
+    """Seed `random` and print the seed; SABOT_SEED=... in the environment repeats a run."""
     given = os.getenv("SABOT_SEED")
     seed = int(given) if given else int(time.time() * 1000) & 0x3FFFFFFF
     print("SABOT_SEED=%d" % seed)
@@ -81,7 +81,7 @@ def random_bytes(size):
 
 
 def allocates(call):
-    """Whether `call()` allocates. Known on MicroPython only; CPython always says no."""
+    """Whether `call()` allocates. Only MicroPython can measure it; CPython always says no."""
     if micropython is None:
         call()
         return False
@@ -96,6 +96,6 @@ def allocates(call):
 
 
 def memory_in_use():
-    """Bytes allocated, after collecting what is garbage. 0 on CPython, which does not tell."""
+    """Return the bytes allocated after a garbage collection; 0 on CPython, which has no figure."""
     gc.collect()
     return gc.mem_alloc() if hasattr(gc, "mem_alloc") else 0

@@ -1,4 +1,4 @@
-"""The card code against its specification, which is written out here a second time."""
+"""The card code, against its specification, which is written a second time here."""
 
 import random
 
@@ -7,7 +7,7 @@ from sabot_protocol import cards
 
 _MESSAGES = cards.CARD_COUNT * cards.SET_COUNT
 
-# The matrix H of the specification, and the words of its code made another way than in
+# The matrix H of the specification. The words of its code are made in another way than in
 # cards.py: as sums of the six rows of the generator matrix [I | H].
 _H = ("011111", "101221", "110122", "121012", "122101", "112210")
 _ROWS = [[1 if j == i else 0 for j in range(6)] + [int(digit) for digit in _H[i]] for i in range(6)]
@@ -30,7 +30,7 @@ def test_the_worked_example_of_the_specification_by_its_matrix():
     seven_of_hearts = cards.number_of("7H")
     assert seven_of_hearts == 13 * 2 + 6 == 32
     # The specification's example ends in the check digits 1 2 0 1 1 0. Its matrix gives
-    # 0 2 2 1 2 2, and its recordings of real cards follow the matrix: so do these.
+    # 0 2 2 1 2 2, and its recordings of real cards follow the matrix, as the code does.
     marks = [2] + [0, 2, 1, 0, 1, 2] + [0, 2, 2, 1, 2, 2] + [0]
     assert cards.marks_of(seven_of_hearts, 3) == marks
     assert cards.decode_marks([2] + [0, 2, 1, 0, 1, 2] + [1, 2, 0, 1, 1, 0] + [0]) < 0
@@ -50,7 +50,7 @@ def test_there_are_702_messages_of_14_marks():
     assert _MESSAGES == 702
 
 
-def test_unused_messages_are_no_code():
+def test_unused_messages_are_not_a_code():
     for message in range(_MESSAGES, 3**6):
         assert cards.decode_marks([2] + _codeword(message) + [0]) == cards.NOT_A_CODE
 
@@ -100,7 +100,7 @@ def test_a_code_read_from_stop_to_start_is_reversed():
         assert cards.decode_marks(marks) == cards.REVERSED
 
 
-def test_marks_without_start_or_stop_are_no_code():
+def test_marks_without_start_or_stop_are_not_a_code():
     marks = cards.marks_of(0, 0)
     for first in range(3):
         for last in range(3):
@@ -113,7 +113,7 @@ def test_marks_without_start_or_stop_are_no_code():
             assert cards.decode_marks(marks) == expected, (first, last)
 
 
-def test_marks_that_are_all_alike_are_no_code():
+def test_marks_that_are_all_alike_are_not_a_code():
     for symbol in range(3):
         assert cards.decode_marks([symbol] * 14) == cards.NOT_A_CODE
 

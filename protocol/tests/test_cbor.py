@@ -1,4 +1,4 @@
-"""The codec against the golden vectors, and what it promises beyond them."""
+"""The codec, against the golden vectors, and its other promises."""
 
 import random
 
@@ -73,12 +73,12 @@ def test_no_part_of_an_item_is_an_item():
     for _, data in _good():
         cuts = range(len(data)) if len(data) < 40 else (0, 1, 2, 3, len(data) - 1)
         for cut in cuts:
-            # The rest of the item lies behind the end: it must not be read.
+            # The rest of the item is after the end: it must not be read.
             assert raised(cbor.CborError, cbor.decode, data, 0, cut), (data.hex(), cut)
             assert raised(cbor.CborError, _decode, data[:cut]), (data.hex(), cut)
 
 
-def test_a_byte_behind_an_item_is_refused():
+def test_a_byte_after_an_item_is_refused():
     for _, data in _good():
         for octet in (b"\x00", b"\x40", b"\xf6", b"\xff"):
             assert raised(cbor.CborError, _decode, data + octet), data.hex()
@@ -93,7 +93,7 @@ def test_four_levels_of_arrays_and_maps_are_read_and_a_fifth_refused():
             assert raised(cbor.CborError, _decode, opened * levels + closed), levels
 
 
-def test_what_is_nested_too_deep_is_not_sent():
+def test_values_nested_too_deep_are_not_sent():
     assert _encode(_nested(4, 0)) == b"\x81\x81\x81\x81\x00"
     assert raised(cbor.CborError, _encode, _nested(5, 0))
     assert raised(cbor.CborError, _encode, {"a": _nested(4, 0)})
@@ -123,7 +123,7 @@ def test_a_buffer_too_short_raises_index_error_and_is_never_made_longer():
         assert cbor.encode_into(bytearray(len(data)), 0, value) == len(data)
 
 
-def test_an_array_is_written_as_far_as_counted():
+def test_an_array_is_written_up_to_the_count():
     items = [1, 24, "a", None, [300], 70000]
     for count in range(len(items) + 1):
         size = cbor.encode_array(_ROOM, 0, items, count)
@@ -160,7 +160,7 @@ def _events():
 
 
 def _encoding_allocates(buf, value):
-    cbor.encode_into(buf, 0, value)  # its letters are met here; what is said is of all later times
+    cbor.encode_into(buf, 0, value)  # uses each character once; later encodings are checked
     return allocates(lambda: cbor.encode_into(buf, 0, value))
 
 
@@ -168,7 +168,7 @@ def _array_encoder(buf, items):
     return lambda: cbor.encode_array(buf, 0, items, len(items))
 
 
-def test_encoding_an_event_of_letters_met_before_allocates_nothing():
+def test_encoding_an_event_of_known_characters_allocates_nothing():
     buf = bytearray(events.MAX_SIZE)
     for items in _events():
         assert not _encoding_allocates(buf, items), items
@@ -176,7 +176,7 @@ def test_encoding_an_event_of_letters_met_before_allocates_nothing():
         assert not allocates(_array_encoder(buf, items)), items
 
 
-def test_encoding_any_value_but_a_map_of_letters_met_before_allocates_nothing():
+def test_encoding_any_value_but_a_map_of_known_characters_allocates_nothing():
     buf = bytearray(600)
     letters = "~" + "".join([chr(code) for code in range(0x4E00, 0x4E40)]) + chr(0x1F0A1)
     numbers = (0, 23, 24, 255, 256, 65535, 65536, 1 << 32, (1 << 62) - 1, 1 << 62, (1 << 64) - 1)
@@ -186,7 +186,7 @@ def test_encoding_any_value_but_a_map_of_letters_met_before_allocates_nothing():
 
 
 def _check_strict(data):
-    """What `decode` takes must be what `encode_into` makes of it again."""
+    """Check that bytes that `decode` accepts are those that `encode_into` makes of the value."""
     try:
         value = _decode(data)
     except cbor.CborError:

@@ -1,4 +1,4 @@
-"""The codec against cbor2, and the host's wire.py against the codec and the golden vectors."""
+"""The codec, against cbor2; the host's wire.py, against the codec and the golden vectors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -74,14 +74,14 @@ def test_arrays_are_written_as_cbor2_writes_them(items: list[object], at: int) -
 
 @pytest.mark.parametrize("count", [23, 24, 255, 256, 65_535, 65_536])
 @pytest.mark.parametrize("make", [lambda n: "a" * n, bytes, lambda n: [0] * n])
-def test_long_items_go_there_and_back(make: Callable[[int], object], count: int) -> None:
+def test_long_items_are_read_as_written(make: Callable[[int], object], count: int) -> None:
     value = make(count)
     assert _encode(value) == cbor2.dumps(value, canonical=True)
     assert same(_decode(_encode(value)), value)
 
 
 @pytest.mark.parametrize("count", [23, 24, 255, 256])
-def test_long_maps_go_there_and_back(count: int) -> None:
+def test_long_maps_are_read_as_written(count: int) -> None:
     value = {str(key): key for key in range(count)}
     assert _encode(value) == cbor2.dumps(value, canonical=True)
     assert same(_decode(_encode(value)), value)
@@ -130,7 +130,7 @@ def test_bad_vectors_are_bad_for_the_reason_given() -> None:
     for case in vectors("cbor-bad"):
         data = bytes.fromhex(case["hex"])
         if case["why"] in _WELL_FORMED and len(data) < 100:
-            cbor2.loads(data)  # a lenient reader takes it: only the reason given is against it
+            cbor2.loads(data)  # a lenient reader accepts it: the given reason is the only fault
         if case["why"] in ("not_shortest", "indefinite", "key_doubled", "keys_unsorted"):
             assert cbor2.dumps(cbor2.loads(data), canonical=True) != data, case
         if case["why"] in ("truncated", "length_beyond_end", "reserved", "not_utf8"):

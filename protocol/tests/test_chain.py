@@ -1,4 +1,4 @@
-"""The golden audit chain, held against its definition in README.md and nothing else.
+"""The golden audit chain, compared with its definition in README.md and nothing else.
 
 No code of the shoe or the host is used: the MACs are made here, out of SHA-256 alone.
 """
@@ -25,7 +25,7 @@ def _hmac(key, message):
 
 
 class _Golden:
-    """vectors/chain.json: `kept` are (number, record, mac) as a host has them, `whole` all."""
+    """vectors/chain.json: `kept` has (number, record, mac) of the host's events, `whole` of all."""
 
     def __init__(self):
         document = vectors("chain")
@@ -43,7 +43,7 @@ class _Golden:
                 self.kept.append((case["number"],) + record)
 
     def mac(self, number, before, record):
-        """The MAC that event `number` must have, `before` being that of the one before it."""
+        """Return the MAC that event `number` must have; `before` is that of the previous event."""
         return _hmac(self.keys[number // self.epoch_records], before + record)[:16]
 
 
@@ -52,7 +52,7 @@ def _epoch(noted):
 
 
 def _fields(record):
-    """The name of an event's kind, and its fields."""
+    """Return the name of an event's kind, and its fields."""
     values = cbor.decode(record, 0, len(record))
     shape = _KINDS[values[0]]
     shape.check(values[len(events.HEADER) :])
@@ -74,7 +74,7 @@ def _gaps(records):
 
 
 def _first_wrong(golden, records, gaps):
-    """Number of the first event that breaks the chain; None where all of it is good."""
+    """Return the number of the first event that breaks the chain; None if all of it is good."""
     before, due = golden.chain, 1
     for number, record, mac in records:
         if number != due:
@@ -106,7 +106,7 @@ def test_secrets_and_keys_follow_from_the_first_key():
     assert golden.far_epoch[0] > 255
 
 
-def test_every_mac_follows_from_the_one_before():
+def test_every_mac_follows_from_the_previous_one():
     golden = _Golden()
     before = golden.chain
     for number, record, mac in golden.whole:
@@ -123,7 +123,7 @@ def test_the_records_are_events_with_those_numbers():
     assert max([len(record) for _, record, _ in golden.whole]) == events.MAX_SIZE
 
 
-def test_boots_name_the_chain_and_checkpoints_and_gaps_tell_macs_of_it():
+def test_boots_name_the_chain_and_checkpoints_and_gaps_hold_macs_of_it():
     golden = _Golden()
     macs = {number: mac for number, _, mac in golden.whole}
     boots = _of_kind(golden.kept, "boot")
@@ -149,7 +149,7 @@ def test_the_gaps_are_the_hard_ones():
     assert len(epochs) >= 5
     assert epochs - {number // golden.epoch_records for number, _, _ in golden.kept}
     for number, fields in gaps:
-        assert number > fields["last"] + 1  # it tells of the gap only later
+        assert number > fields["last"] + 1  # the gap is reported only later
 
 
 def test_the_kept_records_verify_without_the_lost_ones():
@@ -176,7 +176,7 @@ def _flipped(data):
     return bytes(flipped)
 
 
-def test_what_is_left_out_put_in_or_moved_is_found():
+def test_events_left_out_put_in_or_moved_are_found():
     golden = _Golden()
     kept = golden.kept
     for i in range(len(kept) - 1):
@@ -190,7 +190,7 @@ def test_what_is_left_out_put_in_or_moved_is_found():
             assert _first_wrong(golden, changed, _gaps(changed)) is not None, number
 
 
-def test_what_is_cut_off_at_the_end_is_found_by_a_checkpoint_kept_elsewhere_only():
+def test_events_cut_off_at_the_end_are_found_only_by_a_checkpoint_kept_elsewhere():
     golden = _Golden()
     gaps = _gaps(golden.kept)
     number, noted = _of_kind(golden.kept, "checkpoint")[-1]

@@ -1,4 +1,4 @@
-"""Frames against the golden vectors; the reader against damage, floods and odd pieces."""
+"""Frames, against the golden vectors; the reader with damage, floods and odd pieces."""
 
 import random
 
@@ -79,14 +79,14 @@ def test_a_frame_longer_than_the_largest_is_counted_as_oversize():
     assert reader.feed(longest) == [] and (reader.oversize, reader.damaged) == (1, 0)
 
 
-def test_zeros_alone_are_no_frames_and_no_damage():
+def test_zeros_alone_are_neither_frames_nor_damage():
     reader = FrameReader()
     assert reader.feed(bytes(2000)) == [] and _dropped(reader) == 0
     payload, line = _cases("good")[0]
     assert reader.feed(line + bytes(5) + line) == [payload, payload] and _dropped(reader) == 0
 
 
-def test_every_size_of_payload_goes_there_and_back():
+def test_every_size_of_payload_is_read_as_written():
     seed_random()
     longest = 0
     for size in range(1, frame.MAX_PAYLOAD + 1):
@@ -129,7 +129,7 @@ def test_a_stream_is_read_in_random_pieces():
         assert got == payloads and _dropped(reader) == 0
 
 
-def test_behind_garbage_at_most_one_frame_is_lost():
+def test_after_garbage_at_most_one_frame_is_lost():
     seed_random()
     cases = _cases("good")
     for _ in range(150):
@@ -143,7 +143,7 @@ def test_behind_garbage_at_most_one_frame_is_lost():
         assert _dropped(reader) == dropped
 
 
-def test_behind_garbage_that_ends_with_a_zero_no_frame_is_lost():
+def test_after_garbage_that_ends_with_a_zero_no_frame_is_lost():
     seed_random()
     payload, line = _cases("good")[4]
     for _ in range(150):
@@ -160,7 +160,7 @@ def test_a_flipped_bit_never_gives_another_payload():
         damaged[bit >> 3] ^= 1 << (bit & 7)
         reader = FrameReader()
         got = reader.feed(bytes(damaged) + line_after + line)
-        # A bit of the last zero glues two frames together: then the next one is lost as well.
+        # A flipped bit in the last zero joins two frames: then the next one is lost as well.
         assert got == [after, payload] or (bit >> 3 == len(line) - 1 and got == [payload]), bit
         assert _dropped(reader) >= 1
 
@@ -181,7 +181,7 @@ def test_a_flood_without_an_end_is_one_oversize_frame_and_takes_no_memory():
         before = memory_in_use()
         for _ in range(20000 // len(piece) + 20):
             assert reader.feed(piece) == []
-        # Pieces that are garbage by now may still be counted, but not the whole flood.
+        # Pieces of bytes of this iteration may be held still, but not the whole flood.
         assert memory_in_use() - before < 4 * frame.MAX_FRAME + 2 * len(piece)
         assert reader.feed(b"\0") == [] and _dropped(reader) == 1
         if 20 * len(piece) > frame.MAX_FRAME:

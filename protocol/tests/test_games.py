@@ -1,4 +1,4 @@
-"""The document of a game: what is taken, and every way to spoil it."""
+"""The document of a game: what is accepted, and every way to make it wrong."""
 
 import random
 
@@ -30,7 +30,7 @@ def _refused(value):
     return raised(games.GameError, games.Game, document)
 
 
-def test_mini_goes_there_and_back():
+def test_mini_is_read_as_encoded():
     document = games.document_of("mini")
     assert len(document) <= games.MAX_DOCUMENT
     assert cbor.decode(document, 0, len(document)) == games.MINI
@@ -43,12 +43,12 @@ def test_mini_goes_there_and_back():
     assert [list(table) for table in game.banker_draws] == games.MINI["banker_draws"]
 
 
-def test_a_game_that_is_not_known_has_no_document():
+def test_an_unknown_game_has_no_document():
     for name in ("maxi", "", "Mini", "ez"):
         assert raised(games.GameError, games.document_of, name), name
 
 
-def test_what_is_too_long_or_no_cbor_becomes_no_document():
+def test_fields_too_long_or_not_cbor_make_no_document():
     assert games.encode(games.MINI) == games.document_of("mini")
     for house in ({"note": "x" * 600}, {"odds": 1.5}, {"odds": 1 << 64}, {1: 1}):
         assert raised(games.GameError, games.encode, _mini(house=house)), house
@@ -69,12 +69,12 @@ def test_a_truncated_document_is_refused():
         assert _refused(document[:size]), size
 
 
-def test_bytes_behind_a_document_are_refused():
+def test_bytes_after_a_document_are_refused():
     assert _refused(games.document_of("mini") + b"\x00")
     assert _refused(games.document_of("mini") * 2)
 
 
-def test_a_document_that_is_no_map_is_refused():
+def test_a_document_that_is_not_a_map_is_refused():
     for value in (None, 1, "mini", b"mini", [], [games.MINI], {}, {"mini": games.MINI}):
         assert _refused(value), value
 
@@ -113,7 +113,7 @@ def test_an_unknown_version_is_refused():
         assert _refused(_mini(version=version)), version
 
 
-def test_texts_empty_too_long_or_no_text_are_refused():
+def test_texts_empty_too_long_or_not_text_are_refused():
     for field, longest in (("name", 16), ("title", 40), ("source", 120)):
         for text in ("", "x" * (longest + 1), None, 1, True, b"mini", ["mini"]):
             assert _refused(_mini(**{field: text})), (field, text)
@@ -121,7 +121,7 @@ def test_texts_empty_too_long_or_no_text_are_refused():
         assert not _refused(_mini(**{field: "x"})), field
 
 
-def test_decks_rounds_after_the_cut_card_and_cards_behind_it_out_of_range_are_refused():
+def test_decks_rounds_after_the_cut_card_and_cards_after_it_out_of_range_are_refused():
     for decks in (0, 9, 11, 255, -1, None, True, "8", b"\x08", [8]):
         assert _refused(_mini(decks=decks)), decks
     for rounds in (3, 255, -1, None, True, False, "1", []):
@@ -249,7 +249,7 @@ def test_the_hits_of_a_game_are_those_of_its_wagers():
     assert {hit for hits in games.HITS_OF_WAGER.values() for hit in hits} == set(enums.HITS)
 
 
-def test_a_house_that_is_no_map_of_a_few_plain_choices_is_refused():
+def test_a_house_that_is_not_a_map_of_a_few_plain_choices_is_refused():
     for house in (None, [], "", 0, True, b"", [["odds", 1]]):
         assert _refused(_mini(house=house)), house
     for choice in (None, -1, [], [1], {}, {"a": 1}, b"", b"40"):
@@ -263,7 +263,7 @@ def test_a_house_that_is_no_map_of_a_few_plain_choices_is_refused():
 
 
 def _of_size(size):
-    """A good document of that many bytes."""
+    """Return a good document of this many bytes."""
     plain = len(_document(_mini(house={"note": ""})))
     for length in range(size - plain - 3, size - plain + 1):
         document = _document(_mini(house={"note": "x" * length}))
@@ -272,7 +272,7 @@ def _of_size(size):
     raise AssertionError(size)
 
 
-def test_a_document_of_the_largest_size_is_taken_and_one_byte_more_is_refused():
+def test_a_document_of_the_largest_size_is_accepted_and_one_byte_more_is_refused():
     assert not _refused(_of_size(games.MAX_DOCUMENT))
     assert _refused(_of_size(games.MAX_DOCUMENT + 1))
     assert _refused(_document(_mini(house={"note": "x" * 600})))

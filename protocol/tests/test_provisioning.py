@@ -1,4 +1,4 @@
-"""The document that makes a board a unit: what is taken, and every way to spoil it."""
+"""The document that makes a board a unit: what is accepted, and every way to make it wrong."""
 
 from protocol.tests.helpers import raised
 from sabot_protocol import cbor, games, provisioning
@@ -33,7 +33,7 @@ def _refused(document):
     return raised(provisioning.ProvisioningError, provisioning.Provisioning, document)
 
 
-def test_what_is_right_is_taken_as_it_is():
+def test_a_good_document_is_accepted_with_its_values():
     told = provisioning.Provisioning(_document())
     assert (told.unit, told.table, told.card_set, told.when_full) == ("SHOE-7", "12", 3, "stop")
     assert (told.game, told.release_key) == (_GOOD["game"], b"r" * 32)
@@ -74,7 +74,7 @@ def test_a_field_of_another_kind_or_beyond_its_bounds_is_refused():
             assert _refused(_document(**{field: value})), (field, value)
 
 
-def test_what_is_no_document_is_refused():
+def test_what_is_not_a_document_is_refused():
     for data in (b"", b"\xff", b"\xa0", b"\x80", b"\x01", _document()[:-1], _document() + b"\0"):
         assert _refused(data), data
     assert _refused(bytes(provisioning.MAX_DOCUMENT + 1))

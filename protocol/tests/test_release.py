@@ -1,4 +1,4 @@
-"""What a manifest must be, and which shoe may run a release."""
+"""Which manifests are valid, and which shoe may run a release."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ DIGEST = bytes(range(32))
 
 
 def fields(**other):
-    """The fields of a good manifest, but for these; a field that is None is left out."""
+    """Return the fields of a good manifest, changed by `other`; None leaves a field out."""
     whole = {
         "release": 1,
         "version": "1.2.3",
@@ -48,10 +48,10 @@ def test_a_manifest_is_read() -> None:
     assert manifest.size == 16
 
 
-def test_what_is_no_manifest_is_refused_and_said_why() -> None:
+def test_what_is_not_a_manifest_is_refused_with_the_reason() -> None:
     good = encoded(fields())
-    assert "no CBOR" in refused(b"") and "no CBOR" in refused(good[:-1])
-    assert "no CBOR" in refused(good + b"\0")
+    assert "is not CBOR" in refused(b"") and "is not CBOR" in refused(good[:-1])
+    assert "is not CBOR" in refused(good + b"\0")
     assert refused(encoded([1, 2])) == "manifest has other fields"
     assert refused(encoded(fields(more=1))) == "manifest has other fields"
     for name in fields():
@@ -65,12 +65,12 @@ def test_what_is_no_manifest_is_refused_and_said_why() -> None:
 
 def test_a_version_is_three_numbers() -> None:
     for version in ("", "1", "1.2", "1.2.3.4", "1.2.x", "1..3", "1.2.-3", " 1.2.3", "1.2.12345"):
-        assert refused(encoded(fields(version=version))) == "no version: " + version
-        assert refused(encoded(fields(micropython=version))) == "no version: " + version
+        assert refused(encoded(fields(version=version))) == "not a version: " + version
+        assert refused(encoded(fields(micropython=version))) == "not a version: " + version
     assert release.numbers_of("1.28.0") > release.numbers_of("1.9.30")
 
 
-def test_a_file_that_could_lie_elsewhere_is_refused() -> None:
+def test_a_file_with_another_place_or_name_is_refused() -> None:
     for path in (
         "main.mpy",
         "/sabot_firmware/main.mpy",
@@ -86,16 +86,16 @@ def test_a_file_that_could_lie_elsewhere_is_refused() -> None:
         "sabot_firmware/" + 40 * "a" + ".mpy",
     ):
         files = [[path, 7, DIGEST]]
-        assert refused(encoded(fields(files=files))) == "a file that is no module", path
+        assert refused(encoded(fields(files=files))) == "a file is not a module", path
 
 
-def test_files_have_their_order_their_sizes_and_their_hashes() -> None:
+def test_files_have_an_order_sizes_and_hashes() -> None:
     def why(*files) -> str:
         return refused(encoded(fields(files=list(files))))
 
     main, other = ["sabot_firmware/main.mpy", 7, DIGEST], ["sabot_firmware/a.mpy", 7, DIGEST]
-    assert why(main, other) == "sabot_firmware/a.mpy is out of its order"
-    assert why(main, main) == "sabot_firmware/main.mpy is out of its order"
+    assert why(main, other) == "sabot_firmware/a.mpy is out of order"
+    assert why(main, main) == "sabot_firmware/main.mpy is out of order"
     for size in (0, -1, 65537, True, "7"):
         assert (
             why(["sabot_firmware/main.mpy", size, DIGEST]) == "sabot_firmware/main.mpy has no size"
@@ -109,7 +109,7 @@ def test_files_have_their_order_their_sizes_and_their_hashes() -> None:
     many = [["sabot_firmware/a%02d.mpy" % i, 7, DIGEST] for i in range(97)]
     assert why(*many) == "more than 96 files"
     large = [["sabot_firmware/a%d.mpy" % i, 65536, DIGEST] for i in range(7)]
-    assert why(*large) == "files of more than 400000 bytes"
+    assert why(*large) == "files have more than 400000 bytes"
 
 
 def test_what_is_signed_depends_on_every_byte_and_fills_one_block_of_sha512_at_most() -> None:
@@ -119,7 +119,7 @@ def test_what_is_signed_depends_on_every_byte_and_fills_one_block_of_sha512_at_m
     assert 64 + len(release.signed(data)) + 17 <= 128
 
 
-def test_a_shoe_refuses_what_is_not_for_it() -> None:
+def test_a_shoe_refuses_a_release_that_is_not_for_it() -> None:
     def why(board="pico", micropython="1.28.0", running="1.2.3", **other) -> tuple[str, str]:
         return release.refusal(Manifest(encoded(fields(**other))), board, micropython, running)
 

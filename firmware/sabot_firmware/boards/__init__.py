@@ -1,24 +1,26 @@
-"""The boards that the firmware runs on: one module each, all with the methods of `Board`, whose
-types are in interfaces.pyi.
+"""The boards that the firmware runs on: one room each, with a class `Board` whose types are in
+interfaces.pyi.
 
-A board owns its pins and ports. What the firmware asks of it:
+A board owns its pins and ports. The firmware uses these members of it:
 
-- `NAME`, `storage` (a folder to keep documents in), `serial` (the board's own number, as USB
-  tells it), `reset_cause` (place in `enums.RESET_CAUSES`)
-- `ticks_ms()`: milliseconds since the start, never wrapping
-- `await activity(within_ms, wait)`: returns when there may be samples or input, samples so soon;
-  without `wait` after `within_ms` in any case
+- `NAME`; `storage`, the folder for documents; `serial`, the number of the board, which USB also
+  shows; `reset_cause`, a place in `enums.RESET_CAUSES`
+- `ticks_ms()`: milliseconds since the start; it never wraps
+- `await activity(within_ms, wait)`: returns when there may be samples or input, samples within
+  `within_ms`; without `wait` it returns after `within_ms` in any case
 - `flash`: the journal's chip, as in boards/nor.py
-- `switches()`: how the switches stood at the start, bit n the n-th of `words.SWITCHES`
-- `read_samples(buf)`: bytes of sensor samples put into `buf`, as cards/reader.py reads them
-- `overruns`: how often samples were lost because nobody read them in time
-- `levels()`: bit n: the n-th of `words.CHANNELS` sees something now; `temperature_c()` of the
-  processor, None where it cannot tell; `display_answers()`; `samples_come()`
+- `switches()`: the positions of the switches at the start; bit n is the n-th of `enums.SWITCHES`
+- `read_samples(buf)`: puts sensor samples into `buf`, in the form that cards/reader.py reads;
+  returns how many bytes
+- `overruns`: how often samples were lost because they were not read in time
+- `levels()`: what the sensors see now; bit n is the n-th of `enums.CHANNELS`
+- `temperature_c()`: of the processor, None if it cannot be measured
+- `display_answers()`, `samples_come()`: whether the display answers, whether samples arrive
 - `take_input()`: the next change of a button or a switch, as in table/inputs.py
 - `set_lock(released)`, `set_lamps(lit)`, `show(text)`, `buzz(ms)`
-- `await read_link()`: some bytes from the host; `write_link(view)`: how many it could take
-- `reset()`: start anew, as after a loss of power
-- `halt(error)`: after an error that nothing can mend; never returns
+- `await read_link()`: some bytes from the host; `write_link(view)`: returns how many bytes it took
+- `reset()`: start again, as after a loss of power
+- `halt(error)`: stop after an error that the firmware cannot handle; never returns
 """
 
 import sys
@@ -28,7 +30,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
 
 def this_board() -> "AnyBoard":
-    """The board that this interpreter runs on, ready to use."""
+    """Return the board that this interpreter runs on, ready to use."""
     if sys.platform == "rp2":
         from sabot_firmware.boards.pico.board import Board
     else:

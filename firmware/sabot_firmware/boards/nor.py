@@ -1,8 +1,8 @@
-"""The journal's memory: SPI NOR flash of the W25Q128JV class, with the commands all of them know.
+"""The journal's memory: SPI NOR flash of the W25Q128JV class, with commands common to that class.
 
-A program turns ones into zeros, within one page; an erase makes a sector all ones. Both are only
-begun here: the chip goes on with them by itself (0.4 to 3 ms, 45 to 400 ms) and takes no other
-command meanwhile. `simflash.py` is the same without a chip.
+A program turns ones into zeros, within one page; an erase makes a sector all ones. The methods here
+only start them: the chip needs 0.4 to 3 ms for a program and 45 to 400 ms for an erase, and takes
+no other command during that time. `boards/sim/flash.py` is the same without a chip.
 """
 
 import time
@@ -28,25 +28,25 @@ _ERASE = const(0x20)
 _BUSY = const(0x01)  # bits of the status
 _WRITE_ENABLED = const(0x02)
 _PROTECTED = const(0x7C)  # some part of the chip takes no program or erase
-_NOBODY = const(0xFF)  # what an input reads that nothing drives, where it is pulled up
+_UNDRIVEN = const(0xFF)  # what a pulled-up input reads if no chip drives it
 
 _SMALLEST = const(20)  # powers of two: 1 MB
-_REACH = const(24)  # of an address of three bytes: 16 MB, also of a larger chip
+_REACH = const(24)  # three bytes of address reach 16 MB, of a larger chip too
 
 _LONGEST_MS = const(500)  # the longest erase takes 400
 _READINGS = const(3)
 
 
 class FlashError(Exception):
-    """The chip does not do as it should, or was asked for what it cannot do."""
+    """The chip fails, or was asked for something that it cannot do."""
 
 
 class NorFlash:
     """The chip at `spi` (a machine.SPI in mode 0, at most 50 MHz), selected while the pin
     `select` is low. `read`, `program`, `erase` and `busy` allocate nothing.
 
-    Raises FlashError where no chip answers, or one too small or protected. Waits for the end of
-    what the chip did when the processor was reset.
+    Raises FlashError if no chip answers, or if the chip is too small or protected. Waits for the
+    end of an operation that was going on when the processor was reset.
     """
 
     def __init__(self, spi: "Spi", select: "Select") -> None:
@@ -58,24 +58,24 @@ class NorFlash:
         self._ask = bytes((_READ_STATUS, 0))
         self._answer = bytearray(2)
         self._working = True
-        """Whether the chip may still be busy; when not, nobody needs to ask it."""
+        """Whether the chip may still be busy; if not, there is no need to ask it."""
         for _ in range(_LONGEST_MS):
             if not self.busy():
                 break
             time.sleep_ms(1)
         status = self._status()
-        if status & _BUSY and status != _NOBODY:
+        if status & _BUSY and status != _UNDRIVEN:
             raise FlashError("chip stays busy: the journal's, status %02x" % status)
         identity = bytearray(4)
         self._transfer(bytes((_READ_ID, 0, 0, 0)), identity)
         maker = identity[1]
-        said = identity[1:].hex()
-        if maker == 0 or maker == _NOBODY:
-            raise FlashError("no journal chip: it answers " + said)
+        answer = identity[1:].hex()
+        if maker == 0 or maker == _UNDRIVEN:
+            raise FlashError("no journal chip: it answers " + answer)
         if status & _PROTECTED:
             raise FlashError("chip protected: the journal's, status %02x" % status)
         if identity[3] < _SMALLEST:
-            raise FlashError("chip too small: the journal's answers " + said)
+            raise FlashError("chip too small: the journal's answers " + answer)
         self._size = 1 << min(identity[3], _REACH)
         self.sectors = self._size // SECTOR
 
@@ -88,16 +88,16 @@ class NorFlash:
                 self._send(_READ, address)
                 self._spi.readinto(buf)
                 return
-            except OSError:  # MicroPython's DMA came too late for a byte
+            except OSError:  # MicroPython's DMA was too late for a byte
                 pass
             finally:
                 self._select(1)
-        raise FlashError("journal reading: bytes were lost on the way")
+        raise FlashError("journal reading: bytes were lost on the bus")
 
     def program(self, address: int, data: "Readable") -> None:
-        """Begin to program `data`, 1 to 256 bytes within a page.
+        """Start to program `data`, 1 to 256 bytes within a page.
 
-        Raises FlashError while the chip is busy and where it takes no program.
+        Raises FlashError if the chip is busy or does not accept the program.
         """
         size = len(data)
         self._check(address, size)
@@ -106,12 +106,12 @@ class NorFlash:
         self._begin(_PROGRAM, address, data)
 
     def erase(self, sector: int) -> None:
-        """Begin to erase the sector of this number. Raises FlashError as `program` does."""
+        """Start to erase the sector with this number. Raises FlashError as `program` does."""
         self._check(sector * SECTOR, SECTOR)
         self._begin(_ERASE, sector * SECTOR, None)
 
     def busy(self) -> bool:
-        """Whether a program or an erase still goes on."""
+        """Whether a program or an erase is still going on."""
         if self._working:
             self._working = self._status() & _BUSY != 0
         return self._working
@@ -126,8 +126,8 @@ class NorFlash:
         self._select(0)
         self._spi.write(self._enable)
         self._select(1)
-        # A chip that was reset, is protected or did not hear it would leave out what follows and
-        # look as if it had done it: it is asked first.
+        # A chip that was reset, is protected or missed the enable ignores the next command, and
+        # looks as if it had done it. So its status is read first.
         status = self._status()
         if status & (_BUSY | _WRITE_ENABLED | _PROTECTED) != _WRITE_ENABLED:
             raise FlashError("chip won't write: the journal's, status %02x" % status)
@@ -136,7 +136,7 @@ class NorFlash:
         if data is not None:
             self._spi.write(data)
         self._working = True
-        self._select(1)  # with this it begins
+        self._select(1)  # this starts the operation
 
     def _send(self, command: int, address: int) -> None:
         self._command[0] = command

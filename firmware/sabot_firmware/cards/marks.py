@@ -1,7 +1,7 @@
-"""Marks out of edges: what lies where on the two tracks, with holes closed and specks left out.
+"""Finds the marks of a card in the edges of its pass: closes holes, leaves out specks.
 
 A mark, a gap and a hole differ in length by far more than the speed changes from one pitch to
-the next, so each is judged by its neighbours: no figure here depends on the speed.
+the next. So each is compared with its neighbours, and no figure here depends on the speed.
 """
 
 from array import array
@@ -12,15 +12,15 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.cards.scan import Scanner
 
 MAX_PIECES = const(40)
-"""Marks kept of one pass. More is no code."""
+"""The most marks that are kept of one pass. A code never has so many."""
 
 SYMBOLS = const(14)
 """Marks of a code."""
 
 UNSURE = const(3)
-"""In place of a symbol: a track is neither surely on nor surely off."""
+"""In place of a symbol: a track is neither clearly on nor clearly off."""
 
-# As in scan.py: viper knows no constants of another module.
+# The same as in scan.py: viper cannot use the constants of another module.
 _E = const(1)
 _A = const(2)
 _B = const(4)
@@ -29,13 +29,13 @@ _MARK = const(_A | _B)
 _COVERED = const(_E | _X)
 
 _NEIGHBOURS = const(3)  # on either side
-# Clock gap: 0.8 mm at the least (marks 20 % wide, B 0.3 mm off), 1.5 mm nominal. Hole: 0.3 mm.
-_HOLE_PERCENT = const(42)  # of the gap usual here
-_SPECK_PERCENT = const(35)  # of the mark usual here
-_LONG_PERCENT = const(150)  # a stretch longer than this many marks is a pause and counts as so long
-_NARROW_PERCENT = const(65)  # of the pitch usual there: a mark that does not belong
-# A track is held against the stronger one of the same mark, for width and holes differ from mark
-# to mark; and against what is usual, for a pause makes one track too strong.
+# A gap: 1.5 mm nominal, 0.8 mm at the least (marks 20 % too wide, B 0.3 mm off). A hole: 0.3 mm.
+_HOLE_PERCENT = const(42)  # of the median gap of the neighbours
+_SPECK_PERCENT = const(35)  # of the median mark of the neighbours
+_LONG_PERCENT = const(150)  # of a mark; a longer stretch is a pause and counts as this much
+_NARROW_PERCENT = const(65)  # of the pitch there; a mark that comes sooner was added
+# A track is compared with the stronger track of the same mark, because width and holes differ from
+# mark to mark; and with the median width, because a pause makes one track too strong.
 _SURE_OFF_PERCENT = const(25)
 _ON_OF_STRONG_PERCENT = const(60)
 _ON_OF_USUAL_PERCENT = const(55)
@@ -48,15 +48,15 @@ _HOLES = const(0)
 _SPECKS = const(1)
 _WIDTHS = const(2)
 
-# Where in the working memory what lies: one piece of it is quicker to hand over than ten.
+# Places in the working memory. It is one array, because one argument is faster than ten.
 _BEGIN = const(0)  # of each mark, samples since the pass began
 _END = const(40)
-_WIDTH = const(80)  # of a mark that is usual there
-_ON_A = const(120)  # samples, a pause within a mark left out
+_WIDTH = const(80)  # median width of the marks around it
+_ON_A = const(120)  # samples, without a pause within the mark
 _ON_B = const(160)
-_APART = const(200)  # samples from the one track to the other
-_ORDERED = const(240)  # seven of them
-_LENGTH = const(247)  # seven of them
+_APART = const(200)  # samples from the first edge of one track to that of the other
+_ORDERED = const(240)  # seven places
+_LENGTH = const(247)  # seven places
 _ALWAYS = const(254)
 _EVER = const(255)
 _LEFT_LAST = const(256)
@@ -76,9 +76,9 @@ class Marks:
 
     def __init__(self) -> None:
         self.count = 0
-        """Marks found; MAX_PIECES where there may be more."""
+        """Marks found; MAX_PIECES means that there may be more."""
         self.symbols = bytearray(SYMBOLS)
-        """Where there are so many marks: on which tracks each is, 0-2 or UNSURE."""
+        """With SYMBOLS marks or more: the tracks that each of the first is on, 0-2 or UNSURE."""
         self._memory = array("i", [0] * _SIZE)
 
     def find(self, scanner: "Scanner") -> None:
@@ -92,11 +92,11 @@ class Marks:
             _compare(memory, self.symbols)
 
     def begin_of(self, mark: int) -> int:
-        """When a mark began, in samples since the pass began."""
+        """Return when a mark began, in samples since the pass began."""
         return self._memory[_BEGIN + mark]
 
     def end_of(self, mark: int) -> int:
-        """When a mark ended."""
+        """Return when a mark ended, in samples since the pass began."""
         return self._memory[_END + mark]
 
     def always_on(self) -> bool:
@@ -104,50 +104,51 @@ class Marks:
         return self._memory[_ALWAYS] != 0
 
     def ever_on(self, channel: int) -> bool:
-        """Whether that channel was on at any time."""
+        """Whether this channel was on at any time."""
         return self._memory[_EVER] & channel != 0
 
     def left_last(self) -> int:
-        """Which photo-interrupters the card left last."""
+        """Return the photo-interrupters that the card left last, as bits."""
         return self._memory[_LEFT_LAST]
 
     def end_at_e(self) -> int:
-        """When E was left, in samples since the pass began."""
+        """Return when the card left E, in samples since the pass began."""
         return self._memory[_E_END]
 
     def end_at_x(self) -> int:
-        """When X was left."""
+        """Return when the card left X, in samples since the pass began."""
         return self._memory[_X_END]
 
-    # What follows holds where there are SYMBOLS marks.
+    # The methods that follow are valid only if there are SYMBOLS marks.
 
     def sure(self) -> bool:
-        """Whether each mark is surely on or off each track."""
+        """Whether each mark is clearly on or off each track."""
         return self._memory[_SURE] != 0
 
     def evenly_pitched(self) -> bool:
-        """Whether no mark stands too close to the next."""
+        """Whether no mark is too close to the next."""
         return self._memory[_EVEN] != 0
 
     def margin_permille(self) -> int:
-        """Least width of a mark or a gap, in thousandths of its nominal share of the pitch."""
+        """Return the least width of a mark or gap, in 1/1000 of its nominal share of the pitch."""
         return self._memory[_MARGIN]
 
     def skew_samples(self) -> int:
-        """Most samples between the first edges of A and B in one mark."""
+        """Return the most samples between the first edges of A and B in one mark."""
         return self._memory[_SKEW]
 
     def a_permille(self) -> int:
-        """Mean time of a mark on track A, in thousandths of its share of the pitch; 0 for none."""
+        """Return the mean time of a mark on track A, in 1/1000 of its share of the pitch; 0 if no
+        mark is on A."""
         return self._memory[_A_PERMILLE]
 
     def b_permille(self) -> int:
-        """The same of track B."""
+        """Return the same for track B."""
         return self._memory[_B_PERMILLE]
 
     def pitch_at(self, at: int) -> int:
-        """The middle one of three pitches around the one behind mark `at`, in samples."""
-        begins = self._memory  # they come first in it
+        """Return the median of three pitches, that after mark `at` in the middle, in samples."""
+        begins = self._memory  # the begins come first in it
         at = min(max(at, 1), SYMBOLS - 3)
         one = begins[at] - begins[at - 1]
         two = begins[at + 1] - begins[at]
@@ -157,7 +158,10 @@ class Marks:
 
 @micropython.viper
 def _collect(edges: int, times: ptr32, levels: ptr8, memory: ptr32) -> int:
-    """The pieces of marks between two edges of "A or B"; and what the channels did in all."""
+    """Collect the pieces of marks, each between two edges of "A or B"; note what the channels did.
+
+    Returns how many pieces there are.
+    """
     count = 0
     before = 0
     always = _MARK
@@ -172,15 +176,15 @@ def _collect(edges: int, times: ptr32, levels: ptr8, memory: ptr32) -> int:
         if level & _COVERED != 0:
             left_last = level & _COVERED
         if i + 1 < edges:
-            behind = times[i + 1]
-            if behind - times[i] > 1:
+            until = times[i + 1]
+            if until - times[i] > 1:
                 always &= level
             if level & _E != 0:
-                e_end = behind
+                e_end = until
             if level & _X != 0:
-                x_end = behind
+                x_end = until
         elif level & _COVERED != 0:
-            always &= level  # it stands still there
+            always &= level  # the card stopped here
         mark = level & _MARK
         if mark != 0 and before == 0 and count < MAX_PIECES:
             memory[_BEGIN + count] = times[i]
@@ -200,7 +204,7 @@ def _collect(edges: int, times: ptr32, levels: ptr8, memory: ptr32) -> int:
 
 @micropython.viper
 def _sieve(count: int, memory: ptr32) -> int:
-    """Closes the holes, drops the specks, notes the usual widths: by the median of neighbours.
+    """Close the holes, drop the specks and note the median widths, comparing with the neighbours.
 
     Returns how many marks are left.
     """
@@ -218,7 +222,7 @@ def _sieve(count: int, memory: ptr32) -> int:
         last = i + _NEIGHBOURS
         if last >= total:
             last = total - 1
-        # The median is not above the greatest: most are through without it.
+        # The median is at most the greatest length. Most pieces pass by that, without a median.
         greatest = 0
         j = first
         while j <= last:
@@ -263,12 +267,12 @@ def _sieve(count: int, memory: ptr32) -> int:
             i += 1
 
 
-# To viper an annotation is a machine type. It has none for `None`: the next two show no result.
+# For viper an annotation is a machine type, and `None` is not one. So the next two have no result.
 
 
 @micropython.viper
 def _measure(edges: int, times: ptr32, levels: ptr8, count: int, memory: ptr32):  # noqa: ANN202
-    """How long each mark was on each track, no stretch counted for more than a mark."""
+    """Add up how long each mark was on each track; a long stretch is cut at _LONG_PERCENT."""
     i = 0
     while i < count:
         memory[_ON_A + i] = 0
@@ -300,7 +304,7 @@ def _measure(edges: int, times: ptr32, levels: ptr8, count: int, memory: ptr32):
 
 @micropython.viper
 def _compare(memory: ptr32, symbols: ptr8):  # noqa: ANN202
-    """Each mark against its neighbours: its symbol, its place, its margins."""
+    """Compare each mark with its neighbours: decide its symbol, measure its place and margins."""
     sure = 1
     even = 1
     margin = 1000
@@ -329,7 +333,7 @@ def _compare(memory: ptr32, symbols: ptr8):  # noqa: ANN202
         else:
             symbols[i] = UNSURE
             sure = 0
-        # The middle one of three pitches.
+        # The median of three pitches.
         at = i
         if at < 1:
             at = 1

@@ -1,8 +1,7 @@
-"""What the sensor head saw of the last passes, kept for whoever asks: runs of equal samples.
+"""The last passes, kept with what the sensor head saw, for a host that asks: runs of equal samples.
 
-The last passes are kept, and once more, in a place of their own, those that were faults: many
-good cards may follow before somebody asks about a bad one. Nothing here is of a card that is
-still in the shoe.
+Faults are kept a second time in a separate memory, because many good cards may follow before a host
+asks about a bad one. Nothing here shows a card that is still in the shoe.
 """
 
 import struct
@@ -15,8 +14,8 @@ _HEAD_SIZE = struct.calcsize(_HEAD)
 _T_MASK = 0xFFFFFFFF
 
 
-class Kept:
-    """One pass that is kept. Fields as in `sabot_protocol.messages.PASS_REPORT`."""
+class KeptPass:
+    """One pass that is kept. The fields are those of `sabot_protocol.messages.PASS_REPORT`."""
 
     def __init__(self, head: tuple, runs: memoryview) -> None:
         self.number, self.t_ms, self.fault, card, card_set, cut = head[:6]
@@ -29,8 +28,9 @@ class Kept:
 
 
 class Passes:
-    """The last passes of one start of the unit, numbered from 1. `recent` and `faults` is the
-    room for them.
+    """The last passes since the start of the unit, numbered from 1.
+
+    `recent` and `faults` are the memory for them.
     """
 
     def __init__(self, recent: bytearray, faults: bytearray) -> None:
@@ -60,21 +60,21 @@ class Passes:
         if passed.fault:
             self._faults.put(head, runs)
 
-    def behind(self, number: int) -> "Kept | None":
-        """The first pass kept whose number is above `number`; None where there is none."""
+    def behind(self, number: int) -> "KeptPass | None":
+        """Return the first kept pass with a number above `number`, or None."""
         recent, fault = self._recent.behind(number), self._faults.behind(number)
         if recent is None or (fault is not None and fault.number < recent.number):
             return fault
         return recent
 
-    def get(self, number: int) -> "Kept | None":
-        """The pass of that number; None where it is not kept."""
+    def get(self, number: int) -> "KeptPass | None":
+        """Return the pass with this number, None if it is not kept."""
         kept = self.behind(number - 1)
         return kept if kept is not None and kept.number == number else None
 
 
 class _Shelf:
-    """Passes one behind the other in one piece of memory; the oldest make room."""
+    """Passes one after another in one piece of memory; the oldest are dropped to make room."""
 
     def __init__(self, memory: bytearray) -> None:
         self._memory = memoryview(memory)
@@ -95,7 +95,7 @@ class _Shelf:
         memory[at + _HEAD_SIZE : at + need] = runs
         self._used = at + need
 
-    def behind(self, number: int) -> "Kept | None":
+    def behind(self, number: int) -> "KeptPass | None":
         at = 0
         while at < self._used:
             kept = self._at(at)
@@ -104,7 +104,7 @@ class _Shelf:
             at += _HEAD_SIZE + kept.size
         return None
 
-    def _at(self, at: int) -> Kept:
+    def _at(self, at: int) -> KeptPass:
         head = struct.unpack_from(_HEAD, self._memory, at)
         begin = at + _HEAD_SIZE
-        return Kept(head, self._memory[begin : begin + head[-1]])
+        return KeptPass(head, self._memory[begin : begin + head[-1]])

@@ -1,8 +1,9 @@
-"""The card reader: sample bytes in, passes out. Pure, in bounded memory, no pass seen twice.
+"""The card reader: sample bytes in, passes out. It needs no hardware and a bounded memory, and it
+reports each pass once.
 
-It detects and never corrects: a pass is a card where its 14 marks stand at an even pitch, each
-surely on its tracks, their check digits agree, and the card went through as a card does. All
-else is a fault with a name (card code specification, "What real passes look like").
+It detects errors and never corrects them. A pass is a card if its 14 marks have an even pitch, each
+is clearly on its tracks, the check digits agree, and the card went through as a card does.
+Everything else is a named fault (card code specification, "What real passes look like").
 """
 
 from sabot_firmware.cards import scan
@@ -15,18 +16,18 @@ from sabot_protocol import cards, enums
 
 _SAMPLE_US = 1000000 // scan.SAMPLE_RATE_HZ
 _PITCH_UM = const(3500)
-# 1000 pitches over 2.5 mm, from the last mark's end to the card's, and over 12 mm, from E to X.
+# 1000 pitches divided by 2.5 mm, from the last mark's end to the card's, and by 12 mm, from E to X.
 _PERMILLE_OF_TAIL = const(1400)
 _PERMILLE_OF_EXIT = const(291)
 
-# Behind the last mark the card's end comes at 2.5 mm, 71 % of a pitch.
+# The end of a card comes 2.5 mm after its last mark, 71 % of a pitch.
 _SHORT_TAIL_PERCENT = const(25)
 _LONG_TAIL_PERCENT = const(150)
-# Of two cards with no mark of the second to be seen it comes at 11 mm at the latest (behind
-# that the second card's last mark would show): what takes longer is one card and a pause.
+# With two cards, no mark of the second visible, the end comes at 11 mm at the latest: any later,
+# and the second card's last mark would show. A longer tail is one card and a pause.
 _PAUSE_TAIL_PERCENT = const(450)
-# Of two cards with marks of the second to be seen it comes at 11 mm or later; with a mark that
-# was added to one card, at 6 mm.
+# With two cards, marks of the second visible, the end comes at 11 mm or later. With one card that a
+# mark was added to, it comes at 6 mm.
 _SECOND_CARD_TAIL_PERCENT = const(250)
 
 NONE = enums.FAULTS.index("none")
@@ -43,53 +44,53 @@ NO_CARD = const(-1)
 
 
 class Pass:
-    """What went through the sensor head: a card or a fault, and the figures behind it."""
+    """What went through the sensor head: a card or a fault, with the measured figures."""
 
     def __init__(self) -> None:
         self.fault = NONE
-        """Place in `words.FAULTS`; `none` means that `card` was read."""
+        """Place in `enums.FAULTS`; `none` means that `card` was read."""
         self.card = NO_CARD
-        """0-53 where there is no fault."""
+        """0-53 if there is no fault."""
         self.card_set = -1
-        """0-12 where the code was good."""
+        """0-12 if the code was good."""
         self.speed_mm_s = 0
-        """Mean over the marks; 0, as the figures that follow, where there were not 14."""
+        """Mean over the marks. This and the figures that follow are 0 if there are not 14 marks."""
         self.margin_permille = 0
-        """Least width of a mark or a gap, in thousandths of its nominal share of the pitch."""
+        """Least width of a mark or a gap, in 1/1000 of its nominal share of the pitch."""
         self.skew_um = 0
         """Largest distance between the leading edges of tracks A and B in one mark."""
         self.samples = 0
-        """Samples that the pass lasted; 0 for a fault of the sensor head with no card in it."""
+        """Length of the pass in samples; 0 for a fault of the sensor head with no card in it."""
         self.permille = [0] * len(enums.CHANNELS)
-        """How each channel saw the card, 1000 as printed and built; 0 where it tells nothing.
-        A, B: mean time of a mark on that track. E: from the last mark's end to the card's. X:
-        from the card's leaving E to its leaving X."""
+        """How each channel saw the card: 1000 means as printed and built, 0 means no figure.
+        A, B: mean time of a mark on that track. E: from the end of the last mark to the end of the
+        card. X: from the card leaving E to the card leaving X."""
 
 
 class Reader:
-    """Reads passes out of a stream of samples, for a shoe of cards of `card_set` 0-12."""
+    """Reads passes from a stream of samples, for a shoe of cards of `card_set` 0-12."""
 
     def __init__(self, card_set: int) -> None:
         self.card_set = card_set
         self.passed = Pass()
         """The last pass; overwritten by the next one."""
         self.ended = False
-        """Whether the last `read` stopped because a pass ended, or was given up."""
+        """Whether the last `read` stopped because a pass ended or was given up."""
         self.known = NO_CARD
-        """The card that is passing, from its last mark on until its pass has ended. Until then
-        nothing is sure: two cards may be leaving, or one that is going to be pushed back."""
+        """The card that is passing, from its last mark until its pass has ended. It is not certain
+        before the end: two cards may be leaving, or the card may be pushed back."""
         self.scanner = Scanner()
         self._marks = Marks()
 
     @property
     def blocked(self) -> bool:
-        """Whether the head is covered or disturbed so that nothing can be read."""
+        """Whether the head is covered or disturbed, so that nothing can be read."""
         return self.scanner.blocked
 
     def read(self, data: "bytearray | bytes", at: int, end: int) -> int:
-        """Read samples from `data[at:end]` until a pass ends or a card gets known, or to the end.
+        """Read samples from `data[at:end]` until a pass ends, a card becomes known, or to the end.
 
-        Returns the index behind what was read. Where `ended` is true, `passed` tells of a pass.
+        Returns the index after the last sample read. If `ended` is true, `passed` holds the pass.
         """
         self.ended = False
         scanner = self.scanner
@@ -110,7 +111,7 @@ class Reader:
                 return at
 
     def samples_lost(self) -> None:
-        """Samples are missing from here on: what is passing, if anything, cannot be read."""
+        """Give up the pass, if a card is passing: samples are missing, so it cannot be read."""
         self.known = NO_CARD
         self.scanner.give_up()
 
@@ -175,7 +176,8 @@ class Reader:
         return NONE
 
     def _tail_percent(self) -> int:
-        """From the 14th mark's end to the card's, in hundredths of the last pitch."""
+        """Return the way from the end of the 14th mark to the end of the card, in 1/100 of the last
+        pitch."""
         marks = self._marks
         tail = marks.end_at_e() - marks.end_of(SYMBOLS - 1)
         return 100 * tail // marks.pitch_at(SYMBOLS - 2)

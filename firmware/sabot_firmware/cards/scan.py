@@ -1,8 +1,8 @@
-"""The first half of the card reader: samples in, the edges of a pass out, noise left behind.
+"""The first half of the card reader: takes samples, filters noise, gives the edges of a pass.
 
-Looks at every sample, so it does no more than it must. A channel changes when three samples
-one after the other say so: a flipped sample never makes an edge, and the narrowest gap at the
-highest speed (1.1 mm at 3 m/s, 7 samples) still does.
+It handles every sample, so it does as little as possible with each. A channel changes after three
+equal samples in a row: one flipped sample never makes an edge, and the narrowest gap at the highest
+speed (1.1 mm at 3 m/s, 7 samples) still does.
 """
 
 from array import array
@@ -22,57 +22,59 @@ MAX_EDGES = const(240)
 """Edges kept of one pass: 14 marks on two tracks have 60, holes and noise add some."""
 
 STILL_SAMPLES = const(3 * SAMPLE_RATE_HZ)
-"""With nothing moving for so long a pass is a jam (card code specification, faults)."""
+"""A pass in which nothing moves for this long is a jam (card code specification, faults)."""
 
 RUN_BYTES = const(2048)
-"""Room for the runs of equal samples of one pass: a slow pass with much noise has 1,800."""
+"""Room for the runs of equal samples of one pass: a slow pass with much noise takes 1,800."""
 
+# Why `scan` stopped.
 NOTHING = const(0)
-"""Why `scan` stopped: all samples have been scanned;"""
+"""It has scanned all samples."""
 MARK_GONE = const(1)
-"""a mark went by, and 14 or more have;"""
+"""A mark went by; it was the 14th or a later one."""
 PASS_ENDED = const(2)
-"""a pass has ended;"""
+"""A pass has ended."""
 STOOD_STILL = const(3)
-"""nothing moved for STILL_SAMPLES within a pass;"""
+"""Nothing moved for STILL_SAMPLES within a pass."""
 STUCK = const(4)
-"""a track was on for as long, and no card there;"""
+"""A track was on for STILL_SAMPLES with no card there."""
 CHATTER = const(5)
-"""a channel changes faster than cards can make it."""
+"""A channel changes faster than any card makes it change."""
 
 _MARKS = const(14)
-_DELAY = const(3)  # samples from an edge to the end of the one that confirms it
+_DELAY = const(3)  # samples from an edge to the end of the sample that confirms it
 _SHORTEST_PASS = const(60)  # samples; a card at 3 m/s takes 500
 _CLEAR = const(40)  # samples with nothing covered that end a pass; cards come 600 apart or more
-_FLICKER = const(8)  # samples; a change that is taken back within them moved nothing
-# A sample that differs from what its channel shows costs 8, a sample pays 1 back. Cards at 3 m/s
-# stay below 1,500, and one flipped in eight comes to nothing; chatter is over it in 70 ms.
+_FLICKER = const(8)  # samples; a change that is reversed within this time is not a movement
+# Each sample that differs from what its channel shows adds 8, each sample takes 1 away. Cards at
+# 3 m/s stay below 1,500, and one flipped sample in eight adds up to nothing; chatter gets over
+# _MOST_RESTLESS in 70 ms.
 _RESTLESS = const(8)
 _MOST_RESTLESS = const(4000)
 _NEVER = const(0x3FFFFFFF)
 _LONG_AGO = const(0x1000000)
-_LEAD_SAMPLES = const(600)  # of the rest before a pass that are kept with it
+_LEAD_SAMPLES = const(600)  # kept with a pass, of the rest before it
 _SHORT_RUN = const(8)
 _LONGEST_RUN = const(65535)
-_RUN_SIZE = const(3)  # bytes that a run takes at the most
-_UNSTEADY = const(256)  # no pair of samples
+_RUN_SIZE = const(3)  # bytes, the most that a run takes
+_UNSTEADY = const(256)  # a value that no pair of samples has
 
 # Places in the state. The filter: what each channel shows, and a counter in two bits of the
 # samples that differ from it.
 _LEVEL = const(0)
 _HIGH = const(1)
 _LOW = const(2)
-_NOW = const(3)  # samples, as all times
-_EDGE = const(4)  # the last one
-_RAW_SINCE = const(5)  # the run of equal samples that lasts
-_DIFFERED = const(6)  # the last sample that was not what its channel shows
+_NOW = const(3)  # in samples, as all times
+_EDGE = const(4)  # when the last edge was
+_RAW_SINCE = const(5)  # when the present run of equal samples began
+_DIFFERED = const(6)  # when a sample last differed from what its channel shows
 _RAW = const(7)
 _BEFORE = const(8)  # what the channels showed before the last edge
 _IN_PASS = const(9)
 _BEGAN = const(10)
 _COUNT = const(11)
 _GONE = const(12)  # marks that went by
-_SINCE = const(13)  # nothing moves
+_SINCE = const(13)  # when something last moved
 _SINCE_BEFORE = const(14)  # the same without the last edge
 _BLOCKED = const(15)
 _UNREST = const(16)
@@ -84,16 +86,16 @@ _STATE_SIZE = const(21)
 
 
 class Scanner:
-    """Filters four channels and collects the edges of one pass after the other.
+    """Filters four channels and collects the edges of one pass after another.
 
     A pass lasts from the first sample with a covered photo-interrupter to the last one.
     """
 
     def __init__(self) -> None:
         self.times = array("i", [0] * MAX_EDGES)
-        """When each edge was, in samples since the pass began."""
+        """The time of each edge, in samples since the pass began."""
         self.levels = bytearray(MAX_EDGES)
-        """The four channels from that edge on."""
+        """What the four channels show from that edge on."""
         self.runs = bytearray(RUN_BYTES)
         """The pass as runs of equal samples (sabot_protocol/messages.py, PASS_SAMPLES)."""
         self.why = NOTHING
@@ -102,32 +104,32 @@ class Scanner:
 
     @property
     def count(self) -> int:
-        """Edges of the pass so far."""
+        """Edges of this pass so far."""
         return self._state[_COUNT]
 
     @property
     def lasted(self) -> int:
-        """Samples that the pass lasted which has ended; 0 where none was there."""
+        """Length in samples of the pass that has ended; 0 if there was no card."""
         return self._state[_LASTED]
 
     @property
     def in_pass(self) -> bool:
-        """Whether a card is passing. When a pass has ended or was given up it is not."""
+        """Whether a card is passing. False again once its pass has ended or was given up."""
         return self._state[_IN_PASS] != 0
 
     @property
     def passing_samples(self) -> int:
-        """How long a card has been passing; 0 where none is."""
+        """How long a card has been passing, in samples; 0 if no card is passing."""
         return self._state[_NOW] - self._state[_BEGAN] if self.in_pass else 0
 
     @property
     def marks_gone(self) -> int:
-        """Marks of the pass that have gone by, pieces of one counted too."""
+        """Marks of this pass that have gone by; each piece of a broken mark counts."""
         return self._state[_GONE]
 
     @property
     def blocked(self) -> bool:
-        """Whether nothing can be read until all channels are clear: the last pass was given up."""
+        """Whether the last pass was given up: nothing can be read until all channels are clear."""
         return self._state[_BLOCKED] != 0
 
     @property
@@ -136,9 +138,9 @@ class Scanner:
         return self._state[_CUT] != 0
 
     def scan(self, data: "bytearray | bytes", at: int, end: int) -> int:
-        """Scan samples from `data[at:end]` until there is something to tell, or to the end.
+        """Scan samples from `data[at:end]` until there is something to report, or to the end.
 
-        Returns the index behind what was scanned; `why` says what there is to tell.
+        Returns the index after the last sample scanned; `why` says why it stopped there.
         """
         state = self._state
         at = _scan(state, data, at, end, self.times, self.levels, self.runs)  # type: ignore[arg-type]
@@ -146,7 +148,7 @@ class Scanner:
         return at
 
     def close_runs(self) -> int:
-        """The pass has ended: closes its last run, returns how many bytes of `runs` it takes."""
+        """Close the last run of a pass that has ended; return how many bytes of `runs` are used."""
         state = self._state
         size = state[_RUNS]
         length = min(state[_NOW] - state[_RAW_SINCE], _LONGEST_RUN)
@@ -160,7 +162,7 @@ class Scanner:
         return size
 
     def give_up(self) -> None:
-        """Samples were lost: whatever is passing cannot be read."""
+        """Give up the pass: samples were lost, so the card that is passing cannot be read."""
         self._state[_IN_PASS] = 0
         self._state[_BLOCKED] = 1
 
@@ -176,7 +178,7 @@ def _scan(
     raw = state[_RAW]
     steady = _UNSTEADY if high | low else level * 17
     why = 0
-    due = now  # the first pair looks what is due
+    due = now  # so that the first pair finds out what is due
     while at < end:
         pair = data[at]
         at += 1
@@ -191,7 +193,7 @@ def _scan(
                 sample = pair & 15
                 pair >>= 4
                 if sample != raw:
-                    # A run has ended. The log of a pass begins with the rest before it.
+                    # A run has ended. The runs of a pass begin with the rest before it.
                     length = now - state[_RAW_SINCE]
                     place = state[_RUNS]
                     if state[_IN_PASS] == 0 and length >= _SHORT_RUN:
@@ -224,7 +226,7 @@ def _scan(
                 unrest = state[_UNREST] - (now - state[_DIFFERED])
                 state[_UNREST] = (unrest if unrest > 0 else 0) + _RESTLESS
                 state[_DIFFERED] = now
-                changed = high & ~low & differs  # it was two, it is three
+                changed = high & ~low & differs  # the counter was two and is three now
                 high = (high ^ low) & differs & ~changed
                 low = ~low & differs & ~changed
                 if changed == 0:
@@ -305,7 +307,7 @@ def _scan(
     if why > MARK_GONE:
         state[_IN_PASS] = 0
     if now > _LONG_AGO and state[_IN_PASS] == 0:
-        # So the clock stays a small integer however long nothing comes.
+        # This keeps the clock a small integer, however long no card comes.
         shift = now - STILL_SAMPLES
         now = STILL_SAMPLES
         for place in range(_EDGE, _DIFFERED + 1):

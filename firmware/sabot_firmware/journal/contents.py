@@ -1,6 +1,6 @@
-"""What the journal's chip holds: found at the start, given up for new events, checked for damage.
+"""The contents of the journal's chip: find them at the start, give up old events, check for damage.
 
-Nothing is written here but a blank chip's first key. Writing is for journal.py.
+This module writes nothing but the first key of a blank chip; journal.py does all other writing.
 """
 
 from sabot_firmware.boards.nor import SECTOR
@@ -27,66 +27,67 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Flash
 
 RESERVE_SECTORS = const(8)
-"""Left for what an open round and the supervisor may still add to a full journal."""
+"""Kept free for what an open round and the supervisor may still add to a full journal."""
 
 MOST_BAD = const(16)
-"""Sectors with no header between two that have one, at the most."""
+"""The most sectors without a header between two that have one."""
 MOST_BACK = const(16)
-"""Sectors that are searched for the last state."""
+"""The most sectors that are searched for the last state."""
 
-_WOULD_SHOW = const(4 * MOST_BAD)  # sectors, one of which has a header wherever any has
+_WOULD_SHOW = const(4 * MOST_BAD)  # sectors; of a used chip at least one of these has a header
 _SCRUBBED_AT_ONCE = const(4)  # entries
-_MOST_KEPT = const(8)  # sectors that are let go in one step once a host has them
+_MOST_KEPT = const(8)  # sectors released in one step, after a host has acknowledged their events
 
 DAMAGED = enums.JOURNAL_FAULTS.index("damaged")
 
 
 class JournalError(Exception):
-    """The journal cannot be used. Nothing is guessed from it."""
+    """The journal cannot be used, and nothing is guessed from it."""
 
 
 class Contents(Ring):
-    """Of the chip `flash`; `mount` comes first."""
+    """The contents of the chip `flash`. Call `mount` first."""
 
     def __init__(self, flash: "Flash") -> None:
         super().__init__(flash)
         self._keys = Keyring(flash)
         self.chain: Chain = None  # type: ignore[assignment]
-        """Its end, queued events counted."""
+        """The end of the chain, with the queued events."""
         self.durable = 0
-        """Number of the last event that is on flash."""
+        """Number of the last event on flash."""
         self.number = 1
-        """Number that the next event will get."""
+        """Number of the next event."""
         self.lost_first = 0
-        """At the start: first and last event that must have been there and is not; 0 for none."""
+        """The first of the events that are missing and not yet recorded as lost; 0 for none."""
         self.lost_last = 0
+        """The last of them."""
         self.lost_mac = b""
-        """The MAC of event `lost_last`."""
+        """The MAC of event `lost_last`, empty if it is not known."""
         self.may_overwrite = False
-        """Whether events that no host has may be given up for new ones."""
+        """Whether new events may overwrite events that no host has acknowledged."""
         self.faults: "list[tuple[int, int, int, int]]" = []
-        """What is to be recorded, as in the event `journal_fault`."""
+        """Faults to be recorded, with the values of the event `journal_fault`."""
         self.first_held = 1
-        """Number of the oldest event on flash; `durable` + 1 where no event is."""
+        """Number of the oldest event on flash; `durable` + 1 if there is none."""
         self.stuck = False
-        """Whether what is queued waits until a host has taken older events."""
+        """Whether the queue waits for a host to acknowledge older events."""
         self._slot = memoryview(bytearray(keyring.SLOT_SIZE))
-        self._first = 0  # the oldest sector that still holds something
-        self._kept = 0  # the oldest with an event that no host has
+        self._first = 0  # the oldest sector in use
+        self._kept = 0  # the oldest sector with an event that no host has acknowledged
         self._acked = 0
-        self._open = -1  # the sector that is written to
-        self._at = SECTOR  # the place after what is written there
+        self._open = -1  # the sector that is being written
+        self._at = SECTOR  # the place in it after the last entry
         self._last = -1  # the sector that was tried last
-        self._damaged: "list[int]" = []  # reported since the start
-        self._scrubbed = -1  # the sector that `scrub` has begun with
-        self._scrub_at = self._scrub_number = 0  # the next entry, and the number of the next event
+        self._damaged: "list[int]" = []  # sectors reported since the start
+        self._scrubbed = -1  # the sector that `scrub` is reading
+        self._scrub_at = self._scrub_number = 0  # the next entry, the number of the next event
 
     # ---- start
 
     def mount(self, first_secret: "bytes | None") -> None:
-        """Find the end of what was written. A blank chip begins with `first_secret`.
+        """Find the end of the journal. A blank chip begins with `first_secret`.
 
-        Raises JournalError where the chip was written to and cannot be used, or is blank and
+        Raises JournalError if a chip that was written cannot be used, or if the chip is blank and
         there is no secret.
         """
         if not self._keys.mount(memoryview(bytearray(SECTOR))):
@@ -101,7 +102,7 @@ class Contents(Ring):
         if last < due - 1:
             self._missing(last + 1, due - 1)
             self.durable = due - 1
-            self._at = SECTOR  # its events would be counted on from `last`
+            self._at = SECTOR  # more events in this sector would be counted from `last`
         else:
             self._check_tail(max(1, due))
         self.number = self.durable + 1
@@ -113,7 +114,7 @@ class Contents(Ring):
         for sector in range(min(_WOULD_SHOW, self.sectors)):
             self._flash.read(self._address(sector), magic)
             if magic == MAGIC:
-                raise JournalError("journal without its key: have it looked into")
+                raise JournalError("journal without its key: have it examined")
         if first_secret is None:
             raise JournalError("no key: provision this unit")
         self.chain = Chain(0, first_secret, chain_id(first_secret))
@@ -126,10 +127,10 @@ class Contents(Ring):
                 pass
 
     def _find_end(self, place: int) -> None:
-        """The last sector in use, at `place` or soon after it, and the last event in it."""
+        """Find the last sector in use, at `place` or soon after it, and the last event in it."""
         last, probe = place, place + 1
         while last >= 0 and self._first_of(last) < 0:
-            last -= 1  # it was damaged, or nothing was ever written
+            last -= 1  # this sector is damaged or was never written
             if last < place - MOST_BAD:
                 raise JournalError("journal damaged: no sector near %d can be read" % place)
         while probe <= max(last, place) + MOST_BAD:
@@ -146,7 +147,10 @@ class Contents(Ring):
             self._at = SECTOR
 
     def _end_of(self, sector: int) -> int:
-        """The place after the last good entry of a sector; SECTOR where the rest is not blank."""
+        """Return the place after the last good entry of a sector; SECTOR if the rest is not blank.
+
+        Adds the events of the sector to `durable`.
+        """
         at = HEADER_SIZE
         while True:
             size = self._load(sector, at)
@@ -157,7 +161,7 @@ class Contents(Ring):
             at += size
 
     def _check_tail(self, first: int) -> None:
-        """The events from `first` on, all under the newest secret, must be those recorded."""
+        """Check that the events from `first` on, all under the newest secret, were recorded so."""
         chain = self.chain
         cursor = Cursor(self)
         found = cursor.seek(first)
@@ -177,10 +181,10 @@ class Contents(Ring):
         return max(sector, 0)
 
     def each_since_state(self, visit: "Callable[[int, memoryview | bytes], object]") -> None:
-        """Call `visit(kind, payload)` for the last state and all that was written after it.
+        """Call `visit(kind, payload)` for the last state and every entry after it.
 
-        With no state it begins with the oldest entry. `payload` is good until `visit` returns.
-        Where an event after the state cannot be read, `visit(MISSING, b"")`.
+        With no state it begins with the oldest entry. `payload` is valid until `visit` returns. For
+        events after the state that cannot be read it calls `visit(MISSING, b"")`.
         """
         sector = self._open
         least = max(self._first, self._open - MOST_BACK)
@@ -212,16 +216,16 @@ class Contents(Ring):
             visit(MISSING, b"")
 
     def _missing(self, first: int, last: int) -> None:
-        """Events `first` to `last` must have been there; some may have been reported already."""
+        """Note that events `first` to `last` are missing; some may be noted already."""
         self.lost_first = min(self.lost_first or first, first)
         if last > self.lost_last:
             self.lost_last = last
-            # The keyring has the MAC of one event: of the last before the newest epoch.
+            # The keyring has the MAC of one event: the last one before the newest epoch.
             known = last == self.chain.epoch * EPOCH_RECORDS - 1
             self.lost_mac = self._keys.mac() if known else b""
 
     def told_of(self, last: int) -> None:
-        """A gap on flash reports what is missing, up to event `last`."""
+        """Note that an event `gap` on flash reports what is missing, up to event `last`."""
         if self.lost_last <= last:
             self.lost_first = self.lost_last = 0
 
@@ -240,20 +244,20 @@ class Contents(Ring):
     # ---- what may be overwritten
 
     def acknowledge(self, number: int) -> None:
-        """A host has every event up to `number`."""
+        """Note that a host has every event up to `number`."""
         if number > self._acked:
             self._acked = number
             self.stuck = False
 
     def acknowledged(self) -> int:
-        """Every event up to this number has been acknowledged by a host.
+        """Return the number up to which a host has acknowledged every event.
 
-        A host goes on after what is lost: until that is recorded it does not count.
+        A host continues after lost events; until the loss is recorded, the number stays before it.
         """
         return min(self._acked, self.lost_first - 1) if self.lost_first else self._acked
 
     def restore_acknowledged(self, number: int) -> None:
-        """As `acknowledge`, at the start."""
+        """Do the same as `acknowledge` at the start of the unit."""
         self.acknowledge(number)
         self._leave_half_erased()
         cursor = Cursor(self)
@@ -261,21 +265,21 @@ class Contents(Ring):
             self._kept = max(self._kept, cursor.sector)
 
     def restore_lost(self) -> None:
-        """At the start: what was overwritten before, and no host is known to have."""
+        """At the start: note overwritten events that no host has acknowledged as lost."""
         if self._acked + 1 < self.first_held:
             self.lost_first, self.lost_last = self._acked + 1, self.first_held - 1
             self.lost_mac = b""
 
     def _leave_half_erased(self) -> None:
-        """The power may have gone in the erase of the oldest sector; then it is not damaged."""
+        """Leave out the oldest sector if a loss of power interrupted its erase: it is no damage."""
         sector, after = self._first, self._first + 1
         if sector + self.sectors > self._open + MOST_BAD:
-            return  # its place is not wanted yet
+            return  # its place is not needed yet
         while after < self._open and self._first_of(after) < 0:
             after += 1
         last = self._first_of(after) - 1
         if last > self._acked and not self.may_overwrite:
-            return  # it was not to be erased
+            return  # it could not have been erased
         if Cursor(self).last_in(sector, self._first_of(sector)) < last:
             self._first = after
             self._kept = max(self._kept, after)
@@ -283,30 +287,30 @@ class Contents(Ring):
 
     @property
     def begun(self) -> int:
-        """Sectors begun over the life of the chip."""
+        """Sectors opened over the life of the chip."""
         return self._last + 1
 
     def busy(self) -> bool:
-        """Whether nothing can be read now."""
+        """Whether the chip is busy, so that nothing can be read."""
         return self._flash.busy()
 
     def spare_sectors(self) -> int:
-        """Sectors that can be opened before an event that no host has is overwritten."""
+        """Return how many sectors can be opened before an event that no host has is overwritten."""
         return self._kept + self.sectors - 1 - max(self._open, 0)
 
     def full(self) -> bool:
-        """Whether dealing must stop until a host has taken events."""
+        """Whether dealing must stop until a host has acknowledged events."""
         if self.may_overwrite or self.spare_sectors() >= RESERVE_SECTORS or self._flash.busy():
             return False
-        self._let_go()  # a host may have taken much just now
+        self._let_go()  # a host may have acknowledged many events just now
         return self.spare_sectors() < RESERVE_SECTORS
 
     def room(self) -> int:
-        """Events that surely fit before one that no host has is overwritten."""
+        """Return how many events fit at the least before one that no host has is overwritten."""
         return self.spare_sectors() * ((SECTOR - HEADER_SIZE) // MOST_ENTRY)
 
     def _let_go(self) -> None:
-        """See how far the host has come, a few sectors at a time."""
+        """Release the sectors whose events are acknowledged, a few at a time."""
         for _ in range(_MOST_KEPT):
             sector = self._after(self._kept)
             if sector > self._open or self._first_of(sector) > self._acked + 1:
@@ -314,7 +318,7 @@ class Contents(Ring):
             self._kept = sector
 
     def _after(self, sector: int) -> int:
-        """The next sector with a header, or the last one."""
+        """Return the next sector with a header, or the open sector."""
         sector += 1
         while sector < self._open and self._first_of(sector) < 0:
             sector += 1
@@ -324,7 +328,7 @@ class Contents(Ring):
         return sector - self.sectors < self._kept
 
     def _give_up(self, sector: int) -> None:
-        """Let an old sector go although no host has its events."""
+        """Release an old sector although no host has its events; note them as lost."""
         self._kept = sector + 1
         lost = max(self.first_held, self._acked + 1)
         last = self._first_of(self._after(sector)) - 1
@@ -341,9 +345,11 @@ class Contents(Ring):
     # ---- scrub
 
     def scrub(self, sector: int) -> int:
-        """Read on in an old sector and report what has changed in it; the one to look at next.
+        """Check the next entries of an old sector and report damage; return the sector to check
+        next.
 
-        A few entries at a time: all of a sector take 0.1 s, in which the buttons are not read.
+        It reads a few entries at a time: a whole sector takes 0.1 s, and the buttons are not read
+        during that time.
         """
         if self._flash.busy():
             return sector
@@ -369,7 +375,7 @@ class Contents(Ring):
         after = self._after(sector)
         last = self._first_of(after) - 1
         if size == 0 and after > sector + 1:
-            sector += 1  # it is sound: what is missing was in one without a header
+            sector += 1  # this one is good: the missing events were in one without a header
         if 0 < number <= last and sector not in self._damaged:
             self._damaged.append(sector)
             self.faults.append((DAMAGED, self._address(sector) // SECTOR, number, last))

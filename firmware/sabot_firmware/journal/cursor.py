@@ -1,4 +1,4 @@
-"""Reading the journal's events one after the other, from any number on."""
+"""Reads the events of the journal one after another, from any number on."""
 
 from sabot_firmware.boards.nor import SECTOR
 from sabot_firmware.journal.ring import EVENT, HEAD_SIZE, HEADER_SIZE
@@ -9,25 +9,26 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
 
 class Cursor:
-    """A place among the events on flash, which `next` moves on. The chip must not be busy."""
+    """A place among the events on flash; `next` moves it. The chip must not be busy."""
 
     def __init__(self, journal: "Contents") -> None:
         self._journal = journal
         self.number = 1
-        """Of the event that `next` reads."""
+        """Number of the event that `next` reads."""
         self.record: memoryview = None  # type: ignore[assignment]
-        """The event that was read last, and its MAC, until anything else is read."""
+        """The event that was read last; valid, as `mac`, until anything else is read."""
         self.mac: memoryview = None  # type: ignore[assignment]
+        """Its MAC."""
         self.sector = -1
-        """In which it stands."""
+        """The sector of that place."""
         self._at = SECTOR
 
     def seek(self, number: int) -> bool:
-        """Go to event `number`. False where no sector has it."""
+        """Go to event `number`. Return False if no sector has it."""
         journal = self._journal
         low, high = journal._first, journal._open
         found = -1
-        while low <= high:  # the last sector that begins with this number or one before it
+        while low <= high:  # find the last sector that begins with this number or an earlier one
             middle = probe = (low + high + 1) // 2
             first = journal._first_of(probe)
             while first < 0 and probe < high:
@@ -52,14 +53,14 @@ class Cursor:
         return True
 
     def next(self) -> bool:
-        """Read event `number`, and go on behind it. False where it cannot be read."""
+        """Read event `number` and move to the next one. Return False if it cannot be read."""
         if not self._read():
             return False
         self.number += 1
         return True
 
     def skip(self) -> int:
-        """Go on behind events that cannot be read: to the next sector. The last one left out."""
+        """Skip events that cannot be read, to the next sector; return the last number skipped."""
         journal = self._journal
         sector = max(self.sector + 1, journal._first)
         while sector <= journal._open:
@@ -75,7 +76,10 @@ class Cursor:
         return journal.durable
 
     def last_in(self, sector: int, first: int) -> int:
-        """Number of the last event of a sector that begins with `first`; `mac` is that of it."""
+        """Return the number of the last event of a sector that begins with `first`.
+
+        Sets `mac` to the MAC of that event.
+        """
         self._enter(sector)
         number = first - 1
         mac = b""
@@ -109,7 +113,7 @@ class Cursor:
         return False
 
     def _go_on(self) -> bool:
-        """To the next sector, which must go on with the number that is due."""
+        """Go to the next sector. Return False if it does not begin with the number that is due."""
         journal = self._journal
         sector = self.sector + 1
         while sector <= journal._open:

@@ -1,15 +1,15 @@
-"""What the shoe saw, on its own flash chip, before any host has it: a ring of records.
+"""The journal: what the shoe saw, kept on its own flash chip in a ring of records.
 
-Sectors (ring.py) are used one after the other. In them lie events with their MACs, and what the
-shoe needs to stand where it stood after a loss of power (notes of inputs, states, a mark that a
-card passes). What is on the chip at the start, and what of it must stay: contents.py.
+Sectors (ring.py) are used one after another. They hold events with their MACs, and what the shoe
+needs to continue after a loss of power (notes of inputs, states, a mark that a card is passing).
+contents.py finds what is on the chip at the start and knows what of it must stay.
 
-`put` only queues an entry. `step` writes, one flash operation at a time, and never waits for
-the chip; what it programs it reads back. A sector is erased ahead, or, with none left, when it is
-needed. Only a sector that was erased since the start is written to.
+`put` only queues an entry. `step` writes, one flash operation at a time, and never waits for the
+chip; it reads back what it has programmed. Sectors are erased ahead, or when needed if none is
+left. Only sectors erased since the start are written.
 
-A cut of the power leaves a prefix of what was queued: what is torn is at the very end, its CRC
-is wrong, and nothing more is written to that sector.
+After a loss of power the first part of what was queued is on flash. A torn entry is at the very
+end, its CRC is wrong, and nothing more is written to that sector.
 """
 
 import binascii
@@ -26,7 +26,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
     from sabot_firmware.interfaces import Flash, Readable
 
-_KEY = const(5)  # in the queue only: the secret of a new epoch, for the keyring
+_KEY = const(5)  # a kind in the queue only: the secret of a new epoch, for the keyring
 
 _AHEAD = const(3)  # sectors kept erased
 _ZERO_PAGE = bytes(PAGE)
@@ -36,13 +36,13 @@ PROGRAM_FAILED = enums.JOURNAL_FAULTS.index("program_failed")
 
 
 class Journal(Contents):
-    """The journal on the chip `flash`; `mount` comes first. `queue` is room for what is not yet
-    written."""
+    """The journal on the chip `flash`. Call `mount` first. `queue` is the memory for entries that
+    are not yet written."""
 
     def __init__(self, flash: "Flash", queue: bytearray) -> None:
         super().__init__(flash)
         self.bad_sectors = 0
-        """Found since the start."""
+        """Bad sectors found since the start."""
         self._queue = queue
         self._queued = memoryview(queue)
         self._head = self._tail = 0
@@ -50,20 +50,20 @@ class Journal(Contents):
         self._out = bytearray(HEADER_SIZE)
         self._erased: "list[int]" = []
         self._at_rest = False
-        self._state_sector = 0  # that was open when a state was queued last
+        self._state_sector = 0  # the sector that was open when a state was last queued
         self._worker = self._work()
 
     # ---- the queue
 
     def put_event(self, record: "memoryview", size: int) -> None:
-        """Queue the next event, and chain it to those before."""
+        """Queue the next event and add it to the chain."""
         chain = self.chain
         if chain.move_on(self.number):
             self._make_queue_room(keyring.SLOT_SIZE + HEAD_SIZE)
             at = self._tail
             self._queue[at] = _KEY
             begin = at + HEAD_SIZE
-            # The sector that is open now: the epoch's events are in it, or after it.
+            # The events of the epoch are in the sector that is open now, or in later ones.
             place = max(self._open, 0)
             keyring.fill(self._queued[begin : begin + keyring.SLOT_SIZE], place, chain)
             self._tail = begin + keyring.SLOT_SIZE
@@ -72,13 +72,13 @@ class Journal(Contents):
         self.number += 1
 
     def put(self, kind: int, payload: "memoryview", size: int) -> None:
-        """Queue an entry that is no event."""
+        """Queue an entry that is not an event."""
         if kind == STATE:
             self._state_sector = self._open
         self._put(kind, payload, size, b"")
 
     def state_is_far(self) -> bool:
-        """Whether so much was written after the last state that another one should be."""
+        """Whether so much was written since the last state that it is time for another one."""
         return self._open - self._state_sector > MOST_BACK // 2
 
     def _put(self, kind: int, payload: memoryview, size: int, mac: "Readable") -> None:
@@ -108,24 +108,25 @@ class Journal(Contents):
         self._tail = rest
 
     def crowded(self) -> bool:
-        """Whether it waits for a host, and what may still come is kept room for in the queue."""
+        """Whether it waits for a host and the rest of the queue must stay free for what may still
+        come."""
         return self.stuck and self._tail - self._head > len(self._queue) // 2
 
     def unwritten(self) -> bool:
-        """Whether something that can be written now is not on flash yet."""
+        """Whether there is something in the queue that can be written now."""
         return self._head != self._tail and not self.stuck
 
     def drain(self) -> None:
-        """Write all that is queued, and wait for it."""
+        """Write the whole queue and wait until it is on flash."""
         while self.unwritten():
             self.step()
 
     # ---- writing
 
     def step(self, at_rest: bool = False) -> bool:
-        """Go on writing. False where the chip is busy, or nothing is to be done.
+        """Continue writing. Return False if the chip is busy or there is nothing to do.
 
-        `at_rest`: with nothing left to be written there is time to erase ahead, which takes up to
+        `at_rest` means that with an empty queue there is time to erase ahead, which takes up to
         400 ms.
         """
         if self._flash.busy():
@@ -134,7 +135,7 @@ class Journal(Contents):
         return next(self._worker)
 
     def _work(self) -> "Iterator[bool]":
-        """All flash operations but reading, in one order. Yields whether it did something."""
+        """Do all programs and erases, in one order. Yield whether it did something."""
         while True:
             if self._head != self._tail:
                 if self._queue[self._head] == _KEY:
@@ -159,7 +160,7 @@ class Journal(Contents):
         self._pop(size)
 
     def _fits(self) -> int:
-        """Bytes from the queue's head on that are whole entries and fit into the sector."""
+        """Return how many bytes of whole entries, from the queue's head on, fit into the sector."""
         at = self._head
         while at != self._tail and self._queue[at] != _KEY:
             end = at + self._queue[at + 1] + OVERHEAD
@@ -169,13 +170,13 @@ class Journal(Contents):
         return at - self._head
 
     def _write_page(self) -> "Iterator[bool]":
-        """Program what fits into one page, and read it back."""
+        """Program what fits into one page and read it back."""
         begin = self._head + self._verified
         size = min(self._fits() - self._verified, PAGE - self._at % PAGE)
         address = self._address(self._open) + self._at
         self._flash.program(address, self._queued[begin : begin + size])
         yield True
-        begin = self._head + self._verified  # the queue may have been moved up meanwhile
+        begin = self._head + self._verified  # the queue may have been moved since the program
         window = self._window[:size]
         self._flash.read(address, window)
         if window == self._queued[begin : begin + size]:
@@ -183,7 +184,7 @@ class Journal(Contents):
             self._verified += size
             self._pop_written()
             return
-        # What is torn stays there and is written again, to the next sector.
+        # The torn entry stays there and is written again to the next sector.
         self._fault(PROGRAM_FAILED, self._open)
         same = 0
         while window[same] == self._queue[begin + same]:
@@ -193,7 +194,7 @@ class Journal(Contents):
         torn = max(0, same - self._verified)
         self._verified = 0
         self._at = SECTOR
-        # Was it only misread, it would be there twice: now it is no entry for sure.
+        # If it was only misread, it would be there twice. Zeros make sure that it is not an entry.
         self._flash.program(address + torn, _ZERO_PAGE[: size - torn])
         yield True
 
@@ -213,7 +214,7 @@ class Journal(Contents):
             self._head = self._tail = 0
 
     def _open_sector(self) -> "Iterator[bool]":
-        """Begin with the next sector, erased ahead or now."""
+        """Open the next sector; erase it first if none was erased ahead."""
         if not self._erased:
             yield from self._erase_next()
             if not self._erased:
@@ -249,7 +250,7 @@ class Journal(Contents):
 
     def _erase_next(self) -> "Iterator[bool]":
         sector = self._last + 1
-        if sector > self._open + MOST_BAD:  # further on a start would not look for it
+        if sector > self._open + MOST_BAD:  # a start would not search any further
             raise JournalError("journal worn out: replace its chip")
         self._let_go()
         if not self._may_erase(sector):

@@ -1,8 +1,8 @@
-"""Where the chain's secret outlasts a loss of power, on the journal chip; erased behind itself.
+"""The keyring: keeps the chain's secret on the journal's chip over a loss of power, and no old one.
 
-A ring of sectors, each of 64 slots. A slot is written when an epoch begins, before the epoch's
-first event; then the slot of the epoch before is programmed to zeros. At most two slots are
-good at any time, and the newer one counts. A sector that is all zeros is erased before its turn.
+It is a ring of sectors, each of 64 slots. A slot is written when an epoch begins, before the first
+event of the epoch; then the slot of the previous epoch is programmed to zeros. At most two slots
+are good at any time, and the newer one counts. A sector that is all zeros is erased ahead.
 """
 
 import binascii
@@ -29,12 +29,14 @@ _END = _CRC + 4
 _ZEROS = bytes(_SLOT)
 _BLANK = b"\xff" * _SLOT
 
-assert PAGE % _SLOT == 0 and _END <= _SLOT  # a slot never lies across a page's end
+assert PAGE % _SLOT == 0 and _END <= _SLOT  # a slot never crosses the end of a page
 
 
 class Keyring:
-    """The first SECTORS sectors of `flash`. What writes is a generator: it yields when it has
-    begun an operation, and goes on once the chip is ready.
+    """The keyring in the first SECTORS sectors of `flash`.
+
+    The methods that write are generators: they yield after the start of an operation, and must be
+    continued once the chip is ready.
     """
 
     def __init__(self, flash: "Flash") -> None:
@@ -43,14 +45,14 @@ class Keyring:
         self._view = memoryview(self._slot)
         self._newest = -1  # slot, counted over the whole ring
         self._next = 0
-        self._erased = -1  # the sector that was erased last, since the start
-        self._rests: "list[int]" = []  # slots that must become zeros
+        self._erased = -1  # the sector that was erased last since the start
+        self._to_clear: "list[int]" = []  # slots that must become zeros
 
     def mount(self, sector: "memoryview") -> bool:
-        """Look for the newest slot; whether there is one. `epoch` and the others tell of it.
+        """Find the newest slot; return whether there is one. `epoch`, `place`, `secret` and `mac`
+        then return its values.
 
-        `sector` is room for one: all of the ring is read, and a page at a time that would take
-        half a second.
+        `sector` is a buffer for a sector: to read the whole ring by pages would take half a second.
         """
         newest = -1
         for first in range(0, SECTORS * _SLOTS, _SLOTS):
@@ -60,18 +62,18 @@ class Keyring:
             for at in range(first, first + _SLOTS):
                 slot = sector[at % _SLOTS * _SLOT :][:_SLOT]
                 self._view[:] = slot
-                slot[:] = _ZEROS  # no secret stays there
+                slot[:] = _ZEROS  # so that no secret stays in the buffer
                 if self._view == _BLANK or self._view == _ZEROS:
                     continue
-                self._rests.append(at)
+                self._to_clear.append(at)
                 if self._good() and self.epoch() > newest:
                     newest = self.epoch()
                     self._newest = at
         if newest < 0:
             return False
-        self._rests.remove(self._newest)
+        self._to_clear.remove(self._newest)
         self._next = self._newest + 1
-        while self._next % _SLOTS:  # a slot that was torn is no place to write to
+        while self._next % _SLOTS:  # skip a torn slot: only a blank one can be written
             self._read(self._next)
             if self._view == _BLANK:
                 break
@@ -81,32 +83,32 @@ class Keyring:
         return True
 
     def epoch(self) -> int:
-        """Of the slot that was read last, as the next three."""
+        """Return the epoch of the slot that was read last."""
         return self._uint(_EPOCH)
 
     def place(self) -> int:
-        """The journal's sector that was written to when the epoch began."""
+        """Return the sector of the journal that was open when that epoch began."""
         return self._uint(_PLACE)
 
     def secret(self) -> bytes:
-        """The secret of that epoch."""
+        """Return the secret of that epoch."""
         return bytes(self._view[_SECRET:_MAC])
 
     def mac(self) -> bytes:
-        """The MAC of the last event before that epoch."""
+        """Return the MAC of the last event before that epoch."""
         return bytes(self._view[_MAC:_CRC])
 
     def clear(self) -> "Iterator[None]":
-        """Bring to an end what a loss of power has left undone: old secrets become zeros."""
-        while self._rests:
-            self._flash.program(self._rests.pop() * _SLOT, _ZEROS)
+        """Program old secrets to zeros, also those that a loss of power has left."""
+        while self._to_clear:
+            self._flash.program(self._to_clear.pop() * _SLOT, _ZEROS)
             yield
 
     def write(self, slot: "memoryview") -> "Iterator[None]":
-        """Write the slot that `fill` has made, then make the one before it zeros.
+        """Write the slot that `fill` has made, then program the previous one to zeros.
 
-        A slot that cannot be written as it should is given up, and the next one taken. Raises
-        FlashError where all are.
+        If a slot cannot be written correctly, it is given up and the next one is used. Raises
+        FlashError if all are given up.
         """
         for _ in range(SECTORS * _SLOTS):
             at = self._next
@@ -118,16 +120,16 @@ class Keyring:
             self._read(at)
             if self._view == slot:
                 break
-            self._rests.append(at)
+            self._to_clear.append(at)
         else:
-            raise FlashError("chip takes no key: the journal's, have it replaced")
+            raise FlashError("chip takes no key: replace the journal's chip")
         if self._newest >= 0:
-            self._rests.append(self._newest)
+            self._to_clear.append(self._newest)
         self._newest = at
         yield from self.clear()
 
     def to_erase(self) -> int:
-        """The sector that should be erased ahead, -1 for none."""
+        """Return the sector that should be erased ahead, -1 for none."""
         sector = (self._next // _SLOTS + 1) % SECTORS
         half_full = self._next % _SLOTS >= _SLOTS // 2
         return sector if half_full and sector != self._erased else -1
@@ -137,8 +139,8 @@ class Keyring:
         self._flash.erase(sector)
         yield
         self._erased = sector
-        # None of its slots must be made zeros any more: the next one may be in the same place.
-        self._rests = [at for at in self._rests if at // _SLOTS != sector]
+        # Its slots need no zeros any more, and the next secret may be in one of them.
+        self._to_clear = [at for at in self._to_clear if at // _SLOTS != sector]
 
     def _read(self, at: int) -> None:
         self._flash.read(at * _SLOT, self._slot)
@@ -151,12 +153,12 @@ class Keyring:
 
 
 def _all_as(slot: bytes, sector: "memoryview") -> bool:
-    """Whether a sector is nothing but this slot again and again."""
+    """Whether every slot of a sector equals this slot."""
     return sector[:_SLOT] == slot and sector[_SLOT:] == sector[:-_SLOT]
 
 
 def fill(slot: "memoryview", place: int, chain: "Chain") -> None:
-    """Make the slot of 64 bytes for the epoch that `chain` has just begun."""
+    """Fill `slot`, 64 bytes, with the values of the epoch that `chain` has just begun."""
     slot[_EPOCH:_PLACE] = chain.epoch.to_bytes(4, "little")
     slot[_PLACE:_SECRET] = place.to_bytes(4, "little")
     slot[_SECRET:_MAC] = chain.secret

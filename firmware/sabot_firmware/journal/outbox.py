@@ -1,7 +1,7 @@
-"""Events on their way to the host: a place in the journal, and what the host has.
+"""The events on their way to the host: a place in the journal, and what the host has acknowledged.
 
-Only what is on flash is given out. An event that cannot be read any more is left out, and
-`left_out` tells which: the host is told to go on behind it once it has all before.
+Only events on flash are sent. Events that can no longer be read are left out and listed in
+`left_out`. Once the host has all events before them, `first_held` makes it continue after them.
 """
 
 from sabot_firmware.journal.cursor import Cursor
@@ -11,22 +11,22 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
 
 class Outbox:
-    """`journal` is mounted; a host has its events up to `acked`, as far as known."""
+    """The outbox of `journal`, which is mounted; the host has events up to `acked` at the least."""
 
     def __init__(self, journal: "Journal", acked: int) -> None:
         self._journal = journal
         self._cursor = Cursor(journal)
         self._placed = False
         self.acked = acked
-        """The host that is there has every event up to this number, as far as known."""
+        """The connected host has every event up to this number, as far as the shoe knows."""
         self.cursor_number = acked + 1
-        """Number of the event that `take` will give next."""
+        """Number of the event that `take` will return next."""
         self._left_out_first = self._left_out_last = 0
         self._doubted = 0  # the event that could not be read the last time
-        self._held_up = 0
-        self._told = [journal.lost_last]
+        self._held_up = 0  # the event that waits until the host has skipped earlier damage
+        self._reported = [journal.lost_last]
         self.left_out: "list[tuple[int, int]]" = []
-        """The first and the last of each row that is left out, until it is recorded."""
+        """First and last number of each range that is left out, until that is recorded."""
 
     @property
     def first_held(self) -> int:
@@ -38,11 +38,12 @@ class Outbox:
 
     @property
     def next_number(self) -> int:
-        """Behind the last event that can be given."""
+        """The number after the last event that can be sent."""
         return self._journal.durable + 1
 
     def acknowledge(self, number: int) -> bool:
-        """The host has all events up to `number`. False where no such event is on flash yet."""
+        """Note that the host has all events up to `number`. Return False if that event is not on
+        flash yet."""
         if number >= self.next_number:
             return False
         if number > self.acked:
@@ -53,9 +54,9 @@ class Outbox:
         return True
 
     def stand_at(self, number: int) -> bool:
-        """A host has come that has events up to `number`, be it less than another one had.
+        """Serve a new host that has events up to `number`, which may be less than another host has.
 
-        `take` goes on behind them. False where no such event is on flash yet.
+        `take` continues after that number. Return False if that event is not on flash yet.
         """
         if number >= self.next_number:
             return False
@@ -66,16 +67,16 @@ class Outbox:
         return True
 
     def rewind(self) -> None:
-        """Let `take` begin again with the first event that is not acknowledged.
+        """Make `take` begin again with the first event that is not acknowledged.
 
-        Where it stands before that, after `seek`, it stays there.
+        If it is before that, after a `seek`, it stays where it is.
         """
         number = max(self.acked + 1, self.first_held)
         if number < self.cursor_number:
             self._seek(number)
 
     def seek(self, number: int) -> bool:
-        """Let `take` begin with event `number`. False where that is not held."""
+        """Make `take` begin with event `number`. Return False if that event is not held."""
         if not self._journal.first_held <= number <= self.next_number:
             return False
         if self._left_out_last <= self.acked:
@@ -84,9 +85,9 @@ class Outbox:
         return True
 
     def take(self) -> "Cursor | None":
-        """The next event to send, in the `record` and `mac` of what is returned.
+        """Return the next event to send, as the `record` and `mac` of the result.
 
-        None where there is none, or the flash is busy. Valid until anything else is read.
+        Returns None if there is no event or the flash is busy. Valid until anything else is read.
         """
         journal, cursor = self._journal, self._cursor
         if self.cursor_number > journal.durable or journal.busy():
@@ -94,7 +95,7 @@ class Outbox:
         if self.cursor_number == self._held_up and self._left_out_last > self.acked:
             return None
         if self.cursor_number < journal.first_held:
-            self._seek(journal.first_held)  # overwritten meanwhile
+            self._seek(journal.first_held)  # the event was overwritten
         if not self._placed:
             cursor.seek(self.cursor_number)
             self._placed = True
@@ -103,28 +104,28 @@ class Outbox:
             return cursor
         self._placed = False
         if self._doubted != self.cursor_number:
-            self._doubted = self.cursor_number  # perhaps it was only misread
+            self._doubted = self.cursor_number  # it may have been misread: try once more
         else:
             self._leave_out()
         return None
 
     def _leave_out(self) -> None:
-        """Go on behind events that cannot be read."""
+        """Continue after events that cannot be read."""
         first, last = self.cursor_number, self._cursor.skip()
         known = self._left_out_first and first >= self._left_out_first
         if not known or first > self._left_out_last + 1:
             if self._left_out_last > self.acked:
-                self._held_up = first  # until the host has gone over those before
+                self._held_up = first  # wait until the host has skipped the earlier ones
                 return
             self._left_out_first = first
         self._left_out_last = max(last, self._left_out_last)
         self.cursor_number = last + 1
-        if last not in self._told:
-            self._told.append(last)
+        if last not in self._reported:
+            self._reported.append(last)
             self.left_out.append((first, last))
 
     def unacked(self) -> int:
-        """Events on flash that the host has not acknowledged."""
+        """Return how many events on flash the host has not acknowledged."""
         return self.next_number - max(self.acked + 1, self.first_held)
 
     def _seek(self, number: int) -> None:

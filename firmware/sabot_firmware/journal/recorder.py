@@ -1,4 +1,4 @@
-"""Makes events: gives each its number, boot and time, and puts it into the journal."""
+"""Records events: gives each its number, boot and time, and puts it into the journal."""
 
 from sabot_protocol import cbor, enums, events
 
@@ -13,9 +13,9 @@ _NUMBER, _BOOT = 1, 2
 
 
 class Recorder:
-    """Numbers and encodes the events of one unit, in its start number `boot`.
+    """Numbers and encodes the events of one unit; `boot` is the number of its start.
 
-    `ticks_ms` tells milliseconds since that start.
+    `ticks_ms` returns the milliseconds since that start.
     """
 
     def __init__(self, journal: "Journal", boot: int, ticks_ms: "Callable[[], int]") -> None:
@@ -28,7 +28,8 @@ class Recorder:
         self._view = memoryview(self._buf)
 
     def record(self, shape: "Shape", shoe: int, round_: int, values: tuple) -> None:
-        """Append the event `shape` with its own `values`, now. It is written in the background."""
+        """Append the event `shape` with its own `values` and the present time. The journal writes
+        it in the background."""
         items, journal = self._items, self._journal
         t_ms = self._ticks_ms()
         items[0] = shape.number
@@ -45,7 +46,7 @@ class Recorder:
         journal.put_event(self._view, cbor.encode_array(self._buf, 0, items, count))
 
     def record_lost(self, reason: str) -> None:
-        """Record the events that the journal has lost or given up, and for what `reason`."""
+        """Record which events the journal has lost or given up, and the `reason`."""
         journal = self._journal
         lost = (
             journal.lost_first,
@@ -57,17 +58,17 @@ class Recorder:
         self.record(events.GAP, 0, 0, lost)
 
     def checkpoint(self, shoe: int, round_: int) -> None:
-        """Record how far the chain has come."""
+        """Record the number of events so far and the chain's last MAC."""
         journal = self._journal
         self.record(events.CHECKPOINT, shoe, round_, (journal.number - 1, bytes(journal.chain.mac)))
 
     def set_clock(self, unix_ms: int, shoe: int, round_: int) -> None:
-        """From now on events carry the time of day: it is `unix_ms` (UTC) now."""
+        """Set the time of day to `unix_ms` (UTC); events carry it from now on."""
         t_ms = self._ticks_ms()
         before = None if self._unix_base_ms is None else self._unix_base_ms + t_ms
         self._unix_base_ms = unix_ms - t_ms
         self.record(events.CLOCK_SET, shoe, round_, (before,))
 
     def unix_ms(self) -> "int | None":
-        """The time of day, None where no host has set the clock since the start."""
+        """Return the time of day, None if no host has set the clock since the start."""
         return None if self._unix_base_ms is None else self._unix_base_ms + self._ticks_ms()

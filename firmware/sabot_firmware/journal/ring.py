@@ -1,8 +1,8 @@
-"""The ring of sectors on the journal's chip, and the entries in them, as they are read.
+"""The ring of sectors on the journal's chip: reads sectors and the entries in them.
 
 A sector begins with a header: its place in the order of all sectors ever used, and the number of
-the first event in it. Behind it lie entries, each with its length and a CRC, none across a
-sector's end.
+the first event in it. Entries follow, each with its length and a CRC. No entry crosses the end of a
+sector.
 """
 
 import binascii
@@ -15,26 +15,29 @@ from sabot_protocol import events
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Flash
 
+# Kinds of entries.
 EVENT = const(1)
-"""An entry's kind: an event's record, and its MAC behind it;"""
+"""An event's record with its MAC after it."""
 NOTE = const(2)
-"""an input that the dealing got (notes.py);"""
+"""An input that the dealing got (table/input_log.py)."""
 STATE = const(3)
-"""where the shoe stood (snapshot.py);"""
+"""The state of the shoe (recovery.py)."""
 PASSING = const(4)
-"""a card has begun to pass."""
+"""A card has begun to pass."""
 MISSING = const(0)
-"""What `each_since_state` tells between entries: here something cannot be read any more."""
+"""Not an entry: `each_since_state` uses it for entries that can no longer be read."""
 
 VERSION = const(1)
-"""Of what is written to the chip: it changes where an older firmware could not go on with it."""
+"""Version of the format on the chip. It changes when an older firmware could not continue with it.
+"""
 MAGIC = bytes((83, 106, VERSION, 0))
-"""A sector's header: this, its place, the first event's number, a CRC; all little-endian."""
+"""The beginning of a sector's header. Its place, the number of the first event and a CRC follow,
+all little-endian."""
 HEADER_SIZE = const(16)
 HEAD_SIZE = const(2)
-"""Of an entry: kind and length."""
+"""Bytes at the beginning of an entry: kind and length."""
 OVERHEAD = const(HEAD_SIZE + 4)
-"""Bytes of an entry that are not its payload: head and CRC."""
+"""Bytes of an entry besides its payload: head and CRC."""
 MOST_ENTRY = events.MAX_SIZE + events.MAC_SIZE + OVERHEAD
 
 _BLANK = const(0xFF)
@@ -44,14 +47,14 @@ assert MOST_ENTRY <= PAGE
 
 
 class Ring:
-    """The sectors behind those of the keyring on the chip `flash`. What is read is in one buffer,
-    until anything else is read.
+    """The sectors after those of the keyring on the chip `flash`. All reading uses one buffer, so a
+    result is valid until anything else is read.
     """
 
     def __init__(self, flash: "Flash") -> None:
         self._flash = flash
         self.sectors = flash.sectors - keyring.SECTORS
-        """In the ring."""
+        """Sectors in the ring."""
         self._page = bytearray(PAGE)
         self._window = memoryview(self._page)
 
@@ -59,7 +62,7 @@ class Ring:
         return (keyring.SECTORS + sector % self.sectors) * SECTOR
 
     def _first_of(self, sector: int) -> int:
-        """Number of the first event in a sector; -1 where it has no header, or another one's."""
+        """Return the number of the first event in a sector; -1 if it has no header of its own."""
         if sector < 0:
             return -1
         window = self._window[:HEADER_SIZE]
@@ -71,7 +74,7 @@ class Ring:
         return _uint(window, 8)
 
     def _load(self, sector: int, at: int) -> int:
-        """Read the entry at `at` into the page; its size, 0 for none, -1 for one that is torn."""
+        """Read the entry at `at` into the page; return its size, 0 for none, -1 for a torn one."""
         space = SECTOR - at
         if space < OVERHEAD:
             return 0

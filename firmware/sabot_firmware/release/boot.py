@@ -1,7 +1,8 @@
-"""The boot loader: has one of two slots run, and only one that is whole and was signed.
+"""The boot loader: runs one of two slots, and only a slot that is whole and was signed.
 
-No update ever touches it. So it stands alone, and imports nothing of a slot before it has looked
-at all of it. Which slot that is: README.md, "Which slot runs", row by row in `choose`.
+No update ever changes it. So it uses no other module, and it imports nothing from a slot before it
+has checked the whole slot. `choose` decides which slot runs, row by row as the table in README.md,
+"Which slot runs".
 """
 
 import gc
@@ -20,24 +21,24 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
 SLOTS = ("a", "b")
 RESCUE = "rescue"
-"""As a slot: the release that was flashed, whose updater runs where neither slot can."""
+"""A third slot with the release that was flashed; its updater runs if neither slot is good."""
 STATE = "/state/boot"
 WANTED = "/state/update"
-"""A file that a shoe leaves to have its slot's updater run at its next start."""
+"""A file that asks for the slot's updater at the next start."""
 UNIT = "/state/unit.cbor"
-"""What a board has once it has been provisioned; until then its slot's updater runs."""
+"""A document that a board has once it is provisioned; until then the slot's updater runs."""
 DEBUG = "/state/debug"
-"""A file that a shoe leaves to have MicroPython's prompt at its next start, and once."""
+"""A file that asks for MicroPython's prompt at the next start, once."""
 CODE, LIST = ".code", ".list"
-"""A slot is two files: its modules one behind the other, and a line `SHA-256 size path` for each.
-The SHA-256 of the list is in the state, put there once the signature was found right."""
+"""A slot is two files: its modules one after another, and a list with a line `SHA-256 size path`
+for each. The SHA-256 of the list is in the state, put there once the signature was verified."""
 
 NOTHING, NEW, TRIED, UNDONE = "nothing", "new", "tried", "undone"
-"""What there is to do with the other slot: nothing; to try the release in it; that was done; it was
-given up."""
+"""The state of the other slot: nothing to do; a release to be tried; a release that was tried; a
+release that was given up."""
 
 EMPTY = "-"
-"""In the place of a SHA-256: nothing that may run is in that slot."""
+"""In place of a SHA-256: the slot holds nothing that may run."""
 
 _VERSION = "1"
 _LONGEST = 256
@@ -50,8 +51,8 @@ _PIECE = 240
 
 
 class State:
-    """What is kept from start to start: the slot that is `current`, how it stands with the `other`
-    one, and by slot the SHA-256 of its list, in hex, or EMPTY."""
+    """The state that is kept between starts: the `current` slot, the state of the `other` slot, and
+    for each slot the SHA-256 of its list, in hex, or EMPTY."""
 
     def __init__(self, current: str, other: str, lists: "dict[str, str]") -> None:
         self.current = current
@@ -59,18 +60,18 @@ class State:
         self.lists = lists
 
     def line(self) -> str:
-        """As it is kept."""
+        """Return the state as the line that is stored."""
         return " ".join([_VERSION, self.current, self.other] + [self.lists[slot] for slot in SLOTS])
 
 
 def other_slot(slot: str) -> str:
-    """The one that `slot` is not."""
+    """Return the slot that is not `slot`."""
     return SLOTS[1 - SLOTS.index(slot)]
 
 
 def choose(state: State, good: "Callable[[str], bool]") -> "tuple[str, State]":
-    """The slot to run, "" for none, and the state to keep from then on. `good(slot)` tells whether
-    that slot holds just what was signed."""
+    """Return the slot to run, "" for none, and the state to keep. `good(slot)` says whether a slot
+    holds exactly what was signed."""
     current, other = state.current, other_slot(state.current)
     if state.other == NEW and good(other):
         return other, State(current, TRIED, state.lists)
@@ -83,7 +84,7 @@ def choose(state: State, good: "Callable[[str], bool]") -> "tuple[str, State]":
 
 
 def load(root: str) -> State:
-    """The state that is kept below `root`; with nothing in any slot where there is none."""
+    """Return the state kept below `root`; a state with empty slots if there is none."""
     try:
         with open(root + STATE) as file:
             version, current, other, a, b = file.read(_LONGEST).split(" ")
@@ -102,7 +103,7 @@ def keep(root: str, state: State) -> None:
 
 
 def ask_for(wish: str, root: str) -> None:
-    """Have the next start do what `wish` stands for, WANTED or DEBUG, and once."""
+    """Ask the next start for `wish`, WANTED or DEBUG. It does that once."""
     open(root + wish, "wb").close()
 
 
@@ -124,9 +125,9 @@ def is_unit(root: str) -> bool:
 
 
 def modules(slot: str, digest: str) -> "dict[str, tuple[int, int]]":
-    """Where each module begins in the code of the slot at the path `slot`, and its size, by path.
+    """Return by path where each module begins in the code of the slot at `slot`, and its size.
 
-    Empty unless the list has that SHA-256, and the code is just what the list says.
+    Empty unless the list has this SHA-256 and the code is exactly what the list says.
     """
     found = {}
     at = 0
@@ -149,8 +150,8 @@ def modules(slot: str, digest: str) -> "dict[str, tuple[int, int]]":
 
 
 def sha256_of(file: "ByteSource", size: int, chunk: bytearray) -> "Digest":
-    """Of the next `size` bytes, or those that there are, read into `chunk`: the larger the
-    faster."""
+    """Return the SHA-256 of the next `size` bytes, or of as many as there are. They are read into
+    `chunk`; a larger one is faster."""
     view, digest = memoryview(chunk), hashlib.sha256()
     while size > 0:
         count = file.readinto(view[: min(size, len(chunk))])
@@ -165,29 +166,28 @@ def _hex(digest: "Digest") -> str:
     return hexlify(digest.digest()).decode()
 
 
-class Module(io.IOBase):
-    """The next `size` bytes of a file, piece by piece: as one they would leave a hole in the
-    heap."""
+class ModuleStream(io.IOBase):
+    """The next `size` bytes of a file, read in pieces: one large buffer would fragment the heap."""
 
     def __init__(self, file: "ByteSource", size: int) -> None:
         self._file = file
         self._left = size
 
     def readinto(self, buf: "Writable") -> int:
-        """As a file's."""
+        """Read as a file does."""
         count = self._file.readinto(memoryview(buf)[: min(self._left, len(buf))])
         self._left -= count
         return count
 
     def ioctl(self, request: int, argument: int) -> int:
-        """MicroPython asks how much to read at once, and closes it."""
+        """Answer MicroPython, which asks how much to read at once, and closes the stream."""
         return _PIECE if request == _BUFFER_SIZE else 0
 
 
 class Slot:
-    """The `modules` of the slot at the path `slot` as a file system: no other can be imported.
+    """The `modules` of the slot at the path `slot` as a file system; no others can be imported.
 
-    And faster: littlefs takes 3 ms to tell that a file is not there, and an import asks twice.
+    It is also faster: littlefs takes 3 ms to find that a file is missing, and an import asks twice.
     """
 
     def __init__(self, slot: str, modules: "dict[str, tuple[int, int]]") -> None:
@@ -201,22 +201,22 @@ class Slot:
                 folder = folder[: max(folder.rfind("/"), 0)]
 
     def mount(self, readonly: bool, mkfs: bool) -> None:
-        """MicroPython asks for it."""
+        """MicroPython requires it."""
 
     def stat(self, path: str) -> "tuple[int, ...]":
-        """Whether there is one."""
+        """Return the kind of a path. Raises OSError if there is no such file or folder."""
         if path[1:] in self._modules:
             return _FILE
         if path[1:] in self._folders:
             return _FOLDER
         raise OSError(_ENOENT)
 
-    def open(self, path: str, mode: str) -> Module:
-        """That module, until the next one is opened. Each is imported once: what is known of it
-        would only take room."""
+    def open(self, path: str, mode: str) -> ModuleStream:
+        """Open a module; it is valid until the next one is opened. Each module is imported only
+        once, so its entry is removed to free memory."""
         at, size = self._modules.pop(path[1:])
         self._code.seek(at)
-        return Module(self._code, size)
+        return ModuleStream(self._code, size)
 
 
 def start(
@@ -225,10 +225,10 @@ def start(
     reset: "Callable[[], object]",
     watch: "Callable[[], Feed]",
 ) -> None:
-    """Run what there is to run below `root`, for ever: behind the end of it is a prompt.
+    """Run the slot to be run below `root`; a reset follows. Returns only for the prompt.
 
-    `mount(file_system, path)` is MicroPython's. `reset()` starts anew. `watch()` starts a watchdog,
-    for a release on trial, and gives what feeds it.
+    `mount(file_system, path)` is MicroPython's. `reset()` restarts the board. `watch()` starts a
+    watchdog, for a release on trial, and returns the function that feeds it.
     """
     if _asked_for(DEBUG, root):
         return
@@ -255,7 +255,7 @@ def start(
                     from sabot_firmware.main import main
                 main(root, slot, state, feed)
         except Exception as error:
-            # To a host it is noise; to a technician the reason.
+            # A host ignores this as noise; a technician sees the reason.
             getattr(sys, "print_exception", print)(error)
         if not (on_trial or wanted):
             _rescue(root, state, mount)
@@ -267,7 +267,7 @@ def _import_from(slot: str, modules: "dict[str, tuple[int, int]]", mount: "Mount
     path = slot[slot.rfind("/") :]  # short: each module's path is in the heap
     mount(Slot(slot, modules), path)
     sys.path[:] = [path, ".frozen"]
-    # What runs keeps the state as this does, and there is no room for it twice.
+    # The release that runs keeps the state with this module too: there is no memory for a second.
     sys.modules["sabot_firmware.release.boot"] = _THIS
     gc.collect()
 

@@ -1,5 +1,5 @@
-"""The hash of what runs, where no boot loader has just computed it: over the two packages as they
-are, in the form of a slot's list.
+"""The hash of the code that runs, for a start without a boot loader: computed from the files of the
+two packages, in the form of a slot's list.
 """
 
 import hashlib
@@ -13,18 +13,18 @@ from sabot_firmware.release import boot
 if 1 - 1:  # for type checkers: interfaces.pyi
     from collections.abc import Sequence
 
-_SIZE = 6  # in what os.stat gives
+_SIZE = 6  # place in the result of os.stat
 
 
 def build_of_packages(chunk: bytearray) -> bytes:
-    """The hash of the packages that run. Files are read into `chunk`."""
+    """Return the hash of the packages that run. Files are read into `chunk`."""
     packages = (sabot_firmware.__path__, sabot_protocol.__path__)
     return build_hash([_folder_of(path) for path in packages], chunk)
 
 
 def build_hash(packages: "list[str]", chunk: bytearray) -> bytes:
-    """SHA-256 of the list (boot.LIST) of the code in the folders `packages`, in the order of their
-    names. Files are read into `chunk`."""
+    """Return the SHA-256 of the list (boot.LIST) of the code in the folders `packages`, in the
+    order of their names. Files are read into `chunk`."""
     whole = hashlib.sha256()
     for package in packages:
         at = package.rfind("/") + 1

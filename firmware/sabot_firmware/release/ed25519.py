@@ -1,5 +1,5 @@
-"""Whether an Ed25519 signature is right (RFC 8032, 5.1). Verifies only: no secret is ever in here,
-so nothing has to take the same time always.
+"""Verifies Ed25519 signatures (RFC 8032, 5.1). It never handles a secret, so it need not run in
+constant time.
 """
 
 from sabot_firmware.release.sha512 import sha512
@@ -18,7 +18,7 @@ _ORDER = (1 << 252) + 27742317777372353535851937790883648493
 _D = -121665 * pow(121666, _P - 2, _P) % _P
 _ROOT_OF_MINUS_1 = pow(2, (_P - 1) // 4, _P)
 _BITS = 253
-"""Of the scalars, which are smaller than the order."""
+"""Bits of the scalars, which are smaller than the order."""
 _SIGN = 1 << 255
 _BASE_Y = 4 * pow(5, _P - 2, _P) % _P
 
@@ -29,8 +29,8 @@ _NEUTRAL = (0, 1, 1, 0)
 def verify(public: bytes, signature: bytes, message: bytes) -> bool:
     """Whether `signature` (64 bytes) of `message` was made with the key of `public` (32 bytes).
 
-    Without the cofactor, and with each number in its one shortest form: what passes here passes
-    with every other implementation.
+    It verifies without the cofactor and accepts each number only in its shortest form: a signature
+    that passes here passes with every other implementation.
     """
     result = False
     for step in verification(public, signature, message):
@@ -39,8 +39,8 @@ def verify(public: bytes, signature: bytes, message: bytes) -> bool:
 
 
 def verification(public: bytes, signature: bytes, message: bytes) -> "Iterator[bool]":
-    """The same in steps of 5 ms on a Pico, some at the ends of 80: yields False until it is known,
-    and then the result."""
+    """Verify in steps of 5 ms on a Pico; some at the beginning and the end take 80 ms. Yields False
+    until the result is known, and then the result."""
     yield False
     if len(public) != PUBLIC_SIZE or len(signature) != SIGNATURE_SIZE:
         return
@@ -53,7 +53,7 @@ def verification(public: bytes, signature: bytes, message: bytes) -> "Iterator[b
     challenge = int.from_bytes(sha512(commitment + public + message), "little") % _ORDER
     yield False
     base: "_Point" = _point(_BASE_Y, 0)  # type: ignore[assignment]
-    # S*B = R + k*A, so R is S*B - k*A: both products at once, bit by bit.
+    # S*B = R + k*A, so R is S*B - k*A. Both products are computed together, bit by bit.
     minus_key = (_P - key[0], key[1], 1, _P - key[3])
     steps = (None, base, minus_key, _sum(base, minus_key))
     found = _NEUTRAL
@@ -68,7 +68,7 @@ def verification(public: bytes, signature: bytes, message: bytes) -> "Iterator[b
 
 
 def _sum(p: "_Point", q: "_Point") -> "_Point":
-    """5.1.4, with d as it is there."""
+    """Add two points (5.1.4)."""
     x1, y1, z1, t1 = p
     x2, y2, z2, t2 = q
     a = (y1 - x1) * (y2 - x2) % _P
@@ -91,7 +91,7 @@ def _doubled(p: "_Point") -> "_Point":
 
 
 def _decoded(data: bytes) -> "_Point | None":
-    """The point of 32 bytes, or None (5.1.3)."""
+    """Return the point of 32 bytes, or None (5.1.3)."""
     y = int.from_bytes(data, "little")
     sign = 1 if y & _SIGN else 0
     y &= _SIGN - 1
@@ -99,7 +99,7 @@ def _decoded(data: bytes) -> "_Point | None":
 
 
 def _point(y: int, sign: int) -> "_Point | None":
-    """The point with this y whose x is even, or odd for `sign` 1; None where there is none."""
+    """Return the point with this y and an even x, with an odd x for `sign` 1; None if none is."""
     square_y = y * y % _P
     u, v = (square_y - 1) % _P, (_D * square_y + 1) % _P
     v3 = v * v % _P * v % _P
@@ -117,7 +117,7 @@ def _point(y: int, sign: int) -> "_Point | None":
 
 
 def _encoded(p: "_Point") -> bytes:
-    """5.1.2."""
+    """Return the 32 bytes of a point (5.1.2)."""
     x, y, z, _ = p
     inverse = pow(z, _P - 2, _P)
     x, y = x * inverse % _P, y * inverse % _P

@@ -1,4 +1,4 @@
-"""The release that runs, as the boot loader has started it: from which slot, and if on trial."""
+"""The release that runs: the slot from which the boot loader started it, and whether on trial."""
 
 import hashlib
 from binascii import unhexlify
@@ -10,7 +10,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Feed
 
 TRIAL_MS = 120000
-"""How long a release that is on trial waits for a host to confirm it."""
+"""How long a release on trial waits for a host to confirm it."""
 
 _CHUNK = 1024
 
@@ -20,8 +20,8 @@ _IDLE, _STAGED, _ON_TRIAL = [
 
 
 class Running:
-    """The boot loader's `root`, `slot`, `state` and `feed`, as in main.py. Without a slot nothing
-    is on trial and no release is taken."""
+    """The release that the boot loader started, with its `root`, `slot`, `state` and `feed`, as in
+    main.py. Without a slot nothing is on trial and no release is accepted."""
 
     def __init__(
         self,
@@ -35,33 +35,33 @@ class Running:
         self._state = state
         self._feed = feed
         self.on_trial = feed is not None
-        """Whether it runs for the first time, and no host has confirmed it."""
+        """Whether it runs for the first time and no host has confirmed it yet."""
 
     @property
     def build(self) -> bytes:
-        """SHA-256 of the list of what runs; empty where it is not from a slot."""
+        """SHA-256 of the list of the slot that runs; empty if it does not run from a slot."""
         return b"" if self._state is None else unhexlify(self._state.lists[self._slot])
 
     def stage(self) -> int:
-        """How far another release has come, as in `words.UPDATE_STAGES`."""
+        """Return the stage of an update, a place in `enums.UPDATE_STAGES`."""
         if self.on_trial:
             return _ON_TRIAL
         return _STAGED if self._state is not None and self._state.other == boot.NEW else _IDLE
 
     def confirm(self) -> None:
-        """What is on trial stays."""
+        """Keep the release that is on trial."""
         self._keep(boot.NOTHING)
         self.on_trial = False
 
     def ask_for_update(self) -> bool:
-        """Have the next start take a release; False where there are no slots."""
+        """Ask the next start to accept a release. Return False if there are no slots."""
         if not self._slot:
             return False
         boot.ask_for(boot.WANTED, self._root)
         return True
 
     def ask_for_prompt(self) -> bool:
-        """Have the next start leave MicroPython's prompt at the port; False where there are no
+        """Ask the next start for MicroPython's prompt at the port. Return False if there are no
         slots."""
         if not self._slot:
             return False
@@ -69,8 +69,8 @@ class Running:
         return True
 
     def is_whole(self) -> bool:
-        """Whether what it runs from is on flash as it was signed, and will start again. As
-        `boot.modules` finds it, for which a shoe in service has not the heap."""
+        """Whether the slot is on flash as it was signed, so that it will start again. This is the
+        check of `boot.modules`, for which a shoe in service has too little heap."""
         if self._state is None or not self._slot:
             return True
         slot = self._root + "/" + self._slot
@@ -88,18 +88,19 @@ class Running:
             return False
 
     def undone(self) -> bytes:
-        """The `build` of a release that the boot loader has given up; empty where none was."""
+        """Return the `build` of a release that the boot loader has given up; empty for none."""
         if self._state is None or self._state.other != boot.UNDONE:
             return b""
         listed = self._state.lists[boot.other_slot(self._slot)]
         return b"" if listed == boot.EMPTY else unhexlify(listed)
 
     def forget_undone(self) -> None:
-        """That is recorded."""
+        """Note that the release that was given up is recorded."""
         self._keep(boot.NOTHING)
 
     def lives(self, now_ms: int) -> bool:
-        """Feed the watchdog, if there is one. Whether it may go on, `now_ms` after the start."""
+        """Feed the watchdog, if there is one. Return whether the release may go on running,
+        `now_ms` after the start."""
         if self._feed is not None:
             self._feed()
         return not self.on_trial or now_ms < TRIAL_MS

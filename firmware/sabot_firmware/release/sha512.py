@@ -1,6 +1,6 @@
-"""SHA-512 (FIPS 180-4), which MicroPython lacks: for the one signature of a release.
+"""SHA-512 (FIPS 180-4), which MicroPython lacks; it is used for the one signature of a release.
 
-Slow, 40 ms a block on a Pico, and it makes garbage: words of 64 bits are heap objects there.
+It is slow, 40 ms a block on a Pico, and makes garbage: words of 64 bits are heap objects there.
 """
 
 from binascii import unhexlify
@@ -38,7 +38,7 @@ _BEGIN = unhexlify(
 
 
 def sha512(data: bytes) -> bytes:
-    """The digest of `data`, 64 bytes."""
+    """Return the digest of `data`, 64 bytes."""
     state = _words(_BEGIN, 0, 8)
     added = _words(_ADDED, 0, _ROUNDS)
     zeros = (_BLOCK - 1 - _LENGTH_SIZE - len(data)) % _BLOCK
@@ -53,11 +53,11 @@ def _words(data: bytes, at: int, count: int) -> "list[int]":
 
 
 def _turned(word: int, right: int) -> int:
-    return word >> right | word << (64 - right)  # more than 64 bits: whoever adds it masks
+    return word >> right | word << (64 - right)  # more than 64 bits: the caller masks the sum
 
 
 def _add_block(state: "list[int]", data: bytes, at: int, added: "list[int]") -> None:
-    """The rounds of 6.4.2."""
+    """Do the rounds of 6.4.2."""
     words = _words(data, at, 16)
     a, b, c, d, e, f, g, h = state
     for i in range(_ROUNDS):

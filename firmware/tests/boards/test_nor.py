@@ -1,8 +1,8 @@
-"""The driver of the journal's chip against a model of the chip that speaks its commands."""
+"""The driver of the journal's chip, against a model of the chip that understands its commands."""
 
 import random
 
-from firmware.tests.fakes.fake_nor import Chip, Select, Spi
+from firmware.tests.fakes.fake_nor import NorModel, Select, Spi
 from protocol.tests.helpers import allocates, raised, random_bytes, seed_random
 from sabot_firmware.boards import nor
 from sabot_firmware.boards.nor import PAGE, SECTOR, FlashError, NorFlash
@@ -11,7 +11,7 @@ _SIZE = 1 << 24
 
 
 class _Time:
-    """Each pause may change the chip, as time does."""
+    """Stands in for `time`: each pause may change the chip."""
 
     def __init__(self, pause) -> None:
         self.slept_ms = 0
@@ -22,12 +22,12 @@ class _Time:
         self._pause(self.slept_ms)
 
 
-def _flash(chip: Chip) -> NorFlash:
+def _flash(chip: NorModel) -> NorFlash:
     return NorFlash(Spi(chip), Select(chip))
 
 
-def _said(chip: Chip) -> str:
-    """What the driver says when it refuses the chip."""
+def _refusal(chip: NorModel) -> str:
+    """Return the driver's message when it refuses the chip."""
     nor.time = _Time(lambda slept_ms: None)  # type: ignore[assignment]
     try:
         _flash(chip)
@@ -50,50 +50,50 @@ def _read(flash: NorFlash, address: int, size: int) -> bytes:
 # Which chip
 
 
-def test_sectors_come_from_the_capacity_that_the_chip_tells() -> None:
+def test_sectors_come_from_the_capacity_that_the_chip_reports() -> None:
     assert (SECTOR, PAGE) == (4096, 256)
     for capacity, sectors in ((20, 256), (23, 2048), (24, 4096)):
-        assert _flash(Chip(capacity)).sectors == sectors
+        assert _flash(NorModel(capacity)).sectors == sectors
 
 
 def test_of_a_larger_chip_as_much_is_used_as_three_bytes_address() -> None:
-    assert _flash(Chip(25)).sectors == 4096
+    assert _flash(NorModel(25)).sectors == 4096
 
 
 def test_no_chip_is_refused_whichever_level_the_open_line_has() -> None:
     for pulled in (0x00, 0xFF):
-        chip = Chip()
+        chip = NorModel()
         chip.plugged = False
         chip.pulled = pulled
-        assert _said(chip) == "no journal chip: it answers " + "%02x" % pulled * 3
+        assert _refusal(chip) == "no journal chip: it answers " + "%02x" % pulled * 3
 
 
 def test_a_chip_too_small_is_refused() -> None:
-    assert "too small" in _said(Chip(19)) and "ef4013" in _said(Chip(19))
+    assert "too small" in _refusal(NorModel(19)) and "ef4013" in _refusal(NorModel(19))
 
 
 def test_a_protected_chip_is_refused() -> None:
-    chip = Chip()
+    chip = NorModel()
     chip.protected = 0x1C
-    assert "protected" in _said(chip) and "1c" in _said(chip)
+    assert "protected" in _refusal(chip) and "1c" in _refusal(chip)
 
 
 def test_a_chip_that_stays_busy_is_refused_after_the_longest_erase() -> None:
-    chip = Chip()
+    chip = NorModel()
     chip.stuck = True
-    assert "stays busy" in _said(chip)
+    assert "stays busy" in _refusal(chip)
     assert 400 < nor.time.slept_ms < 1000  # type: ignore[attr-defined]
 
 
-def test_what_each_refusal_is_about_fits_a_line_of_the_display() -> None:
-    absent, stuck, protected = Chip(), Chip(), Chip()
+def test_the_subject_of_each_refusal_fits_a_line_of_the_display() -> None:
+    absent, stuck, protected = NorModel(), NorModel(), NorModel()
     absent.plugged, stuck.stuck, protected.protected = False, True, 4
-    for chip in (absent, stuck, protected, Chip(12)):
-        assert 0 < _said(chip).find(":") < 16
+    for chip in (absent, stuck, protected, NorModel(12)):
+        assert 0 < _refusal(chip).find(":") < 16
 
 
 def test_a_chip_still_busy_from_before_the_reset_is_waited_for() -> None:
-    chip = Chip(busy_polls=1)
+    chip = NorModel(busy_polls=1)
     _flash(chip).program(0, b"\x00")
     chip.polls_left = 1 << 20
 
@@ -108,14 +108,14 @@ def test_a_chip_still_busy_from_before_the_reset_is_waited_for() -> None:
 
 
 def test_a_reset_in_the_middle_of_a_command_leaves_nothing_of_it() -> None:
-    chip = Chip()
+    chip = NorModel()
     _flash(chip)
     spi, select = Spi(chip), Select(chip)
     select.value(0)
     spi.write(b"\x06")
     select.value(1)
     select.value(0)
-    spi.write(b"\x02\x00\x00")  # and here the processor was reset
+    spi.write(b"\x02\x00\x00")  # the processor is reset here
     chip.history()
     flash = _flash(chip)
     assert chip.history() == b"\x05\x05\x9f"
@@ -127,7 +127,7 @@ def test_a_reset_in_the_middle_of_a_command_leaves_nothing_of_it() -> None:
 
 def test_the_bytes_on_the_bus_are_those_of_the_data_sheet() -> None:
     sent = []
-    chip = Chip()
+    chip = NorModel()
     exchange = chip.exchange
 
     def listening(octet: int) -> int:
@@ -149,7 +149,7 @@ def test_the_bytes_on_the_bus_are_those_of_the_data_sheet() -> None:
 
 def test_what_was_programmed_is_read_and_its_neighbours_stay() -> None:
     seed_random()
-    chip = Chip()
+    chip = NorModel()
     flash = _flash(chip)
     expected = {}
     for _ in range(100):
@@ -167,7 +167,7 @@ def test_what_was_programmed_is_read_and_its_neighbours_stay() -> None:
 
 
 def test_an_erase_makes_its_sector_all_ones_and_no_other() -> None:
-    flash = _flash(Chip())
+    flash = _flash(NorModel())
     for sector in (3, 4, 5, 4095):
         flash.program(sector * SECTOR, b"first")
         _settle(flash)
@@ -182,7 +182,7 @@ def test_an_erase_makes_its_sector_all_ones_and_no_other() -> None:
 
 
 def test_a_part_of_a_larger_buffer_is_filled_and_the_rest_is_not_touched() -> None:
-    flash = _flash(Chip())
+    flash = _flash(NorModel())
     flash.program(100, b"abcdef")
     _settle(flash)
     buf = bytearray(10)
@@ -190,8 +190,8 @@ def test_a_part_of_a_larger_buffer_is_filled_and_the_rest_is_not_touched() -> No
     assert bytes(buf) == b"\x00\x00bcde\x00\x00\x00\x00"
 
 
-def test_a_reading_on_whose_way_bytes_were_lost_is_repeated() -> None:
-    chip = Chip()
+def test_a_reading_that_lost_bytes_on_the_bus_is_repeated() -> None:
+    chip = NorModel()
     spi = Spi(chip)
     flash = NorFlash(spi, Select(chip))
     flash.program(0, bytes(range(64)))
@@ -209,7 +209,7 @@ def test_a_reading_on_whose_way_bytes_were_lost_is_repeated() -> None:
 
 
 def test_beyond_a_page_or_the_chip_nothing_is_done() -> None:
-    chip = Chip()
+    chip = NorModel()
     flash = _flash(chip)
     chip.history()
     for address, size in (
@@ -227,7 +227,7 @@ def test_beyond_a_page_or_the_chip_nothing_is_done() -> None:
 
 
 def test_a_busy_chip_is_not_used() -> None:
-    chip = Chip(busy_polls=20)
+    chip = NorModel(busy_polls=20)
     flash = _flash(chip)
     for begin in (lambda: flash.program(0, b"\x0f"), lambda: flash.erase(9)):
         begin()
@@ -242,7 +242,7 @@ def test_a_busy_chip_is_not_used() -> None:
 
 
 def test_a_chip_known_to_be_ready_is_not_asked() -> None:
-    chip = Chip()
+    chip = NorModel()
     flash = _flash(chip)
     chip.history()
     assert not flash.busy() and not flash.busy()
@@ -250,8 +250,8 @@ def test_a_chip_known_to_be_ready_is_not_asked() -> None:
     assert chip.history() == b"\x03"
 
 
-def test_a_write_enable_that_did_not_take_is_told_and_nothing_is_done() -> None:
-    chip = Chip()
+def test_a_write_enable_that_failed_is_reported_and_nothing_is_done() -> None:
+    chip = NorModel()
     flash = _flash(chip)
     chip.deaf = True
     assert raised(FlashError, flash.program, 0, b"\x00")
@@ -266,9 +266,9 @@ def test_a_write_enable_that_did_not_take_is_told_and_nothing_is_done() -> None:
     assert chip.peek(0, 1) == b"\x00"
 
 
-def test_a_chip_that_went_away_is_told_at_the_next_program() -> None:
+def test_a_chip_that_went_away_is_reported_at_the_next_program() -> None:
     for pulled in (0x00, 0xFF):
-        chip = Chip()
+        chip = NorModel()
         flash = _flash(chip)
         chip.plugged = False
         chip.pulled = pulled
@@ -279,12 +279,12 @@ def test_a_chip_that_went_away_is_told_at_the_next_program() -> None:
 
 
 def test_read_program_erase_and_busy_allocate_nothing() -> None:
-    chip = Chip(busy_polls=2)
+    chip = NorModel(busy_polls=2)
     flash = _flash(chip)
     data = memoryview(bytearray(60))
     buf = bytearray(64)
-    last = _SIZE - 64  # an address as large as they come
-    flash.program(last, data)  # the model's page is made here
+    last = _SIZE - 64  # the largest address
+    flash.program(last, data)  # the model allocates its page here
     _settle(flash)
     for call in (
         lambda: flash.program(last, data),

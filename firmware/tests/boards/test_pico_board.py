@@ -12,7 +12,7 @@ _LOCK = _PIN_OF["lock"]
 
 
 def _line(text: str) -> bytes:
-    """What a page of the display holds when it shows `text`."""
+    """Return what a page of the display holds when it shows `text`."""
     page = bytearray(128)
     fake_pico.framebuf.FrameBuffer(page, 128, 8, fake_pico.framebuf.MONO_VLSB).text(text, 0, 0)
     return bytes(page)
@@ -44,7 +44,7 @@ def test_every_button_switch_and_lamp_has_its_pin() -> None:
         assert part in _PIN_OF, part
 
 
-def test_outputs_are_on_when_high_as_the_board_drives_them() -> None:
+def test_outputs_are_on_when_high() -> None:
     for _, part, level in pico.PINS:
         if part == "lock" or part.startswith("lamp_"):
             assert level == pico.HIGH
@@ -59,7 +59,7 @@ def test_the_lock_is_driven_low_before_anything_else() -> None:
     assert (_LOCK, 1) not in world.output_log
 
 
-def test_the_lock_is_low_where_the_rest_of_the_board_fails_to_start() -> None:
+def test_the_lock_is_low_if_the_rest_of_the_board_fails_to_start() -> None:
     world = new_world()
     world.clock_hz = 125_000_001  # no exact sample rate
     try:
@@ -89,7 +89,7 @@ def test_halt_closes_the_lock_for_ever_and_says_why() -> None:
     try:
         board.halt(ValueError("broken"))
         raise AssertionError("halt came back")
-    except fake_pico.PowerCut:
+    except fake_pico.HaltEnded:
         pass
     assert world.outputs[_LOCK] == 0 and (_LOCK, 1) not in world.output_log[-6:]
     assert world.duty == 0
@@ -98,7 +98,7 @@ def test_halt_closes_the_lock_for_ever_and_says_why() -> None:
     assert b"broken" in world.to_host and world.to_host[-1] == 0
 
 
-def test_ctrl_c_is_a_byte_like_any_other_until_a_halt_with_the_service_switch_on() -> None:
+def test_ctrl_c_is_an_ordinary_byte_until_a_halt_with_the_service_switch_on() -> None:
     board, world = new_board()
     assert world.kbd_intr == [-1]
     for service, last in ((1, -1), (0, 3)):
@@ -106,7 +106,7 @@ def test_ctrl_c_is_a_byte_like_any_other_until_a_halt_with_the_service_switch_on
         world.naps_left = 3
         try:
             board.halt(ValueError("broken"))
-        except fake_pico.PowerCut:
+        except fake_pico.HaltEnded:
             assert world.kbd_intr[-1] == last
 
 
@@ -118,7 +118,7 @@ def test_each_lamp_follows_its_bit() -> None:
             assert world.outputs[_PIN_OF["lamp_" + enums.LAMPS[j]]] == (1 if i == j else 0)
 
 
-def test_the_buzzer_sounds_for_its_time_and_nobody_waits_for_it() -> None:
+def test_the_buzzer_sounds_for_its_time_and_nothing_waits_for_it() -> None:
     board, world = new_board()
     board.buzz(400)
     assert world.now_ms == 0 and world.duty > 0
@@ -183,7 +183,7 @@ def test_write_link_takes_what_has_room_and_never_waits() -> None:
 # Clock, identity
 
 
-def test_the_clock_goes_on_where_the_ticks_of_micropython_wrap() -> None:
+def test_the_clock_goes_on_when_the_ticks_of_micropython_wrap() -> None:
     board, world = new_board()
     day_ms = 24 * 3600 * 1000
     last = 0
@@ -248,7 +248,7 @@ def test_flash_is_the_chip_of_the_journal_the_same_each_time() -> None:
     assert not world.flash.selected
 
 
-def test_without_the_chip_the_board_is_there_to_say_so() -> None:
+def test_without_the_chip_the_board_works_and_shows_that() -> None:
     board, world = new_board()
     world.flash.plugged = False
     world.flash.pulled = 0
@@ -323,7 +323,7 @@ def test_a_display_that_was_away_is_started_again_and_drawn_whole() -> None:
     assert world.display.page(7) == _line("")
 
 
-def test_whether_a_display_answers_is_told_at_once_and_draws_nothing() -> None:
+def test_asking_whether_a_display_answers_draws_nothing() -> None:
     board, world = new_board()
     board.show("ONE")
     live(board, world, 100)
@@ -333,7 +333,7 @@ def test_whether_a_display_answers_is_told_at_once_and_draws_nothing() -> None:
     assert not board.display_answers()
 
 
-# What a shoe can tell of itself
+# What the self-test asks for
 
 
 def test_levels_are_those_of_the_sensor_pins_in_the_order_of_a_samples_bits() -> None:

@@ -1,4 +1,4 @@
-"""Buttons and switches on a fake Pico: what comes out of them, and when."""
+"""Buttons and switches on a fake Pico: which changes the board reports, and when."""
 
 from firmware.tests.fakes.fake_pico import awake, contacts, live, new_board, run
 from firmware.tests.fakes.fake_pico import board as pico
@@ -8,7 +8,7 @@ from sabot_protocol import enums
 _PIN_OF = {part: gpio for gpio, part, _ in pico.PINS}
 
 
-def test_activity_comes_back_as_soon_as_it_was_asked_to() -> None:
+def test_activity_returns_within_the_time_it_was_given() -> None:
     for within_ms in (8, 2, 1, 0):
         for wait in (False, True):
             board, world = new_board()
@@ -18,14 +18,14 @@ def test_activity_comes_back_as_soon_as_it_was_asked_to() -> None:
             assert board.take_input() == inputs.NONE
 
 
-def test_activity_makes_no_object_of_its_own_each_turn() -> None:
+def test_activity_makes_no_object_in_a_turn() -> None:
     board, world = new_board()
     turn = board.activity(0, True)
     assert turn is world.sleeping
     run(turn)
 
 
-def test_inputs_are_looked_at_where_nobody_waits_too() -> None:
+def test_inputs_are_looked_at_without_waiting_too() -> None:
     board, world = new_board(switch_lid_open=0)
     world.inputs[_PIN_OF["button_void"]] = 0
     for _ in range(50):
@@ -33,7 +33,7 @@ def test_inputs_are_looked_at_where_nobody_waits_too() -> None:
     assert board.take_input() == inputs.pressed(enums.BUTTONS.index("void"))
 
 
-def test_presses_within_one_long_turn_are_seen_and_a_bounce_is_none() -> None:
+def test_presses_within_one_long_turn_are_seen_and_a_bounce_is_no_press() -> None:
     board, world = new_board(switch_lid_open=0)
     live(board, world, 80)
     void, burn, next_ = [_PIN_OF["button_" + name] for name in ("void", "burn", "next")]
@@ -46,7 +46,7 @@ def test_presses_within_one_long_turn_are_seen_and_a_bounce_is_none() -> None:
     assert live(board, world, 100) == pressed
 
 
-def test_what_comes_while_nobody_looks_for_too_long_is_not_seen_and_how_it_stands_then_is() -> None:
+def test_after_too_long_without_a_look_changes_are_lost_but_the_present_level_is_seen() -> None:
     board, world = new_board(switch_lid_open=0)
     live(board, world, 80)
     world.pass_ms(contacts.HELD_MS + contacts.LOOK_MS * 4)
@@ -68,7 +68,7 @@ def test_the_contacts_pins_are_neighbours_as_one_look_takes_them() -> None:
     assert world.clock_hz / machine.freq < 65536
 
 
-def test_an_input_comes_out_even_where_no_samples_come() -> None:
+def test_an_input_is_reported_even_if_no_samples_come() -> None:
     board, world = new_board(switch_lid_open=0)
     world.inputs[_PIN_OF["button_void"]] = 0
     for _ in range(5):
@@ -76,7 +76,7 @@ def test_an_input_comes_out_even_where_no_samples_come() -> None:
     assert board.take_input() == inputs.pressed(enums.BUTTONS.index("void"))
 
 
-def test_each_button_and_switch_comes_out_as_itself_once() -> None:
+def test_each_button_and_switch_is_reported_as_itself_once() -> None:
     for i in range(len(enums.BUTTONS)):
         board, world = new_board(switch_lid_open=0)
         assert live(board, world, 100) == []
@@ -97,21 +97,21 @@ def test_each_button_and_switch_comes_out_as_itself_once() -> None:
         assert live(board, world, 100) == [inputs.switched(i, False)]
 
 
-def test_how_the_switches_stand_at_the_start_is_told_and_is_no_change() -> None:
+def test_the_positions_of_the_switches_at_the_start_are_known_and_no_change() -> None:
     levels = {"lid_open": 1, "key_on": 0, "service_on": 0}
     for on in range(8):
-        stood = {}
+        pins = {}
         for i in range(len(enums.SWITCHES)):
             level = levels[enums.SWITCHES[i]]
-            stood["switch_" + enums.SWITCHES[i]] = level if on >> i & 1 else 1 - level
-        board, world = new_board(**stood)
+            pins["switch_" + enums.SWITCHES[i]] = level if on >> i & 1 else 1 - level
+        board, world = new_board(**pins)
         assert board.switches() == on
         assert live(board, world, 200) == []
         for i in range(len(enums.SWITCHES)):
             name = enums.SWITCHES[i]
             world.inputs[_PIN_OF["switch_" + name]] ^= 1
             assert live(board, world, 100) == [inputs.switched(i, not on >> i & 1)], (on, name)
-        assert board.switches() == on, "as they stood at the start"
+        assert board.switches() == on, "these are the positions at the start"
 
 
 def test_a_button_held_down_at_the_start_is_a_press() -> None:
@@ -142,13 +142,13 @@ def test_cut_wires_are_an_open_lid_no_pressed_button_and_a_covered_sensor_head()
         assert _PIN_OF["sensor_" + channel] in world.pulled_up
 
 
-def test_two_buttons_at_once_both_come_out() -> None:
+def test_two_buttons_at_once_are_both_reported() -> None:
     board, world = new_board(switch_lid_open=0)
     world.inputs[_PIN_OF["button_void"]] = world.inputs[_PIN_OF["button_burn"]] = 0
     assert sorted(live(board, world, 200)) == [2, 3]
 
 
-def test_a_change_that_nobody_took_yet_is_not_overtaken_by_the_next() -> None:
+def test_a_change_that_was_not_taken_yet_is_not_overtaken_by_the_next() -> None:
     board, world = new_board(switch_lid_open=0)
     awake(world)
     for button in ("reveal", "burn"):

@@ -1,4 +1,4 @@
-"""The lock on a fake Pico, where nobody looks at the samples for a while."""
+"""The lock on a fake Pico, when the samples are not looked at for a while."""
 
 from firmware.tests.fakes import fake_pico
 from firmware.tests.fakes.fake_pico import board as pico
@@ -13,7 +13,7 @@ _buf = bytearray(512)
 
 
 def _released(within_ms: int = 8):
-    """A board whose lock is released and which has just looked."""
+    """Return a board with a released lock that has just looked at the samples."""
     board, world = new_board(sensor_e=0)
     board.set_lock(True)
     _look(board, within_ms)
@@ -25,7 +25,7 @@ def _look(board, within_ms: int = 1) -> None:
     board.read_samples(_buf)
 
 
-def test_a_card_that_comes_while_nobody_looks_has_the_lock_shut_behind_it_in_time() -> None:
+def test_the_lock_shuts_in_time_after_a_card_that_comes_without_a_look_at_the_samples() -> None:
     for edge_ms in range(_COLLECTION_MS):
         _, world = _released()
         world.pass_ms(edge_ms)
@@ -34,24 +34,24 @@ def test_a_card_that_comes_while_nobody_looks_has_the_lock_shut_behind_it_in_tim
         assert world.outputs[_LOCK] == 0, edge_ms
 
 
-def test_samples_that_have_waited_are_not_looked_at_before_they_are_understood() -> None:
+def test_samples_that_have_waited_count_only_once_they_are_read() -> None:
     for edge_ms in range(lock.UNSEEN_MS):
         board, world = _released()
         world.pass_ms(edge_ms)
         world.inputs[_EDGE] = 1
         world.pass_ms(lock.UNSEEN_MS - 1 - edge_ms)
         board.read_samples(_buf)
-        world.pass_ms(edge_ms + 1 + _LIMIT_MS)  # the last mark comes while they are gone through
+        world.pass_ms(edge_ms + 1 + _LIMIT_MS)  # the last mark comes while they are read
         assert world.outputs[_LOCK] == 0, edge_ms
 
 
-def test_without_a_card_it_stays_released_however_long_nobody_looks() -> None:
+def test_without_a_card_it_stays_released_however_long_there_is_no_look() -> None:
     _, world = _released()
     world.pass_ms(1000)
     assert world.outputs[_LOCK] == 1
 
 
-def test_a_card_that_is_looked_at_has_it_released_until_it_is_known() -> None:
+def test_with_regular_looks_it_stays_released_until_the_card_is_known() -> None:
     board, world = _released()
     world.inputs[_EDGE] = 1
     for _ in range(20):
@@ -70,10 +70,10 @@ def test_it_is_released_again_once_all_of_that_card_has_been_looked_at() -> None
         assert world.outputs[_LOCK] == 0
     world.inputs[_EDGE] = 0
     world.pass_ms(_COLLECTION_MS)
-    run(board.activity(0, True))  # behind a collection: nobody has looked yet
+    run(board.activity(0, True))  # after a collection: no look yet
     assert world.outputs[_LOCK] == 0
     board.read_samples(_buf)
-    assert world.outputs[_LOCK] == 0  # what was read must be understood first
+    assert world.outputs[_LOCK] == 0  # the samples must be read first
     run(board.activity(0, True))
     assert world.outputs[_LOCK] == 0  # the last marks may have come just now
     for _ in range(5):
@@ -86,7 +86,7 @@ def test_samples_from_before_the_first_sensor_was_clear_do_not_release_it() -> N
     world.inputs[_EDGE] = 1
     world.pass_ms(_COLLECTION_MS)
     board.read_samples(_buf)
-    world.inputs[_EDGE] = 0  # its last marks may be behind what was read
+    world.inputs[_EDGE] = 0  # its last marks may be in samples not read yet
     run(board.activity(1, True))
     assert world.outputs[_LOCK] == 0
 
@@ -105,7 +105,7 @@ def test_the_card_that_came_has_the_last_word() -> None:
     assert world.outputs[_LOCK] == 1
 
 
-def test_to_release_it_waits_until_somebody_has_looked() -> None:
+def test_to_release_it_waits_for_the_next_look() -> None:
     board, world = _released()
     world.inputs[_EDGE] = 1
     world.pass_ms(_COLLECTION_MS)
@@ -124,7 +124,7 @@ def test_a_lock_that_is_shut_stays_shut() -> None:
 
 
 class _Line:
-    """A pin that remembers no more than its level."""
+    """A pin that stores only its level."""
 
     level = 1
 
@@ -135,7 +135,7 @@ class _Line:
 
 
 def test_the_interrupt_makes_no_object() -> None:
-    """Within a collection it could not."""
+    """During a collection it must not allocate."""
     lock_heap = getattr(fake_pico.real_micropython, "heap_lock", None)
     if lock_heap is None:
         return  # CPython has no such lock; MicroPython runs this too

@@ -18,7 +18,7 @@ def _sampling_board():
     return board, world
 
 
-# Samples here are one nibble in a byte.
+# A sample in these tests is one byte, its value a nibble.
 
 
 def _nibbles_of(data) -> bytearray:
@@ -75,7 +75,7 @@ def test_the_sample_rate_is_exactly_that_of_the_reader() -> None:
     assert world.clock_hz % world.chip.state_machine.freq == 0
 
 
-def test_nothing_is_sampled_before_somebody_reads() -> None:
+def test_nothing_is_sampled_before_the_first_turn() -> None:
     board, world = new_board()
     world.sample(15 for _ in range(8000))
     awake(world)
@@ -93,7 +93,7 @@ def test_the_ring_holds_half_a_second_and_more() -> None:
 
 
 def _check_stream(board, world, count: int, sizes) -> None:
-    """`count` samples, in pieces of `sizes` words: each comes out once and in order."""
+    """Check that `count` samples, in pieces of `sizes` words, come once each and in order."""
     source, expected = _endless_noise(), _endless_noise()
     given = taken = 0
     while given < count:
@@ -106,7 +106,7 @@ def _check_stream(board, world, count: int, sizes) -> None:
 
 
 def _read_as(board, expected) -> int:
-    """Read all there is and find it as `expected`; how many samples it was."""
+    """Read all samples and check that they are as `expected`; return how many there were."""
     taken = 0
     size = board.read_samples(_BUF)
     while size:
@@ -118,7 +118,7 @@ def _read_as(board, expected) -> int:
 
 
 def _sizes():
-    """From one word to nearly all that the ring holds."""
+    """Return sizes from one word to nearly all that the ring holds."""
     size = 1
     while True:
         yield size
@@ -165,7 +165,7 @@ def test_numbers_of_the_sampler_are_no_heap_objects_on_the_device() -> None:
 
 
 def test_an_overrun_is_counted_and_the_newer_half_of_the_ring_is_read() -> None:
-    # At several lengths: also where the writer is again where it was when last read.
+    # At several lengths: one of them brings the writer back to where it was at the last read.
     for words_missed in (sampler.RING_WORDS - 63, sampler.RING_WORDS, 4 * sampler.RING_WORDS + 5):
         board, world = _sampling_board()
         source, expected = _endless_noise(), _endless_noise()

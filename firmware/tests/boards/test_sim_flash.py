@@ -1,4 +1,4 @@
-"""The simulated board's flash: as strict as flash is, and in its file at once."""
+"""The simulated board's flash: as strict as real flash, and in its file at once."""
 
 import os
 import random
@@ -28,7 +28,7 @@ class _Clock:
 
 
 class _Path:
-    """A file's name that is free, and free again afterwards."""
+    """The name of a file that does not exist, before and after."""
 
     def __init__(self) -> None:
         self.name = (os.getenv("TMPDIR") or "/tmp") + "/sabot-flash-" + os.urandom(8).hex()
@@ -66,7 +66,7 @@ def test_a_new_chip_is_an_empty_file_and_all_ones() -> None:
             assert _read(flash, address, SECTOR) == b"\xff" * SECTOR
 
 
-def test_what_was_begun_is_in_the_file_before_anybody_closes_it() -> None:
+def test_a_change_is_in_the_file_before_the_file_is_closed() -> None:
     with _Path() as path:
         flash = SimFlash(path, speed=0)
         flash.program(3, b"card")
@@ -85,7 +85,7 @@ def test_a_chip_keeps_its_contents_without_power() -> None:
         assert _read(SimFlash(path, speed=0), PAGE - 1, 6) == b"+kept\xff"
 
 
-def test_programs_and_erases_are_what_and_gives_and_the_file_is_the_same() -> None:
+def test_programs_clear_bits_erases_set_them_and_the_file_is_the_same() -> None:
     seed_random()
     with _Path() as path:
         flash = SimFlash(path, speed=0, sectors=4)
@@ -110,7 +110,7 @@ def test_programs_and_erases_are_what_and_gives_and_the_file_is_the_same() -> No
         assert content + b"\xff" * (len(expected) - len(content)) == bytes(expected)
 
 
-def test_a_program_far_behind_the_files_end_leaves_all_between_erased() -> None:
+def test_a_program_far_beyond_the_files_end_leaves_all_between_erased() -> None:
     with _Path() as path:
         flash = SimFlash(path, speed=0)
         flash.program(0, b"\x00")
@@ -121,7 +121,7 @@ def test_a_program_far_behind_the_files_end_leaves_all_between_erased() -> None:
         assert _read(flash, 100 * SECTOR, 9) == b"\xff" * 7 + b"\x00\xff"
 
 
-def test_a_reading_across_the_files_end_is_what_is_there_and_then_ones() -> None:
+def test_a_reading_across_the_files_end_gives_its_bytes_and_then_ones() -> None:
     with _Path() as path:
         flash = SimFlash(path, speed=0)
         flash.program(0, b"end")

@@ -1,4 +1,4 @@
-"""The passes that are kept: which ones, whole, and what is told of them."""
+"""The passes that are kept: which ones, with all their samples and figures."""
 
 import random
 
@@ -44,7 +44,7 @@ def test_nothing_is_kept_at_first():
     assert kept.behind(0) is None and kept.get(0) is None and kept.get(1) is None
 
 
-def test_a_pass_is_kept_as_it_was_told():
+def test_a_pass_is_kept_with_all_its_figures():
     kept = new_passes()
     kept.keep(_passed(card=51), memoryview(b"abc"), True, 123456)
     one = kept.get(1)

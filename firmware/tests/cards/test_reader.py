@@ -1,4 +1,4 @@
-"""The card reader against recordings with answers, and passes made from the geometry."""
+"""The card reader: recordings with known answers, and passes computed from the geometry."""
 
 import json
 import random
@@ -64,7 +64,7 @@ def _recording(name):
 
 
 def _passes_of_file(name, card_set):
-    """As `_passes(_recording(name), card_set)`, a piece at a time: the board's heap is small."""
+    """Return the passes of a recording, read a piece at a time: the board's heap is small."""
     reader, passes = Reader(card_set), []
     piece = bytearray(4096)
     with open(_SAMPLES + name + ".samples", "rb") as file:
@@ -115,13 +115,13 @@ def test_a_recording_read_in_any_pieces_gives_the_same_passes():
         assert seen == answers, longest
 
 
-def test_a_flicker_behind_a_card_is_no_second_pass():
+def test_a_flicker_after_a_card_is_no_second_pass():
     nibbles = []
     for octet in pass_of(printed(code(7, 0))):
         nibbles += [octet & 15, octet >> 4]
     while not nibbles[-1]:
         nibbles.pop()
-    for clear in (3, 4, 9, 30):  # X shows nothing for so many samples, then the card again
+    for clear in (3, 4, 9, 30):  # X shows nothing for this many samples, then the card again
         flicker = nibbles[:-60] + [0] * clear + nibbles[-60:] + [0] * REST
         data = bytes([flicker[i] | flicker[i + 1] << 4 for i in range(0, len(flicker) - 1, 2)])
         assert _passes(data) == ["8C"], clear
@@ -156,7 +156,7 @@ def test_a_card_pushed_back_from_any_depth_is_no_card():
         into = whole[:depth]
         out = bytes([octet >> 4 | (octet & 15) << 4 for octet in reversed(into)])
         if not into[-1] & E:
-            break  # it has left the entry: nothing pushes it back
+            break  # it has left the entry and cannot be pushed back
         seen = _passes(into + out + bytes(40), 4)
         assert len(seen) == 1 and not _is_card(seen[0]), (depth, seen)
 
@@ -166,7 +166,7 @@ def test_a_card_that_stopped_for_three_seconds_is_jammed_and_not_trusted_when_it
     covered = len(whole) - REST // 2
     for at in (covered // 20, covered // 3, covered // 2, covered * 19 // 20):
         while whole[at] & 15 != whole[at] >> 4:
-            at += 1  # a sample later, there is no edge
+            at += 1  # find a place without an edge
         stop = bytes([whole[at]])
         for samples, outcome in ((10000, "5D"), (50000, "5D"), (60000, "jam"), (90000, "jam")):
             reader, seen = Reader(4), []
@@ -195,12 +195,12 @@ def test_an_added_mark_is_a_bad_code():
         for i in range(-1, 14):
             for symbol in range(3):
                 marks = printed(code(card, card_set))
-                if 0 <= i < 13:  # in the gap behind mark i
+                if 0 <= i < 13:  # in the gap after mark i
                     begins = FIRST_UM + i * PITCH_UM + WIDTH_UM
                     marks.append((begins + 500, 500, symbol))
                 else:
                     marks.append((FIRST_UM + i * PITCH_UM, WIDTH_UM, symbol))
-                if i == 13:  # the place of the last mark: added behind it
+                if i == 13:  # the place of the last mark: add one after it
                     marks[-1] = (FIRST_UM + 14 * PITCH_UM, WIDTH_UM, symbol)
                 seen = _passes(pass_of(marks), card_set)
                 assert seen == ["bad_code"], (card, card_set, i, symbol, seen)
@@ -242,7 +242,7 @@ def test_a_track_that_covers_half_a_mark_is_never_guessed():
         if symbol == 2:  # half of track B is missing
             halved = marks[:i] + marks[i + 1 :]
             halved += [(begins, WIDTH_UM, 0), (begins, WIDTH_UM // 2, 1)]
-        else:  # half of the other track is too much
+        else:  # half a mark was added on the other track
             halved = marks + [(begins, WIDTH_UM // 2, 1 - symbol)]
         assert _passes(pass_of(halved), 4) == ["bad_code"], i
 
@@ -310,7 +310,7 @@ def test_the_skew_is_the_distance_between_the_tracks():
 
 
 def test_reading_allocates_nothing():
-    # Held under MicroPython only: CPython has no heap to lock.
+    # This checks under MicroPython only: CPython has no heap to lock.
     data = _recording("clean-set-7")[:6000]
     noise = random_bytes(500)
     reader = Reader(7)
@@ -341,7 +341,7 @@ def test_a_flicker_does_not_hide_a_jam():
 
 
 def _known(reader, data):
-    """Each card that gets known, with the sample at which it did."""
+    """Return each card that becomes known, with the sample at which it does."""
     found = []
     was, at = -1, 0
     while at < len(data):
@@ -384,7 +384,7 @@ def test_a_card_that_is_foreign_reversed_or_spoilt_is_never_known():
 
 def test_two_cards_at_once_are_known_as_one_and_named_a_double_feed_in_the_end():
     data = pass_of(printed(code(17, 4)))
-    shift = 8000 * 20 // FAST_MM_S  # the second card lies 8 mm behind
+    shift = 8000 * 20 // FAST_MM_S  # the second card follows 8 mm later
     both = bytearray(len(data) + shift // 2)
     for i in range(len(both)):
         first = data[i] if i < len(data) else 0
@@ -399,7 +399,7 @@ def test_two_cards_at_once_are_known_as_one_and_named_a_double_feed_in_the_end()
 
 
 def _levels(*parts):
-    """Samples out of (level, count) pairs."""
+    """Return samples made from (level, count) pairs."""
     nibbles = []
     for level, count in parts:
         nibbles += [level] * count
@@ -408,7 +408,7 @@ def _levels(*parts):
 
 
 def _repeat(reader, piece, samples):
-    """The passes in so many samples of the same piece over and over."""
+    """Read this many samples, the same piece again and again; return the passes."""
     passes = []
     for _ in range(samples // (2 * len(piece)) + 1):
         _read(reader, piece, passes)
@@ -481,7 +481,7 @@ def test_hours_of_rest_change_nothing():
     reader = Reader(0)
     data = pass_of(printed(code(3, 0)))
     _repeat(reader, bytes(4096), 1000)
-    # As if 14 minutes were over, and 14 again: what would take its time sample by sample.
+    # Move the clock by 14 minutes each time: to feed these samples one by one would take long.
     for _ in range(3):
         reader.scanner._state[3] += 1 << 24
         assert _repeat(reader, bytes(100), 200) == []
@@ -505,7 +505,7 @@ def test_the_channels_are_seen_as_they_are_built():
 
 
 def _from_runs(runs):
-    """Samples out of runs, as sabot_protocol/messages.py says they are."""
+    """Return the samples of these runs, as sabot_protocol/messages.py describes them."""
     levels = bytearray()
     at = 0
     while at < len(runs):

@@ -1,7 +1,7 @@
-"""A bench board for tests: its Pico's modules, PIO and DMA included, and the shoe's pins.
+"""A bench board for tests: the modules of its Pico, with PIO and DMA, and the shoe's pins.
 
-`new_board()` gives a Board of sabot_rig/board.py and the `World` that it lives in, whose time
-goes on only by `run`. Runs under CPython and MicroPython. What the firmware may not do raises.
+`new_board()` returns a RigBoard of sabot_rig/board.py and its `BenchWorld`, in which time passes
+only by `run`. It runs under CPython and MicroPython, and raises for what the firmware must not do.
 """
 
 import sys
@@ -9,7 +9,7 @@ from array import array
 
 from firmware.tests.fakes import fake_rp2, fake_serial
 
-world: "World"
+world: "BenchWorld"
 
 _PIO0_CTRL_SET = 0x50202000
 _TIMER_LOW = 0x40054028
@@ -17,7 +17,7 @@ _FIFO_WORDS = 8
 _FIRST_US = 12_345
 
 
-class World(fake_serial.Line):
+class BenchWorld(fake_serial.Line):
     """One Pico, from power-on."""
 
     def __init__(self) -> None:
@@ -25,10 +25,10 @@ class World(fake_serial.Line):
         self.now_us = _FIRST_US
         self.clock_hz = 125_000_000
         self.levels = [0] * 30
-        """At each pin, from outside."""
+        """The level at each pin, from outside."""
         self.outputs: "dict[int, int]" = {}
         self.log: "list[tuple[int, int, int]]" = []
-        """Time, pin, level: of every output and contact that changed."""
+        """Time, pin and level of every change of an output or contact."""
         self.machines: "dict[int, Machine]" = {}
         self.memory = fake_rp2.new_chip()
         self.target: "I2cTarget | None" = None
@@ -37,7 +37,7 @@ class World(fake_serial.Line):
         """Outputs whose level is also that of an input: a loopback plug."""
 
     def run(self, us: int) -> None:
-        """Let so many microseconds pass."""
+        """Let this many microseconds pass."""
         end_us = self.now_us + us
         while True:
             due = [each for each in self.machines.values() if each.running]
@@ -81,7 +81,7 @@ class _Emitted:
 
 
 class Machine:
-    """A state machine at a cycle a microsecond. Loops of one instruction go by at once."""
+    """A state machine at a cycle a microsecond. Loops of one instruction are done at once."""
 
     def __init__(self, number: int, program, freq: int, in_base=None, out_base=None) -> None:
         self.number = number
@@ -131,7 +131,7 @@ class Machine:
         if self.options["autopush"] and self._bits >= self.options["push_thresh"]:
             self.put(self._isr)
             self._isr = self._bits = 0
-            world.request(4 + self.number)  # DREQ_PIO0_RX0 and behind
+            world.request(4 + self.number)  # DREQ_PIO0_RX0 and after
         return 1
 
     def _out(self, to: str, bits: int) -> int:
@@ -141,7 +141,7 @@ class Machine:
                 return 0
             self._osr = self.fifo.pop(0)
             self._left = self.options["pull_thresh"]
-            world.request(self.number)  # DREQ_PIO0_TX0 and behind
+            world.request(self.number)  # DREQ_PIO0_TX0 and after
         value = self._osr & (1 << bits) - 1
         self._osr >>= bits
         self._left -= bits
@@ -236,7 +236,7 @@ class _Pin:
 
 
 class I2cTarget:
-    """The bus as the shoe's display sees it; `write` is what the shoe does."""
+    """The bus as the shoe's display sees it; `write` acts as the shoe."""
 
     IRQ_END_WRITE = 32
 
@@ -294,7 +294,7 @@ class _Micropython:
 
 
 def _import_board():
-    """sabot_rig.board and main with the Pico's modules in place of this interpreter's."""
+    """Import sabot_rig's modules with fakes in place of this interpreter's modules."""
     fakes = {
         "machine": _Machine(),
         "rp2": _Rp2(),
@@ -303,7 +303,7 @@ def _import_board():
     }
     before = {name: sys.modules.get(name) for name in fakes}
     sys.modules.update(fakes)
-    # Each fake board has its own: this one stands on `rp2`.
+    # Each fake board imports it again, with the `rp2` of that fake.
     sys.modules.pop("sabot_firmware.boards.pico.dma_ring", None)
     from sabot_rig import board, main, screen
 
@@ -317,19 +317,19 @@ def _import_board():
     return board, main
 
 
-world = World()
+world = BenchWorld()
 board, main = _import_board()
 
 
-def new_world() -> World:
-    """A Pico that has just got power and has not yet run the board's file."""
+def new_world() -> BenchWorld:
+    """Return a Pico that has just got power and has not yet run the board's file."""
     global world
-    world = None  # its memory first: the heap is that of the board
-    world = World()
+    world = None  # free its memory first: the heap is as small as the board's
+    world = BenchWorld()
     return world
 
 
 def new_board():
-    """A board that has just started, and its world."""
+    """Return a board that has just started, and its world."""
     made = new_world()
-    return board.Board(), made
+    return board.RigBoard(), made

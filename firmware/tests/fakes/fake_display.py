@@ -1,4 +1,4 @@
-"""The display's controller for tests, and a framebuf for CPython, which has none."""
+"""A display controller for tests, and a framebuf for CPython, which has none."""
 
 _COMMAND_ARGUMENTS = {
     0xD5: 1, 0xA8: 1, 0xD3: 1, 0x8D: 1, 0x20: 1, 0xDA: 1, 0x81: 1, 0xD9: 1, 0xDB: 1,
@@ -7,7 +7,7 @@ _COMMAND_ARGUMENTS = {
 
 
 class Ssd1306:
-    """The controller: understands windows and data, knows the other commands' lengths."""
+    """The controller. It handles windows and data, and skips other commands by their length."""
 
     def __init__(self) -> None:
         self.plugged = True
@@ -54,7 +54,7 @@ class Ssd1306:
 
 
 class FrameBuffer:
-    """For CPython: a glyph is its character's code, eight times."""
+    """A framebuf for CPython: a glyph is the code of its character, eight times."""
 
     def __init__(self, buf, width: int, height: int, form: int) -> None:
         assert len(buf) == width * height // 8 and form == Framebuf.MONO_VLSB

@@ -1,6 +1,6 @@
-"""A journal's chip in memory, as strict as flash is, that loses its power or has bad sectors.
+"""A journal's chip in memory, as strict as flash, that can lose its power or have bad sectors.
 
-The interface of sabot_firmware/boards/nor.py. Pages that are erased take no memory.
+It has the interface of sabot_firmware/boards/nor.py. Erased pages take no memory.
 """
 
 import random
@@ -16,35 +16,35 @@ RING = 12
 """Sectors of the journal; the chip has those of the keyring before them."""
 
 BEFORE, TORN, AFTER = range(3)
-"""Where in an operation the power goes."""
+"""Where in an operation the power fails."""
 
 
 class PowerCut(Exception):
-    """The power has gone; what the shoe knew is gone with it."""
+    """The power has failed; everything in the shoe's memory is lost."""
 
 
 class Flash:
-    """`busy_polls`: how often `busy` says so after an operation."""
+    """The chip; `busy_polls` is how often `busy` returns True after an operation."""
 
     def __init__(self, sectors: int, busy_polls: int = 0) -> None:
         self.sectors = sectors
         self.busy_polls = busy_polls
         self.operations = 0
-        """Programs and erases that were begun."""
+        """Programs and erases that were started."""
         self.erases = [0] * sectors
         self.programmed = 0
-        """Bytes."""
+        """Bytes programmed."""
         self.cut_at = -1
-        """The operation, counted from 0, in which the power goes, and where in it."""
+        """The operation, counted from 0, in which the power fails; -1 for none."""
         self.cut = BEFORE
         self.stuck_high: "set[int]" = set()
-        """Sectors that take no program;"""
+        """Sectors that accept no program."""
         self.stuck_low: "set[int]" = set()
-        """that cannot be erased, and keep some zeros;"""
+        """Sectors that cannot be erased and keep some zeros."""
         self.misread: "set[int]" = set()
-        """addresses from which a byte is read wrongly once."""
+        """Addresses at which a byte is misread once."""
         self.before = lambda kind, address, data: None
-        """Called before each operation: "P" or "E", where, and a program's data."""
+        """Called before each operation with "P" or "E", the address, and the data of a program."""
         self._pages: "dict[int, bytearray]" = {}
         self._polls_left = 0
         self._on = True
@@ -82,7 +82,7 @@ class Flash:
                 raise FlashError("a zero made a one: at %d" % (address + i))
         cut = self._begin()
         if cut != BEFORE and sector not in self.stuck_high:
-            # Whatever lies between untouched and done can be: a few bits, a part of the bytes.
+            # Any state between untouched and done is possible: a few bits, a part of the bytes.
             sure = random.randint(0, len(data)) if cut == TORN else len(data)
             for i in range(len(data)):
                 kept = 0 if i < sure else random.getrandbits(8)
@@ -112,17 +112,17 @@ class Flash:
         return False
 
     def flip(self, address: int, bit: int = 0) -> None:
-        """Let a bit change as it may in years."""
+        """Flip a bit, as may happen over years."""
         page, place = divmod(address, PAGE)
         self._page(page)[place] ^= 1 << bit
 
     def content(self, sector: int) -> bytes:
-        """A sector as it is, whatever goes on."""
+        """Return the content of a sector, even while the chip is busy."""
         first = sector * _PAGES
         return b"".join([bytes(self._pages.get(first + n, _BLANK)) for n in range(_PAGES)])
 
     def wipe(self, sector: int, begin: int = 0) -> None:
-        """As an erase that nobody knows of, from byte `begin` of the sector on."""
+        """Erase from byte `begin` of the sector on, without counting it as an operation."""
         for page in range(sector * _PAGES, (sector + 1) * _PAGES):
             place = begin - page % _PAGES * PAGE
             if place <= 0:
@@ -131,18 +131,18 @@ class Flash:
                 self._page(page)[place:] = _BLANK[place:]
 
     def holds(self, secret: bytes) -> bool:
-        """Whether these bytes lie anywhere on the chip, within a page."""
+        """Whether these bytes are anywhere on the chip, within a page."""
         for cells in self._pages.values():
             if cells.find(secret) >= 0:
                 return True
         return False
 
     def save(self) -> "dict[int, bytes]":
-        """The chip's content by pages, for `load`."""
+        """Return the chip's content by pages, for `load`."""
         return {page: bytes(self._pages[page]) for page in self._pages}
 
     def load(self, saved: "dict[int, bytes]") -> None:
-        """Be again as when `saved` was made, with the power on."""
+        """Restore the content `saved`, with the power on."""
         for page in list(self._pages):
             if page not in saved:
                 self._pages.pop(page)
@@ -151,12 +151,12 @@ class Flash:
         self.power_on()
 
     def store(self, sector: int, content: bytes) -> None:
-        """Let a sector be so, as nobody can make it with flash."""
+        """Set the content of a sector, also in ways that flash does not allow."""
         for n in range(_PAGES):
             self._page(sector * _PAGES + n)[:] = content[n * PAGE : n * PAGE + PAGE]
 
     def _tear(self, sector: int) -> None:
-        """Chips make all zeros first, then ones; somewhere within that it ended, here and there."""
+        """Leave an interrupted erase: a chip makes all bits zero, then one, and stops somewhere."""
         way = random.randrange(3)
         begin = random.choice((0, random.randint(0, SECTOR)))
         upto = random.randint(begin, SECTOR)
@@ -183,7 +183,7 @@ class Flash:
             raise FlashError("beyond the chip: %d bytes at %d" % (size, address))
 
     def _begin(self) -> int:
-        """Where the power goes in this operation; AFTER it where it stays on."""
+        """Return where the power fails in this operation; AFTER also if it stays on."""
         cut = self.cut if self.operations == self.cut_at else AFTER
         self._on = self.operations != self.cut_at
         self.operations += 1

@@ -1,4 +1,4 @@
-"""The part of MicroPython's `gc` that CPython lacks; nothing where it is there."""
+"""The part of MicroPython's `gc` that CPython lacks; it does nothing on MicroPython."""
 
 from sabot_firmware import heap
 
@@ -6,7 +6,7 @@ ALLOCATED, FREE = 1000, 2000
 
 
 class FakeGc:
-    """A heap that stays as it is."""
+    """A heap whose figures never change."""
 
     def __init__(self) -> None:
         self.collected = 0

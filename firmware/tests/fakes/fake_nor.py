@@ -1,33 +1,34 @@
 """A W25Q128JV for tests, from its pins: the commands of its data sheet, one byte at a time.
 
-What it is told that it does not know, or while it is not selected, raises. What a real chip
-ignores it ignores: all but the status while it is busy, and a program or an erase that was not
-enabled. Allocates only for pages that were never programmed, so tests can lock the heap.
+It raises for unknown commands, and for any command while it is not selected. It ignores what a real
+chip ignores: everything but the status while it is busy, and a program or an erase that was not
+enabled. It allocates only for pages that were never programmed, so tests can lock the heap.
 """
 
 PAGE = 256
 SECTOR = 4096
 
 _LENGTHS = {0x9F: 4, 0x05: 2, 0x06: 1, 0x03: 5, 0x02: 5, 0x20: 4}
-"""Bytes of a command without which it is nothing."""
+"""Bytes that each command must have at the least."""
 
 
-class Chip:
-    """`busy_polls`: how many bytes of status say so after a program or an erase has begun."""
+class NorModel:
+    """The chip; `busy_polls` is how many bytes of status report busy after a program or an erase
+    has begun."""
 
     def __init__(self, capacity: int = 0x18, busy_polls: int = 3) -> None:
         self.identity = bytearray((0xEF, 0x40, capacity))
         self.busy_polls = busy_polls
         self.selected = True  # until the processor drives the pin; it is low from reset on
         self.plugged = True
-        self.pulled = 0xFF  # what the processor reads where nothing drives the line
+        self.pulled = 0xFF  # what the processor reads if nothing drives the line
         self.deaf = False  # to a write enable
         self.stuck = False  # busy for ever
         self.protected = 0  # bits 2 to 6 of the status
         self.polls_left = 0
         self.enabled = False
         self.commands = bytearray(64)
-        """The codes of what was done, not of what was ignored; 64 at most. Read by `history`."""
+        """The codes of the commands that were done, not of ignored ones; 64 at most."""
         self.done = 0
         self.pages: "dict[int, bytearray]" = {}
         self._size = 1 << capacity
@@ -37,13 +38,13 @@ class Chip:
         self._awake = True
 
     def history(self) -> bytes:
-        """The codes of the commands since the last call."""
+        """Return the codes of the commands since the last call."""
         codes = bytes(self.commands[: self.done])
         self.done = 0
         return codes
 
     def peek(self, address: int, size: int) -> bytes:
-        """What is stored, whatever goes on."""
+        """Return what is stored, even while the chip is busy."""
         return bytes([self._octet(address + i) for i in range(size)])
 
     def select(self, level: int) -> None:
@@ -55,7 +56,7 @@ class Chip:
             self._at = 0
 
     def exchange(self, octet: int) -> int:
-        """One byte to the chip, and the byte that comes back meanwhile."""
+        """Send one byte to the chip; return the byte that comes back with it."""
         assert self.selected, "the clock runs and the chip is not selected"
         if not self.plugged:
             return self.pulled
@@ -82,7 +83,7 @@ class Chip:
             self._address += 1
             return answer
         if self._code == 0x02:
-            place = (self._address + at - 4) % PAGE  # beyond the page's end it begins anew
+            place = (self._address + at - 4) % PAGE  # after the page's end it wraps
             self._buffer[place] = octet
             self._given[place] = 1
         return self.pulled
@@ -107,7 +108,7 @@ class Chip:
             if at < _LENGTHS[code] or not self.enabled:
                 self._forget()
                 return
-            assert code == 0x02 or at == 4, "an erase with bytes behind it is none"
+            assert code == 0x02 or at == 4, "an erase with bytes after it is not done"
             if self.protected:
                 self._forget()
                 self.enabled = False
@@ -152,10 +153,10 @@ class Chip:
 
 
 class Spi:
-    """machine.SPI with `chip` on it. `lost` readings of many bytes fail, as on the RP2040 they
-    do where the DMA comes too late."""
+    """machine.SPI with `chip` on it. `lost` readings of many bytes fail, as on the RP2040 when the
+    DMA is too late."""
 
-    def __init__(self, chip: Chip) -> None:
+    def __init__(self, chip: NorModel) -> None:
         self._chip = chip
         self.lost = 0
 
@@ -180,7 +181,7 @@ class Spi:
 class Select:
     """The pin that selects `chip`."""
 
-    def __init__(self, chip: Chip) -> None:
+    def __init__(self, chip: NorModel) -> None:
         self._chip = chip
 
     def value(self, level: int) -> None:

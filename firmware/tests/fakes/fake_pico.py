@@ -1,8 +1,8 @@
 """A Raspberry Pi Pico for tests: its modules, and the parts of the shoe at its pins.
 
-`new_board()` gives a Board of sabot_firmware/boards/pico/board.py and the `World` that it lives
-in. Runs under CPython and MicroPython. Where the real thing would wait for ever, write outside of
-the ring or not be there, the fake raises.
+`new_board()` returns a Board of sabot_firmware/boards/pico/board.py and its `World`. It runs under
+CPython and MicroPython. It raises where a real Pico would wait for ever, write outside of the ring
+or have no such part.
 """
 
 import sys
@@ -15,11 +15,11 @@ world: "World"
 
 _FLASH_SELECT = 17
 _FLASH_BUS = (18, 19, 16)
-"""Where the chip of the journal is: its select, its clock, data in and data out."""
+"""The pins of the journal's chip: select, clock, data in and data out."""
 
 
-class PowerCut(Exception):
-    """Ends a `halt`, which else never returns."""
+class HaltEnded(Exception):
+    """Ends a `halt`, which never returns otherwise."""
 
 
 class World(fake_serial.Line):
@@ -46,14 +46,14 @@ class World(fake_serial.Line):
         self.timer: "_Timer | None" = None
         self.chip = fake_rp2.new_chip()
         self.display = fake_display.Ssd1306()
-        self.flash = fake_nor.Chip()
+        self.flash = fake_nor.NorModel()
 
     def settle(self) -> None:
-        """The lines have been pulled up, where something pulls them."""
+        """Let the lines with a pull-up get high."""
         self.settled = set(self.pulled_up)
 
     def pass_ms(self, ms: int) -> None:
-        """Time goes on, and with it the state machine that looks at the contacts, and the timer."""
+        """Let time pass, for the timer and the state machine that looks at the contacts too."""
         for _ in range(ms):
             self.now_ms += 1
             if self.timer is not None and self.now_ms % self.timer.period == 0:
@@ -69,7 +69,7 @@ class World(fake_serial.Line):
         return self.inputs.get(gpio, 1 if gpio in self.settled else 0)
 
     def sample(self, nibbles) -> None:
-        """One cycle of the state machine for each nibble on the four sensor pins."""
+        """Do one cycle of the state machine for each nibble on the four sensor pins."""
         for nibble in nibbles:
             self.chip.state_machine.cycle(nibble)
 
@@ -89,7 +89,7 @@ class _Time:
 
     def sleep_ms(self, ms: int) -> None:
         if world.naps_left == 0:
-            raise PowerCut
+            raise HaltEnded
         world.naps_left -= 1
         world.now_ms += ms
         world.while_asleep()
@@ -109,7 +109,7 @@ class _Asyncio:
         world.while_asleep()
 
     class StreamReader:
-        """Of the line to the host, as time goes on until something comes."""
+        """The poll of the line to the host; time passes until something comes."""
 
         def __init__(self, stream) -> None:
             self._stream = stream
@@ -186,7 +186,7 @@ class _Spi(fake_nor.Spi):
     def __init__(self, number: int, baudrate: int, sck: _Pin, mosi: _Pin, miso: _Pin) -> None:
         assert number == 0 and (sck.gpio, mosi.gpio, miso.gpio) == _FLASH_BUS
         for pin, function in ((miso, 0), (sck, 2), (mosi, 3)):
-            # RP2040 data sheet, GPIO functions: of SPI0 the pins 0-7 and 16-23.
+            # RP2040 data sheet, GPIO functions: the pins 0-7 and 16-23 are SPI0's.
             assert pin.gpio % 4 == function and pin.gpio // 8 % 2 == number
         assert baudrate <= 50_000_000  # the chip's limit for a read
         fake_nor.Spi.__init__(self, world.flash)
@@ -255,7 +255,7 @@ def _real(name: str):
 
 
 def _import_board():
-    """sabot_firmware.boards.pico.board with the Pico's modules in place of this interpreter's."""
+    """Import the Pico's board with fakes in place of this interpreter's modules."""
     fakes = {
         "machine": _Machine(),
         "rp2": fake_rp2.Rp2(),
@@ -265,7 +265,7 @@ def _import_board():
     }
     before = {name: sys.modules.get(name) for name in fakes}
     sys.modules.update(fakes)
-    # Each fake board has its own: this one stands on `rp2`.
+    # Each fake board imports it again, with the `rp2` of that fake.
     sys.modules.pop("sabot_firmware.boards.pico.dma_ring", None)
     from sabot_firmware.boards.pico import board, contacts, lock, sampler
 
@@ -290,15 +290,15 @@ _buf = bytearray(512)
 
 
 def new_world() -> World:
-    """A Pico that has just got power and has not yet run the board's file."""
+    """Return a Pico that has just got power and has not yet run the board's file."""
     global world
-    world = None  # its memory first: the heap is that of the board
+    world = None  # free its memory first: the heap is as small as the board's
     world = World()
     return world
 
 
 def new_board(**levels: int):
-    """A board that has just started, and its world, in which the named parts stand so."""
+    """Return a board that has just started, and its world, with the named parts at these levels."""
     made = new_world()
     for part in levels:
         made.inputs[board._PIN_OF[part][0]] = levels[part]
@@ -306,7 +306,7 @@ def new_board(**levels: int):
 
 
 def run(coroutine):
-    """The result of a coroutine that waits for nothing but the fake clock."""
+    """Return the result of a coroutine that waits only for the fake clock."""
     try:
         coroutine.send(None)
     except StopIteration as stop:
@@ -315,7 +315,7 @@ def run(coroutine):
 
 
 def live(board, world, ms: int) -> "list[int]":
-    """The changes of inputs that come out while `ms` go by, as the shoe takes them."""
+    """Let `ms` pass, taking inputs as the shoe does; return the changes of inputs."""
     awake(world)
     changes = []
     end = world.now_ms + ms
@@ -330,5 +330,5 @@ def live(board, world, ms: int) -> "list[int]":
 
 
 def awake(world) -> None:
-    """Samples go on while the shoe sleeps, as on the chip they do."""
+    """Let samples continue while the shoe sleeps, as on the chip."""
     world.while_asleep = lambda: world.sample([0] * 8)

@@ -1,9 +1,9 @@
-"""The PIO and the DMA of an RP2040 for tests, behind the `rp2` module's names.
+"""The PIO and the DMA of an RP2040 for tests, under the names of the module `rp2`.
 
-What the firmware may not do raises: a DMA outside of every buffer, a field that is none.
+It raises for what the firmware must not do: a DMA outside of every buffer, an unknown field.
 """
 
-_RAM = 0x20000410  # of no particular alignment, as the heap gives it
+_RAM = 0x20000410  # without a particular alignment, as from the heap
 _PERMANENT = 63
 _CHANNELS = 12
 _COUNT_TRIGGER = 7
@@ -13,12 +13,12 @@ _CTRL_FIELDS = (
 )  # fmt: skip
 
 
-class Chip:
-    """What lies where in memory, and who moves it."""
+class RpChip:
+    """The memory, and the state machines and DMA channels that move data in it."""
 
     def __init__(self) -> None:
         self.state_machine: "StateMachine | None" = None
-        """Number 0; the others by their numbers are in `state_machines`."""
+        """State machine 0; `state_machines` has all by number."""
         self.state_machines: "dict[int, StateMachine]" = {}
         self.channels: "list[DMA]" = []
         self._regions: "list[tuple[int, bytearray]]" = []
@@ -53,18 +53,18 @@ class Chip:
         raise AssertionError("DMA writes outside of every buffer")
 
 
-chip = Chip()
+chip = RpChip()
 
 
-def new_chip() -> Chip:
-    """A chip just reset, in place of the one before."""
+def new_chip() -> RpChip:
+    """Replace the chip by one that was just reset."""
     global chip
-    chip = Chip()
+    chip = RpChip()
     return chip
 
 
 class StateMachine:
-    """One PIO instruction a cycle, into an input shift register as the data sheet has it."""
+    """Does one PIO instruction a cycle, with an input shift register as in the data sheet."""
 
     def __init__(self, number: int, program, freq: int, in_base) -> None:
         self.number = number
@@ -86,11 +86,11 @@ class StateMachine:
         into[0] = self.fifo.pop(0)
 
     def pass_us(self, us: int, pins: int) -> None:
-        """The pins stand so for a while. Each instruction takes a cycle and those of its delay."""
+        """Hold the pins at these levels for `us`. An instruction takes a cycle and its delay."""
         self._us += us
         while self._us * self.freq >= 1_000_000 * (1 + self.instructions[self._at][2]):
             self._us -= 1_000_000 * (1 + self.instructions[self._at][2]) // self.freq
-            if len(self.fifo) < _JOINED:  # otherwise it stands still
+            if len(self.fifo) < _JOINED:  # otherwise it waits
                 self.cycle(pins)
 
     def active(self, running: int) -> None:
@@ -112,11 +112,11 @@ class StateMachine:
             self.fifo.append(self._register)
             self._register = self._bits = 0
             for channel in chip.channels:
-                channel.request(4 + self.number)  # DREQ_PIO0_RX0 and those behind it
+                channel.request(4 + self.number)  # DREQ_PIO0_RX0 and those after it
 
 
 class _Delay:
-    """What stands behind an instruction: `[n]`, cycles to wait."""
+    """The suffix of an instruction: `[n]`, cycles to wait."""
 
     def __init__(self, instructions, source: str, bits: int) -> None:
         self._instructions = instructions
@@ -169,7 +169,7 @@ class DMA:
     def config(self, *, read=None, write=None, count=None, ctrl=None, trigger=False) -> None:
         if read is not None:
             self._read = read
-            self._from = read if isinstance(read, int) else 0  # of an array: bytes from its begin
+            self._from = read if isinstance(read, int) else 0  # in an array: bytes from its begin
         if write is not None:
             self._write = write
             if isinstance(write, int):

@@ -1,11 +1,11 @@
 """The USB serial line of a Pico for tests: `select`, and the streams of `sys`.
 
-Where the real thing would wait for the host, the fake raises. Runs under CPython and MicroPython.
+Where the real line would wait for the host, this one raises. It runs under CPython and MicroPython.
 """
 
 
 class Line:
-    """The host's end. `room` is how many bytes it takes until somebody makes it more."""
+    """The host's end. `room` is how many bytes it takes; a test can increase it."""
 
     def __init__(self, room: int) -> None:
         self.from_host = bytearray()
@@ -14,7 +14,7 @@ class Line:
 
 
 class Select:
-    """In place of the module; `line()` is the line of the Pico that there is now."""
+    """Stands in for the module `select`; `line()` is the line of the present Pico."""
 
     POLLIN, POLLOUT = 1, 4
 
@@ -40,7 +40,7 @@ class _Poll:
 
 
 class Sys:
-    """In place of the module."""
+    """Stands in for the module `sys`."""
 
     def __init__(self, line) -> None:
         self._line = line

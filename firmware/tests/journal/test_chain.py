@@ -1,4 +1,4 @@
-"""The shoe's chain against the golden one, the standards and a naive one."""
+"""The shoe's chain, against the golden one, the standards and a naive one."""
 
 import random
 
@@ -16,7 +16,7 @@ def _new_chain(first_key):
 
 
 def _add(chain, number, record):
-    """The MAC of event `number`, as the journal has it made."""
+    """Return the MAC of event `number`, computed in the way the journal does it."""
     chain.move_on(number)
     chain.add(memoryview(record))
     return bytes(chain.mac)
@@ -70,7 +70,7 @@ def test_random_events_have_the_macs_of_the_naive_chain():
             assert _add(chain, number, records[number - 1]) == macs[number], number
 
 
-def test_a_chain_goes_on_from_its_end_as_if_nothing_had_been():
+def test_a_chain_can_be_continued_from_its_end():
     seed_random()
     first_key = random_bytes(32)
     records = [random_bytes(40) for _ in range(13)]
@@ -101,7 +101,7 @@ def test_the_key_of_an_epoch_makes_no_mac_of_another_one():
     assert len(set(made)) == len(made)
 
 
-def test_the_secret_before_is_overwritten_where_it_lay():
+def test_the_previous_secret_is_overwritten_in_its_place():
     first_key = bytes(range(32))
     chain = _new_chain(first_key)
     kept, pads = chain.secret, (chain._inner, chain._outer)

@@ -1,4 +1,4 @@
-"""The journal on a small chip: order, cuts of the power, its queue, what it costs."""
+"""The journal on a small chip: order, losses of power, its queue, its cost in time and wear."""
 
 import random
 
@@ -81,7 +81,7 @@ def test_any_event_can_be_found() -> None:
 # Loss of power
 
 
-def test_after_any_cut_a_beginning_of_what_was_put_is_there() -> None:
+def test_after_any_cut_the_first_part_of_what_was_put_is_there() -> None:
     seed_random()
     for busy_polls in (0, 2):
         ledger = Ledger(new_chip(busy_polls=busy_polls))
@@ -134,9 +134,9 @@ def test_every_operation_of_a_sectors_change_can_be_the_last() -> None:
 
 
 def _cut(ledger: Ledger, begun, cut_at: int, at_rest: bool) -> bool:
-    """Cut the power in that operation, and behind it; False where there is none any more."""
+    """Cut the power in this operation and after it; return False if there is no such operation."""
     flash = ledger.flash
-    for cut in (TORN, AFTER):  # before it is behind the one before
+    for cut in (TORN, AFTER):  # before it is the same as after the previous one
         flash.load(begun[0])
         ledger.entries, ledger.first_entry_event = begun[1][:], begun[2]
         ledger.macs.last = begun[3]
@@ -187,7 +187,7 @@ def test_a_cut_at_the_first_start_leaves_a_unit_that_can_start() -> None:
             assert ledger.journal.durable == 1
 
 
-def test_a_state_is_far_once_it_may_not_be_found_any_more() -> None:
+def test_a_state_is_far_before_it_can_no_longer_be_found() -> None:
     ledger = Ledger(new_chip(ring=40))
     ledger.put(STATE, 100)
     journal = ledger.journal
@@ -256,7 +256,7 @@ def test_a_queue_that_is_moved_up_while_it_is_written_loses_nothing() -> None:
         for _ in range(60):
             ledger.some()
             if random.getrandbits(1):
-                ledger.journal.step()  # begins something, or is in the midst of it
+                ledger.journal.step()  # an operation begins or goes on
         ledger.drain()
         ledger.restart()
         assert ledger.journal.durable == ledger.last()

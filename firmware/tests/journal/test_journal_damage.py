@@ -25,38 +25,38 @@ from sabot_firmware.journal.ring import EVENT, HEADER_SIZE, NOTE, STATE
 # Sectors that go bad
 
 
-def test_sectors_that_cannot_be_erased_are_left_out_and_told() -> None:
+def test_sectors_that_cannot_be_erased_are_left_out_and_reported() -> None:
     seed_random()
     ledger = Ledger()
     bad = {keyring.SECTORS + 2, keyring.SECTORS + 5, keyring.SECTORS + 6}
     ledger.flash.stuck_low |= bad
-    told = []
+    reported = []
     while ledger.journal._open < 3 * RING:
         wear(ledger, 20)
-        told += ledger.journal.faults
+        reported += ledger.journal.faults
         ledger.journal.faults.clear()
         ledger.restart()
-    assert {fault for fault, _, _, _ in told} == {ERASE_FAILED}
-    assert {sector for _, sector, _, _ in told} == bad
-    assert not [fault for fault in told if fault[2:] != (0, 0)]
+    assert {fault for fault, _, _, _ in reported} == {ERASE_FAILED}
+    assert {sector for _, sector, _, _ in reported} == bad
+    assert not [fault for fault in reported if fault[2:] != (0, 0)]
 
 
-def test_sectors_that_take_no_program_are_left_out_and_told() -> None:
+def test_sectors_that_take_no_program_are_left_out_and_reported() -> None:
     seed_random()
     ledger = Ledger()
     bad = {keyring.SECTORS, keyring.SECTORS + 4, keyring.SECTORS + 5}
     ledger.flash.stuck_high |= bad
-    told = []
+    reported = []
     while ledger.journal._open < 2 * RING:
         wear(ledger, 20)
-        told += ledger.journal.faults
+        reported += ledger.journal.faults
         ledger.journal.faults.clear()
         ledger.restart()
-    assert {fault for fault, _, _, _ in told} == {PROGRAM_FAILED}
-    assert {sector for _, sector, _, _ in told} == bad
+    assert {fault for fault, _, _, _ in reported} == {PROGRAM_FAILED}
+    assert {sector for _, sector, _, _ in reported} == bad
 
 
-def test_a_sector_that_goes_bad_while_it_is_written_to_loses_and_doubles_nothing() -> None:
+def test_a_sector_that_goes_bad_while_it_is_written_loses_and_doubles_nothing() -> None:
     seed_random()
     for _ in range(12):
         ledger = Ledger()
@@ -78,8 +78,8 @@ def test_a_sector_that_goes_bad_while_it_is_written_to_loses_and_doubles_nothing
         ledger.restart()
 
 
-def test_what_was_torn_is_written_again_wherever_in_the_page_it_was() -> None:
-    # A chip that takes a program in part: some bytes of the page are read otherwise.
+def test_a_torn_entry_is_written_again_wherever_in_the_page_it_was() -> None:
+    # A chip that programs only a part: some bytes of the page differ when they are read.
     seed_random()
     for _ in range(40):
         ledger = Ledger()
@@ -123,7 +123,7 @@ def test_cuts_while_a_sector_is_given_up_lose_and_double_nothing() -> None:
         ledger.restart()
 
 
-def test_so_many_bad_sectors_in_a_row_are_gone_over_as_a_start_looks_for() -> None:
+def test_no_more_bad_sectors_in_a_row_are_skipped_than_a_start_searches() -> None:
     seed_random()
     for count in (15, 16, 17):
         ledger = Ledger(new_chip(ring=40))
@@ -132,17 +132,17 @@ def test_so_many_bad_sectors_in_a_row_are_gone_over_as_a_start_looks_for() -> No
         try:
             while ledger.journal._open < 22:
                 wear(ledger, 5)
-                ledger.put(STATE, 80)  # as the shoe does when the last one is far
+                ledger.put(STATE, 80)  # as the shoe does when the last state is far
                 ledger.drain()
                 ledger.restart()
         except JournalError as error:
             assert count > 15 and "worn out" in str(error), count
             ledger.restart()
         else:
-            assert count < 17, "a start would not find what lies behind them"
+            assert count < 17, "a start would not find the sectors after them"
 
 
-def test_a_chip_that_takes_nothing_any_more_is_told_and_not_tried_for_ever() -> None:
+def test_a_chip_that_takes_nothing_any_more_is_reported_and_not_tried_for_ever() -> None:
     ledger = Ledger()
     wear(ledger, 10)
     for sector in range(keyring.SECTORS, ledger.flash.sectors):
@@ -161,7 +161,7 @@ def _fill(ledger: Ledger) -> None:
 # Bits that flip
 
 
-def test_a_scrub_of_what_is_sound_reports_nothing_and_writes_nothing() -> None:
+def test_a_scrub_of_good_sectors_reports_nothing_and_writes_nothing() -> None:
     seed_random()
     ledger = filled()
     ledger.flash.stuck_low.add(keyring.SECTORS + 9)
@@ -197,8 +197,8 @@ def test_a_flipped_bit_of_an_old_event_is_found_once_and_named_with_its_events()
             continue
         place = sector_of(journal, sector)
         ledger.flash.flip(place * SECTOR + at + random.randrange(size), random.randrange(8))
-        told = scrubbed(journal)
-        assert told == [(DAMAGED, place, number, last)], (told, place, number, last)
+        reported = scrubbed(journal)
+        assert reported == [(DAMAGED, place, number, last)], (reported, place, number, last)
         assert scrubbed(journal) == [], "once"
         assert ledger.held() == rows(1, journal.durable, (number, last))
 
@@ -316,7 +316,7 @@ def test_changed_events_under_the_newest_key_are_refused() -> None:
 
 
 def _forge(ledger: Ledger, number: int) -> None:
-    """Change an event and make its checksum right, as somebody would with the chip in hand."""
+    """Change an event and correct its checksum, as an attacker with the chip would do."""
     journal, flash = ledger.journal, ledger.flash
     cursor = Cursor(journal)
     cursor.seek(number)
@@ -333,7 +333,7 @@ def _forge(ledger: Ledger, number: int) -> None:
     flash.store(sector, bytes(content))
 
 
-def test_events_cut_off_behind_the_newest_key_are_told_as_lost() -> None:
+def test_events_cut_off_after_the_newest_key_are_reported_as_lost() -> None:
     seed_random()
     for cut_off in (1, 2, 5, 20):
         ledger = filled(3)

@@ -1,4 +1,4 @@
-"""A journal that gets full: what no host has is kept, and dealing stops, or goes on."""
+"""A journal that gets full: events that no host has are kept and dealing stops, or it goes on."""
 
 import random
 
@@ -14,7 +14,7 @@ from sabot_firmware.journal.ring import NOTE
 
 
 def _fill_up(ledger: Ledger) -> None:
-    """Until not even the reserve has room."""
+    """Put events until not even the reserve has room."""
     for _ in range(3000):
         ledger.event(60)
         ledger.put(NOTE, 8)
@@ -60,7 +60,7 @@ def test_a_full_ring_erases_nothing_that_no_host_has_and_then_waits() -> None:
     ledger.restart()
 
 
-def test_a_host_that_takes_events_lets_a_full_ring_go_on() -> None:
+def test_a_full_ring_goes_on_after_a_host_has_acknowledged_events() -> None:
     seed_random()
     ledger = Ledger()
     _fill_up(ledger)
@@ -83,7 +83,7 @@ def test_a_host_that_takes_events_lets_a_full_ring_go_on() -> None:
     ledger.restart()
 
 
-def test_a_ring_that_is_full_is_so_no_longer_once_a_host_has_all_even_with_sectors_erased() -> None:
+def test_a_ring_is_full_no_longer_once_a_host_has_all_even_with_sectors_erased() -> None:
     ledger = Ledger()
     journal = ledger.journal
     while not journal.full():
@@ -96,7 +96,7 @@ def test_a_ring_that_is_full_is_so_no_longer_once_a_host_has_all_even_with_secto
     assert not journal.full() and journal.spare_sectors() >= RING - 2
 
 
-def test_what_a_host_has_just_taken_counts_before_the_next_step() -> None:
+def test_what_a_host_has_just_acknowledged_counts_before_the_next_step() -> None:
     ledger = Ledger()
     while not ledger.journal.full():
         ledger.event(60)
@@ -145,19 +145,19 @@ def test_nothing_is_erased_while_an_event_in_it_is_not_acknowledged() -> None:
             ledger.journal.restore_acknowledged(acked)
 
 
-def test_a_house_that_wants_to_go_on_loses_the_oldest_and_is_told_which() -> None:
+def test_a_house_that_chose_to_go_on_loses_the_oldest_and_learns_which() -> None:
     seed_random()
     for acked in (0, 10, 150):
         ledger = Ledger()
         journal = ledger.journal
         journal.may_overwrite = True
-        told = 0
+        reported = 0
         while journal._open < 2 * RING:
             ledger.some()
             ledger.drain()
             assert not journal.stuck and not journal.full()
-            if journal.durable >= acked > told:
-                told = acked
+            if journal.durable >= acked > reported:
+                reported = acked
                 journal.acknowledge(acked)
         assert journal.lost_first == acked + 1
         assert journal.lost_last == journal.first_held - 1
@@ -186,7 +186,7 @@ def test_damaged_events_that_are_overwritten_are_among_the_lost() -> None:
             ledger.event(60)
             ledger.drain()
         assert (journal.lost_first, journal.lost_last) == (1, journal.first_held - 1), what
-        assert journal.lost_mac == b"", "nobody can know it: " + what
+        assert journal.lost_mac == b"", "it cannot be known: " + what
         while journal._first <= sector + 1:
             ledger.event(60)
             ledger.drain()

@@ -1,4 +1,4 @@
-"""The chain's secret outlasts every loss of power, and no old one can be found on the chip."""
+"""The chain's secret survives every loss of power, and no old secret can be found on the chip."""
 
 import os
 import random
@@ -27,19 +27,19 @@ class _Ring:
         self.slot = memoryview(bytearray(SLOT_SIZE))
 
     def begin(self) -> None:
-        """The first key, as a new unit writes it."""
+        """Write the first key, as a new unit does."""
         keyring.fill(self.slot, 0, self.chain)
         self.run(self.ring.write(self.slot))
 
     def step(self, place: int = 0) -> None:
-        """The next epoch begins."""
+        """Begin the next epoch."""
         self.chain.move_on((self.chain.epoch + 1) * EPOCH_RECORDS)
         self.chain.mac[:] = _mac_before(self.chain.epoch)
         keyring.fill(self.slot, place, self.chain)
         self.run(self.ring.write(self.slot))
 
     def tidy(self) -> None:
-        """There is time to erase ahead."""
+        """Erase ahead, as in a quiet moment."""
         sector = self.ring.to_erase()
         if sector >= 0:
             self.run(self.ring.erase(sector))
@@ -59,7 +59,7 @@ def _mac_before(epoch: int) -> bytes:
 
 
 def _restarted(flash) -> "_Ring | None":
-    """As the shoe finds it after a loss of power, and goes on from there; None for no key."""
+    """Return the ring as the shoe finds and completes it after a loss of power; None for no key."""
     unit = _Ring(flash)
     if not unit.ring.mount(_sector()):
         return None
@@ -70,7 +70,7 @@ def _restarted(flash) -> "_Ring | None":
 
 
 def _check(flash, epoch: int, naive: NaiveChain, place: int = 0) -> _Ring:
-    """The newest secret is that of `epoch`, and none before it lies anywhere."""
+    """Check that the newest secret is that of `epoch` and that no older one is on the chip."""
     unit = _restarted(flash)
     assert unit is not None, "no key"
     assert unit.chain.epoch == epoch
@@ -96,8 +96,8 @@ def _new(flash=None) -> "tuple[_Ring, Flash]":
 
 
 def _at_slot(slot: int, epoch: int = 0) -> "tuple[_Ring, Flash]":
-    """A ring whose newest slot is this one, counted over the whole ring, everything else as it
-    is there: zeros before it in its sector, blank behind it."""
+    """Return a ring whose newest slot is this one, counted over the whole ring. As on a real chip
+    its sector has zeros before this slot and is blank after it."""
     flash = Flash(SECTORS)
     unit = _Ring(flash)
     naive = NaiveChain(_FIRST)
@@ -135,7 +135,7 @@ def test_it_goes_on_around_the_end_of_the_ring() -> None:
     for slot in range(SECTORS * _SLOTS - 3, SECTORS * _SLOTS):
         for tidy in (False, True):
             unit, flash = _at_slot(slot)
-            # What is left of the lap before lies at the ring's beginning.
+            # The rest of the previous lap is at the beginning of the ring.
             flash.store(0, bytes(SECTOR))
             for epoch in range(1, 6):
                 if tidy:
@@ -175,7 +175,7 @@ def _cut_everywhere(slot: int, tidy: bool, naive: NaiveChain) -> None:
 
 
 def _check_after_cut(flash: Flash, begun: int, naive: NaiveChain) -> None:
-    """The power went while the slot of epoch `begun` was made, or something behind it."""
+    """Check the ring after a loss of power during the write of epoch `begun`, or later."""
     flash.power_on()
     again = _restarted(flash)
     assert again is not None
@@ -211,7 +211,7 @@ def test_a_cut_while_a_new_unit_gets_its_key_leaves_no_key_or_a_good_one() -> No
                 _check(flash, 1, naive)
 
 
-def test_cuts_in_what_a_cut_has_left_undone_leave_no_old_secret_either() -> None:
+def test_a_cut_while_the_rest_of_an_earlier_cut_is_done_leaves_no_old_secret_either() -> None:
     seed_random()
     naive = NaiveChain(_FIRST)
     for slot in (5, _SLOTS - 1):
@@ -254,7 +254,7 @@ def test_wear_is_even_and_each_epoch_costs_two_programs() -> None:
     assert flash.operations - operations - erased == 2 * laps * SECTORS * _SLOTS
 
 
-def test_a_slot_that_is_not_programmed_right_is_given_up_and_made_zeros() -> None:
+def test_a_slot_that_is_not_programmed_correctly_is_given_up_and_made_zeros() -> None:
     naive = NaiveChain(_FIRST)
     for slot in (3, _SLOTS - 3, _SLOTS - 2, _SLOTS - 1):
         for wrong in (1, 2, 3):
@@ -291,7 +291,7 @@ def test_cuts_while_slots_are_given_up_leave_no_copy_of_a_secret_for_later() -> 
                 _check_after_cut(flash, 1, naive)
 
 
-def test_a_sector_that_takes_nothing_is_gone_through_to_the_next() -> None:
+def test_a_sector_that_takes_nothing_is_followed_by_the_next() -> None:
     naive = NaiveChain(_FIRST)
     unit, flash = _at_slot(_SLOTS - 2)
     flash.stuck_high.add(1)
@@ -316,7 +316,7 @@ def test_a_sector_that_cannot_be_erased_stops_nothing() -> None:
         _check(flash, epoch, naive)
 
 
-def test_a_chip_that_takes_nothing_at_all_is_no_reason_to_go_on_for_ever() -> None:
+def test_a_chip_that_takes_nothing_at_all_is_not_tried_for_ever() -> None:
     unit, flash = _at_slot(5)
     for sector in range(SECTORS):
         flash.stuck_high.add(sector)
@@ -334,7 +334,7 @@ def test_flipped_bits_of_the_newest_slot_leave_no_key_and_elsewhere_change_nothi
     unit, flash = _at_slot(9)
     unit.step()
     begun = flash.save()
-    for octet in range(0, SLOT_SIZE - 4, 3):  # the last four are no part of it
+    for octet in range(0, SLOT_SIZE - 4, 3):  # the last four bytes are not used
         flash.load(begun)
         flash.flip(10 * SLOT_SIZE + octet, random.randrange(8))
         assert _restarted(flash) is None, octet
@@ -347,7 +347,7 @@ def test_flipped_bits_of_the_newest_slot_leave_no_key_and_elsewhere_change_nothi
         _check(flash, 2, naive)
 
 
-def test_random_lives_with_every_kind_of_trouble() -> None:
+def test_random_histories_with_every_kind_of_fault() -> None:
     seed_random()
     for _ in range(3):
         naive = NaiveChain(_FIRST)
@@ -373,7 +373,7 @@ def test_random_lives_with_every_kind_of_trouble() -> None:
         _check_no_old_one(flash, unit.chain.epoch, naive)
 
 
-def test_no_secret_stays_in_the_room_that_the_ring_was_read_into() -> None:
+def test_no_secret_stays_in_the_buffer_that_the_ring_was_read_into() -> None:
     _, flash = _new()
     naive = NaiveChain(_FIRST)
     room = _sector()

@@ -1,4 +1,4 @@
-"""The whole shoe where its journal is damaged, or full.
+"""The whole shoe with a damaged or a full journal.
 
 On CPython only: shoe and chip together are too large for the heap of the board.
 """
@@ -13,9 +13,9 @@ from firmware.tests.support.scripted import (
     LID,
     NEXT,
     again,
-    behind,
     card_samples,
     check_chain,
+    events_from,
     loaded,
     recorded,
     started,
@@ -39,14 +39,14 @@ def test_events_that_are_lost_end_the_shoe_of_cards():
             board, after = again(folder, board)
             assert after.dealing.can_change_game()
             assert "LOAD CARDS" in board.text and board.seen == ["shut"]
-            told = behind(after, due)
-            assert [kind for kind, _ in told] == ["boot", "gap", "shoe_ended"]
-            gap = told[1][1]
+            events_seen = events_from(after, due)
+            assert [kind for kind, _ in events_seen] == ["boot", "gap", "shoe_ended"]
+            gap = events_seen[1][1]
             assert gap[:3] == [due - count, due - 1, enums.GAP_REASONS.index("journal_damaged")]
-            assert told[2][1][0] == enums.END_REASONS.index("restart")
+            assert events_seen[2][1][0] == enums.END_REASONS.index("restart")
             board, after = again(folder, board)
             assert after.dealing.can_change_game() and after.dealing.shoe == old[0]
-            assert [kind for kind, _ in behind(after, due)][3:] == ["boot"], "told once"
+            assert [kind for kind, _ in events_from(after, due)][3:] == ["boot"], "recorded once"
 
 
 def test_cuts_while_a_loss_is_recorded_leave_it_recorded_once():
@@ -65,26 +65,26 @@ def test_cuts_while_a_loss_is_recorded_leave_it_recorded_once():
                 except PowerCut:
                     pass
                 board, after = again(folder, board)
-                told = behind(after, due)
-                kinds = [kind for kind, _ in told]
-                gaps = [values for kind, values in told if kind == "gap"]
+                events_seen = events_from(after, due)
+                kinds = [kind for kind, _ in events_seen]
+                gaps = [values for kind, values in events_seen if kind == "gap"]
                 assert after.dealing.can_change_game(), (cut_at, kinds)
                 assert [gap[:2] for gap in gaps] == [[due - 4, due - 1]], (cut_at, kinds)
                 assert kinds.count("shoe_ended") == 1, (cut_at, kinds)
 
 
-def test_what_is_damaged_behind_the_last_state_ends_the_shoe_of_cards():
+def test_damage_after_the_last_state_ends_the_shoe_of_cards():
     with Folder() as folder:
         board, shoe = loaded(folder, "9C", ring=RING)
         journal = shoe.journal
         opened = journal._open
-        while journal._open == opened:  # commands need no note and bring no state
+        while journal._open == opened:  # commands need no note and make no state
             shoe.recorder.record(events.IDENTIFIED, 0, 0, ())
             journal.drain()
         board.flash.flip(sector_of(journal, opened) * 4096 + 3000)
         board, after = again(folder, board)
         assert after.dealing.can_change_game() and "LOAD CARDS" in board.text
-        reasons = [values[0] for kind, values in behind(after, journal.durable + 1)
+        reasons = [values[0] for kind, values in events_from(after, journal.durable + 1)
                    if kind == "shoe_ended"]  # fmt: skip
         assert reasons == [enums.END_REASONS.index("restart")]
 
@@ -104,14 +104,14 @@ def test_a_bad_sector_is_recorded_and_counted():
         check_chain(after)
 
 
-def test_damage_is_recorded_by_its_events_and_as_a_gap_once_a_host_comes_to_it():
+def test_damage_is_recorded_by_its_events_and_as_a_gap_once_a_host_reaches_it():
     with Folder() as folder:
         board, shoe = started_in_file(folder)
         journal = shoe.journal
         while journal._open < 3:
             shoe.recorder.record(events.IDENTIFIED, 0, 0, ())
             journal.drain()
-        board, shoe = again(folder, board)  # a state behind all that
+        board, shoe = again(folder, board)  # this writes a state after all that
         journal = shoe.journal
         board.flash.flip(sector_of(journal, 1) * 4096 + 20)
         first, last = journal._first_of(1), journal._first_of(2) - 1
@@ -124,11 +124,11 @@ def test_damage_is_recorded_by_its_events_and_as_a_gap_once_a_host_comes_to_it()
             shoe.outbox.take()
         shoe.ticking.record_faults()
         shoe.ticking.record_faults()
-        told = behind(shoe, journal._first_of(3) or 1)
-        faults = [values for kind, values in told if kind == "journal_fault"]
+        events_seen = events_from(shoe, journal._first_of(3) or 1)
+        faults = [values for kind, values in events_seen if kind == "journal_fault"]
         place = sector_of(journal, 1)
         assert faults == [[enums.JOURNAL_FAULTS.index("damaged"), place, first, last]]
-        gaps = [values for kind, values in told if kind == "gap"]
+        gaps = [values for kind, values in events_seen if kind == "gap"]
         assert gaps == [[first, last, enums.GAP_REASONS.index("journal_damaged"), b""]]
 
 
@@ -146,7 +146,7 @@ def test_a_house_may_have_the_oldest_events_overwritten():
         lid = [inputs.switched(LID, True), inputs.switched(LID, False)]
         board.play(shoe, *lid, card_samples("AC"))
         assert not shoe.dealing.error and shoe.dealing.card_due()
-        board, shoe = again(folder, board)  # nobody has recorded what is lost
+        board, shoe = again(folder, board)  # the loss is not recorded yet
         journal = shoe.journal
         lost = 1, journal.first_held - 1
         assert (journal.lost_first, journal.lost_last) == lost
@@ -157,10 +157,10 @@ def test_a_house_may_have_the_oldest_events_overwritten():
             shoe.acknowledged()
             journal.drain()
         assert journal.lost_first == 0
-        gaps = [values for kind, values in behind(shoe, journal.durable - 1) if kind == "gap"]
+        gaps = [values for kind, values in events_from(shoe, journal.durable - 1) if kind == "gap"]
         assert gaps == [[lost[0], lost[1], enums.GAP_REASONS.index("queue_full"), b""]]
         board, shoe = again(folder, board)
-        assert shoe.journal.lost_first == 0, "told once"
+        assert shoe.journal.lost_first == 0, "events_seen once"
 
 
 def test_a_round_that_is_open_when_the_journal_gets_full_is_dealt_to_its_end():

@@ -1,4 +1,4 @@
-"""The outbox against a naive model, over a journal on a small chip."""
+"""The outbox, against a naive model, with a journal on a small chip."""
 
 import random
 
@@ -14,7 +14,7 @@ _SECTOR = 4096
 
 
 class _Model:
-    """What an outbox must do, from what is on flash: events `first` to `durable`."""
+    """What an outbox must do with the events that are on flash, `first` to `durable`."""
 
     def __init__(self, journal, acked):
         self.journal = journal
@@ -56,7 +56,7 @@ class _Model:
 
 
 def _number_of(ledger, taken):
-    """The number of an event as it lies there, which must be what was put; 0 for none."""
+    """Return the number of an event, which must be as it was put; 0 for none."""
     if taken is None:
         return 0
     number = int.from_bytes(taken.record[:4], "big")
@@ -165,7 +165,7 @@ def test_nothing_is_read_while_the_chip_is_busy():
                 given = outbox.cursor_number - 1
             elif luck == 4:
                 journal.scrub(random.randrange(max(1, journal._open)))
-            taken = outbox.take()  # raises FlashError where it reads a busy chip
+            taken = outbox.take()  # raises FlashError if it reads a busy chip
             if taken is not None:
                 given += 1
                 taken_ones += 1
@@ -176,7 +176,7 @@ def test_nothing_is_read_while_the_chip_is_busy():
     assert journal.faults == [] and outbox.left_out == []
 
 
-def test_a_host_that_has_less_than_the_one_before_gets_it_again():
+def test_a_host_that_has_fewer_events_than_the_previous_one_gets_them_again():
     ledger = filled(2)
     outbox = Outbox(ledger.journal, ledger.journal.durable)
     assert outbox.take() is None
@@ -185,14 +185,14 @@ def test_a_host_that_has_less_than_the_one_before_gets_it_again():
     assert ledger.journal.acknowledged() == 4, "what was acknowledged once is kept in the journal"
 
 
-def test_a_host_that_has_more_than_was_ever_written_is_refused():
+def test_a_host_that_has_more_events_than_were_ever_written_is_refused():
     ledger = filled(1)
     outbox = Outbox(ledger.journal, 0)
     number = ledger.journal.durable + 1
     for _ in range(2):
         assert not outbox.stand_at(number) and not outbox.acknowledge(number)
         assert outbox.acked == 0
-        ledger.event()  # queued is not written
+        ledger.event()  # queued but not written
     ledger.drain()
     assert outbox.stand_at(number)
 
@@ -222,10 +222,10 @@ def test_events_that_are_overwritten_while_they_are_given_are_skipped():
     assert _number_of(ledger, outbox.take()) == first
     outbox.rewind()
     assert _number_of(ledger, outbox.take()) == first
-    assert outbox.left_out == [], "the journal tells of those"
+    assert outbox.left_out == [], "the journal reports those"
 
 
-def test_a_cursor_is_right_whatever_is_erased_behind_it():
+def test_a_cursor_is_right_whatever_is_erased_before_its_place():
     seed_random()
     ledger = Ledger()
     journal = ledger.journal
@@ -249,7 +249,7 @@ def test_a_cursor_is_right_whatever_is_erased_behind_it():
 
 
 def _damage(ledger, sector, header=False):
-    """Flip a bit; the first and last event that cannot be read any more."""
+    """Flip a bit; return the first and the last event that can no longer be read."""
     journal = ledger.journal
     first, last = events_of(journal, sector)
     at = 4 if header else 16 + 2
@@ -258,8 +258,9 @@ def _damage(ledger, sector, header=False):
 
 
 def _host_takes_all(outbox, ledger, has=0):
-    """A host that goes on as a session does: in order, over what it is told to be given up.
-    Returns the numbers that it got."""
+    """Take events as a host's session does: in order, skipping those reported as given up.
+
+    Returns the numbers of the events taken."""
     got, early = [], []
     durable = ledger.journal.durable
     for _ in range(100):
@@ -285,10 +286,10 @@ def _host_takes_all(outbox, ledger, has=0):
         assert outbox.acknowledge(has)
         if has == durable:
             return got
-    raise AssertionError("the host never gets behind %d of %d" % (has, durable))
+    raise AssertionError("the host never gets past %d of %d" % (has, durable))
 
 
-def test_damaged_events_in_the_middle_are_left_out_and_told_once():
+def test_damaged_events_in_the_middle_are_left_out_and_reported_once():
     seed_random()
     for header in (False, True):
         ledger = filled(5)
@@ -316,7 +317,7 @@ def test_first_held_moves_only_when_the_host_has_all_before_the_damage():
     assert outbox.unacked() == ledger.journal.durable - last
 
 
-def test_damage_in_several_places_is_gone_over_one_after_the_other():
+def test_damage_in_several_places_is_skipped_one_after_another():
     seed_random()
     for sectors in ((1, 3), (1, 2), (1, 2, 3), (2, 4, 5)):
         for header in (False, True):
@@ -329,12 +330,12 @@ def test_damage_in_several_places_is_gone_over_one_after_the_other():
             got = _host_takes_all(outbox, ledger)
             expected = [n for n in range(1, ledger.journal.durable + 1) if n not in gone]
             assert got == expected, (sectors, header)
-            told = [n for first, last in outbox.left_out for n in range(first, last + 1)]
-            assert sorted(set(told)) == gone, (sectors, header, outbox.left_out)
+            reported = [n for first, last in outbox.left_out for n in range(first, last + 1)]
+            assert sorted(set(reported)) == gone, (sectors, header, outbox.left_out)
 
 
 def test_damage_within_one_window_does_not_hold_a_host_up():
-    """Few events to a sector, so that several damaged ones lie within what is on its way."""
+    """Few events to a sector, so that several damaged sectors are within one window."""
     seed_random()
     ledger = Ledger()
     while ledger.journal._open < 6:
@@ -378,7 +379,7 @@ def test_events_before_damage_can_be_read_again_after_it():
         assert [number for number in again if number] == got
 
 
-def test_what_the_start_has_told_as_lost_is_not_told_again():
+def test_what_the_start_has_reported_as_lost_is_not_reported_again():
     seed_random()
     ledger = filled(3)
     epoch_events(ledger, 2)

@@ -1,4 +1,4 @@
-"""Numbers, times and MACs of events over restarts, and what a host is told of losses."""
+"""Numbers, times and MACs of events over restarts, and how losses are reported to a host."""
 
 import binascii
 import random
@@ -18,10 +18,10 @@ _JOURNAL_DAMAGED = enums.GAP_REASONS.index("journal_damaged")
 _QUEUE_FULL = enums.GAP_REASONS.index("queue_full")
 _QUEUE = bytearray(4096)
 _KEPT = bytearray(2 * 12000)
-"""What the host has, by number: two bytes of a checksum, the first not 0."""
+"""The host's events, by number: two bytes of a checksum, the first not 0."""
 
-# The largest values that a unit will see in its life, and the longest texts that are let in.
-_NAME = "\U0001f0a1" * 16  # of a game
+# The largest values that a unit will see in its life, and the longest texts that are accepted.
+_NAME = "\U0001f0a1" * 16  # the name of a game
 _LARGEST = {
     "uint": 0xFFFFFFFF,
     "uint?": 1 << 41,
@@ -114,7 +114,7 @@ def test_what_was_not_on_flash_when_the_power_went_has_no_number():
 
 def test_events_have_no_time_of_day_until_the_clock_is_set():
     flash = new_chip()
-    for boot in (1, 2):  # after a restart nobody knows the time either
+    for boot in (1, 2):  # after a restart the time is not known either
         clock = _Clock()
         recorder, journal = _start(flash, clock, boot)
         assert recorder.unix_ms() is None
@@ -141,7 +141,7 @@ def test_the_macs_are_those_of_the_records():
     assert taken is not None and bytes(taken.mac) == macs[11]
 
 
-def test_a_checkpoint_tells_how_many_came_before_and_the_mac_of_the_last():
+def test_a_checkpoint_holds_how_many_came_before_and_the_mac_of_the_last():
     recorder, journal = _start(new_chip())
     for before in (0, 1, 6, 3):
         _record(recorder, before)
@@ -168,15 +168,15 @@ def test_what_the_journal_has_lost_is_recorded_once():
 
 
 class _Host:
-    """Takes events and keeps them; goes over what it is told to be given up."""
+    """Takes events and keeps them; skips those that are reported as given up."""
 
     def __init__(self):
         for i in range(len(_KEPT)):
             _KEPT[i] = 0
         self.gaps = []
-        """The first and the last number of each."""
+        """The first and the last number of each gap."""
         self.macs = []
-        """What each gap says that the chain goes on from."""
+        """The MAC from which the chain continues after each gap, as the gap reports it."""
         self.last = 0
 
     def attach(self, outbox):
@@ -202,9 +202,9 @@ class _Host:
             self.last = number
 
     def unexplained(self, recorded=()):
-        """The first number of which no event has come and no gap event tells; 0 for none.
+        """Return the first number with no event and no gap event for it; 0 for none.
 
-        A gap event may be lost itself: of those `recorded` are its number, first and last.
+        A gap event may be lost itself. `recorded` has number, first and last of all of them.
         """
         for number, first, last in recorded:
             if [gap for gap in self.gaps if gap[0] <= number <= gap[1]]:
@@ -222,22 +222,22 @@ class _Host:
 
 
 def _caught_up(recorder, outbox):
-    """As sabot_firmware/shoe.py does when the host has more events."""
+    """Record losses, as sabot_firmware/shoe.py does when the host has more events."""
     journal = recorder._journal
-    told = (journal.number, journal.lost_first, journal.lost_last)
+    gap = (journal.number, journal.lost_first, journal.lost_last)
     if journal.lost_first and outbox.unacked() <= 16:
         recorder.record_lost("queue_full")
-        return [told]
+        return [gap]
     return []
 
 
 def _keep(journal):
-    """As sabot_firmware/journal/recovery.py does, as far as it matters here."""
+    """Write a state, with the part of sabot_firmware/journal/recovery.py that matters here."""
     journal.put(STATE, memoryview(journal.acknowledged().to_bytes(4, "big")), 4)
 
 
 def _start_again(flash, boot):
-    """A start of a shoe that may lose the oldest events."""
+    """Start a shoe that may lose the oldest events."""
     recorder, journal = _start(flash, boot=boot)
     journal.may_overwrite = True
     kept = [0]
@@ -254,7 +254,7 @@ def _start_again(flash, boot):
     return recorder, journal, outbox
 
 
-def test_an_overflow_is_told_in_one_gap_event_once_the_host_has_caught_up():
+def test_an_overflow_is_reported_in_one_gap_event_once_the_host_has_caught_up():
     recorder, journal = _start(new_chip(ring=6))
     journal.may_overwrite = True
     outbox, host = Outbox(journal, 0), _Host()
@@ -338,13 +338,13 @@ def test_the_largest_event_of_every_kind_fits():
 
 
 def test_encoding_an_event_allocates_nothing():
-    # Held under MicroPython only: CPython has no heap to lock.
+    # This checks under MicroPython only: CPython has no heap to lock.
     buf = bytearray(events.MAX_SIZE)
     for shape in events.KINDS:
         items = [shape.number, 123456, 12, 3600000, 1800000000000, 1234, 80]
         items += list(_largest(shape))
         count = len(items)
-        cbor.encode_array(buf, 0, items, count)  # letters become known strings
+        cbor.encode_array(buf, 0, items, count)  # the strings are interned
         assert not allocates(lambda items=items, n=count: cbor.encode_array(buf, 0, items, n)), (
             shape.name
         )

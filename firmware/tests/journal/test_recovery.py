@@ -1,7 +1,7 @@
-"""Whatever the power cuts off, the dealing stands again where it stood.
+"""After any loss of power the dealing continues in the state in which it was.
 
-Over random play a second dealing is brought back after each input, and after each entry that the
-input leaves in the journal, and held against the first one in everything that it has.
+During random play a second dealing is recovered after each input, and after each entry that the
+input leaves in the journal, and compared with the first one in every attribute.
 """
 
 import random
@@ -36,7 +36,7 @@ def _game(changed):
 
 
 class _Unit:
-    """A dealing, and the entries that the shoe would have put into its journal, as a journal."""
+    """A dealing with the entries that the shoe would put into its journal; also that journal."""
 
     def __init__(self, game) -> None:
         self.game = game
@@ -46,7 +46,7 @@ class _Unit:
         self.number = 1
         self.keep()
 
-    # What `keep_state` and `Resumed` ask of a journal.
+    # The part of a journal that `keep_state` and `Resumed` use.
 
     def put(self, kind, payload, size) -> None:
         self.entries.append((kind, bytes(payload[:size])))
@@ -62,7 +62,7 @@ class _Unit:
     def told_of(self, last) -> None:
         self.told = last
 
-    # What the shoe does.
+    # The part of the shoe that writes entries.
 
     def keep(self) -> None:
         keep_state(self, self.boot, self.dealing, bytearray(events.MAX_SIZE))
@@ -76,7 +76,7 @@ class _Unit:
         self.number += 1
 
     def input(self, note) -> list:
-        """Carry an input out; its actions. Its entries are the last ones then."""
+        """Carry out an input and return its actions. Its entries are the last ones then."""
         buf = bytearray(64)
         self.entries.append((NOTE, bytes(buf[: cbor.encode_array(buf, 0, note, len(note))])))
         actions = input_log.carry_out(self.dealing, note)
@@ -92,7 +92,7 @@ class _Unit:
         )
 
     def restart(self, resumed, upto: int) -> None:
-        """Start again, and get as far as `upto` entries before the power goes again."""
+        """Start again, and write `upto` entries before the power goes again."""
         begun = len(self.entries)
         self.boot = resumed.boot + 1
         self.record(events.BOOT, 7, 1, (0, "1.0", bytes(32), "sim", "mini", _MAC))
@@ -105,7 +105,7 @@ class _Unit:
 
 
 class _Cut:
-    """As much of a unit's journal as there is when the power has gone."""
+    """The part of a unit's journal that is there after a loss of power."""
 
     def __init__(self, unit, upto) -> None:
         self._unit, self._upto = unit, upto
@@ -123,7 +123,7 @@ def _ends_shoe(actions) -> bool:
 
 
 def _everything(thing, but=()):
-    """Every attribute by name, its own fields' in turn."""
+    """Return every attribute by name, including the attributes of attributes."""
     found = {}
     for name in dir(thing):
         if name[:2] == "__" or name in but:
@@ -141,7 +141,7 @@ def _everything(thing, but=()):
 
 
 def _seen(dealing):
-    """All there is to a dealing."""
+    """Return everything that can be seen of a dealing."""
     shown = (
         panel.lamps_of(dealing),
         panel.text_of(dealing, panel.HOST),
@@ -152,7 +152,7 @@ def _seen(dealing):
 
 
 def _resumed(journal, game):
-    """A start: a dealing that knows nothing, brought to where the journal says."""
+    """Return a new dealing, recovered from the journal as at a start, and what was resumed."""
     dealing = Dealing(game, table.SET, 0)
     return Resumed(journal, dealing), dealing
 
@@ -170,7 +170,7 @@ def _random_input(dealing):
 
 
 def _check_every_cut(unit, begun, actions, before, passing) -> None:
-    """After the input whose entries begin at `begun`: as many of them as there may be."""
+    """Check a recovery from each part of the entries of an input, which begin at `begun`."""
     after = _seen(unit.dealing)
     ends = _ends_shoe(actions)
     for upto in range(begun, len(unit.entries) + 1):
@@ -208,7 +208,7 @@ def _play(changed, inputs):
     return resolved, ended
 
 
-def test_after_each_entry_of_each_input_the_dealing_stands_where_it_stood():
+def test_after_each_entry_of_each_input_the_dealing_is_recovered():
     seed_random()
     resolved, ended, games_left = 0, 0, [_MIDI, {"name": "eight"}]
     while games_left or not resolved or not ended:
@@ -271,13 +271,13 @@ def test_the_power_may_go_again_and_again_while_the_start_is_recorded():
                 elif event[0] != events.CLOCK_SET.number:
                     got.append(event[7:])
         resumed, _ = _resumed(unit, unit.game)
-        told = got + [list(action[3]) for action in resumed.missing]
-        assert told == [list(action[3]) for action in actions[recorded:]]
+        actions_done = got + [list(action[3]) for action in resumed.missing]
+        assert actions_done == [list(action[3]) for action in actions[recorded:]]
         assert checkpoints == int(resumed.checkpoint_due) >= 0, "exactly once"
     assert ends > 2
 
 
-def test_a_card_is_passing_from_its_mark_until_it_is_known_what_became_of_it():
+def test_a_card_is_passing_from_its_mark_until_its_outcome_is_known():
     game = _game({})
     for note, ends in (
         (table.note_of("9S"), True),
@@ -302,7 +302,7 @@ def test_a_card_is_passing_from_its_mark_until_it_is_known_what_became_of_it():
         assert not _resumed(unit, game)[0].card_passing
 
 
-def test_what_is_recorded_beside_the_dealing_is_not_taken_for_its_actions():
+def test_events_that_the_dealing_did_not_make_are_not_taken_for_its_actions():
     game = _game({})
     unit = _Unit(game)
     actions = []
@@ -384,7 +384,7 @@ def test_the_largest_state_fits_an_entry():
     unit = _Unit(_game({}))
     unit.dealing = dealing
     unit.boot, unit.number = 0xFFFFFFFF, 0xFFFFFFFF
-    unit.keep()  # raises where the buffer is too small
+    unit.keep()  # raises if the buffer is too small
     resumed, again = _resumed(unit, unit.game)
     assert _seen(again) == _seen(dealing) and resumed.boot == 0xFFFFFFFF
 
@@ -395,7 +395,7 @@ def test_the_largest_note_fits_its_buffer():
         assert cbor.encode_array(buf, 0, note, len(note)) < len(buf)
 
 
-def test_out_of_a_real_journal_it_is_the_same():
+def test_recovery_from_a_real_journal_is_the_same():
     seed_random()
     flash = new_chip()
     game = _game(_ONE_DECK)
@@ -424,7 +424,7 @@ def test_out_of_a_real_journal_it_is_the_same():
             assert _seen(dealing) == _seen(unit.dealing)
 
 
-def test_events_lost_behind_the_state_are_noticed():
+def test_events_lost_after_the_state_are_noticed():
     seed_random()
     for damaged in (0, 1, 2, 3):
         flash = new_chip()

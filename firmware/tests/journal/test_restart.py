@@ -1,4 +1,4 @@
-"""The whole shoe on a board made of lists, over losses of power."""
+"""The whole shoe on a scripted board, over losses of power."""
 
 import random
 
@@ -12,7 +12,7 @@ from firmware.tests.support.scripted import (
     NEXT,
     REVEAL,
     VOID,
-    Board,
+    ScriptedBoard,
     again,
     card_samples,
     check_chain,
@@ -49,7 +49,7 @@ def test_a_new_unit_records_its_start_first_under_its_own_chain():
         assert shoe.recorder.boot == 1
 
 
-def test_nobody_is_answered_before_the_start_is_on_flash():
+def test_no_host_is_answered_before_the_start_is_on_flash():
     for busy_polls in (0, 4):
         with Folder() as folder:
             flash = new_chip(busy_polls=busy_polls)
@@ -70,12 +70,12 @@ def test_nobody_is_answered_before_the_start_is_on_flash():
                 assert kinds_of(shoe).count("boot") == boot
                 board.play(shoe, inputs.switched(2, boot % 2 == 1))
                 journal.drain()
-                board.stood = (boot % 2) << 2
+                board.switches_on = (boot % 2) << 2
 
 
 def test_a_unit_without_a_key_is_out_of_service():
     with Folder() as folder:
-        assert raised(JournalError, Shoe, Board(folder, new_chip()))
+        assert raised(JournalError, Shoe, ScriptedBoard(folder, new_chip()))
 
 
 def test_a_second_first_key_puts_the_unit_out_of_service():
@@ -83,7 +83,7 @@ def test_a_second_first_key_puts_the_unit_out_of_service():
         board, _ = started(folder)
         Store(folder.path).save("first_key", bytes(32))
         assert raised(JournalError, again, folder, board)
-        provision(folder)  # the power went before it was taken away
+        provision(folder)  # as if the power went before the first key was removed
         _, shoe = again(folder, board)
         assert recorded(shoe)[-1][1][5] == NaiveChain(FIRST_KEY).name
 
@@ -105,10 +105,10 @@ def test_a_cut_at_the_very_first_start_leaves_a_unit_that_starts():
             assert recorded(shoe)[-1][1][5] == NaiveChain(FIRST_KEY).name
 
 
-# Where it stood
+# The state before the loss of power
 
 
-def test_after_a_loss_of_power_the_shoe_stands_where_it_stood():
+def test_after_a_loss_of_power_the_shoe_is_in_the_same_state():
     with Folder() as folder:
         board, shoe = loaded(folder, "9C", "2D")
         shown, lit = board.text, panel.lamps_of(shoe.dealing)
@@ -130,7 +130,7 @@ def test_an_error_that_showed_still_shows_after_a_loss_of_power():
         board, shoe = loaded(folder, "9C")
         board.play(shoe, inputs.switched(LID, True))
         shown = board.text
-        board, after = again(folder, board, stood=1 << LID)
+        board, after = again(folder, board, switches_on=1 << LID)
         assert board.text == shown and "LID OPENED" in shown and board.seen == ["shut"]
         assert kinds_of(after)[-1] == "boot"
 
@@ -138,10 +138,10 @@ def test_an_error_that_showed_still_shows_after_a_loss_of_power():
 def test_a_switch_that_was_moved_without_power_is_noticed_at_the_start():
     with Folder() as folder:
         board, _ = loaded(folder, "9C")
-        board, after = again(folder, board, stood=1 << LID)
+        board, after = again(folder, board, switches_on=1 << LID)
         assert kinds_of(after)[-4:] == ["boot", "lid", "error", "lock"]
         assert "LID OPENED" in board.text
-        board, after = again(folder, board, stood=1 << KEY)
+        board, after = again(folder, board, switches_on=1 << KEY)
         assert kinds_of(after)[-4:] == ["lid", "key", "error_cleared", "lock"]
 
 
@@ -171,25 +171,25 @@ def test_a_checkpoint_that_was_not_on_flash_is_recorded_once():
         for cut_at in range(6):
             for cut in range(3):
                 board.flash.load(begun)
-                board, shoe = again(folder, board, stood=1 << KEY)
+                board, shoe = again(folder, board, switches_on=1 << KEY)
                 board.flash.cut_at = board.flash.operations + cut_at
                 board.flash.cut = cut
                 try:
                     board.play(shoe, scripted_item(ended[-1]))
                 except PowerCut:
                     pass
-                board, shoe = again(folder, board, stood=1 << KEY)
+                board, shoe = again(folder, board, switches_on=1 << KEY)
                 kinds = kinds_of(shoe)
                 count = kinds.count("composition")
                 assert kinds.count("checkpoint") == count <= 1
                 if count:
                     assert kinds.index("composition") < kinds.index("checkpoint")
-                    told = recorded(shoe)[kinds.index("checkpoint")][1]
-                    assert told[0] == kinds.index("checkpoint")
+                    values = recorded(shoe)[kinds.index("checkpoint")][1]
+                    assert values[0] == kinds.index("checkpoint")
                 check_chain(shoe)
 
 
-def test_no_more_notes_than_a_few_have_to_be_gone_through_again():
+def test_only_a_few_notes_have_to_be_replayed():
     with Folder() as folder:
         board, shoe = loaded(folder)
         for n in range(80):
@@ -210,7 +210,7 @@ def test_a_passing_card_is_marked_before_it_is_known_and_none_without_a_shoe_of_
             assert found.count(PASSING) == in_play
 
 
-def test_a_card_behind_lost_samples_is_marked_too():
+def test_a_card_after_lost_samples_is_marked_too():
     with Folder() as folder:
         board, shoe = loaded(folder)
         whole = bytes(card_samples("9C"))
@@ -221,7 +221,7 @@ def test_a_card_behind_lost_samples_is_marked_too():
         assert enums.FAULTS[after.dealing.fault] == "power_lost"
 
 
-def test_the_game_document_is_that_of_before_and_the_shoes_of_cards_go_on_counting():
+def test_the_game_document_stays_and_the_shoes_of_cards_are_counted_on():
     with Folder() as folder:
         document = games.encode(dict(games.MINI, name="other", burn="none"))
         Store(folder.path).save("game", document)

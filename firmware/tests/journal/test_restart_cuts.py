@@ -1,4 +1,4 @@
-"""The power is cut anywhere in a shoe of cards: the game goes on as if it had not been."""
+"""The power is cut anywhere in a shoe of cards: the game is the same as without a cut."""
 
 import binascii
 import random
@@ -33,39 +33,39 @@ _SCRIPT = (
 """Two rounds, one that is voided, and the end of the shoe of cards."""
 
 
-def _stands(stood, text):
-    """How the switches stand once that was done."""
+def _positions_after(positions, text):
+    """Return the positions of the switches after this input."""
     if text[-1] in "+-":
         bit = 1 << [word.split("_")[0] for word in enums.SWITCHES].index(text[:-1])
-        return stood | bit if text[-1] == "+" else stood & ~bit
-    return stood
+        return positions | bit if text[-1] == "+" else positions & ~bit
+    return positions
 
 
 def _seen(board, shoe):
-    """A checksum of all there is to see and to remember."""
+    """Return a checksum of everything that is shown and kept."""
     seen = (state_of(shoe.dealing), board.text, panel.lamps_of(shoe.dealing), shoe.presenting._lock)
     return binascii.crc32(str(seen).encode())
 
 
 def _of_the_game(shoe):
-    """What a shoe of cards comes to: cards with their positions, results, the end."""
-    told = []
+    """Return the events of the game: cards with their positions, results, the end."""
+    game = []
     for kind, values in each_recorded(shoe):
         if kind in ("shoe_loaded", "burn", "result", "round_void", "shoe_ended", "composition"):
-            told.append((kind, values))
+            game.append((kind, values))
         elif kind == "card":
-            told.append((kind, values[:2]))
-    return told
+            game.append((kind, values[:2]))
+    return game
 
 
 def _on_a_large_chip(folder):
-    """A torn end costs a sector: so many that the journal does not get full."""
+    """Return a shoe on a chip that does not get full although each torn end costs a sector."""
     provision(folder)
     return started(folder, new_chip(ring=60))
 
 
 class _Reference:
-    """The script without a cut: what was seen before each item, and what came of it all."""
+    """The script without a cut: what was seen before each item, and the events of the game."""
 
     def __init__(self):
         with Folder() as folder:
@@ -80,36 +80,36 @@ class _Reference:
             self.kinds = kinds_of(shoe)
 
 
-def _resolve_passing(board, shoe, stood):
-    """The supervisor has the card drawn again that was passing when the power went."""
-    turned = stood >> KEY & 1
+def _resolve_passing(board, shoe, positions):
+    """As supervisor, order a redraw of the card that was passing when the power went."""
+    turned = positions >> KEY & 1
     board.play(shoe, *[inputs.switched(KEY, True)] * (1 - turned), NEXT, REVEAL)
     board.play(shoe, *[inputs.switched(KEY, False)] * (1 - turned))
     assert not shoe.dealing.error, board.text
 
 
 def _play_with_cuts(reference, folder, cuts):
-    """Play the script through losses of power; how many cards were passing in one."""
+    """Play the script with losses of power; return how many cards were passing at one."""
     board, shoe = _on_a_large_chip(folder)
     flash = board.flash
-    at = stood = passing = 0
+    at = positions = passing = 0
     while at < len(_SCRIPT):
         if cuts and flash.cut_at < 0:
             flash.cut_at, flash.cut = flash.operations + cuts.pop(), random.randrange(3)
         text = _SCRIPT[at]
-        stood = _stands(stood, text)
+        positions = _positions_after(positions, text)
         try:
             board.play(shoe, scripted_item(text))
             at += 1
             continue
         except PowerCut:
-            board = shoe = None  # its memory first: the heap is that of the board
+            board = shoe = None  # free their memory first: the heap is as small as the board's
         while True:
             flash.power_on()
             if random.getrandbits(1):
                 flash.cut_at = flash.operations + random.randrange(6)
             try:
-                board, shoe = started(folder, flash, stood)
+                board, shoe = started(folder, flash, positions)
                 break
             except PowerCut:
                 pass
@@ -117,7 +117,7 @@ def _play_with_cuts(reference, folder, cuts):
         if enums.FAULTS[shoe.dealing.fault] == "power_lost":
             assert text.upper() == text, "a card"
             passing += 1
-            _resolve_passing(board, shoe, stood)
+            _resolve_passing(board, shoe, positions)
             continue
         seen = _seen(board, shoe)
         assert seen in reference.seen[at : at + 2], (text, board.text)
@@ -128,12 +128,12 @@ def _play_with_cuts(reference, folder, cuts):
     if not passing:
         assert [kind for kind in kinds_of(shoe) if kind != "boot"] == reference.kinds[1:]
     else:
-        told = [kind for kind in kinds_of(shoe) if kind not in beside]
-        assert told == [kind for kind in reference.kinds if kind not in beside]
+        found = [kind for kind in kinds_of(shoe) if kind not in beside]
+        assert found == [kind for kind in reference.kinds if kind not in beside]
     return passing
 
 
-def test_wherever_the_power_is_cut_the_game_goes_on_as_if_it_had_not_been():
+def test_wherever_the_power_is_cut_the_game_is_the_same_as_without_a_cut():
     seed_random()
     reference = _Reference()
     assert [kind for kind, _ in reference.game].count("result") == 2

@@ -1,4 +1,4 @@
-"""The boot loader: the table in the documentation, and folders made here."""
+"""The boot loader: the table in the documentation, and slots in temporary folders."""
 
 import binascii
 import hashlib
@@ -27,7 +27,7 @@ def _hex(data):
 
 
 def _table():
-    """The rows of the table in README.md: other slot, current is, other is, runs, kept."""
+    """Return the rows of the table in README.md: other slot, current is, other is, runs, kept."""
     path = __file__.replace("\\", "/").rsplit("/", 3)[0] + "/README.md"
     with open(path) as file:
         text = file.read()
@@ -43,7 +43,7 @@ def _allowed(cell):
     return (True, False) if cell == "any" else (cell == "good",)
 
 
-def test_every_case_is_in_just_one_row_of_the_table_and_comes_out_as_it_says():
+def test_every_case_is_in_exactly_one_row_of_the_table_and_has_its_outcome():
     cases = {}
     for other, current_cell, other_cell, runs, then in _table():
         for current_good in _allowed(current_cell):
@@ -87,7 +87,7 @@ def test_a_release_that_is_never_confirmed_runs_once_however_often_the_power_goe
     assert state.other == boot.UNDONE
 
 
-class Board:
+class SlotBoard:
     """A folder with slots in it, as on a board."""
 
     def __init__(self, root):
@@ -95,7 +95,7 @@ class Board:
         os.mkdir(root + "/state")
 
     def fill(self, slot, files=_FILES):
-        """Put modules there, and their list; its hash."""
+        """Put modules and their list into a slot; return the hash of the list."""
         code = lines = b""
         for path in sorted(files):
             code += files[path]
@@ -114,7 +114,7 @@ class Board:
 
 def test_a_slot_that_holds_what_its_list_says_has_all_of_its_modules():
     with Folder() as folder:
-        board = Board(folder.path)
+        board = SlotBoard(folder.path)
         found = board.modules("a", board.fill("a"))
         assert sorted(found) == sorted(_FILES)
         with open(folder.path + "/a" + boot.CODE, "rb") as file:
@@ -126,7 +126,7 @@ def test_a_slot_that_holds_what_its_list_says_has_all_of_its_modules():
 
 def test_a_slot_with_any_changed_byte_has_none():
     with Folder() as folder:
-        board = Board(folder.path)
+        board = SlotBoard(folder.path)
         digest = board.fill("a")
         with open(folder.path + "/a" + boot.CODE, "rb") as file:
             code = file.read()
@@ -144,7 +144,7 @@ def test_a_slot_with_any_changed_byte_has_none():
 
 def test_a_slot_whose_list_is_another_has_none():
     with Folder() as folder:
-        board = Board(folder.path)
+        board = SlotBoard(folder.path)
         digest = board.fill("a")
         others = board.fill("b", {"sabot_firmware/main.mpy": b"other"})
         assert not board.modules("a", others) and not board.modules("b", digest)
@@ -163,7 +163,7 @@ def test_a_slot_whose_list_is_another_has_none():
 
 def test_a_slot_that_is_not_there_has_none():
     with Folder() as folder:
-        board = Board(folder.path)
+        board = SlotBoard(folder.path)
         assert not board.modules("a", boot.EMPTY)
         digest = board.fill("a")
         for suffix in (boot.CODE, boot.LIST):
@@ -181,9 +181,9 @@ def _all_of(file):
     return found
 
 
-def test_the_file_system_of_a_slot_has_its_modules_and_nothing_else():
+def test_the_file_system_of_a_slot_has_its_modules_and_no_other_files():
     with Folder() as folder:
-        board = Board(folder.path)
+        board = SlotBoard(folder.path)
         found = board.modules("a", board.fill("a"))
         slot = boot.Slot(folder.path + "/a", found)
         for path in _FILES:
@@ -208,7 +208,7 @@ def test_the_file_system_of_a_slot_has_its_modules_and_nothing_else():
 
 def test_the_state_comes_back_as_it_was_kept():
     with Folder() as folder:
-        board = Board(folder.path)
+        board = SlotBoard(folder.path)
         for current in boot.SLOTS:
             for other in (boot.NOTHING, boot.NEW, boot.TRIED, boot.UNDONE):
                 state = boot.State(current, other, {"a": "1" * 64, "b": boot.EMPTY})
@@ -218,7 +218,7 @@ def test_the_state_comes_back_as_it_was_kept():
 
 def test_a_state_that_is_not_there_or_damaged_is_that_of_empty_slots():
     with Folder() as folder:
-        board = Board(folder.path)
+        board = SlotBoard(folder.path)
         empty = boot.load(board.root).line()
         whole = boot.State("b", boot.NEW, _LISTS).line().encode()
         damaged = [b"", b"\0", b"\xff\xfe", whole[:20], whole + b" more", b"2" + whole[1:]]
@@ -237,7 +237,7 @@ def _reset():
 
 
 class _Ran:
-    """A module that programs find."""
+    """A module `ran` that the programs of slots import."""
 
     def __init__(self):
         self.list = []
@@ -257,10 +257,10 @@ def main(root, slot, state, feed):
 
 
 class _Slots:
-    """A board that can start: what ran, in `ran`. Programs are sources here."""
+    """A board that can start. `ran` lists what ran. The programs are source files here."""
 
     def __init__(self, folder):
-        self.board = Board(folder.path)
+        self.board = SlotBoard(folder.path)
         self.watched = 0
         self.board.write("state/unit.cbor", b"")
         self.board.fill(
@@ -279,10 +279,10 @@ class _Slots:
         return "feed"
 
     def start(self):
-        """What ran, until the reset."""
+        """Start, and return what ran until the reset."""
         ran = sys.modules["ran"] = _Ran()
         mounted = []
-        boot.Slot.umount = lambda slot: None  # on a board it stays
+        boot.Slot.umount = lambda slot: None  # a board never unmounts it
 
         def mount(slot, path):
             mounted.append(path)
@@ -309,7 +309,7 @@ class _Slots:
 
 
 def _with_slots(test):
-    """A test that needs MicroPython's file systems: CPython imports from none of them."""
+    """Mark a test that needs MicroPython's file systems: CPython cannot import from them."""
 
     def run():
         if vfs is None:
@@ -327,7 +327,7 @@ def test_the_current_slot_runs_with_the_hash_of_its_list_and_unwatched(slots):
     assert slots.start() == [("b", lists["b"], None), ("updater", "")] and not slots.watched
 
 
-def test_a_release_on_trial_is_watched_and_what_comes_of_it_is_a_reset_and_the_old_one():
+def test_a_release_on_trial_is_watched_and_ends_with_a_reset_and_the_old_one():
     for ends in ("pass", "raise ValueError", "import nothing_of_that_name", "raise SystemExit"):
         _a_release_on_trial(ends)
 
@@ -345,7 +345,7 @@ def _a_release_on_trial(ends):
 
 
 @_with_slots
-def test_what_runs_keeps_the_state_by_the_boot_loaders_own_code(slots):
+def test_the_release_that_runs_keeps_the_state_with_the_boot_loaders_code(slots):
     lists = {
         "a": slots.fill("a", "from sabot_firmware.release import boot; ran.list.append(boot)"),
         "b": boot.EMPTY,
@@ -356,7 +356,7 @@ def test_what_runs_keeps_the_state_by_the_boot_loaders_own_code(slots):
 
 @_with_slots
 def test_it_is_kept_as_tried_before_it_runs(slots):
-    """The power may go at once."""
+    """The power may fail right after the start."""
     root = slots.board.root
     kept = "ran.list.append(open(%r).read())" % (root + boot.STATE)
     lists = {"a": slots.fill("a"), "b": slots.fill("b", kept)}
@@ -374,14 +374,14 @@ def test_without_a_good_slot_rescue_runs(slots):
 
 
 @_with_slots
-def test_a_release_that_cannot_start_any_more_leaves_it_to_rescue(slots):
+def test_after_a_release_that_can_no_longer_start_rescue_runs(slots):
     lists = {"a": slots.fill("a", "raise MemoryError"), "b": boot.EMPTY}
     boot.keep(slots.board.root, boot.State("a", boot.NOTHING, lists))
     assert [ran[0] for ran in slots.start()] == ["a", "updater"]
 
 
 @_with_slots
-def test_an_update_that_was_asked_for_is_taken_by_the_slots_own_updater_and_once(slots):
+def test_an_update_that_was_asked_for_is_taken_by_the_slots_own_updater_once(slots):
     lists = {"a": slots.fill("a"), "b": boot.EMPTY}
     boot.keep(slots.board.root, boot.State("a", boot.NOTHING, lists))
     boot.ask_for(boot.WANTED, slots.board.root)
@@ -390,7 +390,7 @@ def test_an_update_that_was_asked_for_is_taken_by_the_slots_own_updater_and_once
 
 
 @_with_slots
-def test_behind_an_updater_that_fails_what_ran_runs_again_and_no_rescue(slots):
+def test_after_an_updater_that_fails_the_slot_runs_again_and_no_rescue(slots):
     fails = _UPDATER + b"    raise MemoryError\n"
     lists = {"a": slots.fill("a", updater=fails), "b": boot.EMPTY}
     boot.keep(slots.board.root, boot.State("a", boot.NOTHING, lists))
@@ -400,7 +400,7 @@ def test_behind_an_updater_that_fails_what_ran_runs_again_and_no_rescue(slots):
 
 
 @_with_slots
-def test_a_board_that_is_no_unit_runs_its_slots_updater_until_it_is_one(slots):
+def test_a_board_that_is_not_a_unit_runs_its_slots_updater_until_it_is_one(slots):
     os.remove(slots.board.root + boot.UNIT)
     lists = {"a": slots.fill("a"), "b": boot.EMPTY}
     boot.keep(slots.board.root, boot.State("a", boot.NOTHING, lists))
@@ -410,7 +410,7 @@ def test_a_board_that_is_no_unit_runs_its_slots_updater_until_it_is_one(slots):
 
 
 @_with_slots
-def test_a_board_that_is_no_unit_and_has_no_good_slot_is_left_to_rescue(slots):
+def test_a_board_that_is_not_a_unit_and_has_no_good_slot_runs_rescue(slots):
     os.remove(slots.board.root + boot.UNIT)
     lists = {"a": slots.fill("a", updater=_UPDATER + b"    raise MemoryError\n"), "b": boot.EMPTY}
     boot.keep(slots.board.root, boot.State("a", boot.NOTHING, lists))
@@ -419,9 +419,9 @@ def test_a_board_that_is_no_unit_and_has_no_good_slot_is_left_to_rescue(slots):
     assert slots.start() == [("updater", "")]
 
 
-def test_a_prompt_that_was_asked_for_is_left_once_and_nothing_was_run_or_kept():
+def test_a_prompt_that_was_asked_for_comes_once_and_nothing_is_run_or_kept():
     with Folder() as folder:
-        board = Board(folder.path)
+        board = SlotBoard(folder.path)
         boot.ask_for(boot.DEBUG, board.root)
         boot.start(board.root, _never, _never, _never)
         assert os.listdir(board.root + "/state") == []

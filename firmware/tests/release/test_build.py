@@ -1,4 +1,4 @@
-"""The hash of what runs, over a folder made here."""
+"""The hash of the code that runs, computed over a temporary folder."""
 
 import binascii
 import hashlib
@@ -42,7 +42,7 @@ class _Tree:
         for n in range(1, len(parts)):
             try:
                 os.mkdir(self.root + "/" + "/".join(parts[:n]))
-            except OSError:  # it is there
+            except OSError:  # the folder exists
                 pass
         with open(self.root + "/" + path, "wb") as file:
             file.write(data)
@@ -131,7 +131,7 @@ def test_a_file_added_or_removed_changes_the_hash():
         assert tree.hash() == before
 
 
-def test_what_does_not_run_is_no_part_of_the_hash():
+def test_files_that_do_not_run_are_not_in_the_hash():
     with Folder() as folder:
         tree = _Tree(folder, _FILES)
         before = tree.hash()

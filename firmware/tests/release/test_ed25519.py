@@ -1,4 +1,4 @@
-"""Ed25519 by the vectors of RFC 8032, 7.1; test_ed25519_cpython.py holds it to another library."""
+"""Ed25519 by the vectors of RFC 8032, 7.1; test_ed25519_cpython.py compares another library."""
 
 from binascii import unhexlify
 
@@ -72,14 +72,14 @@ def test_a_signature_has_one_form_only() -> None:
     assert not verify(public, signature[:32] + response.to_bytes(32, "little"), message)
 
 
-def test_what_is_no_point_or_a_point_written_otherwise_is_no_key() -> None:
+def test_a_key_must_be_a_point_in_its_one_form() -> None:
     _, message, signature = next(each_vector())
     p = (1 << 255) - 19
     for y in (2, p, p + 1, (1 << 255) - 1, 1 | 1 << 255, (p - 1) | 1 << 255):
         assert not verify(y.to_bytes(32, "little"), signature, message), y
 
 
-def test_what_has_another_length_is_wrong() -> None:
+def test_another_length_is_wrong() -> None:
     public, message, signature = next(each_vector())
     for size in (0, 31, 33):
         assert not verify((public * 2)[:size], signature, message)

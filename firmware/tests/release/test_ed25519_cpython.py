@@ -1,4 +1,4 @@
-"""SHA-512 and Ed25519 against hashlib and `cryptography`, where those are."""
+"""SHA-512 and Ed25519, compared with hashlib and `cryptography`."""
 
 import hashlib
 import random
@@ -29,7 +29,7 @@ def test_what_cryptography_has_signed_is_right() -> None:
         assert verify(public, private.sign(message), message), (size, _SEED)
 
 
-def test_whatever_is_damaged_both_judge_alike() -> None:
+def test_both_libraries_agree_on_damaged_signatures() -> None:
     some = random.Random(_SEED)
     for _ in range(150):
         for public, message, signature in each_vector():

@@ -1,4 +1,4 @@
-"""What a unit is told of itself: kept whole or not at all, wherever the power goes."""
+"""The provisioning of a unit: kept as a whole or not at all, whenever the power fails."""
 
 from firmware.tests.test_store import Folder
 from sabot_firmware.link.answers import Refused
@@ -11,11 +11,11 @@ _DOCUMENTS = ("provisioned", "settings", "release_key", "game", "first_key", UNI
 
 
 class _Gone(Exception):
-    """The power."""
+    """A loss of power."""
 
 
 class _Cut(Store):
-    """Loses its power before the so-manieth change of its documents."""
+    """A store that loses its power before a given change of its documents."""
 
     def __init__(self, path, changes=1000):
         super().__init__(path)
@@ -77,11 +77,11 @@ def _all(store):
     return [store.load(name) for name in _DOCUMENTS]
 
 
-def _told(store):
+def _kept(store):
     return store.load("settings"), store.load("release_key"), store.load("provisioned")
 
 
-def test_a_board_keeps_all_that_it_is_told():
+def test_a_board_keeps_all_that_it_is_given():
     for size in (400, 100, 7):
         with Folder() as folder:
             store = Store(folder.path)
@@ -97,7 +97,7 @@ def test_a_board_keeps_all_that_it_is_told():
             assert store.load(PENDING) is None
 
 
-def test_until_all_is_there_a_board_is_no_unit_wherever_the_power_goes():
+def test_until_all_is_there_a_board_is_not_a_unit_whenever_the_power_fails():
     for changes in range(20):
         with Folder() as folder:
             try:
@@ -112,7 +112,7 @@ def test_until_all_is_there_a_board_is_no_unit_wherever_the_power_goes():
     raise AssertionError("it never ends")
 
 
-def test_a_unit_has_all_that_it_is_told_anew_or_nothing_wherever_the_power_goes():
+def test_a_unit_has_all_or_nothing_of_a_new_document_whenever_the_power_fails():
     old = ({"set": 3, "when_full": "stop"}, _RELEASE_KEY, ["12", 3])
     new = ({"set": 7, "when_full": "go_on"}, _OTHER, ["13", 7])
     seen = []
@@ -122,11 +122,11 @@ def test_a_unit_has_all_that_it_is_told_anew_or_nothing_wherever_the_power_goes(
             Store(folder.path).remove("first_key")  # as the first start does
             try:
                 assert _give(_Cut(folder.path, changes), _again(release_key=_OTHER)) == (True, "")
-                assert _told(Store(folder.path)) == new
+                assert _kept(Store(folder.path)) == new
                 assert seen[0] == old and seen[1:] == [new] * (changes - 1)
                 return
             except _Gone:
-                # The start that follows loses it too, and the one behind that does not.
+                # The next start loses its power too, the one after that does not.
                 for more in (changes % 3, 1000):
                     try:
                         finish(_Cut(folder.path, more))
@@ -134,7 +134,7 @@ def test_a_unit_has_all_that_it_is_told_anew_or_nothing_wherever_the_power_goes(
                         pass
                 store = Store(folder.path)
                 assert store.load(PENDING) is None and store.load(UNIT) == "SHOE-7"
-                seen.append(_told(store))
+                seen.append(_kept(store))
     raise AssertionError("it never ends")
 
 
@@ -152,7 +152,7 @@ def test_a_unit_keeps_its_id_and_its_keys():
             assert _all(store) == before
 
 
-def test_a_board_that_is_no_unit_wants_a_first_key():
+def test_a_board_that_is_not_a_unit_needs_a_first_key():
     with Folder() as folder:
         store = Store(folder.path)
         done, problem = _give(store, _document(first_key=None))
@@ -178,12 +178,12 @@ def test_parts_out_of_order_too_long_or_of_another_size_are_refused_with_all_bef
             assert _take(taking, 0, size, part) == (False, "")
             done, problem = _take(taking, *second)
             assert not done and problem, second
-            # What came before is forgotten.
+            # The earlier parts are dropped.
             done, problem = _take(taking, 400, size, document[400:800])
             assert not done and problem == "bad_order"
 
 
-def test_what_comes_from_offset_0_on_begins_anew():
+def test_a_part_at_offset_0_begins_again():
     document = _document()
     with Folder() as folder:
         taking = Provision(Store(folder.path))

@@ -1,4 +1,4 @@
-"""A shoe that runs from a slot: what it records of that, and what it does on trial."""
+"""A shoe that runs from a slot: what it records about that, and what it does on trial."""
 
 import binascii
 import os
@@ -25,7 +25,7 @@ class _Reset(Exception):
 
 
 class _Unit:
-    """One that starts from a slot, again and again."""
+    """A unit that starts from a slot, again and again."""
 
     def __init__(self, folder):
         self._folder = folder
@@ -35,19 +35,19 @@ class _Unit:
         scripted.provision(folder)
 
     def start(self, slot, current, other):
-        """With that state kept by the boot loader."""
+        """Start with this state of the boot loader."""
         root = self._folder.path
         state = boot.State(current, other, {"a": _A, "b": _B})
         boot.keep(root, state)
-        board = scripted.Board(self._folder, self._flash)
+        board = scripted.ScriptedBoard(self._folder, self._flash)
         board.reset = self._reset
         feed = self._feed if slot != current else None
         board.shoe = Shoe(board, Running(root, slot, state, feed))
         return board, board.shoe
 
     def again(self, board, slot, current, other):
-        """The same after a loss of power."""
-        before = board.shoe  # its memory first: the heap is that of the board
+        """Start again after a loss of power."""
+        before = board.shoe  # free its memory first: the heap is as small as the board's
         before.reader = before.passes = before.health = before.link = before._runs = None
         board.shoe = None
         self._flash.power_on()
@@ -65,7 +65,7 @@ class _Unit:
 
 
 def _command(shoe, shape, *values):
-    """Why it was refused, "none" where it was done."""
+    """Return why it was refused, "none" if it was done."""
     number, _, refusal, detail = commands.run(shoe, shape, [1] + list(values))
     assert number == messages.REPLY.number and not detail
     return enums.REFUSALS[refusal]
@@ -75,16 +75,16 @@ def test_the_build_of_what_runs_is_the_hash_of_its_list():
     with Folder() as folder:
         _, shoe = _Unit(folder).start("b", "b", boot.NOTHING)
         assert shoe.build == binascii.unhexlify(_B) and not shoe.running.on_trial
-        told = [values for kind, values in recorded(shoe) if kind == "boot"]
-        assert told[0][2] == binascii.unhexlify(_B)
+        found = [values for kind, values in recorded(shoe) if kind == "boot"]
+        assert found[0][2] == binascii.unhexlify(_B)
 
 
 def test_a_release_that_was_given_up_is_recorded_once():
     with Folder() as folder:
         unit = _Unit(folder)
         board, shoe = unit.start("a", "a", boot.UNDONE)
-        told = [values for kind, values in recorded(shoe) if kind == "update_undone"]
-        assert told == [[binascii.unhexlify(_B)]]
+        found = [values for kind, values in recorded(shoe) if kind == "update_undone"]
+        assert found == [[binascii.unhexlify(_B)]]
         assert unit.state() == ("a", boot.NOTHING)
         board, shoe = unit.again(board, "a", "a", boot.NOTHING)
         assert kinds_of(shoe).count("update_undone") == 1
@@ -117,7 +117,7 @@ def test_once_confirmed_it_deals_and_says_so():
         assert _command(shoe, messages.CONFIRM) == "no_trial"
 
 
-def test_on_trial_the_watchdog_is_fed_and_without_a_host_it_starts_anew():
+def test_on_trial_the_watchdog_is_fed_and_without_a_host_it_restarts():
     with Folder() as folder:
         unit = _Unit(folder)
         _, shoe = unit.start("b", "a", boot.TRIED)
@@ -127,7 +127,7 @@ def test_on_trial_the_watchdog_is_fed_and_without_a_host_it_starts_anew():
         assert shoe.running.lives(TRIAL_MS * 10) and unit.fed == 3
 
 
-def test_what_is_not_on_trial_lives_without_a_watchdog():
+def test_a_release_that_is_not_on_trial_runs_without_a_watchdog():
     with Folder() as folder:
         unit = _Unit(folder)
         _, shoe = unit.start("a", "a", boot.NOTHING)
@@ -160,7 +160,7 @@ def _stage(shoe, shape, *values):
     return enums.UPDATE_STAGES[commands.run(shoe, shape, [1] + list(values))[2]]
 
 
-def test_a_shoe_tells_what_is_staged_and_what_is_on_trial():
+def test_a_shoe_reports_whether_a_release_is_staged_or_on_trial():
     with Folder() as folder:
         unit = _Unit(folder)
         board, shoe = unit.start("a", "a", boot.NEW)

@@ -1,4 +1,4 @@
-"""SHA-512 by the examples of the standard; test_ed25519_cpython.py holds it to hashlib."""
+"""SHA-512 by the examples of the standard; test_ed25519_cpython.py compares it with hashlib."""
 
 from binascii import hexlify
 
@@ -21,7 +21,7 @@ def test_the_standards_examples_of_one_block_and_of_two() -> None:
     )
 
 
-def test_nothing_has_a_digest_too() -> None:
+def test_an_empty_message_has_a_digest_too() -> None:
     assert hexlify(sha512(b"")) == (
         b"cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce"
         b"47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e"

@@ -1,11 +1,11 @@
-"""A release put into the idle slot of a folder: what is taken, what is refused, what is left."""
+"""A release written into the idle slot of a folder: what is accepted, refused, and left there."""
 
 import binascii
 import gc
 import hashlib
 import os
 
-from firmware.tests.release.test_boot import Board
+from firmware.tests.release.test_boot import SlotBoard
 from firmware.tests.test_store import Folder
 from sabot_firmware import MICROPYTHON, VERSION
 from sabot_firmware.release import boot, ed25519
@@ -46,7 +46,7 @@ def _code_of(files=_FILES):
 
 
 def _signature(manifest, by=_PUBLIC):
-    """What stands for one here: signatures have tests of their own, and take long."""
+    """Return a substitute for a signature: real ones take long and have separate tests."""
     return hashlib.sha256(by + release.signed(manifest)).digest() * 2
 
 
@@ -60,16 +60,16 @@ class _Unit:
     """A board that runs from slot a."""
 
     def __init__(self, folder, public=_PUBLIC):
-        self.board = Board(folder.path)
+        self.board = SlotBoard(folder.path)
         self.list = self.board.fill("a", {"sabot_firmware/main.mpy": b"the one that runs"})
         boot.keep(folder.path, boot.State("a", boot.NOTHING, {"a": self.list, "b": boot.EMPTY}))
         self.public = public
         self.update = None
-        self.lost = []  # with the power; what CPython would write once nobody has them is too
+        self.lost = []  # files open at a loss of power; CPython would write them when it drops them
         self.start()
 
     def start(self):
-        """With what the boot loader would run."""
+        """Start with what the boot loader would run."""
         root = self.board.root
         state = boot.load(root)
         slot, kept = boot.choose(state, lambda slot: self.board.modules(slot, state.lists[slot]))
@@ -99,7 +99,7 @@ class _Unit:
         self.work()
 
     def send_code(self, files=_FILES, most=_MOST_STEPS):
-        """Send what is asked for; how many bytes that was."""
+        """Send what is asked for; return how many bytes that was."""
         update, sent = self.update, 0
         code = _code_of(files)
         while update.stage == CODE and most:
@@ -119,8 +119,7 @@ class _Unit:
 
 
 class _Pieces:
-    """A heap in which no room is left for `size` bytes in one piece. On CPython there is always
-    some."""
+    """A heap without `size` free bytes in one piece. On CPython there is always enough."""
 
     def __init__(self, size):
         self._held = []
@@ -142,8 +141,8 @@ class _Pieces:
         self._held = []
 
 
-def test_a_release_is_taken_into_a_heap_in_pieces_and_a_second_time():
-    """A list that was there was read in one piece of 12 KB, and the updater gave up."""
+def test_a_release_is_accepted_with_a_fragmented_heap_and_a_second_time():
+    """Once the old list was read in one piece of 12 KB, and the updater gave up."""
     files = dict(_FILES)
     for i in range(56):
         files["sabot_protocol/as_many_as_a_shoe_has_%d.mpy" % i] = bytes([i])
@@ -158,7 +157,7 @@ def test_a_release_is_taken_into_a_heap_in_pieces_and_a_second_time():
         assert unit.update.stage == STAGED, unit.update.refusal
 
 
-def test_a_release_is_refused_where_the_heap_has_no_room_for_it():
+def test_a_release_is_refused_if_the_heap_has_no_room_for_it():
     def no_room(public, signature, message):
         raise MemoryError
         yield
@@ -187,7 +186,7 @@ def test_a_release_is_staged_and_then_tried():
         assert unit.start() == "b" and unit.kept().other == boot.TRIED
 
 
-def test_what_is_staged_is_just_what_was_signed_and_the_hash_that_of_the_documentation():
+def test_what_is_staged_is_exactly_what_was_signed_with_the_documented_hash():
     with Folder() as folder:
         unit = _Unit(folder)
         manifest = _manifest()
@@ -214,7 +213,7 @@ def test_a_release_that_is_not_confirmed_is_given_up_and_can_be_sent_again():
 
 
 def _refused(refusal, manifest=None, public=_PUBLIC, detail="", **how):
-    """It is refused for that, and nothing has changed."""
+    """Check that it is refused for this reason, and that nothing has changed."""
     with Folder() as folder:
         unit = _Unit(folder, public)
         before = unit.kept().line()
@@ -226,14 +225,14 @@ def _refused(refusal, manifest=None, public=_PUBLIC, detail="", **how):
         assert unit.start() == "a"
 
 
-def test_what_is_not_signed_by_the_house_is_refused_before_anything_is_written():
+def test_a_release_not_signed_by_the_house_is_refused_before_anything_is_written():
     manifest = _manifest()
     _refused("not_ours", signature=_signature(manifest, b"another house"))
     _refused("not_ours", manifest=manifest, signature=bytes(64))
     _refused("not_ours", manifest + b"x", signature=_signature(manifest))
 
 
-def test_a_unit_without_the_key_of_releases_takes_none():
+def test_a_unit_without_a_release_key_accepts_no_release():
     _refused("no_key", public=None)
 
 
@@ -243,7 +242,7 @@ def test_releases_that_are_older_or_for_another_board_or_interpreter_are_refused
     _refused("old_python", _manifest(micropython="99.0.0"), detail=MICROPYTHON)
 
 
-def test_an_older_release_that_may_go_back_is_taken():
+def test_an_older_release_that_may_go_back_is_accepted():
     with Folder() as folder:
         unit = _Unit(folder)
         unit.send(_manifest(version="0.0.1", may_go_back=True))
@@ -264,7 +263,7 @@ def test_a_manifest_that_is_signed_and_makes_no_sense_is_refused():
         )
 
 
-def test_sizes_of_a_head_that_cannot_be_are_refused():
+def test_impossible_sizes_in_a_head_are_refused():
     for size in (0, 64, 65 + release.MAX_MANIFEST, 1 << 40):
         with Folder() as folder:
             unit = _Unit(folder)
@@ -335,7 +334,7 @@ def _size(path):
     return os.stat(path)[6]
 
 
-def test_what_was_left_of_another_release_is_not_taken_for_a_part_of_this_one():
+def test_the_rest_of_another_release_is_not_used_as_a_part_of_this_one():
     for left in (b"", b"x", b"x" * 1000, b"x" * 100000):
         with Folder() as folder:
             unit = _Unit(folder)
@@ -350,7 +349,7 @@ def test_what_was_left_of_another_release_is_not_taken_for_a_part_of_this_one():
             assert unit.update.stage == STAGED and unit.start() == "b"
 
 
-def test_another_release_takes_the_place_of_one_that_is_half_there_or_staged():
+def test_another_release_replaces_one_that_is_incomplete_or_staged():
     others = {"sabot_firmware/main.mpy": b"other", "sabot_firmware/more/deep.mpy": b"x" * 900}
     for most in (3, _MOST_STEPS):
         with Folder() as folder:
@@ -380,7 +379,7 @@ class _FullFile:
         pass
 
 
-def test_a_full_flash_is_told_and_leaves_what_runs():
+def test_a_full_flash_is_reported_and_leaves_what_runs():
     with Folder() as folder:
         unit = _Unit(folder)
         unit.send_head(_manifest())
@@ -392,7 +391,7 @@ def test_a_full_flash_is_told_and_leaves_what_runs():
         assert unit.start() == "a"
 
 
-def test_staged_is_still_staged_after_a_start_that_was_none_of_the_boot_loaders():
+def test_a_staged_release_stays_staged_after_a_start_without_the_boot_loader():
     with Folder() as folder:
         unit = _Unit(folder)
         unit.send()

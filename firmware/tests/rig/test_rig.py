@@ -1,11 +1,11 @@
-"""The bench board as its host sees it: frames in, frames out, on a fake Pico."""
+"""The bench board as its host sees it, on a fake Pico: frames in, frames out."""
 
 from firmware.tests.fakes import fake_bench
 from firmware.tests.fakes.fake_bench import new_board
 from sabot_protocol import cbor, enums, frame
 from sabot_protocol.rig import rig
 from sabot_rig.pins import PIN_OF
-from sabot_rig.rig import Bench
+from sabot_rig.rig import RigController
 
 _E = PIN_OF["sensor_e"][0]
 _POWER = PIN_OF["power"][0]
@@ -13,17 +13,17 @@ _NAMES = {shape.number: shape.name for shape in rig.FROM_RIG}
 
 
 class Host:
-    """The other end. `said` has every message of the rig but answers, which `do` returns."""
+    """The host. `said` has every message of the rig except answers, which `do` returns."""
 
     def __init__(self) -> None:
         self.board, self.world = new_board()
-        self.bench = Bench(self.board)
+        self.bench = RigController(self.board)
         self.said: "list[list[object]]" = []
         self._frames = frame.FrameReader()
         self._number = 0
 
     def send(self, shape, *values) -> "list[list[object]]":
-        """What the rig says to it at once."""
+        """Return the messages that the rig sends at once."""
         payload = bytearray(frame.MAX_FRAME)
         out = bytearray(frame.MAX_FRAME)
         message = [shape.number]
@@ -50,7 +50,7 @@ class Host:
         return self.send(rig.HELLO, rig.VERSION, 7)
 
     def do(self, shape, *values):
-        """The answer to a command: a value, or the reason it was refused for."""
+        """Send a command; return the value of the answer, or the reason of the refusal."""
         self._number += 1
         answers = self.send(shape, self._number, *values)
         for answer in answers:
@@ -61,7 +61,7 @@ class Host:
         return None
 
     def live(self, us: int, alive: bool = True) -> None:
-        """Let time pass, in steps of a millisecond; the host may be heard meanwhile."""
+        """Let time pass, in steps of a millisecond; the host may send `alive` during it."""
         for n in range(us // 1000):
             self.world.run(1000)
             self.bench.step()
@@ -92,7 +92,7 @@ def _load(host, *runs) -> None:
     assert host.do(rig.LOAD, _runs(*runs)) == 0
 
 
-def test_the_shapes_have_numbers_of_their_own_from_160_on() -> None:
+def test_the_shapes_have_different_numbers_from_160_on() -> None:
     numbers = [shape.number for shape in rig.TO_RIG + rig.FROM_RIG]
     assert len(set(numbers)) == len(numbers)
     assert min(numbers) >= 160 and max(numbers) <= 191
@@ -121,7 +121,7 @@ def test_power_goes_on_off_and_away_for_a_time() -> None:
     assert host.do(rig.POWER, False) == 0 and host.world.outputs[_POWER] == 0
 
 
-def test_a_button_is_held_for_its_time_and_answered_behind_it() -> None:
+def test_a_button_is_held_for_its_time_and_answered_after_it() -> None:
     host = _attached()
     gpio = PIN_OF["button_burn"][0]
     burn = enums.BUTTONS.index("burn")
@@ -135,7 +135,7 @@ def test_a_button_is_held_for_its_time_and_answered_behind_it() -> None:
     assert host.do(rig.PRESS, burn, rig.MAX_PRESS_US + 1) == "bad_arguments"
 
 
-def test_a_switch_stands_as_it_is_told() -> None:
+def test_a_switch_has_the_position_it_was_set_to() -> None:
     host = _attached()
     gpio = PIN_OF["switch_key_on"][0]
     key = enums.SWITCHES.index("key_on")
@@ -143,7 +143,7 @@ def test_a_switch_stands_as_it_is_told() -> None:
     assert host.do(rig.SWITCH, key, False) == 0 and host.world.outputs[gpio] == 1
 
 
-def test_a_pattern_is_played_and_told_of_with_begin_and_end() -> None:
+def test_a_pattern_is_played_and_reported_with_begin_and_end() -> None:
     host = _attached()
     host.do(rig.POWER, True)
     _load(host, (1, 10_000), (3, 20_000), (2, 50))
@@ -157,7 +157,7 @@ def test_a_pattern_is_played_and_told_of_with_begin_and_end() -> None:
     assert host.do(rig.START) == "not_loaded"
 
 
-def test_what_is_wrong_with_a_pattern_is_refused() -> None:
+def test_a_wrong_pattern_is_refused() -> None:
     host = _attached()
     assert host.do(rig.LOAD, _runs((1, 50))) == "not_loaded"
     assert host.do(rig.PREPARE, 0) == "bad_arguments"
@@ -174,7 +174,7 @@ def test_what_is_wrong_with_a_pattern_is_refused() -> None:
     assert host.do(rig.START) == "not_loaded"
 
 
-def test_the_rest_of_a_long_pattern_that_does_not_come_is_told_and_ends_it() -> None:
+def test_a_missing_rest_of_a_long_pattern_is_reported_and_ends_it() -> None:
     host = _attached()
     host.do(rig.POWER, True)
     assert host.do(rig.PREPARE, rig.MAX_RUNS + 64) == rig.MAX_RUNS
@@ -187,7 +187,7 @@ def test_the_rest_of_a_long_pattern_that_does_not_come_is_told_and_ends_it() -> 
     assert [host.world.outputs[_E + i] for i in range(4)] == [0] * 4
 
 
-def test_changes_of_the_shoe_are_told_with_their_times() -> None:
+def test_changes_of_the_shoe_are_reported_with_their_times() -> None:
     host = _attached()
     at_us = host.board.now_us()
     host.world.levels[PIN_OF["lock"][0]] = 1
@@ -198,7 +198,7 @@ def test_changes_of_the_shoe_are_told_with_their_times() -> None:
     assert host.heard(rig.LEVELS)[-1][2] == 0x20
 
 
-def test_what_is_written_to_the_display_is_told() -> None:
+def test_writes_to_the_display_are_reported() -> None:
     host = _attached()
     host.world.target.write(b"\x40" + bytes(128))
     host.live(1000)
@@ -236,19 +236,19 @@ def test_a_new_hello_begins_with_a_safe_rig() -> None:
     assert host.world.outputs[_POWER] == 0
 
 
-def test_noise_is_counted_and_told_and_does_no_harm() -> None:
+def test_noise_is_counted_and_reported_and_does_no_harm() -> None:
     host = _attached()
     host.raw(b"\x05nonsense\x00")
     host.raw(bytes([7]) * 2000 + b"\x00")
     host.send(rig.POWER, 1, 1)
     host.send(rig.REPORT, 1, "x", 1, 1)
-    told = {rig.PROBLEMS[problem]: count for problem, count in host.heard(rig.PROBLEM)}
-    assert told == {"damaged": 1, "oversize": 1, "not_a_message": 2}
+    problems = {rig.PROBLEMS[problem]: count for problem, count in host.heard(rig.PROBLEM)}
+    assert problems == {"damaged": 1, "oversize": 1, "not_a_message": 2}
     assert host.world.outputs[_POWER] == 0
     assert host.do(rig.POWER, True) == 0
 
 
-def test_main_gives_the_prompt_to_whoever_asks_and_not_to_an_attached_host() -> None:
+def test_main_gives_the_prompt_when_asked_but_not_with_an_attached_host() -> None:
     world = fake_bench.new_world()
     world.from_host.extend(b"\r\x03")
     fake_bench.main.main()
@@ -257,7 +257,7 @@ def test_main_gives_the_prompt_to_whoever_asks_and_not_to_an_attached_host() -> 
 
 
 class _Turns:
-    """Line and bench of a board in one, and what was done: the line takes two bytes a turn."""
+    """Line and controller in one; it records what was done. The line takes two bytes a turn."""
 
     def __init__(self, *came: bytes) -> None:
         self.attached = False
@@ -289,7 +289,7 @@ class _Turns:
         return size
 
 
-def test_a_board_rests_only_where_nothing_has_come_and_all_is_sent() -> None:
+def test_a_board_rests_only_if_nothing_has_come_and_all_is_sent() -> None:
     turns = _Turns(b"", b"", b"heard", b"", b"\r\x03")
     fake_bench.main.serve(turns, turns)
     assert turns.done == ["fo", "ur", "rested", "fed", "", "", "rested"]

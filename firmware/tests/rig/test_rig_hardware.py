@@ -20,7 +20,7 @@ def _runs(*runs) -> bytes:
 
 
 def _edges(world, since: int):
-    """Time and levels of the sensor outputs each time that they changed."""
+    """Return time and levels of the sensor outputs at each change."""
     levels, edges = 0, []
     for at_us, gpio, level in world.log[since:]:
         if _E <= gpio < _E + rig.CHANNELS:
@@ -144,7 +144,7 @@ def test_stop_makes_the_outputs_low_and_the_next_pattern_begins_at_its_begin() -
 
 
 class _Edges:
-    """In place of a log that would take more than the board's memory."""
+    """Stands in for a log, which would take more than the board's memory."""
 
     def __init__(self, begin_us: int) -> None:
         self.count = 0
@@ -155,7 +155,7 @@ class _Edges:
         assert edge[0] == self._begin_us + self.count // 2 * 30, (self.count, edge)
 
 
-def test_what_is_longer_than_the_buffer_is_played_as_it_comes() -> None:
+def test_a_pattern_longer_than_the_buffer_is_played_while_it_is_loaded() -> None:
     board, world = new_board()
     total = rig.MAX_RUNS + 700
     board.player.prepare(total)
@@ -178,17 +178,17 @@ def test_what_is_longer_than_the_buffer_is_played_as_it_comes() -> None:
         load()
     world.run(30 * rig.MAX_RUNS + 1000)
     assert board.player.look()
-    assert edges.count == 2 * total - 1  # two outputs change, but for the first time
+    assert edges.count == 2 * total - 1  # two outputs change each time, except the first
 
 
-def test_where_the_rest_does_not_come_no_old_run_is_played_again() -> None:
+def test_if_the_rest_does_not_come_no_old_run_is_played_again() -> None:
     board, world = new_board()
     board.player.prepare(rig.MAX_RUNS + 100)
     for _ in range(rig.MAX_RUNS // 64):
         board.player.load(_runs(*[(15, 30)] * 64))
     begin_us = board.player.start()
     world.run(2000)
-    assert board.player.look()  # makes room, but nobody fills it
+    assert board.player.look()  # makes room, but no runs are loaded
     since = len(world.log)
     world.run(rig.MAX_RUNS * 30 + 1000)
     assert not board.player.look()
@@ -200,7 +200,7 @@ def test_a_clock_that_gives_no_exact_microsecond_is_refused() -> None:
     world = new_world()
     world.clock_hz = 125_500_001
     try:
-        fake_bench.board.Board()
+        fake_bench.board.RigBoard()
     except ValueError:
         return
     raise AssertionError("taken")
@@ -215,13 +215,13 @@ def test_a_change_has_the_time_of_the_first_look_that_saw_it() -> None:
     world.run(10_000)
     world.levels[_LOCK] = 1  # just before the look
     world.run(10_001)
-    world.levels[_SENSE + 2] = 1  # just behind one
+    world.levels[_SENSE + 2] = 1  # just after a look
     world.run(20_000)
     assert _changes(board) == [(begin_us + 10_000, "lock", 1), (begin_us + 20_050, "lamps", 4)]
     assert board.levels() == 0x24
 
 
-def test_changes_that_came_while_python_was_away_are_all_there() -> None:
+def test_changes_that_came_while_python_was_busy_are_all_there() -> None:
     board, world = new_board()
     expected = []
     for n in range(60):
@@ -243,7 +243,7 @@ def test_a_buzzer_is_one_beep_with_its_length() -> None:
         for level, us in ((1, 185), (0, 185)):
             world.levels[_BUZZER] = level
             world.run(us)
-    assert _changes(board) == []  # not over as far as anybody knows
+    assert _changes(board) == []  # the beep may still go on
     world.run(5000)
     ((at_us, what, length_us),) = _changes(board)
     assert what == "beep" and 0 <= at_us - begin_us <= 50
@@ -260,7 +260,7 @@ def test_two_beeps_in_one_piece_are_two() -> None:
     assert [(what, length) for _, what, length in _changes(board)] == [("beep", 3000)] * 2
 
 
-def test_looks_that_nobody_took_in_time_are_counted_and_times_stay_right() -> None:
+def test_looks_that_were_not_taken_in_time_are_counted_and_times_stay_right() -> None:
     board, world = new_board()
     world.run(1_000_000)
     assert _changes(board) == [] and board.watcher.changes.lost == 1
@@ -274,7 +274,7 @@ def test_looks_that_nobody_took_in_time_are_counted_and_times_stay_right() -> No
 # The display
 
 
-def test_what_the_shoe_writes_to_its_display_comes_out_as_written() -> None:
+def test_writes_to_the_display_are_returned_as_written() -> None:
     board, world = new_board()
     start, window = b"\x00\xae\xd5\x80\xa8\x3f\xaf", b"\x00\x21\x00\x7f\x22\x03\x07"
     page = b"\x40" + bytes(range(128))
@@ -289,7 +289,7 @@ def test_what_the_shoe_writes_to_its_display_comes_out_as_written() -> None:
     assert board.screen.take() is None and board.screen.lost == 0
 
 
-def test_writes_to_the_display_that_nobody_takes_are_counted() -> None:
+def test_writes_to_the_display_that_are_not_taken_in_time_are_counted() -> None:
     board, world = new_board()
     for n in range(80):
         world.target.write(bytes((0, 0x81, n)))

@@ -1,4 +1,4 @@
-"""What the rule documents say of a round, read from them anew: no code of the firmware's in it.
+"""What the rule documents say about a round, written from them without the firmware's code.
 
 mini-baccarat-pairs; Maryland, Mini Baccarat, chapter 1 B and chapter 7; Pennsylvania, "5 Treasures
 Bonus". Cards are ranks, 0 an ace to 12 a king.
@@ -13,7 +13,7 @@ def count_of(ranks):
 
 
 def banker_draws(total, third):
-    """Mini-Baccarat, "The Third Card Rule - Banker"; `third` None where the Player stood."""
+    """Mini-Baccarat, "The Third Card Rule - Banker"; `third` is None if the Player stood."""
     if third is None or total <= 2:
         return total <= 5
     rule = {3: third != 8, 4: 2 <= third <= 7, 5: 4 <= third <= 7, 6: third in (6, 7)}
@@ -26,7 +26,7 @@ def _pair(ranks):
 
 
 def _point_counts(player, banker, cards):
-    """Point Counts of those hands that have so many cards, None for the other."""
+    """Return the Point Counts of hands with this many cards, None for another hand."""
     return [count_of(hand) if len(hand) == cards else None for hand in (player, banker)]
 
 
@@ -87,4 +87,4 @@ HITS = {
     "blazing_7s_two": _blazing_7s_two,
     "blazing_7s_three": _blazing_7s_three,
 }
-"""By the names of `words.HITS`: whether a round of these two hands is one."""
+"""By the names of `enums.HITS`: a function that says whether a round of two hands has that hit."""

@@ -1,11 +1,11 @@
-"""What a journal holds, for tests of what recorded it."""
+"""Reads what a journal holds, for tests of the code that recorded it."""
 
 from sabot_firmware.journal import keyring
 from sabot_firmware.journal.cursor import Cursor
 
 
 def each_record(journal):
-    """Every record that is on flash once all is written, the oldest first, each good until the
+    """Write the queue to flash, then yield every record, the oldest first. Each is valid until the
     next."""
     journal.drain()
     cursor = Cursor(journal)
@@ -16,17 +16,17 @@ def each_record(journal):
 
 
 def records_in(journal):
-    """All of them, as bytes."""
+    """Return all records, as bytes."""
     return [bytes(record) for record in each_record(journal)]
 
 
 def sector_of(journal, sector: int) -> int:
-    """Where on the chip a sector of the journal's order lies."""
+    """Return the place on the chip of a sector in the journal's order."""
     return keyring.SECTORS + sector % journal.sectors
 
 
 def cut_off_before_newest_key(journal, flash, count: int) -> int:
-    """Take away all from `count` events before the newest key on; the number due under that."""
+    """Remove all events from `count` before the newest key on; return the first number under it."""
     due = journal.chain.epoch * 4
     cursor = Cursor(journal)
     assert cursor.seek(due - count)

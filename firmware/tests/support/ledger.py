@@ -1,7 +1,7 @@
-"""A journal on a chip in memory, and beside it what was put into it, for tests of both.
+"""A journal on a chip in memory, with a ledger of what was put into it, to compare both.
 
-Of an entry only its kind and a checksum are kept, as one small integer, and of MACs the last ones:
-the heap is that of the board.
+The ledger keeps only kind and checksum of an entry, as one small integer, and only the last MACs:
+the heap is as small as the board's.
 """
 
 import binascii
@@ -18,7 +18,7 @@ _QUEUE = bytearray(4096)
 
 
 class _Macs:
-    """MACs by number, the last of them."""
+    """The last MACs, by number."""
 
     _MOST = 1100
 
@@ -39,48 +39,48 @@ class _Macs:
 
 
 class Ledger:
-    """A new unit's journal, or what is on `flash`. `queue` is the size of its queue."""
+    """The journal of a new unit, or the one on `flash`. `queue` is the size of its queue."""
 
     def __init__(self, flash: "Flash | None" = None, queue: int = 4096, naive=None) -> None:
         self.flash = new_chip() if flash is None else flash
         self.naive = NaiveChain(FIRST_KEY) if naive is None else naive
         self.entries: "list[int]" = []
-        """Kind and checksum of what was put and can be needed still."""
+        """Kind and checksum of the entries that can still be needed."""
         self.first_entry_event = 1
         """Number of the first event among them."""
         self.macs = _Macs()
-        """By event number; behind 0 the name of the chain."""
+        """By event number; at 0 the chain id."""
         self.macs.append(self.naive.name)
         self.journal: Journal = None  # type: ignore[assignment]
         self._queue = queue
         self.mount(FIRST_KEY)
 
     def mount(self, first_key: "bytes | None" = None) -> Journal:
-        """A start: all that was in memory is gone."""
+        """Start again: everything in memory is lost."""
         queue = _QUEUE if self._queue == len(_QUEUE) else bytearray(self._queue)
         self.journal = Journal(self.flash, queue)
         self.journal.mount(first_key)
         return self.journal
 
     def event(self, size: int = 0) -> int:
-        """Put an event of some size; its number."""
+        """Put an event of some size; return its number."""
         number = self.journal.number
         assert number == self.macs.last + 1
         record = number.to_bytes(4, "big") + random_bytes((size or random.randint(12, 90)) - 4)
         self.macs.append(self.naive.mac(number, self.macs[number - 1], record))
         self.entries.append(_entry(EVENT, record))
         # The buffer is larger than the event, and is used again.
-        self.journal.put_event(memoryview(record + b"behind"), len(record))
+        self.journal.put_event(memoryview(record + b"beyond"), len(record))
         return number
 
     def put(self, kind: int, size: int) -> None:
-        """Put an entry that is no event."""
+        """Put an entry that is not an event."""
         payload = random_bytes(size)
         self.entries.append(_entry(kind, payload))
-        self.journal.put(kind, memoryview(payload + b"behind"), size)
+        self.journal.put(kind, memoryview(payload + b"beyond"), size)
 
     def some(self) -> None:
-        """Put what a shoe puts for an input."""
+        """Put the entries that a shoe puts for an input."""
         self.put(NOTE, random.randint(2, 20))
         for _ in range(random.randint(0, 3)):
             self.event()
@@ -96,17 +96,17 @@ class Ledger:
         self.journal.drain()
 
     def rest(self, steps: int = 30) -> None:
-        """Time in which no card can come."""
+        """Let time pass in which no card can come."""
         for _ in range(steps):
             self.journal.step(True)
 
     def last(self) -> int:
-        """The number of the last event that was put."""
+        """Return the number of the last event that was put."""
         return self.macs.last
 
     def restart(self, check: bool = True) -> Journal:
-        """A start, and what is there must be a beginning of what was put, whole. Without `check`
-        not every event is looked at."""
+        """Start again, and check that the journal holds the first part of what was put, without
+        holes. Without `check` it does not read every event."""
         durable = self.journal.durable if self.journal else 0
         journal = self.mount()
         assert journal.lost_first == 0
@@ -120,7 +120,7 @@ class Ledger:
         return journal
 
     def cut_to(self, journal: Journal) -> None:
-        """Forget what was put and did not get onto the flash; see that no more is missing."""
+        """Forget the entries that did not get onto the flash; check that no more is missing."""
         self.macs.last = journal.durable
         at, number = 0, self.first_entry_event - 1
         while at < len(self.entries) and number < journal.durable:
@@ -136,7 +136,7 @@ class Ledger:
         del self.entries[at:]
 
     def _ends_with(self, at: int, found) -> bool:
-        """Whether `found` is the last state among the first `at` entries, and all behind it."""
+        """Whether `found` is the last state among the first `at` entries, and all after it."""
         begin = at - len(found)
         if begin < 0 or self.entries[begin:at] != found:
             return False
@@ -144,7 +144,7 @@ class Ledger:
         return STATE not in kinds[1:] and (kinds[:1] == [STATE] or begin == 0)
 
     def since_state(self) -> "list[int]":
-        """What the journal gives of the last state and all behind it."""
+        """Return what the journal has of the last state and all after it."""
         found = []
 
         def visit(kind, payload):
@@ -155,8 +155,8 @@ class Ledger:
         return found
 
     def held(self) -> "list[tuple[int, int]]":
-        """The first and last number of each row of events that can be read, from the oldest held
-        on, each found as it was put."""
+        """Return the first and last number of each row of events that can be read, from the oldest
+        held on. Checks that each is as it was put."""
         journal = self.journal
         cursor = Cursor(journal)
         cursor.seek(journal.first_held)
@@ -177,12 +177,12 @@ class Ledger:
         return rows
 
     def check(self) -> None:
-        """Everything from the oldest event held to the last is there, once and in order."""
+        """Check that every event from the oldest held to the last is there, once and in order."""
         journal = self.journal
         assert self.held() == rows(journal.first_held, journal.durable)
 
     def _forget_old(self) -> None:
-        """Keep no more entries than a restart needs: the queue holds 80, and some states lie
+        """Keep only the entries that a restart needs: the queue holds 80, and there are some states
         among those before."""
         at = len(self.entries) - 300
         while at > 0 and _kind(self.entries[at]) != STATE:
@@ -192,7 +192,7 @@ class Ledger:
 
 
 def rows(first: int, last: int, *without: "tuple[int, int]") -> "list[tuple[int, int]]":
-    """What `held` says when all from `first` to `last` are there but for those rows."""
+    """Return the result of `held` if all from `first` to `last` are there except those rows."""
     found = []
     for gone_first, gone_last in without:
         if first < gone_first:
@@ -210,7 +210,7 @@ def _kind(entry: int) -> int:
 
 
 def wear(ledger: Ledger, rounds: int) -> None:
-    """Write on while a host takes it all."""
+    """Continue writing while a host acknowledges all events."""
     for _ in range(rounds):
         ledger.some()
         ledger.drain()
@@ -219,7 +219,7 @@ def wear(ledger: Ledger, rounds: int) -> None:
 
 
 def filled(sectors: int = 7) -> Ledger:
-    """A journal that has come to its sector of this number, and no host has anything."""
+    """Return a journal that has reached this sector, with no event acknowledged."""
     ledger = Ledger()
     while ledger.journal._open < sectors:
         ledger.some()
@@ -228,7 +228,7 @@ def filled(sectors: int = 7) -> Ledger:
 
 
 def events_of(journal: Journal, sector: int) -> "tuple[int, int]":
-    """First event and last one of a sector that has them."""
+    """Return the first and the last event of a sector that has events."""
     first = journal._first_of(sector)
     return first, Cursor(journal).last_in(sector, first)
 

@@ -15,7 +15,7 @@ HELLO = [messages.HELLO.number, VERSION, 77]
 
 
 class _Device:
-    """The rest of the shoe: notes what it is asked."""
+    """The rest of the shoe: records the commands that it gets."""
 
     def __init__(self, outbox):
         self.outbox = outbox
@@ -42,7 +42,7 @@ class _Device:
 
 
 class Line:
-    """A link, the outbox behind it, and what the host sees of both."""
+    """A link with its outbox, and what the host sees of both."""
 
     def __init__(self, ring=RING, busy_polls=0, key=None):
         self.ledger = Ledger(new_chip(ring, busy_polls))
@@ -54,7 +54,7 @@ class Line:
         self.now_ms = 1000
 
     def put(self, count=1, size=20):
-        """So many events, on flash."""
+        """Put this many events and write them to flash."""
         for _ in range(count):
             self.ledger.event(size)
             self.ledger.drain()
@@ -64,13 +64,13 @@ class Line:
             self.link.feed(frame_of(message), self.now_ms)
 
     def sent(self):
-        """The bytes that the shoe sends now."""
+        """Return the bytes that the shoe sends now."""
         size = self.link.fill(self.now_ms)
         assert size <= len(self.link.out)
         return bytes(self.link.out[:size])
 
     def hear(self):
-        """The messages that the shoe sends until it has no more for now."""
+        """Return the messages that the shoe sends until it has no more for now."""
         heard = []
         for _ in range(100):
             data = self.sent()
@@ -105,7 +105,7 @@ def ack(number):
 
 
 def events_of(heard):
-    """The numbers of the events among the messages."""
+    """Return the numbers of the events among the messages."""
     records = [message[1] for message in heard if message[0] == messages.EVENT.number]
     return [int.from_bytes(record[:4], "big") for record in records]
 

@@ -1,6 +1,6 @@
-"""The audit chain as protocol/README.md defines it, whole and from the start each time.
+"""The audit chain as protocol/README.md defines it, computed from the start each time.
 
-Nothing here is the shoe's: the MACs are made of SHA-256 alone.
+It uses no code of the shoe: the MACs are made with SHA-256 only.
 """
 
 import hashlib
@@ -35,12 +35,12 @@ class NaiveChain:
         return self._secrets[epoch]
 
     def mac(self, number: int, before: bytes, record: bytes) -> bytes:
-        """Of event `number`, where `before` is the MAC of the event before it."""
+        """Return the MAC of event `number`; `before` is the MAC of the previous event."""
         key = sha256(b"sabot mac" + self.secret(number // _EPOCH_RECORDS))
         return hmac(key, before + record)[:16]
 
     def macs(self, records) -> "list[bytes]":
-        """Of all events from number 1 on; at place 0 what the first one's is made over."""
+        """Return the MACs of all events from number 1 on, with the chain id at place 0."""
         macs = [self.name]
         for record in records:
             macs.append(self.mac(len(macs), macs[-1], record))

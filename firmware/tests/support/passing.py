@@ -1,4 +1,4 @@
-"""Passes made from the card code specification, for tests on CPython and on MicroPython."""
+"""Makes passes from the card code specification, for tests on CPython and on MicroPython."""
 
 # Card code specification, "Geometry" and "The sensor head", in micrometres.
 CARD_UM = 63000
@@ -19,7 +19,7 @@ FAST_MM_S = 2000
 
 
 def code(card, card_set):
-    """The 14 symbols of a card, as the specification builds them."""
+    """Return the 14 symbols of a card, built as in the specification."""
     message = 54 * card_set + card
     digits = []
     for power in (243, 81, 27, 9, 3, 1):
@@ -31,14 +31,14 @@ def code(card, card_set):
 
 
 def printed(symbols, width_um=WIDTH_UM):
-    """Marks as (begins, width, symbol), the first where the first mark belongs."""
+    """Return marks as (begins, width, symbol), the first at the place of the first mark."""
     return [(FIRST_UM + i * PITCH_UM, width_um, symbols[i]) for i in range(len(symbols))]
 
 
 def pass_of(marks, speed_mm_s=FAST_MM_S, skew_um=0, until_um=_EXIT_UM + CARD_UM):
-    """Samples of a card with these marks at an even speed, and the rest behind it.
+    """Return the samples of a card with these marks at an even speed, and of the rest after it.
 
-    The card vanishes when its leading edge is at `until_um`. Track B lies `skew_um` behind A.
+    The card vanishes when its leading edge is at `until_um`. Track B comes `skew_um` after A.
     """
     edges = [(0, E), (CARD_UM, E), (_EXIT_UM, X), (_EXIT_UM + CARD_UM, X)]
     for begins, width, symbol in marks:

@@ -1,4 +1,4 @@
-"""A whole shoe on a board made of lists, which plays a script and keeps what the shoe did."""
+"""A whole shoe on a scripted board, which plays a script and records what the shoe did."""
 
 import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes import fake_gc  # noqa: F401  # CPython lacks a part of it
@@ -26,8 +26,8 @@ class Over(Exception):
     """The script of a board is over."""
 
 
-class Board:
-    """Plays a script of samples and inputs; keeps what the shoe did in between, in order."""
+class ScriptedBoard:
+    """Plays a script of samples and inputs; records what the shoe did in between, in order."""
 
     NAME = "none"
     serial = "TEST-1"
@@ -36,8 +36,8 @@ class Board:
     def __init__(self, folder, flash):
         self.storage = folder.path
         self.flash = flash
-        self.stood = 0
-        """How the switches stand at the start."""
+        self.switches_on = 0
+        """The positions of the switches at the start."""
         self.overruns = 0
         self.seen = []
         """What the shoe did to the lock and what was played, in order."""
@@ -51,8 +51,8 @@ class Board:
         self.shoe = None
 
     def play(self, shoe, *script):
-        """Samples as bytes, changes of inputs as integers; ("overrun", samples) where some were
-        lost before those."""
+        """Play samples, given as bytes, and changes of inputs, given as integers. A tuple
+        ("overrun", samples) means that some were lost before these samples."""
         self._script += script
         deal = shoe._deal()
         try:
@@ -65,12 +65,12 @@ class Board:
         return self._now_ms
 
     def switches(self):
-        return self.stood
+        return self.switches_on
 
     async def activity(self, within_ms, wait):
         if not wait:
             self._now_ms += 1
-            return  # what is queued is written first
+            return  # the shoe writes its queue first
         if not self._script:
             raise Over
         item = self._script.pop(0)
@@ -109,7 +109,7 @@ class Board:
 
 
 class FileFlash(SimFlash):
-    """A chip that takes no memory: the heap is that of the board."""
+    """A chip that takes no memory: the heap is as small as the board's."""
 
     def __init__(self, folder, ring):
         self._path = folder.file("journal.nor")
@@ -119,7 +119,7 @@ class FileFlash(SimFlash):
         pass
 
     def flip(self, address):
-        """Let a bit change as it may in years."""
+        """Flip a bit, as may happen over years."""
         with open(self._path, "r+b") as file:
             file.seek(address)
             octet = file.read(1)[0]
@@ -127,11 +127,11 @@ class FileFlash(SimFlash):
             file.write(bytes([octet ^ 1]))
 
 
-def started(folder, flash=None, stood=0):
-    """A shoe; on the same folder and `flash` it is the same unit again, otherwise a new one."""
-    shoe_module.build_of_packages = lambda chunk: bytes(32)  # it has tests of its own
-    board = Board(folder, flash or new_chip())
-    board.stood = stood
+def started(folder, flash=None, switches_on=0):
+    """Return a board and its shoe: the unit of `folder` and `flash`; without `flash` a new one."""
+    shoe_module.build_of_packages = lambda chunk: bytes(32)  # it has separate tests
+    board = ScriptedBoard(folder, flash or new_chip())
+    board.switches_on = switches_on
     if flash is None:
         provision(folder)
     board.shoe = Shoe(board)
@@ -139,19 +139,19 @@ def started(folder, flash=None, stood=0):
 
 
 def provision(folder):
-    """Leave the first key where a new unit finds it."""
+    """Store the first key, as provisioning does."""
     Store(folder.path).save("first_key", FIRST_KEY)
 
 
 def started_in_file(folder, ring=RING):
-    """A new unit with so many sectors of journal."""
+    """Return a new unit with this many sectors of journal."""
     provision(folder)
     return started(folder, FileFlash(folder, ring))
 
 
 def loaded(folder, *names, ring=0):
-    """A shoe in which the first burn and these cards have been drawn; with `ring` its chip is a
-    file with so many sectors of journal."""
+    """Return a shoe from which the first burn and these cards were drawn; with `ring` its chip is a
+    file with this many sectors of journal."""
     board, shoe = started_in_file(folder, ring) if ring else started(folder)
     lid = [inputs.switched(LID, True), inputs.switched(LID, False)]
     board.play(shoe, *lid, *[card_samples(name) for name in ("AC", "2C") + names])
@@ -164,7 +164,7 @@ def card_samples(name, width_um=2000):
 
 
 def each_recorded(shoe):
-    """Every event held, as (kind, own values)."""
+    """Yield every event held, as (kind, own values)."""
     for record in each_record(shoe.journal):
         values = cbor.decode(record, 0, len(record))
         yield _KINDS[values[0]].name, values[len(events.HEADER) :]
@@ -179,23 +179,23 @@ def kinds_of(shoe):
 
 
 def parts_of(data, covered):
-    """A pass until its card is known (the last mark passed), its tail, and the rest behind."""
+    """Split a pass: until its card is known (the last mark has passed), its tail, the rest."""
     last_mark = 60500 * 20 // 2000 // 2 + 4
     return data[:last_mark], data[last_mark:covered], data[covered:]
 
 
-def again(folder, board, stood=0):
-    """The same unit after a loss of power."""
-    before = board.shoe  # its memory first: the heap is that of the board
+def again(folder, board, switches_on=0):
+    """Start the same unit again after a loss of power."""
+    before = board.shoe  # free its memory first: the heap is as small as the board's
     before.reader = before.passes = before.health = before.link = before._turns = None
     before.journal = before.outbox = before.recorder = before.guard = None
     before.sensing = before.acting = before.presenting = before.ticking = None
     board.flash.power_on()
-    return started(folder, board.flash, stood)
+    return started(folder, board.flash, switches_on)
 
 
 def check_chain(shoe):
-    """Every event is there, with the number and the MAC that it must have."""
+    """Check that every event is there, with the number and the MAC that it must have."""
     journal = shoe.journal
     journal.drain()
     assert journal.first_held == 1
@@ -210,22 +210,22 @@ def check_chain(shoe):
         assert cbor.decode(record, 0, len(record))[1] == number
 
 
-def behind(shoe, first):
-    """The events from number `first` on, as (kind, own values)."""
+def events_from(shoe, first):
+    """Return the events from number `first` on, as (kind, own values)."""
     journal = shoe.journal
     journal.drain()
     cursor = Cursor(journal)
     assert cursor.seek(first)
-    told = []
+    found = []
     while cursor.next():
         event = cbor.decode(cursor.record, 0, len(cursor.record))
-        assert event[1] == first + len(told)
-        told.append((_KINDS[event[0]].name, event[len(events.HEADER) :]))
-    return told
+        assert event[1] == first + len(found)
+        found.append((_KINDS[event[0]].name, event[len(events.HEADER) :]))
+    return found
 
 
 def scripted_item(text):
-    """What the board plays for an input in the words of table.py."""
+    """Return what the board plays for an input in the notation of table.py."""
     if text[-1] in "+-":
         switch = [word.split("_")[0] for word in enums.SWITCHES].index(text[:-1])
         return inputs.switched(switch, text[-1] == "+")

@@ -1,10 +1,9 @@
-"""A shoe at a table, for the tests of the dealing: inputs and events as text, a second judge.
+"""A shoe at a table, for the tests of the dealing: inputs and events as text, checked a second way.
 
-Inputs and events are written as text: "lid+ lid- AC" opens and closes the lid and pulls the
-ace of clubs, "?jam" is a pass that failed, "?full" a full journal; "card AC player_1" is the event
-that tells of it.
-"!7H" has the supervisor enter a card from its face, "!again" and the like decide otherwise: the
-supervisor reads the display and presses what it says.
+"lid+ lid- AC" opens and closes the lid and draws the ace of clubs, "?jam" is a pass that failed,
+"?full" a full journal. "card AC player_1" is the event of a card. With "!7H" the supervisor enters
+a card from its face; "!again" and the like are other decisions. The supervisor reads the display
+and presses what it says.
 """
 
 from firmware.tests.support import documents
@@ -19,7 +18,7 @@ ROUND = ("player_1", "banker_1", "player_2", "banker_2", "player_3", "banker_3")
 # Round 1 is dealt 4C 2D AC 2H (5 to 4), 2S to the Player, 3H to the Banker: 7 to 7.
 DEALT = "lid+ lid- AC 2C"
 CARDS = "4C 2D AC 2H 2S 3H"
-# The situations: how to get there, and as what the next card is due, None where none is.
+# The situations: how to get there, and the position of the next card, None if no card is due.
 SITUATIONS = {
     "no shoe": ("", None),
     "lid open to load": ("lid+", None),
@@ -48,7 +47,7 @@ INPUTS = (
 HANDS = enums.BUTTONS + (
     "key+", "key+", "key-", "lid-", "lid+", "next reveal", "next next next next burn burn reveal",
 )  # fmt: skip
-"""What hands do at random with a card that is pending, so that most of it gets settled."""
+"""Random inputs while a card is pending, so that most pending cards get settled."""
 FIGURES = (850, 930, 120, 1765)
 CHOICES = {"as_read": "AS READ", "again": "DRAW AGAIN", "unseen": "UNSEEN", "CUT": "CUT CARD"}
 NOTHING_CHOSEN = "CARD --"
@@ -68,9 +67,9 @@ def _game(cut_from_end, changed):
 
 
 class Table:
-    """A shoe at a table: whatever is done to it, its lock, rounds and counts are checked.
+    """A shoe at a table. Its lock, rounds and counts are checked after every input.
 
-    `changed` are fields of the game, which is mini otherwise. The cut card may lie anywhere, unless
+    The game is mini with the fields in `changed`. The cut card may be anywhere, unless
     `cut_from_end` says otherwise.
     """
 
@@ -80,18 +79,18 @@ class Table:
         self.rounds = 0
         """Results seen so far."""
         self._drawn = None  # the cards of the open round, with their positions
-        self._counts = None  # what came out of the shoe of cards in play, by name
+        self._counts = None  # cards that came out of the shoe of cards in play, by number
         self.play(inputs)
 
     def play(self, inputs):
-        """Give it the inputs one after the other; returns what it recorded."""
-        told = []
+        """Give it the inputs one after another; return what it recorded."""
+        lines = []
         for text in inputs.split():
-            told += self._step(text)
-        return told
+            lines += self._step(text)
+        return lines
 
     def already_out(self, name, copies):
-        """As if so many copies of a card had come out of this shoe of cards before."""
+        """Act as if this many copies of a card had come out of this shoe of cards before."""
         card = cards.number_of(name)
         for _ in range(copies):
             self.shoe.inventory.count(card)
@@ -107,17 +106,17 @@ class Table:
         )  # fmt: skip
 
     def display(self):
-        """The lines of the display."""
+        """Return the lines of the display."""
         return panel.text_of(self.shoe, panel.HOST).split("\n")
 
     def lamps(self):
-        """The names of the lamps that are lit, in order of the alphabet."""
+        """Return the names of the lit lamps, in alphabetical order."""
         lit = panel.lamps_of(self.shoe)
         assert 0 <= lit < 1 << len(enums.LAMPS)
         return " ".join(sorted([enums.LAMPS[n] for n in range(len(enums.LAMPS)) if lit >> n & 1]))
 
     def choices(self):
-        """What the supervisor, the key turned, can choose: as shown, from the first to the last."""
+        """Return what the supervisor can choose with the key turned, as the display shows it."""
         shown = []
         for _ in range(_MOST_CHOICES):
             self._press("next")
@@ -129,14 +128,14 @@ class Table:
         raise AssertionError("no end of choices: %s" % shown)
 
     def _press(self, button):
-        told = self._step(button)
-        assert told == ["button " + button], told
+        lines = self._step(button)
+        assert lines == ["button " + button], lines
 
     def _decide(self, what):
-        """The supervisor chooses by the display; what is told when it is accepted."""
-        told = [] if self.shoe.key_on else self._step("key+")
+        """Choose as the supervisor, by the display; return what is recorded when it is accepted."""
+        lines = [] if self.shoe.key_on else self._step("key+")
         if what == "void":
-            return told + self._step("void")
+            return lines + self._step("void")
         shown = CHOICES.get(what, "CARD " + what)
         if what == "again" and enums.POSITIONS[self.shoe.pending.position] == "not_due":
             shown = "NOT COUNTED"
@@ -148,7 +147,7 @@ class Table:
             if self.display()[4] != shown:
                 self._press("burn")
         assert self.display()[4] == shown, (what, self.display())
-        return told + self._step("reveal")
+        return lines + self._step("reveal")
 
     def _step(self, text):
         shoe = self.shoe
@@ -171,37 +170,37 @@ class Table:
             actions = shoe.pass_failed(enums.FAULTS.index(text[1:]), FIGURES)
         else:
             card = cards.number_of(text)
-            foretold = shoe.lock_after(card)
+            lock_after = shoe.lock_after(card)
             actions = shoe.card_passed(card, FIGURES)
-            assert shoe.lock_released() == foretold, "the lock was told otherwise before " + text
-        told = [told_of(action) for action in actions]
-        self._check_lock(text, told)
-        for i in range(len(told)):
-            self._check_round(told[i])
-            self._check_counts(told[i], actions[i][3])
-            ended = i > 0 and told[i - 1].startswith("shoe_ended")
-            assert ended == told[i].startswith("composition"), told
-        return told
+            assert shoe.lock_released() == lock_after, "lock_after was wrong before " + text
+        lines = [told_of(action) for action in actions]
+        self._check_lock(text, lines)
+        for i in range(len(lines)):
+            self._check_round(lines[i])
+            self._check_counts(lines[i], actions[i][3])
+            ended = i > 0 and lines[i - 1].startswith("shoe_ended")
+            assert ended == lines[i].startswith("composition"), lines
+        return lines
 
-    def _check_lock(self, text, told):
-        """After every input: the lock is as it was told, and open only when a card is due."""
-        locks = [line for line in told if line.startswith("lock")]
+    def _check_lock(self, text, lines):
+        """Check after every input that the lock is as recorded, and open only if a card is due."""
+        locks = [line for line in lines if line.startswith("lock")]
         released = self.shoe.lock_released()
         if released != self.released:
-            assert locks == ["lock %d" % released] == told[-1:], (text, told)
+            assert locks == ["lock %d" % released] == lines[-1:], (text, lines)
         else:
-            assert not locks, (text, told)
+            assert not locks, (text, lines)
         if released:
             assert not self.shoe.error and not self.shoe.lid_open, text
             assert enums.PHASES[self.shoe.phase] not in ("no_shoe", "between", "ended"), text
-        due = [line for line in told if line.startswith("card ") and "not_due" not in line]
-        resolved = [line for line in told if line.startswith("resolved")]
-        assert self.released or resolved or not due, (text, told)
-        assert resolved or "by_hand" not in " ".join(told), (text, told)
+        due = [line for line in lines if line.startswith("card ") and "not_due" not in line]
+        resolved = [line for line in lines if line.startswith("resolved")]
+        assert self.released or resolved or not due, (text, lines)
+        assert resolved or "by_hand" not in " ".join(lines), (text, lines)
         self.released = released
 
     def _check_round(self, line):
-        """A round has one end, and a result that follows from its cards."""
+        """Check that a round has one end, and a result that follows from its cards."""
         drawn = self._drawn
         if line == "betting_open":
             assert drawn is None, "a round within a round"
@@ -222,7 +221,8 @@ class Table:
             assert drawn is None, "the shoe ended within a round"
 
     def _check_counts(self, line, values):
-        """Every card with a name is counted while a shoe of cards is in play, and no other."""
+        """Check that every card that was read is counted while a shoe of cards is in play, and no
+        other."""
         if line.startswith("shoe_loaded"):
             self._counts = [0] * 52
         elif line.startswith("card ") and self._counts is not None:
@@ -236,7 +236,7 @@ class Table:
 
 
 def note_of(text):
-    """An input of a table as a note."""
+    """Return an input of a table as a note."""
     if text[-1] in "+-":
         switch = [word.split("_")[0] for word in enums.SWITCHES].index(text[:-1])
         return [input_log.SWITCHED, switch, text[-1] == "+"]
@@ -256,7 +256,7 @@ def note_of(text):
 
 
 def told_of(action):
-    """An action of the dealing as text; its values must be those of its shape."""
+    """Return an action of the dealing as text; check its values by its shape."""
     shape, _, _, values = action
     shape.check(list(values))
     parts = [shape.name]
@@ -286,8 +286,8 @@ def told_of(action):
 
 
 def plan_of(pile, asked=()):
-    """The round that these cards make: for each card drawn its position and what follows it.
-    `asked`: the hits that the game's wagers depend on."""
+    """Return the round that these cards make: for each card drawn its position and what follows it.
+    `asked` are the hits that the game's wagers depend on."""
     value = [documents.VALUES[card % 13] for card in pile]
     player, banker = (value[0] + value[2]) % 10, (value[1] + value[3]) % 10
     naturals = int(player > 7), int(banker > 7)
@@ -313,10 +313,10 @@ def plan_of(pile, asked=()):
             after.append([])
     winner = "tie" if player == banker else "player" if player > banker else "banker"
     positions = ROUND[:4] if sum(naturals) else positions
-    told = (winner, player, banker, naturals[0], naturals[1], abs(player - banker))
+    result = (winner, player, banker, naturals[0], naturals[1], abs(player - banker))
     hands = [], []
     for i in range(len(positions)):
         hands[positions[i][0] == "b"].append(pile[i] % 13)
     hits = [name for name in enums.HITS if name in asked and documents.HITS[name](*hands)]
-    after[-1].append(" ".join(["result %s %d %d %d %d %d" % told] + hits))
+    after[-1].append(" ".join(["result %s %d %d %d %d %d" % result] + hits))
     return [(positions[i], after[i]) for i in range(len(positions))]

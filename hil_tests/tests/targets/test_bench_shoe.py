@@ -29,10 +29,10 @@ from sabot_hil.targets.bench_shoe import BoardTarget
 from sabot_protocol import cards, enums
 from sabot_protocol.rig import rig
 from sabot_rig.changes import BEEP, LAMPS, LOCK, SUPPLY
-from sabot_rig.rig import Bench as Rig
+from sabot_rig.rig import RigController as Rig
 
 if TYPE_CHECKING:
-    from sabot_rig.board import Board
+    from sabot_rig.board import RigBoard
 
 _UNIT = "HIL-BOARD"
 _OLED_START = bytes((0x00, 0x8D, 0x14, 0x20, 0x00, 0xA1, 0xC8, 0xAF))
@@ -188,7 +188,7 @@ class FakeRig:
         self.port = os.ttyname(slave)
         self._slave = slave
         self._stop = False
-        self._rig = Rig(cast("Board", self.board))
+        self._rig = Rig(cast("RigBoard", self.board))
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 

@@ -1,4 +1,4 @@
-"""The demonstration: one shoe of cards from the cards to a verified log, with something to see."""
+"""The demonstration: deals one shoe of cards, logs it, shows it on the screen, verifies the log."""
 
 import os
 import shutil
@@ -30,11 +30,9 @@ _LOG_TIMEOUT_S = 30.0
 
 
 def run_demo(shoe: SimulatedShoe, dealer: Dealer, *, cards: int, db: Path) -> int:
-    """Have `dealer` deal `cards` on `shoe`, log it to `db`, verify the log.
+    """Let `dealer` deal `cards` cards on `shoe`, log to `db`, verify the log; return the exit code.
 
-    Returns the exit code.
-
-    Ctrl-C stops the dealing; what was logged until then is verified all the same.
+    Ctrl-C stops the dealing; what was logged until then is still verified.
     """
     screen = _Screen(shoe, cards)
     watcher = Watcher(stored=screen.stored, round_ended=screen.round_ended)
@@ -75,7 +73,7 @@ def _deal_and_log(dealer: Dealer, logger: Logger) -> None:
 
 
 class _Screen:
-    """What the demonstration shows while it runs. Called from the logger's thread."""
+    """The display while the demonstration runs. Its methods are called from the logger's thread."""
 
     def __init__(self, shoe: SimulatedShoe, cards: int) -> None:
         self._shoe = shoe
@@ -88,12 +86,12 @@ class _Screen:
         self._task = self._progress.add_task("cards", total=cards)
 
     def stored(self, unit: str, records: Sequence[Record]) -> None:
-        """Events have been stored."""
+        """Count the drawn cards among records that have been stored."""
         self._drawn += sum(record.event.kind in ("card", "cut_card") for record in records)
         self._progress.update(self._task, completed=self._drawn)
 
     def round_ended(self, ended: Round) -> None:
-        """A round has been stored whole."""
+        """Add a round whose last event has been stored."""
         self._rounds.append(ended)
         if not console.is_terminal:
             console.print(round_line(ended))
@@ -108,14 +106,14 @@ class _Screen:
         )
 
     def print_summary(self, db: Path, interrupted: bool) -> None:
-        """What came of it."""
+        """Print the results of the whole run."""
         counts = Counter(ended.winner or "void" for ended in self._rounds)
         console.print(self._plate())
         console.print(
             f"{'Stopped after' if interrupted else 'Dealt'} {len(self._rounds)} rounds: "
             f"Player {counts['player']}, Banker {counts['banker']}, Tie {counts['tie']}"
             + (f", void {counts['void']}" if counts["void"] else "")
-            + f"; {self._drawn} of {self._cards} cards drawn, the cut card counted."
+            + f"; {self._drawn} of {self._cards} cards drawn, including the cut card."
         )
         console.print(f"Database: {db}", soft_wrap=True)
 
@@ -131,7 +129,7 @@ def _print_next(db: Path, keys: Path) -> None:
     for command, what in (
         (f"rounds --db {db}", "every round"),
         (f"events --db {db} --round 1", "what the shoe recorded of round 1"),
-        (f"verify --db {db} --keys {keys}", "is it whole and unchanged?"),
-        ("sim --pace 0.01", "a shoe of your own; log it from another terminal"),
+        (f"verify --db {db} --keys {keys}", "is the log whole and unchanged?"),
+        ("sim --pace 0.01", "your own simulated shoe; log it from another terminal"),
     ):
         console.print(f"  {sabot} {command}  [dim]# {what}[/dim]", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`sabot games`, `load`, `score`, `odds`: rule cards; a game onto a shoe; what cards are worth."""
+"""`sabot games`, `load`, `score`, `odds`: rule cards, a shoe's game, scores and odds."""
 
 import json
 from typing import Annotated
@@ -18,9 +18,9 @@ from sabot.link.ports import Port
 from sabot_protocol.games import MINI_NAME, Game
 
 GameName = Annotated[str, typer.Option("--game", help="A game that `sabot games` lists.")]
-Hand = Annotated[str, typer.Option(help="Its cards as dealt, as 7S,KD,8H.")]
+Hand = Annotated[str, typer.Option(help="Its cards as dealt, for example 7S,KD,8H.")]
 Decks = Annotated[
-    int | None, typer.Option(help="Decks of new cards; else as the game has.", min=1, max=8)
+    int | None, typer.Option(help="Number of decks; default: the game's.", min=1, max=8)
 ]
 
 app = typer.Typer(help="List the games and what the house chooses in each; print a rule card.")
@@ -29,7 +29,7 @@ app = typer.Typer(help="List the games and what the house chooses in each; print
 @app.callback(invoke_without_command=True)
 def games(
     context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="All of it, as one JSON list.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all as one JSON list.")] = False,
 ) -> None:
     """List the games and what the house chooses in each; print a rule card."""
     if context.invoked_subcommand is not None:
@@ -58,11 +58,11 @@ def show(
     for wager in game.wagers:
         row = WAGERS[wager]
         pays = row.pays_to_one(game.house)
-        said = ", ".join(f"{prize} {amount}" for prize, amount in pays.items())
+        by_prize = ", ".join(f"{prize} {amount}" for prize, amount in pays.items())
         wagers.add_row(
             wager,
             row.title,
-            said if len(pays) > 1 else str(*pays.values()),
+            by_prize if len(pays) > 1 else str(*pays.values()),
             ", ".join(row.pushes_in(game)) or "-",
             row.clauses[house_game.rules],
         )
@@ -87,13 +87,13 @@ def score(
     choose: options.Choose = None,
     as_json: options.Json = False,
 ) -> None:
-    """Score a round from its cards: totals, winner, what becomes of each wager."""
+    """Score a round from its cards: totals, winner, outcome of each wager."""
     played = game_of(game, choose)
     scored = scores.score(played, _names(player), _names(banker))
     verdicts = {wager: outcome_of(wager, scored, played) for wager in played.wagers}
     if as_json:
-        told = scored.as_json() | {"wagers": {w: v.as_json() for w, v in verdicts.items()}}
-        print(json.dumps(told))
+        shown = scored.as_json() | {"wagers": {w: v.as_json() for w, v in verdicts.items()}}
+        print(json.dumps(shown))
         return
     for title, hand, total, natural in (
         ("Player", scored.player, scored.player_total, scored.player_natural),
@@ -116,7 +116,7 @@ def odds(
     decks: Decks = None,
     as_json: options.Json = False,
 ) -> None:
-    """Count every combination of a game: how often each wager wins, and the house edge."""
+    """Count all combinations of a game: how often each wager wins, and the house edge."""
     played = game_of(game, choose)
     counted = all_odds.odds(played, decks or played.decks)
     if as_json:
@@ -145,19 +145,19 @@ def load(
     choose: options.Choose = None,
     commands: options.CommandKeyFile = None,
 ) -> None:
-    """Have a shoe deal a game, as the house has chosen, from its next shoe of cards on."""
+    """Load a game with the house's choices onto a shoe, which deals it from its next cards on."""
     loaded = game_of(game, choose)
     with Port(port) as opened:
         client = Client(opened, keys=load_command_keys(commands))
         client.load_game(loaded.document)
     console.print(
-        plain(f"{client.unit} deals {loaded.name} now, SHA-256 {loaded.sha256.hex()}"),
+        plain(f"{client.unit} now deals {loaded.name}, SHA-256 {loaded.sha256.hex()}"),
         soft_wrap=True,
     )
 
 
 def game_of(name: str, chosen: list[str] | None) -> Game:
-    """The game of that name as the house has chosen. Raises UnknownGame, Forbidden."""
+    """Return the game with this name and the house's choices. Raises UnknownGame, Forbidden."""
     return Game(catalogue.document(name, options.choices_of(chosen)))
 
 
@@ -169,7 +169,7 @@ def _show_deal(house_game: catalogue.HouseGame, game: Game) -> None:
     table.add_row("a natural 8 or 9", "neither hand draws", clauses["draws"])
     table.add_row("Player draws on", _points(game.player_draws))
     stood = _points(game.banker_draws_if_player_stood)
-    table.add_row("Banker draws on", f"{stood}, where the Player stood")
+    table.add_row("Banker draws on", f"{stood}, if the Player stood")
     for total, points in enumerate(game.banker_draws[:8]):
         table.add_row(
             f"Banker on {total} draws",

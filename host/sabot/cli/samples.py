@@ -1,4 +1,4 @@
-"""`sabot read` and `sabot waveform`: recordings of the sensor head, read and made."""
+"""`sabot read` and `sabot waveform`: read and make recordings of the sensor head."""
 
 import json
 from pathlib import Path
@@ -19,11 +19,11 @@ Set = Annotated[int, typer.Option("--set", help="Card set, 0 to 12.", min=0, max
 
 
 def read(
-    recording: Annotated[Path, typer.Argument(help="A recording, as FILE.samples.")],
+    recording: Annotated[Path, typer.Argument(help="A recording: FILE.samples.")],
     card_set: Set = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Read a recording with the firmware's reader, under MicroPython: a line a pass."""
+    """Read a recording with the firmware's reader under MicroPython; print a line for each pass."""
     for passed in replay(recording, card_set):
         if as_json:
             print(json.dumps(passed.as_json()), flush=True)
@@ -37,7 +37,7 @@ def read(
 
 def waveform(
     names: Annotated[
-        list[str], typer.Argument(metavar="CARDS...", help="Cards in the order of passing, as 7H.")
+        list[str], typer.Argument(metavar="CARDS...", help="Cards in order, for example 7H TC.")
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="The recording to write.")],
     noise: Annotated[
@@ -45,12 +45,12 @@ def waveform(
     ] = "clean",
     card_set: Set = 0,
     seed: Annotated[
-        int | None, typer.Option(help="The same seed, the same samples.", min=0)
+        int | None, typer.Option(help="The same seed gives the same samples.", min=0)
     ] = None,
 ) -> None:
     """Write a recording of cards as they pass the sensor head."""
     if noise not in NOISE:
-        raise typer.BadParameter(f"no noise is called {noise!r}; there are: {', '.join(NOISE)}")
+        raise typer.BadParameter(f"unknown noise {noise!r}; there are: {', '.join(NOISE)}")
     try:
         numbers = [cards.number_of(name.upper()) for name in names]
     except ValueError as error:

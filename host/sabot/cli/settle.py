@@ -34,7 +34,10 @@ def settle(
     round_: options.Round = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Settle the wagers on a round, in the dealer's order. The round: in the file, or in a log."""
+    """Settle the wagers on a round, in the dealer's order.
+
+    The round is in the file or, if not there, in a log.
+    """
     on_table = wager_file.read(wagers)
     played = Game(catalogue.document(game, on_table.house))
     given = on_table.round
@@ -42,7 +45,7 @@ def settle(
         given = _logged(db, unit, shoe, round_, played)
     elif (unit, shoe, round_) != (None, None, None):
         raise typer.BadParameter(
-            f"{wagers} has a round; take it out, or leave --unit, --shoe and --round out"
+            f"{wagers} contains a round; remove it, or leave out --unit, --shoe and --round"
         )
     dealt = given.void or score(played, given.player, given.banker)
     settled = settle_round(played, on_table, dealt)
@@ -58,16 +61,18 @@ def _logged(
     with Store(db) as store:
         found = [each for each in logged_rounds(store, unit, shoe) if round_ in (None, each.round)]
         if len(found) != 1:
-            hint = "name one: --unit, --shoe, --round" if found else "`sabot rounds` lists them"
-            raise BadWagers(f"{db}: {len(found) or 'no'} rounds are meant; {hint}")
+            hint = (
+                "choose one with --unit, --shoe, --round" if found else "`sabot rounds` lists them"
+            )
+            raise BadWagers(f"{db}: {len(found) or 'no'} rounds match; {hint}")
         (only,) = found
         results = store.rows(Filter(only.unit, only.shoe, only.round, ("result",)))
         dealt = [row.event() for row in results]
         dealt_by = {event.game for event in dealt if isinstance(event, Result)}
     if not dealt_by <= {played.sha256}:
         problems.print(
-            f"the shoe dealt by another game document than {played.name} with these choices: "
-            "are --game and house right?"
+            f"the shoe did not deal {played.name} with these choices, but another game document: "
+            "check --game and house"
         )
     return wager_file.GivenRound(tuple(only.player), tuple(only.banker), only.void)
 

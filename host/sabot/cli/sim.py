@@ -1,4 +1,4 @@
-"""`sabot sim` and `sabot demo`: a simulated shoe alone, and one with everything around it."""
+"""`sabot sim` and `sabot demo`: a simulated shoe, alone or dealt, logged and verified."""
 
 import re
 import secrets
@@ -28,21 +28,25 @@ _UNIT_ID = r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}"
 
 Game = Annotated[
     str | None,
-    typer.Option(help="One that `sabot games` lists; without it what the unit keeps, or mini."),
+    typer.Option(help="A game that `sabot games` lists; default: the unit's last one, or mini."),
 ]
 Deck = Annotated[
     Path | None,
     typer.Option("--deck", help="The cards in drawing order, one a line, CUT for the cut card."),
 ]
-Short = Annotated[bool, typer.Option("--short", help="Allow a deck file of less than 8 decks.")]
-Seed = Annotated[int | None, typer.Option(help="Shuffle so; the same seed, the same cards.", min=0)]
-Pace = Annotated[
-    float, typer.Option(help="1: a dealer's speed, 0: as fast as it goes.", min=0, max=100)
+Short = Annotated[
+    bool, typer.Option("--short", help="Allow a deck file with fewer cards than 8 decks.")
 ]
-Noise = Annotated[str, typer.Option(help=f"How the cards pass: {', '.join(NOISE)}.")]
+Seed = Annotated[
+    int | None, typer.Option(help="The same seed gives the same order of cards.", min=0)
+]
+Pace = Annotated[
+    float, typer.Option(help="1: a dealer's speed; 0: as fast as possible.", min=0, max=100)
+]
+Noise = Annotated[str, typer.Option(help=f"How disturbed the passes are: {', '.join(NOISE)}.")]
 Set = Annotated[int, typer.Option("--set", help="Card set, 0 to 12.", min=0, max=12)]
 Keys = Annotated[
-    Path, typer.Option("--keys", help="A new unit's first key is added to this key file.")
+    Path, typer.Option("--keys", help="The key file to which a new unit's first key is added.")
 ]
 Name = Annotated[str | None, typer.Option("--unit", help="The unit's id.")]
 
@@ -63,7 +67,7 @@ def sim(
     ] = None,
     key_file: Keys = chain_keys.DEFAULT,
 ) -> None:
-    """Start a simulated shoe, print its port, deal once a host has attached. Ctrl-C ends it."""
+    """Start a simulated shoe, print its port, deal once a host is attached. Ctrl-C ends it."""
     document = chosen_document(game, choose)
     cards = deck_of(document, deck, short, seed)
     with ctrl_c_and_term(), shoe_of(document, card_set, unit, state, key_file) as shoe:
@@ -91,9 +95,9 @@ def demo(
     unit: Name = None,
     db: options.Db = _DEMO_DB,
 ) -> None:
-    """Deal one whole shoe on a simulated shoe: log it, show it, verify the log.
+    """Deal one whole shoe of cards on a simulated shoe: log it, show it, verify the log.
 
-    The first key of the simulated unit is added to a key file beside the database.
+    The first key of the simulated unit is added to a key file next to the database.
     """
     key_file = db.with_suffix(".keys")
     document = chosen_document(game, choose)
@@ -105,7 +109,7 @@ def demo(
 
 
 def chosen_document(game: str | None, chosen: list[str] | None) -> bytes | None:
-    """The game's document as the house has chosen; None for what the unit keeps.
+    """Return the game's document with the house's choices; None to keep the unit's game.
 
     Raises UnknownGame, Forbidden.
     """
@@ -115,12 +119,12 @@ def chosen_document(game: str | None, chosen: list[str] | None) -> bytes | None:
 
 
 def deck_of(document: bytes | None, path: Path | None, short: bool, seed: int | None) -> list[int]:
-    """The cards to deal, as many as the game has: from the file, else shuffled."""
+    """Return the cards to deal, as many decks as the game has: from the file, else shuffled."""
     game = games.Game(document or games.document_of(games.MINI_NAME))
     if path is not None:
         return decks.read(path, short=short, decks=game.decks)
-    behind_cut = min(decks.CUT_FROM_END, game.cut_from_end)
-    return decks.shuffled(seed, decks=game.decks, cut_from_end=behind_cut)
+    cut_from_end = min(decks.CUT_FROM_END, game.cut_from_end)
+    return decks.shuffled(seed, decks=game.decks, cut_from_end=cut_from_end)
 
 
 def shoe_of(
@@ -130,16 +134,16 @@ def shoe_of(
     state: Path | None,
     key_file: Path | None,
 ) -> SimulatedShoe:
-    """A simulated shoe without power."""
+    """Return a simulated shoe that is not powered on yet."""
     name = f"SIM-{secrets.token_hex(3).upper()}" if unit is None else unit
     if not re.fullmatch(_UNIT_ID, name):
-        raise typer.BadParameter(f"{name[:40]!r} is no unit id; use letters, digits, - and _")
+        raise typer.BadParameter(f"{name[:40]!r} is not a unit id; use letters, digits, - and _")
     try:
         return SimulatedShoe(name, card_set=card_set, game=document, state=state, keys=key_file)
     except OSError as error:
         raise SimulatorFailed(
-            f"{state or name}: no place for the unit's memory ({error.strerror}); "
-            "name a folder that you may write with --state"
+            f"{state or name}: cannot store the unit's memory ({error.strerror}); "
+            "name a writable folder with --state"
         ) from None
 
 
@@ -151,14 +155,14 @@ def dealer_of(
     noise: str,
     seed: int | None,
 ) -> Dealer:
-    """Somebody to deal. Wrong usage where no such noise is known."""
+    """Return a dealer for the shoe. An unknown `noise` is wrong usage."""
     if noise not in NOISE:
-        raise typer.BadParameter(f"no noise is called {noise!r}; there are: {', '.join(NOISE)}")
+        raise typer.BadParameter(f"unknown noise {noise!r}; there are: {', '.join(NOISE)}")
     return Dealer(shoe.bench, cards, card_set=card_set, pace=pace, noise=noise, seed=seed)
 
 
 def _attend(dealer: Dealer, shoe: SimulatedShoe) -> None:
-    """Stay while the dealer deals, and after: a host may still be reading."""
+    """Wait while the dealer deals, and after that until Ctrl-C: a host may still be reading."""
     dealer.start()
     try:
         while dealer.failure is None:

@@ -1,1 +1,1 @@
-"""The games of the rule documents at the cashier's side: what is offered, paid and owed."""
+"""The games of the rule documents, for the cashier: what is offered, paid and owed."""

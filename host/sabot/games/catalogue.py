@@ -1,11 +1,11 @@
-"""The games of the rule documents, a table each, and what a house may choose in them.
+"""The games of the rule documents, one table for each, and what a house may choose in them.
 
-Documents, by the names that clauses are given for:
+The documents, by the names under which clauses are cited:
 
 - "washington": Washington State Gambling Commission, Mini-Baccarat Game Rules, 4/12/2022; items;
 - "pairs": "Mini Baccarat" with Player pair and Banker pair; paragraphs;
 - "maryland": Maryland State Lottery and Gaming Control Agency, Standard Rules, Mini Baccarat and
-  Midi Baccarat, alike in clauses; chapters 1, 2, 7, 11 and 12 are all there is of them here;
+  Midi Baccarat, which number their clauses alike; only chapters 1, 2, 7, 11 and 12 were available;
 - "pennsylvania": "Mini & Midi Baccarat, Dragon Bonus, 5 Treasures", for the PGCB; paragraphs.
 """
 
@@ -20,19 +20,19 @@ from sabot_protocol import games as documents
 Value = int | str | bool
 
 NOT_OFFERED = ("none", False)
-"""The values of a choice by which the wagers of WAGERS_OF_CHOICE are not offered."""
+"""The values of a choice with which its wagers in WAGERS_OF_CHOICE are not offered."""
 
 WAGERS_OF_CHOICE = {
     "pairs": ("player_pair", "banker_pair"),
     "dragon_bonus": ("dragon_bonus_player", "dragon_bonus_banker"),
     "treasures": ("fortune_7", "golden_8", "heavenly_9", "blazing_7s", "cover_all"),
 }
-"""The wagers that a house offers by a choice."""
+"""The wagers that a house offers or not, by the name of the choice."""
 
 DEALING_CHOICES = (
     "decks", "announced", "burn", "burn_ace", "cut_from_end", "rounds_after_cut",
 )  # fmt: skip
-"""Choices that are fields of the document. All others stand in its `house`."""
+"""Choices that are fields of the document. All others are in its `house`."""
 
 _SILENT = "not in the document"
 _PRACTICE = f"{_SILENT}: common practice"
@@ -40,7 +40,7 @@ _PRACTICE = f"{_SILENT}: common practice"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the house chooses: one of `allowed`; `default` where it says nothing."""
+    """A choice of the house: one of `allowed`, `default` unless the house chooses otherwise."""
 
     name: str
     default: Value
@@ -48,22 +48,22 @@ class Choice:
     clause: str
 
     def allows(self, value: object) -> bool:
-        """Whether the document allows `value`. True is no 1 here."""
+        """Whether the document allows `value`. True does not count as 1."""
         return type(value) is type(self.default) and value in self.allowed
 
     def is_open(self) -> bool:
-        """Whether the document leaves anything to choose."""
+        """Whether the document allows more than one value."""
         return len(self.allowed) > 1
 
     def allowed_text(self) -> str:
-        """What is allowed, for people."""
+        """Return what is allowed, as text for people."""
         if isinstance(self.allowed, range):
             return f"{self.allowed[0]} to {self.allowed[-1]}"
         *others, last = map(value_text, self.allowed)
         return f"{', '.join(others)} or {last}" if others else f"only {last}"
 
     def as_json(self) -> dict[str, Any]:
-        """As `sabot games --json` prints it; a range by its first and last."""
+        """Return the choice as `sabot games --json` prints it; a range by its first and last."""
         ends = self.allowed
         allowed = {"from": ends[0], "to": ends[-1]} if isinstance(ends, range) else list(ends)
         return {
@@ -76,23 +76,23 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class HouseGame:
-    """A game of a rule document, before the house has chosen."""
+    """A game of a rule document, before the house has made its choices."""
 
     name: str
     title: str
     rules: str
-    """The document by its name above."""
+    """The document's name, as listed above."""
     source: str
     wagers: tuple[str, ...]
-    """What is offered whatever the house chooses."""
+    """The wagers that are always offered."""
     choices: tuple[Choice, ...]
     turned_by: str
     shown: str
     clauses: Mapping[str, str]
-    """Where the document has the deal ("order"), the draws and who turns the cards."""
+    """The clauses on the deal ("order"), the draws, and who turns the cards."""
 
     def choice(self, name: str) -> Choice:
-        """The choice of this name. Raises Forbidden where there is none."""
+        """Return the choice with this name. Raises Forbidden if the game does not have it."""
         for choice in self.choices:
             if choice.name == name:
                 return choice
@@ -100,7 +100,7 @@ class HouseGame:
         raise Forbidden(f"{self.name} has no choice {name!r}; {did_you_mean(name, names)}")
 
     def as_json(self) -> dict[str, Any]:
-        """As `sabot games --json` prints it; wagers as they are by default."""
+        """Return the game as `sabot games --json` prints it; the wagers as with the defaults."""
         game = documents.Game(document(self.name))
         return {
             "name": self.name,
@@ -122,24 +122,23 @@ class HouseGame:
 
 
 def value_text(value: Value) -> str:
-    """A value for people: flags as yes and no."""
+    """Return a value as text for people: true and false as yes and no."""
     return ("no", "yes")[value] if isinstance(value, bool) else str(value)
 
 
 def find_game(name: str) -> HouseGame:
-    """The game of this name. Raises UnknownGame, with the nearest name."""
+    """Return the game with this name. Raises UnknownGame, which suggests the nearest name."""
     for game in GAMES:
         if game.name == name:
             return game
-    raise UnknownGame(
-        f"no game is called {name!r}; {did_you_mean(name, [game.name for game in GAMES])}"
-    )
+    raise UnknownGame(f"unknown game {name!r}; {did_you_mean(name, [game.name for game in GAMES])}")
 
 
 def document(name: str, choices: Mapping[str, object] = {}) -> bytes:
-    """The document of a game as the house has chosen, for a shoe and for settling wagers.
+    """Return the document of a game with the house's choices, for a shoe and for settling wagers.
 
-    What is not in `choices` has its default. Raises UnknownGame, and Forbidden with the clause.
+    A choice that is not in `choices` has its default. Raises UnknownGame; Forbidden, with the
+    clause, for a value that the rules do not allow.
     """
     game = find_game(name)
     for chosen, value in choices.items():
@@ -181,12 +180,12 @@ def document(name: str, choices: Mapping[str, object] = {}) -> bytes:
 def _check(game: HouseGame, choice: Choice, value: object) -> None:
     if choice.allows(value):
         return
-    said = value_text(value) if isinstance(value, Value) else repr(value)
+    shown = value_text(value) if isinstance(value, Value) else repr(value)
     words = [each for each in choice.allowed if isinstance(each, str)]
     near = nearest(value, words) if isinstance(value, str) else None
     hint = f"; did you mean {near}?" if near else ""
     raise Forbidden(
-        f"{game.name}: {choice.name} {said} is forbidden, allowed is {choice.allowed_text()} "
+        f"{game.name}: {choice.name} {shown} is forbidden, allowed: {choice.allowed_text()} "
         f"({game.source}, {choice.clause}){hint}"
     )
 
@@ -209,12 +208,12 @@ _PRACTICES = (
     Choice("minimum_cents", 1_000, range(1, _MOST_CENTS + 1), _PRACTICE),
     Choice("maximum_cents", 500_000, range(1, _MOST_CENTS + 1), _PRACTICE),
 )
-"""What no document settles. The bounds of the first four are the shoe's (sabot_protocol)."""
+"""Choices that no document covers. The bounds of the first four are the shoe's (sabot_protocol)."""
 
 _WASHINGTON = (
     Choice("decks", 8, range(2, 9), "item 1: a multiple deck shoe using up to 8 decks"),
     Choice("announced", True, _ANY_FLAG, "item 5: internal controls determine announcing"),
-    # The item has no highest odds; 9 to 1 is the most that tables pay.
+    # The item sets no highest odds; 9 to 1 is the most that tables pay.
     Choice("tie_pays", 8, (8, 9), "item 8: tie bets pay at least 8 to 1; no table pays over 9"),
     Choice("vigorish_permille", _RATE, range(_RATE + 1), "item 8: a commission of up to 5%"),
     Choice("vigorish_rounding", "exact", ("exact",), "item 8: up to 5%, which rounding exceeds"),
@@ -251,7 +250,7 @@ _NOT_IN_MARYLAND = "Chapter 7 A: not among the permissible wagers"
 _MARYLAND_ANY = (
     Choice("decks", 8, range(1, 9), _PRACTICE),
     Choice("announced", True, (True,), "Chapter 11 A: the dealer shall announce the Point Count"),
-    # The clause has no highest odds; 9 to 1 is the most that tables pay.
+    # The clause sets no highest odds; 9 to 1 is the most that tables pay.
     Choice("tie_pays", 8, (8, 9), "Chapter 12 B: odds of at least 8 to 1; no table pays over 9"),
     Choice("pairs", False, (False,), _NOT_IN_MARYLAND),
     Choice("dragon_bonus", "A", ("none", "A", "B", "C"), "Chapters 7 A(4), 12 F"),
@@ -361,4 +360,4 @@ GAMES = (
         _BASE, _PENNSYLVANIA, *_MIDI, _PENNSYLVANIA_CLAUSES,
     ),
 )  # fmt: skip
-"""Every game, by the name that `sabot games` and a shoe have for it."""
+"""Every game, with the name that `sabot games` and a shoe use for it."""

@@ -1,7 +1,7 @@
-"""What every wager of a game is worth: each order in which six cards can come, counted exactly.
+"""The odds of every wager of a game, counted exactly over all orders of six cards.
 
-The rounds are drawn by the shoe's own tables and rules (sabot_firmware/table/rules.py), the wagers
-judged as they are settled (`sabot.games.wagers`), so an error in either shows in the figures.
+The rounds follow the shoe's own tables and rules (sabot_firmware/table/rules.py), and the wagers
+are judged as in settling (`sabot.games.wagers`): an error in either shows in the figures.
 """
 
 from collections import Counter
@@ -20,19 +20,19 @@ from sabot_protocol.games import Game
 _RANKS = range(len(cards.RANKS))
 _SUITS = len(cards.SUITS)
 _POINT: list[int] = [rules.point_of(rank) for rank in _RANKS]
-"""By rank 0-12; cards 0-12 are those of one suit."""
+"""Points by rank 0-12. Cards 0-12 are one suit, so a rank is also a card number."""
 
 _RANK_OF_POINT = [_POINT.index(point) for point in range(10)]
 _SIX = 6
-"""Cards of the longest round. A shorter one is followed by any other cards."""
+"""Cards in the longest round. After a shorter round, any cards may follow up to this number."""
 
 Hand = tuple[int, ...]
-"""Ranks 0-12, in the order of drawing."""
+"""Ranks 0-12, in drawing order."""
 
 
 @dataclass(slots=True)
 class PrizeOdds:
-    """One prize of a wager: what it pays, and in how many combinations."""
+    """One prize of a wager: what it pays, and the number of combinations that win it."""
 
     pays_to_one: int
     combinations: int = 0
@@ -40,28 +40,31 @@ class PrizeOdds:
 
 @dataclass(slots=True)
 class WagerOdds:
-    """Of all combinations, those in which a wager wins, pushes and loses."""
+    """The numbers of combinations in which a wager wins, pushes and loses."""
 
     prizes: dict[str, PrizeOdds]
-    """By the prize's name; what `win` consists of."""
+    """By the prize's name; their combinations add up to `win`."""
     win: int = 0
     push: int = 0
     lose: int = 0
     edge: float = 0.0
-    """The house's: expected loss for each unit wagered, vigorish included and not rounded."""
+    """The house edge: the expected loss for each unit wagered, vigorish included, not rounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Odds:
-    """The odds of a game's wagers with new cards of so many decks."""
+    """The odds of a game's wagers with new cards of `decks` decks."""
 
     decks: int
     total: int
-    """Combinations: orders in which six cards of the shoe can come."""
+    """All combinations: the orders in which six cards of the shoe can come."""
     wagers: dict[str, WagerOdds]
 
     def as_json(self) -> dict[str, Any]:
-        """As `sabot odds --json` prints it. Wagers of several prizes have them in `pays`."""
+        """Return the odds as `sabot odds --json` prints them.
+
+        A wager with several prizes has these in `pays`.
+        """
         return {
             "decks": self.decks,
             "total": self.total,
@@ -70,9 +73,9 @@ class Odds:
 
 
 def odds(game: Game, decks: int) -> Odds:
-    """The odds of every wager that `game` offers, with new cards of `decks` decks (1 to 8)."""
+    """Return the odds of all wagers of `game`, with new cards of `decks` decks (1 to 8)."""
     house: House = game.house
-    wagers = {name: _uncounted(name, game) for name in game.wagers}
+    wagers = {name: _new_odds(name, game) for name in game.wagers}
     total = perm(cards.DECK_SIZE * decks, _SIX)
     for scored, combinations in _scores(game, decks):
         for name, counted in wagers.items():
@@ -91,7 +94,7 @@ def odds(game: Game, decks: int) -> Odds:
     return Odds(decks, total, wagers)
 
 
-def _uncounted(name: str, game: Game) -> WagerOdds:
+def _new_odds(name: str, game: Game) -> WagerOdds:
     pays = WAGERS[name].pays_to_one(game.house)
     return WagerOdds({prize: PrizeOdds(pays_to_one) for prize, pays_to_one in pays.items()})
 
@@ -112,7 +115,7 @@ def _wager_json(counted: WagerOdds) -> dict[str, Any]:
 
 
 def _scores(game: Game, decks: int) -> Iterator[tuple[Score, int]]:
-    """Every score that wagers can tell from another, with its combinations."""
+    """Yield every score that makes a difference to some wager, with its combinations."""
     combinations: Counter[tuple[int, int, int, int, bool, bool]] = Counter()
     examples = {}
     for player, banker, count in _rounds(game, decks):
@@ -133,9 +136,10 @@ def _scores(game: Game, decks: int) -> Iterator[tuple[Score, int]]:
 
 
 def _rounds(game: Game, decks: int) -> Iterator[tuple[Hand, Hand, int]]:
-    """Every round by ranks, with its combinations.
+    """Yield every round by ranks, with its combinations.
 
-    A hand's first two cards stand for both of their orders, a third for all ranks of its points.
+    The first two cards of a hand represent both of their orders; a third card represents all ranks
+    with its points.
     """
     size = cards.DECK_SIZE * decks
     after_four, after_five = perm(size - 4, 2), size - 5
@@ -163,7 +167,7 @@ def _rounds(game: Game, decks: int) -> Iterator[tuple[Hand, Hand, int]]:
 
 
 class _Draws:
-    """The shoe's decisions by total and, of the Banker, by points of the Player's third card."""
+    """The shoe's decisions by total and, for the Banker, by points of the Player's third card."""
 
     def __init__(self, game: Game) -> None:
         totals = range(10)
@@ -177,7 +181,7 @@ class _Draws:
 
 
 def _starts(decks: int) -> Iterator[tuple[Hand, Hand, int, list[int]]]:
-    """The first two cards of both hands with their orders, and what is left then by points."""
+    """Yield the first two cards of both hands, their combinations, and the cards left by points."""
     pairs = list(combinations_with_replacement(_RANKS, 2))
     left = [_SUITS * decks] * len(_RANKS)
     for player in pairs:
@@ -193,7 +197,7 @@ def _starts(decks: int) -> Iterator[tuple[Hand, Hand, int, list[int]]]:
 
 
 def _take(left: list[int], two: Hand) -> int:
-    """Take two cards from what is left; in how many ways, both orders counted."""
+    """Take two cards from `left`; return in how many ways, both orders counted."""
     first, second = two
     ways = left[first]
     left[first] -= 1

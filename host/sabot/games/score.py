@@ -1,4 +1,4 @@
-"""The score of a round: what its cards amount to, by the tables that the shoe deals by."""
+"""The score of a round from its cards, by the same tables that the shoe deals by."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,23 +17,23 @@ _PLAYING_CARDS = [cards.name_of(card) for card in range(cards.DECK_SIZE)]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A round that can be. Cards by name, in the order in which the hand got them."""
+    """The score of a possible round. Cards by name, in the order in which the hand got them."""
 
     player: tuple[str, ...]
     banker: tuple[str, ...]
     player_total: int
     banker_total: int
     winner: str
-    """One of `words.WINNERS`."""
+    """One of `enums.WINNERS`."""
     player_natural: bool
     banker_natural: bool
     margin: int
-    """Between the totals, 0 to 9."""
+    """Difference of the totals, 0 to 9."""
     hits: frozenset[str] = frozenset()
-    """Of `words.HITS`, those that the round is and that a wager of its game depends on."""
+    """Those of `enums.HITS` that the round has and that a wager of its game depends on."""
 
     def as_json(self) -> dict[str, Any]:
-        """As `sabot score --json` prints it."""
+        """Return the score as `sabot score --json` prints it."""
         hits = [name for name in enums.HITS if name in self.hits]
         return asdict(self) | {"hits": hits}
 
@@ -41,7 +41,7 @@ class Score:
 def score(game: Game, player: Sequence[str], banker: Sequence[str]) -> Score:
     """Score a round of `game` from its cards, such as "7H" and "TC".
 
-    Raises ImpossibleDeal where no round has these cards, and says why.
+    Raises ImpossibleDeal, with the reason, if no round can have these cards.
     """
     hands = {"Player": _numbers(player), "Banker": _numbers(banker)}
     copies = Counter([*player, *banker])
@@ -56,7 +56,7 @@ def score(game: Game, player: Sequence[str], banker: Sequence[str]) -> Score:
 
 
 def score_unchecked(game: Game, player: Sequence[str], banker: Sequence[str]) -> Score:
-    """The same for cards that are known to be a whole round."""
+    """Score as `score` does, without checks: the cards must be a whole and possible round."""
     hands = [cards.number_of(name) for name in player], [cards.number_of(name) for name in banker]
     player_total, banker_total = map(rules.total_of, hands)
     player_first, banker_first = (rules.total_of(hand[:2]) for hand in hands)
@@ -78,7 +78,7 @@ def _numbers(hand: Sequence[str]) -> list[int]:
         if name not in _PLAYING_CARDS:
             near = get_close_matches(name.upper(), _PLAYING_CARDS, 1, cutoff=0.3)
             hint = f"did you mean {near[0]}?" if near else "write 7H, TC"
-            raise ImpossibleDeal(f"no card to play with is called {name!r}; {hint}")
+            raise ImpossibleDeal(f"{name!r} is not a playing card; {hint}")
     return [cards.number_of(name) for name in hand]
 
 

@@ -1,8 +1,8 @@
 """Settling a round: what the dealer collects, takes as vigorish, pays and leaves, in that order.
 
-The order is Maryland's, Chapter 11 B, the only document that has one: losing wagers first, then
-the winning positions from the highest number down, at each the vigorish before the payment.
-Nothing is settled where anything is refused.
+The order is Maryland's, Chapter 11 B, the only document that gives one: losing wagers first, then
+the winning positions from the highest number down, for each the vigorish before the payment.
+If anything is refused, nothing is settled.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sabot.games.score import Score
-from sabot.games.wager_file import Area, Marker, Placed, Position
+from sabot.games.wager_file import Area, Marker, Position, WagerFile
 from sabot.games.wager_rules import MARKED, Rules, Stake
 from sabot.games.wagers import WAGERS, WagerOutcome, outcome_of, vigorish_cents
 from sabot_protocol.games import Game
@@ -20,8 +20,8 @@ RETURN, COLLECT, TAKE, MARK, PAY, PUSH, REDEEM = (
     "returned", "collected", "vigorish collected", "vigorish marked", "paid", "pushed",
     "marker collected",
 )  # fmt: skip
-"""What the dealer does. `RETURN`: before the deal, and all where a round is void; `REDEEM`: a
-marker button is paid by its player and removed."""
+"""What the dealer does in a step. `RETURN`: give back before the deal, or everything if the round
+is void; `REDEEM`: the player pays a marker button, which is removed."""
 
 _LISTS = {
     "returned": (RETURN,),
@@ -34,20 +34,20 @@ _LISTS = {
 
 @dataclass(frozen=True, slots=True)
 class SettlementStep:
-    """One thing that the dealer does, in cents that change hands, or that a marker gets."""
+    """One thing that the dealer does. The amount changes hands, or is added to a marker."""
 
     do: str
     area: Area
     player: str
     wager: str | None
-    """None where a marker is collected: it holds vigorish of many wagers."""
+    """None if a marker is collected: it may hold the vigorish of many wagers."""
     amount_cents: int
     why: str = ""
     stake_cents: int = 0
-    """Of a payment: the winning wager beside which it is put, and which goes back with it."""
+    """For a payment: the winning stake, which the player takes back together with the payment."""
 
     def as_json(self) -> dict[str, Any]:
-        """The step as `sabot settle --json` prints it."""
+        """Return the step as `sabot settle --json` prints it."""
         shown: dict[str, Any] = {
             "do": self.do,
             self.area.kind: self.area.number,
@@ -68,21 +68,21 @@ class Settlement:
     """A settled round: `steps` in the dealer's order, and what is left on the table."""
 
     announced: str | None
-    """What the dealer announces; None where the house announces nothing."""
+    """What the dealer announces; None if the house announces nothing."""
     wagered_cents: int = 0
     steps: list[SettlementStep] = field(default_factory=list)
     markers: tuple[Marker, ...] = ()
-    """The marker buttons that stay, from the highest position down."""
+    """The marker buttons that stay on the table, from the highest position down."""
     warned: tuple[str, ...] = ()
-    """Players to whom the table's minimum has been explained, with those of this round."""
+    """Players to whom the table's minimum has been explained, those of this round included."""
     notices: list[str] = field(default_factory=list)
-    """What the floor supervisor is to be told."""
+    """Messages for the floor supervisor."""
 
     def totals(self) -> dict[str, int]:
-        """Sums in cents.
+        """Return the sums in cents.
 
-        wagered = returned + collected + pushed + won, where `won` are the stakes of the winners;
-        `house` is what the table's bank gains in this round, markers not yet collected left out.
+        wagered = returned + collected + pushed + won, where `won` is the sum of the winning stakes.
+        `house` is what the table's bank gains in this round, without markers not yet collected.
         """
         sums: Counter[str] = Counter()
         for step in self.steps:
@@ -102,7 +102,7 @@ class Settlement:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """As `sabot settle --json` prints it; `step` numbers the dealer's order over all lists."""
+        """Return what `sabot settle --json` prints; `step` numbers the steps across all lists."""
         shown: dict[str, Any] = {"announced": self.announced}
         numbered = list(enumerate(self.steps, 1))
         for name, kinds in _LISTS.items():
@@ -119,27 +119,27 @@ class Settlement:
         }
 
 
-def settle(game: Game, placed: Placed, dealt: Score | str) -> Settlement:
-    """Settle the wagers on a round of `game`: its score, or why it was voided.
+def settle(game: Game, on_table: WagerFile, dealt: Score | str) -> Settlement:
+    """Settle the wagers on a round of `game`. `dealt` is its score, or why it was voided.
 
-    Raises Forbidden, with the clause, for what the rules do not allow on the table.
+    Raises Forbidden, with the clause, for a wager that the rules do not allow.
     """
     rules = Rules(game)
-    rules.check(placed)
-    settled = Settlement(_announcement(game, dealt), warned=tuple(sorted(placed.warned)))
+    rules.check(on_table)
+    settled = Settlement(_announcement(game, dealt), warned=tuple(sorted(on_table.warned)))
     collected: list[SettlementStep] = []
     winning: list[SettlementStep] = []
     pushed: list[SettlementStep] = []
-    for position in sorted(placed.positions, key=_highest_first):
+    for position in sorted(on_table.positions, key=_highest_first):
         settled.wagered_cents += sum(position.wagers.values())
-        if isinstance(dealt, str):  # of a misdeal nothing counts, not even what is too low
+        if isinstance(dealt, str):  # void: nothing counts, not even that a wager is too low
             settled.steps += [
                 _step(RETURN, position, wager, cents, rules.why_void(dealt))
                 for wager, cents in position.wagers.items()
             ]
             continue
-        stakes = rules.stakes(position, placed.warned)
-        _take_in(settled, position, stakes)
+        stakes = rules.stakes(position, on_table.warned)
+        _return_and_notify(settled, position, stakes)
         verdicts = [(each, outcome_of(each.wager, dealt, game)) for each in stakes]
         for stake, verdict in verdicts:
             if verdict.outcome == "lose" and stake.cents:
@@ -150,7 +150,7 @@ def settle(game: Game, placed: Placed, dealt: Score | str) -> Settlement:
             game, position, [(stake, verdict) for stake, verdict in verdicts if stake.cents]
         )
     settled.steps += collected + winning + pushed
-    _settle_markers(settled, placed)
+    _settle_markers(settled, on_table)
     return settled
 
 
@@ -158,8 +158,8 @@ def _highest_first(each: Position | Marker) -> int:
     return -each.area.place
 
 
-def _take_in(settled: Settlement, position: Position, stakes: Sequence[Stake]) -> None:
-    """Return what is not in action, and tell the floor what is below the minimum."""
+def _return_and_notify(settled: Settlement, position: Position, stakes: Sequence[Stake]) -> None:
+    """Add the amounts to be returned, and the notices on wagers below the minimum."""
     for stake in stakes:
         if stake.returned_cents:
             settled.steps.append(
@@ -173,7 +173,7 @@ def _take_in(settled: Settlement, position: Position, stakes: Sequence[Stake]) -
 def _vigorish_and_payments(
     game: Game, position: Position, verdicts: Sequence[tuple[Stake, WagerOutcome]]
 ) -> list[SettlementStep]:
-    """The vigorish of a position, then its payments: Maryland, Chapter 11 B(1) and (2)."""
+    """Return the vigorish of a position, then its payments: Maryland, Chapter 11 B(1) and (2)."""
     vigorish: list[SettlementStep] = []
     paid: list[SettlementStep] = []
     for stake, verdict in verdicts:
@@ -189,13 +189,13 @@ def _vigorish_and_payments(
     return vigorish + paid
 
 
-def _settle_markers(settled: Settlement, placed: Placed) -> None:
+def _settle_markers(settled: Settlement, on_table: WagerFile) -> None:
     """Add marked vigorish to the markers, and collect those that are due.
 
     A marker stays until it is collected, before a new shoe of cards or when its player leaves:
     Maryland, Chapter 12 D(2)(b).
     """
-    owed = {(each.area, each.player): each.owed_cents for each in placed.markers}
+    owed = {(each.area, each.player): each.owed_cents for each in on_table.markers}
     for step in settled.steps:
         if step.do == MARK:
             key = (step.area, step.player)
@@ -203,8 +203,8 @@ def _settle_markers(settled: Settlement, placed: Placed) -> None:
     markers = [Marker(area, player, cents) for (area, player), cents in owed.items()]
     staying = []
     for marker in sorted(markers, key=_highest_first):
-        leaves = marker.player in placed.leaving
-        if leaves or placed.last_of_shoe:
+        leaves = marker.player in on_table.leaving
+        if leaves or on_table.last_of_shoe:
             why = f"{marker.player} leaves" if leaves else "before a new shoe of cards"
             settled.steps.append(
                 SettlementStep(REDEEM, marker.area, marker.player, None, marker.owed_cents, why)
@@ -221,7 +221,7 @@ def _step(
 
 
 def _announcement(game: Game, dealt: Score | str) -> str | None:
-    """What Maryland has the dealer announce, Chapter 11 A; others leave the words to the house."""
+    """Return what the dealer announces: Maryland, Chapter 11 A. Other documents do not say."""
     if not game.announced:
         return None
     if isinstance(dealt, str):
@@ -229,7 +229,7 @@ def _announcement(game: Game, dealt: Score | str) -> str | None:
     totals = f"Player {dealt.player_total}, Banker {dealt.banker_total}"
     if dealt.winner == "tie":
         return f"{totals}: tie hand"
-    # Only a game that offers these wagers, which is EZ Baccarat, has the hits.
+    # Only EZ Baccarat offers these wagers, so only there a score has the hits.
     special = {"dragon_7": "; Dragon 7", "panda_8": "; Panda 8"}
-    said = "".join(text for hit, text in special.items() if hit in dealt.hits)
-    return f"{totals}: {dealt.winner.title()} wins{said}"
+    suffix = "".join(text for hit, text in special.items() if hit in dealt.hits)
+    return f"{totals}: {dealt.winner.title()} wins{suffix}"

@@ -1,7 +1,8 @@
-"""What may lie on the table: each rule of the documents by the clause that states it.
+"""What may be wagered: each rule of the documents, with the clause that states it.
 
-A game is under the rules of its document (`catalogue.HouseGame.rules`). What the house may choose
-has its clause with the choice, and what a wager pays with the wager (`sabot.games.wagers`).
+A game follows the rules of its document (`catalogue.HouseGame.rules`). The clause of a house's
+choice is with the choice, and the clause of what a wager pays with the wager
+(`sabot.games.wagers`).
 """
 
 from collections import Counter
@@ -11,14 +12,15 @@ from typing import NoReturn
 
 from sabot.errors import BadWagers, Forbidden
 from sabot.games import catalogue
-from sabot.games.wager_file import Area, Placed, Position
+from sabot.games.wager_file import Area, Position, WagerFile
 from sabot_protocol.games import Game
 
 MOST_AREAS_OF_A_PLAYER = 9
-"""Wagering areas, seats and lines together: Washington, item 4(e)."""
+"""The most wagering areas of one player, seats and lines together: Washington, item 4(e)."""
 
 MARKED = "marked"
-"""The value of house.vigorish_when by which vigorish is owed: Maryland, Chapter 12 D(2)(b)."""
+"""The value of house.vigorish_when with which vigorish is marked as owed: Maryland, Chapter
+12 D(2)(b)."""
 
 STANDARD = ("player", "banker", "tie")
 """The standard wagers: Pennsylvania, paragraph 1. All others are bonus or side wagers."""
@@ -27,37 +29,37 @@ _SILENT = "not in the document"
 
 
 @dataclass(frozen=True, slots=True)
-class Placing:
-    """The clauses of a document on placing wagers; None where it has no such rule."""
+class WagerClauses:
+    """The clauses of a document on placing wagers; None if it does not have the rule."""
 
     one_player: str
     """Two players may not wager in one area."""
     closed_by: Mapping[str, str]
-    """By what nothing more may be wagered or changed: "no_more_bets", "first_card"."""
+    """What closes the betting, "no_more_bets" or "first_card"; nothing may be changed after it."""
     not_offered: str
     """A wager that the game does not offer may not be made."""
     void: str
     """The wagers of a round without a result are returned."""
     one_hand: str | None = None
-    """A player may not wager on Player and on Banker."""
+    """A player may not wager on both Player and Banker."""
     one_bonus_hand: str | None = None
     """The Dragon Bonus is for Player or for Banker, not for both."""
     bonus_beside_standard: str | None = None
-    """A bonus wager needs a standard wager beside it."""
+    """A bonus wager needs a standard wager in the same area."""
     lines: str | None = None
     """The item on gallery betting; its (a) to (e) are the conditions."""
     honoured_once: str | None = None
-    """What is below the minimum is honoured the first time and returned the second."""
+    """A wager below the minimum is honoured the first time and returned from then on."""
     called: str = f"{_SILENT}: as Maryland, Chapter 7 C"
-    """A wager may be called out if the dealer confirms it and its cash becomes chips."""
+    """A wager may be called out if the dealer confirms it and changes its cash to chips."""
     maximum: str = f"{_SILENT}: common practice"
-    """What is over the maximum is returned, the rest honoured."""
+    """The part over the maximum is returned, the rest is honoured."""
     markers: str = f"{_SILENT}: as Maryland, Chapter 12 D(2)(b)(i)"
-    """Marked vigorish is collected before a new shoe of cards, or when the player leaves."""
+    """Marked vigorish is collected before a new shoe of cards or when the player leaves."""
 
 
-PLACING: Mapping[str, Placing] = {
-    "washington": Placing(
+WAGER_CLAUSES: Mapping[str, WagerClauses] = {
+    "washington": WagerClauses(
         one_player="item 3",
         closed_by={"first_card": "item 3"},
         not_offered="item 2",
@@ -65,7 +67,7 @@ PLACING: Mapping[str, Placing] = {
         one_hand="item 3",
         lines="item 4",
     ),
-    "pairs": Placing(
+    "pairs": WagerClauses(
         one_player=f"{_SILENT}: common practice",
         closed_by={"first_card": "paragraph 2"},
         not_offered="side wagers",
@@ -74,7 +76,7 @@ PLACING: Mapping[str, Placing] = {
         honoured_once="minimum",
         maximum="maximum",
     ),
-    "maryland": Placing(
+    "maryland": WagerClauses(
         one_player="Chapter 2 B(2)",
         closed_by={"no_more_bets": "Chapter 7 D", "first_card": "Chapter 7 D"},
         not_offered="Chapter 7 A",
@@ -82,7 +84,7 @@ PLACING: Mapping[str, Placing] = {
         called="Chapter 7 C",
         markers="Chapter 12 D(2)(b)(i)",
     ),
-    "pennsylvania": Placing(
+    "pennsylvania": WagerClauses(
         one_player=f"{_SILENT}: common practice",
         closed_by={"no_more_bets": "paragraph 2", "first_card": "paragraph 2"},
         not_offered="paragraph 1",
@@ -93,7 +95,7 @@ PLACING: Mapping[str, Placing] = {
         bonus_beside_standard="Dragon Bonus and 5 Treasures Bonus",
     ),
 }
-"""By the name that the catalogue has for the document."""
+"""By the catalogue's name of the document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,41 +104,42 @@ class Stake:
 
     wager: str
     cents: int
-    """What is in action."""
+    """The part that is in action."""
     returned_cents: int = 0
     why: str = ""
-    """Why it is returned."""
+    """Why `returned_cents` are returned."""
     notice: str = ""
-    """What the floor supervisor is to be told of it: it is below the minimum."""
+    """A message for the floor supervisor that the wager is below the minimum; else empty."""
 
 
 class Rules:
-    """What may lie on the table of a game: the document's rules and the house's choices."""
+    """What may be wagered in a game: the document's rules and the house's choices."""
 
     def __init__(self, game: Game) -> None:
         self._game = game
         self._house_game = catalogue.find_game(game.name)
-        self._placing = PLACING[self._house_game.rules]
+        self._clauses = WAGER_CLAUSES[self._house_game.rules]
 
-    def check(self, placed: Placed) -> None:
-        """Raises Forbidden, with the clause, for the first thing that is not allowed."""
-        self._check_ghost_hand(placed)
-        for position in placed.positions:
+    def check(self, on_table: WagerFile) -> None:
+        """Raise Forbidden, with the clause, for the first thing that is not allowed."""
+        self._check_ghost_hand(on_table)
+        for position in on_table.positions:
             self._check_area(position.area)
-        for marker in placed.markers:
+        for marker in on_table.markers:
             self._check_area(marker.area)
-        for position in placed.positions:
+        for position in on_table.positions:
             self._check_closed(position)
             self._check_wagers(position)
-        self._check_areas_apart(placed.positions)
-        self._check_gallery(placed.positions)
-        self._check_hands(placed.positions)
-        self._check_markers(placed)
+        self._check_areas_apart(on_table.positions)
+        self._check_gallery(on_table.positions)
+        self._check_hands(on_table.positions)
+        self._check_markers(on_table)
 
     def stakes(self, position: Position, warned: frozenset[str]) -> list[Stake]:
-        """What of each wager is in action. `warned`: who has heard of the minimum before.
+        """Return how much of each wager is in action.
 
-        Raises Forbidden for what is below the minimum, where the rules do not honour it once.
+        `warned` are the players to whom the minimum has been explained. Raises Forbidden for a
+        wager below the minimum, unless the rules honour it once.
         """
         return [
             self._stake(position, wager, cents, position.player in warned)
@@ -144,127 +147,135 @@ class Rules:
         ]
 
     def why_void(self, reason: str) -> str:
-        """Why the wagers of a voided round are returned."""
-        return f"void: {reason} ({self._cited(self._placing.void)})"
+        """Return why the wagers of a voided round are returned."""
+        return f"void: {reason} ({self._cited(self._clauses.void)})"
 
     def _stake(self, position: Position, wager: str, cents: int, warned: bool) -> Stake:
         least, most = self._game.house["minimum_cents"], self._game.house["maximum_cents"]
         if cents > most:
-            why = f"over the maximum of {most} cents ({self._cited(self._placing.maximum)})"
+            why = f"over the maximum of {most} cents ({self._cited(self._clauses.maximum)})"
             return Stake(wager, most, cents - most, why)
         if cents >= least:
             return Stake(wager, cents)
-        said = f"{wager} of {cents} cents is below the minimum of {least}"
-        if self._placing.honoured_once is None:
-            self._refuse(position.area, f"{said}; add to it", self._of("minimum_cents"))
-        notice = f"{position.area}: {position.player}'s {said}"
-        cited = self._cited(self._placing.honoured_once)
+        problem = f"{wager} of {cents} cents is below the minimum of {least}"
+        if self._clauses.honoured_once is None:
+            self._refuse(
+                position.area, f"{problem}; add to it", self._choice_clause("minimum_cents")
+            )
+        notice = f"{position.area}: {position.player}'s {problem}"
+        cited = self._cited(self._clauses.honoured_once)
         if warned:
             why = f"below the minimum of {least} cents"
             return Stake(wager, 0, cents, why, f"{notice}, again: dead, returned ({cited})")
         notice += f": honoured this once, explain the minimum ({cited})"
         return Stake(wager, cents, notice=notice)
 
-    def _check_ghost_hand(self, placed: Placed) -> None:
-        if placed.ghost_hand is None:
+    def _check_ghost_hand(self, on_table: WagerFile) -> None:
+        if on_table.ghost_hand is None:
             return
-        allowed, clause = self._game.house["ghost_hands"], self._of("ghost_hands")
-        if placed.ghost_hand > allowed:
-            said = f"number {placed.ghost_hand} of this shoe, the house deals {allowed} at the most"
-            self._refuse("ghost hand", said, clause)
-        for position in placed.positions:
-            said = f"{position.player} wagers on a ghost hand, which is dealt without wagers"
-            self._refuse(position.area, said, clause)
+        allowed, clause = self._game.house["ghost_hands"], self._choice_clause("ghost_hands")
+        if on_table.ghost_hand > allowed:
+            problem = f"number {on_table.ghost_hand} of this shoe, the house allows {allowed}"
+            self._refuse("ghost hand", problem, clause)
+        for position in on_table.positions:
+            problem = f"{position.player} wagers on a ghost hand, which is dealt without wagers"
+            self._refuse(position.area, problem, clause)
 
     def _check_area(self, area: Area) -> None:
         areas = self._game.house["areas"]
         if area.kind == "seat":
             if not 1 <= area.number <= areas:
-                self._refuse(area, f"the table has seats 1 to {areas}", self._of("areas"))
-        elif self._placing.lines is None or not self._game.house["gallery"]:
-            self._refuse(area, "no line wagers at this table; wager at a seat", self._of("gallery"))
+                self._refuse(
+                    area, f"the table has seats 1 to {areas}", self._choice_clause("areas")
+                )
+        elif self._clauses.lines is None or not self._game.house["gallery"]:
+            self._refuse(
+                area,
+                "no line wagers at this table; wager at a seat",
+                self._choice_clause("gallery"),
+            )
         elif not 1 <= area.number < areas:
-            said = f"line n lies between seats n and n + 1 of {areas}, outside no wager may lie"
-            self._refuse(area, said, f"{self._placing.lines}(d)")
+            problem = f"line n is between seats n and n + 1 of {areas}, no wager may lie elsewhere"
+            self._refuse(area, problem, f"{self._clauses.lines}(d)")
 
     def _check_closed(self, position: Position) -> None:
         after = position.changed_after
-        if after is not None and after in self._placing.closed_by:
+        if after is not None and after in self._clauses.closed_by:
             what = {"no_more_bets": '"no more bets"', "first_card": "the first card"}[after]
-            said = f"{position.player} placed or changed wagers after {what}; undo it"
-            self._refuse(position.area, said, self._placing.closed_by[after])
+            problem = f"{position.player} placed or changed wagers after {what}; undo it"
+            self._refuse(position.area, problem, self._clauses.closed_by[after])
         if position.called not in (None, "converted"):
-            said = "a wager called out needs the dealer's word, and its cash made into chips"
-            self._refuse(position.area, said, self._placing.called)
+            problem = "the dealer must confirm a called-out wager and change its cash to chips"
+            self._refuse(position.area, problem, self._clauses.called)
 
     def _check_wagers(self, position: Position) -> None:
         for wager in position.wagers:
             if wager not in self._game.wagers:
-                said = f"{wager} is not offered; there are: {', '.join(self._game.wagers)}"
-                self._refuse(position.area, said, self._placing.not_offered)
+                problem = f"{wager} is not offered; there are: {', '.join(self._game.wagers)}"
+                self._refuse(position.area, problem, self._clauses.not_offered)
         bonus = [wager for wager in position.wagers if wager not in STANDARD]
-        clause = self._placing.bonus_beside_standard
+        clause = self._clauses.bonus_beside_standard
         if bonus and len(bonus) == len(position.wagers) and clause is not None:
-            said = f"{bonus[0]} needs a standard wager beside it: {', '.join(STANDARD)}"
-            self._refuse(position.area, said, clause)
-        clause = self._placing.one_bonus_hand
+            problem = f"{bonus[0]} needs a standard wager in this area: {', '.join(STANDARD)}"
+            self._refuse(position.area, problem, clause)
+        clause = self._clauses.one_bonus_hand
         if {"dragon_bonus_player", "dragon_bonus_banker"} <= set(bonus) and clause is not None:
-            self._refuse(position.area, "the Dragon Bonus is for either hand, not for both", clause)
+            self._refuse(position.area, "the Dragon Bonus is for one hand, not for both", clause)
 
     def _check_areas_apart(self, positions: Sequence[Position]) -> None:
         player_in: dict[Area, str] = {}
         for position in positions:
             first = player_in.setdefault(position.area, position.player)
             if first != position.player:
-                said = f"{first} and {position.player} in one area; one player each"
-                lines = position.area.kind == "line" and self._placing.lines
+                problem = f"{first} and {position.player} in one area; one player each"
+                lines = position.area.kind == "line" and self._clauses.lines
                 self._refuse(
-                    position.area, said, f"{lines}(c)" if lines else self._placing.one_player
+                    position.area, problem, f"{lines}(c)" if lines else self._clauses.one_player
                 )
 
     def _check_gallery(self, positions: Sequence[Position]) -> None:
         lines = [position.area for position in positions if position.area.kind == "line"]
-        if lines and self._placing.lines is not None:
+        if lines and self._clauses.lines is not None:
             bet_on = {each.area.number for each in positions if each.area.kind == "seat"}
             empty = [str(n) for n in range(1, self._game.house["areas"] + 1) if n not in bet_on]
             if empty:
-                said = f"no wager may lie there while seats are empty: {', '.join(empty)}"
-                self._refuse(lines[0], said, f"{self._placing.lines}(b)")
+                problem = f"no wager may lie there while seats are empty: {', '.join(empty)}"
+                self._refuse(lines[0], problem, f"{self._clauses.lines}(b)")
             for player, count in Counter(position.player for position in positions).items():
                 if count > MOST_AREAS_OF_A_PLAYER:
-                    said = f"{player} wagers in {count} areas, {MOST_AREAS_OF_A_PLAYER} are allowed"
-                    self._refuse("gallery", said, f"{self._placing.lines}(e)")
+                    problem = f"{player} wagers in {count} areas, allowed: {MOST_AREAS_OF_A_PLAYER}"
+                    self._refuse("gallery", problem, f"{self._clauses.lines}(e)")
 
     def _check_hands(self, positions: Sequence[Position]) -> None:
-        """Of a player all areas count: else the second hand would only be moved to another."""
-        if self._placing.one_hand is None:
+        """Check all areas of a player together: else a second area would get around the rule."""
+        if self._clauses.one_hand is None:
             return
         hands_of: dict[str, set[str]] = {}
         for position in positions:
             hands = hands_of.setdefault(position.player, set())
             hands |= {"player", "banker"} & set(position.wagers)
             if len(hands) == 2:
-                said = f"{position.player} wagers on Player and on Banker; take one of them back"
-                self._refuse(position.area, said, self._placing.one_hand)
+                problem = f"{position.player} wagers on both Player and Banker; take one back"
+                self._refuse(position.area, problem, self._clauses.one_hand)
 
-    def _check_markers(self, placed: Placed) -> None:
-        if placed.markers and self._game.house["vigorish_when"] != MARKED:
+    def _check_markers(self, on_table: WagerFile) -> None:
+        if on_table.markers and self._game.house["vigorish_when"] != MARKED:
             raise BadWagers(
-                "markers: this house marks no vigorish; leave them out, or choose "
+                "markers: this house does not mark vigorish; leave them out, or choose "
                 '"vigorish_when": "marked"'
             )
-        player_in = {position.area: position.player for position in placed.positions}
-        for marker in placed.markers:
+        player_in = {position.area: position.player for position in on_table.positions}
+        for marker in on_table.markers:
             now = player_in.setdefault(marker.area, marker.player)
             if now != marker.player:
-                said = f"{marker.player} left and owes vigorish; collect it before {now} wagers"
-                self._refuse(marker.area, said, self._placing.markers)
+                problem = f"{marker.player} left and owes vigorish; collect it before {now} wagers"
+                self._refuse(marker.area, problem, self._clauses.markers)
 
-    def _of(self, choice: str) -> str:
+    def _choice_clause(self, choice: str) -> str:
         return self._house_game.choice(choice).clause
 
     def _cited(self, clause: str) -> str:
         return f"{self._house_game.rules.title()}, {clause}"
 
-    def _refuse(self, where: Area | str, said: str, clause: str) -> NoReturn:
-        raise Forbidden(f"{where}: {said} ({self._cited(clause)})")
+    def _refuse(self, where: Area | str, problem: str, clause: str) -> NoReturn:
+        raise Forbidden(f"{where}: {problem} ({self._cited(clause)})")

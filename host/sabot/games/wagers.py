@@ -1,6 +1,6 @@
-"""The wagers of the rule documents, one table: when each wins, pushes or loses, and what it pays.
+"""The wagers of the rule documents: when each wins, pushes or loses, and what it pays.
 
-The clauses are those of the documents in `sabot.games.catalogue`, by its names for them.
+The clauses are cited by the documents' names in `sabot.games.catalogue`.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,10 +12,10 @@ from sabot.games.score import Score
 from sabot_protocol.games import HITS_OF_WAGER, Game
 
 House = Mapping[str, Any]
-"""What the house chose: `Game.house`."""
+"""The house's choices: `Game.house`."""
 
 QUARTER_CENTS = 25
-"""What vigorish may be rounded to: Maryland, Chapter 12 D(1)."""
+"""The unit that vigorish may be rounded to: Maryland, Chapter 12 D(1)."""
 
 DRAGON_BONUS_PAYS = {
     "A": {
@@ -31,22 +31,22 @@ DRAGON_BONUS_PAYS = {
         "win_by_4": 2, "natural": 1,
     },
 }  # fmt: skip
-"""To one, by paytable: Maryland, Chapter 12 F. Pennsylvania, "Dragon Bonus", has A alone."""
+"""To one, by paytable: Maryland, Chapter 12 F. Pennsylvania, "Dragon Bonus", has only A."""
 
 
 @dataclass(frozen=True, slots=True)
 class WagerOutcome:
-    """What becomes of a wager."""
+    """The outcome of a wager."""
 
     outcome: str
     """ "win", "push" (it is returned) or "lose"."""
     pays_to_one: int
-    """What is won for each unit wagered, vigorish not deducted; 0 unless it wins."""
+    """What is won for each unit wagered, before vigorish; 0 unless it wins."""
     prize: str
-    """Which of the wager's prizes it wins; "" unless it wins."""
+    """The name of the prize that it wins; "" unless it wins."""
 
     def as_json(self) -> dict[str, Any]:
-        """As `sabot score --json` prints it."""
+        """Return the outcome as `sabot score --json` prints it."""
         return asdict(self)
 
 
@@ -61,33 +61,33 @@ class Prize:
 
 @dataclass(frozen=True, slots=True)
 class Wager:
-    """A row of the table. A wager that does not push wins its first prize that holds, or loses."""
+    """A row of WAGERS. A wager that does not push wins its first prize that holds, or loses."""
 
     title: str
     clauses: Mapping[str, str]
-    """Where each rule document that has the wager says so."""
+    """The clause on the wager, by each rule document that has it."""
     prizes: tuple[Prize, ...]
     pushes: Mapping[str, Callable[[Score], bool]]
-    """By what it is returned for. "dragon_7" is possible only where that wager is offered."""
+    """The tests for a push, by name. "dragon_7" applies only where that wager is offered."""
     owes_vigorish: bool = False
 
     def pushes_in(self, game: Game) -> list[str]:
-        """What it is returned for in this game."""
+        """Return the names of the results on which it pushes in this game."""
         return [name for name in self.pushes if name not in WAGERS or name in game.wagers]
 
     def pays_to_one(self, house: House) -> dict[str, int]:
-        """What each prize pays as the house has chosen."""
+        """Return what each prize pays with the house's choices."""
         return {prize.name: prize.pays_to_one(house) for prize in self.prizes}
 
 
 def outcome_of(wager: str, score: Score, game: Game) -> WagerOutcome:
-    """What becomes of a wager of `game` after a round.
+    """Return the outcome of a wager of `game` after a round; for its vigorish see `vigorish_cents`.
 
-    Raises Forbidden where the game does not offer it. Vigorish: `vigorish_cents`.
+    Raises Forbidden if the game does not offer the wager.
     """
     if wager not in game.wagers:
         raise Forbidden(
-            f"{game.name} offers no wager {wager!r}; {did_you_mean(wager, game.wagers)}"
+            f"{game.name} does not offer the wager {wager!r}; {did_you_mean(wager, game.wagers)}"
         )
     row = WAGERS[wager]
     if any(holds(score) for holds in row.pushes.values()):
@@ -99,11 +99,11 @@ def outcome_of(wager: str, score: Score, game: Game) -> WagerOutcome:
 
 
 def vigorish_cents(won_cents: int, game: Game) -> int:
-    """The vigorish on a won wager that owes it, in cents.
+    """Return the vigorish in cents on a wager that owes it and won `won_cents`.
 
-    By house.vigorish_rounding (Maryland, Chapter 12 D(1)): "exact" drops a fraction of a cent, so
-    that never more than the rate is taken; "nearest_25" rounds to 25 cents, 12.5 cents up;
-    "up_25" rounds any part of 25 cents up.
+    Rounded by house.vigorish_rounding (Maryland, Chapter 12 D(1)): "exact" drops a fraction of a
+    cent, so that never more than the rate is taken; "nearest_25" rounds to the nearest 25 cents,
+    12.5 cents up; "up_25" rounds up to the next 25 cents.
     """
     house: House = game.house
     return _ROUNDED[house["vigorish_rounding"]](won_cents * house["vigorish_permille"])
@@ -141,7 +141,7 @@ def _won_by(winner: str) -> Callable[[Score], bool]:
     return lambda score: score.winner == winner
 
 
-def _is(hit: str) -> Callable[[Score], bool]:
+def _has_hit(hit: str) -> Callable[[Score], bool]:
     return lambda score: hit in score.hits
 
 
@@ -159,7 +159,7 @@ def _dragon_bonus(hand: str, clauses: Mapping[str, str]) -> Wager:
         return own and score.winner == hand
 
     def by(margin: int) -> Callable[[Score], bool]:
-        # A winner without a natural is one of a round without naturals.
+        # A natural beats every hand without one, so here no hand of the round has a natural.
         return lambda score: score.winner == hand and score.margin == margin
 
     def pays(prize: str) -> Callable[[House], int]:
@@ -177,9 +177,9 @@ def _dragon_bonus(hand: str, clauses: Mapping[str, str]) -> Wager:
 
 
 def _bonus(title: str, clauses: Mapping[str, str], *prizes: tuple[str, int]) -> Wager:
-    """A wager that wins on hits (`words.HITS`) and never pushes."""
+    """Return a wager that wins on hits (`enums.HITS`) and never pushes."""
     return Wager(
-        title, clauses, tuple(Prize(hit, _is(hit), _always(pays)) for hit, pays in prizes), {}
+        title, clauses, tuple(Prize(hit, _has_hit(hit), _always(pays)) for hit, pays in prizes), {}
     )
 
 
@@ -191,7 +191,8 @@ _EVEN = _always(1)
 
 _DRAGON_BONUS_CLAUSES = {
     "maryland": "Chapters 7 A(4), 12 E and F",
-    # Equal naturals are not mentioned there; they push as in Maryland, whose paytable A it has.
+    # The document does not mention equal naturals. They push as in Maryland, whose paytable A it
+    # uses.
     "pennsylvania": "Dragon Bonus; equal naturals as Maryland, Chapter 12 F(1)(h)",
 }
 _TREASURES_CLAUSE = {"pennsylvania": "5 Treasures Bonus; amounts as published by Wizard of Odds"}
@@ -217,8 +218,8 @@ WAGERS: Mapping[str, Wager] = {
             "pennsylvania": "paragraphs 1 and 2",
         },
         (Prize("banker", _won_by("banker"), _EVEN),),
-        # Only a game that offers the Dragon 7 wager, which is EZ Baccarat, has that hit.
-        {"tie": _tied, "dragon_7": _is("dragon_7")},
+        # Only EZ Baccarat offers the Dragon 7 wager, so only there a score has this hit.
+        {"tie": _tied, "dragon_7": _has_hit("dragon_7")},
         owes_vigorish=True,
     ),
     "tie": Wager(
@@ -255,4 +256,4 @@ WAGERS: Mapping[str, Wager] = {
         {},
     ),
 }
-"""Every wager by the name that game documents have for it."""
+"""Every wager, by its name in game documents."""

@@ -1,6 +1,6 @@
-"""Files of keys: a JSON object a line, with a unit, and keys in hex; for their owner alone.
+"""Key files: one JSON object a line, with a unit, and keys in hex; readable only by their owner.
 
-What is not such a file from end to end is refused whole, and no message has anything of a key.
+If any line is wrong, the whole file is refused. No message contains any part of a key.
 """
 
 import fcntl
@@ -21,11 +21,11 @@ _MOST_BYTES = 1 << 26
 def read(
     path: Path, fields: set[str], take: Callable[[Mapping[str, str]], None], option: str
 ) -> bool:
-    """Have `take` told each line's object, which has just those `fields`, all of them text; whether
-    others than its owner may read or write the file.
+    """Call `take` with the object of each line; return whether users other than the file's owner
+    may read or write it.
 
-    `take` raises ValueError for one that is not right. `option` is the command's that names the
-    file. Raises KeysUnusable.
+    An object must have exactly the `fields`, all text. `take` raises ValueError for a wrong one.
+    `option` is the command's option that names the file, for messages. Raises KeysUnusable.
     """
     try:
         with path.open("rb") as file:
@@ -48,29 +48,29 @@ def read(
 
 
 def key_of(text: str) -> bytes:
-    """The key that is written there in hex. Raises ValueError."""
+    """Return the key that `text` holds in hex. Raises ValueError."""
     try:
         key = bytes.fromhex(text)
     except ValueError:
-        raise ValueError("a key that is not written in hex") from None
+        raise ValueError("the key is not in hex") from None
     if len(key) != KEY_SIZE:
-        raise ValueError(f"a key of {len(key)} bytes, it has {KEY_SIZE}")
+        raise ValueError(f"the key has {len(key)} bytes, not {KEY_SIZE}")
     return key
 
 
 def add(path: Path, entry: Mapping[str, str], is_there: Callable[[], bool], option: str) -> None:
-    """Put a line into the file, which is made where it is not there, for its owner alone.
+    """Add a line to the file; a new file can be read only by its owner.
 
-    `is_there` reads a file that is there, and tells whether it has this one. On return it is
-    durable; on any error, and on Ctrl-C, the file is as it was. Raises KeysUnusable where it cannot
-    be written, or is no such file.
+    `is_there` reads an existing file and returns whether it has this entry already. On return the
+    line is durable; after any error or Ctrl-C the file is as before. Raises KeysUnusable if the
+    file cannot be written or is not a key file.
     """
     try:
         folder = os.open(path.parent, os.O_RDONLY)
     except OSError as error:
         raise _unwritable(path, error, option) from None
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX)  # two at once must not lose one of the keys
+        fcntl.flock(folder, fcntl.LOCK_EX)  # two processes at once must not lose a key
         there = path.exists()
         if there and is_there():
             return
@@ -87,7 +87,7 @@ def add(path: Path, entry: Mapping[str, str], is_there: Callable[[], bool], opti
 
 
 def replace_whole(path: Path, data: bytes, mode: int) -> None:
-    """Have a file with this content or, after any error and Ctrl-C, as it was. Raises OSError."""
+    """Replace the file's content; after any error or Ctrl-C it is as before. Raises OSError."""
     descriptor, name = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -108,9 +108,9 @@ def _entry(line: bytes, fields: set[str]) -> Mapping[str, str]:
     except (ValueError, RecursionError):
         entry = None
     if not isinstance(entry, dict) or set(entry) != fields:
-        raise ValueError("no key of a unit")
+        raise ValueError("not a unit's key")
     if not all(isinstance(value, str) for value in entry.values()) or not entry["unit"]:
-        raise ValueError("no key of a unit")
+        raise ValueError("not a unit's key")
     return entry
 
 

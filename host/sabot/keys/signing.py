@@ -1,8 +1,8 @@
-"""The operator's signature under bundles and tombstones, and a house's under its releases: Ed25519,
-keys in PEM files.
+"""Ed25519 signatures with keys in PEM files: the operator's under bundles and tombstones, and a
+house's under its releases.
 
-What is signed is *sealed*: the document in canonical CBOR, and the signature over its very bytes.
-The private key is in its file and in memory, and in no message.
+A signed document is called *sealed*: the document in canonical CBOR with the signature over its
+bytes. The private key is only in its file and in memory, never in a message.
 """
 
 import os
@@ -35,15 +35,14 @@ SIGNATURE_SIZE = 64
 PRIVATE_MODE = 0o600
 _FINGERPRINT_DIGITS = 16
 _MOST_PEM_BYTES = 16_384
-_MOST_DEPTH = 8  # of lists in lists: what is sealed has less
+_MOST_DEPTH = 8  # nesting of CBOR items; sealed documents are less deep
 
 
 def make(stem: Path, passphrase: bytes | None = None) -> tuple[Path, Path, str]:
-    """Make a key: STEM.pem, which only its owner may read, locked where there is a passphrase, and
-    STEM.pub.pem.
+    """Make a key pair: STEM.pem, readable only by its owner, and STEM.pub.pem.
 
-    Returns the two paths and the fingerprint. Raises KeysUnusable where one of the files is there
-    already, or cannot be written; then neither has been made.
+    With a passphrase, STEM.pem is encrypted. Returns the two paths and the fingerprint. Raises
+    KeysUnusable if one of the files exists already or cannot be written; then neither is made.
     """
     private = Ed25519PrivateKey.generate()
     public_pem = pem_of(public_of(private))
@@ -63,13 +62,13 @@ def make(stem: Path, passphrase: bytes | None = None) -> tuple[Path, Path, str]:
                 file.write(pem)
                 file.flush()
                 os.fsync(file.fileno())
-    except BaseException as error:  # Ctrl-C too: half a pair is of no use
+    except BaseException as error:  # Ctrl-C too: half a pair is useless
         for path in made:
             with suppress(OSError):
                 path.unlink()
         if isinstance(error, FileExistsError):
             raise KeysUnusable(
-                f"{error.filename}: is there already and is not overwritten; name another key"
+                f"{error.filename}: exists already and is not overwritten; name another key"
             ) from None
         if isinstance(error, OSError):
             raise KeysUnusable(
@@ -81,57 +80,59 @@ def make(stem: Path, passphrase: bytes | None = None) -> tuple[Path, Path, str]:
 
 
 def load_private(path: Path, passphrase: Callable[[], bytes] | None = None) -> PrivateKey:
-    """The private key in `path`. `passphrase` is called where the key is locked by one. Raises
-    KeysUnusable."""
+    """Read the private key in `path`. Raises KeysUnusable.
+
+    If the key is locked with a passphrase, `passphrase` is called for it.
+    """
     pem = _read(path)
     try:
         key = load_pem_private_key(pem, password=None)
     except TypeError:
         if passphrase is None:
-            raise KeysUnusable(f"{path}: locked by a passphrase; name another key") from None
+            raise KeysUnusable(f"{path}: locked with a passphrase; name another key") from None
         try:
             key = load_pem_private_key(pem, passphrase())
         except ValueError:
-            raise KeysUnusable(f"{path}: another passphrase unlocks this key; try again") from None
+            raise KeysUnusable(f"{path}: wrong passphrase for this key; try again") from None
     except (ValueError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise KeysUnusable(
-            f"{path}: no private Ed25519 key; `sabot operator-key` and `sabot keys make` make one, "
-            "named with --key"
+            f"{path}: not a private Ed25519 key; make one with `sabot operator-key` or `sabot keys "
+            "make` and name it with --key"
         )
     return key
 
 
 def load_public(path: Path) -> bytes:
-    """The public key in `path`, 32 raw bytes. Raises KeysUnusable."""
+    """Read the public key in `path`; return its 32 raw bytes. Raises KeysUnusable."""
     pem = _read(path)
     try:
         key = load_pem_public_key(pem)
     except (ValueError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PublicKey):
-        raise KeysUnusable(f"{path}: no public Ed25519 key; name a NAME.pub.pem")
+        raise KeysUnusable(f"{path}: not a public Ed25519 key; name a NAME.pub.pem")
     return key.public_bytes_raw()
 
 
 def exposed(path: Path) -> bool:
-    """Whether others than its owner may read or write the file."""
+    """Whether users other than its owner may read or write the file."""
     return bool(path.stat().st_mode & 0o077)
 
 
 def public_of(private: PrivateKey) -> bytes:
-    """The public key that belongs to a private one, 32 raw bytes."""
+    """Return the public key of a private key, 32 raw bytes."""
     return private.public_key().public_bytes_raw()
 
 
 def sign(private: PrivateKey, data: bytes) -> bytes:
-    """The signature of `data`, 64 bytes."""
+    """Return the signature over `data`, 64 bytes."""
     return private.sign(data)
 
 
 def verify(public: bytes, signature: bytes, data: bytes) -> bool:
-    """Whether `signature` is that of `data` by the owner of `public` (32 raw bytes)."""
+    """Whether `signature` is the signature over `data` by the key `public` (32 raw bytes)."""
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, data)
     except (InvalidSignature, ValueError):
@@ -140,32 +141,32 @@ def verify(public: bytes, signature: bytes, data: bytes) -> bool:
 
 
 def pem_of(public: bytes) -> bytes:
-    """A public key as a PEM file has it."""
+    """Return a public key (32 raw bytes) as the content of a PEM file."""
     key = Ed25519PublicKey.from_public_bytes(public)
     return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
 def fingerprint(public: bytes) -> str:
-    """A public key's name for people: 16 hexadecimal digits, to be compared with the operator's."""
+    """Return a public key's fingerprint for people to compare: 16 hexadecimal digits."""
     return sha256(public).hexdigest()[:_FINGERPRINT_DIGITS]
 
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """A document that was read, and whether it is as it was signed by its own `public_key`."""
+    """A document that was read; `signed`: the signature by its own `public_key` is right."""
 
     document: Mapping[str, Any]
     signed: bool
 
 
 class NotSealed(ValueError):
-    """Bytes that are no sealed document: cut off, or something else altogether."""
+    """Bytes that are not a sealed document: cut off, or something else."""
 
 
 def seal(private: PrivateKey, document: Mapping[str, Any]) -> bytes:
-    """A document with its signature: the CBOR array [document's bytes, signature].
+    """Return a document with its signature: the CBOR array [document's bytes, signature].
 
-    The signer's key is put into the document as `public_key`.
+    The signer's public key is added to the document as `public_key`.
     """
     whole = {**document, "public_key": public_of(private)}
     data = cbor2.dumps(whole, canonical=True)
@@ -173,21 +174,21 @@ def seal(private: PrivateKey, document: Mapping[str, Any]) -> bytes:
 
 
 def open_sealed(data: bytes) -> Sealed:
-    """Read what `seal` wrote. Raises NotSealed; a signature that does not fit is told only."""
-    outer = _strictly(data)
+    """Read what `seal` wrote. Raises NotSealed; a wrong signature only sets `signed` to False."""
+    outer = _decode_canonical(data)
     if not isinstance(outer, list) or [type(part) for part in outer] != [bytes, bytes]:
-        raise NotSealed("no pair of a document and a signature")
+        raise NotSealed("not a pair of a document and a signature")
     document_bytes, signature = outer
-    document = _strictly(document_bytes)
+    document = _decode_canonical(document_bytes)
     if not isinstance(document, dict) or not all(isinstance(name, str) for name in document):
-        raise NotSealed("no document with named fields")
+        raise NotSealed("not a document with named fields")
     public = document.get("public_key")
     signed = isinstance(public, bytes) and verify(public, signature, document_bytes)
     return Sealed(document, signed)
 
 
-def _strictly(data: bytes) -> Any:
-    """One item of canonical CBOR and nothing behind it. Raises NotSealed."""
+def _decode_canonical(data: bytes) -> Any:
+    """Decode one item of canonical CBOR with nothing after it. Raises NotSealed."""
     try:
         value = cbor2.loads(
             data,
@@ -198,9 +199,9 @@ def _strictly(data: bytes) -> Any:
         )
         canonical = cbor2.dumps(value, canonical=True) == data
     except (cbor2.CBORError, ValueError, TypeError, RecursionError) as error:
-        raise NotSealed(f"no CBOR ({error})") from None
+        raise NotSealed(f"not CBOR ({error})") from None
     if not canonical:
-        raise NotSealed("no canonical CBOR")
+        raise NotSealed("not canonical CBOR")
     return value
 
 

@@ -1,5 +1,6 @@
-"""MicroPython onto an RP2040 whose boot loader shows a drive: there is no software on it yet, or
-BOOTSEL was held while it got power.
+"""Puts MicroPython on an RP2040 whose boot loader shows up as a drive.
+
+It does so while the board has no software, or if BOOTSEL was held while it was plugged in.
 """
 
 import errno
@@ -17,7 +18,7 @@ from sabot.retry import retried
 from sabot_protocol.release import ReleaseError, numbers_of
 
 MOUNTS = Path("/proc/mounts")
-"""Where Linux tells what is mounted."""
+"""Linux's list of mounted file systems."""
 
 _INFO = "INFO_UF2.TXT"
 _BOARD_ID = "Board-ID: "
@@ -32,8 +33,10 @@ _AGAIN = "hold BOOTSEL while you plug the board in, and try again"
 
 
 def image_bytes(path: Path, oldest: str) -> bytes:
-    """The UF2 file at `path`: MicroPython for the Raspberry Pi Pico, `oldest` or newer. Raises
-    ImageUnusable."""
+    """Read the UF2 file at `path`, which must be MicroPython `oldest` or newer for a Pico.
+
+    Raises ImageUnusable.
+    """
     how = f"get RPI_PICO v{oldest} (.uf2) from the MicroPython project"
     image = uf2.read(path, how)
     try:
@@ -48,45 +51,50 @@ def image_bytes(path: Path, oldest: str) -> bytes:
 
 
 def find_bootloader(mounts: Path = MOUNTS) -> Path:
-    """The drive of the one RP2040 in its boot loader. Raises BoardUnfit where there is none, or
-    another chip's, or two."""
+    """Return the drive of the only RP2040 in its boot loader.
+
+    Raises BoardUnfit if there is none, more than one, or only a drive of another chip.
+    """
     drives = {drive: _board_id(drive) for drive in _mounted(mounts)}
     found = [drive for drive, board in drives.items() if board == _RP2040]
-    others = [f"{drive} is of {board}" for drive, board in drives.items() if board]
+    others = [f"{drive} belongs to {board}" for drive, board in drives.items() if board]
     if len(found) > 1:
-        raise BoardUnfit(f"{' and '.join(map(str, found))}: two boards wait there; detach one")
+        raise BoardUnfit(f"{' and '.join(map(str, found))}: more than one board; detach the others")
     if not found and others:
-        raise BoardUnfit(f"{others[0]}, not of an RP2040; attach a Raspberry Pi Pico")
+        raise BoardUnfit(f"{others[0]}, not an RP2040; attach a Raspberry Pi Pico")
     if not found:
         raise BoardUnfit(f"no drive of a boot loader is mounted; {_AGAIN}")
     return found[0]
 
 
-def put(image: bytes, drive: Path) -> None:
-    """Copy an image onto the drive. Raises BoardUnfit where nothing was copied, FlashBroken."""
+def copy_image(image: bytes, drive: Path) -> None:
+    """Copy an image onto the drive.
+
+    Raises BoardUnfit if nothing was copied, FlashBroken if copying stopped in the middle.
+    """
     try:
         descriptor = os.open(drive / _NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         try:
             at = 0
             while at < len(image):
                 at += os.write(descriptor, image[at:])
-            with _until_it_goes():
+            with _vanishing_drive():
                 os.fsync(descriptor)
         finally:
-            with _until_it_goes():
+            with _vanishing_drive():
                 os.close(descriptor)
     except OSError as error:
         if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
             raise BoardUnfit(
-                f"{drive}: cannot be written ({error.strerror}); mount it so that you may write"
+                f"{drive}: cannot be written ({error.strerror}); mount it with write permission"
             ) from None
         if error.errno == errno.ENOSPC:
             raise BoardUnfit(f"{drive}: full; {_AGAIN}") from None
-        raise FlashBroken(f"{drive}: copying broke off ({error.strerror}); {_AGAIN}") from None
+        raise FlashBroken(f"{drive}: copying failed ({error.strerror}); {_AGAIN}") from None
 
 
 def opens(port: str) -> bool:
-    """Whether the port can be opened: that of a board that has just come is not yet this user's."""
+    """Whether the port can be opened: the user may not have access to it as soon as it appears."""
     try:
         ports.Port(port).close()
     except (NoShoe, PortBusy, PortNotFound):
@@ -103,15 +111,14 @@ def put_micropython(
     now_s: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> str:
-    """Put MicroPython on the board in its boot loader, and wait until it has come up; where it is
-    attached then: `port`, or with None the one that was not there before.
+    """Put MicroPython on the board in its boot loader, wait until it has started, return its port.
 
-    Raises BoardUnfit where there is no such board or more than one, FlashBroken where it does not
-    take the image or does not come up.
+    The port is `port` or, with None, the one that appears. Raises BoardUnfit if there is no such
+    board or more than one, FlashBroken if the board does not take the image or does not start.
     """
     drive = find_bootloader(mounts)
     before = {info.serial for info in attached()}
-    put(image, drive)
+    copy_image(image, drive)
 
     def wait_for(condition: Callable[[], object], problem: str) -> None:
         def look() -> None:
@@ -120,27 +127,27 @@ def put_micropython(
 
         retried(look, FlashBroken, within_s=_PATIENCE_S, every_s=_PAUSE_S, now_s=now_s, pause=pause)
 
-    def came() -> list[str]:
-        there = attached()
+    def appeared() -> list[str]:
+        now = attached()
         if port is None:
-            return [info.serial for info in there if info.serial not in before]
-        return [port] if Path(port).exists() or port in {info.serial for info in there} else []
+            return [info.serial for info in now if info.serial not in before]
+        return [port] if Path(port).exists() or port in {info.serial for info in now} else []
 
     wait_for(
         lambda: drive not in _mounted(mounts) or not _board_id(drive),
         f"{drive}: the board has not taken the image",
     )
-    wait_for(came, f"{port or 'the board'}: not back")
-    found = came()
+    wait_for(appeared, f"{port or 'the board'}: not back")
+    found = appeared()
     if len(found) != 1:
-        raise BoardUnfit(f"{' and '.join(found)}: not clear which of them it is; name one")
+        raise BoardUnfit(f"{' and '.join(found)}: not clear which is the board; name one")
     wait_for(lambda: opens(found[0]), f"{found[0]}: its port does not open")
     return found[0]
 
 
 @contextmanager
-def _until_it_goes() -> Iterator[None]:
-    """The board goes as soon as it has all of the image: an error then is none."""
+def _vanishing_drive() -> Iterator[None]:
+    """Ignore errors that come because the board restarts as soon as it has the whole image."""
     try:
         yield
     except OSError as error:
@@ -149,19 +156,19 @@ def _until_it_goes() -> Iterator[None]:
 
 
 def _mounted(mounts: Path) -> list[Path]:
-    """Where FAT volumes are mounted."""
+    """Return the folders where FAT volumes are mounted."""
     found = []
     for line in mounts.read_text().splitlines():
         fields = line.split(" ")
         if len(fields) > 2 and fields[2] in _FAT:
-            # A space in a path is \040 there.
+            # The list has a space in a path as \040.
             path = re.sub(r"\\([0-7]{3})", lambda digits: chr(int(digits[1], 8)), fields[1])
             found.append(Path(path))
     return found
 
 
 def _board_id(drive: Path) -> str:
-    """What a boot loader says of the board at the drive; empty where it is none."""
+    """Return the board id that the boot loader's drive reports; empty if it is not such a drive."""
     try:
         with (drive / _INFO).open("rb") as file:
             text = file.read(_MOST_INFO_BYTES).decode("ascii", "replace")

@@ -1,6 +1,6 @@
-"""A release: the firmware of a board as bytecode, what the manifest says of it, and the signature.
+"""A release: the firmware of a board as bytecode, with a manifest and a signature.
 
-The same sources and the same key give the same bytes, wherever and whenever that is.
+The same sources and the same key always give the same bytes, on any machine.
 """
 
 import os
@@ -25,7 +25,7 @@ _FILE_MODE, _FOLDER_MODE = 0o644, 0o755
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """`files` by their paths on the board; `signature` is over `manifest`."""
+    """A release: `files` by their paths on the board, and the `signature` over the `manifest`."""
 
     manifest: bytes
     signature: bytes
@@ -33,17 +33,17 @@ class Release:
 
 
 def build(board: str, private: signing.PrivateKey, *, may_go_back: bool = False) -> Release:
-    """The release of this firmware for `board`. Raises ReleaseUnusable for one that is unknown or a
-    module that does not compile.
+    """Build the release of this firmware for `board`, signed with `private`.
 
-    With `may_go_back` shoes take it in place of a newer one.
+    With `may_go_back`, shoes also take it in place of a newer release. Raises ReleaseUnusable if
+    the board is unknown or a module does not compile.
     """
     if board not in ARCHITECTURES:
-        raise ReleaseUnusable(f"no board {board}; {did_you_mean(board, ARCHITECTURES)}")
+        raise ReleaseUnusable(f"unknown board {board}; {did_you_mean(board, ARCHITECTURES)}")
     try:
         files = modules_of(board)
     except ValueError as error:
-        raise ReleaseUnusable(f"{error}; mend it and build again") from None
+        raise ReleaseUnusable(f"{error}; fix it and build again") from None
     fields = {
         "release": release.MANIFEST_VERSION,
         "version": sabot_firmware.VERSION,
@@ -55,24 +55,25 @@ def build(board: str, private: signing.PrivateKey, *, may_go_back: bool = False)
         "files": [[path, len(data), sha256(data).digest()] for path, data in sorted(files.items())],
     }
     manifest = cbor2.dumps(fields, canonical=True)
-    release.Manifest(manifest)  # a shoe would not take what this does not
+    release.Manifest(manifest)  # checks it as a shoe does
     return Release(manifest, signing.sign(private, release.signed(manifest)), files)
 
 
 def load(folder: Path) -> Release:
-    """The release in `folder`, which is whole and as its manifest says. Whose signature it has is
-    for the shoe to find. Raises ReleaseUnusable.
+    """Read the release in `folder` and check it against its manifest. Raises ReleaseUnusable.
+
+    The signature is not checked here: the shoe does that.
     """
     manifest = _read(folder / release.MANIFEST, release.MAX_MANIFEST)
     signature = _read(folder / release.SIGNATURE, signing.SIGNATURE_SIZE)
     try:
-        said = release.Manifest(manifest)
+        listed = release.Manifest(manifest)
     except release.ReleaseError as error:
-        raise ReleaseUnusable(f"{folder}: no release ({error}); build it again") from None
+        raise ReleaseUnusable(f"{folder}: not a release ({error}); build it again") from None
     if len(signature) != signing.SIGNATURE_SIZE:
         raise ReleaseUnusable(f"{folder}: its signature is cut off; build it again")
     files = {}
-    for path, size, digest in said.files:
+    for path, size, digest in listed.files:
         files[path] = _read(folder / path, size)
         if sha256(files[path]).digest() != digest:
             raise ReleaseUnusable(f"{folder}: {path} is damaged; build it again")
@@ -80,7 +81,7 @@ def load(folder: Path) -> Release:
 
 
 def _read(file: Path, size: int) -> bytes:
-    """What is in a file; where it is more than `size` bytes, one more than that."""
+    """Read a file, at most one byte more than `size`."""
     try:
         with file.open("rb") as stream:
             return stream.read(size + 1)
@@ -91,17 +92,17 @@ def _read(file: Path, size: int) -> bytes:
 
 
 def check_free(folder: Path) -> None:
-    """Raise ReleaseUnusable where a release would overwrite something."""
+    """Raise ReleaseUnusable if `folder` exists: a release overwrites nothing."""
     if folder.exists():
         raise ReleaseUnusable(
-            f"{folder}: is there already and is not overwritten; name another folder with -o"
+            f"{folder}: exists already and is not overwritten; name another folder with -o"
         )
 
 
 def save(built: Release, folder: Path) -> None:
-    """Write a release into a new folder: there whole, or not at all, after an error and Ctrl-C.
+    """Write a release to a new folder. After an error or Ctrl-C the folder does not exist.
 
-    Raises ReleaseUnusable where the folder is there already or cannot be written.
+    Raises ReleaseUnusable if the folder exists already or cannot be written.
     """
     contents = {
         release.MANIFEST: built.manifest,

@@ -1,5 +1,5 @@
-"""What a release is on the file system of a board that had none before: the boot loader, the
-release in the first slot and once more as the rescue, and the boot loader's state.
+"""The files of a release on a new board: the boot loader, the release in the first slot and again
+in the rescue slot, and the boot loader's state.
 """
 
 from collections.abc import Mapping
@@ -19,28 +19,31 @@ from boot import start
 
 start("", vfs.mount, machine.reset, lambda: machine.WDT(timeout=8000).feed)
 
-micropython.kbd_intr(3)  # behind it is a prompt, in a debug session
+micropython.kbd_intr(3)  # a prompt follows, in a debug session
 """
-"""The file that MicroPython runs at its own start. 8 s is what the watchdog of an RP2040 can."""
+"""The file that MicroPython runs at its start. 8 s is about the longest watchdog of an RP2040."""
 
 _FIRST = boot.SLOTS[0]
 _BOOT = "sabot_firmware/release/boot.mpy"
 
 
 def build_of(files: Mapping[str, bytes]) -> bytes:
-    """The `build` that a shoe tells once it runs these modules (protocol/README.md, Releases)."""
+    """Return the `build` that a shoe reports when it runs these modules (protocol/README.md,
+    Releases)."""
     return sha256(_list(files)).digest()
 
 
 def slot_files(name: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """A slot that holds these modules."""
+    """Return the files of the slot `name` that holds these modules."""
     code = b"".join(data for _, data in sorted(files.items()))
     return {name + boot.CODE: code, name + boot.LIST: _list(files)}
 
 
 def flashed(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """What flashing puts on a board that is to run these modules. Raises KeyError where these have
-    no boot loader."""
+    """Return all files that flashing puts on a board to run these modules.
+
+    Raises KeyError if the boot loader is not among them.
+    """
     lists = dict.fromkeys(boot.SLOTS, boot.EMPTY) | {_FIRST: build_of(files).hex()}
     return {
         "main.py": STARTER,
@@ -52,8 +55,8 @@ def flashed(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def contents(files: Mapping[str, bytes], public: bytes) -> dict[str, bytes]:
-    """The same, and whose releases the board takes: those that the owner of `public` has signed.
-    That is put there when a unit is provisioned."""
+    """Return the files of `flashed` and the release key: the board takes releases signed by the
+    owner of `public`. On a real board, provisioning writes that key."""
     return flashed(files) | {"state/release_key.cbor": document(public)}
 
 

@@ -18,13 +18,13 @@ PACKAGES = {
         ("sabot_rig", sabot_rig),
     )
 }
-"""The folder of each package that runs on a board, by its name."""
+"""The folders of the packages that run on boards, by package name."""
 
 ARCHITECTURES = {"pico": "armv6m", "sim": "x64"}
-"""The processor of each board, by mpy-cross's name. A folder of a board's name has what is for that
-board alone."""
+"""The processor of each board, by mpy-cross's name. A folder with a board's name holds modules for
+that board only."""
 
-_RIG = "rig"  # the folder of what is for the bench board alone
+_RIG = "rig"  # the folder with modules for the bench board only
 _OF_ONE_BOARD = {*ARCHITECTURES, _RIG}
 _SHOE = ("sabot_firmware/", "sabot_protocol/")
 _BENCH_BOARD = (
@@ -38,12 +38,12 @@ _COMPILE_TIMEOUT_S = 60.0
 
 
 def modules_of(board: str) -> dict[str, bytes]:
-    """Every module that a shoe on `board` (one of ARCHITECTURES) has, by its path there."""
+    """Return all modules of a shoe on `board` (one of ARCHITECTURES), by their paths on it."""
     return bytecode(_sources_for(_SHOE, {board}), ARCHITECTURES[board])
 
 
 def bench_modules() -> dict[str, bytes]:
-    """Every module that the bench board of a test rig has, a Pico."""
+    """Return all modules of a test rig's bench board, which is a Pico."""
     return bytecode(_sources_for(_BENCH_BOARD, {"pico", _RIG}), ARCHITECTURES["pico"])
 
 
@@ -52,13 +52,13 @@ def _sources_for(wanted: tuple[str, ...], folders: set[str]) -> dict[str, bytes]
     return {
         path: source
         for path, source in sources().items()
-        # A package needs no file on a board: MicroPython imports its folder.
+        # Empty __init__.py files are left out: MicroPython imports a package's folder without.
         if path.startswith(wanted) and source and not foreign & {*path.split("/")}
     }
 
 
 def sources() -> dict[str, bytes]:
-    """The modules of all packages in PACKAGES, by path from the package's name on, in order."""
+    """Return the modules of all PACKAGES by path, sorted; a path begins with the package's name."""
     found = {
         (name / path.relative_to(folder)).as_posix(): path
         for name, folder in ((Path(name), folder) for name, folder in PACKAGES.items())
@@ -68,8 +68,10 @@ def sources() -> dict[str, bytes]:
 
 
 def bytecode(sources: Mapping[str, bytes], architecture: str) -> dict[str, bytes]:
-    """Each source compiled, by its path as bytecode. The same for the same sources, wherever and
-    whenever that is. Raises ValueError for one that does not compile.
+    """Compile each source; return the bytecode by its path.
+
+    The same sources always give the same bytecode, on any machine. Raises ValueError for a source
+    that does not compile.
     """
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(temporary)
@@ -85,9 +87,9 @@ def bytecode(sources: Mapping[str, bytes], architecture: str) -> dict[str, bytes
 
 
 def _mpy_cross(root: Path, path: str, architecture: str) -> None:
-    # -s: the name of a source in its bytecode has nothing of where it was compiled, nor its package
-    # and room: they would take some 20 bytes of a Pico's heap for each module.
-    # -O3: without the numbers of lines, 7 KB of a Pico's heap; a traceback still names functions.
+    # -s sets the source's name in the bytecode: only its file name, because package and room would
+    # take some 20 bytes of a Pico's heap for each module.
+    # -O3 leaves out line numbers: 7 KB of a Pico's heap. A traceback still names functions.
     done = subprocess.run(
         [
             sys.executable,

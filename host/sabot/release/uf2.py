@@ -1,7 +1,7 @@
-"""MicroPython's image for the Raspberry Pi Pico, a UF2 file: read, and checked before it runs.
+"""Reads and checks MicroPython's image for the Raspberry Pi Pico, a UF2 file.
 
-UF2 (github.com/microsoft/uf2): blocks of 512 bytes, each with a head of eight words, up to 476
-bytes for one place of the flash, and a last word.
+UF2 (github.com/microsoft/uf2): blocks of 512 bytes, each with a header of eight words, up to 476
+bytes for one place in the flash, and a last word.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ _FAMILY_GIVEN = 0x00002000
 _RP2040 = 0xE48BFF56
 _MOST_BYTES = 476
 _BOOT_BYTES = 252
-"""What the chip loads first; behind it is its CRC-32."""
+"""Size of the part that the chip loads first; its CRC-32 follows."""
 
 _VERSION = re.compile(rb"MicroPython v([0-9][0-9A-Za-z.+-]*) on ")
 _BOARD = re.compile(rb"; ([ -~]{1,60}?) with (RP[0-9A-Z]+)")
@@ -35,8 +35,11 @@ _PICO = "Raspberry Pi Pico"
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """`content` is the flash from its begin on, as far as the image goes; where the image has
-    nothing it is 0xFF. `version` is MicroPython's, `sha256_hex` that of the UF2 file."""
+    """An image for a Pico.
+
+    `content` is the flash from its beginning to the end of the image, with 0xFF in gaps. `version`
+    is MicroPython's, `sha256_hex` is of the UF2 file.
+    """
 
     content: bytes
     version: str
@@ -44,7 +47,10 @@ class Image:
 
 
 def read(path: Path, how_to_get_it: str) -> Image:
-    """The image in the file. Raises ImageUnusable, which says what is wrong and how to get one."""
+    """Read the image at `path`.
+
+    Raises ImageUnusable, which says what is wrong and ends with `how_to_get_it`.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -56,11 +62,11 @@ def read(path: Path, how_to_get_it: str) -> Image:
 
 
 def parse(data: bytes) -> Image:
-    """The image that the bytes of a UF2 file hold. Raises ImageUnusable."""
+    """Parse the bytes of a UF2 file. Raises ImageUnusable."""
     content = _flash_of(data)
     (crc,) = _LAST.unpack_from(content.ljust(_BOOT_BYTES + _LAST.size), _BOOT_BYTES)
     if crc != _chips_crc(content[:_BOOT_BYTES]):
-        raise ImageUnusable("the chip would not start it: its first 252 bytes have another CRC")
+        raise ImageUnusable("the chip would not start it: the CRC of its first 252 bytes is wrong")
     version = _VERSION.search(content)
     if version is None:
         raise ImageUnusable("no MicroPython in it")
@@ -88,7 +94,7 @@ def _flash_of(data: bytes) -> bytes:
         if flags & _NOT_FOR_FLASH:
             continue
         if number != place // _BLOCK:
-            raise ImageUnusable(f"damaged: block {number} stands at {place // _BLOCK}")
+            raise ImageUnusable(f"damaged: block {number} is at place {place // _BLOCK}")
         if count != len(data) // _BLOCK:
             raise ImageUnusable(f"truncated: {len(data) // _BLOCK} blocks of {count}")
         begin = address - _FLASH_BEGINS
@@ -100,8 +106,10 @@ def _flash_of(data: bytes) -> bytes:
 
 
 def _chips_crc(data: bytes) -> int:
-    """CRC-32 as the RP2040's boot ROM takes it: the highest bit first, and not inverted at the end
-    (data sheet, 2.8.1.3.1, "Checksum"). That is zlib's with all bits in the other order.
+    """Return the CRC-32 as the RP2040's boot ROM computes it.
+
+    It takes the highest bit first and does not invert at the end (data sheet, 2.8.1.3.1,
+    "Checksum"). That is zlib's with all bits in the other order.
     """
     reversed_crc = zlib.crc32(bytes(_reversed(byte, 8) for byte in data)) ^ 0xFFFFFFFF
     return _reversed(reversed_crc, 32)

@@ -1,1 +1,1 @@
-"""A simulated shoe: the real firmware under MicroPython, and someone to deal it."""
+"""A simulated shoe: the real firmware under MicroPython, and a simulated dealer."""

@@ -1,4 +1,4 @@
-"""The bench: plays sample words and the dealer's hands to a simulated shoe, sees its outputs."""
+"""The bench: plays sensor samples and a dealer's actions to a simulated shoe, shows its outputs."""
 
 import socket
 import threading
@@ -19,7 +19,7 @@ _LOOK_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What the shoe shows to those around it."""
+    """What the shoe shows: lock, lamps, display, beeper."""
 
     lock_released: bool = False
     lamps: frozenset[str] = frozenset()
@@ -28,19 +28,19 @@ class Outputs:
 
     @property
     def title(self) -> str:
-        """The first line of the display: what is going on."""
+        """The first line of the display: the state of the game."""
         return self.display[0] if self.display else ""
 
     @property
     def link(self) -> str:
-        """The last line of the display: whether a host listens."""
+        """The last line of the display: whether a host is connected."""
         return self.display[-1] if self.display else ""
 
 
 class SimBench:
-    """The parts of a shoe that hands and eyes reach. Thread-safe.
+    """The parts of a shoe that people touch and see. Thread-safe.
 
-    `restarting` tells whether a shoe that has stopped starts anew by itself.
+    `restarting` says whether a shoe that has stopped will start again by itself.
     """
 
     def __init__(self, restarting: Callable[[], bool] = lambda: False) -> None:
@@ -55,14 +55,14 @@ class SimBench:
         self._switches = 0
 
     def connect(self, channel: socket.socket) -> None:
-        """Begin with a shoe that has just been powered."""
+        """Attach to a shoe that has just been powered on."""
         self._socket = channel
         self._sent, self._taken, self._gone = 0, -1, False
         self._outputs = Outputs()
         threading.Thread(target=self._watch, args=(channel,), daemon=True).start()
 
     def disconnect(self) -> None:
-        """The shoe has no power any more."""
+        """Detach from a shoe that has lost power."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -74,9 +74,7 @@ class SimBench:
             return self._outputs
 
     def history(self) -> list[tuple[float, Outputs]]:
-        """Every state of the outputs since this was called last, and when it came, by
-        `time.monotonic`.
-        """
+        """Return every state of the outputs since the last call, each with its `time.monotonic`."""
         with self._changed:
             seen, self._history = self._history, []
             return seen
@@ -88,24 +86,24 @@ class SimBench:
             self._send(wire.frame_of(sim_channel.SAMPLES, samples[at : at + size]))
 
     def press(self, button: str) -> None:
-        """Press and release a button of `words.BUTTONS`."""
+        """Press and release a button of `enums.BUTTONS`."""
         self._send(wire.frame_of(sim_channel.PRESS, enums.BUTTONS.index(button)))
 
     def switch(self, switch: str, on: bool) -> None:
-        """Move a switch of `words.SWITCHES`; without power it just stands so then."""
+        """Set a switch of `enums.SWITCHES`; without power the shoe sees it at its next start."""
         place = enums.SWITCHES.index(switch)
         self._switches = self._switches & ~(1 << place) | on << place
         if self._socket is not None:
             self._send(wire.frame_of(sim_channel.SWITCH, place, on))
 
     def switch_bits(self) -> int:
-        """How the switches stand: bit n is the n-th of `words.SWITCHES`."""
+        """Return the positions of the switches: bit n is the n-th of `enums.SWITCHES`."""
         return self._switches
 
     def settle(self) -> Outputs:
-        """Wait until the shoe has acted on all that was played; return what it shows then.
+        """Wait until the shoe has acted on everything sent to it; return what it shows then.
 
-        Raises SimulatorFailed where it does not, because it is not running.
+        Raises SimulatorFailed if it does not, for example because it is not running.
         """
         return self.wait_for(lambda outputs: self._taken == self._sent, "acted on the bench")
 
@@ -115,7 +113,11 @@ class SimBench:
         what: str,
         timeout_s: float = _SETTLE_TIMEOUT_S,
     ) -> Outputs:
-        """Wait until the outputs are as `wanted`, which `what` names. Raises SimulatorFailed."""
+        """Wait until `wanted` is true of the outputs, and return them.
+
+        `what` completes "the shoe has not ..." in the message of SimulatorFailed, raised after
+        `timeout_s` seconds or if the shoe has stopped for good.
+        """
         deadline = time.monotonic() + timeout_s
         with self._changed:
             while not wanted(self._outputs):

@@ -1,4 +1,4 @@
-"""A dealer for a simulated shoe: sees the lock, lamps and display, pulls cards, presses buttons."""
+"""A dealer for a simulated shoe: watches lock, lamps and display, pulls cards, presses buttons."""
 
 import threading
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.waveform import pack
 from sabot_protocol import cards
 
-# A dealer's pace in seconds; common practice at a mini baccarat table of 60 to 80 rounds an hour.
+# A dealer's pauses in seconds, as is common at a mini baccarat table of 60 to 80 rounds an hour.
 _CARD_S = 1.2
 _BETTING_S = 18.0
 _RESULT_S = 12.0
@@ -20,7 +20,7 @@ _TURNING_S = 15.0
 _HOST_POLL_S = 0.05
 _LISTENING = ("HOST",)
 
-# What the display shows of a card that is pending, the supervisor's key on (panel.py).
+# What the display shows for a pending card while the supervisor's key is on (panel.py).
 _PENDING = "STOP "
 _WHY_LINE, _CHOICE_LINE = 1, 4
 _RANK_END = len("CARD 7")
@@ -28,14 +28,14 @@ _MOST_PRESSES = 20
 
 
 class Dealer:
-    """Deals `deck` (cards 0-53, in drawing order) on the shoe at `bench`.
+    """A dealer who deals `deck` (cards 0-53, in drawing order) on the shoe at `bench`.
 
-    `pace` multiplies a dealer's pauses: 1 is a dealer's speed, 0 no pauses at all. `noise` (a
-    name of `disturbed.NOISE`) is how the cards pass the head; `seed` makes it the same again.
-    The dealer waits while the display says that no host listens, or that the log is behind,
-    and has the supervisor turn the key when the shoe has stopped. A card that the shoe could
-    not read the supervisor enters from its face. In midi the lock tells when all cards of a round
-    have come; they are turned, and the dealer reveals.
+    `pace` multiplies a dealer's pauses: 1 is a dealer's speed, 0 is without pauses. `noise` (a name
+    in `disturbed.NOISE`) is how much the passes are disturbed; the same `seed` gives the same
+    passes. The dealer waits while the display says that no host listens or that the log lags. When
+    the shoe has stopped, the supervisor turns the key, and enters from its face a card that the
+    shoe could not read. In midi the lock closes when all cards of a round have been drawn; they are
+    turned, and the dealer presses reveal.
     """
 
     def __init__(
@@ -49,23 +49,23 @@ class Dealer:
         seed: int | None = None,
     ) -> None:
         self.drawn = 0
-        """Cards pulled so far, the cut card counted."""
+        """Cards pulled so far, including the cut card."""
         self._bench = bench
         self._deck = deck
         self._card_set = card_set
         self._pace = pace
         self.failure: SabotError | None = None
-        """Why the dealer that was started could not go on."""
+        """Why the dealer's thread stopped; None while it has not failed."""
         self._noise = NOISE[noise]
         self._random = np.random.default_rng(seed)
         self._stop = threading.Event()
 
     def start(self) -> None:
-        """Deal in a thread of its own."""
+        """Deal in a separate thread."""
         threading.Thread(target=self._deal_guarded, daemon=True).start()
 
     def stop(self) -> None:
-        """Put the hands off the shoe."""
+        """Stop dealing after the current action."""
         self._stop.set()
 
     def _deal_guarded(self) -> None:
@@ -75,7 +75,7 @@ class Dealer:
             self.failure = error
 
     def deal(self) -> None:
-        """Load the cards and deal until the shoe of cards has ended, or `stop` is called."""
+        """Load the cards and deal until the shoe of cards has ended or `stop` is called."""
         bench = self._bench
         self._wait_for_host()
         bench.switch("lid_open", True)
@@ -92,7 +92,7 @@ class Dealer:
             outputs = bench.settle()
         elif outputs.title == "NEXT ROUND?":
             if self.drawn == len(self._deck):
-                return self._run_out()  # no cards, no round
+                return self._end_shoe()  # no card is left for another round
             self._pause(_RESULT_S)
             self._wait_for_host()
             bench.press("next")
@@ -106,7 +106,7 @@ class Dealer:
         if not outputs.lock_released:
             return bench.wait_for(lambda seen: seen != outputs, "gone on dealing")
         if self.drawn == len(self._deck):
-            return self._run_out()
+            return self._end_shoe()
         self._pause(_CARD_S)
         card = self._deck[self.drawn]
         bench.play(pack(noisy_pass(self._random, self._noise, card, self._card_set)))
@@ -114,7 +114,7 @@ class Dealer:
         return bench.settle()
 
     def _turn_key(self) -> Outputs:
-        """The supervisor clears the error, or settles the card that the shoe stopped for."""
+        """As the supervisor, clear the error or settle the card that stopped the shoe."""
         bench = self._bench
         self._pause(_RESULT_S)
         bench.switch("key_on", True)
@@ -129,13 +129,13 @@ class Dealer:
         card = self._deck[self.drawn - 1]
         if why.startswith(("SURPLUS COPY", "CARD TOO MANY")):
             return self._choose(("AS READ",))
-        if why == "FOREIGN SET" or why.endswith("2ND"):  # one card was pulled, and no other
+        if why == "FOREIGN SET" or why.endswith("2ND"):  # only one card was pulled
             return self._choose(("DRAW AGAIN", "NOT COUNTED"))
         name = "CUT CARD" if card == cards.CUT_CARD else f"CARD {cards.name_of(card)}"
         return self._choose((name,))
 
     def _choose(self, wanted: tuple[str, ...]) -> Outputs:
-        """Have the display show what is `wanted`, and accept it."""
+        """Press buttons until the display offers one of `wanted`, and accept it."""
         outputs = self._press_until("next", [each[:_RANK_END] for each in wanted], _RANK_END)
         if outputs.display[_CHOICE_LINE] not in wanted:
             self._press_until("burn", wanted, None)
@@ -150,8 +150,8 @@ class Dealer:
                 return outputs
         raise SimulatorFailed(f"the display never offers {' or '.join(wanted)}")
 
-    def _run_out(self) -> Outputs:
-        """No card is left though one is due: the supervisor voids the round and ends the shoe."""
+    def _end_shoe(self) -> Outputs:
+        """As the supervisor, void the round and end the shoe: a card is due, but none is left."""
         bench = self._bench
         bench.switch("key_on", True)
         outputs = bench.settle()

@@ -10,7 +10,7 @@ from sabot_protocol import cards
 
 DECKS = 8
 CUT_FROM_END = 14
-"""Cards behind the cut card (table facts: 14 or 16)."""
+"""Cards after the cut card (common at tables: 14 or 16)."""
 
 _LARGEST_FILE = 100_000
 
@@ -18,7 +18,7 @@ _LARGEST_FILE = 100_000
 def shuffled(
     seed: int | None = None, *, decks: int = DECKS, cut_from_end: int = CUT_FROM_END
 ) -> list[int]:
-    """So many decks in an order that `seed` fixes, the cut card in its place."""
+    """Return `decks` decks, shuffled, with the cut card; the same `seed` gives the same order."""
     deck = [card for card in range(cards.DECK_SIZE) for _ in range(decks)]
     random.Random(seed).shuffle(deck)
     deck.insert(len(deck) - cut_from_end, cards.CUT_CARD)
@@ -26,12 +26,12 @@ def shuffled(
 
 
 def read(path: Path, *, short: bool = False, decks: int = DECKS) -> list[int]:
-    """The deck file at `path`: cards in drawing order, one a line, `CUT` for the cut card.
+    """Read the deck file at `path`: cards in drawing order, one a line, `CUT` for the cut card.
 
-    Without `short` it must be so many whole decks. Raises BadDeck with the line that is wrong.
+    Without `short` it must hold `decks` whole decks. Raises BadDeck, which names a wrong line.
     """
     try:
-        with path.open("rb") as file:  # a pipe or a device tells no size
+        with path.open("rb") as file:  # the size of a pipe or a device is not known
             data = file.read(_LARGEST_FILE + 1)
         if len(data) > _LARGEST_FILE:
             raise BadDeck(f"{path}: too large for a deck file")
@@ -46,7 +46,7 @@ def read(path: Path, *, short: bool = False, decks: int = DECKS) -> list[int]:
 
 
 def check(deck: Sequence[int], name: str, *, short: bool, decks: int = DECKS) -> None:
-    """Raise BadDeck unless `deck` can be in a shoe of so many (all of it without `short`)."""
+    """Raise BadDeck unless `deck` is `decks` whole decks or, with `short`, a part of them."""
     counts = Counter(deck)
     if counts.pop(cards.CUT_CARD, 0) > 1:
         raise BadDeck(f"{name}: more than one CUT; leave one")
@@ -54,7 +54,7 @@ def check(deck: Sequence[int], name: str, *, short: bool, decks: int = DECKS) ->
         if count > decks:
             raise BadDeck(
                 f"{name}: {count} copies of {cards.name_of(card)}, {decks} decks have {decks}; "
-                "take the surplus out"
+                "remove the surplus"
             )
     whole = decks * cards.DECK_SIZE
     if not short and counts.total() != whole:
@@ -73,5 +73,5 @@ def _card(path: Path, number: int, line: str) -> int:
     except ValueError:
         card = cards.TEST_CARD
     if card == cards.TEST_CARD:
-        raise BadDeck(f"{path}, line {number}: {name[:20]!r} is no card; write 7H, TC or CUT")
+        raise BadDeck(f"{path}, line {number}: {name[:20]!r} is not a card; write 7H, TC or CUT")
     return card

@@ -1,4 +1,4 @@
-"""Passes as real ones are: uneven pulls, faded inks, dirty sensors.
+"""Realistic passes: uneven pulls, faded inks, dirty sensors.
 
 The figures are those of the card code specification, "What real passes look like".
 """
@@ -14,7 +14,7 @@ from sabot_protocol import cards
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """How much of each disturbance; the largest value, drawn evenly up to it."""
+    """The strength of each disturbance. Values are drawn evenly up to the one given here."""
 
     skew_mm: float
     width_share: float
@@ -36,7 +36,7 @@ NOISE = {
 
 
 def noisy_pass(random: np.random.Generator, noise: Noise, card: int, card_set: int) -> Levels:
-    """One pass of `card` 0-53 of set 0-12, with the rest after it."""
+    """Return one pass of `card` 0-53 of set 0-12, with the rest after it."""
     marks = spoilt(random, noise, waveform.printed(cards.marks_of(card, card_set)))
     return finished(
         random, noise, waveform.seen(pull(random, noise), marks, skew_mm=skew(random, noise))
@@ -44,7 +44,7 @@ def noisy_pass(random: np.random.Generator, noise: Noise, card: int, card_set: i
 
 
 def finished(random: np.random.Generator, noise: Noise, levels: Levels) -> Levels:
-    """The pass with its rest, single samples flipped on single channels."""
+    """Return the pass with its rest, with single samples flipped on single channels."""
     levels = waveform.with_rest(levels)
     if noise.flip_chance:
         for channel in (waveform.E, waveform.A, waveform.B, waveform.X):
@@ -53,12 +53,12 @@ def finished(random: np.random.Generator, noise: Noise, levels: Levels) -> Level
 
 
 def skew(random: np.random.Generator, noise: Noise) -> float:
-    """How far B lies behind A on this card, in mm."""
+    """Return how far track B lags track A on this card, in mm."""
     return float(random.uniform(-noise.skew_mm, noise.skew_mm))
 
 
 def pull(random: np.random.Generator, noise: Noise, travel_mm: float = TRAVEL_MM) -> Positions:
-    """A pull through the head: an even acceleration, speeds within bounds, perhaps a pause."""
+    """Return a pull through the head: constant acceleration, bounded speed, perhaps a pause."""
     slowest, fastest = 1000 * noise.slowest_m_s, 1000 * noise.fastest_m_s
     while True:
         first_mm_s = random.uniform(slowest, fastest)
@@ -74,13 +74,13 @@ def pull(random: np.random.Generator, noise: Noise, travel_mm: float = TRAVEL_MM
 
 
 def paused(edge_mm: Positions, at: int, pause_s: float) -> Positions:
-    """The same pull, standing still for `pause_s` at sample `at`."""
+    """Return the same pull with a standstill of `pause_s` at sample `at`."""
     still = np.full(int(pause_s * SAMPLE_RATE_HZ), edge_mm[at - 1])
     return np.concatenate([edge_mm[:at], still, edge_mm[at:]])
 
 
 def faded(marks: list[Mark], track: int, share: float) -> list[Mark]:
-    """The marks as a dirty sensor sees them: on `track` (A or B) narrower by that share."""
+    """Return the marks as a dirty sensor sees them: narrower by `share` on `track` (A or B)."""
     made: list[Mark] = []
     for mark in marks:
         less_mm = (mark.end_mm - mark.begin_mm) * share / 2
@@ -95,7 +95,7 @@ def faded(marks: list[Mark], track: int, share: float) -> list[Mark]:
 
 
 def spoilt(random: np.random.Generator, noise: Noise, marks: list[Mark]) -> list[Mark]:
-    """The marks with other widths, some with a hole."""
+    """Return the marks with changed widths, some with a hole."""
     made: list[Mark] = []
     for mark in marks:
         more_mm = waveform.MARK_MM * random.uniform(-noise.width_share, noise.width_share) / 2

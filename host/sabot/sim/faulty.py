@@ -1,4 +1,4 @@
-"""Passes that are no card, one maker for each fault of the card code specification's table."""
+"""Faulty passes: one function for each fault in the table of the card code specification."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,16 +12,17 @@ from sabot_protocol import cards
 
 Random = np.random.Generator
 
-_OVERLAP_MM = (4.0, 58.0)  # how far the second card lies behind the first
+_OVERLAP_MM = (4.0, 58.0)  # how far the second card lags the first
 _PUSHED_MM = (8.0, 60.0)  # how far a card goes in before it is pushed back
 _JAM_S = (3.01, 4.0)
 _UNUSED = range(cards.CARD_COUNT * cards.SET_COUNT, 3**cards.DIGIT_COUNT)
 
 
 def faulty_pass(random: Random, noise: Noise, fault: str, card_set: int) -> Levels:
-    """One pass with the fault (a name of `words.FAULTS` but power_lost), for a shoe of `card_set`.
+    """Return one pass with the fault, for a shoe of `card_set`.
 
-    Pauses are left out: a pause of 0.5 s in the one place where a fault shows would hide it.
+    `fault` is one of `enums.FAULTS` except power_lost. The pass has no pauses: a pause of 0.5 s in
+    the only place where the fault shows would hide it.
     """
     return _MAKERS[fault](random, replace(noise, pause_chance=0.0), card_set)
 
@@ -42,17 +43,17 @@ def _pass_of(
 
 
 def _double_feed(random: Random, noise: Noise, card_set: int) -> Levels:
-    behind_mm = random.uniform(*_OVERLAP_MM)
-    edge_mm = disturbed.pull(random, noise, TRAVEL_MM + behind_mm)
+    lag_mm = random.uniform(*_OVERLAP_MM)
+    edge_mm = disturbed.pull(random, noise, TRAVEL_MM + lag_mm)
     skew_mm = disturbed.skew(random, noise)
     codes = [
         waveform.seen(
             at_mm, disturbed.spoilt(random, noise, _code(random, card_set)), skew_mm=skew_mm
         )
-        for at_mm in (edge_mm, edge_mm - behind_mm)
+        for at_mm in (edge_mm, edge_mm - lag_mm)
     ]
     first_covers = edge_mm < waveform.UV_MM + CARD_MM
-    levels = waveform.covered(edge_mm, CARD_MM + behind_mm)
+    levels = waveform.covered(edge_mm, CARD_MM + lag_mm)
     levels |= np.where(first_covers, codes[0], codes[1]) & (A | B)
     return disturbed.finished(random, noise, levels)
 
@@ -82,8 +83,8 @@ def _bad_code(random: Random, noise: Noise, card_set: int) -> Levels:
     if spoil == "missing":
         del marks[place]
     elif spoil == "added":
-        before, behind = marks[0].begin_mm, marks[-1].begin_mm
-        begin_mm = random.choice([before - waveform.PITCH_MM, behind + waveform.PITCH_MM])
+        first_mm, last_mm = marks[0].begin_mm, marks[-1].begin_mm
+        begin_mm = random.choice([first_mm - waveform.PITCH_MM, last_mm + waveform.PITCH_MM])
         tracks = int(random.choice([A, B, A | B]))
         marks.append(Mark(begin_mm, begin_mm + waveform.MARK_MM, tracks))
     elif spoil == "changed":

@@ -18,7 +18,7 @@ from typing import TextIO
 import sabot_firmware
 import sabot_protocol
 from sabot.errors import SimulatorFailed
-from sabot.keys import chain_keys as unit_keys
+from sabot.keys import chain_keys
 from sabot.link import runtime
 from sabot.release import documents
 from sabot.sim.channel import SimBench
@@ -27,19 +27,19 @@ from sabot_protocol import enums
 from sabot_protocol.chain import command_key
 
 HEAP_BYTES = 334_000
-"""Heap of the simulated board. It stands for the 241,600 bytes that MicroPython leaves free
-on a Raspberry Pi Pico; firmware/README.md derives the figure."""
+"""Heap of the simulated board. It corresponds to the 241,600 bytes that MicroPython leaves free on
+a Raspberry Pi Pico; firmware/README.md derives the figure."""
 
 STARTER_BYTES = 28_000
-"""What sabot_firmware/boards/sim/start.py keeps of it: of a Pico's heap that takes nothing."""
+"""Heap that sabot_firmware/boards/sim/start.py uses, in addition: on a Pico it is not needed."""
 
 FIRMWARE = Path(sabot_firmware.__file__).resolve().parent.parent
-"""The folder that holds the package `sabot_firmware`: MicroPython runs there and finds it."""
+"""The folder with the package `sabot_firmware`. MicroPython runs in it and imports from it."""
 
 _PROTOCOL = Path(sabot_protocol.__file__).resolve().parent.parent
 
 WATCHDOG_S = 8.0
-"""After which the simulated board's watchdog bites: what that of an RP2040 can."""
+"""Timeout of the simulated board's watchdog: the longest that an RP2040 allows."""
 
 _STOP_TIMEOUT_S = 5.0
 _INSTALL_TIMEOUT_S = 60.0
@@ -48,34 +48,36 @@ JOURNAL = "journal.nor"
 """The file in `state` with the journal's chip (sabot_firmware/boards/sim/flash.py)."""
 
 BOARD_FLASH = "board.nor"
-"""The file in `state` with the flash of a board that runs from slots (simstart.py)."""
+"""The file in `state` with the flash of a board that runs from slots
+(sabot_firmware/boards/sim/start.py)."""
 
 _FIRST_KEY = "first_key"
 _COMMAND_KEY = "command_key"
 _SETTINGS = "settings"
 _GAME = "game"
 _RESET = 3  # the exit code in sabot_firmware/boards/sim/board.py
-_BITTEN = -signal.SIGKILL
+_WATCHDOG_RESET = -signal.SIGKILL
 _STARTER = "sabot_firmware.boards.sim.start"
-_HOST = "/host"  # where that puts this machine's files
+_HOST = "/host"  # where the starter mounts this machine's files
 _KEPT = "/state"
 
 
 class SimulatedShoe:
-    """A shoe at `port` (a pseudo-terminal), its other parts at `bench`.
+    """A shoe whose link is at `port` (a pseudo-terminal) and whose other parts are at `bench`.
 
-    `state` is the folder that stands for the board's own flash and holds the journal's chip: with
-    the same folder the same unit starts again. `game` is the document that it keeps there; None
-    leaves what it has. A new unit gets its own first key, as at provisioning; that is added to
-    the key file `keys`, which is one in `state` where none is named. `settings` are the house's
-    (firmware/README.md). `flash_speed_permille` is how much of a real chip's time the journal's
-    takes, `trace` a file for what is done to it. Use as a context manager, or call `close()`.
+    `state` is the folder for the contents of the board's own flash and of the journal's chip: with
+    the same folder, the same unit starts again. `game` is the document to store there; with None
+    the unit keeps the one it has. A new unit gets its first key, as in provisioning; the key is
+    added to the key file `keys`, by default a file in `state`. `settings` are the house's
+    (firmware/README.md). `flash_speed_permille` is the time that the journal's chip takes, in
+    permille of a real chip's; `trace` is a file that records what is done to the chip. Use the
+    object as a context manager, or call `close()`.
 
-    A new unit with `files`, as `sabot.release.layout.contents` gives them for the board "sim", has
-    these on a flash of its own, with a file system that its MicroPython mounts, and runs from its
-    slots; then it takes releases. Not `provisioned`, it is no unit yet. With no files in `files` it
-    is a bare board: MicroPython's raw REPL is at its port, for mpremote, until there is a `main.py`
-    at a start. Otherwise it runs from the sources here.
+    A new unit with `files` (from `sabot.release.layout.contents` for the board "sim") has them on a
+    simulated flash, whose file system its MicroPython mounts. It runs from the slots there and
+    takes releases. If not `provisioned`, it is not a unit yet. If `files` is empty, it is a bare
+    board: its port is MicroPython's raw REPL, for mpremote, until it starts with a `main.py`.
+    Without `files` the shoe runs from the sources of this checkout.
     """
 
     def __init__(
@@ -115,7 +117,7 @@ class SimulatedShoe:
         self._name = runtime.publish(unit, self.port)
         runtime.publish_key(self.port, self._command_key())
         self._process: subprocess.Popen[bytes] | None = None
-        self._watched = threading.Lock()  # whoever starts or stops the process
+        self._process_lock = threading.Lock()  # held while the process is started or stopped
         self._errors = (self.state / "stderr.log").open("ab")
         self.bench = SimBench(self._restarting)
 
@@ -126,21 +128,27 @@ class SimulatedShoe:
         self.close()
 
     def power_on(self, reset_cause: str = "power_on") -> None:
-        """Start the firmware, unless it runs, and wait until it has come up. Raises
-        SimulatorFailed."""
-        with self._watched:
-            if self._process is None or not self._lives(self._process):
+        """Start the firmware, unless it runs already, and wait until it has started.
+
+        Raises SimulatorFailed.
+        """
+        with self._process_lock:
+            if self._process is None or not self._runs_or_restarts(self._process):
                 self._start(reset_cause)
         try:
             self.bench.settle()
         except SimulatorFailed:
-            raise SimulatorFailed(f"simulated shoe {self.unit}: {self._last_words()}") from None
+            raise SimulatorFailed(f"simulated shoe {self.unit}: {self._last_error()}") from None
 
     def _restarting(self) -> bool:
-        """Whether it starts anew by itself, once or again and again."""
-        with self._watched:
+        """Whether a shoe that runs from slots is running or about to start again."""
+        with self._process_lock:
             process = self._process
-            return self._board_flash.exists() and process is not None and self._lives(process)
+            return (
+                self._board_flash.exists()
+                and process is not None
+                and self._runs_or_restarts(process)
+            )
 
     def _start(self, reset_cause: str) -> None:
         ours, theirs = socket.socketpair()
@@ -150,9 +158,9 @@ class SimulatedShoe:
         program = ["sabot_firmware.main"]
         descriptors = [theirs.fileno()]
         if slots:
-            fed, feeds = os.pipe()
-            program = [_STARTER, str(self._board_flash), str(feeds)]
-            descriptors.append(feeds)
+            feed_in, feed_out = os.pipe()  # the firmware writes to it to feed the watchdog
+            program = [_STARTER, str(self._board_flash), str(feed_out)]
+            descriptors.append(feed_out)
         arguments = [
             str(theirs.fileno()),
             _KEPT if slots else str(self.state),
@@ -172,37 +180,39 @@ class SimulatedShoe:
             stdout=self._link,
             stderr=self._errors,
             pass_fds=descriptors,
-            start_new_session=True,  # Ctrl-C is for the host; the shoe is told when to stop
+            start_new_session=True,  # Ctrl-C must reach the host only; `power_off` stops the shoe
         )
         theirs.close()
         self.bench.connect(ours)
         if slots:
-            os.close(feeds)
-            watching = threading.Thread(target=self._watch, args=(self._process, fed), daemon=True)
-            watching.start()
+            os.close(feed_out)
+            watchdog = threading.Thread(
+                target=self._run_watchdog, args=(self._process, feed_in), daemon=True
+            )
+            watchdog.start()
 
-    def _watch(self, process: subprocess.Popen[bytes], fed: int) -> None:
-        """Start a board anew that wants it or does not feed its watchdog any more."""
-        bites_s: float | None = None
+    def _run_watchdog(self, process: subprocess.Popen[bytes], feed_in: int) -> None:
+        """Restart the board when it resets itself or no longer feeds its watchdog."""
+        deadline_s: float | None = None
         while process.poll() is None:
-            if select.select([fed], [], [], _LOOK_S)[0]:
-                if not os.read(fed, 4096):
+            if select.select([feed_in], [], [], _LOOK_S)[0]:
+                if not os.read(feed_in, 4096):
                     process.wait()
                     break
-                bites_s = time.monotonic() + WATCHDOG_S
-            if bites_s is not None and time.monotonic() > bites_s:
+                deadline_s = time.monotonic() + WATCHDOG_S
+            if deadline_s is not None and time.monotonic() > deadline_s:
                 process.kill()
                 process.wait()
-        os.close(fed)
-        with self._watched:
-            if process is self._process and self._lives(process):
+        os.close(feed_in)
+        with self._process_lock:
+            if process is self._process and self._runs_or_restarts(process):
                 self.bench.disconnect()
                 self._start("watchdog")
 
-    def _lives(self, process: subprocess.Popen[bytes]) -> bool:
-        """Whether it runs, or is about to be started anew."""
+    def _runs_or_restarts(self, process: subprocess.Popen[bytes]) -> bool:
+        """Whether the process runs, or is about to be started again."""
         ended = process.poll()
-        return ended is None or (self._board_flash.exists() and ended in (_RESET, _BITTEN))
+        return ended is None or (self._board_flash.exists() and ended in (_RESET, _WATCHDOG_RESET))
 
     def _provision(
         self,
@@ -211,7 +221,7 @@ class SimulatedShoe:
         settings: Mapping[str, object] | None,
         game: bytes | None,
     ) -> None:
-        """Have on the board what is kept there, and `files` on a new one."""
+        """Write the unit's documents to the board and, if it is new, `files`."""
         kept: dict[str, object] = {
             _SETTINGS: {"set": card_set, **(settings or {})},
             UNIT: self.unit,
@@ -229,12 +239,12 @@ class SimulatedShoe:
                 self._document(name).write_bytes(documents.document(content))
 
     def _command_key(self) -> bytes:
-        """The one that the unit has, or will have; empty where that is not known here."""
+        """Return the command key that the unit has or will have; empty if not known here."""
         kept = self._document(_COMMAND_KEY)
         if kept.exists():
             known: bytes = documents.content(kept.read_bytes())
             return known
-        keys = unit_keys.Keys.load(self.keys) if self.keys.exists() else unit_keys.Keys()
+        keys = chain_keys.Keys.load(self.keys) if self.keys.exists() else chain_keys.Keys()
         chains = keys.chains(self.unit)
         first_key = keys.first_key(self.unit, chains[-1]) if chains else None
         return command_key(first_key) if first_key else b""
@@ -243,13 +253,13 @@ class SimulatedShoe:
         return self.state / f"{name}.cbor"
 
     def _new_first_key(self) -> bytes:
-        """That of a unit that has never had power."""
-        first_key = unit_keys.new_key()
-        unit_keys.add(self.keys, self.unit, first_key)
+        """Make the first key of a unit that has never had power, and add it to the key file."""
+        first_key = chain_keys.new_key()
+        chain_keys.add(self.keys, self.unit, first_key)
         return first_key
 
     def _install(self, files: Mapping[str, bytes], kept: Mapping[str, object]) -> None:
-        """Put these onto the board's own flash, which is new. Raises SimulatorFailed."""
+        """Write `files` and the documents `kept` to a new flash. Raises SimulatorFailed."""
         with tempfile.TemporaryDirectory(dir=self.state) as name:
             content = {
                 **files,
@@ -270,14 +280,14 @@ class SimulatedShoe:
             )
         if done.returncode:
             self._board_flash.unlink(missing_ok=True)
-            said = (done.stderr or done.stdout).strip().splitlines() or ["no reason given"]
+            output = (done.stderr or done.stdout).strip().splitlines() or ["no reason given"]
             raise SimulatorFailed(
-                f"simulated shoe {self.unit}: its flash does not take these files: {said[-1]}"
+                f"simulated shoe {self.unit}: its flash does not take these files: {output[-1]}"
             )
 
     def power_off(self) -> None:
-        """Stop the firmware as a loss of power does: at once, wherever it is."""
-        with self._watched:
+        """Stop the firmware as a loss of power does: at once, whatever it is doing."""
+        with self._process_lock:
             process, self._process = self._process, None
         if process is not None:
             process.send_signal(signal.SIGKILL)
@@ -289,15 +299,15 @@ class SimulatedShoe:
         return self._process is not None and self._process.poll() is None
 
     def check(self) -> None:
-        """Raise SimulatorFailed where the firmware does not run any more."""
+        """Raise SimulatorFailed if the firmware no longer runs."""
         if not self.running():
-            raise SimulatorFailed(f"simulated shoe {self.unit}: {self._last_words()}")
+            raise SimulatorFailed(f"simulated shoe {self.unit}: {self._last_error()}")
 
     def close(self) -> None:
-        """Power off and take everything away but a `state` folder that was given."""
+        """Power off and remove everything except a `state` folder that was passed in."""
         self.power_off()
         if self._lock.closed:
-            return  # it was closed before, and its descriptors may be another's by now
+            return  # closed before: its file descriptors may belong to others by now
         runtime.withdraw(self._name)
         runtime.withdraw_key(self.port)
         self._errors.close()
@@ -307,31 +317,31 @@ class SimulatedShoe:
         if self._temporary is not None:
             self._temporary.cleanup()
 
-    def _last_words(self) -> str:
-        lines = (self.state / "stderr.log").read_text(errors="replace").split("\n")
-        said = [line for line in lines if line.strip()]
-        return said[-1] if said else "the firmware does not run"
+    def _last_error(self) -> str:
+        text = (self.state / "stderr.log").read_text(errors="replace").split("\n")
+        lines = [line for line in text if line.strip()]
+        return lines[-1] if lines else "the firmware does not run"
 
 
 def environment() -> dict[str, str]:
-    """For `interpreter()`: where it finds `sabot_firmware` and `sabot_protocol`."""
+    """Return the environment in which `interpreter()` finds the firmware and the protocol."""
     return os.environ | {"MICROPYPATH": f"{FIRMWARE}:{_PROTOCOL}:.frozen"}
 
 
 def interpreter(heap_bytes: int = HEAP_BYTES) -> list[str]:
-    """The command that runs MicroPython, with the simulated board's heap."""
+    """Return the command that runs MicroPython with a heap of `heap_bytes`."""
     program = Path(sys.executable).with_name("micropython")
     return [str(program), "-X", f"heapsize={heap_bytes}"]
 
 
 def _locked(state: Path) -> TextIO:
-    """The folder's lock: two shoes with one memory would both give the same numbers."""
+    """Lock the folder: two shoes on the same memory would give the same event numbers twice."""
     lock = (state / "lock").open("w")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         lock.close()
         raise SimulatorFailed(
-            f"{state}: another simulated shoe runs on it; stop that, or name another --state"
+            f"{state}: another simulated shoe uses it; stop that one, or name another --state"
         ) from None
     return lock

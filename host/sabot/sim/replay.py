@@ -1,4 +1,4 @@
-"""Recordings through the firmware's own reader, under MicroPython, in constant memory."""
+"""Reads recordings with the firmware's own reader, under MicroPython, in constant memory."""
 
 import subprocess
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _PROGRAM = Path(__file__).with_name("replay_under_micropython.py")
 
 @dataclass(frozen=True, slots=True)
 class ReadPass:
-    """What the reader made of one pass: `card` is None where `fault` says why."""
+    """The reader's result of one pass: `card`, or None and a `fault`."""
 
     card: str | None
     fault: str | None
@@ -27,7 +27,7 @@ class ReadPass:
     samples: int
 
     def as_json(self) -> dict[str, Any]:
-        """The pass as `sabot read --json` prints it."""
+        """Return the pass as `sabot read --json` prints it."""
         named = {"card": self.card} if self.fault is None else {"fault": self.fault}
         return {
             **named,
@@ -40,9 +40,9 @@ class ReadPass:
 
 
 def replay(recording: Path, card_set: int) -> Iterator[ReadPass]:
-    """Every pass in `recording` for a shoe of `card_set` 0-12, as it is read.
+    """Yield every pass in `recording`, as read by a shoe of `card_set` 0-12.
 
-    Raises BadRecording for a file that is not there, empty, or not whole words.
+    Raises BadRecording for a file that is missing, empty, or not a whole number of sample words.
     """
     with _opened(recording) as samples:
         reader = subprocess.Popen(
@@ -80,7 +80,8 @@ def _opened(recording: Path):  # type: ignore[no-untyped-def]
     if size % _WORD_BYTES:
         samples.close()
         raise BadRecording(
-            f"{recording}: {size} bytes are no whole sample words of {_WORD_BYTES}; it was cut off"
+            f"{recording}: cut off, {size} bytes are not whole sample words of {_WORD_BYTES}; "
+            "record again"
         )
     return samples
 

@@ -1,7 +1,7 @@
-"""Runs under MicroPython, started by replay.py: samples in, a line of figures a pass out.
+"""Reads samples under MicroPython, started by replay.py; prints one line for each pass.
 
-Argument: the card set. Standard input: samples. A line holds the fault's and the card's
-number, the set, speed, margin, skew and samples, as in `sabot_firmware.cards.reader.Pass`.
+Argument: the card set. Standard input: samples. A line holds the numbers of the fault and the card,
+then set, speed, margin, skew and samples, as in `sabot_firmware.cards.reader.Pass`.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""What the sensor head sees when a card is pulled through it: samples from geometry.
+"""The samples of the sensor head for a card that is pulled through it, computed from geometry.
 
 Positions and sizes: card code specification, "Geometry" and "The sensor head".
 """
@@ -15,7 +15,7 @@ SAMPLE_RATE_HZ = 20_000
 CARD_MM = 63.0
 EXIT_MM = 12.0
 TRAVEL_MM = EXIT_MM + CARD_MM
-"""How far a card's leading edge moves from the entry until the card has left the head."""
+"""The way of a card's leading edge from the entry until the card has left the head."""
 
 FIRST_MARK_MM = 7.0
 PITCH_MM = 3.5
@@ -31,10 +31,10 @@ REST_S = 0.03
 """Least time between two cards (card code specification, "What real passes look like")."""
 
 Levels = npt.NDArray[np.uint8]
-"""The four channels, a sample each."""
+"""The four channels, one element for each sample."""
 
 Positions = npt.NDArray[np.float64]
-"""How far the leading edge is past the entry in mm, a sample each."""
+"""The leading edge's distance past the entry in mm, one element for each sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Mark:
 
 
 def printed(symbols: Iterable[int]) -> list[Mark]:
-    """The marks of a code's symbols, as they are meant to be."""
+    """Return the marks of a code's symbols, at their nominal places and widths."""
     begins = [FIRST_MARK_MM + PITCH_MM * place for place, _ in enumerate(symbols)]
     return [
         Mark(begin, begin + MARK_MM, _TRACKS[symbol])
@@ -56,7 +56,7 @@ def printed(symbols: Iterable[int]) -> list[Mark]:
 
 
 def seen(edge_mm: Positions, marks: Iterable[Mark], *, skew_mm: float = 0.0) -> Levels:
-    """What the head sees while a card moves so. Track B lies `skew_mm` behind A."""
+    """Return what the head sees while a card moves along `edge_mm`. Track B lags A by `skew_mm`."""
     levels = covered(edge_mm, CARD_MM)
     for mark in marks:
         for track, shift_mm in ((A, 0.0), (B, skew_mm)):
@@ -67,7 +67,7 @@ def seen(edge_mm: Positions, marks: Iterable[Mark], *, skew_mm: float = 0.0) -> 
 
 
 def covered(edge_mm: Positions, length_mm: float) -> Levels:
-    """The photo-interrupters alone, for something `length_mm` long."""
+    """Return the photo-interrupters' channels only, for an object `length_mm` long."""
     levels = np.zeros(len(edge_mm), np.uint8)
     levels[(edge_mm >= 0.0) & (edge_mm < length_mm)] |= E
     levels[(edge_mm >= EXIT_MM) & (edge_mm < EXIT_MM + length_mm)] |= X
@@ -75,7 +75,10 @@ def covered(edge_mm: Positions, length_mm: float) -> Levels:
 
 
 def moving(speed_mm_s: float, accel_mm_s2: float = 0.0, travel_mm: float = TRAVEL_MM) -> Positions:
-    """A card pulled at `speed_mm_s` as it enters, speeding up evenly; it must not stop."""
+    """Return the motion of a card with this speed at the entry and constant acceleration.
+
+    It must not come to a stop.
+    """
     last_mm_s = float(np.sqrt(speed_mm_s**2 + 2 * accel_mm_s2 * travel_mm))
     seconds = 2 * travel_mm / (speed_mm_s + last_mm_s)
     t_s = np.arange(int(np.ceil(seconds * SAMPLE_RATE_HZ))) / SAMPLE_RATE_HZ
@@ -83,19 +86,19 @@ def moving(speed_mm_s: float, accel_mm_s2: float = 0.0, travel_mm: float = TRAVE
 
 
 def with_rest(levels: Levels, rest_s: float = REST_S) -> Levels:
-    """The samples of a pass and of the rest before the next, whole words."""
+    """Return the samples of a pass and of the rest before the next one, in whole words."""
     rest = round(rest_s * SAMPLE_RATE_HZ)
     rest += -(len(levels) + rest) % _SAMPLES_PER_WORD
     return np.concatenate([levels, np.zeros(rest, np.uint8)])
 
 
 def pack(levels: Levels) -> bytes:
-    """Samples as a recording holds them: eight to a little-endian word. Whole words only."""
+    """Return samples as in a recording: eight to a little-endian word. Whole words only."""
     return bytes((levels[0::2] | levels[1::2] << 4).astype(np.uint8))
 
 
 def unpack(samples: bytes) -> Levels:
-    """The samples in a recording, or in whole bytes of one."""
+    """Return the samples of a recording, or of whole bytes from one."""
     octets = np.frombuffer(samples, np.uint8)
     return np.stack([octets & 15, octets >> 4], 1).ravel()
 
@@ -108,11 +111,14 @@ def pass_samples(
     accel_mm_s2: float = 0.0,
     rest_s: float = REST_S,
 ) -> bytes:
-    """Sample words of one clean pass of `card` 0-53, pulled as in `moving`, and of the rest."""
+    """Return the sample words of a clean pass of `card` 0-53, moved as by `moving`, and its rest.
+
+    `rest_s` is the rest in seconds.
+    """
     levels = seen(moving(speed_mm_s, accel_mm_s2), printed(cards.marks_of(card, card_set)))
     return pack(with_rest(levels, rest_s))
 
 
 def blank_samples(*, speed_mm_s: float = DEALER_SPEED_MM_S) -> bytes:
-    """Sample words of a card without any code, pulled at an even speed."""
+    """Return the sample words of a card without a code, pulled at constant speed."""
     return pack(with_rest(seen(moving(speed_mm_s), [])))

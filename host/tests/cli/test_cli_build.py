@@ -47,7 +47,7 @@ def test_the_key_is_locked_and_its_owners_alone(house: Path) -> None:
     assert (house / "other.pem").stat().st_mode & 0o777 == 0o600
     wrong = {ENVIRONMENT: "another horse"}
     done = run(house, "build", "-o", "out", "--key", "other.pem", code=21, **wrong)
-    assert "another passphrase unlocks this key" in done.stderr
+    assert "wrong passphrase for this key" in done.stderr
     for said in (done.stdout, done.stderr):
         assert "horse" not in said
     assert not (house / "out").exists()
@@ -85,7 +85,7 @@ def test_a_short_passphrase_and_no_terminal_to_ask_at(
 
 def test_a_release_that_is_there_and_a_board_that_is_not(house: Path) -> None:
     (house / "out").mkdir()
-    assert "out: is there already" in _build(house, "-o", "out", code=29)
+    assert "out: exists already" in _build(house, "-o", "out", code=29)
     assert "did you mean pico?" in _build(house, "-o", "new", "--board", "pcio", code=29)
     assert not (house / "new").exists()
 

@@ -187,7 +187,7 @@ def test_the_operator_must_be_a_public_key(folder: Path) -> None:
     private, public, _ = signing.make(folder / "casino")
     assert found("--operator", str(public)) == []
     done = run(folder, "verify", "--db", "log.sqlite", "--operator", str(private), code=21)
-    assert "no public Ed25519 key" in done.stderr
+    assert "not a public Ed25519 key" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [("--shoe", "1"), ("--checkpoints", "kept")])

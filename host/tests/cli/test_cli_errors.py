@@ -61,7 +61,7 @@ def test_a_deck_file_with_a_name_that_is_wrong(tmp_path: Path) -> None:
     ("cards", "options", "said"),
     [
         (None, (), "cannot be read (No such file or directory)"),
-        ("7H XX", ("--short",), "line 2: 'XX' is no card"),
+        ("7H XX", ("--short",), "line 2: 'XX' is not a card"),
         ("7H " * 9, ("--short",), "9 copies of 7H"),
         ("7H TC CUT", (), "2 cards, 8 decks have 416; complete it, or use --short"),
     ],
@@ -135,10 +135,10 @@ def test_a_damaged_record_is_told_and_not_shown(tmp_path: Path, command: str) ->
         ("sim --pace -1", "--pace"),
         ("demo --pace nan", "--pace"),
         ("sim --seed x", "--seed"),
-        ("sim --unit a/b", "'a/b' is no unit id"),
-        ("sim --unit ..", "'..' is no unit id"),
-        ("sim --unit=", "'' is no unit id"),
-        ("demo --unit " + 300 * "x", "is no unit id"),
+        ("sim --unit a/b", "'a/b' is not a unit id"),
+        ("sim --unit ..", "'..' is not a unit id"),
+        ("sim --unit=", "'' is not a unit id"),
+        ("demo --unit " + 300 * "x", "is not a unit id"),
         ("log", "port"),
         ("log --db x", "port"),
         ("capture", "UNIT|PORT"),
@@ -168,9 +168,9 @@ def test_wrong_usage_has_exit_code_2(tmp_path: Path) -> None:
 def test_a_memory_that_cannot_be_used_ends_the_simulator(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     line = error_line(tmp_path, "sim", "--state", "file", code=12)
-    assert line.startswith("file: no place for the unit's memory (File exists)")
+    assert line.startswith("file: cannot store the unit's memory (File exists)")
     line = error_line_here(tmp_path, "sim", "--state", "/proc/none", code=12)
-    assert "no place" in line and "--state" in line
+    assert "cannot store" in line and "--state" in line
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "first_key.cbor").write_bytes(b"\x85nonsense")
     line = error_line_here(tmp_path, "sim", "--unit", "U7", "--state", "state", code=12)
@@ -184,7 +184,7 @@ def test_a_memory_that_cannot_be_used_ends_the_simulator(tmp_path: Path) -> None
 @pytest.mark.parametrize("command", ["sim", "demo"])
 def test_a_game_that_is_not_known_is_told_with_the_nearest(tmp_path: Path, command: str) -> None:
     line = error_line_here(tmp_path, command, "--game", "ez-mid", code=17)
-    assert line == "no game is called 'ez-mid'; did you mean ez-midi?"
+    assert line == "unknown game 'ez-mid'; did you mean ez-midi?"
 
 
 def test_a_simulated_shoe_that_dies_ends_the_simulator(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_an_operators_key_is_made_once(tmp_path: Path) -> None:
     secret = signing.load_private(tmp_path / "house.pem").private_bytes_raw()
     assert secret.hex() not in done.stdout + done.stderr
     line = error_line_here(tmp_path, "operator-key", "-o", "house", code=21)
-    assert line.startswith("house.pub.pem: is there already")
+    assert line.startswith("house.pub.pem: exists already")
 
 
 def test_a_bundle_from_export_to_verify(house: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_report_comes_with_a_bundle(house: Path) -> None:
         (("--shoe 2", "--shoe 7"), 8, "no shoe of cards 7 of U1"),
         (("@db", "@none"), 8, "no such database"),
         (("@house.pem", "@none.pem"), 21, "cannot be read"),
-        (("@house.pem", "@house.pub.pem"), 21, "no private Ed25519 key"),
+        (("@house.pem", "@house.pub.pem"), 21, "not a private Ed25519 key"),
         (("@a.sabot", "@none/a.sabot"), 22, "cannot be written"),
         (("--shoe 2", "--shoe 2 --keys @none"), 21, "cannot be read"),
         (("--shoe 2", "--shoe 0"), 2, "--shoe"),

@@ -40,7 +40,7 @@ def test_every_game_by_default_is_a_document_that_a_shoe_takes(name: str) -> Non
     )
 
 
-def test_mini_by_default_is_what_a_shoe_deals_that_was_told_nothing() -> None:
+def test_mini_by_default_is_what_a_shoe_deals_before_a_game_is_loaded() -> None:
     assert document("mini") == documents.document_of("mini")
 
 
@@ -86,8 +86,10 @@ def test_every_value_that_is_allowed_makes_a_document(name: str) -> None:
         for value in {choice.allowed[0], choice.allowed[-1]} | set(choice.allowed[:3]):
             bounds = {"minimum_cents": 1, "maximum_cents": 100_000_000}
             game = game_of(name, **bounds | {choice.name: value})
-            told = getattr(game, choice.name, game.house.get(choice.name))
-            assert told == value or (value in ("none", False) and told is None), choice.name
+            in_document = getattr(game, choice.name, game.house.get(choice.name))
+            assert in_document == value or (value in ("none", False) and in_document is None), (
+                choice.name
+            )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -149,7 +151,7 @@ def test_what_the_document_forbids_is_refused_with_the_clause(
     [("tie_pays", "8"), ("tie_pays", 8.0), ("areas", True), ("gallery", 1), ("burn", None)],
 )
 def test_a_value_of_another_kind_is_refused(choice: str, value: object) -> None:
-    with pytest.raises(Forbidden, match=f"mini: {choice} .* is forbidden, allowed is "):
+    with pytest.raises(Forbidden, match=f"mini: {choice} .* is forbidden, allowed: "):
         document("mini", {choice: value})
 
 

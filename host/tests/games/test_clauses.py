@@ -1,7 +1,7 @@
-"""clauses.csv: every clause of the documents on wagers, with the tests that are for it.
+"""clauses.csv: every clause of the documents on wagers, with its tests.
 
-The clauses are those of the documents' own structure: Washington, all items; Maryland, Mini and
-Midi, Chapters 1, 2, 7, 11 and 12; Pennsylvania and Mini Baccarat (pairs), all.
+The clauses are numbered as in the documents: Washington, all items; Maryland, Mini and Midi,
+Chapters 1, 2, 7, 11 and 12; Pennsylvania and Mini Baccarat (pairs), all.
 """
 
 import csv
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sabot.games.wager_rules import PLACING
+from sabot.games.wager_rules import WAGER_CLAUSES
 
 _TABLE = Path(__file__).with_name("clauses.csv")
 _MODULES = ("maryland", "pairs", "pennsylvania", "washington")
@@ -24,7 +24,7 @@ def _rows() -> list[dict[str, str]]:
 
 
 def _tests() -> dict[str, set[str]]:
-    """By clause, the names of the tests that are for it."""
+    """The names of the tests of each clause."""
     found: dict[str, set[str]] = {}
     for document in _MODULES:
         module = importlib.import_module(f"host.tests.games.test_settle_{document}")
@@ -53,7 +53,7 @@ def test_what_tests_name_is_in_the_table_once() -> None:
 
 
 def test_no_clause_was_skipped_in_counting() -> None:
-    """Of a clause (c) there is a (b), and of (b)(ii) the (b) itself."""
+    """If there is a clause (c), there is a (b); if there is a (b)(ii), there is the (b) itself."""
     names = {f"{row['document']} {row['clause']}" for row in ROWS}
     before = {"b": "a", "ii": "i", "iii": "ii"}
     for name in names:
@@ -77,7 +77,7 @@ def test_both_maryland_documents_have_the_same_clauses() -> None:
 
 def test_every_clause_that_forbids_is_in_the_table() -> None:
     known = {f"{row['document'].split()[0].lower()} {row['clause']}" for row in ROWS}
-    for rules, placing in PLACING.items():
+    for rules, placing in WAGER_CLAUSES.items():
         for field in fields(placing):
             value = getattr(placing, field.name)
             for cited in value.values() if isinstance(value, dict) else [value]:

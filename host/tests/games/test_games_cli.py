@@ -1,4 +1,4 @@
-"""`sabot games`, `sabot score` and `sabot odds` as they are typed."""
+"""`sabot games`, `sabot score` and `sabot odds` from the command line."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ def printed(arguments: str) -> str:
     return done.stdout
 
 
-def told(arguments: str) -> Any:
+def json_of(arguments: str) -> Any:
     return json.loads(printed(f"{arguments} --json"))
 
 
@@ -33,7 +33,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def test_games_lists_every_game_with_what_the_house_chooses() -> None:
-    listed = told("games")
+    listed = json_of("games")
     assert [each["name"] for each in listed] == [game.name for game in GAMES]
     mini = listed[0]
     assert mini["title"] == "Mini baccarat"
@@ -67,8 +67,8 @@ def test_the_rule_card_of_ez_baccarat_says_that_a_dragon_7_pushes() -> None:
     assert said.replace(", dragon_7", "") in lines_of(printed("games show md-mini"))
 
 
-def test_score_tells_totals_winner_and_every_outcome() -> None:
-    scored = told("score --game pa-mini --player 2S,KD,7H --banker 6c,qh,3d")
+def test_score_shows_totals_winner_and_every_outcome() -> None:
+    scored = json_of("score --game pa-mini --player 2S,KD,7H --banker 6c,qh,3d")
     wagers = scored.pop("wagers")
     assert scored == {
         "player": ["2S", "KD", "7H"],
@@ -93,7 +93,7 @@ def test_score_tells_totals_winner_and_every_outcome() -> None:
 
 
 def test_odds_in_json_are_integers_but_for_the_edge() -> None:
-    counted = told("odds --game ez-midi")
+    counted = json_of("odds --game ez-midi")
     assert counted["total"] == 4_998_398_275_503_360
     for worth in counted["wagers"].values():
         assert worth["win"] + worth["push"] + worth["lose"] == counted["total"]
@@ -106,20 +106,20 @@ def test_odds_in_json_are_integers_but_for_the_edge() -> None:
 
 
 def test_odds_of_fewer_decks() -> None:
-    counted = told("odds --decks 1")
+    counted = json_of("odds --decks 1")
     assert (counted["decks"], counted["total"]) == (1, 52 * 51 * 50 * 49 * 48 * 47)
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        ("games show ez-minni", 17, "no game is called 'ez-minni'; did you mean ez-mini?"),
-        ("odds --game md", 17, "no game is called 'md'; there are: mini, mini-pairs,"),
+        ("games show ez-minni", 17, "unknown game 'ez-minni'; did you mean ez-mini?"),
+        ("odds --game md", 17, "unknown game 'md'; there are: mini, mini-pairs,"),
         ("score --game Mini --player 7S,KD --banker 9C,QH", 17, "did you mean mini?"),
         ("score --player 7S,KD,8H --banker 9C,QH", 19, "Player's third card was not due: Banker"),
         ("score --player 7S,KD --banker 4C,QH", 19, "Banker's third card is missing"),
         ("score --player 7S --banker 4C,QH", 19, "Player has 1 cards"),
-        ("score --player 7S,KX --banker 4C,QH", 19, "no card to play with is called 'KX'"),
+        ("score --player 7S,KX --banker 4C,QH", 19, "'KX' is not a playing card"),
         (
             "score --player KS,KS,KS,KS,KS --banker KS,KS,KS,KS",
             19,
@@ -137,7 +137,7 @@ def test_wrong_usage(arguments: str) -> None:
 
 
 def test_what_the_house_chooses_changes_what_is_printed() -> None:
-    chosen = told("odds --game mini --choose tie_pays=9")
+    chosen = json_of("odds --game mini --choose tie_pays=9")
     assert chosen["wagers"]["tie"]["edge"] == pytest.approx(0.048440, abs=1e-6)
     card = printed("games show pa-mini --choose treasures=no")
     assert "fortune_7" not in card and "dragon_bonus_player" in card
@@ -153,7 +153,7 @@ def test_what_the_house_chooses_changes_what_is_printed() -> None:
         ("tie_pays", 2),
     ],
 )
-def test_a_choice_that_is_none_or_forbidden_is_told(choose: str, code: int) -> None:
+def test_an_unknown_or_forbidden_choice_is_an_error(choose: str, code: int) -> None:
     done = CliRunner().invoke(app(), ["odds", "--choose", choose])
     error = done.exception
     assert (error.exit_code if isinstance(error, SabotError) else done.exit_code) == code

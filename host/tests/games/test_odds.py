@@ -1,4 +1,4 @@
-"""Exact odds against published figures, and against all sequences of six cards, counted apart."""
+"""Exact odds against published figures, and against a separate count of all six-card sequences."""
 
 from functools import cache
 from math import perm
@@ -90,7 +90,7 @@ DRAWS = ("DDDDDDDDDD", "DDDDDDDDDD", "DDDDDDDDDD", "DDDDDDDDSD", "SSDDDDDDSS", "
 
 @cache
 def sequences(decks: int) -> dict[str, Any]:
-    """Arrays over the million sequences of points: how many of each, and what they come to."""
+    """Arrays over the million sequences of points: the ways to get each, and its totals."""
     points = np.indices((10,) * 6).reshape(6, -1)
     copies = np.array([16 * decks] + [4 * decks] * 9)
     ways = np.ones(points.shape[1], dtype=np.int64)
@@ -116,7 +116,7 @@ def sequences(decks: int) -> dict[str, Any]:
 
 
 def won(decks: int) -> dict[str, Any]:
-    """By wager and prize: where it is won."""
+    """By wager and prize: the sequences that win it."""
     dealt = sequences(decks)
     player, banker = dealt["player"], dealt["banker"]
     three_player, three_banker = dealt["player_three"], dealt["banker_three"]

@@ -17,7 +17,7 @@ from sabot_protocol.games import Game
 
 MINI = Game(document("mini"))
 EVERY_HIT = [Game(document(name)) for name in ("mini-pairs", "ez-mini", "pa-mini")]
-"""Between them they ask for every one of `words.HITS`."""
+"""Together, the wagers of these games depend on every one of `enums.HITS`."""
 
 PLAYING_CARDS = [rank + suit for suit in "CDHS" for rank in "A23456789TJQK"]
 SIX = st.lists(st.sampled_from(PLAYING_CARDS), min_size=6, max_size=6)
@@ -36,11 +36,11 @@ def whole_round(six: list[str]) -> tuple[list[str], list[str]]:
 
 
 def hits(player: str, banker: str) -> set[str]:
-    """What a round is, of everything that any game asks for."""
-    told: set[str] = set()
+    """All hits of a round, over all games."""
+    found: set[str] = set()
     for game in EVERY_HIT:
-        told |= score(game, player.split(), banker.split()).hits
-    return told
+        found |= score(game, player.split(), banker.split()).hits
+    return found
 
 
 @given(SIX)
@@ -59,13 +59,13 @@ def test_totals_winner_and_naturals_are_those_of_the_verifiers_rules(six: list[s
 
 
 @given(SIX)
-def test_hits_are_those_that_a_shoe_tells_of_the_same_game(six: list[str]) -> None:
+def test_hits_are_those_that_a_shoe_reports_of_the_same_game(six: list[str]) -> None:
     player, banker = whole_round(six)
     numbers = [[cards.number_of(name) for name in hand] for hand in (player, banker)]
     for game in [MINI, *EVERY_HIT]:
         bits = firmware_rules.hits_of(*numbers) & game.hits
-        told = {name for bit, name in enumerate(enums.HITS) if bits >> bit & 1}
-        assert score(game, player, banker).hits == told
+        reported = {name for bit, name in enumerate(enums.HITS) if bits >> bit & 1}
+        assert score(game, player, banker).hits == reported
 
 
 HAND = st.lists(st.sampled_from(PLAYING_CARDS), min_size=2, max_size=3)
@@ -84,7 +84,7 @@ def test_a_deal_is_impossible_exactly_where_the_verifier_finds_it_wrong(
 
 
 @pytest.mark.parametrize(
-    ("player", "banker", "told"),
+    ("player", "banker", "expected"),
     [
         ("7H 7S", "9C QH", {"player_pair"}),
         ("KH KH", "9C QH", {"player_pair"}),
@@ -94,8 +94,10 @@ def test_a_deal_is_impossible_exactly_where_the_verifier_finds_it_wrong(
         ("KH 2S 2C", "7C QH", set()),  # the third card makes no pair
     ],
 )
-def test_a_pair_is_two_first_cards_of_one_rank(player: str, banker: str, told: set[str]) -> None:
-    assert hits(player, banker) & {"player_pair", "banker_pair"} == told
+def test_a_pair_is_two_first_cards_of_one_rank(
+    player: str, banker: str, expected: set[str]
+) -> None:
+    assert hits(player, banker) & {"player_pair", "banker_pair"} == expected
 
 
 @pytest.mark.parametrize(
@@ -119,9 +121,9 @@ def test_a_pair_is_two_first_cards_of_one_rank(player: str, banker: str, told: s
         ("7S", "4C QH 2D", "Player has 1 cards; a hand has two or three"),
         ("7S KD", "", "Banker has 0 cards"),
         ("7S KD", "KD KD KD KD", "Banker has 4 cards"),
-        ("10S KD", "9C QH", "no card to play with is called '10S'; did you mean TS?"),
-        ("7S KD", "9C CUT", "no card to play with is called 'CUT'"),
-        ("7S KD", "9C ?", "no card to play with is called '?'; write 7H, TC"),
+        ("10S KD", "9C QH", "'10S' is not a playing card; did you mean TS?"),
+        ("7S KD", "9C CUT", "'CUT' is not a playing card"),
+        ("7S KD", "9C ?", "'?' is not a playing card; write 7H, TC"),
     ],
 )
 def test_why_a_deal_cannot_happen(player: str, banker: str, reason: str) -> None:
@@ -140,7 +142,7 @@ def test_no_card_comes_more_often_than_there_are_decks() -> None:
 
 
 def test_the_draws_are_those_of_the_games_own_tables() -> None:
-    """A shoe whose table is wrong deals what that table says, and that is what is scored."""
+    """If the tables of a game are changed, the score follows the changed tables."""
     wrong: Any = [*games.BANKER_DRAWS]
     wrong[3] = list(range(10))
     game = Game(games.encode({**games.MINI, "banker_draws": wrong}))
@@ -148,7 +150,7 @@ def test_the_draws_are_those_of_the_games_own_tables() -> None:
 
 
 @pytest.mark.parametrize(
-    ("player", "banker", "told"),
+    ("player", "banker", "expected"),
     [
         ("2S KD 4H", "4C KH 3D", {"dragon_7", "fortune_7"}),
         ("6S KD", "4C KH 3D", {"dragon_7", "fortune_7"}),
@@ -165,5 +167,5 @@ def test_the_draws_are_those_of_the_games_own_tables() -> None:
         ("2S KD 5H", "5C QH 2D", {"blazing_7s_three"}),
     ],
 )
-def test_the_hits_of_rounds_made_by_hand(player: str, banker: str, told: set[str]) -> None:
-    assert hits(player, banker) == told
+def test_the_hits_of_rounds_made_by_hand(player: str, banker: str, expected: set[str]) -> None:
+    assert hits(player, banker) == expected

@@ -25,7 +25,7 @@ _README = Path(__file__).resolve().parents[2] / "sabot" / "games" / "README.md"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to be in, with a log of U1: a natural, then a round that was voided."""
+    """The current folder, with a log of U1: a natural, then a voided round."""
     log = FirmwareLog().load().draw("AS", "2C")
     log.draw("9S", "KC", "KD", "7D", "next", "KS", "7H", "blank", "!void")
     with Store(tmp_path / "sabot.sqlite", create=True) as store:
@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def wagers(folder: Path, **fields: Any) -> str:
-    """The name of a WAGERS.json with these positions, or others."""
+    """Write a WAGERS.json with `fields` in place of the defaults; return its name."""
     file = {"positions": POSITIONS} | fields
     (folder / "wagers.json").write_text(json.dumps(file), encoding="utf-8")
     return "wagers.json"
@@ -98,22 +98,22 @@ def test_the_round_may_come_from_a_log(folder: Path) -> None:
     assert said["totals"]["returned_cents"] == said["totals"]["wagered_cents"] == 613_000
 
 
-def test_it_is_told_where_the_shoe_dealt_another_game(folder: Path) -> None:
-    for game, told in (("mini", False), ("md-mini", True)):
+def test_it_is_reported_that_the_shoe_dealt_another_game(folder: Path) -> None:
+    for game, reported in (("mini", False), ("md-mini", True)):
         done = CliRunner().invoke(app(), ["settle", wagers(folder), "--round", "1", "--game", game])
         assert done.exit_code == 0
-        assert ("dealt by another game document" in done.stderr) is told
+        assert ("another game document" in done.stderr) is reported
 
 
 @pytest.mark.parametrize(
     ("fields", "arguments", "code", "said"),
     [
-        ({}, "", 20, "sabot.sqlite: 2 rounds are meant; name one: --unit, --shoe, --round"),
-        ({}, "--round 9", 20, "sabot.sqlite: no rounds are meant; `sabot rounds` lists them"),
+        ({}, "", 20, "sabot.sqlite: 2 rounds match; choose one with --unit, --shoe, --round"),
+        ({}, "--round 9", 20, "sabot.sqlite: no rounds match; `sabot rounds` lists them"),
         ({}, "--db none", 8, "none: no such database; `sabot log` makes one"),
-        ({"round": ROUND}, "--game minni", 17, "no game is called 'minni'; did you mean mini?"),
+        ({"round": ROUND}, "--game minni", 17, "unknown game 'minni'; did you mean mini?"),
         ({"round": ROUND, "positions": [seat(1, bank=5)]}, "", 20,
-         'wagers.json: seat 1: wagers: nothing is called "bank"; did you mean banker?'),
+         'wagers.json: seat 1: wagers: unknown key "bank"; did you mean banker?'),
         ({"round": ROUND, "positions": [seat(1, tie=1000), seat(1, "Bob", tie=1000)]}, "", 18,
          "seat 1: Ann and Bob in one area; one player each (Washington, item 3)"),
         ({"round": {"player": ["7S"], "banker": []}}, "", 19,
@@ -138,7 +138,7 @@ def test_a_file_that_is_not_there(folder: Path) -> None:
 
 def test_a_round_of_the_file_and_of_the_log_exclude_each_other(folder: Path) -> None:
     done = CliRunner().invoke(app(), ["settle", wagers(folder, round=ROUND), "--round", "1"])
-    assert done.exit_code == 2 and done.stdout == "" and "has a round" in done.stderr
+    assert done.exit_code == 2 and done.stdout == "" and "contains a round" in done.stderr
 
 
 def test_the_example_of_the_readme_is_settled(folder: Path) -> None:

@@ -22,11 +22,11 @@ GOOD: dict[str, Any] = {
     "warned": ["Ben"],
 }
 
-NO_AREA = 'name one area, as "seat": 3 or "line": 2'
+NO_AREA = 'give one area, for example "seat": 3 or "line": 2'
 
 
 def refused(value: object) -> str:
-    """The one line that a file is refused with."""
+    """The error message, one line, with which a file is refused."""
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
     with pytest.raises(BadWagers) as caught:
         wager_file.parse(data)
@@ -36,7 +36,7 @@ def refused(value: object) -> str:
 
 
 def with_wagers(**wagers: object) -> dict[str, Any]:
-    """GOOD, with other wagers at seat 3."""
+    """GOOD with `wagers` at seat 3 as its only position."""
     return GOOD | {"positions": [{"seat": 3, "player": "Ann", "wagers": wagers}]}
 
 
@@ -56,9 +56,11 @@ def test_a_whole_file_is_read() -> None:
     "cents",
     [0, -1, -(10**30), 10**12 + 1, 10**40, 0.5, 100.0, 1e3, "100", True, None, [], {}, [100]],
 )
-def test_an_amount_that_is_none(cents: object) -> None:
+def test_what_is_not_an_amount(cents: object) -> None:
     said = refused(with_wagers(banker=1000, tie=cents))
-    assert said.startswith("seat 3: tie: ") and "no amount; write whole cents, from 1 to" in said
+    assert (
+        said.startswith("seat 3: tie: ") and "not an amount; write whole cents, from 1 to" in said
+    )
     said = refused(GOOD | {"markers": [{"seat": 3, "player": "Ann", "owed_cents": cents}]})
     assert said.startswith("marker 1: owed_cents: ")
 
@@ -72,40 +74,40 @@ def test_the_largest_amount_is_taken() -> None:
     [
         (
             with_wagers(bankr=1000),
-            'seat 3: wagers: nothing is called "bankr"; did you mean banker?',
+            'seat 3: wagers: unknown key "bankr"; did you mean banker?',
         ),
         (with_wagers(), "seat 3: Ann has no wagers; leave the position out"),
         (
             GOOD | {"positions": [{"seet": 3}]},
-            'position 1: nothing is called "seet"; did you mean seat?',
+            'position 1: unknown key "seet"; did you mean seat?',
         ),
         (
             GOOD | {"postions": []},
-            'the file: nothing is called "postions"; did you mean positions?',
+            'the file: unknown key "postions"; did you mean positions?',
         ),
         ({"round": GOOD["round"]}, 'no "positions"; list who wagers what and where'),
-        ({"positions": []}, "no positions; a round without wagers is a ghost hand, if asked for"),
-        ({"positions": {}}, "positions: an object is no list; write [...]"),
-        ({"positions": [1]}, "position 1: 1 is no object; write {...}"),
-        ([], "the file: a list is no object; write {...}"),
-        (None, "the file: null is no object; write {...}"),
+        ({"positions": []}, 'no positions; for a round without wagers write {"ghost_hand": 1}'),
+        ({"positions": {}}, "positions: an object is not a list; write [...]"),
+        ({"positions": [1]}, "position 1: 1 is not an object; write {...}"),
+        ([], "the file: a list is not an object; write {...}"),
+        (None, "the file: null is not an object; write {...}"),
         ({"positions": [{"player": "Ann"}]}, f"position 1: {NO_AREA}"),
         ({"positions": [seat(1, tie=1) | {"line": 1}]}, f"position 1: {NO_AREA}"),
         (
             {"positions": [seat(1, tie=1), seat(1, tie=5)]},
-            "seat 1: Ann is there 2 times; make it one entry",
+            "seat 1: Ann is listed 2 times; make it one entry",
         ),
         (
             {"positions": [{"seat": 1, "wagers": {"tie": 5}}]},
-            "position 1: player: null is no text of 1 to 40 letters",
+            "position 1: player: null is not text of 1 to 40 characters",
         ),
         (
             {"positions": [seat(1, "A\nB", tie=1)]},
-            'position 1: player: "A\\nB" is no text of 1 to 40 letters',
+            'position 1: player: "A\\nB" is not text of 1 to 40 characters',
         ),
         (
             {"positions": [seat(1, "x" * 41, tie=1)]},
-            f'position 1: player: "{"x" * 36}... is no text of 1 to 40 letters',
+            f'position 1: player: "{"x" * 36}... is not text of 1 to 40 characters',
         ),
         (
             {"positions": [seat(1, changed={"changed_after": "frist_card"}, tie=1)]},
@@ -117,57 +119,57 @@ def test_the_largest_amount_is_taken() -> None:
         ),
         (
             {"positions": [{"ghost_hand": 0}]},
-            "position 1: ghost_hand: 0 is no whole number from 1 to 99",
+            "position 1: ghost_hand: 0 is not a whole number from 1 to 99",
         ),
         (
             {"positions": [{"ghost_hand": True}]},
-            "position 1: ghost_hand: true is no whole number from 1 to 99",
+            "position 1: ghost_hand: true is not a whole number from 1 to 99",
         ),
         (
             {"positions": [{"ghost_hand": 1, "player": "Ann"}]},
-            'position 1: a ghost hand is {"ghost_hand": its number}, once a round',
+            'position 1: write a ghost hand as {"ghost_hand": 1}, once in a round',
         ),
         (
             {"positions": [{"ghost_hand": 1}, {"ghost_hand": 2}]},
-            'position 2: a ghost hand is {"ghost_hand": its number}, once a round',
+            'position 2: write a ghost hand as {"ghost_hand": 1}, once in a round',
         ),
         (
             GOOD | {"leaving": ["Anna"]},
-            "leaving: Anna has neither wager nor marker here; there are: Ann, Ben",
+            "leaving: Anna has no wager or marker here; there are: Ann, Ben",
         ),
-        (GOOD | {"leaving": "Ann"}, 'leaving: "Ann" is no list; write [...]'),
-        (GOOD | {"last_of_shoe": 1}, "last_of_shoe: 1 is neither true nor false"),
-        (GOOD | {"house": []}, 'house: a list is no object; write as {"areas": 7}'),
+        (GOOD | {"leaving": "Ann"}, 'leaving: "Ann" is not a list; write [...]'),
+        (GOOD | {"last_of_shoe": 1}, "last_of_shoe: 1 must be true or false"),
+        (GOOD | {"house": []}, 'house: a list is not an object; write {"areas": 7}'),
         (
             GOOD | {"house": {"burn": "a\nb"}},
-            'house: burn: "a\\nb" is no text of 1 to 40 letters',
+            'house: burn: "a\\nb" is not text of 1 to 40 characters',
         ),
         (
             GOOD | {"house": {"areas": [9]}},
-            "house: areas: a list is no choice; write a number or word",
+            "house: areas: a list is not a choice; write a number or word",
         ),
-        (GOOD | {"round": 7}, "round: 7 is no object; write {...}"),
+        (GOOD | {"round": 7}, "round: 7 is not an object; write {...}"),
         (
             GOOD | {"round": {"player": ["7S"]}},
-            'round: name the cards of "player" and "banker", or why it is "void"',
+            'round: give the cards of "player" and "banker", or why it is "void"',
         ),
         (
             GOOD | {"round": {"player": ["7S"], "banker": ["7S"], "void": "misdeal"}},
-            'round: name the cards of "player" and "banker", or why it is "void"',
+            'round: give the cards of "player" and "banker", or why it is "void"',
         ),
         (
             GOOD | {"round": {"player": "7S KD", "banker": []}},
-            'round: player: "7S KD" is no list; write [...]',
+            'round: player: "7S KD" is not a list; write [...]',
         ),
         (
             GOOD | {"round": {"player": [7], "banker": []}},
-            "round: player: 7 is no card; write 7H, TC",
+            "round: player: 7 is not a card; write 7H, TC",
         ),
         (
             GOOD | {"round": {"player": ["7 of hearts"], "banker": []}},
-            'round: player: "7 of hearts" is no card; write 7H, TC',
+            'round: player: "7 of hearts" is not a card; write 7H, TC',
         ),
-        (GOOD | {"round": {"void": ""}}, 'round: void: "" is no text of 1 to 40 letters'),
+        (GOOD | {"round": {"void": ""}}, 'round: void: "" is not text of 1 to 40 characters'),
         (GOOD | {"markers": [{"owed_cents": 5}]}, f"marker 1: {NO_AREA}"),
     ],
 )
@@ -185,16 +187,16 @@ def test_an_area_without_a_number(number: object) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "no JSON: Expecting value in line 1; mend it"),
-        (b'{"positions":\n [}', "no JSON: Expecting value in line 2; mend it"),
-        (b'{"positions": []} x', "no JSON: Extra data in line 1; mend it"),
-        (b"\xff\xfe{}", "no UTF-8 text; write JSON"),
-        (b"[" * 100_000, "no JSON that anybody wrote by hand; mend it"),
-        (b'{"positions": ' + b"9" * 5000 + b"}", "no JSON that anybody wrote by hand; mend it"),
+        (b"", "not JSON: Expecting value in line 1; fix it"),
+        (b'{"positions":\n [}', "not JSON: Expecting value in line 2; fix it"),
+        (b'{"positions": []} x', "not JSON: Extra data in line 1; fix it"),
+        (b"\xff\xfe{}", "not UTF-8 text; write JSON"),
+        (b"[" * 100_000, "nested too deeply or a number too long; fix it"),
+        (b'{"positions": ' + b"9" * 5000 + b"}", "nested too deeply or a number too long; fix it"),
         (b'{"positions": [{"seat": 1, "player": "A", "wagers": {"tie": NaN}}]}',
-         "seat 1: tie: NaN is no amount; write whole cents, from 1 to 1000000000000"),
+         "seat 1: tie: NaN is not an amount; write whole cents, from 1 to 1000000000000"),
         (b'{"positions": [{"seat": 1, "player": "A", "wagers": {"tie": 5, "tie": 900}}]}',
-         '"tie" comes twice in one object; leave one of them'),
+         '"tie" is given twice in one object; keep one of them'),
     ],
 )  # fmt: skip
 def test_damaged_json(data: bytes, said: str) -> None:
@@ -205,7 +207,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for path, said in (
         (tmp_path / "none.json", "cannot be read (No such file or directory); check the name"),
         (tmp_path, "cannot be read (Is a directory); check the name"),
-        (Path("/dev/zero"), "over 1,048,576 bytes; a round's wagers are far less"),
+        (Path("/dev/zero"), "over 1,048,576 bytes; a round's wagers need far less"),
     ):
         with pytest.raises(BadWagers) as caught:
             wager_file.read(path)
@@ -226,7 +228,7 @@ _json = some.recursive(
 
 @settings(deadline=None, max_examples=500)
 @given(_json, some.sampled_from([None, *GOOD]), some.sampled_from([None, 0, 1]))
-def test_whatever_stands_in_a_file_it_is_read_or_refused_in_one_line(
+def test_any_file_is_read_or_refused_in_one_line(
     value: Any, key: str | None, index: int | None
 ) -> None:
     whole: Any = json.loads(json.dumps(GOOD))

@@ -28,7 +28,7 @@ PAYTABLES = {
     "B": (20, 8, 7, 4, 3, 1, 1),
     "C": (30, 10, 4, 4, 2, 2, 1),
 }
-"""Dragon Bonus: for a win by 9, 8, 7, 6, 5 and 4 points, and by a natural."""
+"""What the Dragon Bonus pays for a win by 9, 8, 7, 6, 5 and 4 points, and for a natural."""
 
 both = pytest.mark.parametrize("md", ["md-mini", "md-midi"])
 both_ez = pytest.mark.parametrize("ez", ["ez-mini", "ez-midi"])
@@ -97,7 +97,7 @@ def test_a_wager_lies_in_a_wagering_area_and_nowhere_else_on_the_layout(any_md: 
     with pytest.raises(Forbidden, match=r"^seat 0: "):
         settled(any_md, [seat(0, tie=1000)])
     for place in ("dealer", "logo", "cards"):
-        with pytest.raises(BadWagers, match=f'nothing is called "{place}"'):
+        with pytest.raises(BadWagers, match=f'unknown key "{place}"'):
             settled(any_md, [{place: 1, "player": "Ann", "wagers": {"tie": 1000}}])
 
 
@@ -111,7 +111,7 @@ def test_each_player_has_a_separate_area_for_banker_player_and_tie(any_md: str) 
 
 @every
 @clause("Maryland 2 B(3)")
-def test_of_every_wager_that_is_offered_the_odds_are_shown(any_md: str) -> None:
+def test_the_odds_of_every_offered_wager_are_shown(any_md: str) -> None:
     for wager in game(any_md).wagers:
         done = [
             step

@@ -1,4 +1,4 @@
-"""Settling neither makes money nor loses any, whatever lies on the table of whatever game."""
+"""Settling neither creates nor loses money, with any wagers on the table of any game."""
 
 import json
 from collections import Counter
@@ -11,7 +11,7 @@ from host.tests.support.table import BANKER_WINS, game, of_three, scored
 from sabot.audit.checks.rules import judge
 from sabot.games import catalogue, wager_file
 from sabot.games.settle import Settlement, settle
-from sabot.games.wager_rules import PLACING
+from sabot.games.wager_rules import WAGER_CLAUSES
 
 NAMES = [each.name for each in catalogue.GAMES]
 LEAST, MOST = 1000, 500_000
@@ -26,8 +26,8 @@ CARDS = [rank + suit for rank in "A23456789TJQK" for suit in "CDHS"]
 
 @some.composite
 def some_hands(draw: some.DrawFn) -> tuple[str, str]:
-    """Cards of a round, dealt by the rules as the host's verifier has them."""
-    if draw(some.booleans()):  # sevens to nines of three cards are rare otherwise
+    """Cards of a round, dealt by the rules of the host's verifier."""
+    if draw(some.booleans()):  # otherwise totals of 7 to 9 with three cards would be rare
         return of_three(draw(some.integers(0, 9)), draw(some.integers(0, 9)))
     cards = draw(some.lists(some.sampled_from(CARDS), min_size=6, max_size=6))
     tries = [
@@ -41,7 +41,7 @@ def some_hands(draw: some.DrawFn) -> tuple[str, str]:
 
 @some.composite
 def some_table(draw: some.DrawFn) -> tuple[str, dict[str, Any], tuple[str, str] | str]:
-    """A game, its WAGERS.json as it is written, and its round; all of it allowed."""
+    """A game, a WAGERS.json as written by people, and a round; the rules allow all of it."""
     name = draw(some.sampled_from(NAMES))
     choices = {each.name: each for each in catalogue.find_game(name).choices}
     when = draw(some.sampled_from(choices["vigorish_when"].allowed))
@@ -52,7 +52,7 @@ def some_table(draw: some.DrawFn) -> tuple[str, dict[str, Any], tuple[str, str] 
     lines: set[int] = set()
     if choices["gallery"].default and len(seats) == 9:
         lines = draw(some.sets(some.integers(1, 8)))
-    honoured_once = PLACING[catalogue.find_game(name).rules].honoured_once is not None
+    honoured_once = WAGER_CLAUSES[catalogue.find_game(name).rules].honoured_once is not None
     cents = some.integers(1, LEAST) | some_cents if honoured_once else some_cents
     positions: list[dict[str, Any]] = []
     for kind, number in [("seat", n) for n in seats] + [("line", n) for n in lines]:
@@ -79,7 +79,7 @@ def some_table(draw: some.DrawFn) -> tuple[str, dict[str, Any], tuple[str, str] 
 
 def _settle(
     name: str, file: dict[str, Any], hands: tuple[str, str] | str
-) -> tuple[wager_file.Placed, Settlement]:
+) -> tuple[wager_file.WagerFile, Settlement]:
     wagers = wager_file.parse(json.dumps(file).encode())
     dealt = hands if isinstance(hands, str) else scored(name, hands)
     return wagers, settle(game(name, **wagers.house), wagers, dealt)
@@ -117,7 +117,7 @@ def test_what_the_players_lose_the_house_gains(
 ) -> None:
     wagers, done = _settle(*table)
     totals = done.totals()
-    purse: Counter[str] = Counter()  # what each player has more than before the wagers
+    purse: Counter[str] = Counter()  # what each player has gained since before the wagers
     for position in wagers.positions:
         purse[position.player] -= sum(position.wagers.values())
     for step in done.steps:
@@ -137,7 +137,7 @@ def test_what_the_players_lose_the_house_gains(
 def _one_banker_wager(
     rounding: str, cents: int
 ) -> tuple[str, dict[str, Any], tuple[str, str] | str]:
-    """A table with one wager, which wins: Banker's, as small as that."""
+    """A table with one wager, on Banker, of any size, which wins."""
     house = {"vigorish_when": "at_once", "vigorish_rounding": rounding, "minimum_cents": 1}
     seat_1 = {"seat": 1, "player": "seat 1", "wagers": {"banker": cents}}
     return "md-mini", {"positions": [seat_1], "house": house, "warned": []}, BANKER_WINS
@@ -174,7 +174,7 @@ def test_vigorish_is_of_what_was_paid_and_the_order_is_the_dealers(
             assert abs(step.amount_cents - exact) < 25
             if file["house"]["vigorish_rounding"] == "exact":
                 assert exact - 1 < step.amount_cents <= exact
-    # Where no vigorish is taken it comes to nothing by the rounding: of a win of a few cents.
+    # If no vigorish is taken, it was rounded to 0, for a win of a few cents.
     rounding = game(name, **wagers.house).house["vigorish_rounding"]
     nothing_below_cents = {"exact": 1, "nearest_25": 12.5, "up_25": 0}[rounding]
     for won_cents in paid.values():

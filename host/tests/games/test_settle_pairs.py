@@ -46,7 +46,7 @@ def test_player_or_banker_and_tie() -> None:
         ("vigorish collected", "seat 3", "banker", 500),
         ("paid", "seat 3", "banker", 10_000),
     ]
-    with pytest.raises(Forbidden, match=r"Player and on Banker.*\(Pairs, paragraph 2\)"):
+    with pytest.raises(Forbidden, match=r"both Player and Banker.*\(Pairs, paragraph 2\)"):
         settled(NAME, [seat(3, banker=1000, player=1000)])
     late = seat(4, changed={"changed_after": "first_card"}, player=1000)
     with pytest.raises(Forbidden, match=r"first card.*\(Pairs, paragraph 2\)"):
@@ -54,7 +54,7 @@ def test_player_or_banker_and_tie() -> None:
 
 
 @clause("Pairs pair side bet")
-def test_pairs_pay_eleven_to_one_where_the_house_offers_them() -> None:
+def test_pairs_pay_eleven_to_one_if_the_house_offers_them() -> None:
     of_player, of_banker = ("4S 4D", "KC 9D"), ("KC 9D", "4S 4D")
     assert outcome(NAME, "player_pair", of_player) == 11
     assert outcome(NAME, "player_pair", of_banker) == "lose"
@@ -76,14 +76,14 @@ def test_third_cards_are_no_option_and_there_is_no_fourth() -> None:
 
 
 @clause("Pairs natural")
-def test_nobody_draws_to_a_natural() -> None:
+def test_no_hand_draws_to_a_natural() -> None:
     assert scored(NAME, NATURAL_TIES[0]).winner == "tie"
     for hands in (("9S KD", "KC 3D 5S"), ("KC 3D 5S", "8S KD")):
         with pytest.raises(ImpossibleDeal, match="natural"):
             scored(NAME, hands)
 
 
-# Which third cards of the Player have the Banker draw.
+# The third cards of the Player on which the Banker draws, by the Banker's total.
 THIRD_CARD_RULE = {"3": "0 1 2 3 4 5 6 7 9", "4": "2 3 4 5 6 7", "5": "4 5 6 7", "6": "6 7"}
 
 

@@ -110,7 +110,7 @@ def test_the_dragon_bonus_is_for_either_hand_beside_a_standard_wager(pa: str) ->
             assert settled(pa, [seat(1, **{f"dragon_bonus_{hand}": 1000, standard: 1000})]).steps
     with pytest.raises(Forbidden, match=r"^seat 1: .*standard wager.*Pennsylvania, Dragon Bonus"):
         settled(pa, [seat(1, dragon_bonus_player=1000)])
-    # A wager in another area is not beside it.
+    # A standard wager in another area does not count.
     with pytest.raises(Forbidden, match=r"^seat 1: .*standard wager.*Pennsylvania, Dragon Bonus"):
         settled(pa, [seat(1, dragon_bonus_player=1000), seat(2, player=1000)])
     with pytest.raises(Forbidden, match=r"not for both \(Pennsylvania, Dragon Bonus\)"):
@@ -154,7 +154,7 @@ def test_treasures_in_any_combination_beside_a_standard_wager(pa: str) -> None:
 
 
 def wins(pa: str, wager: str, hands: tuple[str, str]) -> bool:
-    """Whether it wins: what it pays is not in the document."""
+    """Whether the wager wins. The document does not say what it pays."""
     return outcome(pa, wager, hands) != "lose"
 
 
@@ -201,7 +201,7 @@ def test_blazing_7s_are_both_hands_with_7_of_as_many_cards(pa: str) -> None:
 
 @every
 @clause("Pennsylvania Cover All")
-def test_cover_all_wins_where_any_of_the_other_four_would(pa: str) -> None:
+def test_cover_all_wins_if_any_of_the_other_four_would(pa: str) -> None:
     two_card = [TIE, PLAYER_WINS, BANKER_WINS, *NATURAL_TIES, ("KD QD 7C", "KH 7S")]
     for hands in [*two_card, *(of_three(p, b) for p in range(10) for b in range(10))]:
         others = [wins(pa, wager, hands) for wager in TREASURES[:-1]]

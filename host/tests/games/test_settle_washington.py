@@ -56,12 +56,12 @@ def test_one_betting_position_or_one_hand_with_tie() -> None:
     for wagers in ("player", "banker", "tie", "player tie", "banker tie"):
         done = settled("mini", [seat(4, **dict.fromkeys(wagers.split(), 1000))])
         assert len({step.wager for step in done.steps}) == len(wagers.split())
-    refused = r"Ann wagers on Player and on Banker.*\(Washington, item 3\)"
+    refused = r"Ann wagers on both Player and Banker.*\(Washington, item 3\)"
     with pytest.raises(Forbidden, match=refused):
         settled("mini", [seat(4, player=1000, banker=1000)])
     with pytest.raises(Forbidden, match=refused):
         settled("mini", [seat(4, player=1000, tie=1000, banker=1000)])
-    # The item speaks of players: two areas of one player are no way around it.
+    # The item is about players: a player cannot get around it with a second area.
     with pytest.raises(Forbidden, match=refused):
         settled("mini", [seat(4, player=1000), seat(5, banker=1000)])
 
@@ -89,7 +89,7 @@ def test_a_gallery_wager_lies_on_the_line_between_two_areas() -> None:
 
 
 @clause("Washington 4(b)")
-def test_the_gallery_wagers_only_where_all_areas_are_occupied() -> None:
+def test_the_gallery_wagers_only_if_all_areas_are_occupied() -> None:
     positions = [*full(), line(8, "Zoe", player=1000)]
     for missing in (0, 4, 8):
         some = [each for number, each in enumerate(positions) if number != missing]
@@ -209,7 +209,7 @@ def _check_banker(player: str, total: int, draws: bool) -> None:
 
 
 @clause("Washington 10")
-def test_nobody_draws_to_a_natural_and_nine_beats_eight() -> None:
+def test_no_hand_draws_to_a_natural_and_nine_beats_eight() -> None:
     assert scored("mini", ("9S KD", "TD 8D")).winner == "player"
     for hands in (("9S KD", "KC 3D 5S"), ("KC 3D 5S", "8S KD")):
         with pytest.raises(ImpossibleDeal, match="natural"):
@@ -236,13 +236,13 @@ def test_ghost_hands_are_dealt_without_wagers_as_often_as_the_house_allows() -> 
 
 
 @clause("Washington Announcements 1")
-def test_what_is_announced_before_the_deal_closes_no_betting_the_first_card_does() -> None:
+def test_the_first_card_closes_the_betting_not_an_announcement() -> None:
     called = seat(4, changed={"changed_after": "no_more_bets"}, player=1000)
     assert settled("mini", [called]).totals()["wagered_cents"] == 1000
 
 
 @clause("Washington Announcements 2", "Washington Announcements 3")
-def test_the_hands_are_called_and_after_the_decision_what_came_of_it() -> None:
+def test_the_hands_are_called_and_after_the_decision_the_result() -> None:
     wagers = [seat(1, tie=1000)]
     said = {hands: settled("mini", wagers, hands).announced for hands in (BANKER_WINS, TIE)}
     assert said == {
@@ -270,12 +270,12 @@ def test_what_is_below_the_minimum_is_refused() -> None:
     assert settled("mini", [seat(2, tie=1000)]).steps
 
 
-def test_markers_lie_at_the_table_of_a_house_that_marks_vigorish() -> None:
+def test_only_a_house_that_marks_vigorish_has_markers() -> None:
     file = {"positions": [seat(1, tie=1000)], "markers": [seat(1) | {"owed_cents": 5}]}
     del file["markers"][0]["wagers"]
     assert wager_file.parse(json.dumps(file).encode()).markers
     beyond = [file["markers"][0] | {"seat": 10}]
     with pytest.raises(Forbidden, match=r"^seat 10: .*item 2"):
         settled("mini", file["positions"], house={"vigorish_when": "marked"}, markers=beyond)
-    with pytest.raises(BadWagers, match=r"^markers: this house marks no vigorish"):
+    with pytest.raises(BadWagers, match=r"^markers: this house does not mark vigorish"):
         settled("mini", file["positions"], markers=file["markers"])

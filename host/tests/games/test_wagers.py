@@ -1,4 +1,4 @@
-"""When wagers win, push and lose, and what is paid: held against the rule documents' words."""
+"""When wagers win, push and lose, and what they pay, checked against the rule documents."""
 
 import itertools
 from fractions import Fraction
@@ -60,8 +60,8 @@ def test_player_banker_and_tie(
     name: str, hands: tuple[str, str], player: object, banker: object, tie: object
 ) -> None:
     game = game_of(name)
-    told = [verdict(game, wager, hands) for wager in ("player", "banker", "tie")]
-    assert told == [player, banker, tie]
+    verdicts = [verdict(game, wager, hands) for wager in ("player", "banker", "tie")]
+    assert verdicts == [player, banker, tie]
 
 
 def test_a_tie_pays_what_the_house_chose() -> None:
@@ -72,17 +72,17 @@ def test_a_tie_pays_what_the_house_chose() -> None:
 def test_in_ez_baccarat_a_dragon_7_returns_the_wager_on_the_banker(name: str) -> None:
     game = game_of(name)
     wagers = ("player", "banker", "tie", "dragon_7", "panda_8")
-    told = [verdict(game, wager, DRAGON_7) for wager in wagers]
-    assert told == [LOSE, PUSH, LOSE, ("win", 40), LOSE]
-    told = [verdict(game, wager, PANDA_8) for wager in wagers]
-    assert told == [WIN, LOSE, LOSE, LOSE, ("win", 25)]
+    verdicts = [verdict(game, wager, DRAGON_7) for wager in wagers]
+    assert verdicts == [LOSE, PUSH, LOSE, ("win", 40), LOSE]
+    verdicts = [verdict(game, wager, PANDA_8) for wager in wagers]
+    assert verdicts == [WIN, LOSE, LOSE, LOSE, ("win", 25)]
     assert verdict(game, "banker", BANKER_WINS) == WIN
 
 
 @pytest.mark.parametrize("hand", ["player", "banker"])
 @pytest.mark.parametrize("paytable", "ABC")
 def test_a_dragon_bonus_pays_by_its_paytable(hand: str, paytable: str) -> None:
-    """Maryland, Chapters 7 A(4) and 12 F, clause by clause, over all that hands can be."""
+    """Maryland, Chapters 7 A(4) and 12 F, clause by clause, over all possible hands."""
     game = game_of("md-mini", dragon_bonus=paytable)
     totals = itertools.product(range(10), repeat=2)
     naturals = itertools.product((True, False), repeat=2)
@@ -173,9 +173,11 @@ def test_pairs_pay_11_to_1() -> None:
 def test_a_wager_that_the_game_does_not_offer_is_refused() -> None:
     game = game_of("mini-pairs")
     scored = score(game, ["7H", "7S"], ["9C", "QH"])
-    with pytest.raises(Forbidden, match=r"offers no wager 'player_pear'; did you mean player_pair"):
+    with pytest.raises(
+        Forbidden, match=r"does not offer the wager 'player_pear'; did you mean player_pair"
+    ):
         outcome_of("player_pear", scored, game)
-    with pytest.raises(Forbidden, match="mini-pairs offers no wager 'dragon_7'"):
+    with pytest.raises(Forbidden, match="mini-pairs does not offer the wager 'dragon_7'"):
         outcome_of("dragon_7", scored, game)
 
 

@@ -1,4 +1,4 @@
-"""Key files: what is put in comes out, what is not a key file is refused whole, nothing tells a
+"""Key files: keys that were added are read again, wrong files are refused whole, no message shows a
 key."""
 
 import json
@@ -59,7 +59,9 @@ def test_a_new_file_is_for_its_owner_alone_whatever_the_mask(path: Path) -> None
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644, 0o666])
-def test_a_file_that_others_may_read_is_told_and_its_mode_is_kept(path: Path, mode: int) -> None:
+def test_a_file_that_others_may_read_is_reported_and_its_mode_is_kept(
+    path: Path, mode: int
+) -> None:
     add(path, "U1", new_key())
     path.chmod(mode)
     assert Keys.load(path).exposed
@@ -105,22 +107,22 @@ GOOD = {"unit": "U1", "chain": chain_id(KEY).hex(), "key": KEY.hex()}
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("nonsense", "no key of a unit"),
-        ("[1, 2]", "no key of a unit"),
-        ("{}", "no key of a unit"),
-        (json.dumps(GOOD)[:-9], "no key of a unit"),
-        ("[" * 100_000, "no key of a unit"),
-        (json.dumps(GOOD | {"more": 1}), "no key of a unit"),
-        (json.dumps(GOOD | {"unit": 7}), "no key of a unit"),
-        (json.dumps(GOOD | {"unit": ""}), "no key of a unit"),
+        ("nonsense", "not a unit's key"),
+        ("[1, 2]", "not a unit's key"),
+        ("{}", "not a unit's key"),
+        (json.dumps(GOOD)[:-9], "not a unit's key"),
+        ("[" * 100_000, "not a unit's key"),
+        (json.dumps(GOOD | {"more": 1}), "not a unit's key"),
+        (json.dumps(GOOD | {"unit": 7}), "not a unit's key"),
+        (json.dumps(GOOD | {"unit": ""}), "not a unit's key"),
         (json.dumps(GOOD | {"key": "xy" * 32}), "hex"),
         (json.dumps(GOOD | {"key": "00" * 31}), "31 bytes"),
-        (json.dumps(GOOD | {"key": KEY[::-1].hex()}), "not that of its chain"),
-        (json.dumps(GOOD | {"chain": "00" * 16}), "not that of its chain"),
-        ("\xff\xfe", "no key of a unit"),
+        (json.dumps(GOOD | {"key": KEY[::-1].hex()}), "does not belong to its chain"),
+        (json.dumps(GOOD | {"chain": "00" * 16}), "does not belong to its chain"),
+        ("\xff\xfe", "not a unit's key"),
     ],
 )
-def test_what_is_no_key_file_is_refused_whole_with_the_line(
+def test_what_is_not_a_key_file_is_refused_whole_with_the_line(
     path: Path, line: str, why: str
 ) -> None:
     path.write_bytes(json.dumps(GOOD).encode() + b"\n\n" + line.encode("latin-1") + b"\n")
@@ -147,7 +149,7 @@ def test_random_damage_is_refused_or_changes_nothing_but_the_unit(
         assert [loaded.chains(unit) for unit in loaded.units()] in ([], [[chain_id(KEY)]])
 
 
-def test_a_file_that_is_not_there_is_told(path: Path) -> None:
+def test_a_missing_file_is_an_error(path: Path) -> None:
     with pytest.raises(KeysUnusable, match=r"cannot be read .*--keys"):
         Keys.load(path)
     with pytest.raises(KeysUnusable, match="cannot be written"):

@@ -1,4 +1,4 @@
-"""The operator's key and signature, against vectors of RFC 8032 and PEM as others write it."""
+"""The operator's key and signature, against vectors of RFC 8032 and PEM files of other tools."""
 
 import base64
 import os
@@ -63,7 +63,7 @@ def test_the_files_are_pem_as_others_read_it(tmp_path: Path) -> None:
     assert private.read_text().splitlines()[0] == "-----BEGIN PRIVATE KEY-----"
     begin, body, _ = public.read_text().splitlines()
     assert begin == "-----BEGIN PUBLIC KEY-----"
-    raw = base64.b64decode(body)[-32:]  # RFC 8410: the key is the end of the structure
+    raw = base64.b64decode(body)[-32:]  # RFC 8410: the structure ends with the key
     assert raw == signing.load_public(public) == signing.public_of(signing.load_private(private))
     assert signing.fingerprint(raw) == fingerprint
     assert sorted(path.name for path in tmp_path.glob("house*")) == ["house.pem", "house.pub.pem"]
@@ -84,7 +84,7 @@ def test_only_its_owner_may_read_a_new_private_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize("there", ["house.pem", "house.pub.pem"])
 def test_a_key_that_is_there_is_not_overwritten(tmp_path: Path, there: str) -> None:
     (tmp_path / there).write_text("precious")
-    with pytest.raises(KeysUnusable, match=rf"{there}: is there already"):
+    with pytest.raises(KeysUnusable, match=rf"{there}: exists already"):
         signing.make(tmp_path / "house")
     assert [path.name for path in tmp_path.glob("house*")] == [there]
     assert (tmp_path / there).read_text() == "precious"
@@ -101,7 +101,7 @@ def test_where_no_key_can_be_written(tmp_path: Path) -> None:
         signing.make(tmp_path / "none" / "house")
 
 
-def test_ctrl_c_leaves_no_half_a_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_leaves_no_half_of_a_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
 
     def interrupted(descriptor: int) -> None:
@@ -121,17 +121,17 @@ def _pem(key: object, encryption: object = None) -> bytes:
     )
 
 
-def test_what_is_no_private_key_is_told(tmp_path: Path) -> None:
+def test_what_is_not_a_private_key_is_refused(tmp_path: Path) -> None:
     rsa_key = rsa.generate_private_key(65537, 2048)
     public = _private().public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     for data, said in (
-        (b"", "no private Ed25519 key"),
-        (b"Dear sir or madam", "no private Ed25519 key"),
-        (_pem(_private())[:60], "no private Ed25519 key"),
-        (public, "no private Ed25519 key"),
-        (_pem(rsa_key), "no private Ed25519 key"),
-        (_pem(_private(), BestAvailableEncryption(b"secret")), "locked by a passphrase"),
-        (b"\0" * 100_000, "no private Ed25519 key"),
+        (b"", "not a private Ed25519 key"),
+        (b"Dear sir or madam", "not a private Ed25519 key"),
+        (_pem(_private())[:60], "not a private Ed25519 key"),
+        (public, "not a private Ed25519 key"),
+        (_pem(rsa_key), "not a private Ed25519 key"),
+        (_pem(_private(), BestAvailableEncryption(b"secret")), "locked with a passphrase"),
+        (b"\0" * 100_000, "not a private Ed25519 key"),
     ):
         (tmp_path / "key").write_bytes(data)
         with pytest.raises(KeysUnusable, match=said):
@@ -142,12 +142,12 @@ def test_what_is_no_private_key_is_told(tmp_path: Path) -> None:
         signing.load_private(tmp_path)
 
 
-def test_what_is_no_public_key_is_told(tmp_path: Path) -> None:
+def test_what_is_not_a_public_key_is_refused(tmp_path: Path) -> None:
     rsa_public = rsa.generate_private_key(65537, 2048).public_key()
     pem = rsa_public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     for data in (b"", b"\xff" * 99, pem, _pem(_private())):
         (tmp_path / "key").write_bytes(data)
-        with pytest.raises(KeysUnusable, match=r"no public Ed25519 key; name a NAME"):
+        with pytest.raises(KeysUnusable, match=r"not a public Ed25519 key; name a NAME"):
             signing.load_public(tmp_path / "key")
 
 
@@ -155,16 +155,16 @@ def test_a_private_key_is_in_no_error_and_no_repr(tmp_path: Path) -> None:
     secrets = [_SECRET.hex(), repr(_SECRET), base64.b64encode(_SECRET).decode(), str(_SECRET)]
     pem = _pem(_private())
     secrets.append(pem.splitlines()[1].decode())
-    told = [repr(_private()), str(_private())]
+    shown = [repr(_private()), str(_private())]
     for data in (pem[:-30], pem.replace(b"PRIVATE", b"SECRET"), pem + pem):
         (tmp_path / "key").write_bytes(data)
         for load in (signing.load_private, signing.load_public):
             try:
                 load(tmp_path / "key")
             except KeysUnusable as error:
-                told.append(f"{error!r} {error} {error.__cause__}")
-    assert len(told) > 4
-    for text in told:
+                shown.append(f"{error!r} {error} {error.__cause__}")
+    assert len(shown) > 4
+    for text in shown:
         assert not any(secret in text for secret in secrets)
 
 
@@ -174,13 +174,13 @@ def test_what_is_sealed_is_read_again_with_its_signer() -> None:
     assert sealed.document == {"format": "x", "list": [1, b"2", None], "public_key": _PUBLIC}
 
 
-def test_a_seal_is_the_signature_over_the_documents_very_bytes() -> None:
+def test_a_seal_is_the_signature_over_the_documents_bytes() -> None:
     document, signature = cbor2.loads(signing.seal(_private(), {"b": 1, "a": 2}))
     assert document == cbor2.dumps({"b": 1, "a": 2, "public_key": _PUBLIC}, canonical=True)
     assert signing.verify(_PUBLIC, signature, document)
 
 
-def test_a_changed_document_is_told_and_others_are_refused() -> None:
+def test_a_changed_document_is_not_signed_and_damaged_ones_are_refused() -> None:
     data = signing.seal(_private(), {"format": "x"})
     for at in range(len(data)):
         for bit in range(8):

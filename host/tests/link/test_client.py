@@ -236,7 +236,7 @@ def test_a_refused_command_is_told_with_its_reason(
         (b"", "its size must be 1 to 900 bytes"),
         (bytes(901), "its size must be 1 to 900 bytes"),
         (games.document_of(games.MINI_NAME)[:-1], "game document: ends within an item"),
-        (games.document_of(games.MINI_NAME) + b"\0", "game document: bytes behind the item"),
+        (games.document_of(games.MINI_NAME) + b"\0", "game document: bytes after the item"),
         (games.encode({**games.MINI, "wagers": ["tie"]}).replace(b"ctie", b"clie"), "wager lie"),
     ],
 )

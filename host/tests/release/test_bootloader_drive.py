@@ -1,5 +1,5 @@
-"""MicroPython onto the drive of a boot loader: folders in the place of drives, as far as anybody
-looks; what no folder can do is made by patches of the calls to the system."""
+"""Putting MicroPython on the drive of a boot loader. Folders serve as drives; system calls are
+patched for what a folder cannot do."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ _IMAGE = uf2(image())
 
 
 class _Desk:
-    """Drives that are mounted, and boards that are attached."""
+    """The mounted drives and the attached boards of a test."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -24,11 +24,11 @@ class _Desk:
         self.boards = [PortInfo("OTHER", "/dev/ttyACM0", "USB board")]
         self.drives: list[Path] = []
         self.now_s = 0.0
-        self.reached: dict[float, str] = {}
-        """Serial numbers of boards that come, by the time when."""
+        self.appear_at_s: dict[float, str] = {}
+        """Serial numbers of boards that will appear, by the time in seconds."""
         self.takes_it = True
         self.opens_at_s = 0.0
-        self._tell()
+        self._write_mounts()
 
     def mount(self, name: str, board_id: str | None) -> Path:
         made = self.folder / name
@@ -37,10 +37,10 @@ class _Desk:
             info = f"UF2 Bootloader v3.0\r\nModel: Raspberry Pi RP2\r\nBoard-ID: {board_id}\r\n"
             (made / "INFO_UF2.TXT").write_bytes(info.encode())
         self.drives.append(made)
-        self._tell()
+        self._write_mounts()
         return made
 
-    def _tell(self) -> None:
+    def _write_mounts(self) -> None:
         lines = ["/dev/root / ext4 rw 0 0"]
         for each in self.drives:
             lines.append(f"/dev/sda1 {str(each).replace(' ', chr(92) + '040')} vfat rw 0 0")
@@ -50,11 +50,11 @@ class _Desk:
         self.now_s += seconds
         if self.takes_it:
             self.drives = [each for each in self.drives if not (each / "micropython.uf2").exists()]
-            self._tell()
-        for at_s, serial in list(self.reached.items()):
+            self._write_mounts()
+        for at_s, serial in list(self.appear_at_s.items()):
             if self.now_s >= at_s:
                 self.boards.append(PortInfo(serial, "/dev/ttyACM7", "Board in FS mode"))
-                del self.reached[at_s]
+                del self.appear_at_s[at_s]
 
     def flash(self, port: str | None = None) -> str:
         return bootloader_drive.put_micropython(
@@ -70,13 +70,13 @@ class _Desk:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> _Desk:
-    """One with a memory stick and a board that runs."""
+    """A desk with a memory stick and a running board."""
     made = _Desk(tmp_path)
     made.mount("stick", None)
     return made
 
 
-def _said(kind: type[SabotError], desk: _Desk, port: str | None = None) -> str:
+def _error_line(kind: type[SabotError], desk: _Desk, port: str | None = None) -> str:
     with pytest.raises(kind) as refused:
         desk.flash(port)
     said = str(refused.value)
@@ -84,9 +84,9 @@ def _said(kind: type[SabotError], desk: _Desk, port: str | None = None) -> str:
     return said
 
 
-def test_the_image_is_copied_and_the_board_that_comes_is_told(desk: _Desk) -> None:
+def test_the_image_is_copied_and_the_board_that_appears_is_returned(desk: _Desk) -> None:
     found = desk.mount("RPI RP2", "RPI-RP2")
-    desk.reached[9.0] = "e66141040396"
+    desk.appear_at_s[9.0] = "e66141040396"
     assert desk.flash() == "e66141040396"
     assert (found / "micropython.uf2").read_bytes() == _IMAGE
     assert not list((desk.folder / "stick").iterdir())
@@ -94,19 +94,19 @@ def test_the_image_is_copied_and_the_board_that_comes_is_told(desk: _Desk) -> No
 
 def test_a_board_that_was_named_is_waited_for(desk: _Desk) -> None:
     desk.mount("RPI-RP2", "RPI-RP2")
-    desk.reached = {1.0: "SOME", 5.0: "MINE"}
+    desk.appear_at_s = {1.0: "SOME", 5.0: "MINE"}
     assert desk.flash("MINE") == "MINE"
     assert desk.now_s > 4
 
 
-def test_no_drive_another_chip_s_and_two_are_told_apart(desk: _Desk) -> None:
-    assert "no drive of a boot loader is mounted; hold BOOTSEL" in _said(BoardUnfit, desk)
+def test_no_drive_a_drive_of_another_chip_and_two_drives_are_refused(desk: _Desk) -> None:
+    assert "no drive of a boot loader is mounted; hold BOOTSEL" in _error_line(BoardUnfit, desk)
     other = desk.mount("RP2350", "RP2350")
-    assert f"{other} is of RP2350, not of an RP2040" in _said(BoardUnfit, desk)
+    assert f"{other} belongs to RP2350, not an RP2040" in _error_line(BoardUnfit, desk)
     desk.mount("one", "RPI-RP2")
     desk.mount("two", "RPI-RP2")
-    said = _said(BoardUnfit, desk)
-    assert "one and " in said and "two boards wait there; detach one" in said
+    said = _error_line(BoardUnfit, desk)
+    assert "one and " in said and "more than one board; detach the others" in said
     assert not list(desk.folder.rglob("*.uf2"))
 
 
@@ -133,18 +133,18 @@ def test_a_drive_that_is_full_or_cannot_be_written(
     assert str(refused.value).startswith(f"{found}: {why}")
 
 
-def test_a_board_that_goes_behind_the_last_block_has_taken_it_and_one_before_it_not(
+def test_a_board_that_vanishes_after_the_last_block_has_taken_it_and_before_it_not(
     desk: _Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.mount("RPI-RP2", "RPI-RP2")
-    desk.reached[1.0] = "NEW"
+    desk.appear_at_s[1.0] = "NEW"
 
     def gone(*_: object) -> int:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", gone)
-        assert "copying broke off (Input/output error)" in _said(FlashBroken, desk)
+        assert "copying failed (Input/output error)" in _error_line(FlashBroken, desk)
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", gone)
         assert desk.flash() == "NEW"
@@ -153,34 +153,36 @@ def test_a_board_that_goes_behind_the_last_block_has_taken_it_and_one_before_it_
 def test_a_board_that_does_not_take_it_and_one_that_does_not_come_back(desk: _Desk) -> None:
     found = desk.mount("RPI-RP2", "RPI-RP2")
     desk.takes_it = False
-    said = _said(FlashBroken, desk)
+    said = _error_line(FlashBroken, desk)
     assert said.startswith(f"{found}: the board has not taken the image within 30 s; hold BOOTSEL")
     desk.takes_it = True
-    assert _said(FlashBroken, desk).startswith("the board: not back within 30 s; hold BOOTSEL")
+    assert _error_line(FlashBroken, desk).startswith(
+        "the board: not back within 30 s; hold BOOTSEL"
+    )
     desk.mount("again", "RPI-RP2")
-    assert _said(FlashBroken, desk, "MINE").startswith("MINE: not back within 30 s")
+    assert _error_line(FlashBroken, desk, "MINE").startswith("MINE: not back within 30 s")
 
 
 def test_its_port_may_take_a_while_to_open(desk: _Desk) -> None:
     desk.mount("RPI-RP2", "RPI-RP2")
-    desk.reached[1.0] = "NEW"
+    desk.appear_at_s[1.0] = "NEW"
     desk.opens_at_s = 20.0
     assert desk.flash() == "NEW"
     assert desk.now_s >= 20
     assert not bootloader_drive.opens("NONE-1")
 
 
-def test_a_port_that_never_opens_is_told(desk: _Desk) -> None:
+def test_a_port_that_never_opens_is_an_error(desk: _Desk) -> None:
     desk.mount("RPI-RP2", "RPI-RP2")
-    desk.reached[1.0] = "NEW"
+    desk.appear_at_s[1.0] = "NEW"
     desk.opens_at_s = 1000.0
-    assert _said(FlashBroken, desk).startswith("NEW: its port does not open within 30 s; ")
+    assert _error_line(FlashBroken, desk).startswith("NEW: its port does not open within 30 s; ")
 
 
-def test_two_that_come_at_once_are_not_guessed_from(desk: _Desk) -> None:
+def test_of_two_boards_that_appear_at_once_none_is_chosen(desk: _Desk) -> None:
     desk.mount("RPI-RP2", "RPI-RP2")
-    desk.reached = {0.3: "ONE", 0.35: "TWO"}
-    assert "ONE and TWO: not clear which" in _said(BoardUnfit, desk)
+    desk.appear_at_s = {0.3: "ONE", 0.35: "TWO"}
+    assert "ONE and TWO: not clear which" in _error_line(BoardUnfit, desk)
 
 
 @pytest.mark.parametrize(

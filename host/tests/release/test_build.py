@@ -1,4 +1,4 @@
-"""A release says what is in it, and who says so; the shoe's own code is who must believe it."""
+"""A release's manifest and signature are right by the shoe's own code; saving it is atomic."""
 
 import hashlib
 from pathlib import Path
@@ -25,7 +25,7 @@ def built() -> releases.Release:
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Path:
-    """A folder with nothing in it."""
+    """An empty folder."""
     folder = tmp_path / "empty"
     folder.mkdir()
     return folder
@@ -87,7 +87,7 @@ def test_what_is_written_is_the_release_and_nothing_else(
 def test_what_is_there_is_not_overwritten(built: releases.Release, tmp_path: Path) -> None:
     for there in ("folder", "file"):
         (tmp_path / there).mkdir() if there == "folder" else (tmp_path / there).write_text("mine")
-        with pytest.raises(ReleaseUnusable, match=f"{there}: is there already"):
+        with pytest.raises(ReleaseUnusable, match=f"{there}: exists already"):
             releases.save(built, tmp_path / there)
     assert not list((tmp_path / "folder").iterdir())
     assert (tmp_path / "file").read_text() == "mine"
@@ -118,7 +118,7 @@ def test_an_end_in_the_middle_leaves_nothing(
 def test_an_unknown_board_and_a_module_that_does_not_compile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(ReleaseUnusable, match="no board pcio; did you mean pico"):
+    with pytest.raises(ReleaseUnusable, match="unknown board pcio; did you mean pico"):
         releases.build("pcio", _PRIVATE)
     monkeypatch.setattr(modules, "sources", lambda: {"sabot_firmware/main.py": b"def :"})
     with pytest.raises(ReleaseUnusable, match=r"firmware/main\.py does not compile: Syntax"):

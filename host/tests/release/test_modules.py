@@ -1,4 +1,4 @@
-"""Which modules a board has, and that they are the same whenever they are compiled."""
+"""Which modules a board gets, and that compiling them again gives the same bytes."""
 
 import ast
 import os
@@ -26,7 +26,7 @@ def pico() -> dict[str, bytes]:
 
 
 def _imports_of(source: bytes) -> set[str]:
-    """The modules of ours that a module imports, wherever in it, by their paths on a board."""
+    """Our modules that a module imports anywhere in its source, by their paths on a board."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         names = []
@@ -40,7 +40,7 @@ def _imports_of(source: bytes) -> set[str]:
     return {path for path in found if sources()[path]}
 
 
-def test_a_pico_has_whatever_its_firmware_imports(pico: dict[str, bytes]) -> None:
+def test_a_pico_has_all_that_its_firmware_imports(pico: dict[str, bytes]) -> None:
     other_board = {path for path in sources() if "/sim/" in path}
     known, new = set(other_board), {"sabot_firmware/main.py"}
     while new:
@@ -59,7 +59,7 @@ def test_a_pico_has_nothing_of_other_boards_and_no_tests(pico: dict[str, bytes])
     assert list(pico) == sorted(pico)
 
 
-def test_each_board_has_a_folder_of_what_is_for_it_alone() -> None:
+def test_each_board_gets_the_modules_of_its_own_folder() -> None:
     for board in ARCHITECTURES:
         own = [path for path in sources() if path.startswith(f"sabot_firmware/boards/{board}/")]
         assert {

@@ -1,4 +1,4 @@
-"""MicroPython's image is checked before anything runs on it."""
+"""MicroPython's image is checked before it is used."""
 
 import hashlib
 from pathlib import Path
@@ -18,8 +18,8 @@ def test_an_image_for_the_pico_is_read():
 
 
 def test_the_strings_may_lie_apart_as_they_do_in_a_real_image():
-    said = "MicroPython v1.28.0 on 2026-04-06\0\0; Raspberry Pi Pico with RP2040"
-    assert parse(uf2(image(said))).version == "1.28.0"
+    text = "MicroPython v1.28.0 on 2026-04-06\0\0; Raspberry Pi Pico with RP2040"
+    assert parse(uf2(image(text))).version == "1.28.0"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_damaged_block_is_found_wherever_it_is():
 
 def test_blocks_in_another_order_are_refused():
     whole = uf2(image())
-    with pytest.raises(ImageUnusable, match="block 1 stands at 0"):
+    with pytest.raises(ImageUnusable, match="block 1 is at place 0"):
         parse(whole[512:1024] + whole[:512] + whole[1024:])
 
 

@@ -1,4 +1,4 @@
-"""A simulated board without firmware: mpremote itself talks to it, and puts a shoe on it."""
+"""A simulated board without firmware: mpremote talks to it and installs the firmware on it."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -24,7 +24,7 @@ _CHUNK = 1024
 
 @pytest.fixture
 def board() -> Iterator[SimulatedShoe]:
-    """A bare board with power."""
+    """A bare board, powered on."""
     with SimulatedShoe("BARE-1", files={}) as simulated:
         simulated.power_on()
         yield simulated
@@ -32,7 +32,7 @@ def board() -> Iterator[SimulatedShoe]:
 
 @pytest.fixture
 def repl(board: SimulatedShoe) -> Iterator[SerialTransport]:
-    """Its raw REPL."""
+    """The board's raw REPL."""
     with closing(SerialTransport(board.port)) as transport:
         transport.enter_raw_repl(soft_reset=False)
         yield transport
@@ -55,7 +55,7 @@ def test_an_error_comes_as_one_and_the_next_program_runs(repl: SerialTransport) 
     assert repl.eval("1 + 1") == 2
 
 
-def test_a_soft_reset_forgets_names_and_ctrl_c_what_was_begun(repl: SerialTransport) -> None:
+def test_a_soft_reset_clears_names_and_ctrl_c_cancels_input(repl: SerialTransport) -> None:
     repl.exec("there = 1")
     repl.serial.write(b"print('never')\x03")
     assert repl.eval("there") == 1
@@ -77,7 +77,7 @@ def test_files_are_kept_without_power(board: SimulatedShoe, repl: SerialTranspor
         repl.fs_stat("/kept/other")
 
 
-def test_what_mpremote_puts_on_it_runs_once_it_is_reset(
+def test_what_mpremote_installs_runs_after_a_reset(
     board: SimulatedShoe, repl: SerialTransport
 ) -> None:
     modules = releases.compiled("sim")
@@ -99,7 +99,7 @@ def test_what_mpremote_puts_on_it_runs_once_it_is_reset(
         client.ask(Status())
 
 
-def test_files_that_its_flash_has_no_room_for_are_refused(tmp_path: Path) -> None:
+def test_files_too_large_for_the_flash_are_refused(tmp_path: Path) -> None:
     files = {"file": bytes(1_500_000)}
     with pytest.raises(SimulatorFailed, match=r"does not take these files: OSError: .*28"):
         SimulatedShoe("FULL-1", state=tmp_path, files=files)

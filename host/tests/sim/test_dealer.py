@@ -22,7 +22,7 @@ from sabot_protocol import cards, enums
 _TIMEOUT_S = 60
 _FAULTS_OF_PASSES = [fault for fault in enums.FAULTS[1:] if fault != "power_lost"]
 _GOOD_PASS = dealer.noisy_pass
-# A foreign card is put aside and the next one drawn; all others are entered from their faces.
+# The supervisor puts a foreign card aside and draws again, and enters all others from their faces.
 _DECK = "AS KC TS 8H TD 8D 6S 4C 9S KC KD 7D JD AD 7C 6H 6S 5D QH KH 2D CUT TC 2H JC AC 8S"
 _ROUNDS = [
     ("TS TD 6S", "8H 8D 4C", "player"),
@@ -34,7 +34,7 @@ _ROUNDS = [
 
 
 def _dealt(shoe: SimulatedShoe, store: Store, hands: dealer.Dealer) -> list[Event]:
-    """What is logged of the deck, dealt to its end; its rounds are as they must be."""
+    """Deal the deck to its end; check the rounds; return the logged events."""
     shoe.power_on()
     logger = Logger(store, [shoe.port], Watcher(), once=True)
     logger.start()
@@ -68,10 +68,10 @@ def test_every_game_is_dealt_to_its_end(game: str, tmp_path: Path, rng: random.R
 def test_the_supervisor_settles_every_fault_at_every_card(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: random.Random
 ) -> None:
-    """No card of five rounds is read, and they come out as if all had been."""
+    """No card of five rounds can be read, and the results are as if all had been read."""
     names = _DECK.split()
     fails_every = 1
-    if fault == "foreign_set":  # the card that is drawn in its place is read
+    if fault == "foreign_set":  # the card drawn in its place can be read
         names = [name for name in names for _ in range(2)]
         fails_every = 2
 

@@ -1,4 +1,4 @@
-"""Deck files: what can be dealt, and every file that cannot, by name and line."""
+"""Deck files: which can be dealt, and the error for every kind that cannot."""
 
 import os
 import random
@@ -20,7 +20,7 @@ def write(path: Path, names: list[str]) -> Path:
 
 
 def refusal(path: Path, *, short: bool = False) -> str:
-    """The one line that says why a deck cannot be dealt."""
+    """The error message, one line, that says why a deck cannot be dealt."""
     with pytest.raises(BadDeck) as raised:
         deck.read(path, short=short)
     said = str(raised.value)
@@ -45,12 +45,12 @@ def test_small_letters_blanks_and_windows_lines_do_no_harm(tmp_path: Path, text:
 @pytest.mark.parametrize(
     "name", ["1H", "11H", "7X", "H7", "JOKER", "TEST", "7", "7HH", "7H TC", "#"]
 )
-def test_an_unknown_card_is_told_with_its_line(tmp_path: Path, name: str) -> None:
+def test_an_unknown_card_is_reported_with_its_line(tmp_path: Path, name: str) -> None:
     said = refusal(write(tmp_path / "deck", ["7H", "", name, "TC"]), short=True)
     assert "line 3" in said and repr(name) in said and "write 7H, TC or CUT" in said
 
 
-def test_a_long_line_is_told_in_part(tmp_path: Path) -> None:
+def test_a_long_line_is_shortened_in_the_message(tmp_path: Path) -> None:
     assert (
         len(refusal(write(tmp_path / "deck", ["X" * 5000]), short=True)) < len(str(tmp_path)) + 100
     )
@@ -59,7 +59,7 @@ def test_a_long_line_is_told_in_part(tmp_path: Path) -> None:
 def test_nine_copies_of_a_card_are_too_many(tmp_path: Path) -> None:
     assert len(deck.read(write(tmp_path / "deck", ["7H"] * 8), short=True)) == 8
     said = refusal(write(tmp_path / "deck", ["7H"] * 9), short=True)
-    assert "9 copies of 7H" in said and "have 8" in said and "take the surplus out" in said
+    assert "9 copies of 7H" in said and "have 8" in said and "remove the surplus" in said
     names = [*WHOLE, "CUT"]
     names[names.index("AC")] = "KS"
     assert "9 copies of KS" in refusal(write(tmp_path / "deck", names))
@@ -93,7 +93,7 @@ def test_one_cut_card_or_none(tmp_path: Path, short: bool) -> None:
     "data",
     [b"\x89PNG\r\n\x1a\n\0\0", "7\N{BLACK HEART SUIT}\n".encode(), bytes(range(256)), b"\0" * 99],
 )
-def test_what_is_no_text_is_no_deck(tmp_path: Path, data: bytes) -> None:
+def test_what_is_not_text_is_not_a_deck(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "deck"
     path.write_bytes(data)
     assert "no" in refusal(path, short=True)
@@ -142,7 +142,7 @@ def test_the_same_seed_gives_the_same_cards_and_another_others() -> None:
 
 
 def test_every_card_comes_to_every_place() -> None:
-    """As many of each suit among the first hundred cards as chance lets expect: 25 of 100."""
+    """The first 100 cards hold about 25 of each suit, as expected by chance."""
     counts = Counter(card // 13 for seed in range(200) for card in deck.shuffled(seed)[:100])
     assert all(abs(count - 5000) < 300 for count in counts.values())  # 5.6 standard deviations
 

@@ -44,9 +44,9 @@ def test_a_waveform_that_was_written_reads_back_and_is_the_same_for_a_seed(tmp_p
 
 @pytest.mark.parametrize(
     ("data", "said"),
-    [(b"", "empty"), (b"\x11" * 7, "no whole sample words"), (None, "cannot be read")],
+    [(b"", "empty"), (b"\x11" * 7, "not whole sample words"), (None, "cannot be read")],
 )
-def test_a_recording_that_is_none_is_refused(tmp_path: Path, data: bytes | None, said: str) -> None:
+def test_what_is_not_a_recording_is_refused(tmp_path: Path, data: bytes | None, said: str) -> None:
     path = tmp_path / "x.samples"
     if data is not None:
         path.write_bytes(data)
@@ -57,7 +57,7 @@ def test_a_recording_that_is_none_is_refused(tmp_path: Path, data: bytes | None,
 @pytest.mark.parametrize(
     ("octets", "faults"),
     [
-        ("00", []),  # an empty head for a minute is what a shoe sees all night
+        ("00", []),  # an empty head, as all night
         ("ff", ["sensor_fault"]),  # all ones
         ("11", ["jam"]),  # E covered
         ("22", ["sensor_fault"]),  # track A on, no card
@@ -96,7 +96,7 @@ def test_three_hours_are_read_in_the_memory_of_a_shoe(tmp_path: Path) -> None:
     card = pass_samples(cards.number_of("KC"), 0)
     with path.open("wb") as file:
         for hour in range(4):
-            file.seek(hour * 3600 * SAMPLE_RATE_HZ // 2)  # a hole in the file is rest
+            file.seek(hour * 3600 * SAMPLE_RATE_HZ // 2)  # a hole in the file reads as rest
             file.write(card)
     assert [each.card for each in replay(path, 0)] == ["KC"] * 4
 

@@ -52,7 +52,7 @@ def test_the_reader_reads_every_card(speed: float, accel: float, card_set: int) 
 def test_any_motion_within_the_specification_is_read(rng: random.Random) -> None:
     for _ in range(150):
         speed = rng.uniform(200, 3000)
-        # It may slow down, and still leaves the head: v2 > 2 a s.
+        # The card may slow down but must leave the head: v2 > 2 a s.
         accel = rng.uniform(max(-30_000, -(speed**2) / 160), 30_000)
         card, card_set = rng.randrange(cards.CARD_COUNT), rng.randrange(cards.SET_COUNT)
         samples = waveform.pass_samples(card, card_set, speed_mm_s=speed, accel_mm_s2=accel)
@@ -79,7 +79,7 @@ def test_cards_one_after_the_other_are_read_one_after_the_other() -> None:
 def test_the_worked_example_of_the_specification_lies_where_its_geometry_says() -> None:
     """The seven of hearts of set 3, at 1 m/s: a sample every 0.05 mm."""
     levels = nibbles(waveform.pass_samples(32, 3, speed_mm_s=1000.0))
-    # Its text ends in the check digits 1 2 0 1 1 0; by its matrix, and in the recordings:
+    # The specification's text says check digits 1 2 0 1 1 0; its matrix and the recordings say:
     symbols = [2, 0, 2, 1, 0, 1, 2, 0, 2, 2, 1, 2, 2, 0]
     expected = []
     for tick in range(20 * 75):
@@ -90,7 +90,7 @@ def test_the_worked_example_of_the_specification_lies_where_its_geometry_says() 
             level |= (A, B, A | B)[symbols[int(mark)]]
         expected.append(level)
     wrong = [n for n, level in enumerate(expected) if level != levels[n]]
-    assert len(wrong) <= 28  # an edge that falls onto a sample may be on either side of it
+    assert len(wrong) <= 28  # an edge exactly at a sample may be counted on either side of it
     assert all(levels[n] in (expected[n - 1], expected[n + 1]) for n in wrong)
     assert set(levels[20 * 75 + 1 :]) == {0}
 
@@ -113,7 +113,7 @@ def test_samples_are_packed_as_in_a_recording() -> None:
 
 @pytest.mark.parametrize("name", ["clean", "clean-set-7"])
 def test_recorded_cards_look_like_simulated_ones(name: str) -> None:
-    """The same card at the same mean speed: the same levels, in the same order, to the last."""
+    """The same card at the same mean speed has the same levels in the same order, to the last."""
     recording = RECORDINGS / f"{name}.samples"
     if not recording.exists():
         pytest.skip("no recordings in firmware/tests/samples")
@@ -132,6 +132,6 @@ def test_recorded_cards_look_like_simulated_ones(name: str) -> None:
 
 
 def runs(samples: bytes) -> list[int]:
-    """The levels in order, each once however long it lasts; rests left out."""
+    """The levels in order, each one once however long it lasts, without rests."""
     levels = [0, *nibbles(samples), 0]
     return [level for before, level in pairwise(levels) if level != before]

@@ -1,6 +1,6 @@
 """Logs of several shoes of cards with their audit chain, dealt by the firmware's own dealing.
 
-The MACs are made here from the definition in protocol/README.md, with nothing of sabot.audit.chain.
+The MACs are computed here from the definition in protocol/README.md, without sabot.audit.chain.
 """
 
 import hmac
@@ -45,13 +45,14 @@ def chain_of(first_key: bytes) -> bytes:
 
 
 def mac_of(mac_key: bytes, before: bytes, record: bytes) -> bytes:
-    """The MAC of a record behind another one."""
+    """The MAC of a record; `before` is the MAC of the record before it."""
     return hmac.digest(mac_key, before + record, "sha256")[:16]
 
 
 class ChainedLog:
-    """A unit that records; `records` are (number, record, mac). Its clock runs with `unix_ms`,
-    which tests set as they like; None for a clock that nobody has set.
+    """The log of a unit; `records` are (number, record, mac).
+
+    `unix_ms` is the unit's clock, which tests may change; None if the clock has not been set.
     """
 
     def __init__(self, first_key: bytes = FIRST_KEY, unix_ms: int | None = START_UNIX_MS) -> None:
@@ -62,7 +63,7 @@ class ChainedLog:
         self._secret, self._epoch = first_key, 0
 
     def record(self, shape: Shape, *values: Any, shoe: int | None = None, round_: int = 0) -> None:
-        """Record an event with these own fields, as they stand on the wire."""
+        """Record an event; `values` are its own fields as encoded on the wire."""
         self._t_ms += 5
         if self.unix_ms is not None:
             self.unix_ms += 5
@@ -73,7 +74,7 @@ class ChainedLog:
         self.records.append((number, data, self._mac(number, data)))
 
     def power_on(self) -> "ChainedLog":
-        """The unit starts."""
+        """Record a start of the unit."""
         self._boot, self._t_ms = self._boot + 1, 0
         self.record(events.BOOT, 0, FIRMWARE, BUILD, "sim", "mini", chain_of(self.first_key))
         if self.unix_ms is not None:
@@ -81,7 +82,7 @@ class ChainedLog:
         return self
 
     def load_game(self) -> "ChainedLog":
-        """The unit takes the game that it has once more."""
+        """Record that the same game is loaded again."""
         self.record(events.GAME_LOADED, "mini", GAME_SHA256)
         return self
 
@@ -101,7 +102,7 @@ class ChainedLog:
         return self
 
     def wait(self, ms: int) -> "ChainedLog":
-        """Time passes, in the same start of the unit."""
+        """Let time pass, without a restart of the unit."""
         self._t_ms += ms
         if self.unix_ms is not None:
             self.unix_ms += ms

@@ -1,4 +1,4 @@
-"""The `sabot` command as its users run it: a process of its own."""
+"""Runs the `sabot` command as users do, in a separate process."""
 
 import io
 import os
@@ -19,7 +19,7 @@ from sabot.sim.process import SimulatedShoe
 SABOT = Path(sys.executable).with_name("sabot")
 TIMEOUT_S = 240
 
-# Six rounds of every form, typed by hand: see KNOWN_ROUNDS.
+# Six rounds of different forms, written by hand: see KNOWN_ROUNDS.
 SHORT_DECK = """
 AS 2C
 9S KC KD 7D
@@ -41,7 +41,7 @@ KNOWN_ROUNDS = [
 
 
 def environment() -> dict[str, str]:
-    """A terminal of 80 columns that is none."""
+    """An environment with 80 columns and without colours."""
     given = {"COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"}
     return {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"} | given
 
@@ -65,13 +65,13 @@ def run(
 
 
 def error_line(folder: Path, *arguments: str, code: int) -> str:
-    """The one line in which a command fails with this exit code; nothing else is printed."""
+    """Run a command that fails with this exit code; return its error line, its only output."""
     done = run(folder, *arguments, code=code)
     return _only_line(done.stdout, done.stderr)
 
 
 def error_line_here(folder: Path, *arguments: str, code: int) -> str:
-    """As `error_line`, without the half second that a process of its own takes to start."""
+    """As `error_line`, but in this process, which saves half a second for starting another."""
     out, problems = io.StringIO(), io.StringIO()
     with (
         chdir(folder),
@@ -96,10 +96,10 @@ def _only_line(out: str, problems: str) -> str:
 
 
 class Running:
-    """A `sabot` that runs until it is told to end; `lines` are what it has printed so far."""
+    """A running `sabot` command; `lines` are what it has printed so far."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
-        # Where pytest itself ignores SIGINT, as in the background of a shell, a child would too.
+        # If pytest itself ignores SIGINT, as in the background of a shell, a child would too.
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         self.process = subprocess.Popen(
@@ -130,7 +130,7 @@ class Running:
                 self._changed.notify_all()
 
     def wait_for_line(self, text: str, count: int = 1, timeout_s: float = TIMEOUT_S) -> str:
-        """Wait until `text` stands in `count` lines of either pipe; the last of those."""
+        """Wait until `count` lines of either pipe contain `text`; return the last of these."""
 
         def found() -> list[str]:
             return [line for line in [*self.lines, *self.problems] if text in line]
@@ -141,13 +141,13 @@ class Running:
         return found()[-1]
 
     def first_line(self) -> str:
-        """The first line that it prints."""
+        """Wait for the first line that it prints, and return it."""
         with self._changed:
             assert self._changed.wait_for(lambda: self.lines, TIMEOUT_S), self.problems
         return self.lines[0]
 
     def end(self, timeout_s: float = TIMEOUT_S, by: int | None = signal.SIGINT) -> int:
-        """Wait for its end, after Ctrl-C unless `by` says otherwise; its exit code."""
+        """Send signal `by` (None for no signal; default: Ctrl-C), wait, return the exit code."""
         if by is not None:
             self.process.send_signal(by)
         code = self.process.wait(timeout_s)
@@ -157,7 +157,7 @@ class Running:
         return code
 
     def kill(self) -> None:
-        """Be sure that it is gone."""
+        """Kill it if it still runs."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait(TIMEOUT_S)
@@ -165,7 +165,7 @@ class Running:
 
 @contextmanager
 def running(folder: Path, *arguments: str) -> Iterator[Running]:
-    """A `sabot` that runs within the block."""
+    """A `sabot` command that runs during the block."""
     command = Running(folder, *arguments)
     try:
         yield command
@@ -174,14 +174,14 @@ def running(folder: Path, *arguments: str) -> Iterator[Running]:
 
 
 def short_deck(folder: Path) -> str:
-    """The name of a file with SHORT_DECK in `folder`."""
+    """Write SHORT_DECK to a file in `folder`; return the file's name."""
     (folder / "short.deck").write_text("\n".join(SHORT_DECK.split()), encoding="ascii")
     return "short.deck"
 
 
 @contextmanager
 def simulating(folder: Path, unit: str, *arguments: str) -> Iterator[Running]:
-    """A `sabot sim` of `unit` that deals SHORT_DECK as fast as it goes."""
+    """A `sabot sim` of `unit` that deals SHORT_DECK as fast as possible."""
     options = ("--unit", unit, "--deck", short_deck(folder), "--short", "--pace", "0", *arguments)
     with running(folder, "sim", *options) as sim:
         sim.first_line()
@@ -191,7 +191,7 @@ def simulating(folder: Path, unit: str, *arguments: str) -> Iterator[Running]:
 
 @contextmanager
 def dealt(folder: Path, unit: str, state: Path | None = None) -> Iterator[SimulatedShoe]:
-    """The same within this process, which starts sooner."""
+    """A simulated shoe and dealer in this process, as `simulating`; it starts faster."""
     cards = deck.read(folder / short_deck(folder), short=True)
     with SimulatedShoe(unit, state=state) as shoe:
         shoe.power_on()

@@ -16,7 +16,7 @@ _CARD_MS, _BETTING_MS, _PRESS_MS = 1800, 22_000, 400
 
 
 class DealtEvents:
-    """Deals; `events` are what was recorded. The clock is set from the first event on."""
+    """Deals cards; `events` are the recorded events. The clock is set from the first event on."""
 
     def __init__(self, start_unix_ms: int, game: "games.Game | None" = None) -> None:
         self.events: list[Event] = []
@@ -30,7 +30,7 @@ class DealtEvents:
         self._t_ms += ms
 
     def act(self, actions: Iterable[Any]) -> None:
-        """Record what the dealing says."""
+        """Record the events that the dealing returned."""
         for shape, shoe, round_, values in actions:
             self._t_ms += 3
             head = [len(self.events) + 1, 1, self._t_ms, self._start_unix_ms + self._t_ms]
@@ -38,13 +38,13 @@ class DealtEvents:
             self.events.append(wire.parse_event(record))
 
     def load(self) -> None:
-        """Open the lid, put the cards in, close it."""
+        """Open the lid, put the cards in, close the lid."""
         self.act(self.dealing.switched(LID, True))
         self.wait(60_000)
         self.act(self.dealing.switched(LID, False))
 
     def deal(self, deck: Sequence[str]) -> list[Event]:
-        """Load these cards and deal until the shoe of cards ends, or they do."""
+        """Load these cards and deal until the shoe of cards ends or no card is left."""
         self.load()
         for name in deck:
             if self.dealing.phase == BETWEEN:

@@ -1,4 +1,4 @@
-"""Logs as the firmware makes them, and bytes of messages and events, for the host's tests."""
+"""Logs made by the firmware's dealing, and bytes of messages and events, for the host's tests."""
 
 import hashlib
 import hmac
@@ -27,11 +27,11 @@ _MOST_CHOICES = 20
 _START_UNIX_MS = 1_795_000_000_000
 
 TEST_KEY = bytes(range(32))
-"""First key of the chain that the logs of the tests stand in."""
+"""The first key of the chain of the tests' logs."""
 
 
 def values_of(shape: Shape, **given: Any) -> list[Any]:
-    """Values that fit `shape`: those that are `given`, zeros for the others."""
+    """Values for all fields of `shape`: those in `given`, zeros for the others."""
     unknown = set(given) - {name for name, _ in shape.fields}
     assert not unknown, f"{shape.name} has no {unknown}"
     return [
@@ -41,12 +41,12 @@ def values_of(shape: Shape, **given: Any) -> list[Any]:
 
 
 def framed(shape: Shape, **given: Any) -> bytes:
-    """The frame of a message: values that are `given`, zeros for the others."""
+    """The frame of a message: the values in `given`, zeros for the others."""
     return wire.frame_of(shape, *values_of(shape, **given))
 
 
 def event_bytes(kind: str, number: int, **given: Any) -> bytes:
-    """The record of an event: header fields and own fields by name, words for enumerations."""
+    """The record of an event from header fields and own fields by name; enumerations as words."""
     shape = SHAPES[kind]
     head = {"boot": 1, "t_ms": number, "unix_ms": None, "shoe": 1, "round": 1}
     head |= {name: given.pop(name) for name in list(given) if name in head}
@@ -60,7 +60,7 @@ def event_bytes(kind: str, number: int, **given: Any) -> bytes:
 
 
 def event_of(kind: str, number: int, **given: Any) -> Event:
-    """The event that `event_bytes` writes."""
+    """The event whose record is `event_bytes`."""
     return wire.parse_event(event_bytes(kind, number, **given))
 
 
@@ -68,19 +68,19 @@ parsed = lru_cache(maxsize=10_000)(wire.parse_event)
 
 
 class Recorded(bytes):
-    """A record with the MAC that it has in its log."""
+    """A record together with its MAC in its log."""
 
     mac: bytes
 
     def __new__(cls, data: bytes, mac: bytes) -> "Recorded":
-        """The record `data`."""
+        """Make the record `data` with its `mac`."""
         recorded = super().__new__(cls, data)
         recorded.mac = mac
         return recorded
 
 
 def mac_of(data: bytes) -> bytes:
-    """The MAC of a record in its log; one that is no good for a record of no log."""
+    """The MAC of a record in its log; for a record that is in no log, a MAC that is not valid."""
     return data.mac if isinstance(data, Recorded) else hashlib.sha256(data).digest()[:16]
 
 
@@ -90,7 +90,7 @@ def stored(records: Iterable[bytes]) -> list[Record]:
 
 
 class NaiveChain:
-    """The audit chain written down once more, from its definition and with the `hmac` module."""
+    """A second implementation of the audit chain, from its definition, with the `hmac` module."""
 
     def __init__(self, first_key: bytes = TEST_KEY) -> None:
         self.id = hashlib.sha256(b"sabot chain" + first_key).digest()[:16]
@@ -103,21 +103,22 @@ class NaiveChain:
         return hashlib.sha256(b"sabot mac" + self._secrets[epoch]).digest()
 
     def mac(self, number: int, before: bytes, record: bytes, *, epoch: int | None = None) -> bytes:
-        """The MAC of event `number`; under the key of another epoch, as a thief would."""
+        """The MAC of event `number`; with `epoch` under another epoch's key, as a thief would."""
         key = self.key(number // 4 if epoch is None else epoch)
         return hmac.new(key, before + record, "sha256").digest()[:16]
 
 
 def shuffled_names(seed: int, cut_from_end: int = 14) -> list[str]:
-    """Eight shuffled decks by name, the cut card so far from the end."""
+    """Eight shuffled decks by name, with the cut card `cut_from_end` cards from the end."""
     deck = [rank + suit for rank in "A23456789TJQK" for suit in "CDHS"] * 8
     random.Random(seed).shuffle(deck)
     return [*deck[:-cut_from_end], "CUT", *deck[-cut_from_end:]]
 
 
 class FirmwareLog:
-    """The firmware's dealing on CPython, and a recorder of the tests' own; `records` is all that
-    they recorded, each with its MAC in the chain of `first_key`.
+    """The firmware's dealing on CPython with the tests' own recorder.
+
+    `records` are all records, each with its MAC in the chain of `first_key`.
     """
 
     def __init__(self, first_key: bytes = TEST_KEY) -> None:
@@ -144,9 +145,9 @@ class FirmwareLog:
         self.records.append(Recorded(data, self._macs[-1]))
 
     def power_on(self, *, passing: bool = False, clock: bool = True) -> "FirmwareLog":
-        """Start anew, as after a loss of power: the dealing stands where it stood.
+        """Start again, as after a loss of power; the dealing goes on where it was.
 
-        `passing`: a card was in the head when the power went. With `clock` a host sets it.
+        `passing`: a card was in the head when the power was lost. `clock`: a host sets the clock.
         """
         self._boot += 1
         self._ms = 10
@@ -160,13 +161,13 @@ class FirmwareLog:
         return self
 
     def set_clock(self, unix_ms: int) -> None:
-        """A host sets the clock."""
+        """Record that a host sets the clock."""
         before = None if self._unix_base_ms is None else self._unix_base_ms + self._ms
         self._unix_base_ms = unix_ms - self._ms
         self.record(events.CLOCK_SET, self.dealing.shoe, self.dealing.round, (before,))
 
     def act(self, actions: list[Any]) -> None:
-        """Record what the dealing wants recorded."""
+        """Record the events that the dealing returned."""
         for shape, shoe, round_, values in actions:
             self.record(shape, shoe, round_, values)
             if shape is events.COMPOSITION:
@@ -174,12 +175,12 @@ class FirmwareLog:
                 self.record(events.CHECKPOINT, shoe, round_, values)
 
     def lose(self, first: int, last: int) -> None:
-        """Events `first` to `last` never reach a host."""
+        """Remove events `first` to `last`, as if they were lost before a host got them."""
         kept = {wire.parse_event(data).number: data for data in self.records}
         self.records = [data for number, data in kept.items() if not first <= number <= last]
 
     def tell_of_loss(self, first: int, last: int, reason: str = "journal_damaged") -> int:
-        """Record the gap; returns its number."""
+        """Record the gap of lost events; return the number of the gap event."""
         values = (first, last, enums.GAP_REASONS.index(reason), self._macs[last])
         self.record(events.GAP, 0, 0, values)
         return self.last_number
@@ -199,10 +200,10 @@ class FirmwareLog:
         return self
 
     def draw(self, *names: str) -> "FirmwareLog":
-        """Pull cards, with good figures; "next" and "key" are what hands do in between.
+        """Pull cards with good figures; "next" and "key" press the button and turn the key.
 
-        "blank" has no code, "?jam" another fault; "!7H", "!drawn_again" and the like is what the
-        supervisor decides about it.
+        "blank" is a card without a code, "?jam" a pass with that fault; "!7H", "!drawn_again" and
+        the like are the supervisor's decisions on it.
         """
         for name in names:
             if name == "next":
@@ -245,9 +246,9 @@ class FirmwareLog:
         return actions + dealing.switched(KEY, False)
 
     def deal_shoe(self, deck: Sequence[str]) -> "FirmwareLog":
-        """Load, and deal until the shoe of cards ends or the cards run out.
+        """Load the cards and deal until the shoe of cards ends or no card is left.
 
-        Where the cut card came too early, the key is turned in the end: cards are missing.
+        If the cut card came too early, the key is turned at the end, because cards are missing.
         """
         self.load()
         for name in deck:
@@ -261,10 +262,10 @@ class FirmwareLog:
 
 
 class Forgery:
-    """A log that can be edited behind the verifier's back, one row after the other.
+    """A log whose rows can be edited before it is verified.
 
-    It is verified without a key, and that there is none is left out of what is found: what must
-    be found by the events alone. `test_adversary.py` is about the chain.
+    It is verified without a key, and the finding that there is no key is left out: the forgeries
+    must be found from the events alone. `test_adversary.py` tests the chain.
     """
 
     def __init__(self, records: Iterable[bytes], unit: str = "U1") -> None:
@@ -276,13 +277,13 @@ class Forgery:
         self._findings: list[Finding] = []
 
     def copy(self) -> "Forgery":
-        """Another one with the same rows."""
+        """Return a copy with the same rows."""
         other = Forgery([], self.unit)
         other.rows = self.rows.copy()
         return other
 
     def found(self, first_key: bytes | None = None) -> list[tuple[int, str]]:
-        """Event and kind of each finding, in the verifier's order."""
+        """Verify; return event and kind of each finding, in the verifier's order."""
         self.summary = Summary()
         macs = None if first_key is None else Ratchet(first_key)
         found = verify_unit(self.unit, self.rows, self.summary, macs=macs)
@@ -290,7 +291,7 @@ class Forgery:
         return [(finding.event, finding.kind) for finding in self._findings]
 
     def detail(self, number: int, kind: str | None = None) -> str:
-        """The details of what was found at an event."""
+        """The details of the findings at an event."""
         assert all("\n" not in finding.detail for finding in self._findings)
         return "; ".join(
             finding.detail
@@ -299,11 +300,11 @@ class Forgery:
         )
 
     def event(self, number: int) -> Event:
-        """The event as its record has it."""
+        """The event in row `number`, parsed from its record."""
         return parsed(next(data for row, data, _ in self.rows if row == number))
 
     def events(self) -> list[Event]:
-        """All events, as their records have them."""
+        """All events, parsed from their records."""
         return [parsed(data) for _, data, _ in self.rows]
 
     def all(self, kind: str) -> list[Event]:
@@ -317,15 +318,15 @@ class Forgery:
         return kinds[-1:] == ["betting_open"]
 
     def append(self, data: bytes) -> None:
-        """Put a record behind the others."""
+        """Add a record after the others."""
         self.rows.append((parsed(data).number, data, mac_of(data)))
 
     def delete(self, first: int, last: int) -> None:
-        """Take events out."""
+        """Remove events `first` to `last`."""
         self.rows = [row for row in self.rows if not first <= row[0] <= last]
 
     def replace(self, number: int, kind: str) -> None:
-        """Another event in the place of `number`, with the header that was there."""
+        """Replace event `number` by one of another kind, with the same header."""
         old = self.event(number)
         given = {"boot": old.boot, "t_ms": old.t_ms, "unix_ms": old.unix_ms}
         self.put(number, event_bytes(kind, number, shoe=old.shoe, round=old.round, **given))
@@ -335,7 +336,7 @@ class Forgery:
         self.put(number, edited(self.event(number), **changed))
 
     def put(self, number: int, data: Any, mac: Any = None) -> None:
-        """Other bytes in the row `number`, and another MAC."""
+        """Replace the bytes in row `number` and, if given, the MAC."""
         self.rows = [
             (row, data, own if mac is None else mac) if row == number else (row, record, own)
             for row, record, own in self.rows

@@ -1,4 +1,5 @@
-"""A naive shoe that keeps passes and knows how it sees, as `sabot capture` and `health` ask."""
+"""A naive shoe that keeps passes and reports its sensors' health, for `sabot capture` and
+`health`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,14 +20,14 @@ BOOT = 3
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A pass as a shoe has read it, and its runs."""
+    """A pass as read by a shoe, and its samples as runs."""
 
     passed: Pass
     runs: bytes
 
 
 def made_of(levels: Levels, card_set: int) -> Made:
-    """The first pass in the samples, read by the firmware's reader up to the end of the pass."""
+    """Read the first pass in the samples, to its end, with the firmware's reader."""
     samples = pack(levels)
     reader, at = Reader(card_set), 0
     while not reader.ended:
@@ -36,7 +37,7 @@ def made_of(levels: Levels, card_set: int) -> Made:
 
 
 def runs_of(levels: list[int], longest: int = 65_535) -> bytes:
-    """Samples as runs, by the words of protocol/README.md."""
+    """Encode samples as runs, as protocol/README.md describes."""
     runs = bytearray()
     for level, group in groupby(levels):
         left = len(list(group))
@@ -50,7 +51,7 @@ def runs_of(levels: list[int], longest: int = 65_535) -> bytes:
 
 
 class KeepingShoe(NaiveShoe):
-    """Answers with what it was given; `spoilt` are fields of its answers that it gives instead."""
+    """A shoe that reports the given passes and health; `spoilt` replaces fields of its answers."""
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ class KeepingShoe(NaiveShoe):
         self._health = health or {}
 
     def answer(self, message: wire.Message) -> list[bytes]:
-        """A report, or a refusal for the pass that is `gone` when it is read."""
+        """Answer with a report, or with a refusal if the pass is the one that is `gone`."""
         own = {"id": message.fields["id"]}
         if message.shape is messages.HEALTH:
             return [self._framed(messages.HEALTH_REPORT, **own, **self._health)]

@@ -1,12 +1,12 @@
-"""Loggers that are killed at any moment, and the shoe that they log, each a forked process.
+"""Loggers that are killed at random moments, and the shoe that they log, each a forked process.
 
     python -m host.tests.support.killed_logger [--kills N] [--seed N]
 
-Forked, so that a kill costs milliseconds and not the start of a Python. What may be killed is
-the library: the store, the client and the logger; `sabot_hil.sweeps.kills` kills the whole command.
-The shoe forgets what was acknowledged: an event that was acknowledged and not kept is lost, and
-found missing. A killed process loses nothing that it has given to the system, so whether the
-disk has it too is for test_store.py.
+They are forked so that a kill costs milliseconds, not the start of a Python. Only the library runs
+here: the store, the client and the logger; `sabot_hil.sweeps.kills` kills the whole command. The
+shoe drops what was acknowledged, so an event that was acknowledged but not stored is found missing.
+A killed process loses nothing that it has handed to the operating system; whether it is also on the
+disk is tested in test_store.py.
 """
 
 import argparse
@@ -37,14 +37,15 @@ from sabot.log.store import Store
 _UNIT = "U1"
 _LONGEST_LIFE_S = 3.0
 _MOST_HELD = 1000  # far fewer than it would give up
-_FEW_PAGES = 8  # of write-ahead log before it is moved to the file: so that kills hit that too
+_FEW_PAGES = 8  # write-ahead log pages before a checkpoint, so that kills hit checkpoints too
 MOMENTS = ("anywhere", "statement", "deriving", "stored", "acknowledged")
-"""When a logger dies: at some time; before some step of the database's machine, of all that it
-does or from some deriving on; behind some commit and before its acknowledgement; behind that."""
+"""When a logger dies: at a random time; before a random step of SQLite's virtual machine, counted
+over everything or only while deriving; after a commit and before its acknowledgement; after the
+acknowledgement."""
 
 
 class ShoeProcess:
-    """A naive shoe at a pseudo-terminal, `port`, that lives on over the loggers' deaths."""
+    """A naive shoe at a pseudo-terminal, `port`, that keeps running when loggers are killed."""
 
     def __init__(self) -> None:
         ours, self._theirs = os.openpty()
@@ -61,15 +62,16 @@ class ShoeProcess:
         os.close(ours)
 
     def record(self, count: int) -> tuple[int, int]:
-        """Have it record so many events, while it holds not too many already; the number of the
-        last, and of the last that is acknowledged.
+        """Record `count` events, unless the shoe holds too many already.
+
+        Returns the numbers of the last event and of the last acknowledged one.
         """
         self._control.send(count)
         last, acknowledged = self._control.recv()
         return last, acknowledged
 
     def close(self) -> None:
-        """Put it away."""
+        """Kill the process and close its port."""
         os.kill(self._pid, signal.SIGKILL)
         os.waitpid(self._pid, 0)
         os.close(self._theirs)
@@ -89,15 +91,15 @@ def _serve(port: int, control: Connection) -> None:
             try:
                 os.write(port, frame)
             except BlockingIOError:
-                break  # nobody reads: a line holds no more
+                break  # no one reads, and the terminal's buffer is full
 
 
 class Kills:
-    """Kills loggers one after the other, and holds what must be true in between."""
+    """Kills loggers one after the other, and checks after each what must be true."""
 
     def __init__(self, folder: Path, rng: random.Random) -> None:
         self.moments: Counter[str] = Counter()
-        """How many died at which moment."""
+        """Number of deaths by moment."""
         self.path = folder / "log.sqlite"
         self._rng = rng
         self._shoe = ShoeProcess()
@@ -109,7 +111,7 @@ class Kills:
         self._shoe.close()
 
     def kill(self) -> None:
-        """Have one logger live and die while the shoe records."""
+        """Start a logger while the shoe records, kill it, and check the database."""
         rng = self._rng
         moment = rng.choice(MOMENTS)
         steps = moment in ("statement", "deriving")
@@ -136,7 +138,7 @@ class Kills:
         self._check()
 
     def end(self) -> int:
-        """Log to the end, and compare all that is stored with all that was recorded; how many."""
+        """Log to the end, compare everything stored with everything recorded; return the count."""
         child = os.fork()
         if not child:
             _log(self._shoe.port, self.path, lambda: None)
@@ -172,7 +174,7 @@ class Kills:
 
 
 def _log(port: str, path: Path, armed: Callable[[], None]) -> None:
-    """The child: log for ever. It must not come back into its parent's code."""
+    """Log for ever, in the child process. It must never return to the parent's code."""
     try:
         armed()
         logger = Logger(Store(path, create=True), [port], Watcher())
@@ -186,7 +188,7 @@ def _log(port: str, path: Path, armed: Callable[[], None]) -> None:
 
 
 def _die_at(moment: str, count: int, pages: int) -> None:
-    """Have this process die behind the `count`-th of what the moment is."""
+    """Let this process die after it has reached `moment` `count` times."""
     left = [count]
     counting = [moment == "statement"]
 
@@ -227,7 +229,7 @@ def _die_at(moment: str, count: int, pages: int) -> None:
 
 
 def main() -> int:
-    """Kill many, and say what came of it."""
+    """Kill many loggers and print a summary."""
     parser = argparse.ArgumentParser(prog="python -m host.tests.support.killed_logger")
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)

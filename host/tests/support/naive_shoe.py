@@ -1,4 +1,4 @@
-"""A naive shoe, a bad line and odd ports, against which the host's end of the link is held."""
+"""A naive shoe, a bad line and odd ports, for testing the host's end of the link."""
 
 import hashlib
 import os
@@ -19,17 +19,17 @@ from sabot_protocol.frame import FrameReader
 
 
 def mac_of(data: bytes) -> bytes:
-    """A MAC in no chain, for whoever only carries and keeps it."""
+    """A MAC that is in no chain, for code that only carries and stores it."""
     return hashlib.sha256(data).digest()[:MAC_SIZE]
 
 
 def recorded(data: bytes) -> Record:
-    """An event as a session gives it, by its bytes."""
+    """An event as a session delivers it, from its bytes."""
     return Record(wire.parse_event(data), data, mac_of(data))
 
 
 def naive_event(number: int) -> bytes:
-    """The event that a naive shoe records under a number."""
+    """The record that a naive shoe makes for event `number`."""
     return event_bytes("identified", number, t_ms=7 * number, round=number // 50)
 
 
@@ -67,10 +67,10 @@ class Line:
 
 
 class NaiveShoe:
-    """Sends what is not acknowledged, again and again; holds at most `room` events.
+    """A shoe that sends again what is not acknowledged, and holds at most `room` events.
 
-    With `forgets` it holds nothing that is acknowledged but the last: whoever acknowledges what
-    he cannot keep never sees it again.
+    With `forgets` it drops all acknowledged events but the last: a host that acknowledges what it
+    has not stored never gets it again.
     """
 
     def __init__(self, first: int, room: int = 10_000, *, forgets: bool = False) -> None:
@@ -79,7 +79,7 @@ class NaiveShoe:
         self.next_number = first
         self.unit, self.boot = "U1", 0
         self.acknowledged = 0
-        """The highest number that any host has called durable."""
+        """The highest number that any host has acknowledged as durable."""
         self._room = room
         self._forgets = forgets
         self._acked: int | None = None
@@ -105,13 +105,13 @@ class NaiveShoe:
                     self.given_up.add(oldest)
 
     def answer(self, message: wire.Message) -> list[bytes]:
-        """Frames that answer a command: it knows one, and does nothing about it."""
+        """Frames that answer a command. It answers only SET_CLOCK, without setting a clock."""
         if message.shape is messages.SET_CLOCK:
             return [framed(messages.REPLY, id=message.fields["id"])]
         return []
 
     def step(self, data: bytes, now_s: float) -> list[bytes]:
-        """Frames that it sends at `now_s`, after `data` from the host."""
+        """Take `data` from the host; return the frames that the shoe sends at `now_s`."""
         out: list[bytes] = []
         for payload in self._frames.feed(data):
             try:
@@ -131,7 +131,7 @@ class NaiveShoe:
             elif message.shape is messages.ACK and self._attached:
                 again = message.fields["number"] == self._acked
                 self._acked = max(message.fields["number"], self._acked or 0)
-                self._let_go(message.fields["number"])
+                self._acknowledged(message.fields["number"])
                 self._sent = self._acked if again else max(self._acked, self._sent)
             else:
                 out += self.answer(message)
@@ -149,7 +149,7 @@ class NaiveShoe:
             self._sent = max(last, self._sent)
         return out
 
-    def _let_go(self, acknowledged: int) -> None:
+    def _acknowledged(self, acknowledged: int) -> None:
         self.acknowledged = max(acknowledged, self.acknowledged)
         if self._forgets:
             last = min(self.acknowledged, self.next_number - 1)
@@ -162,7 +162,10 @@ def event_frame(data: bytes) -> bytes:
 
 
 class Answering:
-    """A pseudo-terminal behind which `answer` makes bytes of the bytes that come; b"" for none."""
+    """A pseudo-terminal that answers: `answer` turns the received bytes into bytes to send.
+
+    It is also called, with b"", when nothing came.
+    """
 
     def __init__(self, answer: Callable[[bytes], bytes]) -> None:
         self._ours, self._theirs = os.openpty()
@@ -187,7 +190,7 @@ class Answering:
                 os.write(self._ours, out)
 
     def close(self) -> None:
-        """Take the port away."""
+        """Remove the port."""
         if not self._stop.is_set():
             self._stop.set()
             self._thread.join(5)
@@ -201,7 +204,7 @@ def answering_shoe(shoe: NaiveShoe) -> Answering:
 
 
 class Relay:
-    """A device server: a TCP port, `url`, for a serial port at `path`, one host at a time."""
+    """A device server: makes the serial port `path` a TCP port, `url`, for one host at a time."""
 
     def __init__(self, path: str) -> None:
         self._port = os.open(path, os.O_RDWR | os.O_NOCTTY)
@@ -218,7 +221,7 @@ class Relay:
         self.close()
 
     def close(self) -> None:
-        """Let go of the serial port and of the network."""
+        """Close the serial port and the TCP port."""
         if not self._stop.is_set():
             self._stop.set()
             self._thread.join(5)

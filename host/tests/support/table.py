@@ -1,4 +1,4 @@
-"""A table with wagers on it, for the tests of settling; and the clauses that tests are for."""
+"""Tables with wagers, for the tests of settling, and the mark that names a test's clauses."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -26,9 +26,9 @@ _RANK = "TA23456789"
 
 
 def clause(*names: str) -> Callable[[_Test], _Test]:
-    """Marks a test as being for these clauses of clauses.csv.
+    """Mark a test as a test of these clauses in clauses.csv.
 
-    "Maryland 7 D" is that clause of both documents, "Maryland Mini" and "Maryland Midi".
+    "Maryland 7 D" means that clause of both documents, "Maryland Mini" and "Maryland Midi".
     """
 
     def marked(test: _Test) -> _Test:
@@ -47,7 +47,7 @@ def _full(name: str) -> list[str]:
 
 @lru_cache(maxsize=1000)
 def game(name: str, **house: object) -> Game:
-    """A game with what the house chose."""
+    """A game with the house's choices."""
     return Game(catalogue.document(name, house))
 
 
@@ -64,17 +64,17 @@ def of_three(player: int, banker: int) -> tuple[str, str]:
 def seat(
     number: int, who: str = "Ann", /, changed: dict[str, Any] | None = None, **wagers: int
 ) -> dict[str, Any]:
-    """A position at a seat; `changed` are further fields of it."""
+    """A position at a seat; `changed` are more of its fields."""
     return {"seat": number, "player": who, "wagers": wagers} | (changed or {})
 
 
 def line(number: int, who: str = "Ann", /, **wagers: int) -> dict[str, Any]:
-    """A position on the line between a seat and the next."""
+    """A position on the line between seat `number` and the next."""
     return {"line": number, "player": who, "wagers": wagers}
 
 
 def full(seats: int = 9) -> list[dict[str, Any]]:
-    """Every seat with a wager on the Player, each by a player of its own."""
+    """Every seat with a wager on the Player, each by another player."""
     return [seat(number, f"P{number}", player=1000) for number in range(1, seats + 1)]
 
 
@@ -85,7 +85,7 @@ def settled(
     house: dict[str, object] | None = None,
     **more: Any,
 ) -> Settlement:
-    """Settle a round as the command does; `hands` may be why it was voided."""
+    """Settle a round as the command does; `hands` may be the reason why it was voided."""
     file = {"positions": list(positions), "house": house or {}} | more
     wagers = wager_file.parse(json.dumps(file).encode())
     played = game(name, **wagers.house)
@@ -95,12 +95,12 @@ def settled(
 
 
 def steps(done: Settlement) -> list[tuple[str, str, str | None, int]]:
-    """What the dealer does, where, for which wager, and how much."""
+    """The steps as (what the dealer does, where, for which wager, how much in cents)."""
     return [(step.do, str(step.area), step.wager, step.amount_cents) for step in done.steps]
 
 
 def outcome(name: str, wager: str, hands: tuple[str, str], **house: object) -> str | int:
-    """What becomes of a wager of 100.00 beside a Player wager: "lose", "push" or what it pays."""
+    """The outcome of a wager of 100.00 next to one on Player: "lose", "push" or what it pays."""
     wagers = {"player": 10_000} | {wager: 10_000}
     done = settled(name, [seat(1, **wagers)], hands, house)
     (step,) = [

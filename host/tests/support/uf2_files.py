@@ -1,4 +1,4 @@
-"""UF2 files with as much of MicroPython in them as anybody looks at."""
+"""UF2 files with those parts of a MicroPython image that the code checks."""
 
 import struct
 
@@ -19,7 +19,8 @@ def uf2(content: bytes, *, family: int = RP2040, begin: int = 0x10000000) -> byt
 
 
 def crc(data: bytes) -> int:
-    """Bit by bit: polynomial 04C11DB7, begun with ones (RP2040 data sheet, 2.8.1.3.1)."""
+    """CRC-32, bit by bit: polynomial 04C11DB7, initial value all ones (RP2040 data sheet,
+    2.8.1.3.1)."""
     register = 0xFFFFFFFF
     for byte in data:
         register ^= byte << 24
@@ -28,8 +29,8 @@ def crc(data: bytes) -> int:
     return register
 
 
-def image(said: str = PICO) -> bytes:
-    """What an image holds, as far as anybody looks."""
+def image(text: str = PICO) -> bytes:
+    """An image for a board: a valid boot part, then `text`, which names version and board."""
     boot = b"boot" * 63
     start = boot + struct.pack("<I", crc(boot))
-    return start + b"code" * 136 + said.encode() + b"\0" + b"more" * 100
+    return start + b"code" * 136 + text.encode() + b"\0" + b"more" * 100

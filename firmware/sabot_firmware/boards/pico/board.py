@@ -1,8 +1,8 @@
 """The reference board: a Raspberry Pi Pico with official MicroPython v1.28, its parts on its pins.
 
-The sensor head is sampled by the hardware (sampler.py). All else is looked at in the steps of
-`activity` and never in an interrupt: no change can come in the middle of another one. The lock
-alone can shut by itself (lock.py).
+The hardware samples the sensor head (sampler.py). Everything else is handled in the steps of
+`activity` and never in an interrupt, so no change comes in the middle of another one. Only the lock
+can shut by itself (lock.py).
 """
 
 import asyncio
@@ -36,11 +36,11 @@ PINS = (
     (3, "sensor_a", HIGH),
     (4, "sensor_b", HIGH),
     (5, "sensor_x", HIGH),
-    (6, "button_next", LOW),  # contacts go to ground; neighbours, as `words` has them
+    (6, "button_next", LOW),  # contacts go to ground; eight neighbours, in the order of `enums`
     (7, "button_reveal", LOW),
     (8, "button_void", LOW),
     (9, "button_burn", LOW),
-    (10, "switch_lid_open", HIGH),  # closed by the shut lid: a broken wire is an open lid
+    (10, "switch_lid_open", HIGH),  # the shut lid closes it: a broken wire means an open lid
     (11, "switch_key_on", LOW),
     (12, "switch_service_on", LOW),
     (13, "lamp_player", HIGH),
@@ -52,12 +52,12 @@ PINS = (
     (19, "journal_mosi", HIGH),
     (20, "display_sda", HIGH),  # I2C0
     (21, "display_scl", HIGH),
-    (22, "lock", HIGH),  # on is released; from reset on the chip itself pulls the pin low
+    (22, "lock", HIGH),  # high releases it; after a reset the chip itself pulls the pin low
     (26, "lamp_tie", HIGH),
     (27, "lamp_ready", HIGH),
     (28, "lamp_error", HIGH),
 )
-"""Every pin of the Pico; 23, 24, 25 and 29 do not leave it."""
+"""Every pin of the Pico but 23, 24, 25 and 29, which are not led out."""
 
 SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
 
@@ -68,42 +68,40 @@ _CONTACTS_MASK = (1 << len(_CONTACTS)) - 1
 
 _PIN_OF = {part: (gpio, level) for gpio, part, level in PINS}
 
-_LINE_MS = const(3)  # of the display
-_SETTLED_LOOKS = const(
-    4
-)  # 15 ms and more: what bounces does so for less, or is seen in both states
+_LINE_MS = const(3)  # to send one line to the display
+# 15 ms or more: a contact bounces for less, or is seen in both states.
+_SETTLED_LOOKS = const(4)
 _HALT_STEP_MS = const(50)
-_PULLED_UP_US = const(
-    500
-)  # from reset on the chip pulls its pins low; a cable follows after a while
+# After a reset the chip pulls its pins low; a pin with a cable takes some time to get high.
+_PULLED_UP_US = const(500)
 
 _LINK_BYTES = const(64)
-"""Bytes that one turn of the link takes or gives, at about 50 us each."""
+"""The most bytes that one turn of the link reads or writes, at about 50 us each."""
 
-_TEMPERATURE = const(4)  # of the ADC's inputs
-_ADC_TENTH_MV = const(33000)  # its whole range
+_TEMPERATURE = const(4)  # the ADC's input
+_ADC_TENTH_MV = const(33000)  # the ADC's whole range
 _CTRL_C = const(3)
 _BUZZER_HZ = const(2700)
-_HALF_THE_TIME = const(32768)  # of the PWM's 65,536
+_HALF_THE_TIME = const(32768)  # the duty, of 65,536
 _I2C_HZ = const(400000)
 _I2C_TIMEOUT_US = const(10000)  # the longest write takes 3 ms
-_SPI_HZ = const(24_000_000)  # the most that v1.28 makes of its 48 MHz; the chip would take 50 MHz
+_SPI_HZ = const(24_000_000)  # the most v1.28 makes of its 48 MHz clock; the chip takes 50 MHz
 
 
 class Board:
     NAME = "pico"
 
     def __init__(self) -> None:
-        self._lock = Lock(_output("lock"))  # before anything that takes time or may fail
+        self._lock = Lock(_output("lock"))  # first, because all else takes time or may fail
         self._journal_select = _output("journal_select")
         self._flash: "NorFlash | None" = None
         self._lamps = [_output("lamp_" + name) for name in enums.LAMPS]
-        micropython.kbd_intr(-1)  # byte 3 is a byte like any other on the link
+        micropython.kbd_intr(-1)  # byte 3 is an ordinary byte on the link, not Ctrl-C
         self.storage = "/state"
         if "state" not in os.listdir("/"):
             os.mkdir(self.storage)
         self.serial = machine.unique_id().hex()
-        """Also the USB serial number, in the same letters."""
+        """The same text as the USB serial number."""
         self.reset_cause = _reset_cause()
         self._ticks_ms = time.ticks_ms()
         self._elapsed_ms = 0
@@ -131,7 +129,7 @@ class Board:
     def _set_up_inputs(self) -> None:
         first, _ = _PIN_OF[_CONTACTS[0]]
         self._inverted = 0  # bit n: the n-th input is on when it is low
-        stood = 0
+        levels = 0
         for i in range(len(_CONTACTS)):
             gpio, on = _PIN_OF[_CONTACTS[i]]
             assert gpio == first + i
@@ -140,21 +138,21 @@ class Board:
         pins = [_input(part) for part in _CONTACTS]
         time.sleep_us(_PULLED_UP_US)
         for i in range(len(pins)):
-            stood |= pins[i].value() << i
-        self._stood = (stood ^ self._inverted) >> inputs.BUTTON_COUNT << inputs.BUTTON_COUNT
-        self._debouncer = inputs.Debouncer(_SETTLED_LOOKS, self._stood)
+            levels |= pins[i].value() << i
+        self._at_start = (levels ^ self._inverted) >> inputs.BUTTON_COUNT << inputs.BUTTON_COUNT
+        self._debouncer = inputs.Debouncer(_SETTLED_LOOKS, self._at_start)
         self._contacts = Contacts(pins[0])
         self._change = inputs.NONE
 
     @property
     def overruns(self) -> int:
-        """How often samples were lost because nobody read them in time."""
+        """How often samples were lost because they were not read in time."""
         return self._sampler.overruns
 
     @property
     def flash(self) -> NorFlash:
-        """The journal's chip. Raises FlashError: not at the start, so that a display is there
-        to say it."""
+        """The journal's chip. The first use opens it and raises FlashError if it fails: by then
+        the display can show that."""
         if self._flash is None:
             sck, mosi, miso = (_pin("journal_" + line) for line in ("clock", "mosi", "miso"))
             spi = machine.SPI(0, baudrate=_SPI_HZ, sck=sck, mosi=mosi, miso=miso)
@@ -162,9 +160,10 @@ class Board:
         return self._flash
 
     def ticks_ms(self) -> int:
-        """Milliseconds since the start. MicroPython's own wrap at 2**30, after 12.4 days.
+        """Return the milliseconds since the start. MicroPython's own count wraps at 2**30, after
+        12.4 days.
 
-        Right as long as it is asked once in 6 days; the link asks many times a second.
+        It must be called once in 6 days to be right; the link calls it many times a second.
         """
         now = time.ticks_ms()
         self._elapsed_ms += time.ticks_diff(now, self._ticks_ms)
@@ -172,18 +171,18 @@ class Board:
         return self._elapsed_ms
 
     def switches(self) -> int:
-        return self._stood >> inputs.BUTTON_COUNT
+        return self._at_start >> inputs.BUTTON_COUNT
 
     def activity(self, within_ms: int, wait: bool) -> "Awaitable[None]":
-        """No coroutine: that would be an object a turn, of which there are 2,000 a second while a
-        card's last marks pass."""
+        """This is not a coroutine: that would make an object in each turn, and there are 2,000
+        turns a second while the last marks of a card pass."""
         if not self._sampling:
-            # Not before somebody reads: the shoe's own start takes longer than the ring lasts.
+            # Not earlier: the start of the shoe takes longer than the ring has room for.
             self._sampling = True
             self._sampler.start()
             self._lock.watch(_pin(SENSORS[0]))
         self._step(within_ms)
-        return asyncio.sleep_ms(within_ms)  # samples come without an end: nothing to wait for
+        return asyncio.sleep_ms(within_ms)  # samples always come: there is no event to wait for
 
     def _step(self, within_ms: int) -> None:
         self._lock.done()
@@ -195,7 +194,7 @@ class Board:
             self._change = self._debouncer.take()
         if self._buzzing and time.ticks_diff(time.ticks_ms(), self._quiet_ms) >= 0:
             self._silence()
-        if within_ms > _LINE_MS:  # otherwise the lock would wait for it
+        if within_ms > _LINE_MS:  # with less time the lock would have to wait for the display
             self._display.refresh()
 
     def read_samples(self, buf: bytearray) -> int:
@@ -209,7 +208,7 @@ class Board:
         return levels
 
     def temperature_c(self) -> int:
-        """RP2040 data sheet, 4.9.5: 706 mV at 27 degrees, 1.721 mV less for each more."""
+        """RP2040 data sheet, 4.9.5: 706 mV at 27 degrees, 1.721 mV less for each degree more."""
         tenth_mv = (machine.ADC(_TEMPERATURE).read_u16() >> 4) * _ADC_TENTH_MV >> 12
         return 27 - ((tenth_mv - 7060) * 100 + 860) // 1721
 
@@ -247,14 +246,14 @@ class Board:
         machine.reset()
 
     def halt(self, error: BaseException) -> None:
-        """The service switch gives Ctrl-C its meaning back, for whoever opened the lid."""
+        """While the service switch is on, Ctrl-C works again, for the technician."""
         self.set_lock(False)
         self._silence()
         self.set_lamps(1 << enums.LAMPS.index("error"))
         while self._display.refresh():
             pass
         sys.print_exception(error)
-        self._stdout.write(b"\0")  # to the host that was one damaged frame, and it is over
+        self._stdout.write(b"\0")  # ends the trace, which is one damaged frame for the host
         service = _pin("switch_service_on")
         on = _PIN_OF["switch_service_on"][1]
         while True:
@@ -263,7 +262,7 @@ class Board:
             time.sleep_ms(_HALT_STEP_MS)
 
     async def read_link(self) -> bytes:
-        await asyncio.sleep_ms(0)  # a host that never pauses must not keep the cards waiting
+        await asyncio.sleep_ms(0)  # the cards must not wait for a host that never pauses
         size = self._receive(0)
         if not size:
             await self._input.readinto(self._octet)  # pyright: ignore[reportAttributeAccessIssue]
@@ -272,8 +271,10 @@ class Board:
         return bytes(memoryview(self._received)[:size])
 
     def _receive(self, begin: int) -> int:
-        """Take what is there into `_received` from `begin` on; returns how much that holds then.
-        One byte at a time: more would be waited for."""
+        """Put the bytes that have come into `_received` from `begin` on; return how many it holds.
+
+        It reads one byte at a time, because a read of more would wait for them.
+        """
         for size in range(begin, _LINK_BYTES):
             for _ in self._readable.ipoll(0):
                 break
@@ -284,8 +285,8 @@ class Board:
         return _LINK_BYTES
 
     def write_link(self, view: memoryview) -> int:
-        """One byte at a time: "ready" means room for one, and with less room than it was given
-        MicroPython waits for the host, half a second and longer, and the shoe with it."""
+        """Write one byte at a time, because "ready" means room for one byte. With too little room
+        for the data MicroPython waits for the host, half a second or longer, and the shoe stops."""
         size = min(len(view), _LINK_BYTES)
         for at in range(size):
             for _ in self._writable.ipoll(0):
@@ -302,17 +303,19 @@ def _pin(part: str) -> machine.Pin:
 
 
 def _input(part: str) -> machine.Pin:
-    """Pulled up, so that a sensor head that is not plugged in shows as covered, not as idle."""
+    """Set the pin up with a pull-up, so that a sensor head that is not plugged in reads as covered,
+    not as idle."""
     return machine.Pin(_PIN_OF[part][0], machine.Pin.IN, machine.Pin.PULL_UP)
 
 
 def _output(part: str) -> machine.Pin:
-    """Off from the first instant."""
+    """Set the pin up as an output that is off from the first instant."""
     gpio, on = _PIN_OF[part]
     return machine.Pin(gpio, machine.Pin.OUT, value=HIGH if on == LOW else LOW)
 
 
 def _reset_cause() -> int:
-    """Place in `words.RESET_CAUSES`. To the chip `machine.reset()` is a watchdog's reset too."""
+    """Return the place in `enums.RESET_CAUSES`. The chip reports a `machine.reset()` as a reset by
+    the watchdog too."""
     causes = {machine.PWRON_RESET: "power_on", machine.WDT_RESET: "watchdog"}
     return enums.RESET_CAUSES.index(causes.get(machine.reset_cause(), "unknown"))

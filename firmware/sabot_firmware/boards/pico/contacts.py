@@ -1,7 +1,7 @@
-"""Buttons and switches on an RP2040, looked at without the processor.
+"""Buttons and switches on an RP2040, sampled without the processor.
 
-A state machine looks at eight neighbouring pins every LOOK_MS and keeps the last 32 looks in its
-FIFO: a press is seen however long a turn takes, up to HELD_MS.
+A state machine looks at eight neighbouring pins every LOOK_MS and keeps up to 32 looks in its FIFO.
+So no press is missed during a turn of up to HELD_MS.
 """
 
 from array import array
@@ -16,10 +16,11 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
 LOOK_MS = const(5)
 HELD_MS = const(160)
-"""Longer than any turn but an erase of the Pico's own flash; what comes behind is not seen."""
+"""The FIFO holds the looks of this time; later ones are lost. It is longer than any turn but an
+erase of the Pico's own flash."""
 
 _LOOKS_PER_WORD = const(4)
-_CYCLES = const(32)  # of a look: below 1,908 Hz a state machine can't run
+_CYCLES = const(32)  # a look: a state machine cannot run below 1,908 Hz
 _FREQUENCY_HZ = const(_CYCLES * 1000 // LOOK_MS)
 
 
@@ -34,18 +35,18 @@ def _program() -> None:
 
 
 class Contacts:
-    """The levels of eight pins, `first` the lowest, from now on."""
+    """The levels of eight pins from now on; `first` is the lowest pin."""
 
     def __init__(self, first: "machine.Pin") -> None:
         self._machine = rp2.StateMachine(1, _program, freq=_FREQUENCY_HZ, in_base=first)
         self._word = array("I", [0])
-        # A word with its highest bits set would be a heap object: bytes are not.
+        # A word with its highest bits set would be an object on the heap; bytes are not.
         self._looks = uctypes.bytearray_at(uctypes.addressof(self._word), _LOOKS_PER_WORD)
         self._next = _LOOKS_PER_WORD
         self._machine.active(1)
 
     def look(self) -> int:
-        """The oldest look that nobody has seen, bit n the n-th pin; -1 where there is none."""
+        """Return the oldest look not yet returned, bit n for the n-th pin; -1 if there is none."""
         if self._next == _LOOKS_PER_WORD:
             if not self._machine.rx_fifo():
                 return -1

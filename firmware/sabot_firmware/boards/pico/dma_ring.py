@@ -1,6 +1,6 @@
-"""The words of a state machine in a ring in RAM, on an RP2040: put there by DMA, for ever.
+"""A ring in RAM into which the DMA of an RP2040 puts the words of a state machine, without end.
 
-Nothing is lost while Python takes its time or an erase of the flash stops it.
+So nothing is lost while Python is busy or an erase of the flash stops it.
 """
 
 from array import array
@@ -11,30 +11,31 @@ import uctypes
 from sabot_firmware.native import const
 
 RUN_WORDS = const(1 << 27)
-"""Words of one run of the DMA: 14.9 hours at 2,500 a second. A multiple of every ring's size. Below
-2**30 no integer that comes of it is a heap object; below 2**28 the counter of an RP2350 would hold
-it too."""
+"""Words of one run of the DMA: 14.9 hours at 2,500 words a second. It is a multiple of every ring's
+size. It is below 2**30, so no count is an object on the heap, and below 2**28, which the counter of
+an RP2350 can hold too."""
 
 WORD_BYTES = const(4)
-_DREQ_PIO0_RX0 = const(4)  # "state machine 0 has a word", RP2040 data sheet, 2.5.3; others follow
-_COUNT_TRIGGER = const(7)  # a DMA channel's register: sets the transfer count and starts it
+# "State machine 0 has a word", RP2040 data sheet, 2.5.3; the other state machines follow.
+_DREQ_PIO0_RX0 = const(4)
+_COUNT_TRIGGER = const(7)  # the register that sets a channel's transfer count and starts it
 
 
-class EndlessRing:
+class DmaRing:
     """A ring of `words`, a power of two, for the words of state machine `number` of PIO 0.
 
-    The DMA wraps within the ring by itself, so it can write nowhere else. After RUN_WORDS it
-    starts a second channel, whose one transfer sets the count again and by that starts the next
-    run; the ring goes on where it was. Where the writer is comes from the count and not from the
-    write address: that also tells how often it went round, so an overrun is seen however long
-    nobody read.
+    The DMA wraps within the ring by itself, so it can write nowhere else. After RUN_WORDS it starts
+    a second channel, whose only transfer sets the count again and so starts the next run; the ring
+    continues at the same place. The position of the writer is computed from the count and not from
+    the write address: the count also shows how often it went round, so an overrun is noticed
+    however long the ring was not read.
     """
 
     def __init__(self, words: int, number: int) -> None:
         self._words = words
         size = words * WORD_BYTES
-        # The DMA wraps at multiples of the ring's size and no allocator can be told to begin
-        # there: the other half of this memory is the price.
+        # The DMA wraps at multiples of the ring's size, and memory cannot be allocated at such an
+        # address. So this takes twice the memory and uses half of it.
         self._memory = bytearray(2 * size)
         begin = uctypes.addressof(self._memory)
         self.address = (begin + size - 1) & -size
@@ -46,10 +47,10 @@ class EndlessRing:
         self._dma = rp2.DMA()
         self._again = rp2.DMA()
 
-    # The stubs of rp2.DMA 1.28.0.post4 lack its attributes: hence what pyright is to ignore.
+    # The stubs of rp2.DMA 1.28.0.post4 lack its attributes, so pyright must ignore some lines.
 
     def start(self, machine: rp2.StateMachine) -> None:
-        """Begin to take the words of `machine`."""
+        """Start to take the words of `machine`."""
         dma, again = self._dma, self._again
         again.config(
             read=self._count,
@@ -67,7 +68,7 @@ class EndlessRing:
             treq_sel=self._dreq,
             chain_to=again.channel,  # pyright: ignore[reportAttributeAccessIssue]
         )
-        # A state machine is a buffer: for reading, of its FIFO.
+        # A state machine can be read as a buffer: that reads its FIFO.
         dma.config(
             read=machine,  # pyright: ignore[reportArgumentType]
             write=self.address,
@@ -77,18 +78,18 @@ class EndlessRing:
         )
 
     def waiting(self) -> int:
-        """Words that are there and not taken; where some were lost, more than there is room."""
+        """Return how many words are not taken yet; more than the ring holds if some were lost."""
         left = self._dma.count  # pyright: ignore[reportAttributeAccessIssue]
         return (RUN_WORDS - left - self._taken) & (RUN_WORDS - 1)
 
     def place(self) -> int:
-        """Where in the ring the oldest word lies that was not taken."""
+        """Return where in the ring the oldest word is that is not taken yet."""
         return self._taken % self._words
 
     def take(self, words: int) -> None:
-        """So many are done with."""
+        """Mark this many words as taken."""
         self._taken = (self._taken + words) & (RUN_WORDS - 1)
 
     def view(self) -> memoryview:
-        """The ring itself."""
+        """Return the memory of the ring."""
         return memoryview(self._memory)[self._offset : self._offset + self._words * WORD_BYTES]

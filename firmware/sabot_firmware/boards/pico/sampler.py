@@ -1,7 +1,7 @@
 """The sensor head's samples on an RP2040, taken without the processor.
 
-A PIO program of one instruction makes the words of a recording (the oldest of eight samples in
-the lowest nibble), and they wait in a ring (endless.py).
+A PIO program of one instruction makes words of eight samples, the oldest in the lowest nibble, as
+in a recording. They wait in a ring (dma_ring.py).
 """
 
 import time
@@ -9,63 +9,63 @@ import time
 import machine
 import rp2
 
-from sabot_firmware.boards.pico.dma_ring import WORD_BYTES, EndlessRing
+from sabot_firmware.boards.pico.dma_ring import WORD_BYTES, DmaRing
 from sabot_firmware.cards.reader import SAMPLE_RATE_HZ
 from sabot_firmware.native import const
 
 RING_WORDS = const(2048)
-"""Words of 8 samples that wait to be read: 0.82 s of them. A power of two."""
+"""Room for words of 8 samples that wait to be read: 0.82 s. A power of two."""
 
 MARGIN_WORDS = const(64)
-"""Words kept free between what is read and what is written: 25 ms, where a copy takes 10 us."""
+"""Words kept free between reader and writer: 25 ms; a copy takes 10 us."""
 
 _A_FEW_WORDS_MS = const(2)
 _STATE_MACHINE = const(0)
-_RING_BITS = 13  # the DMA that copies wants the ring's size as a power of two
+_RING_BITS = 13  # the ring's size in bytes as a power of two, for the DMA that copies
 
 
 @rp2.asm_pio(
     in_shiftdir=rp2.PIO.SHIFT_RIGHT,  # so the oldest sample ends up in the lowest nibble
     autopush=True,
     push_thresh=32,
-    fifo_join=rp2.PIO.JOIN_RX,  # 8 words, 3.2 ms, should the bus be taken
+    fifo_join=rp2.PIO.JOIN_RX,  # 8 words, 3.2 ms, for times when the bus is busy
 )
 def _program() -> None:
-    # One cycle, at the sample rate; a push costs none. So the rate is exact.
+    # One cycle per sample; a push takes no cycle. So the rate is exact.
     in_(pins, 4)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
 
 
 class Sampler:
-    """Samples of four neighbouring pins, `first` the lowest, for ever from `start` on."""
+    """Samples of four neighbouring pins from `start` on; `first` is the lowest pin."""
 
     def __init__(self, first: machine.Pin) -> None:
         self.overruns = 0
-        """How often samples were lost because nobody read them in time."""
+        """How often samples were lost because they were not read in time."""
         if machine.freq() % SAMPLE_RATE_HZ:
             raise ValueError("no exact sample rate from this clock")
-        self._ring = EndlessRing(RING_WORDS, _STATE_MACHINE)
+        self._ring = DmaRing(RING_WORDS, _STATE_MACHINE)
         self._machine = rp2.StateMachine(
             _STATE_MACHINE, _program, freq=SAMPLE_RATE_HZ, in_base=first
         )
         self._copy = rp2.DMA()
 
     def start(self) -> None:
-        """Begin to sample."""
+        """Start to sample."""
         copy = self._copy
         copy.config(ctrl=copy.pack_ctrl(size=0, ring_size=_RING_BITS, ring_sel=False))
         self._ring.start(self._machine)
         self._machine.active(1)
 
     def comes(self) -> bool:
-        """Whether samples come at all."""
+        """Whether samples arrive. Takes 2 ms."""
         before = self._ring.waiting()
         time.sleep_ms(_A_FEW_WORDS_MS)
         return self._ring.waiting() != before
 
     def read(self, buf: bytearray) -> int:
-        """Copy whole words, oldest first, to the beginning of `buf`; returns how many bytes.
+        """Copy whole words, oldest first, to the beginning of `buf`; return how many bytes.
 
-        After an overrun it goes on with the newer half of the ring. Allocates nothing: a third
+        After an overrun it continues with the newer half of the ring. It allocates nothing: a third
         DMA channel copies, because a slice of the ring would be a new object each time.
         """
         ring = self._ring

@@ -1,8 +1,8 @@
-"""A text display of 16 columns and 8 lines: 128 x 64 pixels behind an SSD1306 on I2C.
+"""A text display of 16 columns and 8 lines: 128 x 64 pixels with an SSD1306 controller on I2C.
 
-A line of text is one *page* of the controller, 128 bytes and about 3 ms on the bus. Lines go out
-one `refresh` at a time, and only those that changed: a whole picture would hold the dealing up
-for 25 ms. A display that does not answer is asked again later and stops nothing.
+A line of text is one *page* of the controller, 128 bytes and about 3 ms on the bus. Each `refresh`
+sends one line, and only lines that changed: a whole picture would delay the dealing by 25 ms. A
+display that does not answer is tried again later and stops nothing.
 """
 
 import framebuf
@@ -13,15 +13,15 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 COLUMNS = 16
 ROWS = 8
 ADDRESS = 0x3C
-"""On the bus, with the module's address pin low as most come."""
+"""The I2C address with the module's address pin low, as most modules have it."""
 
 _GLYPH = 8  # pixels, both ways: framebuf's own font
 _WIDTH = COLUMNS * _GLYPH
 _ALL_ROWS = (1 << ROWS) - 1
 _REST = 250
-"""Refreshes from a failure to the next attempt: about 2 s."""
+"""Calls of `refresh` from a failure to the next attempt: about 2 s."""
 
-# The first byte of a write says what the others are.
+# The first byte of a write says what the following bytes are.
 _COMMANDS = 0x00
 _DATA = 0x40
 
@@ -29,15 +29,15 @@ _START = bytes(
     (
         _COMMANDS,
         0xAE,  # display off
-        0xD5, 0x80,  # clock: the data sheet's own rate
+        0xD5, 0x80,  # clock: the default rate of the data sheet
         0xA8, 0x3F,  # 64 lines
         0xD3, 0x00,  # no offset
         0x40,  # memory begins at the top line
-        0x8D, 0x14,  # charge pump on: there is no other source of the panel's voltage
-        0x20, 0x00,  # addresses go along a page, then to the next one
-        0xA1, 0xC8,  # columns and lines turned round: the module's connector is at the top
-        0xDA, 0x12,  # every other line from the other side, as a panel of 64 lines is wired
-        0x81, 0x7F,  # half the contrast: a panel that shows the same all day burns in
+        0x8D, 0x14,  # charge pump on: the panel's voltage has no other source
+        0x20, 0x00,  # addresses run along a page, then to the next page
+        0xA1, 0xC8,  # columns and lines reversed: the module's connector is at the top
+        0xDA, 0x12,  # alternate lines from the two sides, as a panel of 64 lines is wired
+        0x81, 0x7F,  # half the contrast: a panel that shows the same text all day burns in
         0xD9, 0xF1,  # pre-charge as the charge pump asks
         0xDB, 0x20,  # deselect level 0.77 of the panel's voltage
         0xA4,  # show the memory
@@ -57,17 +57,17 @@ class Display:
         self._started = False
         self._rest = 0
         self._lines = [""] * ROWS
-        self._stale = _ALL_ROWS  # bit n: line n is not yet as it should be
+        self._stale = _ALL_ROWS  # bit n: line n must be sent
         self._page = bytearray(1 + _WIDTH)
         self._page[0] = _DATA
         self._pixels = framebuf.FrameBuffer(
             memoryview(self._page)[1:], _WIDTH, _GLYPH, framebuf.MONO_VLSB
         )
-        # Columns from, to; pages from, to: where the data that follow belong.
+        # The place of the data that follow: first and last column, first and last page.
         self._window = bytearray((_COMMANDS, 0x21, 0, _WIDTH - 1, 0x22, 0, ROWS - 1))
 
     def show(self, text: str) -> None:
-        """Show the lines of `text`; what is beyond 16 columns or 8 lines is cut off."""
+        """Show the lines of `text`; text beyond 16 columns or 8 lines is cut off."""
         lines = text.split("\n")
         for row in range(ROWS):
             line = lines[row][:COLUMNS] if row < len(lines) else ""
@@ -76,7 +76,7 @@ class Display:
                 self._stale |= 1 << row
 
     def refresh(self) -> bool:
-        """Send the first line that changed. False where none did or the display is missing."""
+        """Send the first line that changed. Return False if none did or the display is missing."""
         if not self._stale:
             return False
         if self._rest:
@@ -91,7 +91,7 @@ class Display:
                 self._started = True
             self._send(row)
         except OSError:
-            self._started = False  # it may come back as from power-on
+            self._started = False  # it may come back as after power-on
             self._stale = _ALL_ROWS
             self._rest = _REST
             return False
@@ -99,7 +99,7 @@ class Display:
         return True
 
     def answers(self) -> bool:
-        """Whether it is there, at this moment."""
+        """Whether the display answers at this moment."""
         try:
             self._i2c.writeto(ADDRESS, _NOTHING_TO_DO)
         except OSError:

@@ -1,12 +1,12 @@
-"""The simulated board: the parts of the shoe at the other end of two file descriptors.
+"""The simulated board: the parts of the shoe are at the other end of two file descriptors.
 
-Standard input and output are the link to the host (a pseudo-terminal's device side). The
-*bench*, a socket, plays the sensor head, the buttons and switches and is told of every
-output, in the messages of sabot_protocol/sim. Arguments: the bench's descriptor, the folder of
-documents, the file with the journal's chip, the board's number, the reset cause's number, how the
-switches stand (bit n the n-th of `words.SWITCHES`), the speed of the journal's chip in permille of
-a real one's time, and, where they are wanted, a file for what is done to that chip
-(boards/simflash.py).
+Standard input and output are the link to the host (the device side of a pseudo-terminal). The
+*bench*, a socket, plays the sensor head, the buttons and the switches, and receives every output,
+in the messages of sabot_protocol/sim. Arguments: the bench's descriptor, the folder for documents,
+the file with the content of the journal's chip, the board's number, the reset cause's number, the
+positions of the switches (bit n is the n-th of `enums.SWITCHES`), how long the journal's chip is
+busy, in permille of a real chip's time, and optionally a file for the trace of that chip
+(boards/sim/flash.py).
 """
 
 import asyncio
@@ -22,7 +22,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_protocol.schema import Shape
 
 RESET = 3
-"""Exit code of a board that is to start anew."""
+"""Exit code of a board that must be started again."""
 
 _LINK_READ = 512
 _BENCH_READ = 512
@@ -32,7 +32,7 @@ _SHAPES = {shape.number: shape for shape in sim_channel.FROM_BENCH}
 class Board:
     NAME = "sim"
     overruns = 0
-    """Samples come in messages and wait there: none is ever lost."""
+    """Samples come in messages and wait there, so none is ever lost."""
 
     def __init__(self) -> None:
         descriptor, self.storage, journal, self.serial, cause, switches, speed = sys.argv[1:8]
@@ -49,32 +49,32 @@ class Board:
         self._bench_frames = frame.FrameReader()
         self._bench_messages: "list[list]" = []
         self._taken = 0
-        self._idle_told = -1
+        self._idle_sent = -1
         self._samples = b""
-        self._levels = 0  # at the end of what was played
+        self._levels = 0  # at the end of the samples that were played
         self._input = inputs.NONE
         self._payload = bytearray(frame.MAX_PAYLOAD + frame.CRC_SIZE)
         self._out = bytearray(frame.MAX_FRAME)
         self._view = memoryview(self._out)
 
     def ticks_ms(self) -> int:
-        return time.ticks_diff(time.ticks_ms(), self._start_ms)  # 62 bits here: no wrap to mind
+        return time.ticks_diff(time.ticks_ms(), self._start_ms)  # 62 bits here: it never wraps
 
     def switches(self) -> int:
         return self._switches
 
     async def activity(self, within_ms: int, wait: bool) -> None:
-        """One message of the bench at a time, so that its order is kept."""
+        """Take one message of the bench at a time, so that their order is kept."""
         while not self._bench_messages:
             if not wait:
                 await asyncio.sleep_ms(0)
                 size = self._bench.readinto(self._bench_data)
-                if size is None:  # nothing is there
+                if size is None:  # no message is there
                     return
             else:
-                if self._idle_told != self._taken:
-                    self._idle_told = self._taken
-                    self._tell(sim_channel.IDLE, self._taken)
+                if self._idle_sent != self._taken:
+                    self._idle_sent = self._taken
+                    self._send(sim_channel.IDLE, self._taken)
                 size = await self._bench_input.readinto(self._bench_data)
             self._take(bytes(self._bench_data[:size]))
         self._taken += 1
@@ -90,7 +90,7 @@ class Board:
 
     def _take(self, data: bytes) -> None:
         if not data:
-            raise SystemExit  # the bench is gone: so is the power
+            raise SystemExit  # the bench is gone: that is a loss of power
         for payload in self._bench_frames.feed(data):
             message: list = cbor.decode(payload, 0, len(payload))  # type: ignore[assignment]
             shape = _SHAPES[message[0]]
@@ -107,7 +107,7 @@ class Board:
         return self._levels
 
     def temperature_c(self) -> None:
-        """It has no processor of its own."""
+        """None: a simulated board has no sensor for it."""
 
     def display_answers(self) -> bool:
         return True
@@ -121,16 +121,16 @@ class Board:
         return change
 
     def set_lock(self, released: bool) -> None:
-        self._tell(sim_channel.LOCK, released)
+        self._send(sim_channel.LOCK, released)
 
     def set_lamps(self, lit: int) -> None:
-        self._tell(sim_channel.LAMPS, lit)
+        self._send(sim_channel.LAMPS, lit)
 
     def show(self, text: str) -> None:
-        self._tell(sim_channel.DISPLAY, text)
+        self._send(sim_channel.DISPLAY, text)
 
     def buzz(self, ms: int) -> None:
-        self._tell(sim_channel.BUZZER, ms)
+        self._send(sim_channel.BUZZER, ms)
 
     def reset(self) -> None:
         raise SystemExit(RESET)
@@ -145,10 +145,10 @@ class Board:
     def write_link(self, view: memoryview) -> int:
         return self._link.write(view) or 0
 
-    def _tell(self, shape: "Shape", value: object) -> None:
+    def _send(self, shape: "Shape", value: object) -> None:
         message = [shape.number, value]
         size = cbor.encode_array(self._payload, 0, message, len(message))
         size = frame.write_frame(self._payload, size, self._out, 0)
         at = 0
-        while at < size:  # the bench reads at once; it is no part of the shoe that may be slow
+        while at < size:  # the bench reads at once, so this never waits long
             at += self._bench.write(self._view[at:size]) or 0

@@ -1,19 +1,19 @@
-"""The journal's memory of the simulated board: NOR flash in a file, as strict as flash is.
+"""The journal's memory of the simulated board: NOR flash in a file, as strict as real flash.
 
-The file holds the chip's bytes from address 0 on, as they are; what is behind its end is erased
-(0xFF). So a chip from the factory is an empty file, and an image of a real chip will do too. What
-was begun is in the file when `program` or `erase` comes back, by one `write` call: to kill the
-process loses nothing.
+The file holds the bytes of the chip from address 0 on; all bytes after its end are erased (0xFF).
+So a chip from the factory is an empty file, and an image of a real chip works too. When `program`
+or `erase` returns, the change is in the file, made by one `write` call: killing the process loses
+nothing.
 
-`trace` names a file that each operation is appended to before it is done, for tests that cut the
-power at every one of them. A record is
+`trace` names a file to which each operation is appended before it is done, for tests that cut the
+power at every operation. A record is one `write` call:
 
     kind     1 byte   "P" program, "E" erase
-    address  u32, little-endian; of an erase the sector's first byte
-    length   u16, little-endian; of an erase 0
+    address  u32, little-endian; for an erase the first byte of the sector
+    length   u16, little-endian; for an erase 0
     data     `length` bytes
 
-and one `write` call. hil_tests/sabot_hil/kit/flash_image.py reads both files.
+hil_tests/sabot_hil/kit/flash_image.py reads both files.
 """
 
 import errno
@@ -26,30 +26,31 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import RawFile, Readable, Writable
 
 SECTORS = 4096
-"""Of a chip of 16 MB."""
+"""Sectors of a chip of 16 MB."""
 
 BOARD_SECTORS = 352
-"""Of the board's own flash, with its file system: what MicroPython v1.28 leaves of a Pico's."""
+"""Sectors of the board's own flash that hold its file system: the part of a Pico's flash that
+MicroPython v1.28 does not take."""
 
 TRACE = ".trace"
-"""Behind the name of the file with the board's own flash: its trace, where there is that file."""
+"""The file with the board's own flash has a trace if a file of its name plus this is there."""
 
 PROGRAM_US = 400
 ERASE_US = 45_000
-"""How long the chip is busy, as a new one typically is."""
+"""How long a new chip is typically busy."""
 
 _HEAD = "<BIH"
 _HEAD_SIZE = 7
-_END = 2  # where `seek` counts from
+_END = 2  # `seek` counts from the end
 _ERASED = memoryview(b"\xff" * SECTOR)
 
 
 class SimFlash:
-    """The interface of `nor.NorFlash` over the file `path`, which is made where it is not there.
+    """The interface of `nor.NorFlash` over the file `path`, which is created if it is not there.
 
-    `speed` is how much of a real chip's time it is busy, in permille: at 0 it never is. What
-    flash cannot do raises FlashError: to make a zero a one by programming, to program across a
-    page, to use it while it is busy.
+    `speed` is how long it is busy, in permille of a real chip's time; with 0 it is never busy.
+    Raises FlashError for what flash cannot do: programming a zero to a one, programming across
+    pages, and any use while it is busy.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class SimFlash:
         for i in range(size):
             if data[i] & ~old[i]:
                 raise FlashError("a zero made a one: at %d" % (address + i))
-        self._tell(b"P", address, data)
+        self._add_to_trace(b"P", address, data)
         while self._end < address:
             self._store(self._end, _ERASED[: min(SECTOR, address - self._end)])
         self._store(address, data)
@@ -90,7 +91,7 @@ class SimFlash:
     def erase(self, sector: int) -> None:
         address = sector * SECTOR
         self._check(address, SECTOR)
-        self._tell(b"E", address, b"")
+        self._add_to_trace(b"E", address, b"")
         if address < self._end:
             self._store(address, _ERASED)
         self._begin(ERASE_US)
@@ -127,7 +128,7 @@ class SimFlash:
             raise FlashError("journal file: no room for it")
         self._end = max(self._end, address + len(data))
 
-    def _tell(self, kind: bytes, address: int, data: "Readable") -> None:
+    def _add_to_trace(self, kind: bytes, address: int, data: "Readable") -> None:
         if self._trace is None:
             return
         size = _HEAD_SIZE + len(data)

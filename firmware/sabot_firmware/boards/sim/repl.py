@@ -1,6 +1,8 @@
-"""What MicroPython does on the simulated board where there is no `main.py`: its raw REPL, over
-standard input and output, as mpremote speaks it (MicroPython's documentation, "The MicroPython
-Interactive Interpreter Mode", raw mode). The friendly prompt is there, and takes nothing.
+"""The raw REPL of MicroPython, which the simulated board runs if there is no `main.py`.
+
+It uses standard input and output, as mpremote expects (MicroPython's documentation, "The
+MicroPython Interactive Interpreter Mode", raw mode). The friendly prompt is shown but takes no
+input.
 """
 
 import io
@@ -11,13 +13,13 @@ _CTRL_A, _CTRL_B, _CTRL_C, _CTRL_D = 1, 2, 3, 4
 _RAW = b"raw REPL; CTRL-B to exit\r\n>"
 _FRIENDLY = b"\r\nMicroPython; the simulated board\r\n>>> "
 _PASTE = b"\x05A\x01"
-_PASTE_WINDOW = 1024  # bytes that a host may send before it is told that there is room again
+_PASTE_WINDOW = 1024  # bytes that a host may send before the board reports room again
 _PASTE_BEGINS = b"R\x01" + _PASTE_WINDOW.to_bytes(2, "little")
 _READ = 512
 
 
 class Repl:
-    """One for each start: `run()` ends with the process."""
+    """The REPL of one start: `run()` ends only with the process."""
 
     def __init__(self) -> None:
         self._in = sys.stdin.buffer
@@ -30,7 +32,7 @@ class Repl:
         self._line = bytearray()
 
     def run(self) -> None:
-        """Do what comes, for ever."""
+        """Handle the input for ever."""
         self._say(_FRIENDLY)
         while True:
             self._readable.poll()

@@ -1,14 +1,14 @@
-"""What MicroPython does at its start on the simulated board: the file system on the board's own
-flash becomes `/`, and its `main.py` runs, as on a Pico; without one and behind it, there is the raw
-REPL (simrepl.py). This machine's files are below `/host`.
+"""The start of MicroPython on the simulated board, as on a Pico: the file system on the board's own
+flash becomes `/`, and its `main.py` runs. The raw REPL (repl.py) follows, also if there is no
+`main.py`. The files of the computer are below `/host`.
 
     micropython -m sabot_firmware.boards.sim.start FLASH WATCHDOG ...
 
-FLASH is the file with the flash's content (simflash.py), made where it is not there; where there is
-one with `.trace` behind its name, what is done to the flash is appended to that. WATCHDOG is a
-descriptor that gets a byte whenever the watchdog is fed, the first when it is started: whoever
-started this bites. What follows is for boards/sim.py. With `install FOLDER` in place of WATCHDOG
-the files of FOLDER are put there, and that is all.
+FLASH is the file with the content of the flash (flash.py), created if it is not there. If there is
+a file of that name plus `.trace`, each operation on the flash is appended to it. WATCHDOG is a
+descriptor that gets a byte each time the watchdog is fed, the first when it is started: the process
+that started this one does the reset. The arguments that follow are those of board.py. With
+`install FOLDER` in place of WATCHDOG it only copies the files of FOLDER onto the flash.
 """
 
 import os
@@ -34,7 +34,7 @@ _COPIED = 4096
 
 
 class Blocks:
-    """A flash as a block device: os.AbstractBlockDev of MicroPython, the extended interface."""
+    """A flash as a block device: MicroPython's os.AbstractBlockDev, the extended interface."""
 
     def __init__(self, flash: SimFlash) -> None:
         self._flash = flash
@@ -57,8 +57,8 @@ class Blocks:
         return {_COUNT: BOARD_SECTORS, _SIZE: SECTOR}.get(request, 0)
 
 
-class Machine:
-    """In place of the module that a microcontroller has."""
+class SimMachine:
+    """Stands in for the module `machine` of a microcontroller."""
 
     def __init__(self, watchdog: int) -> None:
         self._watchdog = watchdog
@@ -71,18 +71,18 @@ class Machine:
 
 
 class Watchdog:
-    """Whoever has started this process is told that it lives."""
+    """Reports each feeding to the process that started this one."""
 
     def __init__(self, descriptor: int) -> None:
-        self._told = open(descriptor, "wb", 0)
+        self._parent = open(descriptor, "wb", 0)
         self.feed()
 
     def feed(self) -> None:
-        self._told.write(b"f")
+        self._parent.write(b"f")
 
 
 def mount(path: str) -> None:
-    """Have the flash in the file `path` as `/`; one without a file system gets one."""
+    """Mount the flash in the file `path` as `/`; make a file system if it has none."""
     trace: "str | None" = path + TRACE
     try:
         os.stat(trace)
@@ -101,7 +101,7 @@ def mount(path: str) -> None:
 
 
 def install(source: str, target: str) -> None:
-    """Copy what is in the folder `source` into the folder `target`, in the order of the names."""
+    """Copy the content of the folder `source` into the folder `target`, in the order of names."""
     for entry in sorted(os.ilistdir(source)):
         name, kind = entry[0], entry[1]
         here, there = source + "/" + name, target + "/" + name
@@ -117,8 +117,11 @@ def install(source: str, target: str) -> None:
                     written.write(piece)
 
 
-def tell_bench(descriptor: int) -> "BinaryIO":
-    """The bench may go on: nobody takes what it does. Its end of the line, which stays open."""
+def send_idle(descriptor: int) -> "BinaryIO":
+    """Report `idle` to the bench, so that it goes on: no shoe takes its messages.
+
+    Returns this end of the bench's line, which must stay open.
+    """
     payload, out = bytearray(frame.MAX_PAYLOAD + frame.CRC_SIZE), bytearray(frame.MAX_FRAME)
     message = [sim_channel.IDLE.number, 0]
     size = cbor.encode_array(payload, 0, message, len(message))
@@ -135,18 +138,18 @@ def main() -> None:
         install(HOST + sys.argv[3], "")
         return
     to_bench = int(sys.argv[3])
-    # What runs from here on is what is on the flash.
+    # From here on the modules on the flash run, not the computer's.
     for name in list(sys.modules):
         if name.split(".")[0] in ("sabot_firmware", "sabot_protocol"):
             del sys.modules[name]
     sys.path[:] = ["", ".frozen"]
     sys.argv[1:3] = []
-    sys.modules["machine"] = Machine(int(watchdog))  # type: ignore[assignment]
+    sys.modules["machine"] = SimMachine(int(watchdog))  # type: ignore[assignment]
     if "main.py" in os.listdir("/"):
         with open("/main.py") as file:
             source = file.read()
         exec(source, {"__name__": "__main__"})
-    kept_open = tell_bench(to_bench)
+    kept_open = send_idle(to_bench)
     Repl().run()
     kept_open.close()
 

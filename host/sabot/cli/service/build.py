@@ -17,18 +17,18 @@ def build(
     out: Annotated[Path, typer.Option("-o", "--out", help="The folder to make.")],
     key: Annotated[
         Path,
-        typer.Option("--key", metavar="NAME.pem", help="Who signs; `sabot keys make` makes one."),
+        typer.Option("--key", metavar="NAME.pem", help="The signing key, from `sabot keys make`."),
     ],
     board: Annotated[str, typer.Option(help=f"One of: {', '.join(ARCHITECTURES)}.")] = "pico",
     may_go_back: Annotated[
-        bool, typer.Option("--may-go-back", help="Shoes take it in place of a newer one, too.")
+        bool, typer.Option("--may-go-back", help="Shoes may take it in place of a newer release.")
     ] = False,
 ) -> None:
-    """Build a release of this firmware: bytecode, a manifest of it, and the signature.
+    """Build a release of this firmware: bytecode, its manifest, and the signature.
 
-    Two builds of the same sources with the same key are equal to the byte.
+    Two builds of the same sources with the same key are equal byte for byte.
     """
-    releases.check_free(out)  # before anybody is asked for anything
+    releases.check_free(out)  # before the passphrase is asked for
     private = load_private_key(key)
     with problems.status(plain(f"compiling for {board}")):
         built = releases.build(board, private, may_go_back=may_go_back)

@@ -22,10 +22,10 @@ def make(
         Path, typer.Option("-o", "--out", metavar="NAME", help="Makes NAME.pem and NAME.pub.pem.")
     ],
 ) -> None:
-    """Make a key, locked by a passphrase, which is asked for or taken from SABOT_PASSPHRASE.
+    """Make a key pair, locked with a passphrase that is asked for or taken from SABOT_PASSPHRASE.
 
-    NAME.pem signs releases and stays with whoever answers for them. NAME.pub.pem goes into every
-    shoe that is to run what they sign.
+    NAME.pem signs releases and stays with the person responsible for them. NAME.pub.pem goes into
+    every shoe that is to run these releases.
     """
     private_path = out.with_name(out.name + ".pem")
     private, public, fingerprint = signing.make(out, new_passphrase(private_path))
@@ -37,7 +37,7 @@ def make(
 def public(
     key: Annotated[Path, typer.Argument(metavar="NAME.pem", help="The private key.")],
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="The file to write, instead of to print it.")
+        Path | None, typer.Option("-o", "--out", help="Write to this file instead of printing.")
     ] = None,
 ) -> None:
     """Export the public part of a key."""
