@@ -45,9 +45,10 @@ setupcuts: $(READY)
 	$(BIN)/python -m sabot_hil.sweeps.setup_cuts
 
 # The same tools as on the shoe, from PyPI, at pinned versions.
-$(READY): pyproject.toml
+$(READY): pyproject.toml .constraints.txt
+	@echo "Installing Sabot and its tools into .venv (about a minute) ..."
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c .constraints.txt -e '.[dev]'
 	touch $@
 
 $(TYPINGS): pyproject.toml

@@ -15,8 +15,8 @@ from sabot.sim.process import SimulatedShoe
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest test first: as one of the last, all workers but one would wait for it."""
-    items.sort(key=lambda item: item.path.name != "test_readme.py")
+    """The longest tests first: as one of the last, all workers but one would wait for it."""
+    items.sort(key=lambda item: item.path.name != "test_docs.py")
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""A round of baccarat, as rounds.py asks for it: two hands, who draws, the result.
+"""A round of baccarat, as rounds.pyi asks for it: two hands, who draws, the result.
 
 In midi no one may learn from the shoe what lies face down: the round is *hidden* from its first
 card until `reveal`, and goes on until then, although it has its result.

@@ -4,7 +4,7 @@ No pins, no clock, no link. Each input method returns actions: `(shape, shoe, ro
 the events to record, in order. What the lock, the lamps and the display must show follows
 from the state (`lock_released` here, the rest in panel.py).
 
-The rounds that are dealt from it are of the game's family, and in another module: rounds.py says
+The rounds that are dealt from it are of the game's family, and in another module: rounds.pyi says
 what they offer. Here is what every game has: lid, burned cards, cut card, inventory, errors, end.
 
 Phases (`words.PHASES`): no_shoe - first_burn - burning - betting - dealing - between - betting

@@ -1,4 +1,4 @@
-"""A second family of games, made up for the tests of the seam in rounds.py: high card.
+"""A second family of games, made up for the tests of the seam in rounds.pyi: high card.
 
 `burn` between rounds steps the seats, 2 to 4. `next` closes betting. One card to the first seat, a
 card burned, one card to each other seat, all face down. Then the shoe waits for `reveal`, which

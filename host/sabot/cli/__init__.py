@@ -71,7 +71,7 @@ def app(only: str = "") -> typer.Typer:
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         epilog="Exit codes: 0 done, 1 findings, 2 wrong usage, "
-        "3 and above an error: see README.md.",
+        "3 and above an error: see docs/exit-codes.md.",
     )
     made.callback()(_by_name)
     for name in [only] if only else _MODULES:

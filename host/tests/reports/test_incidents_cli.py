@@ -21,7 +21,7 @@ from sabot.reports.incident import KINDS
 
 START_UNIX_MS = 1_795_000_000_000  # 2026-11-18 12:06:40 in Malta
 HOUR_MS = 3_600_000
-README = Path(__file__).resolve().parents[3] / "README.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "surveillance.md"
 
 
 class Written:
@@ -303,10 +303,10 @@ def test_whatever_a_shoe_says_steers_no_terminal(tmp_path: Path) -> None:
         assert "\x1b" not in done.stdout
 
 
-def test_help_and_readme_tell_every_kind() -> None:
+def test_help_and_the_officers_page_list_every_kind() -> None:
     said = CliRunner().invoke(app(), ["incidents", "--help"], env={"COLUMNS": "80"}).stdout
     assert all(len(line) <= 80 for line in said.splitlines())
-    readme = README.read_text(encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
     for kind, meaning in KINDS.items():
         assert f" {kind} " in said and meaning in said
-        assert f"| `{kind}` | {meaning} |" in readme
+        assert f"| `{kind}` | {meaning} |" in page

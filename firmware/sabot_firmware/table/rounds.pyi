@@ -17,7 +17,6 @@ from typing import Protocol
 Say = Callable[..., None]
 """Records an event of the round: `say(shape, *values)`."""
 
-
 class Round(Protocol):
     """What a family's round offers to the shoe of cards. It is constructed as `(game, say)`."""
 

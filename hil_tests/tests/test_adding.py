@@ -1,0 +1,140 @@
+"""The examples in docs/adding.md, applied to a copy of the project in the order of the page."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sabot_protocol import events, messages
+
+_ROOT = Path(__file__).resolve().parents[2]
+_PAGE = (_ROOT / "docs" / "adding.md").read_text(encoding="utf-8")
+_COPIED = ("protocol", "firmware", "host", "hil_tests")
+_NOT_COPIED = shutil.ignore_patterns("__pycache__", "golden", "samples", "*.samples")
+_TIMEOUT_S = 120
+
+_EVENT, _COMMAND, _REPORT = 35, 33, 79
+"""Numbers in the page's examples. The next free ones take their place, so that the page stays as it
+is when a message or an event is added."""
+
+_TESTS = (
+    "protocol/tests/test_messages.py",
+    "protocol/tests/test_cddl_cpython.py",
+    "protocol/tests/test_readme_cpython.py",
+    "host/tests/link/test_typed.py",
+)
+_BENCH_TEST = "hil_tests/sabot_hil/suite/acceptance/test_temperature.py"
+_THAT_SHOW_WHAT_WAS_FORGOTTEN = (
+    "overheated or temperature or every_shape_has or names_of_fields or every_kind_has "
+    "or left_out or numbers_say or tables_list or times_and_the_window"
+)
+_ANSWER = """\
+from unittest.mock import MagicMock
+from sabot.link import messages, wire
+from sabot_firmware.link import commands
+from sabot_protocol import messages as definitions
+shoe = MagicMock()
+shoe.board.temperature_c.return_value = 71
+shoe.journal.crowded.return_value = False
+number, *values = commands.run(shoe, definitions.TEMPERATURE, [7])
+(recorded,) = shoe.recorder.record.call_args_list
+payload = wire.payload_of(definitions.TEMPERATURE_REPORT, *values)
+print(recorded.args[0].name, messages.said(wire.parse_message(payload)))
+"""
+_CHOICES = """\
+from sabot.games import catalogue, wager_file, wager_rules
+from sabot_protocol.games import Game
+assert Game(catalogue.document("pairs-midi")).shown == "after_reveal"
+game = Game(catalogue.document("md-mini", {"tie_maximum_cents": 5000}))
+wagers = {"player": 8000, "tie": 8000}
+placed = wager_file.parse(
+    b'{"positions": [{"seat": 1, "player": "Ann", "wagers": {"player": 8000, "tie": 8000}}]}'
+)
+stakes = wager_rules.Rules(game).stakes(placed.positions[0], frozenset())
+print([(stake.wager, stake.cents, stake.returned_cents) for stake in stakes])
+"""
+
+
+def _numbered(text: str) -> str:
+    """An example with the next free numbers."""
+    event = len(events.KINDS) + 1
+    command = max(shape.number for shape in messages.TO_DEVICE) + 1
+    report = max(shape.number for shape in messages.TO_HOST) + 1
+    text = text.replace(f"Numbers 16 to {_COMMAND - 1}", f"Numbers 16 to {command - 1}")
+    for old, new in ((_EVENT, event), (_COMMAND, command), (_REPORT, report)):
+        text = re.sub(rf"(?<=[(\[| ]){old}(?=[, ])|(?<=to ){old}(?=\.)", str(new), text)
+        text = re.sub(rf'(?<="8[0-9a-f]18){old:02x}', f"{new:02x}", text)
+    return text
+
+
+def _apply(diff: str, root: Path) -> None:
+    """Apply a diff of the page: a file, then pieces that are parted by `@@`."""
+    heading, _, body = diff.partition("\n")
+    path = root / heading.removeprefix("+++ ")
+    pieces = [piece.strip("\n").splitlines() for piece in f"\n{body}".split("\n@@\n")]
+    if all(line.startswith("+") for piece in pieces for line in piece):
+        assert not path.exists(), f"{path} is there already"
+        path.write_text("".join(f"{line[1:]}\n" for piece in pieces for line in piece))
+        return
+    text = path.read_text(encoding="utf-8")
+    for piece in pieces:
+        old = "".join(f"{line[1:]}\n" for line in piece if not line.startswith("+"))
+        new = "".join(f"{line[1:]}\n" for line in piece if not line.startswith("-"))
+        assert text.count(old) == 1, (
+            f"{heading}: these lines are there {text.count(old)} times:\n{old}"
+        )
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+
+
+def _run(root: Path, *arguments: str) -> str:
+    folders = [str(root), *(str(root / folder) for folder in _COPIED)]
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=root,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(folders), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project with every example of the page."""
+    root = tmp_path_factory.mktemp("adding") / "project"
+    for folder in _COPIED:
+        shutil.copytree(_ROOT / folder, root / folder, ignore=_NOT_COPIED)
+    for diff in re.findall(r"^```diff\n(.*?)^```$", _PAGE, re.DOTALL | re.MULTILINE):
+        _apply(_numbered(diff), root)
+    return root
+
+
+def test_the_event_and_the_message_have_all_that_tests_ask_for(changed: Path) -> None:
+    options = ("-q", "-p", "no:cacheprovider", "-o", "consider_namespace_packages=true")
+    # The bench test is imported; without a shoe that is all.
+    bench = ("-p", "sabot_hil.pytest_plugin.plugin", _BENCH_TEST, "--deselect", _BENCH_TEST)
+    only = ("-k", _THAT_SHOW_WHAT_WAS_FORGOTTEN)
+    ran = _run(changed, "-m", "pytest", *options, *bench, *only, *_TESTS)
+    assert " passed" in ran and " skipped" not in ran
+
+
+def test_the_command_is_answered_and_recorded(changed: Path) -> None:
+    printed = _run(changed, "-c", _ANSWER)
+    assert printed == "overheated TemperatureReport(id=7, temperature_c=71)\n"
+
+
+def test_the_game_and_the_choice_are_there(changed: Path) -> None:
+    assert _run(changed, "-c", _CHOICES) == "[('player', 8000, 0), ('tie', 5000, 3000)]\n"
+
+
+def test_the_command_has_its_help(changed: Path) -> None:
+    script = "from sabot.cli import run; run()"
+    assert "how warm" in _run(changed, "-c", script, "temperature", "--help")
