@@ -8,13 +8,17 @@ TYPINGS := build/typings
 # A quarter of a test's time is waited for simulated shoes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 
-.PHONY: demo test lint typecheck bench accuracy powercut updatecuts setupcuts kills clean
+.PHONY: demo test check lint typecheck bench accuracy powercut updatecuts setupcuts kills clean
 
 demo: $(READY)
 	$(BIN)/sabot demo
 
 test: $(READY)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+
+# The fast circle: lint, types, and the tests that start no simulated shoe.
+check: lint typecheck
+	$(BIN)/pytest -q -n $(shell nproc) --dist worksteal -m "not slow"
 
 lint: $(READY)
 	$(BIN)/ruff check .

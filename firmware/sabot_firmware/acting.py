@@ -1,5 +1,5 @@
-"""What happens becomes a note, then goes to the dealing, and what comes of it is done: the lock
-first, then the events, then what is shown, then the state that is kept."""
+"""Carries inputs out. An input becomes a note and goes to the dealing. Its outcome follows in this
+order: the lock, the events, the outputs, the kept state."""
 
 from sabot_firmware.cards.reader import NO_CARD
 from sabot_firmware.journal.recovery import keep_state
@@ -20,11 +20,11 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.table.dealing import Dealing
     from sabot_protocol.schema import Shape
 
-_MOST_NOTES = const(32)  # to be gone through again after a loss of power
+_MOST_NOTES = const(32)  # to be repeated after a loss of power
 
 
 class Acting:
-    """Carries inputs out. `wake` is called when there may be something to send."""
+    """Carries inputs out. Calls `wake` when there may be something to send."""
 
     def __init__(
         self,
@@ -53,29 +53,31 @@ class Acting:
         self._inputs: "list[int]" = []
 
     def take_inputs(self) -> None:
-        """Carry out what has changed of buttons and switches."""
+        """Carry out the changes of buttons and switches."""
         board, waiting = self._board, self._inputs
         change = board.take_input()
         while change != inputs.NONE:
             waiting.append(change)
             change = board.take_input()
-        # A card that has shown its code but not left the head comes before them.
+        # A card that has shown its code but has not left the head comes before them.
         while waiting and self._reader.known == NO_CARD:
             change = waiting.pop(0)
             if change >= inputs.BUTTON_COUNT:
                 switch, on = divmod(change - inputs.BUTTON_COUNT, 2)
                 self.switched(switch, on == 1)
-            elif not self._running.on_trial:  # the other release would have to end that round
+            elif (
+                not self._running.on_trial
+            ):  # otherwise the other release might have to end a round
                 self.carry_out([input_log.PRESSED, change])
 
     def switched(self, switch: int, on: bool) -> None:
-        """A switch stands so now, which may be as it stood when the power went."""
+        """A switch is `on` or off now. Its level may be the same as when the power went."""
         dealing = self.dealing
         if on != (dealing.lid_open, dealing.key_on, dealing.service_on)[switch]:
             self.carry_out([input_log.SWITCHED, switch, on])
 
     def carry_out(self, note: list) -> None:
-        """Give the dealing an input, as in notes.py, and do what comes of it."""
+        """Give the dealing an input, a note as in input_log.py, and carry out its actions."""
         size = cbor.encode_array(self._note, 0, note, len(note))
         self._journal.put(NOTE, memoryview(self._note), size)
         self._notes += 1
@@ -84,23 +86,23 @@ class Acting:
             self.carry_out([input_log.JOURNAL_FULL])
 
     def mark_passing(self) -> None:
-        """Note that a card passes: should the power go now, it is not known whether it came out."""
+        """Note that a card passes: if the power goes now, it is unknown whether it came out."""
         self._journal.put(PASSING, memoryview(self._note), 0)
 
     def record(self, shape: "Shape", values: tuple) -> None:
-        """Record an event that is not the dealing's."""
+        """Record an event that the dealing does not make."""
         self.recorder.record(shape, self.dealing.shoe, self.dealing.round, values)
         self._presenting.show()
         self._wake()
 
     def keep_state(self) -> None:
-        """Write down where the shoe stands."""
+        """Write the state of the dealing to the journal."""
         self._shoe_was = self.dealing.shoe
         self._notes = 0
         keep_state(self._journal, self.recorder.boot, self.dealing, self._state)
 
     def _act(self, actions: list) -> None:
-        """The lock follows at once; then what happened is recorded, then shown."""
+        """Set the lock at once, then record the events, then show the outcome."""
         dealing = self.dealing
         self._presenting.set_lock()
         ended = False
@@ -113,7 +115,7 @@ class Acting:
         self._keep_state_between()
 
     def _keep_state_between(self) -> None:
-        """Where a round or a shoe of cards began or ended: there is time between rounds."""
+        """Keep the state if a round or a shoe of cards began or ended: there is time then."""
         dealing = self.dealing
         round_ended = self._round_was_open and not dealing.play.open
         self._round_was_open = dealing.play.open

@@ -1,11 +1,11 @@
-"""Where the shoe begins: the board starts this module and never gets it back."""
+"""The entry point of the shoe: the board starts this module, and it never returns."""
 
 import asyncio
 import gc
 
-# What loading leaves behind is collected as it comes, and the largest pieces come first:
-# otherwise the heap ends up in pieces too small for anything. To collect every 4 KB made a start
-# on the Pico 2 s longer and left no larger pieces.
+# The garbage of loading is collected while it is made, and the largest objects are made first:
+# otherwise the heap is fragmented and no large object fits. Collecting every 4 KB made a start on
+# the Pico 2 s longer and left no larger free pieces.
 _LOADING_BYTES = 32768
 gc.threshold(_LOADING_BYTES)  # type: ignore[attr-defined]
 
@@ -22,11 +22,11 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 def main(
     root: str = "", slot: str = "", state: "boot.State | None" = None, feed: "Feed | None" = None
 ) -> None:
-    """Run the shoe. After an error the lock is closed and the display says what it was; on trial
-    the boot loader is told instead.
+    """Run the shoe. After an error the lock is shut and the display shows the error. A release on
+    trial raises the error to the boot loader instead.
 
-    The boot loader says from which `slot` below `root` this runs, its `state`, and what feeds the
-    watchdog of a release on trial.
+    The boot loader gives the `slot` below `root` that this runs from, its `state`, and, for a
+    release on trial, the function that feeds the watchdog.
     """
     board = this_board()
     board.set_lock(False)

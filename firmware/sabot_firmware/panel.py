@@ -1,5 +1,5 @@
-"""What the lamps and the display show, as pure functions of the dealing's state; and the outputs of
-the shoe that follow it."""
+"""What the lamps and the display show, as pure functions of the dealing's state, and the class that
+sets the outputs of the shoe from it."""
 
 from sabot_firmware.cards.reader import NO_CARD
 from sabot_firmware.native import const
@@ -19,7 +19,7 @@ ROWS = const(8)
 
 READY_LAMP = const(3)
 ERROR_LAMP = const(4)
-"""Places in `words.LAMPS`, each a number to the compiler; a test holds them to the words."""
+"""Places in `enums.LAMPS`, constant for the compiler; a test compares them with the tuples."""
 
 _TITLES = {
     dealing.NO_SHOE: "LOAD CARDS",
@@ -44,14 +44,14 @@ NO_HOST = "NO HOST"
 LOG_BEHIND = "LOG BEHIND"
 HOST = "HOST"
 
-BEHIND_EVENTS = const(160)
-"""Events waiting with a host attached from which the display says so."""
+LOG_BEHIND_EVENTS = const(160)
+"""The display says LOG BEHIND if more events than this wait although a host is attached."""
 
 _ALARM_MS = const(400)
 
 
 def lamps_of(state: dealing.Dealing) -> int:
-    """The lamps that must be lit: bit n is the n-th of `words.LAMPS`.
+    """Return the lamps that must be lit: bit n is the n-th of `enums.LAMPS`.
 
     While the round is hidden `ready` stays dark: it would show whether a third card is due.
     """
@@ -66,14 +66,14 @@ def lamps_of(state: dealing.Dealing) -> int:
 
 
 def text_of(state: dealing.Dealing, link: str, notice: str = "") -> str:
-    """The display's ROWS lines, newlines between them. `link` says how the host listens,
-    `notice` what else the dealer should know; it gives way to an error.
+    """Return the ROWS lines of the display, with newlines between them. `link` is the state of the
+    host, `notice` a message for the dealer, which an error replaces.
 
-    With a card pending and the supervisor's key on they are what the supervisor needs: what is
-    wrong, as what the card was due, the hands, the choice, and what each button does now.
+    With a card pending and the supervisor's key on, the lines are for the supervisor: the position
+    of the card, the error, the hands, the choice, and what each button does now.
 
-    While the round is hidden nothing here depends on its cards, nor on how many have come; but
-    an error shows, and in the supervisor's lines as what the card was due.
+    While the round is hidden, no line depends on its cards or on how many have come. But an error
+    shows, and the supervisor's lines show the position of the card.
     """
     if state.pending.waits() and state.key_on and not state.lid_open:
         return "\n".join(_of_supervisor(state))
@@ -119,7 +119,7 @@ def _void(state: dealing.Dealing) -> str:
 def _choice(waiting: pending.Pending) -> str:
     choice = waiting.choice()
     if choice == pending.DRAWN_AGAIN and waiting.position == dealing.NOT_DUE:
-        return "NOT COUNTED"  # nothing will be drawn in its place
+        return "NOT COUNTED"  # no card will be drawn in its place
     if choice != pending.ENTERED:
         return _CHOICES[choice]
     rank, suit = waiting.rank(), waiting.suit()
@@ -129,7 +129,7 @@ def _choice(waiting: pending.Pending) -> str:
 
 
 def _title(state: dealing.Dealing) -> str:
-    """Empty while a round goes on, which has its own."""
+    """Return the first line, empty during a round: the round has its own."""
     if state.error:
         return "STOP"
     if state.phase == dealing.BURNING:
@@ -143,7 +143,7 @@ def _error(state: dealing.Dealing) -> str:
         name = enums.FAULTS[state.fault].upper().replace("_", " ")
         return name + " 2ND" if waiting.second else name
     name = _ERRORS[state.error]
-    if waiting.card == pending.NONE or state.play.lies(waiting.position) != pending.FACE_UP:
+    if waiting.card == pending.NONE or state.play.facing(waiting.position) != pending.FACE_UP:
         return name
     return name + " " + cards.name_of(waiting.card)
 
@@ -155,8 +155,8 @@ def _remedy(state: dealing.Dealing) -> str:
 
 
 class Presenting:
-    """Makes lock, lamps, display and buzzer of `board` follow the dealing and the other parts. Each
-    output is set only where it changes."""
+    """Sets lock, lamps, display and buzzer of `board` from the state of the dealing and the other
+    parts. It sets an output only when it changes."""
 
     def __init__(
         self,
@@ -181,8 +181,8 @@ class Presenting:
         self._link_shown = self._notice_shown = ""
 
     def set_lock(self) -> None:
-        """The lock does what is due. While a card passes whose code is known, it does what it will
-        have to do once that card has left."""
+        """Release or shut the lock. While a card with a known code passes, set the lock as it must
+        be once that card has left."""
         state, passing = self._dealing, self._reader.known
         released = state.lock_released() if passing == NO_CARD else state.lock_after(passing)
         released = released and not self._running.on_trial
@@ -191,7 +191,7 @@ class Presenting:
             self._board.set_lock(released)
 
     def show(self) -> None:
-        """All outputs as the shoe stands now."""
+        """Set all outputs from the present state."""
         self.set_lock()
         lit = lamps_of(self._dealing)
         if lit != self._lamps:
@@ -204,20 +204,21 @@ class Presenting:
             self._board.show(text)
 
     def show_input(self) -> None:
-        """The same after an input: an error that was not shown before sounds."""
+        """Set all outputs after an input. A new error sounds the buzzer."""
         had_error = self._lamps is not None and self._lamps & 1 << ERROR_LAMP
         self.show()
         if self._dealing.error and not had_error:
             self._board.buzz(_ALARM_MS)
 
     def show_changes(self) -> None:
-        """Show what changes without an input; only then: the text is all new objects."""
+        """Set the outputs that change without an input. Without a change nothing is built: the text
+        allocates."""
         self.set_lock()
         if self._link_words() != self._link_shown or self.notice() != self._notice_shown:
             self.show()
 
     def notice(self) -> str:
-        """What the dealer should know besides play; empty for nothing."""
+        """Return a message for the dealer that is not about play; empty if there is none."""
         if self._running.on_trial:
             return ON_TRIAL
         dirty = self._health.dirty
@@ -229,6 +230,6 @@ class Presenting:
     def _link_words(self) -> str:
         if not self._link.listening:
             return NO_HOST
-        if self._outbox.unacked() > BEHIND_EVENTS:
+        if self._outbox.unacked() > LOG_BEHIND_EVENTS:
             return LOG_BEHIND
         return HOST

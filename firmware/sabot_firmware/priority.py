@@ -1,7 +1,7 @@
-"""Whose turn it is: the lock must follow a card's last mark within 5 ms, whatever else is to do.
+"""Gives cards priority over the other tasks: the lock must follow a card's last mark within 5 ms.
 
-Four tasks share the processor, and none can be interrupted. So those that may take long stand aside
-while a card is near its decision.
+Four tasks share the processor, and none can be interrupted. So tasks that may take long wait while
+a card is near its decision.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ WRITING_MS = const(1)
 _IDLE_MS = const(8)  # a card at 3 m/s shows its last mark 20 ms after its edge
 _PASSING_MS = const(2)
 _DECISION_MS = const(0)
-_ASIDE_MS = const(25)  # to ask more often whether the card is through takes the time it needs
+_ASIDE_MS = const(25)  # polling more often would take processor time from the card
 _MANY_MARKS = const(10)
 _NEAR_MOST_MS = const(800)  # four marks at 50 mm/s take 280 ms
 _FAST_PASS = const(
@@ -29,25 +29,25 @@ _FAST_PASS = const(
 )  # samples: all of a card at 180 mm/s; four marks of a slower one take 80 ms
 
 
-class Turns:
-    """Follows what `reader` sees, and whether `journal` has something to write. `ticks_ms` gives
+class CardPriority:
+    """Decides which task may run, from the state of `reader` and of `journal`. `ticks_ms` returns
     milliseconds since the start."""
 
     def __init__(self, reader: "Reader", journal: "Journal", ticks_ms: "Callable[[], int]") -> None:
         self.decision_near = False
-        """Whether the last marks pass, or those of a fast card may before a long turn is over. Not
-        for long: a card may be held there."""
+        """Whether the last marks pass now, or may pass before a long turn is over (a fast card). It
+        is limited in time, because a card may be held in the head."""
         self.last_marks = False
-        """Whether they do pass: then not even the journal has a turn."""
-        self.behind = False
-        """Whether so many samples had waited that more have come while they were gone through."""
+        """Whether the last marks pass now: then not even the journal is written."""
+        self.late = False
+        """Whether so many samples waited that more arrived while they were read."""
         self._reader = reader
         self._journal = journal
         self._ticks_ms = ticks_ms
         self._near_since_ms = -1
 
-    def look(self) -> None:
-        """Samples have been read: see who may go on."""
+    def update(self) -> None:
+        """Decide again which task may run. Call it after samples were read."""
         scanner = self._reader.scanner
         self.decision_near = self.last_marks = False
         if not scanner.in_pass or self._reader.known != NO_CARD:
@@ -64,15 +64,15 @@ class Turns:
         self.last_marks = self.decision_near and many
 
     def within_ms(self) -> int:
-        """How soon samples must be looked at."""
-        if self.last_marks or (self.behind and self._reader.scanner.in_pass):
+        """Return how soon samples must be read, in milliseconds."""
+        if self.last_marks or (self.late and self._reader.scanner.in_pass):
             return _DECISION_MS
         if self._reader.scanner.in_pass:
             return _PASSING_MS
         return WRITING_MS if self._journal.unwritten() else _IDLE_MS
 
     async def cards_first(self) -> None:
-        """Stand aside until no card is near its decision."""
+        """Wait until no card is near its decision."""
         while self.decision_near:
             await asyncio.sleep_ms(_ASIDE_MS)  # type: ignore[attr-defined]
-            self.look()
+            self.update()

@@ -1,4 +1,4 @@
-"""What the sensor head sees becomes inputs of the dealing: cards, faults, a head that fails."""
+"""Turns samples of the sensor head into inputs of the dealing: cards, faults, a failed head."""
 
 from sabot_firmware.cards.health import NOTHING as NOTHING_DIRTY
 from sabot_firmware.cards.reader import NONE as NO_FAULT
@@ -17,7 +17,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.store import Store
 
 _SAMPLE_BYTES = const(512)
-_BEHIND_BYTES = const(40)  # 4 ms of samples, which take 2 to go through
+_LATE_BYTES = const(40)  # 4 ms of samples, which take 2 ms to read
 _SURELY_PASSING = const(200)  # samples, 10 ms; a card at 3 m/s takes 500
 _DONE_MS = const(80)
 _CALIBRATION = "calibration"
@@ -38,9 +38,9 @@ class Sensing:
         heap: "Heap",
     ) -> None:
         self.calibration: "list[int | None]" = store.load(_CALIBRATION) or [None] * 5  # type: ignore[assignment]
-        """Permille of the four channels that the last test card gave, and when that was."""
+        """The four channels of the last test card in permille, and when it passed, in Unix ms."""
         self.passing_marked = False
-        """Whether it is noted that a card passes."""
+        """Whether the journal has a note that a card passes."""
         self._board = board
         self._store = store
         self._acting = acting
@@ -55,18 +55,18 @@ class Sensing:
         self._overruns = 0
 
     def read(self) -> bool:
-        """Take the samples that are there. Not until nothing is: on a Pico the next word would come
-        meanwhile, and the one after it, and it would never end.
+        """Read the samples that are there now. It does not wait until none is left: on a Pico the
+        next word arrives meanwhile, and the loop would never end.
 
-        Returns whether so many had waited that more have come while they were gone through.
+        Returns whether so many samples waited that more arrived while they were read.
         """
         reader, samples = self._reader, self._samples
-        size, behind = len(samples), False
+        size, late = len(samples), False
         while size == len(samples):
             size = self._next_samples()
             at = 0
-            if size > _BEHIND_BYTES:
-                behind = True
+            if size > _LATE_BYTES:
+                late = True
             while at < size:
                 was_known = reader.known
                 at = reader.read(samples, at, size)
@@ -74,10 +74,10 @@ class Sensing:
                     self._pass_ended()
                 elif reader.known != was_known:
                     self._presenting.set_lock()
-        return behind
+        return late
 
     def mark_passing(self) -> None:
-        """Note once, of each card of a shoe of cards in play, that it passes."""
+        """Note in the journal that a card passes: once for each card of a shoe of cards in play."""
         if self.passing_marked or self._reader.scanner.passing_samples < _SURELY_PASSING:
             return
         if not self._dealing.can_change_game():
@@ -85,7 +85,7 @@ class Sensing:
             self._acting.mark_passing()
 
     def check_head(self) -> None:
-        """Stop play where a channel cannot be right although no card passes."""
+        """Stop play if a channel cannot be right although no card passes."""
         if self._reader.blocked and not self._dealing.error:
             self._acting.carry_out([input_log.SENSOR_FAILED])
 
@@ -93,7 +93,7 @@ class Sensing:
         board = self._board
         size = board.read_samples(self._samples)
         if board.overruns != self._overruns:
-            # Before they are read: they do not follow what was read last.
+            # Before they are read: they do not continue the samples read last.
             self._overruns = board.overruns
             self.passing_marked = False
             self._reader.samples_lost()
@@ -105,7 +105,9 @@ class Sensing:
         marked, self.passing_marked = self.passing_marked, False
         passed, dealing = self._reader.passed, self._dealing
         if not passed.samples:
-            if marked or not dealing.error:  # the mark must not outlast what became of the card
+            if (
+                marked or not dealing.error
+            ):  # the note of a passing card must not stay without a result
                 self._acting.carry_out([input_log.SENSOR_FAILED])
         elif passed.card == cards.TEST_CARD and dealing.can_change_game():
             self._calibrate()
@@ -132,7 +134,7 @@ class Sensing:
             self._acting.record(events.CLEAN_SENSOR, (channel, mean))
 
     def _calibrate(self) -> None:
-        """The test card has passed with no cards in play: what the head sees of it is kept."""
+        """Store the figures of a test card that passed with no cards in play."""
         passed = self._reader.passed
         self.calibration[:] = passed.permille + [self._acting.recorder.unix_ms()]
         self._store.save(_CALIBRATION, self.calibration)

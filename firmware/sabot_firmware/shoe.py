@@ -1,9 +1,9 @@
-"""The whole shoe: its parts put together, its start, and the four tasks that share the processor.
+"""The whole shoe: its parts, its start, and the four tasks that share the processor.
 
-Sensing gives acting what happened; acting gives it to the dealing, has the outcome recorded and
-presenting show it; ticking does what is due by the clock. What has happened is queued for the
-journal at once and goes to the link once it is on flash. The flash is written in the turns of
-`_deal`, where there is time between samples.
+`sensing` passes what happened to `acting`. `acting` gives it to the dealing, records the outcome
+and lets `presenting` show it. `ticking` does the periodic work. Events are queued for the journal
+at once and go to the link once they are on flash. `_deal` writes the flash when it has time between
+samples.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from sabot_firmware.link.authentication import Guard
 from sabot_firmware.link.link import Link
 from sabot_firmware.native import const
 from sabot_firmware.panel import Presenting
-from sabot_firmware.priority import WRITING_MS, Turns
+from sabot_firmware.priority import WRITING_MS, CardPriority
 from sabot_firmware.release.build import build_of_packages
 from sabot_firmware.release.running import Running
 from sabot_firmware.sensing import Sensing
@@ -41,7 +41,8 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
 _FULL_LINE_PAUSE_MS = const(1)
 _CAUGHT_UP = const(16)
-"""Events not acknowledged with which a loss is recorded: it must not cost more of them."""
+"""A loss is recorded once no more events than this wait for an acknowledgement: recording it must
+not overwrite more of them."""
 _FIRST_KEY = "first_key"
 _COMMAND_KEY = "command_key"
 _NEWS = "provisioned"
@@ -51,23 +52,23 @@ _AT_REST = (dealing.NO_SHOE, dealing.BETWEEN, dealing.ENDED)
 
 
 class Shoe:
-    """One unit from power-on. `await run()` never returns. `running` is what the boot loader has
-    started."""
+    """One unit from power-on. `await run()` never returns. `running` is the release that the boot
+    loader has started."""
 
     def __init__(self, board: "Board", running: "Running | None" = None) -> None:
         self.board = board
         self.running = running or Running()
         self.restart_due = False
-        """Whether to start again as soon as there is time."""
+        """Whether to restart as soon as no card can come."""
         self.store = Store(board.storage)
         if self.store.load(_PENDING) is not None:
-            from sabot_firmware.release.provision import finish  # seldom: it would only take room
+            from sabot_firmware.release.provision import finish  # rarely needed: saves heap
 
             finish(self.store)
         self.unit: str = self.store.load("unit") or board.serial  # type: ignore[assignment]
         settings: dict = self.store.load("settings") or {}  # type: ignore[assignment]
         saved: bytes = self.store.load("game")  # type: ignore[assignment]
-        # One that is damaged or unknown puts the shoe out of service: it must not deal another.
+        # A damaged or unknown document puts the shoe out of service: it must not deal another game.
         game = games.Game(games.document_of(games.MINI_NAME) if saved is None else saved)
         card_set: int = settings.get("set", 0)
         self.dealing = Dealing(game, card_set, 0)
@@ -78,15 +79,15 @@ class Shoe:
         self.recorder = Recorder(self.journal, resumed.boot + 1, board.ticks_ms)
         self.outbox = Outbox(self.journal, resumed.acknowledged)
         self.reader = Reader(card_set)
-        self._turns = Turns(self.reader, self.journal, board.ticks_ms)
+        self._turns = CardPriority(self.reader, self.journal, board.ticks_ms)
         self.passes = Passes(buffers.recent, buffers.faults)
         self.health = Health()
         self.heap = Heap()
         self.guard = Guard(self._command_key())
         self.link = Link(self.outbox, self, self.guard)
         self.game_parts: "list | None" = None
-        """A game document that a host is sending, and how many bytes of it have come."""
-        # No pass is in that buffer yet.
+        """A game document that a host is sending, and how many of its bytes have arrived."""
+        # The buffer of passes serves as a work buffer: it holds no pass yet.
         self.build = self.running.build or build_of_packages(buffers.recent)
         self._to_send = asyncio.Event()
         self.presenting = Presenting(
@@ -110,11 +111,12 @@ class Shoe:
         self.presenting.show()
 
     async def run(self) -> None:
-        """Deal, listen and talk until the power goes."""
+        """Run the four tasks until the power goes."""
         await asyncio.gather(self._deal(), self._listen(), self._talk(), self._tick())
 
     def welcome(self, session: int) -> "list[list[object]]":
-        """The messages that answer a host's `hello`, with which everything starts over."""
+        """Return the messages that answer a host's `hello`. A game document that was being sent is
+        dropped."""
         self.game_parts = None
         outbox = self.outbox
         game = self.dealing.game
@@ -135,7 +137,7 @@ class Shoe:
         ]
 
     def heartbeat(self, now_ms: int) -> "list[object]":
-        """The message that says "I am here" and how things stand."""
+        """Return the `heartbeat`: the shoe is alive, with its phase, error, shoe and round."""
         outbox = self.outbox
         dealing = self.dealing
         return [
@@ -150,21 +152,22 @@ class Shoe:
         ]
 
     def command(self, shape: "Shape", values: "list[object]") -> "list[object]":
-        """Carry out a host's command; returns the message that answers it."""
+        """Carry out a host's command; return the message that answers it."""
         answer = commands.run(self, shape, values)
         self.presenting.show()
         self._to_send.set()
         return answer
 
     def acknowledged(self) -> None:
-        """The host has more events than before."""
+        """Record a loss of events, if there was one, once the host has acknowledged enough."""
         if self.journal.lost_first and self.outbox.unacked() <= _CAUGHT_UP:
             self.recorder.record_lost("queue_full")
             if not self.reader.scanner.in_pass:
-                self.acting.keep_state()  # so that it is not recorded once more after a restart
+                self.acting.keep_state()  # so that a restart does not record it again
 
     def _mount(self) -> Journal:
-        """The journal. The unit's first key was left in a document, and is only there till now."""
+        """Mount the journal. On a new unit it takes the first key from its document, which is then
+        removed."""
         journal = Journal(self.board.flash, buffers.journal)
         first_key: bytes = self.store.load(_FIRST_KEY)  # type: ignore[assignment]
         journal.mount(first_key)
@@ -183,7 +186,7 @@ class Shoe:
         return key
 
     def _record_boot(self, resumed: Resumed) -> None:
-        """The start, and then what had happened and was not on flash when the power went."""
+        """Record the start, then the events that were not yet on flash when the power went."""
         recorder, dealing, board = self.recorder, self.dealing, self.board
         chain: bytes = self.store.load(_CHAIN)  # type: ignore[assignment]
         start = (board.reset_cause, VERSION, self.build, board.NAME, dealing.game.name, chain)
@@ -218,23 +221,23 @@ class Shoe:
             self.store.remove(_NEWS)
 
     async def _deal(self) -> None:
-        board, journal, turns = self.board, self.journal, self._turns
+        board, journal, priority = self.board, self.journal, self._turns
         sensing, acting = self.sensing, self.acting
         while True:
-            await board.activity(turns.within_ms(), not journal.unwritten())
-            turns.behind = sensing.read()
+            await board.activity(priority.within_ms(), not journal.unwritten())
+            priority.late = sensing.read()
             sensing.mark_passing()
             if not journal.stuck:
                 acting.take_inputs()
             sensing.check_head()
-            turns.look()
-            if not turns.last_marks:
+            priority.update()
+            if not priority.last_marks:
                 self._write()
             if not journal.unwritten() and not self.reader.scanner.in_pass:
                 self.heap.tend()
 
     def _write(self) -> None:
-        """Do for the journal what the chip is ready for."""
+        """Do all journal steps that the chip is ready for."""
         at_rest = self.at_rest()
         durable = self.journal.durable
         while self.journal.step(at_rest):
@@ -243,7 +246,7 @@ class Shoe:
             self._to_send.set()
 
     async def _write_out(self) -> None:
-        """What was recorded while no card and no button has `_deal` turn."""
+        """Write all queued entries: without a card or a button `_deal` would not run for them."""
         self._write()
         while self.journal.unwritten():
             await asyncio.sleep_ms(WRITING_MS)
@@ -251,7 +254,7 @@ class Shoe:
             self._write()
 
     def at_rest(self) -> bool:
-        """Whether no card can come soon: there is time for what takes long."""
+        """Whether no card can come soon, so that there is time for long work."""
         dealing = self.dealing
         card_may_come = dealing.phase not in _AT_REST and not dealing.error
         return not card_may_come and not self.reader.scanner.in_pass
@@ -261,13 +264,13 @@ class Shoe:
             data = await self.board.read_link()
             at = 0
             while at < len(data):
-                # A frame a turn: what a host asks for in one piece would keep the cards waiting.
+                # One frame a turn: several requests in one piece would delay the cards.
                 end = data.find(b"\0", at) + 1 or len(data)
                 await self._turns.cards_first()
                 self.link.feed(data[at:end], self.board.ticks_ms())
                 at = end
                 while at < len(data) and data[at] == 0:
-                    at += 1  # zeros alone are no frames
+                    at += 1  # a zero alone is not a frame
                 await asyncio.sleep_ms(0)
             self._to_send.set()
             await self._write_out()
@@ -282,7 +285,7 @@ class Shoe:
                 await self._turns.cards_first()
                 written = self.board.write_link(view[at:size])
                 at += written
-                # A slow line must not keep the cards waiting.
+                # A slow line must not delay the cards.
                 await asyncio.sleep_ms(0 if written else _FULL_LINE_PAUSE_MS)
             if not size:
                 await self._to_send.wait()

@@ -1,4 +1,4 @@
-"""What the shoe does by the clock: memory, the look through the journal, faults, a restart."""
+"""The periodic work of the shoe: memory, checking the journal, recording faults, restarts."""
 
 from sabot_firmware.native import const
 from sabot_protocol import enums, events
@@ -16,15 +16,15 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.release.running import Running
 
 TICK_MS = const(50)
-"""How often `tick` is to be called."""
+"""How often to call `tick`."""
 
-_COLLECT_MS = const(1500)  # or MicroPython does it where it must, in the middle of a pass
+_COLLECT_MS = const(1500)  # otherwise MicroPython collects when it must, in the middle of a pass
 _SELDOM_MS = const(200)
 _WRONG_MACS_MS = const(60000)
 
 
 class Ticking:
-    """`at_rest` says whether no card can come soon."""
+    """The periodic work of a shoe. `at_rest` says whether no card can come soon."""
 
     def __init__(
         self,
@@ -48,13 +48,13 @@ class Ticking:
         self._acting = acting
         self._at_rest = at_rest
         self._collected_ms = self._seldom_ms = 0
-        self._scrubbed = 0  # the sector that is looked at next
-        self._wrong_macs = 0  # that are recorded
-        self._wrong_macs_ms = -_WRONG_MACS_MS  # when that was
+        self._scrubbed = 0  # the sector to check next
+        self._wrong_macs = 0  # recorded so far
+        self._wrong_macs_ms = -_WRONG_MACS_MS  # when they were last recorded
         self._leaving = False
 
     def tick(self) -> None:
-        """TICK_MS have gone by, and no card is near its decision."""
+        """Do the work that is due. Called every TICK_MS while no card is near its decision."""
         self._collected_ms += TICK_MS
         self._seldom_ms += TICK_MS
         passing = self._reader.scanner.in_pass
@@ -62,7 +62,7 @@ class Ticking:
             self._collected_ms = 0
             self._heap.due = True
         if not passing and self._journal.state_is_far():
-            self._acting.keep_state()  # what a host has recorded moves no note count
+            self._acting.keep_state()  # events of commands count no notes
         if self._seldom_ms >= _SELDOM_MS:
             self._seldom_ms = 0
             self._heap.fill_gaps()
@@ -71,7 +71,7 @@ class Ticking:
         self.record_faults()
 
     def record_faults(self) -> None:
-        """Record what the journal, its reading, and who talks to the shoe have come to."""
+        """Record the faults of the journal, the events it could not read, and wrong MACs."""
         journal, record = self._journal, self._acting.record
         while journal.faults:
             record(events.JOURNAL_FAULT, journal.faults.pop(0))
@@ -85,8 +85,8 @@ class Ticking:
             record(events.WRONG_MACS, (wrong,))
 
     def restart_where_due(self, asked: bool) -> None:
-        """Start again where a trial is over unconfirmed; or where that was `asked`, at rest and a
-        tick later: the host is to have its answer."""
+        """Restart if a trial has ended without confirmation. If a restart was `asked` for, restart
+        at rest and one tick later, so that the host gets its answer first."""
         alive = self._running.lives(self._board.ticks_ms())
         if not alive or (self._leaving and self._at_rest()):
             self._journal.drain()

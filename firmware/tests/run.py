@@ -2,7 +2,7 @@
 
     micropython -m firmware.tests.run protocol.tests.test_cbor
 
-Prints a line for each failure and `N passed, M failed`; exits 1 where one failed.
+Prints a line for each failure and `N passed, M failed`; exits 1 if one failed.
 """
 
 import gc

@@ -1,4 +1,4 @@
-"""Everything that goes onto the device compiles for it, by MicroPython's own compiler."""
+"""Compiles everything that goes onto the device with MicroPython's own compiler."""
 
 import re
 import subprocess
@@ -27,7 +27,7 @@ _MACHINE_CODE = {
     "firmware/sabot_firmware/cards/marks.py",
     "firmware/sabot_firmware/cards/scan.py",
 }
-"""In viper, which is compiled for one kind of processor and cannot be bytecode."""
+"""Written in viper, which is compiled to machine code and cannot be bytecode."""
 
 
 @pytest.mark.parametrize("target", _TARGETS)
@@ -45,13 +45,13 @@ def test_compiles_with_mpy_cross(source: str, target: str, tmp_path: Path) -> No
     assert out.stat().st_size > 0
 
 
-def test_the_board_of_the_device_is_among_what_is_compiled() -> None:
+def test_the_board_of_the_device_is_compiled_and_tests_are_not() -> None:
     assert "firmware/sabot_firmware/boards/pico/board.py" in _for_the_device()
     assert "protocol/sabot_protocol/cbor.py" in _for_the_device()
     assert not [source for source in _for_the_device() if "/tests/" in source]
 
 
-def test_what_is_for_type_checkers_is_not_in_the_bytecode() -> None:
+def test_imports_for_type_checkers_are_not_in_the_bytecode() -> None:
     sources = modules.sources()
     blocks = [block for each in sources.values() for block in _FOR_TYPE_CHECKERS.findall(each)]
     assert any(b"sabot_firmware.interfaces" in block for block in blocks)

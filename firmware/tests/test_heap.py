@@ -1,4 +1,4 @@
-"""What is told of the heap."""
+"""The figures of the heap, its collections and the filling of its gaps."""
 
 import gc as real_gc
 
@@ -7,58 +7,58 @@ from sabot_firmware import heap
 from sabot_firmware.heap import Heap
 
 
-def _tend_behind(told: Heap) -> None:
-    """What it has left is looked at, and its gaps are filled, each in a turn of its own."""
+def _tend_after_collection(figures: Heap) -> None:
+    """Measure what the collection left and fill the gaps, each in a separate turn."""
     for _ in range(2):
-        told.tend()
+        figures.tend()
 
 
-def test_before_the_first_collection_nothing_is_known_and_then_what_it_left() -> None:
+def test_figures_are_zero_before_the_first_collection_and_then_those_after_it() -> None:
     real, heap.gc = heap.gc, FakeGc()
     try:
-        told = Heap()
-        assert (told.used, told.free) == (0, 0)
-        told.tend()
-        assert heap.gc.collected == 1 and (told.used, told.free) == (0, 0)
-        _tend_behind(told)
-        assert (told.used, told.free) == (ALLOCATED, FREE)
+        figures = Heap()
+        assert (figures.used, figures.free) == (0, 0)
+        figures.tend()
+        assert heap.gc.collected == 1 and (figures.used, figures.free) == (0, 0)
+        _tend_after_collection(figures)
+        assert (figures.used, figures.free) == (ALLOCATED, FREE)
     finally:
         heap.gc = real
 
 
-def test_it_is_collected_when_that_is_due_only() -> None:
+def test_it_collects_only_when_a_collection_is_due() -> None:
     real, heap.gc = heap.gc, FakeGc()
     try:
-        told = Heap()
+        figures = Heap()
         for _ in range(5):
-            told.tend()
+            figures.tend()
         assert heap.gc.collected == 1
-        told.due = True
+        figures.due = True
         for _ in range(5):
-            told.tend()
+            figures.tend()
         assert heap.gc.collected == 2
     finally:
         heap.gc = real
 
 
-def test_used_and_free_make_up_the_heap_as_it_was_at_first() -> None:
+def test_used_and_free_add_up_to_the_first_size_of_the_heap() -> None:
     real, heap.gc = heap.gc, FakeGc()
     try:
-        told = Heap()
-        told.tend()
-        _tend_behind(told)
+        figures = Heap()
+        figures.tend()
+        _tend_after_collection(figures)
         heap.gc.mem_free = lambda: FREE - 300
-        told.due = True
-        told.tend()
-        _tend_behind(told)
-        assert (told.used, told.free) == (ALLOCATED + 300, FREE - 300)
+        figures.due = True
+        figures.tend()
+        _tend_after_collection(figures)
+        assert (figures.used, figures.free) == (ALLOCATED + 300, FREE - 300)
     finally:
         heap.gc = real
 
 
-def test_once_the_gaps_are_filled_room_is_looked_for_behind_them() -> None:
+def test_once_the_gaps_are_filled_new_objects_come_after_them() -> None:
     if not hasattr(real_gc, "threshold"):
-        return  # CPython keeps its objects elsewhere
+        return  # CPython allocates otherwise
     before = real_gc.threshold()
     real_gc.threshold(-1)  # as main.py runs the shoe
     try:
@@ -67,7 +67,7 @@ def test_once_the_gaps_are_filled_room_is_looked_for_behind_them() -> None:
             stays[i] = None
         real_gc.collect()
         large, small = id((stays,) * 16), id((stays,))
-        assert small < large  # whatever is large is looked for past these gaps
+        assert small < large  # a large object does not fit these gaps
         Heap().fill_gaps()
         assert id((stays,)) > large
     finally:

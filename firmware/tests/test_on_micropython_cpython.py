@@ -1,7 +1,7 @@
-"""The portable tests of firmware/ and protocol/ again, under real MicroPython.
+"""Runs the portable tests of firmware/ and protocol/ under real MicroPython.
 
 A test module is portable unless its name ends in `_cpython`; portable ones import nothing
-that MicroPython lacks, so pytest runs them as they are and this module runs them there.
+that MicroPython lacks, so pytest runs them directly and this module runs them under MicroPython.
 """
 
 import subprocess
@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from sabot.sim.process import environment, interpreter
+
+pytestmark = pytest.mark.slow
 
 _ROOT = Path(__file__).resolve().parents[2]
 

@@ -1,4 +1,4 @@
-"""Lamps and display against tables of what must show in each situation."""
+"""Compares lamps and display with tables of what must show in each situation."""
 
 import random
 
@@ -26,7 +26,7 @@ _SHOWN = {
     "ended": ("SHOE ENDED", "tie"),
 }
 
-# By input: the line that names the error, the line that says what to do.
+# By input: the line with the error, the line with the remedy.
 _ERRORS = {
     "lid+": ("LID OPENED", "CLOSE LID, KEY"),
     "lid+ lid-": ("LID OPENED", "TURN KEY"),
@@ -52,7 +52,7 @@ _ERRORS = {
 
 
 def _lines(table, link=panel.HOST):
-    """The display's lines, of which each must fit, in letters that every display has."""
+    """Return the lines of the display. Checks that each fits, in characters every display has."""
     text = panel.text_of(table.shoe, link)
     lines = text.split("\n")
     assert len(lines) == 8, lines
@@ -93,7 +93,7 @@ def test_a_card_too_many_and_cards_missing_are_named():
     assert _lines(table)[0] == "SHOE ENDED"
 
 
-# By what was pressed after the key: the last four lines.
+# The buttons pressed after the key was turned, and the last four lines.
 _OF_SUPERVISOR = (
     ("", ("CARD --", "NEXT CHOOSES", "", "VOID ENDS ROUND")),
     ("burn reveal", ("CARD --", "NEXT CHOOSES", "", "VOID ENDS ROUND")),
@@ -123,7 +123,7 @@ def test_the_supervisor_sees_what_is_wrong_and_what_each_button_does():
         assert table.lamps() == "error", pressed
 
 
-def test_what_is_wrong_and_where_fits_the_display_whatever_is_chosen():
+def test_the_error_and_its_position_fit_the_display_for_every_choice():
     for name in SITUATIONS:
         for fault in enums.FAULTS[1:]:
             table = Table(SITUATIONS[name][0] + " ?" + fault)
@@ -147,7 +147,7 @@ def test_the_second_card_of_a_double_feed_is_named():
     table.play("key-")
     assert _lines(table)[5:7] == ["DOUBLE FEED 2ND", "TURN KEY"]
     table.play("!9D key+ void void key- ?jam")
-    assert _lines(table)[5:7] == ["JAM", "TURN KEY"], "that is long ago"
+    assert _lines(table)[5:7] == ["JAM", "TURN KEY"], "the double feed is over"
 
 
 def test_a_card_that_was_not_due_is_named_and_leaves_the_result_lit():
@@ -157,7 +157,7 @@ def test_a_card_that_was_not_due_is_named_and_leaves_the_result_lit():
     assert table.lamps() == "error tie"
 
 
-def test_the_ready_lamp_is_lit_where_the_lock_is_open_and_nowhere_else():
+def test_the_ready_lamp_is_lit_only_when_the_lock_is_open():
     for name in SITUATIONS:
         for text in INPUTS:
             table = Table(SITUATIONS[name][0] + " " + text)
@@ -192,7 +192,7 @@ _TREASURES = ["player", "banker", "tie", "fortune_7", "golden_8"]
 _DRAGON_7, _PANDA_8 = "KC KH QD QS JC 7C", "KC KH QD 7S 8H"
 
 
-def test_dragon_7_and_panda_8_are_announced_where_the_game_has_them():
+def test_dragon_7_and_panda_8_are_announced_if_the_game_has_them():
     for wagers, dragon_7, panda_8 in (
         (_EZ, "DRAGON 7", "PANDA 8"),
         (_EZ[:4], "DRAGON 7", "PLAYER WINS"),
@@ -207,7 +207,7 @@ def test_dragon_7_and_panda_8_are_announced_where_the_game_has_them():
         assert _lines(table)[4] == "PLAYER WINS"
 
 
-def test_nothing_is_announced_where_the_house_does_not_want_it():
+def test_nothing_is_announced_if_the_house_does_not_want_it():
     table = Table(DEALT + " 4C 2D AC TH", announced=False, wagers=_EZ)
     assert _lines(table)[2:5] == ["P 4C AC", "B 2D TH", ""]
     for cards_of_round, lamp in ((_DRAGON_7, "banker"), (_PANDA_8, "player"), (CARDS, "tie")):
@@ -268,4 +268,4 @@ def test_every_line_fits_through_a_whole_shoe_of_a_large_number():
             lines = _lines(table)
             if table.shoe.round:
                 assert lines[1] == "SHOE %d R%d" % (number + 1, table.shoe.round), lines
-        assert table.shoe.round > 50 and table.shoe.cards > 300, "this was no whole shoe"
+        assert table.shoe.round > 50 and table.shoe.cards > 300, "this was not a whole shoe"

@@ -1,4 +1,4 @@
-"""Sensing, acting, presenting and ticking, each by itself: what is around it is made of lists."""
+"""Sensing, acting, presenting and ticking, each alone, between simple stand-ins."""
 
 from firmware.tests.support.table import DEALT, Table
 from sabot_firmware import panel
@@ -13,7 +13,7 @@ from sabot_protocol import cards, cbor, enums, events
 
 
 class _Any:
-    """Anything with these attributes."""
+    """An object with these attributes."""
 
     def __init__(self, **attributes):
         for name in attributes:
@@ -33,7 +33,7 @@ class _Scanner:
 
 
 class _Reader:
-    """Says of each piece of samples what the script has."""
+    """Reports for each piece of samples what the script says."""
 
     def __init__(self):
         self.scanner = _Scanner()
@@ -45,7 +45,7 @@ class _Reader:
         )  # fmt: skip
         self.lost = 0
         self.ends = []
-        """For each call to `read`: whether a pass has ended by it."""
+        """For each call to `read`: whether a pass ends with it."""
 
     def read(self, samples, at, end):
         self.ended = bool(self.ends) and self.ends.pop(0)
@@ -90,7 +90,7 @@ class _Board:
 
 
 class _Journal:
-    """Keeps what is put into it."""
+    """Records the kinds of the entries put into it."""
 
     def __init__(self):
         self.kinds = []
@@ -138,7 +138,7 @@ class _Recorder:
 
 
 class _Parts:
-    """A table, and acting and presenting on a board made of lists."""
+    """A table, with acting and presenting on a board that records its outputs."""
 
     def __init__(self, text=DEALT):
         self.dealing = Table(text).shoe
@@ -168,7 +168,7 @@ class _Parts:
 # Presenting
 
 
-def test_outputs_are_set_where_they_change_and_only_then():
+def test_outputs_are_set_only_when_they_change():
     parts = _Parts()
     parts.presenting.show()
     assert parts.done() == ["open", "lamps", "text"]
@@ -183,7 +183,7 @@ def test_outputs_are_set_where_they_change_and_only_then():
 def test_the_lock_follows_a_card_that_is_known_and_stays_shut_on_trial():
     parts = _Parts(DEALT + " 9C 2D KC")
     parts.presenting.set_lock()
-    parts.reader.known = cards.number_of("2H")  # the round ends by it
+    parts.reader.known = cards.number_of("2H")  # this card ends the round
     parts.presenting.set_lock()
     parts.reader.known = NO_CARD
     parts.presenting.set_lock()
@@ -205,7 +205,7 @@ def test_an_error_sounds_once():
     assert "beep" not in parts.done()
 
 
-def test_what_the_dealer_should_know_comes_in_order_of_its_weight():
+def test_notices_come_in_order_of_importance():
     parts = _Parts()
     assert parts.presenting.notice() == ""
     parts.health.dirty = 0b1100
@@ -214,7 +214,8 @@ def test_what_the_dealer_should_know_comes_in_order_of_its_weight():
     assert parts.presenting.notice() == panel.ON_TRIAL
     for listening, waiting, shown in (
         (False, 0, panel.NO_HOST), (True, 0, panel.HOST),
-        (True, panel.BEHIND_EVENTS, panel.HOST), (True, panel.BEHIND_EVENTS + 1, panel.LOG_BEHIND),
+        (True, panel.LOG_BEHIND_EVENTS, panel.HOST),
+        (True, panel.LOG_BEHIND_EVENTS + 1, panel.LOG_BEHIND),
     ):  # fmt: skip
         parts.link.listening, parts.waiting = listening, waiting
         assert parts.presenting._link_words() == shown
@@ -234,7 +235,7 @@ def test_an_input_is_noted_before_its_events_are_recorded_and_shown():
     assert order == ["note", "lock set", "error", "lock", "shown"]
 
 
-def test_the_state_is_kept_where_a_round_ends_and_after_many_notes_never_within_a_pass():
+def test_the_state_is_kept_when_a_round_ends_and_after_many_notes_but_never_within_a_pass():
     parts = _Parts(DEALT + " 9C 2D KC")
     parts.acting.carry_out([input_log.CARD, cards.number_of("2H"), 1, 1, 1, 1])
     assert parts.journal.kinds == [NOTE, STATE]
@@ -269,7 +270,7 @@ def test_buttons_wait_for_a_card_that_is_known_and_do_nothing_on_trial():
     parts.running.on_trial = True
     parts.board.changes = [inputs.pressed(0), inputs.switched(2, False), inputs.switched(2, False)]
     parts.acting.take_inputs()
-    assert parts.recorder.names[3:] == ["service"], "once, as it stood so already"
+    assert parts.recorder.names[3:] == ["service"], "once: the second is no change"
 
 
 def test_an_event_that_is_not_the_dealings_is_shown_and_sent():
@@ -298,7 +299,7 @@ def test_a_pass_that_has_ended_is_carried_out_and_kept():
     sensing = _sensing(parts)
     parts.board.pieces = [20, 20]
     parts.reader.ends = [True]
-    assert not sensing.read() and parts.board.pieces == [20], "no more than was there"
+    assert not sensing.read() and parts.board.pieces == [20], "no more than there was"
     assert parts.recorder.names == ["betting_closed", "card"] and parts.kept == [0]
     assert parts.heap.due
     parts.reader.passed.fault = enums.FAULTS.index("jam")
@@ -308,12 +309,12 @@ def test_a_pass_that_has_ended_is_carried_out_and_kept():
     assert parts.kept == [0, enums.FAULTS.index("jam")]
 
 
-def test_many_samples_that_had_waited_are_reported():
+def test_many_samples_that_have_waited_are_reported():
     parts = _Parts()
     sensing = _sensing(parts)
-    for sizes, behind in (([40], False), ([41], True), ([512, 41], True), ([0], False)):
+    for sizes, late in (([40], False), ([41], True), ([512, 41], True), ([0], False)):
         parts.board.pieces = sizes[:]
-        assert sensing.read() == behind and parts.board.pieces == []
+        assert sensing.read() == late and parts.board.pieces == []
 
 
 def test_lost_samples_stop_play_and_a_pass_is_marked_once():
@@ -329,7 +330,7 @@ def test_lost_samples_stop_play_and_a_pass_is_marked_once():
     sensing.read()
     assert parts.reader.lost == 1 and parts.journal.note == [input_log.SAMPLES_LOST]
     assert not sensing.passing_marked
-    parts = _Parts("")  # no cards in play: nothing is to be known of them
+    parts = _Parts("")  # no cards in play: a pass need not be noted
     sensing = _sensing(parts)
     parts.reader.scanner.passing_samples = 200
     sensing.mark_passing()
@@ -350,12 +351,12 @@ def test_a_blocked_head_stops_play_once():
 def test_the_test_card_calibrates_with_no_cards_in_play():
     parts = _Parts("")
     sensing = _sensing(parts)
-    known_to_others = sensing.calibration
+    shared = sensing.calibration
     parts.reader.passed.card = cards.TEST_CARD
     parts.board.pieces, parts.reader.ends = [20], [True]
     sensing.read()
     assert parts.recorder.names == ["calibrated"] and parts.saved == ["calibration"]
-    assert known_to_others == [1000] * 4 + [77] and "beep" in parts.done()
+    assert shared == [1000] * 4 + [77] and "beep" in parts.done()
 
 
 # Ticking
@@ -378,7 +379,7 @@ def _ticking(parts):
     )  # fmt: skip
 
 
-def test_memory_is_collected_by_the_clock_but_not_while_a_card_passes():
+def test_memory_is_collected_periodically_but_not_while_a_card_passes():
     parts = _Parts()
     ticking = _ticking(parts)
     parts.reader.scanner.in_pass = True
@@ -390,7 +391,7 @@ def test_memory_is_collected_by_the_clock_but_not_while_a_card_passes():
     assert parts.heap.due
 
 
-def test_the_journal_is_looked_through_at_rest_only():
+def test_the_journal_is_checked_at_rest_only():
     parts = _Parts()
     ticking = _ticking(parts)
     for _ in range(8):

@@ -1,14 +1,14 @@
-"""Who has a turn while a card passes, at every speed that cards have."""
+"""Which tasks may run while a card passes, at every speed of a card."""
 
 from sabot_firmware.cards.reader import NO_CARD
-from sabot_firmware.priority import Turns
+from sabot_firmware.priority import CardPriority
 
 SAMPLES_PER_MS = 20
 CARD_MM, FIRST_MARK_MM, PITCH_MM = 88, 12, 3.5  # spec/card-code.md; the gap of E and A in it
 
 
 class Head:
-    """A card's way past the sensors, in place of reader, scanner and journal; and the time."""
+    """A card on its way past the sensors: stands in for reader, scanner, journal and clock."""
 
     def __init__(self) -> None:
         self.scanner = self
@@ -24,7 +24,7 @@ class Head:
         return self.now_ms
 
     def passes(self, speed_mm_s: float):
-        """The pass, a millisecond a step, until its last mark has gone."""
+        """Step through the pass, one millisecond a step, until its last mark has passed."""
         self.in_pass = True
         while self.marks_gone < 14:
             self.now_ms += 1
@@ -34,95 +34,95 @@ class Head:
             yield gone_mm
 
 
-def turns_of(head: Head) -> Turns:
-    return Turns(head, head, head.ticks_ms)
+def priority_of(head: Head) -> CardPriority:
+    return CardPriority(head, head, head.ticks_ms)
 
 
-def near(turns: Turns) -> bool:
-    turns.look()
-    return turns.decision_near
+def near(priority: CardPriority) -> bool:
+    priority.update()
+    return priority.decision_near
 
 
-def last_marks(turns: Turns) -> bool:
-    turns.look()
-    return turns.last_marks
+def last_marks(priority: CardPriority) -> bool:
+    priority.update()
+    return priority.last_marks
 
 
-def test_at_rest_everybody_has_a_turn_and_samples_are_looked_at_every_8_ms() -> None:
+def test_at_rest_every_task_runs_and_samples_are_read_every_8_ms() -> None:
     head = Head()
-    turns = turns_of(head)
-    assert turns.within_ms() == 8 and not last_marks(turns) and not near(turns)
+    priority = priority_of(head)
+    assert priority.within_ms() == 8 and not last_marks(priority) and not near(priority)
     head.to_write = True
-    assert turns.within_ms() == 1
+    assert priority.within_ms() == 1
 
 
-def test_nobody_begins_a_long_turn_before_the_last_mark_of_a_card() -> None:
+def test_no_task_begins_a_long_turn_shortly_before_the_last_mark_of_a_card() -> None:
     for speed_mm_s in (50, 100, 180, 300, 800, 1500, 3000):
         head = Head()
-        turns = turns_of(head)
+        priority = priority_of(head)
         taken = []
         for gone_mm in head.passes(speed_mm_s):
             last_ms = (FIRST_MARK_MM + 13 * PITCH_MM - gone_mm) / speed_mm_s * 1000
-            if not near(turns):
+            if not near(priority):
                 taken.append(last_ms)
-            assert turns.within_ms() <= 2
+            assert priority.within_ms() <= 2
         assert not taken or min(taken) > 50, (speed_mm_s, min(taken))
 
 
-def test_the_journal_has_a_turn_until_the_last_four_marks_and_not_then() -> None:
+def test_the_journal_is_written_until_the_last_four_marks_and_not_then() -> None:
     head = Head()
-    turns = turns_of(head)
+    priority = priority_of(head)
     for _ in head.passes(1000):
         last = head.marks_gone >= 10
-        assert last_marks(turns) is last
-        assert turns.within_ms() == (0 if last else 2)
+        assert last_marks(priority) is last
+        assert priority.within_ms() == (0 if last else 2)
 
 
-def test_once_the_card_is_known_everybody_has_a_turn_again() -> None:
+def test_once_the_card_is_known_every_task_runs_again() -> None:
     head = Head()
-    turns = turns_of(head)
+    priority = priority_of(head)
     for _ in head.passes(3000):
         pass
-    assert near(turns)
+    assert near(priority)
     head.known = 7
-    assert not near(turns) and not last_marks(turns)
+    assert not near(priority) and not last_marks(priority)
 
 
-def test_a_card_that_is_held_before_its_last_mark_keeps_nobody_waiting_for_long() -> None:
+def test_a_card_that_is_held_before_its_last_mark_stops_no_task_for_long() -> None:
     head = Head()
-    turns = turns_of(head)
+    priority = priority_of(head)
     for _ in head.passes(300):
-        last_marks(turns)
+        last_marks(priority)
         if head.marks_gone == 12:
             break
     begun_ms = head.now_ms
-    while near(turns):
+    while near(priority):
         head.now_ms += 1
         head.passing_samples += SAMPLES_PER_MS
         assert head.now_ms - begun_ms <= 800
-    assert not last_marks(turns)
+    assert not last_marks(priority)
 
 
-def test_what_was_waited_for_one_card_does_not_count_for_the_next() -> None:
+def test_the_time_waited_for_one_card_does_not_count_for_the_next() -> None:
     head = Head()
-    turns = turns_of(head)
+    priority = priority_of(head)
     for _ in range(3):
         head.marks_gone = head.passing_samples = 0
         for _ in head.passes(150):
-            waited = near(turns)
+            waited = near(priority)
         assert waited
         head.in_pass = False
-        assert not near(turns)
+        assert not near(priority)
 
 
-def test_samples_that_have_waited_are_caught_up_with_before_anything_else() -> None:
+def test_samples_that_have_waited_are_read_before_anything_else() -> None:
     head = Head()
-    turns = turns_of(head)
-    turns.behind = True
-    assert turns.within_ms() == 8, "at rest there is no hurry"
+    priority = priority_of(head)
+    priority.late = True
+    assert priority.within_ms() == 8, "at rest there is no hurry"
     for _ in head.passes(3000):
-        turns.look()
-        turns.behind = True
-        assert turns.within_ms() == 0
-        turns.behind = False
-        assert turns.within_ms() == (0 if turns.last_marks else 2)
+        priority.update()
+        priority.late = True
+        assert priority.within_ms() == 0
+        priority.late = False
+        assert priority.within_ms() == (0 if priority.last_marks else 2)

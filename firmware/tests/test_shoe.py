@@ -1,4 +1,4 @@
-"""The whole shoe on a board made of lists: while a card passes, and what its head tells it."""
+"""The whole shoe on a scripted board: while a card passes, and on faults of the sensor head."""
 
 import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes.fake_flash import new_chip
@@ -37,7 +37,7 @@ from sabot_firmware.table import inputs
 from sabot_protocol import cards, enums, events, games, messages
 
 
-def test_the_lock_shuts_behind_the_last_mark_and_nothing_is_recorded_before_the_card_has_left():
+def test_the_lock_shuts_after_the_last_mark_and_nothing_is_recorded_before_the_card_has_left():
     with Folder() as folder:
         board, shoe = loaded(folder, "9C", "2D", "KC")
         assert shoe.dealing.lock_released()
@@ -54,7 +54,7 @@ def test_the_lock_shuts_behind_the_last_mark_and_nothing_is_recorded_before_the_
 
 
 class _Turns:
-    """In asyncio's place: the turns of others are told in `heard`, between what the link took."""
+    """Stands in for asyncio: `heard` gets "others" when other tasks may run between frames."""
 
     def __init__(self, heard) -> None:
         self.heard = heard
@@ -63,7 +63,7 @@ class _Turns:
         self.heard.append("others")
 
 
-def test_what_a_host_sends_in_one_piece_is_taken_a_frame_a_turn_and_more_zeros_are_none():
+def test_frames_in_one_piece_are_taken_one_a_turn_and_surplus_zeros_are_not_frames():
     with Folder() as folder:
         board, shoe = started(folder)
         heard = []
@@ -100,15 +100,15 @@ def test_a_card_that_was_known_and_is_pushed_back_was_never_dealt():
         for i in range(len(known)):
             back[-1 - i] = known[i] >> 4 | (known[i] & 15) << 4
         board.play(shoe, known, back, bytes(300))
-        told = recorded(shoe)
-        assert not [kind for kind, _ in told if kind == "result"]
-        faults = [values for kind, values in told if kind == "unreadable"]
+        found = recorded(shoe)
+        assert not [kind for kind, _ in found if kind == "result"]
+        faults = [values for kind, values in found if kind == "unreadable"]
         assert [enums.FAULTS[values[0]] for values in faults] == ["pushed_back"]
         assert board.seen[:2] == ["samples", "shut"] and "open" not in board.seen
         assert [len(shoe.dealing.play.player), len(shoe.dealing.play.banker)] == [2, 1]
 
 
-def test_what_is_pressed_while_the_tail_of_a_card_passes_comes_behind_that_card():
+def test_a_button_pressed_while_the_tail_of_a_card_passes_counts_after_that_card():
     with Folder() as folder:
         board, shoe = loaded(folder, "9C", "2D", "KC")
         known, tail, rest = parts_of(card_samples("2H"), 380)
@@ -119,7 +119,7 @@ def test_what_is_pressed_while_the_tail_of_a_card_passes_comes_behind_that_card(
         assert kinds[first:] == ["button", "betting_open", "lock", "button", "betting_closed"]
 
 
-def test_a_jam_behind_the_last_mark_stops_play_and_lets_the_inputs_through():
+def test_a_jam_after_the_last_mark_stops_play_and_lets_the_inputs_through():
     with Folder() as folder:
         board, shoe = loaded(folder, "9C", "2D", "KC")
         known, _, _ = parts_of(card_samples("2H"), 380)
@@ -138,7 +138,7 @@ def test_samples_that_come_as_fast_as_they_are_read_do_not_keep_the_rest_waiting
         reads = []
 
         def read_samples(buf):
-            assert len(reads) < 50, "it never comes to an end"
+            assert len(reads) < 50, "it reads without end"
             reads.append(1)
             buf[:4] = bytes(4)
             return 4
@@ -153,7 +153,7 @@ def test_a_card_held_before_its_last_mark_keeps_the_journal_waiting_for_a_while_
         board, shoe = loaded(folder, "9C", "2D", "KC")
         known, _, _ = parts_of(card_samples("2H"), 380)
         begun_ms = board.ticks_ms()
-        board.play(shoe, known[:-20])  # until its mark is on flash, with the lock still first
+        board.play(shoe, known[:-20])  # until its note is on flash
         assert 800 <= board.ticks_ms() - begun_ms < 850
         assert not shoe.journal.unwritten() and shoe.reader.scanner.in_pass
 
@@ -178,7 +178,7 @@ def test_lost_samples_stop_play_and_the_card_that_was_passing_is_not_read():
         assert shoe.dealing.play.player == [8]
 
 
-def test_what_comes_behind_lost_samples_is_not_read_together_with_what_came_before():
+def test_samples_after_lost_ones_are_not_joined_with_those_before():
     with Folder() as folder:
         board, shoe = loaded(folder)
         whole = bytes(card_samples("9C"))
@@ -220,7 +220,7 @@ def test_the_test_card_stops_play_within_a_shoe_of_cards():
         assert enums.ERRORS[shoe.dealing.error] == "test_card"
 
 
-def test_a_fading_sensor_is_told_once_and_shown_between_errors():
+def test_a_fading_sensor_is_reported_once_and_shown_between_errors():
     with Folder() as folder:
         board, shoe = loaded(folder)
         for n in range(120):
@@ -228,9 +228,9 @@ def test_a_fading_sensor_is_told_once_and_shown_between_errors():
             assert not shoe.dealing.error
             if "CLEAN SENSOR" in board.text:
                 break
-        told = [values for kind, values in each_recorded(shoe) if kind == "clean_sensor"]
-        assert [enums.CHANNELS[values[0]] for values in told] in (["a"], ["b"])
-        assert 700 < told[0][1] < LEAST_PERMILLE
+        found = [values for kind, values in each_recorded(shoe) if kind == "clean_sensor"]
+        assert [enums.CHANNELS[values[0]] for values in found] in (["a"], ["b"])
+        assert 700 < found[0][1] < LEAST_PERMILLE
 
 
 def test_every_pass_is_kept_with_its_verdict():
@@ -260,8 +260,7 @@ _MIDI = dict(games.MINI, name="midi", shown="after_reveal", burn="none", wagers=
 
 
 def _shown_in_midi(deal):
-    """What the shoe lit, showed and sounded in a midi round: at the first card, from then until
-    reveal, and at reveal."""
+    """Return the outputs of the shoe in a midi round: at the first card, until `reveal`, at it."""
     with Folder() as folder:
         Store(folder.path).save("game", games.encode(_MIDI))
         board, shoe = started(folder)
@@ -300,7 +299,7 @@ def test_a_game_that_is_kept_and_damaged_or_unknown_puts_the_shoe_out_of_service
         with Folder() as folder:
             Store(folder.path).save("game", kept)
             assert raised(games.GameError, Shoe, ScriptedBoard(folder, new_chip())), kept
-            assert Store(folder.path).load("game") == kept, "it stays for whoever looks why"
+            assert Store(folder.path).load("game") == kept, "it stays for an investigation"
     with Folder() as folder:
         Store(folder.path).save("game", document)
         data = folder.read("game.cbor")
@@ -310,7 +309,7 @@ def test_a_game_that_is_kept_and_damaged_or_unknown_puts_the_shoe_out_of_service
         assert started(folder)[1].dealing.game.document == document
 
 
-def test_a_new_host_begins_a_game_document_anew():
+def test_a_new_host_sends_a_game_document_from_its_start():
     with Folder() as folder:
         _, shoe = started(folder)
         document = games.encode(_MIDI)
@@ -344,9 +343,9 @@ def test_a_checkpoint_follows_each_composition_with_the_mac_before_it():
     with Folder() as folder:
         board, shoe = loaded(folder)
         board.play(shoe, NEXT, inputs.switched(KEY, True), VOID, VOID)
-        told = recorded(shoe)
-        place = [kind for kind, _ in told].index("checkpoint")
-        assert told[place - 1][0] in ("composition", "lock")
+        found = recorded(shoe)
+        place = [kind for kind, _ in found].index("checkpoint")
+        assert found[place - 1][0] in ("composition", "lock")
         cursor = Cursor(shoe.journal)
         assert cursor.seek(place) and cursor.next()
-        assert told[place][1] == [place, bytes(cursor.mac)]
+        assert found[place][1] == [place, bytes(cursor.mac)]

@@ -26,7 +26,7 @@ _DOCUMENTS = (
 
 
 class Folder:
-    """A new folder for a test; with its files it goes when the test ends."""
+    """A new folder for a test; it is removed with its files when the test ends."""
 
     def __enter__(self):
         base = (os.getenv("TMPDIR") or "/tmp") + "/sabot-test-"
@@ -160,7 +160,7 @@ def test_a_crash_before_the_new_document_is_complete_keeps_the_old():
 
 
 class _NoRename:
-    """The `os` of a machine that loses power when a file is to get its name."""
+    """The `os` of a machine that loses power when a file is renamed."""
 
     def __init__(self):
         self.asked = []

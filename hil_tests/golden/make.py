@@ -1,4 +1,4 @@
-"""Makes the golden journals that are not there (README.md): python -m hil_tests.golden.make"""
+"""Makes the golden journals that are missing (README.md): python -m hil_tests.golden.make"""
 
 import json
 import lzma
@@ -19,7 +19,7 @@ from sabot_firmware import VERSION
 from sabot_hil.kit.flash_image import ChipImage, read_trace
 from sabot_hil.kit.journal_image import entries_in
 from sabot_hil.sweeps.recorded_run import Action, board_document, play
-from sabot_hil.targets.sim import SimBench
+from sabot_hil.targets.sim import SimulatedBench
 from sabot_protocol import enums
 
 FOLDER = Path(__file__).resolve().parent
@@ -44,12 +44,12 @@ _NEXT: list[Action] = [("press", "next")]
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What happens before the power goes. `passing`: a card that is in the head then."""
+    """The actions before the power cut. `passing` is a card that is in the head at that time."""
 
     actions: Sequence[Action]
     passing: str = ""
     torn: bool = False
-    """The power goes in the largest program of the last action."""
+    """Whether the power is cut in the largest program of the last action."""
 
 
 SCENES = {
@@ -103,7 +103,7 @@ def make_golden(name: str, scene: Scene) -> None:
                 before = len(read_trace(trace.read_bytes()))
                 play(shoe, action)
             if scene.passing:
-                SimBench(shoe).pull_part(scene.passing, _PASSING_MM)
+                SimulatedBench(shoe).pull_part(scene.passing, _PASSING_MM)
             switches = ["key_on"] if shoe.bench.switch_bits() else []
         operations = read_trace(trace.read_bytes())
         image = ChipImage()

@@ -1,7 +1,7 @@
-"""What a test may ask of a target: these capabilities, and nothing else.
+"""The capabilities of a target: all that a test may use of it.
 
-Each target has them as far as it can; what it cannot do raises `Unable`, and the test that asked is
-skipped with that reason.
+A target provides as many of them as it can. What it cannot do raises `Unable`, and the test that
+asked is skipped with that reason.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +19,7 @@ class Unable(Exception):
 
 
 class BrokenRig(Exception):
-    """What is around the shoe has failed: nothing that comes after can be judged."""
+    """The rig around the shoe has failed: no later result can be judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +36,18 @@ class Clock(Protocol):
 
     @property
     def emulated(self) -> bool:
-        """Whether it goes on only while the test has it go on, and the same seed gives the same
-        times to the microsecond; otherwise it is the real one."""
+        """Whether the time is emulated: it passes only while the test lets it pass, and the same
+        seed gives the same times to the microsecond. Otherwise it is real time."""
 
     def now_us(self) -> int:
-        """Microseconds since the target was made; they go on without power."""
+        """Microseconds since the target was made; they count without power too."""
 
     def pass_ms(self, ms: float) -> None:
-        """Let so much time pass."""
+        """Let `ms` milliseconds pass."""
 
     def slept_us(self) -> int:
         """Microseconds since the last start in which the shoe's processor had nothing to do.
-        Unable where nobody can tell."""
+        Raises Unable if the target cannot measure that."""
 
 
 class Controls(Protocol):
@@ -58,89 +58,91 @@ class Controls(Protocol):
         """What the shoe shows now."""
 
     def press(self, button: str) -> Outputs:
-        """Press a button of `words.BUTTONS`; what the shoe shows then."""
+        """Press a button of `enums.BUTTONS`; returns what the shoe shows then."""
 
     def switch(self, switch: str, on: bool) -> Outputs:
-        """Move a switch of `words.SWITCHES`; without power it just stands so then."""
+        """Move a switch of `enums.SWITCHES`; returns what the shoe shows then. Without power the
+        switch only changes its position."""
 
 
 class CardBench(Controls, Protocol):
     """The part of a bench that a dealer needs."""
 
     def pull(self, card: str) -> Outputs:
-        """Pull a card ("7H", "CUT") through the head; what the shoe shows then."""
+        """Pull a card ("7H", "CUT") through the head; returns what the shoe shows then."""
 
     def pull_unreadable(self) -> Outputs:
         """Pull a card without a code."""
 
     def wait_for(self, wanted: Callable[[Outputs], bool], what: str) -> Outputs:
-        """Wait until the shoe shows what is `wanted`, which `what` names."""
+        """Wait until `wanted` is true of what the shoe shows; `what` names that in an error."""
 
 
 class Bench(CardBench, Protocol):
-    """Hands and eyes. Each hand movement returns once the shoe has acted on it."""
+    """Hands and eyes at the shoe. Each hand movement returns once the shoe has acted on it."""
 
     def pull_part(self, card: str, travel_mm: float) -> Outputs:
-        """Pull a card until its leading edge has come so far into the head, and hold it there;
-        before the power comes back it is taken out."""
+        """Pull a card until its leading edge is `travel_mm` into the head, and hold it there. It
+        is taken out before the power comes back."""
 
     def play(self, samples: bytes) -> int:
         """Play sample words to the head (20 kHz, two samples a byte, the older in the lower half,
-        as in a recording); when the first of them was there, by the target's clock in us.
+        as in a recording). Return the time of the first sample, in us of the target's clock.
 
-        Returns once the last one has been; does not wait for the shoe.
+        Returns after the last sample; does not wait for the shoe.
         """
 
     def settle(self) -> Outputs:
-        """Wait until the shoe has acted on all that was done."""
+        """Wait until the shoe has acted on everything that was done."""
 
     def seen(self) -> list[Seen]:
-        """Every change of an output since this was asked last, with its time."""
+        """Every change of an output since the last call, with its time."""
 
 
 class ShoeLink(Protocol):
-    """The link."""
+    """The link to the shoe."""
 
     @property
     def unit(self) -> str:
-        """Its id."""
+        """The unit's id."""
 
     @property
     def port(self) -> str:
-        """A port that any program may open. Where time is emulated it answers while the test has
-        time pass, and not while `attach` or `line` is used. Unable where there is none."""
+        """A port that any program may open. With emulated time it answers only while the test
+        lets time pass, and not while `attach` or `line` is in use. Raises Unable if the target has
+        no such port."""
 
     def line(self) -> Line:
-        """The bare link, for whoever talks otherwise than a host; a session before is over."""
+        """The bare link, for tests that do not talk as a host does; ends an earlier session."""
 
     def attach(self) -> Client:
-        """A new session with the shoe, its time-outs by the target's clock; the one before is
-        over."""
+        """A new session with the shoe, its time-outs by the target's clock; ends an earlier
+        session."""
 
     def detach(self) -> None:
-        """The host goes away."""
+        """Close the host's end."""
 
 
 class Power(Protocol):
     """The shoe's supply."""
 
     def on(self) -> None:
-        """Power on; returns once the shoe has come up."""
+        """Switch the power on; returns once the shoe has started."""
 
     def off(self) -> None:
-        """Power off, at once, wherever the shoe is."""
+        """Switch the power off at once, whatever the shoe is doing."""
 
     def brown_out(self, us: int) -> None:
-        """Let the supply fail for so long, which the journal's chip may bridge; returns when it is
-        back, whatever the shoe does."""
+        """Let the supply fail for `us` microseconds, which the journal's chip may survive. Returns
+        when the supply is back, whatever the shoe does."""
 
     def off_in_flash(self, operation: int, share: float) -> None:
-        """Let the power go in the `operation`-th operation on the journal's chip from now on
-        (0: the next one), when so much of it (0 to 1) is done. Then the shoe is without power."""
+        """Cut the power during the `operation`-th operation of the journal's chip from now on
+        (0: the next one), after `share` of it (0 to 1). The shoe then stays without power."""
 
     def written_us(self) -> int:
-        """When the last operation of the journal's chip ended, or will, by the target's clock.
-        Unable where nobody can tell."""
+        """When the last operation of the journal's chip ended or will end, by the target's clock.
+        Raises Unable if the target cannot see that."""
 
 
 class Target(Protocol):
@@ -148,29 +150,29 @@ class Target(Protocol):
 
     @property
     def shoe(self) -> ShoeLink:
-        """The link to it."""
+        """The link to the shoe."""
 
     @property
     def bench(self) -> Bench:
-        """Hands and eyes at it."""
+        """Hands and eyes at the shoe."""
 
     @property
     def power(self) -> Power:
-        """Its supply."""
+        """The shoe's supply."""
 
     @property
     def clock(self) -> Clock:
-        """Its time."""
+        """The target's time."""
 
     def house(self) -> tuple[str, PrivateKey]:
-        """The board that its releases are built for, and the key that signs them. Unable where it
-        takes none, or nobody here may sign them."""
+        """The board that the shoe's releases are built for, and the key that signs them. Raises
+        Unable if the shoe takes no releases or their key is not here."""
 
     def about(self) -> Mapping[str, str]:
-        """What is tested, and on what, for the report: `Rig`, `MicroPython` and more."""
+        """What is tested, and on what rig, for the report: `Rig`, `MicroPython` and more."""
 
     def close(self) -> None:
-        """Leave it safe (lock closed, power off) and put everything away."""
+        """Leave the shoe safe (lock closed, power off) and release all resources."""
 
 
 class Measure(Protocol):
@@ -185,12 +187,12 @@ class Measure(Protocol):
         at_most: float | None = None,
         at_least: float | None = None,
     ) -> None:
-        """Put a measured value into the report; the test fails where it is out of its limits."""
+        """Put a measured value into the report; the test fails if it is outside its limits."""
 
 
 @contextmanager
 def session_with(shoe: ShoeLink) -> Iterator[Client]:
-    """A session with the shoe that ends with the block."""
+    """Open a session with the shoe that ends with the block."""
     try:
         yield shoe.attach()
     finally:

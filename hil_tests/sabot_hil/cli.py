@@ -1,7 +1,7 @@
 """`sabot hil`: the suites of the test bench on a simulated, emulated or real shoe.
 
-The `sabot` command finds it by its entry point. pytest, and what needs it, is imported only once it
-is known to be there.
+The `sabot` command finds it through its entry point. pytest, and modules that need it, are imported
+only after a check that it is installed.
 """
 
 import importlib.util
@@ -35,10 +35,10 @@ app = typer.Typer(
     no_args_is_help=False,
 )
 
-_WRONG_USE, _NOTHING_RAN = 4, 5  # of pytest's exit codes
-_ENDED_WITH = {0: 0, 1: FINDINGS, 2: INTERRUPTED, _WRONG_USE: 2}  # ours to pytest's
+_WRONG_USE, _NOTHING_RAN = 4, 5  # pytest's exit codes
+_ENDED_WITH = {0: 0, 1: FINDINGS, 2: INTERRUPTED, _WRONG_USE: 2}  # from pytest's code to ours
 _WITH_REPORT = (0, FINDINGS, INTERRUPTED, RigBroken.exit_code)
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # as_command.py lets them in
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # command_run.py unblocks them
 
 
 class Suite(StrEnum):
@@ -61,10 +61,11 @@ def hil(
     context: typer.Context,
     target: Annotated[str, typer.Option(help="What to test: sim, emulator, board:SERIAL.")] = "sim",
     suite: Annotated[
-        Suite, typer.Option(help="smoke: whether it lives; acceptance: all; soak: for hours.")
+        Suite, typer.Option(help="smoke: does it work at all; acceptance: all; soak: for hours.")
     ] = Suite.SMOKE,
     only: Annotated[
-        str | None, typer.Option("-k", metavar="WORDS", help="Only tests named so, as in pytest.")
+        str | None,
+        typer.Option("-k", metavar="WORDS", help="Only tests with these names, as in pytest."),
     ] = None,
     report: Annotated[
         Path | None, typer.Option(help="A new folder for the report: a page, and data.")
@@ -73,20 +74,22 @@ def hil(
         str | None,
         typer.Option(
             metavar="SERIAL",
-            help="The bench board a board is wired to, else the only other; or emulator.",
+            help="The bench board that the shoe is wired to, or emulator; default: the only other.",
         ),
     ] = None,
     uf2: Annotated[
         Path | None,
-        typer.Option(help="MicroPython for an emulated Pico; else SABOT_UF2, else fetched."),
+        typer.Option(
+            help="MicroPython for an emulated Pico; default: SABOT_UF2, or else a download."
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Repeat randomised tests.", min=0)] = None,
     minutes: Annotated[
         float, typer.Option(help="How long to soak; 0: one short shoe of cards.", min=0)
     ] = 0.0,
 ) -> None:
-    """Run a suite. Exit code 0: nothing to find fault with, 1: something failed, 130: stopped by
-    Ctrl-C; the report has what was done until then.
+    """Run a suite. Exit code 0: all passed, 1: something failed, 130: stopped by Ctrl-C; the report
+    then has the tests up to that point.
     """
     if context.invoked_subcommand is not None:
         return
@@ -108,7 +111,7 @@ def hil(
     arguments += [] if bench is None else ["--bench", bench]
     arguments += [] if uf2 is None else ["--uf2", str(uf2.resolve())]
     arguments += [] if only is None else ["-k", only]
-    # One for all of its tests, so that the report says how to repeat the whole.
+    # One seed for all tests, so that the report shows how to repeat the whole run.
     arguments += ["--seed", str(random.randrange(2**32) if seed is None else seed)]
     if report is not None:
         arguments += ["--report", str(report), "--junit-xml", str(report / "junit.xml")]
@@ -118,24 +121,24 @@ def hil(
     if report is not None and code in _WITH_REPORT:
         problems.print(f"Report: {report / 'report.html'}", markup=False)
     elif report is not None and ended in (_NOTHING_RAN, _WRONG_USE):
-        shutil.rmtree(report, ignore_errors=True)  # the next try would stumble over it
+        shutil.rmtree(report, ignore_errors=True)  # or the next try fails because it exists
     if ended == _NOTHING_RAN and only is None:
-        raise NothingTested(f"{target}: can do nothing of this suite; the report would be empty")
+        raise NothingTested(f"{target}: can run no test of this suite; the report would be empty")
     if ended == _NOTHING_RAN:
         raise NothingTested(
-            f"{suite.value}: no test named {only!r} that {target} can do; leave -k out to see all"
+            f"{suite.value}: no test named {only!r} that {target} can run; leave -k out to see all"
         )
     if ended not in _ENDED_WITH and ended != RigBroken.exit_code:
-        raise FaultOfOurs(f"the tests ended with code {ended}; what pytest printed says why")
+        raise FaultOfOurs(f"the tests ended with code {ended}; see pytest's output for the cause")
     raise typer.Exit(code)
 
 
 @app.command()
 def compare(
     before: Annotated[Path, typer.Argument(help="The folder of a report.")],
-    after: Annotated[Path, typer.Argument(help="The folder of a later one.")],
+    after: Annotated[Path, typer.Argument(help="The folder of a later report.")],
 ) -> None:
-    """Show what changed between two reports. Exit code 1: something fails that did not."""
+    """Show what changed between two reports. Exit code 1: a test fails that passed before."""
     _suites()
     from sabot_hil.report import compare as comparing
     from sabot_hil.report.results import read_results
@@ -148,11 +151,11 @@ def compare(
         raise typer.Exit(FINDINGS)
 
 
-@app.command()
+@app.command("check-bench")
 def check_rig(
     bench: Annotated[str, typer.Argument(help="The bench board's USB serial number, or emulator.")],
 ) -> None:
-    """Test the rig itself, with its jumper plug in. Exit code 1: no shoe can be judged by it."""
+    """Test the rig itself, with its check plug on. Exit code 1: do not judge a shoe with it."""
     _suites()
     from sabot_hil.capabilities import BrokenRig
     from sabot_hil.targets import rig_check
@@ -172,14 +175,14 @@ def check_rig(
 
 
 def _suites() -> Path:
-    """The folder of the suites. Raises SuitesMissing."""
+    """Return the folder of the suites. Raises SuitesMissing."""
     if not importlib.util.find_spec("pytest"):
         raise SuitesMissing("pytest is not installed; pip install 'sabot[hil]'")
     return Path(__file__).with_name("suite")
 
 
 def _check_target(target: str, uf2: Path | None, bench: str | None) -> None:
-    """Raises SabotError where there is no such target, or what it needs."""
+    """Raise SabotError if the target, or something that it needs, does not exist."""
     from sabot_hil.targets import choice_of
 
     choice = choice_of(target, uf2, bench=bench)
@@ -198,8 +201,8 @@ def _check_target(target: str, uf2: Path | None, bench: str | None) -> None:
 
 
 def _only_other_board(target: str) -> str | None:
-    """The bench board, where there is but one board beside the shoe; None where `target` needs
-    none. Raises RigBroken.
+    """Return the bench board if exactly one board is attached beside the shoe; None if `target`
+    needs none. Raises RigBroken.
     """
     name, _, shoe = target.partition(":")
     if name != "board" or not shoe:
@@ -217,16 +220,16 @@ def _new_folder(report: Path) -> None:
     try:
         report.mkdir(parents=True)
     except FileExistsError:
-        raise ReportUnusable(f"{report}: is there already; name a new folder") from None
+        raise ReportUnusable(f"{report}: already exists; name a new folder") from None
     except OSError as error:
         raise ReportUnusable(
-            f"{report}: cannot be made ({error.strerror}); name another folder"
+            f"{report}: cannot be created ({error.strerror}); name another folder"
         ) from None
 
 
 def _pytest(arguments: list[str]) -> int:
-    """Run pytest in a process of its own; its exit code. Whatever is to end this command ends it,
-    once: by a second Ctrl-C it would not put the rig away.
+    """Run pytest in another process and return its exit code. A signal that ends this command is
+    passed on to it once: a second Ctrl-C would keep it from making the rig safe.
     """
     plugins = ("-p", "sabot_hil.pytest_plugin.plugin", "-p", "sabot_hil.pytest_plugin.command_run")
     command = [

@@ -11,7 +11,7 @@ from sabot_hil.emulation.uf2 import ENVIRONMENT, HOW_TO_GET_IT, find_image, read
 
 @pytest.fixture(scope="session")
 def image_file(request: pytest.FixtureRequest) -> Path:
-    """Where MicroPython's image is; a test that asks is skipped where nobody has named it."""
+    """The file of MicroPython's image; without one the test is skipped."""
     given = request.config.getoption("--uf2", default=None)
     if given is None and ENVIRONMENT not in os.environ:
         pytest.skip(f"no image of MicroPython: {HOW_TO_GET_IT}")

@@ -11,6 +11,8 @@ import pytest
 
 from sabot_protocol import events, messages
 
+pytestmark = pytest.mark.slow
+
 _ROOT = Path(__file__).resolve().parents[2]
 _PAGE = (_ROOT / "docs" / "adding.md").read_text(encoding="utf-8")
 _COPIED = ("protocol", "firmware", "host", "hil_tests")

@@ -1,4 +1,4 @@
-"""The rooms of the house: what may import what (`pyproject.toml`), and how much one room holds."""
+"""The rooms of the project: what may import what (`pyproject.toml`), and their size."""
 
 import subprocess
 import sys

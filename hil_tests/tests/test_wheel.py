@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 _ROOT = Path(__file__).resolve().parents[2]
 _TIMEOUT_S = 240
 # The first is burned with five more; no round has the same cards twice.
@@ -19,7 +21,7 @@ _PACKAGES = {"sabot", "sabot_firmware", "sabot_hil", "sabot_protocol", "sabot_ri
 
 
 def _run(*command: str | Path, cwd: Path) -> str:
-    """What the command prints. It finds nothing of the checkout: not by its folder nor by PATH."""
+    """Run a command and return its output. It has no access to the checkout by folder or PATH."""
     environment = {"PATH": os.defpath, "HOME": str(cwd), "COLUMNS": "200"}
     environment |= {name: os.environ[name] for name in os.environ if name.startswith("PIP_")}
     run = subprocess.run(
@@ -43,7 +45,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of the commands of an environment that has the wheel and what it asks for."""
+    """The folder of commands of an environment with the wheel and its dependencies."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=True)
     pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]

@@ -17,6 +17,8 @@ from sabot_firmware import panel
 from sabot_firmware.table import baccarat
 from sabot_protocol import enums
 
+pytestmark = pytest.mark.slow
+
 _PAGES = ["README.md", *(f"docs/{path.name}" for path in sorted(DOCS.glob("*.md")))]
 _WITH_COMMANDS = [page for page in _PAGES if steps_of(page)]
 _MALTA = {"TZ": "Europe/Malta"}

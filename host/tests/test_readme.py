@@ -16,7 +16,7 @@ def test_the_readme_is_read_in_five_minutes() -> None:
 
 def test_the_two_commands_are_in_the_makefile() -> None:
     makefile = (_ROOT / "Makefile").read_text()
-    for command in ("demo", "test"):
+    for command in ("demo", "test", "check"):
         assert f"make {command}" in _README and f"\n{command}:" in makefile
 
 

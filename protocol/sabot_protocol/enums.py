@@ -1,11 +1,11 @@
-"""The words behind the numbers on the wire: each number is the place in its tuple.
+"""The enumerations of the protocol: a number on the wire is a word's place in its tuple.
 
-A word is added at the end and never moved: old records must keep their meaning.
+New words are added at the end and words never move: old records must keep their meaning.
 """
 
 
 class Words:
-    """Words that a shoe needs seldom, as one text: a tuple of them takes five times the heap."""
+    """An enumeration as one text, for rarely used words: a tuple takes five times the heap."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -17,7 +17,7 @@ class Words:
         return self._text.split()[place]
 
     def index(self, word: str) -> int:
-        """As a tuple's."""
+        """Return the place of a word, like the method of a tuple."""
         return self._text.split().index(word)
 
 
@@ -32,14 +32,14 @@ SWITCHES = ("lid_open", "key_on", "service_on")
 LAMPS = ("player", "banker", "tie", "ready", "error")
 
 PHASES = ("no_shoe", "first_burn", "burning", "between", "betting", "dealing", "ended")
-"""Where a shoe of cards stands; see sabot_firmware/table/dealing.py."""
+"""The phases of a shoe of cards; see sabot_firmware/table/dealing.py."""
 
 POSITIONS = (
     "burn_first", "burn",
     "player_1", "banker_1", "player_2", "banker_2", "player_3", "banker_3",
     "not_due",
 )  # fmt: skip
-"""What a card was drawn as. `not_due`: it came out although the lock should have held it."""
+"""The positions of a card. `not_due`: it came out although the lock should have held it."""
 
 HANDS = ("player", "banker")
 ACTIONS = ("draws", "stands", "natural")
@@ -48,10 +48,10 @@ HITS = (
     "player_pair", "banker_pair", "dragon_7", "panda_8", "fortune_7", "golden_8",
     "heavenly_9", "heavenly_9_both", "blazing_7s_two", "blazing_7s_three",
 )  # fmt: skip
-"""What a round can be beyond its winner, that a wager depends on. Pair: the first two cards of a
-hand are of one rank. Dragon 7, Fortune 7: the Banker wins with 7 of three cards. Panda 8, Golden
-8: the Player wins with 8 of three cards. Heavenly 9: just one hand has 9 of three cards, or both
-have. Blazing 7s: both hands have 7 of two cards, or both of three."""
+"""Results of a round besides its winner that wagers depend on. Pair: the first two cards of a hand
+have the same rank. Dragon 7, Fortune 7: the Banker wins with 7 in three cards. Panda 8, Golden 8:
+the Player wins with 8 in three cards. Heavenly 9: exactly one hand has 9 in three cards, or both
+have. Blazing 7s: both hands have 7 in two cards, or both in three."""
 
 CLOSED_BY = ("button", "card")
 
@@ -59,8 +59,8 @@ FAULTS = (
     "none", "double_feed", "pushed_back", "reversed", "no_code", "bad_code",
     "foreign_set", "jam", "sensor_fault", "power_lost",
 )  # fmt: skip
-"""Why a pass through the sensor head is not a card (card code specification). `power_lost`: the
-power went while it passed."""
+"""Why a pass through the sensor head was not read as a card (card code specification).
+`power_lost`: the power went while a card passed."""
 
 ERRORS = (
     "none", "card_not_due", "unreadable", "lid_opened", "cut_card_misplaced", "test_card",
@@ -69,15 +69,15 @@ ERRORS = (
 )  # fmt: skip
 """What stops play until the supervisor's key clears it.
 
-`surplus_copy`: one more of a card than there are decks; `sensor_fault`: a channel of the head
-that cannot be right although no card passes; `samples_lost`: nobody read the head in time;
-`journal_full`: events that no host has taken fill the journal.
+`surplus_copy`: more copies of a card than decks; `sensor_fault`: a channel of the head cannot be
+right although no card passes; `samples_lost`: the head was not read in time; `journal_full`: events
+that no host has acknowledged fill the journal.
 """
 
 RESOLUTIONS = ("entered", "as_read", "drawn_again", "unseen", "void")
-"""What the supervisor decided about a card that stopped play: entered from its face; taken as
-it was read; put aside or left in the shoe, and the next one drawn in its place; left face down,
-unseen; the round voided."""
+"""The supervisor's decision about a card that stopped play: entered from its face; taken as it was
+read; put aside or left in the shoe, and the next card drawn in its place; left face down, unseen;
+the round voided."""
 
 CHANNELS = ("e", "a", "b", "x")
 """The four outputs of the sensor head, in the order of their bits."""
@@ -86,17 +86,17 @@ VOID_REASONS = ("supervisor", "unreadable", "restart")
 END_REASONS = ("cut_card", "supervisor", "restart")
 GAP_REASONS = ("queue_full", "restart", "journal_damaged")
 JOURNAL_FAULTS = ("erase_failed", "program_failed", "damaged")
-"""What is wrong with a sector of the journal. `damaged`: what was written has changed since."""
+"""The faults of a sector of the journal. `damaged`: its content has changed since the write."""
 
 SELF_TESTS = ("journal", "code", "display", "samples")
-"""What a shoe tests of itself. `journal`: its memory gives back the newest event; `code`: what is
-on flash is what was signed; `display`: it answers; `samples`: they come from the sensor head."""
+"""The self-tests of a shoe. `journal`: its chip returns the newest event; `code`: the files on
+flash are those that were signed; `display`: it answers; `samples`: the sensor head sends them."""
 
 UPDATE_STAGES = ("idle", "head", "checking", "code", "staged", "refused", "on_trial", "restarting")
-"""How far a release has come. `idle`: none is on its way; `head`, `code`: that is wanted next;
-`checking`: what came is looked at; `staged`: all is there, to be tried at the next start;
-`refused`: it is not taken; `on_trial`: it runs, and is to be confirmed;
-`restarting`: the shoe starts anew to take one."""
+"""The stages of an update. `idle`: there is none; `head`, `code`: the shoe expects that part next;
+`checking`: the shoe checks what came; `staged`: the release is complete and is tried at the next
+start; `refused`: the release was refused; `on_trial`: it runs and must be confirmed; `restarting`:
+the shoe restarts to take a release."""
 
 REFUSALS = Words(
     "none in_play mid_shoe no_service full no_slot clock_old clock_far not_held not_kept "
@@ -104,11 +104,11 @@ REFUSALS = Words(
     "not_signed not_proven no_command wrong_mac closed replayed not_a_unit updating no_update "
     "on_trial no_trial no_key not_ours bad_head bad_board old_python older damaged no_heap"
 )
-"""Why a command is refused, or a release; each is explained in README.md, "Refusals". `none`: it
-is not."""
+"""Why a command or a release is refused; README.md, "Refusals", explains each. `none`: it is not
+refused."""
 
 PROBLEMS = ("damaged", "oversize", "not_a_message", "not_proven")
-"""What the device could not take from the line. `not_proven`: the session has no signed command."""
+"""Why the device dropped a frame. `not_proven`: the session has no signed command yet."""
 
 ENUMERATIONS: "dict[str, tuple[str, ...] | Words]" = {
     "reset_cause": RESET_CAUSES,

@@ -9,33 +9,33 @@ HEAD = Shape(
     "header",
     (
         "kind:uint "
-        "number:uint "  # from 1, the unit's first event, without gaps
-        "boot:uint "  # which start of the unit, from 1
+        "number:uint "  # from 1 for the unit's first event, without gaps
+        "boot:uint "  # the start of the unit, counted from 1
         "t_ms:uint "  # since that start
         "unix_ms:uint? "  # UTC, null until a host has set the clock
         "shoe:uint "  # shoe of cards, counted over the unit's life; 0 before the first
-        "round:uint"  # of that shoe, open or the last that was; 0 before the first
+        "round:uint"  # the open or last round of that shoe; 0 before the first
     ),
 )
-"""What every event begins with."""
+"""The fields that every event begins with."""
 
 HEADER = HEAD.fields
 
 DEALING = 0
-"""Who makes an event. The dealing does out of an input (table/dealing.py): after a loss of
-power it is made again from the notes of the inputs."""
+"""Who makes an event: the dealing, from an input (table/dealing.py). After a loss of power it makes
+the event again from the notes of the inputs."""
 DEVICE = 1
-"""The rest of the shoe records it, once. Only `shoe_ended` is made by both: with the reason
-`restart` by the device."""
+"""Who makes an event: the rest of the shoe, once. Only `shoe_ended` is made by both: by the device
+with the reason `restart`."""
 
 _kinds: "list[Shape]" = []
 
 
 MAX_SIZE = 192
-"""Bytes of the largest event, encoded."""
+"""Size of the largest encoded event in bytes."""
 
 MAC_SIZE = 16
-"""Bytes of the MAC that each event carries in the audit chain (README.md, "Audit chain")."""
+"""Size in bytes of the MAC of each event in the audit chain (README.md, "Audit chain")."""
 
 BOOT = Shape(
     1,
@@ -46,7 +46,7 @@ BOOT = Shape(
         "build:bytes "
         "board:text "
         "game:text "
-        "chain:bytes"  # MAC_SIZE: names the chain that its events stand in, and its first key
+        "chain:bytes"  # MAC_SIZE: id of the audit chain of these events, and of its first key
     ),
     _kinds,
     DEVICE,
@@ -66,9 +66,9 @@ CARD = Shape(
         "card:card "
         "position:position "
         "speed_mm_s:uint "  # mean over the 14 marks
-        "margin_permille:uint "  # least mark or gap, against its nominal share of the pitch
+        "margin_permille:uint "  # narrowest mark or gap, of its nominal share of the pitch
         "skew_um:uint "  # largest distance between the edges of tracks A and B
-        "samples:uint "  # that the pass lasted, 50 us each
+        "samples:uint "  # length of the pass, 50 us each
         "by_hand:flag"  # entered by the supervisor; then the four figures are 0
     ),
     _kinds,
@@ -80,7 +80,7 @@ UNREADABLE = Shape(
     (
         "fault:fault "
         "position:position "
-        "speed_mm_s:uint "  # 0, as the next two, where the pass does not tell
+        "speed_mm_s:uint "  # 0, like the next two, if the pass has no such figure
         "margin_permille:uint "
         "skew_um:uint "
         "samples:uint"
@@ -98,9 +98,9 @@ RESULT = Shape(
         "banker_total:uint "
         "player_natural:flag "
         "banker_natural:flag "
-        "margin:uint "  # between the totals, 0-9
-        "hits:uint "  # bit n: the n-th of `words.HITS`, where a wager of the game asks for it
-        "game:bytes"  # SHA-256 of the document of the game that was dealt
+        "margin:uint "  # difference of the totals, 0-9
+        "hits:uint "  # bit n: the n-th of `enums.HITS`, if a wager of the game depends on it
+        "game:bytes"  # SHA-256 of the game document
     ),
     _kinds,
     DEALING,
@@ -115,8 +115,8 @@ SHOE_ENDED = Shape(
     "shoe_ended",
     (
         "reason:end_reason "
-        "rounds:uint? "  # that got a result; null after a restart, when nobody counted
-        "cards:uint?"  # drawn, burned and unreadable ones counted
+        "rounds:uint? "  # with a result; null after a restart, when the count is lost
+        "cards:uint?"  # drawn, with burned and unreadable ones
     ),
     _kinds,
     DEALING,
@@ -129,7 +129,7 @@ GAP = Shape(
         "first:uint "
         "last:uint "
         "reason:gap_reason "
-        "mac:bytes"  # of event `last`: what the chain goes on from
+        "mac:bytes"  # of event `last`: the chain continues from it
     ),
     _kinds,
     DEVICE,
@@ -142,7 +142,7 @@ RESOLVED = Shape(
     (
         "error:error "  # `unreadable`, `surplus_copy` or `card_too_many`
         "fault:fault "
-        "position:position "  # that the card was due as
+        "position:position "  # of the card
         "resolution:resolution"
     ),
     _kinds,
@@ -152,9 +152,9 @@ COMPOSITION = Shape(
     25,
     "composition",
     (
-        "counts:bytes "  # 52: how many of card 0, 1, ... 51 came out of this shoe of cards
-        "unread:uint "  # cards that came out and that nobody has named
-        "expected:uint"  # cards in as many decks as were loaded
+        "counts:bytes "  # 52: how many of each card 0 to 51 came out of this shoe
+        "unread:uint "  # cards that came out and were neither read nor entered
+        "expected:uint"  # cards in the decks that were loaded
     ),
     _kinds,
     DEALING,
@@ -165,7 +165,7 @@ CLEAN_SENSOR = Shape(
     "channel:channel mean_permille:uint",
     _kinds,
     DEVICE,
-)  # the mean over hundreds of cards has left its bounds
+)  # the mean over hundreds of cards is out of bounds
 CALIBRATED = Shape(
     27,
     "calibrated",
@@ -186,19 +186,19 @@ CHECKPOINT = Shape(
     28,
     "checkpoint",
     (
-        "records:uint "  # that came before this one, from the unit's first
+        "records:uint "  # number of events before this one
         "mac:bytes"  # of the last of them
     ),
     _kinds,
     DEVICE,
-)  # at the end of a shoe of cards, behind its composition
+)  # at the end of a shoe of cards, after its composition
 JOURNAL_FAULT = Shape(
     29,
     "journal_fault",
     (
         "fault:journal_fault "
-        "sector:uint "  # of the journal's memory
-        "first:uint "  # first and last event in it that cannot be read any more; 0 for none
+        "sector:uint "  # of the journal's chip
+        "first:uint "  # first and last event in it that cannot be read any more; 0: none
         "last:uint"
     ),
     _kinds,
@@ -211,5 +211,5 @@ WRONG_MACS = Shape(33, "wrong_macs", "count:uint", _kinds, DEVICE)  # since the 
 DEBUG_OPENED = Shape(34, "debug_opened", "", _kinds, DEVICE)
 
 KINDS = tuple(_kinds)
-"""All of them, by number."""
+"""All kinds of events, by number."""
 del _kinds

@@ -1,19 +1,19 @@
 """Every message of the link. A message on the wire is `[number, ...its fields]`.
 
-The host speaks first, with `hello`; until then a shoe answers nothing but `hello`.
+The host speaks first, with `hello`; before that a shoe answers nothing else.
 
-Each is defined here, once: its fields, and of a command who may ask it and with what it is
-answered. All lists of messages are made from the definitions.
+Each message is defined here once: its fields, and for a command who may send it and which report
+answers it. All lists of messages are made from these definitions.
 """
 
 from sabot_protocol.schema import Shape
 
 OPEN = 0
-"""Who may ask a command, which is what has an `id` and an answer: anyone;"""
+"""Who may send a command, which is a message with an `id` and an answer: anyone."""
 PROVEN = 1
-"""who has sent a `signed` command in this session;"""
+"""Who may send a command: a host that has sent a `signed` command in this session."""
 IN_SIGNED = 2
-"""only who puts it into a `signed`."""
+"""Who may send a command: only a host that puts it into a `signed`."""
 
 _to_device: "list[Shape]" = []
 _to_host: "list[Shape]" = []
@@ -21,9 +21,9 @@ _to_host: "list[Shape]" = []
 # The session
 
 HELLO = Shape(1, "hello", "protocol:uint session:uint", _to_device)
-"""Asks for the link. `session` is any number; the four answers give it back."""
+"""Opens the link. `session` is any number; the four answers repeat it."""
 
-# The answer to `hello` comes in four short frames: on a bad line a long one may never arrive.
+# The answer to `hello` has four short frames: on a bad line a long one may never arrive.
 WELCOME = Shape(
     64,
     "welcome",
@@ -45,18 +45,19 @@ FIRMWARE = Shape(71, "firmware", "session:uint version:text build:bytes board:te
 GAME = Shape(72, "game", "session:uint name:text sha256:bytes", _to_host)
 
 NO_GAME = "none"
-"""The name where no game is dealt: a board that takes an update, or is no unit yet."""
+"""The name if no game is dealt: by a board that takes an update or is not a unit yet."""
 
 CHALLENGE = Shape(77, "challenge", "session:uint challenge:bytes", _to_host)
-"""What the MACs of this session are made over, CHALLENGE_SIZE random bytes; empty where the unit
-has no key yet."""
+"""The CHALLENGE_SIZE random bytes that are part of each MAC of this session; empty if the unit has
+no key yet."""
 
 CHALLENGE_SIZE = 16
 
 WRONG_VERSION = Shape(65, "wrong_version", "protocol:uint asked:uint", _to_host)
 
 ACK = Shape(2, "ack", "number:uint", _to_device)
-"""Every event up to `number` is durable. Sent again it says "I am here", and asks for more."""
+"""Every event up to `number` is durable. A repeated `ack` shows that the host is alive and asks for
+missing events."""
 
 EVENT = Shape(66, "event", "record:bytes mac:bytes", _to_host)
 
@@ -69,12 +70,12 @@ HEARTBEAT = Shape(
 
 PROBLEM = Shape(69, "problem", "problem:problem count:uint", _to_host)
 
-# Commands: who may ask, and what answers it where that is no `reply`
+# Commands: who may send them, and the report if the answer is not a `reply`
 
 REPLY = Shape(67, "reply", "id:uint refusal:refusal detail:text", _to_host)
 
 SIGNED = Shape(29, "signed", "id:uint command:bytes mac:bytes", _to_device)
-"""A command: its message with the same `id`, and the MAC of that (README.md, "Who may ask")."""
+"""A command: its message with the same `id`, and the MAC of it (README.md, "Who may ask")."""
 
 SET_CLOCK = Shape(16, "set_clock", "id:uint unix_ms:uint", _to_device, IN_SIGNED)
 
@@ -85,20 +86,20 @@ READ_EVENTS = Shape(19, "read_events", "id:uint first:uint", _to_device, PROVEN)
 LOAD_GAME = Shape(
     20, "load_game", "id:uint offset:uint size:uint part:bytes", _to_device, IN_SIGNED
 )
-"""A part of a game document of `size` bytes, in order from offset 0. With the last part the whole
-is checked and taken, or refused."""
+"""A part of a game document of `size` bytes, in order from offset 0. At the last part the whole
+document is checked and taken, or refused."""
 
 MAX_GAME_PART = 400
 
 RESTART = Shape(27, "restart", "id:uint", _to_device, IN_SIGNED)
-"""Between rounds: to try the release that is staged, if one is."""
+"""Restarts the shoe between rounds and tries the staged release, if there is one."""
 
 CONFIRM = Shape(28, "confirm", "id:uint", _to_device, IN_SIGNED)
-"""The release that runs on trial stays."""
+"""Confirms the release on trial: it stays."""
 
 DEBUG = Shape(31, "debug", "id:uint", _to_device, IN_SIGNED)
-"""With the service switch on: start again, with MicroPython's prompt at the port, until the next
-start."""
+"""With the service switch on: restarts the shoe with MicroPython's prompt at the port, until the
+next start."""
 
 STATUS_REPORT = Shape(
     70,
@@ -112,13 +113,13 @@ STATUS_REPORT = Shape(
         "lock_released:flag "
         "shoe:uint "
         "round:uint "
-        "cards:uint "  # drawn from this shoe of cards, burned ones counted
-        "heap_used:uint "  # bytes, as the last collection left it
+        "cards:uint "  # drawn from this shoe of cards, with burned ones
+        "heap_used:uint "  # bytes, after the last garbage collection
         "heap_free:uint "
         "queue_events:uint "  # events held that no host has acknowledged
         "frames_dropped:uint "
-        "journal_room:uint "  # events that fit before one not acknowledged is overwritten
-        "bad_sectors:uint"  # of the journal's memory, found since the start
+        "journal_room:uint "  # events that fit before an unacknowledged one is overwritten
+        "bad_sectors:uint"  # of the journal's chip, found since the start
     ),
     _to_host,
 )
@@ -130,21 +131,21 @@ HEALTH_REPORT = Shape(
     "health_report",
     (
         "id:uint "
-        "cards:uint "  # read since the start of the unit, that the four means are over
-        # Means over hundreds of cards, 1000 as printed or built. A and B: time that a mark is
-        # seen on that track; E: from the last mark to the card's end; X: from E to X.
+        "cards:uint "  # read since the start of the unit; the four means are over these
+        # Means over hundreds of cards, 1000 is nominal. A and B: time that a mark is seen on that
+        # track; E: from the last mark to the card's end; X: from E to X.
         "e_permille:uint "
         "a_permille:uint "
         "b_permille:uint "
         "x_permille:uint "
-        "dirty:uint "  # bit n: the n-th of `words.CHANNELS` has left its bounds
-        "overruns:uint "  # times that samples were lost, since the start
-        # Of the last test card, null where there was none.
+        "dirty:uint "  # bit n: the n-th of `enums.CHANNELS` is out of bounds
+        "overruns:uint "  # how often samples were lost since the start
+        # Of the last test card, null if there was none.
         "calibrated_e_permille:uint? "
         "calibrated_a_permille:uint? "
         "calibrated_b_permille:uint? "
         "calibrated_x_permille:uint? "
-        "calibrated_unix_ms:uint?"  # null also where no clock was set
+        "calibrated_unix_ms:uint?"  # null also if no clock was set
     ),
     _to_host,
 )
@@ -156,52 +157,52 @@ PASS_REPORT = Shape(
     "pass_report",
     (
         "id:uint "
-        "pass:uint "  # counted since the start; 0: none is kept above `behind`
-        "t_ms:uint "  # its end, since the start
+        "pass:uint "  # counted since the start; 0: no kept pass is above `behind`
+        "t_ms:uint "  # end of the pass, since the start
         "fault:fault "
-        "card:card? "  # null where there is a fault
-        "set:uint? "  # null where there was no good code
+        "card:card? "  # null if there is a fault
+        "set:uint? "  # null if there was no good code
         "speed_mm_s:uint "
         "margin_permille:uint "
         "skew_um:uint "
         "samples:uint "
         "bytes:uint "  # of its runs
-        "cut:flag"  # there were more runs than are kept of one pass
+        "cut:flag"  # the pass had more runs than are kept
     ),
     _to_host,
 )
 
 NEXT_PASS = Shape(22, "next_pass", "id:uint behind:uint", _to_device, PROVEN, PASS_REPORT)
-"""The first pass kept whose number is above `behind`."""
+"""Asks for the first kept pass with a number above `behind`."""
 
 PASS_SAMPLES = Shape(75, "pass_samples", "id:uint pass:uint offset:uint runs:bytes", _to_host)
-"""Runs of equal samples, at most MAX_RUN_BYTES. A run is one byte, level in the high and length
-1-15 in the low half; with length 0 there, the length follows in two bytes, the lower first."""
+"""Runs of equal samples, at most MAX_RUN_BYTES. A run is one byte: the level in the high half, the
+length 1-15 in the low half. If that is 0, the length follows in two bytes, low byte first."""
 
 MAX_RUN_BYTES = 400
 
 READ_PASS = Shape(
     23, "read_pass", "id:uint pass:uint offset:uint", _to_device, PROVEN, PASS_SAMPLES
 )
-"""A pass that is kept, from that byte of its runs on."""
+"""Asks for the runs of a kept pass, from byte `offset` on."""
 
 SELF_TEST_REPORT = Shape(
     78,
     "self_test_report",
     (
         "id:uint "
-        "failed:uint "  # bit n: the n-th of `words.SELF_TESTS`
-        "seen:uint "  # bit n: the n-th of `words.CHANNELS` sees something now
-        "temperature_c:int? "  # of the processor; null where it cannot tell
-        "sectors:uint "  # of the journal's ring,
-        "begun:uint "  # and how many were begun over its life
+        "failed:uint "  # bit n: the n-th of `enums.SELF_TESTS`
+        "seen:uint "  # bit n: the n-th of `enums.CHANNELS` sees something now
+        "temperature_c:int? "  # of the processor; null if it cannot measure it
+        "sectors:uint "  # of the journal's ring
+        "begun:uint "  # begun over the life of the chip
         "wrong_macs:uint"  # since the start
     ),
     _to_host,
 )
 
 SELF_TEST = Shape(32, "self_test", "id:uint", _to_device, IN_SIGNED, SELF_TEST_REPORT)
-"""Between rounds."""
+"""Tests the shoe between rounds."""
 
 UPDATE_REPORT = Shape(
     76,
@@ -209,21 +210,21 @@ UPDATE_REPORT = Shape(
     (
         "id:uint "
         "stage:update_stage "
-        "manifest:bytes "  # SHA-256 of the one that came last, empty before
-        "offset:uint "  # of the head or the code, from which on it is wanted next
-        "refusal:refusal "  # why it was refused, `none` in other stages
-        "detail:text"  # what belongs to that: a figure, a name, a fault of the release
+        "manifest:bytes "  # SHA-256 of the last one, empty before
+        "offset:uint "  # of the head or the code: the next byte to send
+        "refusal:refusal "  # why the release was refused, `none` in other stages
+        "detail:text"  # of the refusal: a figure, a name, a fault of the release
     ),
     _to_host,
 )
 
 UPDATE = Shape(24, "update", "id:uint size:uint", _to_device, IN_SIGNED, UPDATE_REPORT)
-"""A release is to come: first its head of `size` bytes, the signature and then the manifest."""
+"""Begins a release: first its head of `size` bytes, the signature and then the manifest."""
 
 UPDATE_PART = Shape(
     25, "update_part", "id:uint offset:uint part:bytes", _to_device, PROVEN, UPDATE_REPORT
 )
-"""The part that the last report asked for, at most MAX_UPDATE_PART bytes."""
+"""The part that the last report asked for, of at most MAX_UPDATE_PART bytes."""
 
 MAX_UPDATE_PART = 400
 
@@ -237,9 +238,9 @@ PROVISION = Shape(
     IN_SIGNED,
     UPDATE_REPORT,
 )
-"""A part of the document that makes a board a unit, in order from offset 0. The stage
-`restarting` answers the last part; it also answers any part on a unit in service, and then all
-of the document is to be sent after that restart."""
+"""A part of the document that provisions a board, in order from offset 0. The stage `restarting`
+answers the last part. It also answers any part on a unit in service; then the whole document must
+be sent after that restart."""
 
 MAX_PROVISION_PART = 400
 
@@ -248,7 +249,7 @@ TO_HOST = tuple(_to_host)
 del _to_device, _to_host
 
 HEARTBEAT_MS = 1000
-"""A shoe with a host sends `heartbeat`, a host repeats its `ack`, this often."""
+"""How often a shoe with a host sends `heartbeat`, and a host repeats its `ack`."""
 
 SILENCE_MS = 4000
-"""An end that heard nothing for so long takes the other for gone."""
+"""After this time without a message an end considers the other gone."""

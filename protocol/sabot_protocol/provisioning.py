@@ -1,5 +1,5 @@
-"""What makes a board a unit: the document that `provision` carries (README.md, "Provisioning"). Who
-sends one and the board that takes it read it alike.
+"""The document that makes a board a unit, carried by `provision` (README.md, "Provisioning"). Host
+and board both check it with this module.
 """
 
 from sabot_protocol import cbor, games
@@ -7,10 +7,10 @@ from sabot_protocol.chain import KEY_SIZE
 
 VERSION = 1
 MAX_DOCUMENT = 1400
-"""Bytes of the largest one."""
+"""Size of the largest document in bytes."""
 MAX_UNIT = 32
 MAX_TABLE = 64
-"""Bytes of the table's name in UTF-8."""
+"""Size of the longest name of a table, in bytes of UTF-8."""
 MAX_SET = 12
 WHEN_FULL = ("stop", "go_on")
 
@@ -20,37 +20,37 @@ _FIRST_KEY = "first_key"
 
 
 class ProvisioningError(ValueError):
-    """A document that is none, or not one of this version."""
+    """The bytes are not a provisioning document, or not one of this version."""
 
 
 class Provisioning:
-    """A document's fields, checked. Raises ProvisioningError, which says what is wrong."""
+    """The checked fields of a document. Raises ProvisioningError with the reason."""
 
     def __init__(self, data: bytes) -> None:
         fields = _fields(data)
         self.unit = str(fields["unit"])
         """The unit's id."""
         self.table = str(fields["table"])
-        """Where it stands."""
+        """The name of its table."""
         self.card_set: int = fields["set"]  # type: ignore[assignment]
         self.when_full: str = fields["when_full"]  # type: ignore[assignment]
         self.game: bytes = fields["game"]  # type: ignore[assignment]
         """A game document."""
         self.release_key = _key(fields, "release_key")
-        """Of who signs this unit's releases."""
+        """The public key that signs this unit's releases."""
         self.first_key = _key(fields, _FIRST_KEY) if _FIRST_KEY in fields else None
-        """Of its audit chain; None where the unit has one."""
+        """The first key of its audit chain; None if the unit has one already."""
         if not _is_unit(fields["unit"]):
-            raise ProvisioningError("a unit's id has 1 to 32 letters, digits, -, _ and .")
+            raise ProvisioningError("unit must be 1 to 32 letters, digits, -, _ or .")
         table = fields["table"]
         if not isinstance(table, str) or not 0 < len(table.encode()) <= MAX_TABLE:
-            raise ProvisioningError("table is no text of 1 to %d bytes" % MAX_TABLE)
+            raise ProvisioningError("table must be text of 1 to %d bytes" % MAX_TABLE)
         if type(self.card_set) is not int or not 0 <= self.card_set <= MAX_SET:
-            raise ProvisioningError("set is not 0 to %d" % MAX_SET)
+            raise ProvisioningError("set must be 0 to %d" % MAX_SET)
         if self.when_full not in WHEN_FULL:
-            raise ProvisioningError("when_full is not " + " or ".join(WHEN_FULL))
+            raise ProvisioningError("when_full must be " + " or ".join(WHEN_FULL))
         if not isinstance(self.game, bytes):
-            raise ProvisioningError("game is no game document")
+            raise ProvisioningError("game is not a game document")
         try:
             games.Game(self.game)
         except games.GameError as error:
@@ -59,18 +59,18 @@ class Provisioning:
 
 def _fields(data: bytes) -> "dict[str, object]":
     if len(data) > MAX_DOCUMENT:
-        raise ProvisioningError("document of more than %d bytes" % MAX_DOCUMENT)
+        raise ProvisioningError("document is longer than %d bytes" % MAX_DOCUMENT)
     try:
         fields = cbor.decode(data, 0, len(data))
     except cbor.CborError as error:
-        raise ProvisioningError("document is no CBOR: " + str(error)) from None
+        raise ProvisioningError("document is not CBOR: " + str(error)) from None
     version = fields.get("version") if isinstance(fields, dict) else None
     if not isinstance(fields, dict) or type(version) is not int or version != VERSION:
-        raise ProvisioningError("no document of version %d" % VERSION)
+        raise ProvisioningError("not a document of version %d" % VERSION)
     names = set(fields)
     names.discard(_FIRST_KEY)
     if names != set(_FIELDS):
-        raise ProvisioningError("document lacks a field or has one too many")
+        raise ProvisioningError("document has a missing or unknown field")
     return fields
 
 
@@ -83,5 +83,5 @@ def _is_unit(name: object) -> bool:
 def _key(fields: "dict[str, object]", name: str) -> bytes:
     key = fields[name]
     if not isinstance(key, bytes) or len(key) != KEY_SIZE:
-        raise ProvisioningError("%s has %d bytes" % (name, KEY_SIZE))
+        raise ProvisioningError("%s must be %d bytes" % (name, KEY_SIZE))
     return key

@@ -1,9 +1,8 @@
-"""sabot.cddl against the golden vectors, and against the shapes field by field.
+"""Compares sabot.cddl with the golden vectors, and with the shapes field by field.
 
-pycddl 0.6.4 is lenient where RFC 8610 is not, and the values tried here keep clear of that:
-to a range and to `.size` a number, a text and a byte string of that length are the same, and
-arrays inside an array are not looked at closely. It also takes a field for the rule of the
-same name, wherever there is one.
+pycddl 0.6.4 is more lenient than RFC 8610, and the values here avoid these cases: for a range and
+for `.size` it does not distinguish a number, a text and a byte string of that length, and it does
+not check arrays inside an array closely. It also takes a field for the rule of the same name.
 """
 
 import re
@@ -33,7 +32,7 @@ _WRONG_TYPES: dict[str, tuple[Any, ...]] = {
 
 
 def _rules(choice: str) -> dict[int, str]:
-    """The rules of the choice `choice` (and of choices in it) by the number they begin with."""
+    """Return the rules of `choice`, and of choices in it, by the number that they begin with."""
     found = {}
     body = re.search(rf"^{choice} = ([^\[;]*?)\n\n", _CDDL, re.M)
     assert body is not None, choice
@@ -94,17 +93,17 @@ def test_golden_vectors_are_valid(rule: str, document: str) -> None:
 @pytest.mark.parametrize(("rule", "document"), [("message", "messages"), ("event", "events")])
 def test_bad_golden_vectors_are_not_valid(rule: str, document: str) -> None:
     bad = [(case["why"], bytes.fromhex(case["hex"])) for case in vectors(document)["bad"]]
-    tried = [(why, data) for why, data in bad if _can_tell(data)]
+    tried = [(why, data) for why, data in bad if _can_judge(data)]
     assert len(tried) > len(bad) * 0.8
     taken = [(why, data.hex()) for why, data in tried if _valid(rule, data)]
     assert not taken
 
 
-def _can_tell(data: bytes) -> bool:
+def _can_judge(data: bytes) -> bool:
     """Whether pycddl can judge `data`.
 
-    CDDL describes values, not the forms in which they are written; pycddl does not look
-    behind the first item, not closely at arrays in arrays, and takes undefined for null.
+    CDDL describes values, not their encodings. pycddl ignores bytes after the first item, does not
+    check arrays in arrays closely, and takes undefined for null.
     """
     try:
         value = cbor2.loads(data)
@@ -171,7 +170,7 @@ def _edges(kind: str) -> tuple[Any, ...]:
     return (*edges, True, False) if name == "flag" else edges
 
 
-def _held_against(shape: Shape, fields: tuple[tuple[str, str], ...]) -> None:
+def _check_fields(shape: Shape, fields: tuple[tuple[str, str], ...]) -> None:
     rule, sample = _rule(shape), _sample(shape)
     assert _valid(rule, cbor2.dumps(sample))
     for i, (name, kind) in enumerate(fields, 1):
@@ -189,12 +188,12 @@ def _held_against(shape: Shape, fields: tuple[tuple[str, str], ...]) -> None:
 
 @pytest.mark.parametrize("shape", _SHAPES, ids=lambda shape: shape.name)
 def test_every_field_of_a_message_has_its_type(shape: Shape) -> None:
-    _held_against(shape, shape.fields)
+    _check_fields(shape, shape.fields)
 
 
 @pytest.mark.parametrize("shape", events.KINDS, ids=lambda shape: shape.name)
 def test_every_field_of_an_event_has_its_type(shape: Shape) -> None:
-    _held_against(shape, events.HEADER[1:] + shape.fields)
+    _check_fields(shape, events.HEADER[1:] + shape.fields)
 
 
 def test_names_of_fields_are_those_of_the_shapes() -> None:
@@ -214,7 +213,7 @@ _CDDL_TYPES = {
     "bytes": r"bstr|bstr \.size (\d+|\(\d+\.\.\d+\))|sha256|mac|mac-or-none|record",
     "card": r"card-number",
 }
-"""What a field of each type may be there. An enumeration has a rule of its own name."""
+"""The rules that a field of each type may have. An enumeration has a rule of its own name."""
 _OR_NULL = {"uint": "(uint|set)-or-null", "int": "int-or-null", "card": "card-or-null"}
 
 

@@ -1,4 +1,4 @@
-"""Messages and events against the golden vectors, and the order in which they are defined."""
+"""Checks messages and events with the golden vectors, and the rules for their definitions."""
 
 from protocol.tests.helpers import each_case, raised, same, value_of, vectors
 from sabot_firmware.link.authentication import Guard
@@ -9,7 +9,7 @@ from sabot_protocol.sim import sim_channel
 _SHAPES = messages.TO_DEVICE + messages.TO_HOST + sim_channel.FROM_BENCH + sim_channel.TO_BENCH
 _UINT_MAX = (1 << 64) - 1
 
-# One value for each type, and values that are of another one.
+# A value for each type, and values of all types.
 _FITTING = {"uint": 1, "int": -1, "flag": True, "text": "a", "bytes": b"a", "card": 1}
 _ALL = (-1, 0, 1, _UINT_MAX, _UINT_MAX + 1, 1.0, True, False, None, "", "a", b"", b"a", [], [1], {})
 
@@ -35,10 +35,10 @@ def _named(shapes, name):
 
 
 def _parse(data, shapes, header=()):
-    """The shape and values in `data`. Raises CborError or SchemaError, as any receiver must."""
+    """Return shape and values of `data`. Raises CborError or SchemaError, as any receiver must."""
     value = cbor.decode(data, 0, len(data))
     if not isinstance(value, list) or not value or type(value[0]) is not int:
-        raise schema.SchemaError("no array that begins with a number")
+        raise schema.SchemaError("not an array that begins with a number")
     for shape in shapes:
         if shape.number == value[0]:
             fields = " ".join([name + ":" + kind for name, kind in header + shape.fields])
@@ -149,7 +149,7 @@ def test_an_event_says_who_makes_it():
         assert shape.by in (events.DEALING, events.DEVICE), shape.name
 
 
-def test_numbers_say_who_speaks():
+def test_numbers_show_the_sender():
     for shapes, low, high in (
         (messages.TO_DEVICE, 1, 63),
         (messages.TO_HOST, 64, 95),
@@ -233,7 +233,7 @@ def test_a_shape_counts_its_fields():
 
 
 def _largest(kind, name):
-    """The longest value of a field that comes up: counters of 32 bits, times of 48."""
+    """Return the longest value that occurs in a field: counters of 32 bits, times of 48."""
     longest = {"firmware": "0.123.4567", "board": "pico-w", "game": "\U0001f0a1" * 16}
     if name in longest:
         return longest[name]
@@ -249,7 +249,7 @@ def _largest(kind, name):
     return _FITTING.get(kind, 0)
 
 
-def test_no_event_that_comes_up_is_longer_than_max_size():
+def test_no_event_that_occurs_is_longer_than_max_size():
     for shape in events.KINDS:
         values = [_largest(kind, name) for name, kind in events.HEADER[1:] + shape.fields]
         if shape is events.BOOT:
@@ -263,11 +263,11 @@ def test_the_largest_event_fits_a_message_with_its_mac():
     assert len(_encode(message)) <= frame.MAX_PAYLOAD
 
 
-# The shoe's own end of the link is held against the same vectors.
+# The shoe's end of the link is checked with the same vectors.
 
 
 class _Outbox:
-    """What a `Link` asks of the events held: one at most. Any number can be acknowledged."""
+    """Stands in for the outbox: holds at most one event, and any number can be acknowledged."""
 
     def __init__(self, record=b"", mac=b""):
         self.record = record
@@ -296,7 +296,7 @@ class _Outbox:
 
 
 class _Device:
-    """What a `Link` asks of the rest of the shoe."""
+    """Stands in for the rest of the shoe."""
 
     def __init__(self):
         self.commands = []

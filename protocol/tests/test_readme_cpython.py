@@ -1,4 +1,4 @@
-"""README.md against the code: its hex, its tables and its figures."""
+"""Compares README.md with the code: its hex, its tables and its figures."""
 
 import ast
 import binascii
@@ -23,7 +23,7 @@ _MESSAGES = messages.TO_DEVICE + messages.TO_HOST + sim_channel.FROM_BENCH + sim
 
 
 def _section(title: str) -> str:
-    """The text under the heading `title`, to the next heading of its level or above."""
+    """Return the text under the heading `title`, up to the next heading of its level or above."""
     level = re.search(rf"^(#+) {title}$", _README, re.M)
     assert level is not None, title
     rest = _README[level.end() :]
@@ -152,7 +152,7 @@ def test_bytes_taken_apart_are_those_of_the_hex() -> None:
 
 
 def _table(title: str) -> list[tuple[int, str, list[tuple[str, str]]]]:
-    """Number, name and fields (name, type) of what the tables under `title` list, in order."""
+    """Return number, name and fields (name, type) of each entry of the tables under `title`."""
     listed: list[tuple[int, str, list[tuple[str, str]]]] = []
     for row in _rows(_section(title)):
         if len(row) != 5 or row[0] == "no." or row[0].startswith("-"):
@@ -189,7 +189,7 @@ def test_tables_list_every_number_name_and_field(title: str, shapes: tuple[Shape
     for number, name, fields in _expected(shapes):
         where = f'protocol/README.md, the table of "{title}"'
         assert name in listed, f"{name} is missing: add it to {where}"
-        assert listed[name] == (number, fields), f"{name} is another one in {where}"
+        assert listed[name] == (number, fields), f"{name} differs from {where}"
     assert _table(title) == _expected(shapes)
 
 
@@ -215,7 +215,7 @@ def test_every_refusal_is_explained() -> None:
     assert rows == [refusals[place] for place in range(len(refusals))]
 
 
-def test_bench_messages_say_who_sends_them() -> None:
+def test_bench_messages_name_their_sender() -> None:
     rows = {row[1].strip("`"): row[4] for row in _rows(_section("Bench")) if len(row) == 5}
     for shape in sim_channel.FROM_BENCH:
         assert rows[shape.name].startswith("to the shoe"), shape.name
@@ -231,7 +231,7 @@ def test_types_are_named() -> None:
             assert name in enums.ENUMERATIONS or re.search(rf"\b{name}\b", named), kind
 
 
-def test_places_in_words_py_are_named_as_they_are() -> None:
+def test_enumerations_are_named_as_in_enums_py() -> None:
     listed = re.findall(r"`(\w+)` in `([A-Z_]+)`", _section("Types"))
     assert listed
     for kind, name in listed:

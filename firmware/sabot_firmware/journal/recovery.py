@@ -1,4 +1,4 @@
-"""What of a shoe of cards is kept in the journal, and where the shoe stood when its power went."""
+"""Keeps the state of the dealing in the journal and restores it after a loss of power."""
 
 from sabot_firmware.journal.journal import Journal, JournalError
 from sabot_firmware.journal.ring import EVENT, MISSING, NOTE, PASSING, STATE
@@ -11,8 +11,8 @@ _KEPT = (
     "", "burn_left", "rounds", "rounds_left", "", "after_burning", "lock_recorded", "second_card",
     "after_cut",
 )  # fmt: skip
-"""Fields of the dealing that, with the inventory and the pending card, are kept. Where one has no
-name it is of the round (`KEPT`): firmware 0.1.0 had the round's among the others."""
+"""The kept fields of the dealing, besides the inventory and the pending card. An empty name is the
+place of a field of the round (`KEPT`): firmware 0.1.0 had the round's fields there."""
 
 _VERSION = 1
 _BOOT = 2
@@ -24,21 +24,21 @@ _OF_DEALING = [kind.number for kind in events.KINDS if kind.by == events.DEALING
 
 
 class Resumed:
-    """Reads the last state and the notes after it, and brings `dealing` to where it stood."""
+    """Reads the last state and the notes after it, and restores `dealing` from them."""
 
     def __init__(self, journal: Journal, dealing: Dealing) -> None:
         self.boot = 0
-        """The last start of the unit that the journal knows of."""
+        """The last start of the unit that is in the journal."""
         self.acknowledged = 0
-        """The last event that a host had, by the state."""
+        """The last acknowledged event, from the state."""
         self.missing: list = []
-        """Actions of the last input whose events are not in the journal."""
+        """Actions of the last input with events that are not in the journal."""
         self.checkpoint_due = False
-        """Whether the last input has ended a shoe of cards, and no checkpoint is recorded."""
+        """Whether the last input ended a shoe of cards without a recorded checkpoint."""
         self.card_passing = False
         """Whether a card was passing the sensor head."""
         self.lost = False
-        """Whether something after the state is lost: it is not known where the shoe stood."""
+        """Whether entries after the state are lost, so that the state of the shoe is unknown."""
         self._journal = journal
         self._dealing = dealing
         self._actions: list = []
@@ -88,8 +88,8 @@ class Resumed:
             self.card_passing = False
 
     def start_over(self) -> None:
-        """Forget the shoe of cards, as something was lost: it is over, and this start records that,
-        or an earlier one has."""
+        """Forget the shoe of cards, because entries were lost. This start records its end, or an
+        earlier one has recorded it."""
         dealing = self._dealing
         restore(dealing, state_of(Dealing(dealing.game, dealing.card_set, dealing.shoe)))
         self._actions = []
@@ -98,14 +98,14 @@ class Resumed:
 
 
 def state_of(dealing: Dealing) -> list:
-    """All that the dealing remembers, in numbers, flags, bytes and lists; for `restore`."""
+    """Return the whole state of the dealing, as numbers, flags, bytes and lists, for `restore`."""
     of_round = iter(dealing.play.KEPT)
     fields = [getattr(dealing, n) if n else getattr(dealing.play, next(of_round)) for n in _KEPT]
     return [fields, dealing.inventory.state(), dealing.pending.state()]
 
 
 def restore(dealing: Dealing, state: list) -> None:
-    """Bring the dealing, of the same game, to where it stood when `state` was taken."""
+    """Set the dealing, which has the same game, to the state that `state_of` returned."""
     fields, inventory, waiting = state
     of_round = iter(dealing.play.KEPT)
     for i in range(len(_KEPT)):
@@ -119,7 +119,7 @@ def restore(dealing: Dealing, state: list) -> None:
 
 
 def keep_state(journal: Journal, boot: int, dealing: Dealing, buf: bytearray) -> None:
-    """Write down where the shoe stands; notes before this are not needed any more."""
+    """Write the state of the dealing to the journal; earlier notes are not needed any more."""
     state = [_VERSION, boot, journal.acknowledged(), state_of(dealing)]
     size = cbor.encode_array(buf, 0, state, len(state))
     journal.put(STATE, memoryview(buf), size)

@@ -1,4 +1,4 @@
-"""How a command is answered: with what its definition says, or with why it is refused."""
+"""Builds the answer to a command: the report of its definition, a `reply`, or a refusal."""
 
 from sabot_protocol import enums, messages
 
@@ -9,8 +9,8 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
 
 class Refused(Exception):
-    """A command is not carried out. `reason` is one of `words.REFUSALS`, `detail` what belongs to
-    it: a figure, a name, a fault that was found."""
+    """A command is not carried out. `reason` is a word of `enums.REFUSALS`, `detail` belongs to it:
+    a figure, a name, a fault that was found."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason)
@@ -19,17 +19,17 @@ class Refused(Exception):
 
 
 def reply(command_id: int, reason: str = "none", detail: str = "") -> "list[object]":
-    """The message `reply`: done, or refused for that `reason`."""
+    """Return the message `reply`: done, or refused for the `reason`."""
     return [messages.REPLY.number, command_id, enums.REFUSALS.index(reason), detail]
 
 
-def answered(
+def answer_command(
     shape: "Shape", values: "list[object]", carry_out: "Callable[..., list[object] | None]"
 ) -> "list[object]":
-    """The message that answers a command with its `values`.
+    """Carry out a command with its `values` and return the message that answers it.
 
-    `carry_out` is given the values after the `id`. It returns the fields of the answer after the
-    `id`, or None where a `reply` is all, or raises Refused.
+    `carry_out` gets the values after the `id`. It returns the fields of the report after the `id`,
+    or None if a `reply` is enough, or raises Refused.
     """
     command_id: int = values[0]  # type: ignore[assignment]
     try:

@@ -1,4 +1,4 @@
-"""Who may ask: MACs of commands under the unit's key (protocol/README.md, "Who may ask")."""
+"""Checks the MACs of commands under the unit's key (protocol/README.md, "Who may ask")."""
 
 import hashlib
 import os
@@ -16,24 +16,24 @@ _LONGEST_COMMAND = 460
 
 
 class Guard:
-    """Of one unit. With no `key`, before it is provisioned, everybody may ask everything."""
+    """Decides which commands a unit takes: without a `key`, before it is provisioned, all."""
 
     def __init__(self, key: "bytes | None") -> None:
         self.proven = key is None
-        """Whether the host of this session has shown that it has the key."""
+        """Whether the host of this session has proved that it has the key."""
         self.challenge = b""
-        """What this session's MACs are made over."""
+        """Random bytes that are part of each MAC of this session."""
         self.wrong = 0
-        """MACs that were wrong, since the start."""
+        """The number of wrong MACs since the start."""
         self._keyed = key is not None
         self._inner, self._outer = hmac_blocks(key or b"")
         self._session = -1
         self._last_id = -1
-        self._closed_ms = 0  # how long one more wrong MAC closes it
+        self._closed_ms = 0  # how long the last wrong MAC blocks signed commands
         self._closed_until_ms = 0
 
     def begin(self, session: int) -> None:
-        """A host has said `hello`. The session of before goes on where it has its number."""
+        """Begin a session at a host's `hello`; the number of the last session continues it."""
         if self._keyed and session != self._session:
             self._session = session
             self._last_id = -1
@@ -41,12 +41,12 @@ class Guard:
             self.proven = False
 
     def end(self) -> None:
-        """Nobody has heard the host of this session for long: whoever comes is another."""
+        """End the session after a long silence: the next host must prove itself again."""
         self._session = -1
         self.proven = not self._keyed
 
     def allow(self, shape: "Shape") -> None:
-        """Raise Refused where a command that came without a MAC must not be carried out."""
+        """Raise Refused if a command without a MAC must not be carried out."""
         if not self._keyed or shape.by == messages.OPEN:
             return
         if shape.by == messages.IN_SIGNED:
@@ -55,7 +55,7 @@ class Guard:
             raise Refused("not_proven")
 
     def allow_signed(self, command_id: int, command: bytes, mac: bytes, now_ms: int) -> None:
-        """The same of the command in a `signed`, at `now_ms`."""
+        """Raise Refused if the command in a `signed` of `now_ms` must not be carried out."""
         if not self._keyed:
             raise Refused("not_a_unit")
         if now_ms < self._closed_until_ms:

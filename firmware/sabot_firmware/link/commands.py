@@ -1,12 +1,12 @@
-"""The host's commands: each acts on the shoe.
+"""Carries out the host's commands.
 
-The function `on_NAME` carries out the command of that name: it gets the shoe and the command's
-values after its `id`, whose types the definition has checked, and returns the fields of the
-command's report after the `id`, or nothing where it is answered with a `reply`. It raises Refused.
+The function `on_NAME` carries out the command of that name. It gets the shoe and the command's
+values after its `id`; the definition has checked their types. It returns the fields of the report
+after the `id`, or nothing if a `reply` is the answer. It may raise Refused.
 """
 
 from sabot_firmware import VERSION
-from sabot_firmware.link.answers import Refused, answered
+from sabot_firmware.link.answers import Refused, answer_command
 from sabot_protocol import enums, events, games, messages
 
 if 1 - 1:  # for type checkers: interfaces.pyi
@@ -16,18 +16,18 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 _RESTARTING = enums.UPDATE_STAGES.index("restarting")
 
 _IDENTIFY_MS = 1500
-_OLDEST_CLOCK_MS = 1735689600000  # 2025-01-01: before this project, no clock was right
-_NEWEST_CLOCK_MS = 4102444800000  # 2100-01-01: no shoe lasts so long
+_OLDEST_CLOCK_MS = 1735689600000  # 2025-01-01: the project is younger, so an earlier time is wrong
+_NEWEST_CLOCK_MS = 4102444800000  # 2100-01-01: no shoe lasts that long
 
 
 def run(shoe: "Shoe", shape: "Shape", values: "list[object]") -> "list[object]":
-    """Carry out the command `shape` with its `values`; the message that answers it."""
+    """Carry out the command `shape` with its `values`; return the message that answers it."""
     carry_out = globals()["on_" + shape.name]
-    return answered(shape, values, lambda *given: carry_out(shoe, *given))
+    return answer_command(shape, values, lambda *given: carry_out(shoe, *given))
 
 
 def _with_room(shoe: "Shoe") -> None:
-    """Refuse what is to be recorded while the journal has no room for it."""
+    """Refuse a command that records an event while the journal has no room."""
     if shoe.journal.crowded():
         raise Refused("full")
 
@@ -47,7 +47,7 @@ def _record(shoe: "Shoe", kind: "Shape", *values: object) -> None:
 
 
 def on_set_clock(shoe: "Shoe", unix_ms: int) -> None:
-    """As all here: by its name in sabot_protocol/messages.py."""
+    """Set the clock. Like all functions here it is found by the command's name in messages.py."""
     if unix_ms < _OLDEST_CLOCK_MS:
         raise Refused("clock_old")
     if unix_ms > _NEWEST_CLOCK_MS:
@@ -64,13 +64,13 @@ def on_identify(shoe: "Shoe") -> None:
 
 
 def on_read_events(shoe: "Shoe", first: int) -> None:
-    """Send them again."""
+    """Send events again, from number `first` on."""
     if not shoe.outbox.seek(first):
         raise Refused("not_held", str(first))
 
 
 def on_load_game(shoe: "Shoe", offset: int, size: int, part: bytes) -> None:
-    """One part of a game document. A part that is refused takes the parts before it along."""
+    """Take one part of a game document. If a part is refused, the parts before it are dropped."""
     document, shoe.game_parts = shoe.game_parts, None
     _between_shoes(shoe)
     if not 0 < size <= games.MAX_DOCUMENT:
@@ -95,21 +95,21 @@ def _take_game(shoe: "Shoe", document: bytes) -> None:
     except games.GameError as error:
         raise Refused("invalid", str(error))
     _with_room(shoe)
-    shoe.journal.drain()  # what was dealt by the old game is on flash before the new one is
+    shoe.journal.drain()  # events of the old game are on flash before the new game is
     shoe.store.save("game", game.document)
     shoe.dealing.change_game(game)
     _record(shoe, events.GAME_LOADED, game.name, game.sha256)
 
 
 def on_restart(shoe: "Shoe") -> None:
-    """As soon as the answer is sent."""
+    """Restart once the answer is sent."""
     if not shoe.at_rest():
         raise Refused("in_play")
     shoe.restart_due = True
 
 
 def on_confirm(shoe: "Shoe") -> None:
-    """What runs on trial stays."""
+    """Confirm the release on trial: it stays."""
     if not shoe.running.on_trial:
         raise Refused("no_trial")
     _with_room(shoe)
@@ -119,7 +119,7 @@ def on_confirm(shoe: "Shoe") -> None:
 
 
 def on_debug(shoe: "Shoe") -> None:
-    """The prompt is there after the restart."""
+    """Restart with MicroPython's prompt at the port."""
     _in_service(shoe)
     _between_shoes(shoe)
     _with_room(shoe)
@@ -131,7 +131,7 @@ def on_debug(shoe: "Shoe") -> None:
 
 
 def on_status(shoe: "Shoe") -> "list[object]":
-    """How things stand."""
+    """Report the state of the shoe."""
     dealing = shoe.dealing
     return [
         shoe.board.ticks_ms(),
@@ -152,7 +152,7 @@ def on_status(shoe: "Shoe") -> "list[object]":
 
 
 def on_health(shoe: "Shoe") -> "list[object]":
-    """How well the sensor head sees."""
+    """Report how well the sensor head sees."""
     health = shoe.health
     means = [health.mean_permille(channel) for channel in range(len(enums.CHANNELS))]
     report: "list[object]" = [health.cards]
@@ -160,7 +160,7 @@ def on_health(shoe: "Shoe") -> "list[object]":
 
 
 def on_next_pass(shoe: "Shoe", behind: int) -> "list[object]":
-    """Which pass is kept."""
+    """Report the first kept pass after number `behind`."""
     kept = shoe.passes.behind(behind)
     if kept is None:
         return [0, 0, 0, None, None, 0, 0, 0, 0, 0, False]
@@ -180,7 +180,7 @@ def on_next_pass(shoe: "Shoe", behind: int) -> "list[object]":
 
 
 def on_read_pass(shoe: "Shoe", number: int, offset: int) -> "list[object]":
-    """A part of its samples."""
+    """Return a part of the samples of a pass."""
     kept = shoe.passes.get(number)
     if kept is None:
         raise Refused("not_kept", str(number))
@@ -190,19 +190,19 @@ def on_read_pass(shoe: "Shoe", number: int, offset: int) -> "list[object]":
 
 
 def on_self_test(shoe: "Shoe") -> "list[object]":
-    """It takes up to half a second."""
-    # Not `at_rest`: what lies in the head, or is wrong with it, is just what is asked for.
+    """Test the shoe. It takes up to half a second."""
+    # Not `at_rest`: a card in the head, or a fault of it, is what the test must find.
     if shoe.dealing.lock_released():
         raise Refused("in_play")
     from sabot_firmware.link import (
-        self_test,  # a shoe in service does without it, and with more heap
+        self_test,  # loaded when needed: saves heap
     )
 
     return self_test.report(shoe)
 
 
 def on_update(shoe: "Shoe", size: int) -> "list[object]":
-    """The updater takes it (updater.py), and it has the processor and the heap to itself."""
+    """Restart into the updater (updater.py), which needs the whole processor and heap."""
     if shoe.running.on_trial:
         raise Refused("on_trial")
     if not shoe.at_rest():
@@ -214,17 +214,17 @@ def on_update(shoe: "Shoe", size: int) -> "list[object]":
 
 
 def on_update_part(shoe: "Shoe", offset: int, part: bytes) -> "list[object]":
-    """Only the updater takes one."""
+    """Refuse a part: only the updater takes one."""
     raise Refused("no_update")
 
 
 def on_update_status(shoe: "Shoe") -> "list[object]":
-    """How far a release has come."""
+    """Report the stage of an update."""
     return _update_report(shoe.running.stage())
 
 
 def on_provision(shoe: "Shoe", offset: int, size: int, part: bytes) -> "list[object]":
-    """The updater takes this too."""
+    """Restart into the updater, which takes this too."""
     _in_service(shoe)
     _between_shoes(shoe)
     return on_update(shoe, size)

@@ -1,9 +1,8 @@
-"""The shoe's end of the link: bytes in, bytes out, no port and no clock of its own.
+"""The shoe's end of the link: bytes in, bytes out. It uses no port and no clock.
 
-Until a host has said `hello` nothing is sent. Its first `ack` says from where on it wants
-events; they go out in order, up to WINDOW ahead of what is acknowledged, and with no progress
-they are sent again. A host that falls silent is
-taken for gone, and nothing is sent until the next `hello`.
+Nothing is sent before a host's `hello`. Its first `ack` says from which event on it wants events.
+They are sent in order, up to WINDOW ahead of the acknowledged ones, and again without progress. If
+a host is silent for long, nothing is sent until the next `hello`.
 """
 
 from sabot_firmware.link.answers import Refused, reply
@@ -16,10 +15,10 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_protocol.schema import Shape
 
 WINDOW = const(48)
-"""Events that may be on their way without being acknowledged."""
+"""How many events may be sent ahead of the last acknowledged one."""
 RESEND_MS = const(250)
 REWIND_PAUSE_MS = const(15)
-"""A repeated `ack` asks for what is missing; how often it is heard."""
+"""A repeated `ack` asks for missing events. The least time between two that count."""
 
 _BUFFER_SIZE = const(2048)
 _DAMAGED = enums.PROBLEMS.index("damaged")
@@ -31,18 +30,18 @@ _SHAPES = {shape.number: shape for shape in messages.TO_DEVICE}
 
 
 class Link:
-    """`outbox` holds the events; `device` answers for the rest of the shoe (see shoe.py); `guard`
-    knows who may ask it."""
+    """The link to one host at a time. `outbox` holds the events, `device` is the rest of the shoe
+    (shoe.py), `guard` decides which commands to take."""
 
     def __init__(self, outbox: "Events", device: "Device", guard: "Guard") -> None:
         self.attached = False
-        """Whether a host has said `hello` and is still heard."""
+        """Whether a host has said `hello` and is not silent."""
         self.listening = False
-        """Whether that host has said from where on it takes events."""
+        """Whether that host has said from which event on it takes events."""
         self.out = bytearray(_BUFFER_SIZE)
-        """What `fill` has made ready."""
+        """The bytes to send; `fill` writes them."""
         self.dropped = 0
-        """Frames from the host that were no message, since the start."""
+        """The number of frames from the host that were not messages, since the start."""
         self._outbox = outbox
         self._device = device
         self._guard = guard
@@ -66,7 +65,7 @@ class Link:
         self.dropped = sum(self._seen)
 
     def fill(self, now_ms: int) -> int:
-        """Make ready what is to be sent at `now_ms`; return how many bytes of `out` it takes."""
+        """Write the bytes to send at `now_ms` to `out`; return how many."""
         if self.attached and now_ms - self._heard_ms > messages.SILENCE_MS:
             self.attached = self.listening = False
             self._guard.end()
@@ -85,7 +84,7 @@ class Link:
         outbox = self._outbox
         if now_ms - self._progress_ms >= RESEND_MS:
             self._rewind(now_ms)
-        # What the outbox has given up is not waited for.
+        # Do not wait for events that the outbox has given up.
         last = max(outbox.acked, outbox.first_held - 1) + WINDOW
         while len(self.out) - size >= frame.MAX_FRAME and outbox.cursor_number <= last:
             taken = outbox.take()
@@ -97,8 +96,8 @@ class Link:
     def _write_event(self, record: memoryview, mac: memoryview, at: int) -> int:
         payload = self._payload
         size = len(record)
-        # The same bytes as encode_array(payload, 0, [EVENT.number, record, mac], 3), without its
-        # loop over them.
+        # The same bytes as encode_array(payload, 0, [EVENT.number, record, mac], 3), but without a
+        # loop over the bytes.
         payload[0] = 0x83
         payload[1] = 0x18
         payload[2] = messages.EVENT.number
@@ -131,7 +130,7 @@ class Link:
                 self._answer([messages.PROBLEM.number, problem, count])
 
     def _answer(self, message: "list[object]") -> None:
-        # A flood is answered in part: what a host needs, it asks for again.
+        # A flood gets only some answers: a host repeats a command that it needs.
         if len(self._answers) < _MAX_ANSWERS:
             self._answers.append(message)
 
@@ -186,13 +185,13 @@ class Link:
             self._rewind(now_ms)
 
     def _command(self, shape: "Shape", values: "list[object]", now_ms: int) -> None:
-        # The host repeats a command until it is answered: done once, answered each time.
+        # The host repeats a command until it is answered: do it once, answer each time.
         command_id: int = values[0]  # type: ignore[assignment]
         if command_id != self._command_id:
             try:
                 command, values = self._allowed(shape, values, now_ms)
             except Refused as refused:
-                # Not kept: what a stranger is refused must not be the answer to the host.
+                # Not kept: a refusal to a stranger must not answer the host.
                 self._answer(reply(command_id, refused.reason, refused.detail))
                 return
             self._command_id = command_id
@@ -202,7 +201,7 @@ class Link:
     def _allowed(
         self, shape: "Shape", values: "list[object]", now_ms: int
     ) -> "tuple[Shape, list[object]]":
-        """The command with its values, taken out of its `signed`. Raises Refused."""
+        """Return the command and its values, taken out of a `signed`. Raises Refused."""
         if shape.by is not None:
             self._guard.allow(shape)
             return shape, values
@@ -217,7 +216,7 @@ class Link:
 
 
 def _message(payload: bytes) -> "tuple[Shape | None, list[object]]":
-    """What a host says, with None in place of its shape where it is no message."""
+    """Return the shape and the values of a message; None as shape if it is not a message."""
     try:
         message = cbor.decode(payload, 0, len(payload))
         if not isinstance(message, list) or type(message[0]) is not int:

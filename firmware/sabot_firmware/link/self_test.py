@@ -1,5 +1,5 @@
-"""What the shoe finds when it looks at itself, for `sabot doctor`. It is imported when it is asked
-for, and takes up to half a second: not while a card may come."""
+"""The self-test of the shoe, for `sabot doctor`. It is imported on demand, and takes up to half a
+second, so it must not run while a card may come."""
 
 from sabot_firmware.journal.cursor import Cursor
 from sabot_protocol import enums
@@ -19,7 +19,7 @@ _LONGEST_MS = 500  # the longest erase takes 400
 
 
 def report(shoe: "Shoe") -> "list[object]":
-    """The fields of `self_test_report` after its `id`."""
+    """Test the shoe; return the fields of `self_test_report` after its `id`."""
     board = shoe.board
     failed = 0
     if not _reads_back(shoe.journal, board.ticks_ms):
@@ -41,7 +41,7 @@ def report(shoe: "Shoe") -> "list[object]":
 
 
 def _reads_back(journal: "Journal", ticks_ms: "Callable[[], int]") -> bool:
-    """Whether the chip still has the newest event on it as it was recorded."""
+    """Whether the chip returns the newest event as it was recorded."""
     begun_ms = ticks_ms()
     while journal.unwritten() or journal.busy():
         journal.step()
@@ -53,5 +53,5 @@ def _reads_back(journal: "Journal", ticks_ms: "Callable[[], int]") -> bool:
     cursor = Cursor(journal)
     if not cursor.seek(number) or not cursor.next():
         return False
-    # Where the newest waits for a host the chain is further than the chip.
+    # A newer event may be queued only: then the chain is ahead of the chip.
     return number != journal.number - 1 or cursor.mac == journal.chain.mac

@@ -1,11 +1,10 @@
-"""Puts a release into the slot that does not run, and leaves it to the boot loader to try it.
+"""Writes a release to the slot that does not run; the boot loader tries it at the next start.
 
-A step at a time, where the shoe has time: what comes next is to be read in `_take_release` from the
-top. Nothing is written before the signature was found right, and nothing in that slot can run
-before all of it is there.
+It works in steps; `_take_release` has them in order. Nothing is written before the signature is
+found correct, and nothing in that slot can run before all of it is there.
 
-What stays for long is made behind a collection of garbage: otherwise it comes to lie all over the
-heap, and no piece of that is left in which a manifest has room.
+Objects that stay for long are made after a garbage collection: otherwise they are spread over the
+heap, and no free piece is large enough for a manifest.
 """
 
 import gc
@@ -31,26 +30,26 @@ REFUSED = _STAGES.index("refused")
 
 _SIGNATURE_SIZE = 64
 _SAVED = 16384
-"""Bytes of code after which a loss of power costs no more: blocks of the flash, so that to go on
+"""The code is saved after this many bytes: whole blocks of the flash, so that continuing an update
 rewrites none."""
 _PIECE = 512
-_SIZE = 6  # in what os.stat gives
+_SIZE = 6  # place in the result of os.stat
 
 
 class Update:
-    """The slots below `root`, of which `running` is the one that must stay. `public` is the key
-    that signs releases for this unit, None where it has none, `board` the board's name."""
+    """An update of the slots below `root`; the slot `running` must stay. `public` is the public key
+    of releases for this unit, None if it has none, `board` the board's name."""
 
     def __init__(self, root: str, running: str, public: "bytes | None", board: str) -> None:
         self.stage = IDLE
         self.refusal = "none"
-        """Why a release was refused, of `words.REFUSALS`,"""
+        """Why a release was refused, a word of `enums.REFUSALS`."""
         self.detail = ""
-        """and what belongs to that."""
+        """The figure, name or fault that belongs to it."""
         self.manifest = b""
-        """SHA-256 of the manifest that came last."""
+        """SHA-256 of the last manifest, empty before."""
         self.offset = 0
-        """Of the head or the code, up to which it has come."""
+        """How many bytes of the head or the code have arrived."""
         self.running = running
         self._root = root
         self._idle = boot.other_slot(running)
@@ -64,8 +63,8 @@ class Update:
             self.stage = STAGED
 
     def begin(self, size: int) -> None:
-        """A release is to come. Its head has `size` bytes: the signature, then the manifest. What
-        was there of another one is given up when this one's signature is found right."""
+        """Begin a release. Its head has `size` bytes: the signature, then the manifest. A part of
+        another release is dropped once this one's signature is found correct."""
         self._drop()
         if self._public is None:
             self._refuse("no_key")
@@ -77,7 +76,7 @@ class Update:
             self._head = bytearray(size)
 
     def take(self, offset: int, part: bytes) -> bool:
-        """A part of the head or of the code; whether it is the one that was wanted."""
+        """Take a part of the head or the code; return whether it is the one that was expected."""
         if offset != self.offset or not part:
             return False
         end = offset + len(part)
@@ -108,7 +107,7 @@ class Update:
         return self.stage != CODE or self._file is None or self._due()
 
     def step(self) -> None:
-        """Do what comes next, some milliseconds of it, or an erase of the board's flash."""
+        """Do the next step: some milliseconds of work, or an erase of the board's flash."""
         try:
             next(self._work)  # type: ignore[call-overload]
         except StopIteration:
@@ -138,7 +137,7 @@ class Update:
 
     def _take_release(self, head: bytearray) -> "Iterator[None]":
         signature, data = bytes(head[:_SIGNATURE_SIZE]), bytes(head[_SIGNATURE_SIZE:])
-        # It takes 5 KB and 0.3 s to load: only now.
+        # Loaded only when needed: it takes 5 KB and 0.3 s.
         from sabot_firmware.release.ed25519 import verification
 
         self.manifest = sha256(data).digest()
@@ -171,8 +170,8 @@ class Update:
         self.stage = STAGED
 
     def _list(self, manifest: release.Manifest) -> str:
-        """Write the slot's list, unless it is there: then some of its code may be too. The
-        SHA-256 of it."""
+        """Write the slot's list, unless it is there already (then some of its code may be, too).
+        Return its SHA-256 in hex."""
         path = self._slot(boot.LIST)
         listed = sha256()
         for number in range(len(manifest.files)):
@@ -206,7 +205,7 @@ class Update:
         self.stage = CHECKING
 
     def _due(self) -> bool:
-        """Whether what has come is to be on flash now."""
+        """Whether the bytes that arrived must be saved now."""
         return self.offset == self._size or self.offset - self._saved >= _SAVED
 
     def _slot(self, suffix: str) -> str:

@@ -1,8 +1,8 @@
-"""Takes an update, or what makes a board a unit, and does nothing else: the lock shut, and all of
-the heap free for it.
+"""Takes an update or a provisioning, and does nothing else: the lock is shut and the whole heap is
+free for it.
 
-The boot loader starts it where a shoe has asked for it, on a board that is no unit yet, and where
-neither slot can run: then from what was put on the board when it was flashed, which is never
+The boot loader starts it if a shoe asked for it, if the board is not a unit yet, and if neither
+slot can run. In the last case it runs from `rescue`, the release that was flashed, which is never
 updated.
 """
 
@@ -12,7 +12,7 @@ from binascii import unhexlify
 
 from sabot_firmware import VERSION
 from sabot_firmware.boards import this_board
-from sabot_firmware.link.answers import Refused, answered
+from sabot_firmware.link.answers import Refused, answer_command
 from sabot_firmware.link.authentication import Guard
 from sabot_firmware.link.link import Link
 from sabot_firmware.release import boot
@@ -28,7 +28,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_protocol.schema import Shape
 
 NO_BUILD = bytes(32)
-"""What a host is told as `build` where neither slot can run."""
+"""The `build` that a host gets if neither slot can run."""
 
 _UPDATING = "UPDATE"
 _NO_UNIT = "NOT PROVISIONED\n"
@@ -36,19 +36,19 @@ _NO_FIRMWARE = "NO FIRMWARE\nUPDATE THIS SHOE"
 _LIT = 1 << enums.LAMPS.index("error")
 _LOOK_MS = 8
 _PAUSE_MS = 4
-_ALONE_MS = 60000
-"""How long it waits for a host to go on, before the shoe does with what it has."""
+_SILENT_MS = 60000
+"""How long the updater waits for the host before it restarts the shoe."""
 _REFUSED_MS = 3000
-"""The same behind a release that was refused: the host is told."""
-_GOES_ON = (messages.UPDATE, messages.UPDATE_PART, messages.PROVISION)
+"""The same after a release was refused: the host has its answer."""
+_OF_TRANSFER = (messages.UPDATE, messages.UPDATE_PART, messages.PROVISION)
 _RESTARTING = enums.UPDATE_STAGES.index("restarting")
 _SWITCH = enums.SWITCHES.index("service_on")
 _SERVICE = 1 << _SWITCH
-_SERVICE_MOVED = (inputs.switched(_SWITCH, False), inputs.switched(_SWITCH, True))
+_SERVICE_CHANGES = (inputs.switched(_SWITCH, False), inputs.switched(_SWITCH, True))
 
 
 class NoEvents:
-    """An outbox without a journal: that is left as it is."""
+    """Stands in for the outbox: the updater does not touch the journal."""
 
     acked = 0
     first_held = 1
@@ -56,28 +56,28 @@ class NoEvents:
     cursor_number = 1
 
     def take(self) -> None:
-        """There is none."""
+        """Return None: there is no event."""
         return
 
     def rewind(self) -> None:
-        """There is nothing to send again."""
+        """Do nothing: there is nothing to send again."""
 
     def unacked(self) -> int:
-        """Events that wait."""
+        """Return 0: no event waits."""
         return 0
 
     def stand_at(self, number: int) -> bool:
-        """A host may have some of before."""
+        """Accept every number: the host may have events of this unit."""
         return True
 
     def acknowledge(self, number: int) -> bool:
-        """The same."""
+        """Accept every number."""
         return True
 
 
 class Updater:
-    """As much of a shoe as a link and an update want. `slot` is the one that stays, whose list has
-    the SHA-256 `build`; with "" there is none that could run."""
+    """The part of a shoe that a link and an update need. `slot` is the slot that stays, with a list
+    of the SHA-256 `build`; "" if no slot can run."""
 
     def __init__(self, board: "Board", root: str, slot: str, build: bytes = NO_BUILD) -> None:
         self.board = board
@@ -99,11 +99,11 @@ class Updater:
             board.show(_UPDATING if slot else _NO_FIRMWARE)
 
     async def run(self) -> None:
-        """Until the update is there, or nobody is heard of it any more."""
+        """Run until the update is complete, or the host is silent for long."""
         await asyncio.gather(self._look(), self._listen(), self._talk())
 
     def welcome(self, session: int) -> "list[list[object]]":
-        """As sabot_firmware/shoe.py's."""
+        """Return the same messages as sabot_firmware/shoe.py."""
         unit, cause = _load(self._store, "unit") or self.board.serial, self.board.reset_cause
         number = messages.WELCOME.number
         return [
@@ -113,17 +113,17 @@ class Updater:
         ]
 
     def heartbeat(self, now_ms: int) -> "list[object]":
-        """As sabot_firmware/shoe.py's."""
+        """Return the same message as sabot_firmware/shoe.py."""
         return [messages.HEARTBEAT.number, now_ms, 0, 0, 0, 0, 1, 0]
 
     def acknowledged(self) -> None:
-        """There is nothing to acknowledge."""
+        """Do nothing: there is nothing to acknowledge."""
 
     def command(self, shape: "Shape", values: "list[object]") -> "list[object]":
-        """Carry out what belongs to an update, or makes a board a unit."""
-        if shape in _GOES_ON:
+        """Carry out a command of an update or of provisioning; return the answer."""
+        if shape in _OF_TRANSFER:
             self._heard_ms = self.board.ticks_ms()
-        return answered(shape, values, lambda *given: self._carry_out(shape, *given))
+        return answer_command(shape, values, lambda *given: self._carry_out(shape, *given))
 
     def _carry_out(self, shape: "Shape", *values: object) -> "list[object] | None":
         update = self._update
@@ -146,7 +146,7 @@ class Updater:
         if self._is_unit and not self._service_on:
             raise Refused("no_service")
         if self._provision is None:
-            from sabot_firmware.release.provision import Provision  # an update has no use for it
+            from sabot_firmware.release.provision import Provision  # loaded when needed
 
             self._provision = Provision(self._store)
         try:
@@ -155,7 +155,7 @@ class Updater:
             raise Refused("bad_flash", str(error))
 
     def _command_key(self) -> bytes:
-        """Where it was lost there is none that anybody has."""
+        """Return the command key. If it was lost, return a random one, which no host has."""
         key: bytes = _load(self._store, "command_key")  # type: ignore[assignment]
         if key is None:
             first_key: bytes = _load(self._store, "first_key")  # type: ignore[assignment]
@@ -163,8 +163,8 @@ class Updater:
         return key
 
     def _given_up(self) -> bool:
-        """Whether nothing comes of it any more, and there is something else to run."""
-        patience_ms = _REFUSED_MS if self._update.stage == REFUSED else _ALONE_MS
+        """Whether the host was silent for too long, and there is a slot to run."""
+        patience_ms = _REFUSED_MS if self._update.stage == REFUSED else _SILENT_MS
         waited_ms = self.board.ticks_ms() - self._heard_ms
         return bool(self._slot) and self._is_unit and waited_ms > patience_ms
 
@@ -175,8 +175,8 @@ class Updater:
             self.board.read_samples(buf)
             change = self.board.take_input()
             while change != inputs.NONE:
-                if change in _SERVICE_MOVED:
-                    self._service_on = change == _SERVICE_MOVED[1]
+                if change in _SERVICE_CHANGES:
+                    self._service_on = change == _SERVICE_CHANGES[1]
                 change = self.board.take_input()
 
     async def _listen(self) -> None:
@@ -202,7 +202,7 @@ class Updater:
 
 
 def _load(store: Store, name: str) -> object:
-    """None also for a document that is damaged: an update must come through all the same."""
+    """Load a document; None also if it is damaged, because an update must still be possible."""
     try:
         return store.load(name)
     except StoreError:
@@ -210,8 +210,8 @@ def _load(store: Store, name: str) -> object:
 
 
 def main(root: str, slot: str, state: boot.State, feed: "Feed | None") -> None:
-    """As main.py's: take an update into a slot below `root`. After an error the boot loader starts
-    the board anew, with what it has."""
+    """Take an update into a slot below `root`, with the parameters of main.py. After an error the
+    boot loader restarts the board."""
     board = this_board()
     board.set_lock(False)
     build = unhexlify(state.lists[slot]) if slot else NO_BUILD

@@ -1,9 +1,9 @@
-"""A round of baccarat, as rounds.pyi asks for it: two hands, who draws, the result.
+"""A round of baccarat with the interface of rounds.pyi: two hands, who draws, the result.
 
-In midi no one may learn from the shoe what lies face down: the round is *hidden* from its first
-card until `reveal`, and goes on until then, although it has its result.
+In midi the shoe must not show what the face-down cards are: the round is *hidden* from its first
+card until `reveal`, and does not end before, although it has its result.
 
-Sources: as in rules.py, of whose tables this is the order.
+Sources: as in rules.py, which has the tables; this module has the order of play.
 """
 
 from sabot_firmware.native import const
@@ -13,10 +13,10 @@ from sabot_firmware.table.pending import FACE_DOWN, FACE_UP
 from sabot_protocol import cards, events
 
 if 1 - 1:  # for type checkers: interfaces.pyi
-    from sabot_firmware.table.rounds import Say
+    from sabot_firmware.table.rounds import RecordEvent
     from sabot_protocol.games import Game
 
-# Places in the tuples of words.py, each a number to the compiler; a test holds them to the words.
+# Places in the tuples of enums.py, constant for the compiler; a test compares them with the tuples.
 _PLAYER_1 = const(2)
 _BANKER_2 = const(5)
 _PLAYER_3 = const(6)
@@ -33,30 +33,30 @@ _REVEAL = const(1)
 _BURN = const(3)
 
 _WINNERS = ("PLAYER WINS", "BANKER WINS", "TIE HAND")
-# What a dealer calls out instead (Maryland, Mini Baccarat, chapter 11, A (2) and (3)).
+# Outcomes that the dealer announces instead (Maryland, Mini Baccarat, chapter 11, A (2) and (3)).
 _DRAGON_7 = const(1 << 2)
 _PANDA_8 = const(1 << 3)
 
 
 class BaccaratRound:
-    """The round of baccarat that goes on, or was last; see `sabot_firmware.table.rounds.Round`."""
+    """The present or last round of baccarat; see `sabot_firmware.table.rounds.Round`."""
 
     KEPT: "tuple[str, ...]" = ("player", "banker", "winner", "hits", "revealed", "due")
     CARD_FIRST: bool = True
 
-    def __init__(self, game: "Game", say: "Say") -> None:
+    def __init__(self, game: "Game", record: "RecordEvent") -> None:
         self._game = game
-        self._say = say
+        self._record = record
         self.clear()
         self.revealed = True
-        """Whether the shoe may show what the cards of the round are."""
+        """Whether the shoe may show the cards of the round."""
 
     def begin(self) -> None:
         self.clear()
         self.open = True
         self.phase = BETTING
         self.due = _PLAYER_1
-        self._say(events.BETTING_OPEN)
+        self._record(events.BETTING_OPEN)
 
     def clear(self) -> None:
         self.due = NOT_DUE
@@ -65,27 +65,27 @@ class BaccaratRound:
         self.player: "list[int]" = []
         self.banker: "list[int]" = []
         self.winner = -1
-        """Place in `words.WINNERS` once the round is decided."""
+        """Place in `enums.WINNERS` once the round is decided, -1 before."""
         self.hits = 0
-        """Bits of `words.HITS`: what else the round is, that a wager of the game depends on."""
+        """Bits of `enums.HITS`: the hits of the round that a wager of the game depends on."""
         self.revealed = self._game.shown == "at_once"
 
     def close_betting(self, by: int) -> None:
         self.phase = DEALING
-        self._say(events.BETTING_CLOSED, by)
+        self._record(events.BETTING_CLOSED, by)
 
     def card(self, card: int) -> None:
         position, due = self.due, self.due_after(card)
-        # Player and Banker take turns in `words.POSITIONS`.
+        # Player and Banker take turns in `enums.POSITIONS`.
         hand = self.banker if (position - _PLAYER_1) % 2 else self.player
         hand.append(card)
         self.begun = True
         self.hidden = not self.revealed
         self.due = due
         if position == _BANKER_2 or position == _PLAYER_3:
-            self._say_decisions(position)
+            self._record_decisions(position)
         if due == NOT_DUE:
-            self._say_result()
+            self._record_result()
 
     def due_after(self, card: int) -> int:
         position = self.due
@@ -115,7 +115,7 @@ class BaccaratRound:
     def burn_count(self, card: int) -> int:
         return rules.burn_count(self._game, card)
 
-    def lies(self, position: int) -> int:
+    def facing(self, position: int) -> int:
         return FACE_DOWN if self.hidden else FACE_UP
 
     def lines(self) -> "tuple[str, str, str, str]":
@@ -142,10 +142,10 @@ class BaccaratRound:
         if not self.open:
             self.due = NOT_DUE  # firmware 0.1.0 kept the position of the last card
 
-    def _say_decisions(self, position: int) -> None:
-        """What was decided when the card of `position` lay in its hand: for each hand an action and
+    def _record_decisions(self, position: int) -> None:
+        """Record the decisions that follow from the card at `position`: for each hand an action and
         the total of its two cards."""
-        say, of_banker = self._say, rules.total_of(self.banker)
+        record, of_banker = self._record, rules.total_of(self.banker)
         banker_acts = _DRAWS if self.due == _BANKER_3 else _STANDS
         if position == _BANKER_2:
             of_player = rules.total_of(self.player)
@@ -154,12 +154,12 @@ class BaccaratRound:
                 player_acts = _NATURAL
             if rules.is_natural(of_banker):
                 banker_acts = _NATURAL
-            say(events.DECISION, PLAYER, player_acts, of_player)
+            record(events.DECISION, PLAYER, player_acts, of_player)
             if player_acts == _DRAWS:
                 return
-        say(events.DECISION, BANKER, banker_acts, of_banker)
+        record(events.DECISION, BANKER, banker_acts, of_banker)
 
-    def _say_result(self) -> None:
+    def _record_result(self) -> None:
         player, banker, game = self.player, self.banker, self._game
         of_player, of_banker = rules.total_of(player), rules.total_of(banker)
         self.winner = TIE
@@ -169,7 +169,7 @@ class BaccaratRound:
         self.open = False
         if self.revealed:
             self.phase = BETWEEN
-        self._say(
+        self._record(
             events.RESULT,
             self.winner,
             of_player,

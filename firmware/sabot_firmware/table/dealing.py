@@ -1,18 +1,19 @@
-"""The dealing of a shoe of cards as a pure state machine: what happened in, what to record out.
+"""The dealing of a shoe of cards as a pure state machine: inputs in, events to record out.
 
-No pins, no clock, no link. Each input method returns actions: `(shape, shoe, round, values)`,
-the events to record, in order. What the lock, the lamps and the display must show follows
-from the state (`lock_released` here, the rest in panel.py).
+It uses no pins, no clock and no link. Each input method returns actions: `(shape, shoe, round,
+values)`, the events to record, in order. The lock follows from the state (`lock_released`), and so
+do lamps and display (panel.py).
 
-The rounds that are dealt from it are of the game's family, and in another module: rounds.pyi says
-what they offer. Here is what every game has: lid, burned cards, cut card, inventory, errors, end.
+This module has what every game has: lid, burned cards, cut card, inventory, errors, end of the
+shoe. The rounds depend on the game's family and have a module for each; rounds.pyi defines their
+interface.
 
-Phases (`words.PHASES`): no_shoe - first_burn - burning - betting - dealing - between - betting
-... ended. A game that burns less leaves out the first two; `betting` and `dealing` are those of
-the round. An error stops play in any of them until the supervisor's key clears it.
+Phases (`enums.PHASES`): no_shoe - first_burn - burning - betting - dealing - between - betting
+... ended. A game that burns less skips the first two; the round sets `betting` and `dealing`. An
+error stops play in any phase until the supervisor's key clears it.
 
 A card of the shoe in play that cannot be read, or is one too many, is *pending*: it stops play
-until the supervisor decides what becomes of it (pending.py), and play goes on from there.
+until the supervisor decides about it (pending.py). Then play continues.
 """
 
 from sabot_firmware.native import const
@@ -24,13 +25,13 @@ from sabot_protocol import cards, enums, events
 if 1 - 1:  # for type checkers: interfaces.pyi
     from collections.abc import Callable
 
-    from sabot_firmware.table.rounds import Round, Say
+    from sabot_firmware.table.rounds import RecordEvent, Round
     from sabot_protocol.games import Game
     from sabot_protocol.schema import Shape
 
     Figures = tuple[int, int, int, int]
 
-# Places in the tuples of words.py, each a number to the compiler; a test holds them to the words.
+# Places in the tuples of enums.py, constant for the compiler; a test compares them with the tuples.
 NO_SHOE = const(0)
 FIRST_BURN = const(1)
 BURNING = const(2)
@@ -70,50 +71,51 @@ _NO_LIMIT = const(-1)
 _NO_FIGURES = (0, 0, 0, 0)
 
 
-def _baccarat() -> "Callable[[Game, Say], Round]":
+def _baccarat() -> "Callable[[Game, RecordEvent], Round]":
     from sabot_firmware.table.baccarat import BaccaratRound
 
     return BaccaratRound
 
 
 ROUNDS = {"baccarat": _baccarat}
-"""By family, as in `games.FAMILIES`: imports its rounds when a game of it is dealt, not before."""
+"""By family, as in `games.FAMILIES`: a function that imports the class of its rounds. It is called
+when a game of the family is dealt, so other families take no memory."""
 
 
 class Dealing:
     """The shoes of cards that one unit deals, from power-on, with cards of the set `card_set` 0-12.
-    `shoe` is the number of the last one that it has dealt."""
+    `shoe` is the number of the last one dealt."""
 
     def __init__(self, game: "Game", card_set: int, shoe: int) -> None:
         self.change_game(game)
         self.card_set = card_set
         self.shoe = shoe
-        self.round = 0  # the number of the round that is open, or was last
+        self.round = 0  # the number of the open or last round
         self.phase = NO_SHOE
         self.error = _NO_ERROR
-        self.fault = 0  # with `unreadable` and `sensor_fault`: place in `words.FAULTS`
+        self.fault = 0  # with `unreadable` and `sensor_fault`: place in `enums.FAULTS`
         self.lid_open = self.key_on = self.service_on = False
         self.burn_left = 0
         self.inventory = Inventory()
         self.pending = Pending()
-        self.rounds = 0  # that got a result in this shoe of cards
+        self.rounds = 0  # with a result, in this shoe of cards
         self.rounds_left = _NO_LIMIT
-        """Once the cut card has come: rounds still to be finished."""
+        """Rounds still to be finished, once the cut card has come."""
         self.after_burning = BETTING  # or BETWEEN: the phase once no card is left to burn
-        self.lock_recorded = False  # what the last event said of the lock
-        self.second_card = False  # of a double feed, while the first is not settled
-        self.after_cut = 0  # cards that were still in the shoe when the cut card came
+        self.lock_recorded = False  # the state of the lock in its last event
+        self.second_card = False  # of a double feed, while the first is not resolved
+        self.after_cut = 0  # cards left in the shoe when the cut card came
         self._actions: "list[tuple]" = []
 
     def change_game(self, game: "Game") -> None:
-        """Deal `game` from now on. Only while `can_change_game`."""
+        """Deal `game` from now on. Only allowed while `can_change_game`."""
         self.game = game
-        self.play: "Round" = ROUNDS[game.family]()(game, self._say)
-        """The round that is open, or was last."""
+        self.play: "Round" = ROUNDS[game.family]()(game, self._record)
+        """The present or last round."""
 
     @property
     def cards(self) -> int:
-        """Cards drawn from this shoe of cards, burned and unreadable ones counted."""
+        """The number of cards drawn from this shoe of cards, with burned and unreadable ones."""
         return self.inventory.drawn()
 
     def can_change_game(self) -> bool:
@@ -131,8 +133,8 @@ class Dealing:
     def lock_after(self, card: int) -> bool:
         """Whether the lock will be released once `card` 0-53, which is passing, is dealt.
 
-        The lock follows this while the end of that card is still in the head, so it changes and
-        allocates nothing: it is done in a millisecond.
+        The lock is set from this while the end of that card is still in the head. So it changes and
+        allocates nothing, and takes less than a millisecond.
         """
         if card == cards.CUT_CARD:
             return self._cut_card_fits()
@@ -149,14 +151,14 @@ class Dealing:
         if card == cards.TEST_CARD:
             self._fail(_TEST_CARD_PULLED, card)
         else:
-            self._named(card, figures, False)
+            self._came_out(card, figures, False)
         return self._done()
 
     def pass_failed(self, fault: int, figures: "Figures" = _NO_FIGURES) -> list:
-        """Something came out that is no readable card; `fault` as in `words.FAULTS`."""
+        """A card came out that cannot be read; `fault` is a place in `enums.FAULTS`."""
         stopped = self.error
         position = self._position_of_next()
-        self._say(events.UNREADABLE, fault, position, *figures)
+        self._record(events.UNREADABLE, fault, position, *figures)
         self._fail(UNREADABLE, None, fault)
         if not self.can_change_game():
             self.inventory.pass_failed(fault)
@@ -171,22 +173,22 @@ class Dealing:
         return self._done()
 
     def samples_lost(self) -> list:
-        """The head was not read in time: it is not known what passed."""
+        """The head was not read in time: it is unknown what passed."""
         self._fail(_SAMPLES_LOST)
         return self._done()
 
     def power_lost(self) -> list:
-        """The power went while a card passed: it is not known whether it came out."""
+        """The power went while a card passed: it is unknown whether the card came out."""
         return [] if self.can_change_game() else self.pass_failed(_POWER_LOST)
 
     def journal_full(self) -> list:
-        """What is recorded from now on would overwrite events that no host has."""
+        """More events would overwrite events that no host has."""
         self._fail(_JOURNAL_FULL)
         return self._done()
 
     def pressed(self, button: int) -> list:
-        """A button of `words.BUTTONS` was pressed."""
-        self._say(events.BUTTON, button)
+        """A button of `enums.BUTTONS` was pressed."""
+        self._record(events.BUTTON, button)
         if self.pending.waits():
             if self.key_on and not self.lid_open:
                 self._resolve(self.pending.pressed(button))
@@ -208,9 +210,9 @@ class Dealing:
         return self._done()
 
     def switched(self, switch: int, on: bool) -> list:
-        """A switch of `words.SWITCHES` changed."""
+        """A switch of `enums.SWITCHES` changed."""
         if switch == LID:
-            self._say(events.LID, on)
+            self._record(events.LID, on)
             self.lid_open = on
             if not self.can_change_game():
                 if on:
@@ -218,18 +220,18 @@ class Dealing:
             elif not on:
                 self._load_shoe()
         elif switch == KEY:
-            self._say(events.KEY, on)
+            self._record(events.KEY, on)
             self.key_on = on
             if self.pending.waits():
                 self.pending.forget()
             elif on:
                 self._clear_error()
         else:
-            self._say(events.SERVICE, on)
+            self._record(events.SERVICE, on)
             self.service_on = on
         return self._done()
 
-    def _say(self, shape: "Shape", *values: object) -> None:
+    def _record(self, shape: "Shape", *values: object) -> None:
         self._actions.append((shape, self.shoe, self.round, values))
 
     def _done(self) -> list:
@@ -238,7 +240,7 @@ class Dealing:
         released = self.lock_released()
         if released != self.lock_recorded:
             self.lock_recorded = released
-            self._say(events.LOCK, released)
+            self._record(events.LOCK, released)
         actions, self._actions = self._actions, []
         return actions
 
@@ -249,7 +251,7 @@ class Dealing:
         self.second_card = False
         self.inventory.load(self.game.decks)
         self.play.clear()
-        self._say(events.SHOE_LOADED, self.game.decks, self.game.name, self.card_set)
+        self._record(events.SHOE_LOADED, self.game.decks, self.game.name, self.card_set)
         if self.game.burn == "by_first":
             self.phase = FIRST_BURN
         elif self.game.burn == "one":
@@ -257,8 +259,8 @@ class Dealing:
         else:
             self._begin_round()
 
-    def _named(self, card: int, figures: "Figures", by_hand: bool) -> None:
-        """Card 0-52 came out: it is dealt, or stops play as one too many."""
+    def _came_out(self, card: int, figures: "Figures", by_hand: bool) -> None:
+        """Deal card 0-52, or stop play if it is one too many."""
         if card == cards.CUT_CARD:
             self._cut_card()
             return
@@ -286,7 +288,8 @@ class Dealing:
             self._follow(True)
 
     def _follow(self, was_open: bool) -> None:
-        """The round has gone on; it was open before or not. Count it and end it where it ends."""
+        """Take over the phase of the round; count the round when it gets its result, end it when it
+        is over. `was_open` is whether it was open before the input."""
         self.phase = self.play.phase
         if was_open and not self.play.open:
             self.rounds += 1
@@ -297,10 +300,10 @@ class Dealing:
     def _draw(self, card: int, position: int, figures: "Figures", by_hand: bool) -> None:
         if not self.can_change_game():
             self.inventory.count(card)
-        self._say(events.CARD, card, position, *figures, by_hand)
+        self._record(events.CARD, card, position, *figures, by_hand)
 
     def _position_of_next(self) -> int:
-        """What the card that comes out now is due as; the round records what the card ends."""
+        """Return the position of the card that comes out now. Close betting if the card does."""
         if not self.card_due():
             return NOT_DUE
         if self.phase == FIRST_BURN:
@@ -312,19 +315,19 @@ class Dealing:
         return self.play.due
 
     def _wait_for_supervisor(self, why: str, position: int) -> None:
-        """The card of `position` stops play for the reason `why`, a row of the pending table."""
+        """The card at `position` stops play for the reason `why`, a row of the pending table."""
         if position == NOT_DUE:
             column = pending.NOT_DUE
         elif self.phase == FIRST_BURN:
             column = pending.BURN_FIRST
-        elif self.phase == BURNING or self.play.lies(position) == pending.BURNED:
+        elif self.phase == BURNING or self.play.facing(position) == pending.BURNED:
             column = pending.BURN
         else:
             column = pending.COUNTS
         self.pending.begin(why, position, column)
 
     def _burn_new_cards(self, count: int) -> None:
-        self._say(events.BURN, count)
+        self._record(events.BURN, count)
         self._burn_until(BETTING, count)
 
     def _burn_until(self, phase: int, count: int) -> None:
@@ -350,7 +353,7 @@ class Dealing:
         self.phase = self.play.phase
 
     def _count_down(self) -> None:
-        """A round has its end: one less to be finished once the cut card has come."""
+        """After the cut card, count down the rounds still to be finished."""
         if self.rounds_left > 0:
             self.rounds_left -= 1
 
@@ -362,9 +365,9 @@ class Dealing:
     def _end_shoe(self, reason: int) -> None:
         self.phase = ENDED
         inventory = self.inventory
-        self._say(events.SHOE_ENDED, reason, self.rounds, inventory.drawn())
+        self._record(events.SHOE_ENDED, reason, self.rounds, inventory.drawn())
         counts = bytes(inventory.counts)
-        self._say(events.COMPOSITION, counts, inventory.unread, inventory.expected())
+        self._record(events.COMPOSITION, counts, inventory.unread, inventory.expected())
         if reason == _BY_CUT_CARD and self.after_cut > self.game.cut_from_end:
             self._fail(_CARDS_MISSING)
 
@@ -378,50 +381,50 @@ class Dealing:
             self.rounds_left = 1 + self.game.rounds_after_cut if within_round else 1
             self.after_cut = self.inventory.expected() - self.inventory.drawn()
             if self.second_card:
-                self.after_cut += 1  # it came out with the cut card, and was after it in the shoe
-        self._say(events.CUT_CARD, self.rounds_left)
+                self.after_cut += 1  # it came out with the cut card, but lay after it in the shoe
+        self._record(events.CUT_CARD, self.rounds_left)
         if misplaced:
             self._fail(_CUT_CARD_MISPLACED, cards.CUT_CARD)
 
     def _fail(self, error: int, card: "int | None" = None, fault: int = 0) -> None:
-        self._say(events.ERROR, error, card, fault)
-        if not self.error:  # what showed first is the cause, and stays
+        self._record(events.ERROR, error, card, fault)
+        if not self.error:  # the first error is the cause, and stays
             self.error = error
             self.fault = fault
 
     def _clear_error(self) -> None:
-        """Clear the error that shows. With the lid open it stays."""
+        """Clear the present error. With the lid open it stays."""
         error = self.error
         if not error or self.lid_open:
             return
         self.error = _NO_ERROR
         self.fault = 0
         self.pending.end()
-        self._say(events.ERROR_CLEARED, error)
+        self._record(events.ERROR_CLEARED, error)
 
     def _stop_for_second_card(self) -> None:
-        """The first card of a double feed is settled: now the one that came with it."""
+        """The first card of a double feed is resolved: stop play for the second."""
         self.second_card = False
         if not self.can_change_game():
             self._wait_for_supervisor(pending.SECOND_CARD, self._position_of_next())
             self._fail(UNREADABLE, None, _DOUBLE_FEED)
 
     def _resolve(self, resolution: int) -> None:
-        """Do what the supervisor decided about the pending card, if anything; go on from there."""
+        """Carry out the supervisor's decision about the pending card, if there is one."""
         if resolution == pending.NONE:
             return
         error, fault, waiting = self.error, self.fault, self.pending
         position, entered = waiting.position, waiting.entered()
         card, figures, by_hand = waiting.card, waiting.figures, waiting.by_hand
-        self._say(events.RESOLVED, error, fault, position, resolution)
+        self._record(events.RESOLVED, error, fault, position, resolution)
         self._clear_error()
         if resolution == pending.ENTERED:
             if error == UNREADABLE:
                 self.inventory.named(fault)
-            self._named(entered, _NO_FIGURES, True)
+            self._came_out(entered, _NO_FIGURES, True)
         elif resolution == pending.AS_READ:
             self._deal(card, figures, by_hand)
-        elif card != pending.NONE:  # put aside; it has come out all the same
+        elif card != pending.NONE:  # put aside; it has come out nevertheless
             self._draw(card, NOT_DUE, figures, by_hand)
         elif resolution == pending.DRAWN_AGAIN:
             self.inventory.drawn_again(fault)
@@ -438,11 +441,11 @@ class Dealing:
         self.second_card = False
         self._clear_error()
         if self.play.open:
-            self._say(events.ROUND_VOID, reason)
+            self._record(events.ROUND_VOID, reason)
             self.play.clear()
             self._count_down()
             self._round_over()
         elif self.play.phase == BETWEEN and not self.can_change_game():
-            # Where a round hides its result it cannot be seen that it is too late for `void`: that
-            # must not end the shoe of cards.
+            # If a round hides its result, the supervisor cannot see that it is too late for `void`,
+            # and `void` must not end the shoe of cards then.
             self._end_shoe(_BY_SUPERVISOR)

@@ -1,8 +1,8 @@
-"""The inputs of the dealing as short notes, so that they can be given to it again.
+"""The inputs of the dealing as short notes in the journal, so that they can be repeated.
 
-A note is on flash before the events that come of it. After a loss of power the dealing gets
-the notes after its last state (resume.py) once more and stands where it stood, and
-events that were not written are recorded then.
+A note is on flash before the events that follow from it. After a loss of power the dealing gets the
+notes after its last state again (recovery.py). That restores its state, and the events that were
+not written are recorded then.
 """
 
 from sabot_firmware.native import const
@@ -11,22 +11,22 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.table.dealing import Dealing
 
 CARD = const(0)
-"""A note's kind: a card came out, with its figures;"""
+"""A kind of note: a card came out, with its figures."""
 FAULT = const(1)
-"""something came out that is no card, with its figures;"""
+"""A pass that was not a readable card, with its figures."""
 PRESSED = const(2)
-"""a button;"""
+"""A button was pressed."""
 SWITCHED = const(3)
-"""a switch, and whether it is on;"""
+"""A switch changed, and whether it is on."""
 SENSOR_FAILED = const(4)
 SAMPLES_LOST = const(5)
 POWER_LOST = const(6)
-"""the power went while a card passed;"""
+"""The power went while a card passed."""
 JOURNAL_FULL = const(7)
 
 
 def carry_out(dealing: "Dealing", note: "list") -> list:
-    """Give the dealing an input: `[kind, ...]`. Returns its actions."""
+    """Give the dealing an input, `[kind, ...]`; return its actions."""
     kind = note[0]
     if kind == CARD:
         return dealing.card_passed(note[1], tuple(note[2:]))
@@ -46,5 +46,5 @@ def carry_out(dealing: "Dealing", note: "list") -> list:
 
 
 def ends_pass(note: "list") -> bool:
-    """Whether the note says what has become of a card that was passing."""
+    """Whether the note gives the result for a card that was passing."""
     return note[0] in (CARD, FAULT, SENSOR_FAILED, SAMPLES_LOST, POWER_LOST)

@@ -1,4 +1,4 @@
-"""Buttons and switches: how a board hands a change over, and how contacts settle."""
+"""Changes of buttons and switches as small integers, and the debouncing of contacts."""
 
 from sabot_firmware.native import const
 from sabot_protocol import enums
@@ -9,22 +9,22 @@ SWITCH_COUNT = len(enums.SWITCHES)
 
 
 def pressed(button: int) -> int:
-    """The change "button of `words.BUTTONS` was pressed", as one small integer."""
+    """Return the change "this button of `enums.BUTTONS` was pressed"."""
     return button
 
 
 def switched(switch: int, on: bool) -> int:
-    """The change "switch of `words.SWITCHES` went on or off", as one small integer."""
+    """Return the change "this switch of `enums.SWITCHES` went on or off"."""
     return BUTTON_COUNT + 2 * switch + (1 if on else 0)
 
 
 class Debouncer:
-    """Turns levels, looked at every few milliseconds, into changes that have held for `steps`
-    looks.
+    """Turns levels, sampled every few milliseconds, into changes. A level counts after `steps`
+    equal samples.
 
-    Levels come as one integer: bit n is button n held down, the switches behind the buttons.
-    Releasing a button is no change. Holds no more than one change of each input. `settled` are
-    the levels to begin with.
+    Levels come as one integer: bit n is button n held down, then come the switches. Releasing a
+    button is not a change. It stores at most one change of each input. `settled` are the levels at
+    the start.
     """
 
     def __init__(self, steps: int, settled: int = 0) -> None:
@@ -35,7 +35,7 @@ class Debouncer:
         self._settling = False
 
     def look(self, levels: int) -> None:
-        """Take the levels of one more look."""
+        """Take one sample of the levels."""
         if levels == self._settled and not self._settling:
             return
         self._settling = False
@@ -54,7 +54,7 @@ class Debouncer:
                 held[i] = 0
 
     def take(self) -> int:
-        """A change that has settled, NONE where there is none."""
+        """Return a change that has settled, or NONE."""
         if not self._pending:
             return NONE
         for i in range(len(self._held)):

@@ -1,8 +1,8 @@
 """A card that has stopped play, and what the supervisor may decide about it.
 
-The supervisor's key on, three buttons choose and accept: `next` steps through what is allowed,
-then the ranks, then the cut card, and round again; `burn` steps the suit of a rank; `reveal`
-accepts. At first nothing is chosen, and a rank has no suit: only what was chosen can be accepted.
+With the supervisor's key on, three buttons choose and accept: `next` steps through the allowed
+decisions, the ranks and the cut card, in a circle; `burn` steps the suit of a rank; `reveal`
+accepts. At first nothing is chosen, and a rank has no suit: only a complete choice is accepted.
 """
 
 from sabot_firmware.native import const
@@ -10,7 +10,7 @@ from sabot_protocol import cards
 
 NONE = const(-1)
 
-# Places in the tuples of words.py, each a number to the compiler; a test holds them to the words.
+# Places in the tuples of enums.py, constant for the compiler; a test compares them with the tuples.
 ENTERED = const(0)
 AS_READ = const(1)
 DRAWN_AGAIN = const(2)
@@ -23,32 +23,30 @@ _VOID_BUTTON = const(2)
 _BURN_BUTTON = const(3)
 
 SECOND_CARD = "second_card"
-"""The other card of a double feed, once the first is settled: a row of _ALLOWED."""
+"""The second card of a double feed, once the first is resolved: a row of _ALLOWED."""
 
 _LETTERS = {"R": AS_READ, "A": DRAWN_AGAIN, "U": UNSEEN, "E": ENTERED}
 
 FACE_UP = const(0)
 FACE_DOWN = const(1)
 BURNED = const(2)
-"""How a card of a round lies: for all to see; face down, and the round must know it; face down, and
-it need not be known."""
+"""How a card of a round lies: face up; face down, but the round must know it; face down, and it
+need not be known."""
 
 BURN_FIRST = const(0)
 BURN = const(1)
 COUNTS = const(2)
 NOT_DUE = const(3)
-"""Columns of the table below, by what the card was due as: the first one of a shoe of cards, which
-is burned face up; one that is burned face down; one that the round must know; one that was not due.
-"""
+"""Columns of the table below, by the position of the card: the first of a shoe of cards, which is
+burned face up; one burned face down; one that the round must know; one that was not due."""
 
-# What is allowed, by what is wrong with the card and by what it was due as: R taken as read,
-# A drawn again, U left unseen, E entered from its face. The supervisor can always void: "In case
-# of misdeal all hands are called dead" (mini-baccarat-pairs). For the rest the rule documents
-# leave irregularities to the house (Washington, Mini-Baccarat Game Rules, "Irregularities");
-# what stands here is common practice:
+# The allowed decisions, by the fault of the card and its position: R taken as read, A drawn again,
+# U left unseen, E entered from its face. The supervisor can always void: "In case of misdeal all
+# hands are called dead" (mini-baccarat-pairs). Otherwise the rule documents leave irregularities to
+# the house (Washington, Mini-Baccarat Game Rules, "Irregularities"). This table is common practice:
 # - A card that may have stayed in the shoe, or is not one of its cards, is drawn again.
 # - A card of the shoe that came out is dealt and never replaced, so it is entered from its face.
-#   Only the first card of a shoe, which no wager hangs on, can be put aside for the next one.
+#   Only the first card of a shoe, on which no wager depends, can be put aside for the next one.
 # - A card that would lie face down, or that was not due, need not be looked at.
 _ALLOWED = """
 double_feed E UE E UE
@@ -65,23 +63,23 @@ surplus_copy RAE RAE RAE RE
 card_too_many RAE RAE RAE RE
 """
 """Columns: BURN_FIRST, BURN, COUNTS, NOT_DUE. The second card of a double feed may be drawn again:
-there was none, or it went back. As one text it takes a fifth of the room."""
+perhaps there was none, or it went back. One text takes a fifth of the memory of a dictionary."""
 
 _RANKS = const(13)
 _SUITS = const(4)
 
 
 class Pending:
-    """The card that play waits for; none where `position` is NONE."""
+    """The card that stopped play; there is none while `position` is NONE."""
 
     def __init__(self) -> None:
         self.position = NONE
-        """What it came out as: place in `words.POSITIONS`."""
+        """Its position: place in `enums.POSITIONS`."""
         self.card = NONE
-        """Card 0-51 where it was read and is one too many."""
+        """Card 0-51, if it was read and is one too many."""
         self.figures = (0, 0, 0, 0)
         self.by_hand = False
-        """Whether `card` was entered by hand before."""
+        """Whether `card` was entered by hand, not read."""
         self.second = False
         """Whether it is the second card of a double feed."""
         self._allowed = ""
@@ -89,7 +87,7 @@ class Pending:
         self._suit = NONE
 
     def begin(self, why: str, position: int, column: int) -> None:
-        """A card came out as `position` and stops play: row `why`, column `column` of _ALLOWED."""
+        """A card at `position` stops play: row `why` and column `column` of _ALLOWED."""
         self.end()
         self.position = position
         self.second = why == SECOND_CARD
@@ -97,13 +95,13 @@ class Pending:
         self._allowed = table[table.index(why) + 1 + column]
 
     def keep_read(self, card: int, figures: "tuple[int, int, int, int]", by_hand: bool) -> None:
-        """The card has a name: it was read as `card` 0-51, or entered."""
+        """Keep a card that is one too many: it was read as `card` 0-51, or entered."""
         self.card = card
         self.figures = figures
         self.by_hand = by_hand
 
     def state(self) -> list:
-        """All of it, for `restore`."""
+        """Return the whole state, for `restore`."""
         return [
             self.position,
             self.card,
@@ -116,27 +114,28 @@ class Pending:
         ]
 
     def restore(self, state: list) -> None:
-        """As it was when `state` was taken."""
+        """Set the state that `state` returned."""
         self.position, self.card, figures, self.by_hand = state[:4]
         self.figures = tuple(figures)  # type: ignore[assignment]
         self.second, self._allowed, self._choice, self._suit = state[4:]
 
     def end(self) -> None:
-        """Nothing stops play any more."""
+        """Forget the card: it does not stop play any more."""
         self.position = self.card = NONE
         self.second = False
         self.forget()
 
     def waits(self) -> bool:
-        """Whether there is such a card."""
+        """Whether a card is pending."""
         return self.position != NONE
 
     def forget(self) -> None:
-        """Nothing is chosen any more."""
+        """Forget the choice."""
         self._choice = self._suit = NONE
 
     def pressed(self, button: int) -> int:
-        """A button of the supervisor's. What it decides, of `words.RESOLUTIONS`; NONE: nothing."""
+        """The supervisor pressed a button. Return the decision, a place in `enums.RESOLUTIONS`, or
+        NONE."""
         if button == _NEXT:
             self.step()
         elif button == _BURN_BUTTON:
@@ -148,7 +147,7 @@ class Pending:
         return NONE
 
     def step(self) -> None:
-        """Choose the next thing that is allowed."""
+        """Choose the next allowed decision, rank or cut card."""
         specials = len(self._allowed)
         last = specials - 1
         if self._allowed[last] == "E":
@@ -156,32 +155,32 @@ class Pending:
         self._choice = 0 if self._choice == last else self._choice + 1
 
     def step_suit(self) -> None:
-        """Choose the next suit of a rank that is chosen."""
+        """Choose the next suit, if a rank is chosen."""
         if 0 <= self.rank() < _RANKS:
             self._suit = (self._suit + 1) % _SUITS
 
     def choice(self) -> int:
-        """What is chosen, of `words.RESOLUTIONS`; NONE for nothing."""
+        """Return the choice, a place in `enums.RESOLUTIONS`; NONE if nothing is chosen."""
         if self._choice == NONE:
             return NONE
         return _LETTERS[self._allowed[min(self._choice, len(self._allowed) - 1)]]
 
     def rank(self) -> int:
-        """With the choice `entered`: 0 for an ace to 12 for a king, 13 for the cut card."""
+        """Return the chosen rank: 0 an ace to 12 a king, 13 the cut card; NONE if no rank is."""
         return self._choice - (len(self._allowed) - 1) if self.choice() == ENTERED else NONE
 
     def suit(self) -> int:
-        """Place in `cards.SUITS` of the rank that is chosen; NONE before it has one."""
+        """Return the chosen suit, a place in `cards.SUITS`; NONE before one is chosen."""
         return self._suit
 
     def entered(self) -> int:
-        """Card 0-52 that is chosen; NONE before it has a rank and a suit."""
+        """Return the chosen card 0-52; NONE before it has a rank and a suit."""
         rank = self.rank()
         if rank == _RANKS:
             return cards.CUT_CARD
         return NONE if rank == NONE or self._suit == NONE else _RANKS * self._suit + rank
 
     def is_chosen(self) -> bool:
-        """Whether what is chosen can be accepted."""
+        """Whether the choice is complete, so that it can be accepted."""
         choice = self.choice()
         return self.entered() != NONE if choice == ENTERED else choice != NONE

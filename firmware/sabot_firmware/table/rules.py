@@ -11,7 +11,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
 NO_CARD = const(-1)
 
-# Bits of `words.HITS`, each a number to the compiler; a test holds them to the words.
+# Bits of `enums.HITS`, constant for the compiler; a test compares them with the tuple.
 _PLAYER_PAIR = const(1 << 0)
 _BANKER_PAIR = const(1 << 1)
 _DRAGON_7 = const(1 << 2)
@@ -25,19 +25,19 @@ _BLAZING_7S_THREE = const(1 << 9)
 
 
 def point_of(card: int) -> int:
-    """What a card 0-51 counts: ace 1, 2-9 their face, tens and faces 0 (item 6)."""
+    """Return the points of a card 0-51: ace 1, 2-9 their rank, tens and faces 0 (item 6)."""
     rank = cards.rank_of(card)
     return rank if rank < 10 else 0
 
 
 def burn_count(game: "Game", card: int) -> int:
-    """Cards to burn after the first one: its value, ten for tens and faces, an ace as the house
-    has it."""
+    """Return the number of cards to burn after the first one: its value, ten for tens and faces;
+    for an ace the house chooses it in the game document."""
     return game.burn_ace if cards.rank_of(card) == 1 else point_of(card) or 10
 
 
 def total_of(hand: "list[int]") -> int:
-    """A hand's total 0-9: the last digit of the sum of its points (item 7)."""
+    """Return a hand's total 0-9: the last digit of the sum of its points (item 7)."""
     total = 0
     for card in hand:
         total += point_of(card)
@@ -45,7 +45,7 @@ def total_of(hand: "list[int]") -> int:
 
 
 def total_with(total: int, card: int) -> int:
-    """The total 0-9 of a hand of `total` and one more card."""
+    """Return the total 0-9 of a hand with `total` and one more card."""
     return (total + point_of(card)) % 10
 
 
@@ -55,14 +55,14 @@ def is_natural(total: int) -> bool:
 
 
 def player_draws(game: "Game", total: int) -> bool:
-    """Whether the Player's two cards of `total` ask for a third, no hand being a natural."""
+    """Whether the Player draws a third card to a two-card `total`, if no hand is a natural."""
     return total in game.player_draws
 
 
 def banker_draws(game: "Game", total: int, player_third: int) -> bool:
-    """Whether the Banker's two cards of `total` ask for a third, no hand being a natural.
+    """Whether the Banker draws a third card to a two-card `total`, if no hand is a natural.
 
-    `player_third` is the Player's third card, NO_CARD where the Player stood.
+    `player_third` is the Player's third card, NO_CARD if the Player stood.
     """
     if player_third == NO_CARD:
         return total in game.banker_draws_if_player_stood
@@ -70,12 +70,12 @@ def banker_draws(game: "Game", total: int, player_third: int) -> bool:
 
 
 def is_pair(hand: "list[int]") -> bool:
-    """Whether the first two cards are of one rank (mini-baccarat-pairs); suits do not matter."""
+    """Whether the first two cards have the same rank (mini-baccarat-pairs); suits do not matter."""
     return cards.rank_of(hand[0]) == cards.rank_of(hand[1])
 
 
 def hits_of(player: "list[int]", banker: "list[int]") -> int:
-    """What a whole round is, as bits of `words.HITS`.
+    """Return the hits of a complete round, as bits of `enums.HITS`.
 
     Sources: mini-baccarat-pairs; Maryland, Mini Baccarat, chapter 1, B (1) and (5); Pennsylvania,
     "5 Treasures Bonus".

@@ -1,4 +1,4 @@
-"""Who may ask: commands with a MAC, through the link; host and stranger are written apart."""
+"""Who may send commands: MACs over the link, with a host written independently."""
 
 import hashlib
 
@@ -18,7 +18,7 @@ _FITTING = {"uint": 1, "bytes": b"a"}
 
 
 def _hmac(key, message):
-    """RFC 2104, as it is written there."""
+    """HMAC, written from RFC 2104."""
     key = key + bytes(64 - len(key))
     inner = hashlib.sha256(bytes(octet ^ 0x36 for octet in key) + message).digest()
     return hashlib.sha256(bytes(octet ^ 0x5C for octet in key) + inner).digest()
@@ -30,7 +30,7 @@ def _encoded(message):
 
 
 class _Host:
-    """Whoever is at the other end, with some key or none."""
+    """The other end of the link: a host, or a stranger with another key."""
 
     def __init__(self, key=_KEY):
         self.line = Line(key=_KEY)
@@ -51,15 +51,15 @@ class _Host:
         return [_SIGNED, message[1], command, _hmac(self.key, self.challenge + command)[:16]]
 
     def ask(self, *message):
-        """Why it is refused, "none" where it is done; and what is said to that."""
+        """Send a command; return its refusal, "none" if it is done, and the detail."""
         self.line.say(list(message))
-        answers = [told for told in self.line.hear() if told[0] == messages.REPLY.number]
+        answers = [message for message in self.line.hear() if message[0] == messages.REPLY.number]
         assert len(answers) == 1 and answers[0][1] == message[1], answers
         return enums.REFUSALS[answers[0][2]], answers[0][3]
 
     @property
     def done(self):
-        """The names of the commands that the shoe has carried out."""
+        """Return the names of the commands that the shoe carried out."""
         return [name for name, _ in self.line.device.done]
 
 
@@ -68,7 +68,7 @@ def test_the_command_key_is_that_of_the_definition():
     assert command_key(first_key) == hashlib.sha256(b"sabot command" + first_key).digest()
 
 
-def test_a_challenge_is_16_bytes_and_another_one_in_each_session():
+def test_a_challenge_is_16_bytes_and_new_in_each_session():
     host = _Host()
     seen = {host.challenge}
     for session in range(78, 98):
@@ -77,7 +77,7 @@ def test_a_challenge_is_16_bytes_and_another_one_in_each_session():
     assert len(seen) == 21 and {len(challenge) for challenge in seen} == {16}
 
 
-def test_a_session_of_the_same_number_goes_on():
+def test_a_session_with_the_same_number_continues():
     host = _Host()
     before = host.challenge
     assert host.ask(*host.signed(_STATUS, 5))[0] == "none"
@@ -87,7 +87,7 @@ def test_a_session_of_the_same_number_goes_on():
     assert host.ask(*host.signed(messages.IDENTIFY.number, 6))[0] == "none"
 
 
-def test_a_session_that_was_silent_for_long_is_over_whoever_knows_its_number():
+def test_a_session_that_was_silent_for_long_is_over_although_its_number_is_known():
     host = _Host()
     before = host.challenge
     assert host.ask(*host.signed(_STATUS, 5))[0] == "none"
@@ -99,7 +99,7 @@ def test_a_session_that_was_silent_for_long_is_over_whoever_knows_its_number():
     assert events_of(host.line.hear()) == []
 
 
-def test_a_stranger_may_ask_how_it_stands_and_nothing_else():
+def test_a_stranger_may_ask_for_the_status_and_nothing_else():
     for shape in _COMMANDS:
         host = _Host(key=bytes(32))
         values = [_FITTING[kind] for _, kind in shape.fields]
@@ -148,7 +148,7 @@ def test_a_signed_command_is_done_once_and_answered_each_time():
     assert host.done == ["identify"]
 
 
-def test_nothing_can_be_played_again_in_this_session_or_another():
+def test_nothing_can_be_replayed_in_this_session_or_another():
     host = _Host()
     first, second = host.signed(messages.IDENTIFY.number, 1), host.signed(_STATUS, 2)
     assert host.ask(*first)[0] == host.ask(*second)[0] == "none"
@@ -186,7 +186,7 @@ def test_a_command_with_any_bit_changed_is_not_carried_out():
     assert host.ask(*host.signed(messages.SET_CLOCK.number, 11, 1764000067000))[0] == "none"
 
 
-def test_what_is_signed_and_is_no_command_is_refused():
+def test_a_signed_message_that_is_not_a_command_is_refused():
     host = _Host()
     inner = host.signed(_STATUS, 2)
     for number, message in enumerate((HELLO, ack(3), inner, [999, 1], [_STATUS], [_STATUS, "1"])):
@@ -205,7 +205,7 @@ def test_wrong_macs_are_counted_and_slowed_down_up_to_16_s():
         assert host.ask(*stranger)[0] == "wrong_mac"
         assert host.line.link._guard.wrong == count
         begin_ms = host.line.now_ms
-        # Meanwhile nobody's is looked at, and nothing is counted.
+        # Meanwhile no MAC is checked, and nothing is counted.
         refusal, wait_s = host.ask(*host.signed(_STATUS, 1))
         assert refusal == "closed" and 0 < int(wait_s) <= 17
         while host.ask(*stranger)[0] == "closed":
@@ -224,13 +224,13 @@ def test_wrong_macs_are_counted_and_slowed_down_up_to_16_s():
     assert host.ask(*host.signed(messages.IDENTIFY.number, 2))[0] == "none"
 
 
-def test_what_a_stranger_was_refused_is_not_the_answer_to_the_host():
+def test_the_refusal_to_a_stranger_is_not_the_answer_to_the_host():
     host = _Host()
     assert host.ask(messages.IDENTIFY.number, 1)[0] == "not_signed"
     assert host.ask(*host.signed(messages.IDENTIFY.number, 1))[0] == "none"
 
 
-def test_a_unit_without_a_key_takes_commands_of_everybody_and_no_macs():
+def test_a_unit_without_a_key_takes_all_commands_and_no_macs():
     guard = Guard(None)
     guard.begin(5)
     assert guard.challenge == b"" and guard.proven

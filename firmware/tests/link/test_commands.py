@@ -38,7 +38,7 @@ class _Heap:
 
 
 class _Shoe:
-    """As much of sabot_firmware.shoe.Shoe as commands act on, started on what `folder` holds."""
+    """The part of sabot_firmware.shoe.Shoe that commands use, started from `folder`."""
 
     def __init__(self, folder, ring=RING):
         self.board = _Board()
@@ -58,7 +58,7 @@ class _Shoe:
         self.dealing.switched(0, False)
 
     def recorded(self):
-        """All events since the start."""
+        """Return all events since the start."""
         return [cbor.decode(record, 0, len(record)) for record in records_in(self.journal)]
 
 
@@ -75,7 +75,7 @@ def _done(answer):
 
 
 def _refused(answer):
-    """Why, and the detail of it."""
+    """Return the reason and the detail of a refusal."""
     assert answer[0] == messages.REPLY.number and answer[2] and len(answer[3]) < 200
     return enums.REFUSALS[answer[2]], answer[3]
 
@@ -93,7 +93,7 @@ def _part(shoe, document, offset, end, size=None):
 
 
 def _load(shoe, document, part_size=messages.MAX_GAME_PART):
-    """Send the parts of a document until one is refused; the last answer."""
+    """Send the parts of a document until one is refused; return the last answer."""
     offset = 0
     while True:
         answer = _part(shoe, document, offset, offset + part_size)
@@ -153,7 +153,7 @@ def test_identify_buzzes_and_is_recorded():
         assert [event[0] for event in shoe.recorded()] == [events.IDENTIFIED.number]
 
 
-def test_status_tells_how_things_stand():
+def test_status_reports_the_state_of_the_shoe():
     with Folder() as folder:
         shoe = _Shoe(folder)
         shoe.load_cards()
@@ -165,9 +165,9 @@ def test_status_tells_how_things_stand():
         shoe.outbox.acknowledge(3)
         answer = _run(shoe, messages.STATUS, 12)
         fields = [name for name, _ in messages.STATUS_REPORT.fields]
-        told = {fields[i]: answer[1 + i] for i in range(len(fields))}
+        report = {fields[i]: answer[1 + i] for i in range(len(fields))}
         assert answer[0] == messages.STATUS_REPORT.number
-        assert told == {
+        assert report == {
             "id": 12,
             "t_ms": 5000,
             "unix_ms": None,
@@ -196,8 +196,8 @@ def test_read_events_goes_back_to_what_is_held_and_refuses_the_rest():
             outbox.acknowledge(outbox.next_number - 1)
         assert 1 < outbox.first_held < 1200
         for number in (0, 1, outbox.first_held - 1, 1502, 1 << 63):
-            told = _refused(_run(shoe, messages.READ_EVENTS, 1, number))
-            assert told == ("not_held", str(number))
+            refused = _refused(_run(shoe, messages.READ_EVENTS, 1, number))
+            assert refused == ("not_held", str(number))
             assert outbox.take() is None
         for number in (1500, outbox.first_held, 1300):
             assert _done(_run(shoe, messages.READ_EVENTS, 1, number))
@@ -332,7 +332,7 @@ def test_a_part_that_is_too_long_or_ends_beyond_the_document_is_refused():
         assert shoe.game_parts is None
 
 
-def test_a_first_part_begins_anew():
+def test_a_first_part_starts_the_document_over():
     one, other = _document(name="one"), _document(name="other", decks=6)
     with Folder() as folder:
         shoe = _Shoe(folder)
@@ -365,7 +365,7 @@ def test_a_midi_shoe_is_in_play_until_its_last_round_is_revealed():
         assert _done(_load(shoe, _document()))
 
 
-def test_a_journal_that_waits_for_a_host_takes_nothing_more_from_commands():
+def test_a_journal_that_waits_for_a_host_records_no_commands():
     with Folder() as folder:
         shoe = _Shoe(folder, ring=3)
         journal = shoe.journal

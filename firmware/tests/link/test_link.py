@@ -1,4 +1,4 @@
-"""The shoe's end of the link against a naive host, with the time passed in."""
+"""The shoe's end of the link with a naive host; the tests set the time."""
 
 import random
 
@@ -32,7 +32,7 @@ def test_nothing_is_sent_before_hello():
     assert not line.link.attached and line.device.done == [] and line.outbox.acked == 0
 
 
-def test_a_host_of_another_version_is_told_so_and_gets_nothing_more():
+def test_a_host_of_another_version_gets_wrong_version_and_nothing_more():
     for version in (0, VERSION + 1, 1 << 40):
         line = Line()
         line.put(10)
@@ -44,7 +44,7 @@ def test_a_host_of_another_version_is_told_so_and_gets_nothing_more():
         assert line.hear() == [] and not line.link.attached
         line.attach()
         assert events_of(line.hear()) == list(range(1, 11))
-        line.say(hello)  # another host has come: the one before is gone
+        line.say(hello)  # another host: the one before is gone
         line.put(5)
         assert line.hear() == [[messages.WRONG_VERSION.number, VERSION, version]], version
 
@@ -230,7 +230,7 @@ def test_answers_meant_for_the_session_before_are_not_sent_to_the_next():
     assert line.hear() == [WELCOME, GAME, CHALLENGE]
 
 
-def test_what_is_no_message_is_a_problem_and_changes_nothing():
+def test_a_payload_that_is_not_a_message_is_a_problem_and_changes_nothing():
     line = Line()
     line.put(10)
     line.attach()
@@ -261,7 +261,7 @@ def test_an_ack_of_a_number_not_given_yet_is_a_problem():
     assert [problem[0] for problem in problems_of(line.hear())] == ["not_a_message"]
 
 
-def test_damaged_and_oversize_frames_are_counted_and_told():
+def test_damaged_and_oversize_frames_are_counted_and_reported():
     line = Line()
     line.attach()
     line.hear()
@@ -310,7 +310,7 @@ def test_a_flood_is_answered_in_part_and_takes_no_memory():
 
 
 def _spoiled(data):
-    """The bytes after a bad line: one in twenty is flipped, dropped, or has one put behind it."""
+    """Return the bytes after a bad line: one in twenty is flipped, dropped, or one is added."""
     out = bytearray()
     for octet in data:
         luck = random.getrandbits(12)
@@ -355,7 +355,7 @@ def test_over_a_bad_line_every_event_comes_once_and_every_command_is_done_once()
     assert ids[:5] == [1, 2, 3, 4, 5] and ids == sorted(set(ids)), ids
 
 
-def test_while_the_chip_is_busy_no_event_goes_out_and_all_else_goes_on():
+def test_while_the_chip_is_busy_no_event_goes_out_but_all_else_does():
     seed_random()
     line = Line(busy_polls=5)
     line.attach()
@@ -384,7 +384,7 @@ def test_while_the_chip_is_busy_no_event_goes_out_and_all_else_goes_on():
     assert beats > 5 and answers > 100
 
 
-def test_what_is_wrong_right_behind_hello_is_told_too():
+def test_an_error_right_after_hello_is_reported_too():
     line = Line()
     line.say(HELLO, ["nonsense"])
     heard = line.hear()

@@ -1,4 +1,4 @@
-"""What a whole shoe finds wrong with itself, each part of it broken in turn."""
+"""The self-test of a whole shoe, with each part broken in turn."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ _FILES = (b"first" * 300, b"second" * 700, b"")
 
 
 class _Parts:
-    """What a board tells of its parts."""
+    """What a board reports about its parts."""
 
     def __init__(self, board):
         self.display, self.samples, self.levels, self.temperature = True, True, 0, 31
@@ -47,7 +47,7 @@ def _records(shoe, count):
 
 
 def _of_slot(folder):
-    """A `Running` from a slot that holds _FILES."""
+    """Return a `Running` from a slot that holds _FILES."""
     slot = folder.path + "/a"
     lines = ""
     with open(slot + boot.CODE, "wb") as file:
@@ -83,14 +83,14 @@ def test_a_display_that_does_not_answer_and_samples_that_do_not_come_are_found()
         assert _failed(shoe) == ["samples"] and _asked(shoe)[1] == 5
 
 
-def test_a_processor_that_cannot_tell_its_temperature_tells_none():
+def test_a_processor_without_a_temperature_reports_null():
     with Folder() as folder:
         board, shoe = scripted.started(folder)
         _Parts(board).temperature = None
         assert _asked(shoe)[2] is None
 
 
-def test_a_newest_event_that_the_chip_gives_back_otherwise_is_found():
+def test_a_newest_event_that_the_chip_returns_changed_is_found():
     with Folder() as folder:
         flash = scripted.FileFlash(folder, RING)
         scripted.provision(folder)

@@ -1,11 +1,11 @@
 """A second family of games, made up for the tests of the seam in rounds.pyi: high card.
 
-`burn` between rounds steps the seats, 2 to 4. `next` closes betting. One card to the first seat, a
-card burned, one card to each other seat, all face down. Then the shoe waits for `reveal`, which
-ends the round: the highest rank wins, the first of equal ones.
+Between rounds `burn` steps the number of seats, 2 to 4. `next` closes betting. The first seat gets
+a card, one card is burned, each other seat gets a card, all face down. Then the shoe waits for
+`reveal`, which ends the round: the highest rank wins, the first of equal ones.
 
-Its cards and its result are recorded in the words that baccarat has: seats 1 to 4 are player_1,
-banker_1, player_2, banker_2.
+Its cards and its result are recorded with the positions and events of baccarat: seats 1 to 4 are
+player_1, banker_1, player_2, banker_2.
 """
 
 from sabot_firmware.table.dealing import BETTING, BETWEEN, DEALING, NOT_DUE
@@ -26,17 +26,17 @@ class HighCardRound:
     KEPT = ("hand", "seats", "burned", "winner", "begun", "hidden")
     CARD_FIRST = False
 
-    def __init__(self, game, say):
+    def __init__(self, game, record):
         self.seats = 2
         self._game = game
-        self._say = say
+        self._record = record
         self.clear()
 
     def begin(self):
         self.clear()
         self.open = True
         self.phase = BETTING
-        self._say(events.BETTING_OPEN)
+        self._record(events.BETTING_OPEN)
 
     def clear(self):
         self.due = NOT_DUE
@@ -47,9 +47,9 @@ class HighCardRound:
         self.winner = _WAITING
 
     def close_betting(self, by):
-        assert by == _BY_BUTTON, "no card is due before"
+        assert by == _BY_BUTTON, "no card is due before betting is closed"
         self.phase = DEALING
-        self._say(events.BETTING_CLOSED, by)
+        self._record(events.BETTING_CLOSED, by)
         self.due = self._due()
 
     def card(self, card):
@@ -75,7 +75,7 @@ class HighCardRound:
             self.open = self.hidden = False
             self.phase = BETWEEN
             result = (self.winner % 2, max(ranks) % 10, min(ranks) % 10, False, False, 0, 0)
-            self._say(events.RESULT, *(result + (self._game.sha256,)))
+            self._record(events.RESULT, *(result + (self._game.sha256,)))
         elif button == _BURN_BUTTON and self.phase == BETWEEN:
             self.seats = 2 if self.seats == 4 else self.seats + 1
         return 0
@@ -83,7 +83,7 @@ class HighCardRound:
     def burn_count(self, card):
         return 1
 
-    def lies(self, position):
+    def facing(self, position):
         if position == _BURN:
             return BURNED
         return FACE_DOWN if self.open else FACE_UP
@@ -112,7 +112,7 @@ class HighCardRound:
 
 
 def game(**changed):
-    """A game of this family; `changed` are fields of a game document."""
+    """Return a game of this family; `changed` are fields of its game document."""
     document = dict(games.MINI)
     document.update(name="high card", decks=1, burn="one", cut_from_end=52)
     document.update(changed)

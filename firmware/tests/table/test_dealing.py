@@ -1,4 +1,4 @@
-"""The dealing against a second dealer, who looks ahead in the pile, and tables of situations."""
+"""Compares the dealing with a second dealer, who looks ahead in the pile, and with tables."""
 
 import random
 
@@ -18,15 +18,15 @@ from sabot_protocol import cards, enums, events
 
 
 def _deal(table, pile, after_cut=1):
-    """Deal `pile` (with a cut card in it) from a fresh load to the end, checking every event."""
+    """Deal `pile`, with a cut card in it, from loading to the end, and check every event."""
     drawn = played = 0
     left = None  # rounds to be finished, once the cut card has come
 
     def pull(expected):
         nonlocal drawn
         drawn += 1
-        told = table.play(cards.name_of(pile.pop(0)))
-        assert [line for line in told if line[:4] != "lock"] == expected, (told, expected)
+        recorded = table.play(cards.name_of(pile.pop(0)))
+        assert [line for line in recorded if line[:4] != "lock"] == expected, (recorded, expected)
 
     def cut(cards_of_round):
         nonlocal left
@@ -76,10 +76,10 @@ def _shuffled():
     return pile
 
 
-def test_random_shoes_are_dealt_as_another_dealer_would():
+def test_random_shoes_are_dealt_as_by_the_second_dealer():
     seed_random()
     table = Table()
-    for n in range(12):  # one after the other on the same shoe
+    for n in range(12):  # one after another on the same shoe
         pile = _shuffled()
         pile.insert(random.choice((402, 400, 300, random.randint(12, 410 - 12))), cards.CUT_CARD)
         _deal(table, pile)
@@ -87,19 +87,19 @@ def test_random_shoes_are_dealt_as_another_dealer_would():
         assert enums.PHASES[table.shoe.phase] == "ended"
 
 
-def test_any_first_card_burns_what_it_counts():
+def test_any_first_card_burns_as_many_as_its_points():
     for rank in range(13):
         for suit in range(4):
             table = Table("lid+ lid-")
-            told = table.play(cards.name_of(13 * suit + rank))
-            assert told[1:] == ["burn %d" % BURNED[rank]], told
+            recorded = table.play(cards.name_of(13 * suit + rank))
+            assert recorded[1:] == ["burn %d" % BURNED[rank]], recorded
             for n in range(BURNED[rank]):
                 opened = ["betting_open"] if n + 1 == BURNED[rank] else []
                 name = ("5D", "6H")[n % 2]
                 assert table.play(name) == ["card %s burn" % name] + opened, (rank, n)
 
 
-def test_one_card_is_burned_face_down_or_none_where_the_game_has_it_so():
+def test_one_card_is_burned_face_down_or_none_if_the_game_says_so():
     assert Table("lid+", burn="one").play("lid-") == [
         "lid 0", "shoe_loaded 8 mini 4", "burn 1", "lock 1",
     ]  # fmt: skip
@@ -112,20 +112,20 @@ def test_one_card_is_burned_face_down_or_none_where_the_game_has_it_so():
     assert table.play("CUT 4C")[:2] == ["cut_card 1", "betting_closed card"]
 
 
-def test_a_card_that_cannot_be_read_is_burned_unseen_where_one_is_burned():
+def test_a_card_that_cannot_be_read_is_burned_unseen_if_one_is_burned():
     table = Table("lid+ lid- ?no_code", burn="one")
     assert table.play("!unseen key-")[-3:] == ["betting_open", "lock 1", "key 0"]
 
 
-def test_an_ace_burns_eleven_where_the_house_has_it_so():
+def test_an_ace_burns_eleven_if_the_house_says_so():
     table = Table("lid+ lid-", burn_ace=11)
     assert table.play("AC") == ["card AC burn_first", "burn 11"]
     for n in range(11):
-        told = table.play(("5D", "6H")[n % 2])
-    assert told[1:] == ["betting_open"]
+        recorded = table.play(("5D", "6H")[n % 2])
+    assert recorded[1:] == ["betting_open"]
 
 
-def test_the_result_tells_margin_and_hits_of_the_games_wagers_only():
+def test_the_result_has_the_margin_and_only_hits_of_the_games_wagers():
     rounds = (
         ("KC KH KD KS 9C 2C", "player 9 2 0 0 7", "player_pair banker_pair heavenly_9"),
         ("KC KH QD QS JC 7C", "banker 0 7 0 0 7", "dragon_7 fortune_7"),
@@ -142,9 +142,9 @@ def test_the_result_tells_margin_and_hits_of_the_games_wagers_only():
     ):
         table = Table(DEALT, wagers=wagers)
         for dealt, result, every in rounds:
-            told = [line for line in table.play(dealt) if line[:6] == "result"]
+            recorded = [line for line in table.play(dealt) if line[:6] == "result"]
             expected = ["result " + result] + [hit for hit in every.split() if hit in hits]
-            assert told == [" ".join(expected)], (wagers, told)
+            assert recorded == [" ".join(expected)], (wagers, recorded)
             table.play("next")
 
 
@@ -176,37 +176,41 @@ def test_naturals_end_the_round_at_four_cards():
         assert Table(DEALT).play(inputs)[-2:] == [result, "lock 0"]
 
 
-def test_the_cut_card_ends_the_shoe_where_it_comes_in_a_round():
+def test_the_cut_card_ends_the_shoe_wherever_it_comes_in_a_round():
     for after_cut in (0, 1, 2):
         for dealt in range(6):
             for closed in ("", "next "):
                 names = CARDS.split()
                 inputs = closed + " ".join(names[:dealt] + ["CUT"] + names[dealt:])
                 table = Table(DEALT, rounds_after_cut=after_cut)
-                told = table.play(inputs)
+                recorded = table.play(inputs)
                 assert not table.shoe.error
                 rounds = 1 + after_cut if dealt else 1
                 for _ in range(rounds - 1):
                     assert enums.PHASES[table.shoe.phase] == "between", (after_cut, dealt)
-                    told = table.play("next " + CARDS)
+                    recorded = table.play("next " + CARDS)
                 ended = "shoe_ended cut_card %d %d" % (rounds, 2 + 6 * rounds)
-                assert told[-3:] == [ended, "composition 0 416", "lock 0"], (after_cut, dealt, told)
+                assert recorded[-3:] == [ended, "composition 0 416", "lock 0"], (
+                    after_cut,
+                    dealt,
+                    recorded,
+                )
 
 
 def test_a_misplaced_cut_card_stops_play_until_the_key():
     for name in ("no shoe", "first burn", "burning", "between", "burn between", "ended"):
         table = Table(SITUATIONS[name][0])
         phase, released = table.shoe.phase, table.released
-        told = table.play("CUT")
-        assert "error cut_card_misplaced CUT none" in told, name
+        recorded = table.play("CUT")
+        assert "error cut_card_misplaced CUT none" in recorded, name
         assert not table.released
         table.play("9S next")
-        told = table.play("key+")
-        assert told[:2] == ["key 1", "error_cleared cut_card_misplaced"], (name, told)
+        recorded = table.play("key+")
+        assert recorded[:2] == ["key 1", "error_cleared cut_card_misplaced"], (name, recorded)
         assert (table.shoe.phase, table.released) == (phase, released), name
     table = Table(SITUATIONS["between"][0] + " CUT key+ key- next")
-    told = table.play(CARDS)  # it came before this round's first card
-    assert told[-3].startswith("shoe_ended cut_card 2 "), told
+    recorded = table.play(CARDS)  # it came before this round's first card
+    assert recorded[-3].startswith("shoe_ended cut_card 2 "), recorded
 
 
 def test_a_second_cut_card_stops_play_and_does_not_add_rounds():
@@ -215,9 +219,9 @@ def test_a_second_cut_card_stops_play_and_does_not_add_rounds():
         if name != "last round":
             table.play("CUT")
         left = table.shoe.rounds_left
-        told = table.play("CUT")
+        recorded = table.play("CUT")
         expected = ["cut_card %d" % left, "error cut_card_misplaced CUT none", "lock 0"]
-        assert told == expected, (name, told)
+        assert recorded == expected, (name, recorded)
         assert table.play("key+")[1:] == ["error_cleared cut_card_misplaced", "lock 1"]
         assert table.shoe.rounds_left == left
 
@@ -229,18 +233,18 @@ def test_random_inputs_never_make_an_invalid_result():
     for _ in range(80):
         table = Table(cut_from_end=16, decks=random.choice((1, 8)))
         for _ in range(300):
-            told = []
+            recorded = []
             if table.shoe.pending.waits():
-                told = table.play(random.choice(HANDS))
+                recorded = table.play(random.choice(HANDS))
             elif random.random() < 0.1 or table.shoe.error:
                 table.play(random.choice(INPUTS))
             elif table.shoe.card_due():
                 table.play(cards.name_of(random.randrange(52)))
             else:
                 table.play(random.choice(("next", "lid+", "lid-", "key+", "key-")))
-            for line in told:
+            for line in recorded:
                 if line.startswith("resolved"):
                     resolved[line.split()[-1]] = True
         rounds += table.rounds
-    assert rounds > 50  # else the inputs would not be worth much
+    assert rounds > 50  # otherwise the inputs would test too little
     assert len(resolved) == len(enums.RESOLUTIONS), resolved

@@ -1,4 +1,4 @@
-"""Who is due the next card, against rounds that another dealer has planned."""
+"""Compares who gets the next card with rounds that a second dealer has planned."""
 
 import random
 
@@ -12,7 +12,7 @@ _MINI = games.Game(games.document_of("mini"))
 
 
 def _steps(pile):
-    """Of each card of a round: its position, the hands before it, and as what the next is due."""
+    """Yield for each card its position, the hands before it, the card and the next position."""
     plan = plan_of(pile)
     hands = [], []
     for i in range(len(plan)):
@@ -21,7 +21,7 @@ def _steps(pile):
         hands[plan[i][0][0] == "b"].append(pile[i])
 
 
-def test_the_next_card_is_due_as_another_dealer_says():
+def test_the_next_position_is_that_of_the_second_dealer():
     seed_random()
     lengths = set()
     for _ in range(600):
@@ -34,7 +34,7 @@ def test_the_next_card_is_due_as_another_dealer_says():
     assert sorted(lengths) == [4, 5, 6]
 
 
-def test_to_know_who_is_due_allocates_nothing():
+def test_the_next_position_is_found_without_an_allocation():
     for position, player, banker, card, _ in _steps([3, 1, 2, 14, 5, 6]):
         assert enums.POSITIONS[position] in ROUND
         call = _call(position, player, banker, card)

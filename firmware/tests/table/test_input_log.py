@@ -1,4 +1,4 @@
-"""A note does to the dealing what the input itself does."""
+"""A note has the same effect on the dealing as the input itself."""
 
 from firmware.tests.support import table
 from firmware.tests.support.table import SITUATIONS, Table, note_of, told_of
@@ -24,7 +24,7 @@ def test_a_note_is_the_same_when_it_was_written_and_read():
 
 
 def test_the_kinds_of_notes_keep_their_numbers():
-    # They lie in journals.
+    # They are stored in journals.
     assert tuple(range(8)) == (
         input_log.CARD, input_log.FAULT, input_log.PRESSED, input_log.SWITCHED,
         input_log.SENSOR_FAILED, input_log.SAMPLES_LOST, input_log.POWER_LOST,

@@ -1,4 +1,4 @@
-"""Contacts settle: what a board's looks at its levels become."""
+"""Debouncing: the changes that come out of sampled levels."""
 
 from sabot_firmware.table import inputs
 from sabot_protocol import enums
@@ -17,7 +17,7 @@ def _switch(number: int) -> int:
 
 
 def _changes(debouncer: inputs.Debouncer, levels: int, looks: int) -> "list[int]":
-    """Look `looks` times at the same levels; the changes that came out."""
+    """Sample the same levels `looks` times; return the changes that came out."""
     found = []
     for _ in range(looks):
         debouncer.look(levels)
@@ -101,7 +101,7 @@ def test_a_switch_comes_out_going_on_and_going_off() -> None:
     assert _changes(debouncer, 0, 100) == [inputs.switched(_LID, False)]
 
 
-def test_a_switch_that_is_back_before_anybody_asked_comes_out_as_it_is_now() -> None:
+def test_a_switch_that_is_back_before_it_was_taken_comes_out_as_it_is_now() -> None:
     debouncer = inputs.Debouncer(_STEPS)
     for level in (_switch(_LID), 0):
         for _ in range(_STEPS):
@@ -110,7 +110,7 @@ def test_a_switch_that_is_back_before_anybody_asked_comes_out_as_it_is_now() -> 
     assert debouncer.take() == inputs.NONE
 
 
-def test_what_stands_at_the_beginning_is_no_change_and_its_going_off_is() -> None:
+def test_a_level_at_the_start_is_no_change_but_its_going_off_is() -> None:
     levels = _switch(_LID) | _switch(_KEY)
     debouncer = inputs.Debouncer(_STEPS, levels)
     assert _changes(debouncer, levels, 100) == []
@@ -131,11 +131,11 @@ def test_presses_wait_until_they_are_taken() -> None:
     assert debouncer.take() == inputs.NONE
 
 
-def test_every_change_is_another_number() -> None:
+def test_every_change_has_its_own_number() -> None:
     numbers = [inputs.pressed(i) for i in range(len(enums.BUTTONS))]
     for i in range(len(enums.SWITCHES)):
         numbers += [inputs.switched(i, False), inputs.switched(i, True)]
     assert len(set(numbers)) == len(numbers) and inputs.NONE not in numbers
     for number in numbers[len(enums.BUTTONS) :]:
-        switch, on = divmod(number - inputs.BUTTON_COUNT, 2)  # as sabot_firmware/shoe.py takes it
+        switch, on = divmod(number - inputs.BUTTON_COUNT, 2)  # as sabot_firmware/acting.py does
         assert inputs.switched(switch, on == 1) == number

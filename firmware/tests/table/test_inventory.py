@@ -1,4 +1,4 @@
-"""What came out of a shoe of cards, against what was put in."""
+"""Compares the cards that came out of a shoe with those that were put in."""
 
 import random
 
@@ -9,7 +9,7 @@ from sabot_protocol import cards, enums
 
 
 def _pile(decks=8, cut_from_end=None):
-    """The cards of so many decks in random order, by name."""
+    """Return the cards of this many decks in random order, by name."""
     pile = [cards.name_of(card % 52) for card in range(52 * decks)]
     for i in range(len(pile) - 1, 0, -1):
         j = random.randint(0, i)
@@ -20,17 +20,17 @@ def _pile(decks=8, cut_from_end=None):
 
 
 def _deal(table, pile):
-    """Deal `pile` to its end or the shoe's; what was told of the last card."""
+    """Deal `pile` to its end or the end of the shoe; return what was recorded at the last card."""
     table.play("lid+ lid-")
-    told = []
+    recorded = []
     while pile and enums.PHASES[table.shoe.phase] != "ended":
         if not table.released:
             table.play("next")
-        told = table.play(pile.pop(0))
-    return told
+        recorded = table.play(pile.pop(0))
+    return recorded
 
 
-def test_so_many_whole_decks_are_dealt_to_the_last_card_and_one_more_is_a_surplus():
+def test_whole_decks_are_dealt_to_the_last_card_and_one_more_is_a_surplus():
     seed_random()
     for decks in range(1, 9):
         table = Table(decks=decks)
@@ -55,12 +55,12 @@ def test_one_card_more_than_decks_is_too_many_though_it_has_no_copy_too_many():
     for name in pile + ["9S"]:
         if not table.released:
             table.play("next")
-        told = table.play(name)
-    assert "error card_too_many 9S none" in told
+        recorded = table.play(name)
+    assert "error card_too_many 9S none" in recorded
     assert table.shoe.cards == 52
 
 
-def test_a_card_too_many_that_is_a_surplus_copy_too_is_named_as_that():
+def test_a_card_too_many_that_is_also_a_surplus_copy_is_a_surplus_copy():
     table = Table("lid+ lid- TC", decks=1)
     table.shoe.inventory.unread = 51
     assert table.play("TC")[0] == "error surplus_copy TC none"
@@ -96,22 +96,22 @@ def test_the_composition_of_a_random_shoe_is_what_was_pulled_whatever_was_read()
         assert table.shoe.cards == 416 - len(pile)
 
 
-def test_cards_are_missing_where_more_lie_behind_the_cut_card_than_may():
+def test_cards_are_missing_if_too_many_come_after_the_cut_card():
     seed_random()
     for allowed in (14, 16):
-        for behind in (allowed - 1, allowed, allowed + 1, 100):
-            told = _deal(Table(cut_from_end=allowed), _pile(cut_from_end=behind))
-            missing = ["error cards_missing None none"] if behind > allowed else []
-            i = [line.split()[0] for line in told].index("composition")
-            assert told[i + 1 :] == missing + ["lock 0"], (allowed, behind)
+        for after in (allowed - 1, allowed, allowed + 1, 100):
+            recorded = _deal(Table(cut_from_end=allowed), _pile(cut_from_end=after))
+            missing = ["error cards_missing None none"] if after > allowed else []
+            i = [line.split()[0] for line in recorded].index("composition")
+            assert recorded[i + 1 :] == missing + ["lock 0"], (allowed, after)
 
 
 def test_cards_that_were_not_read_are_not_missing():
-    """The cut card and the card before or behind it go out at once."""
+    """The cut card comes out together with the card before or after it."""
     seed_random()
-    for behind, missing in ((16, False), (17, True)):
+    for after, missing in ((16, False), (17, True)):
         for cut_first in (True, False):
-            pile = _pile(cut_from_end=behind)
+            pile = _pile(cut_from_end=after)
             at = pile.index("CUT")
             pair = pile[at : at + 2] if cut_first else [pile[at - 1], "CUT"]
             left = pile[at + 2 :] if cut_first else pile[at + 1 :]
@@ -123,8 +123,8 @@ def test_cards_that_were_not_read_are_not_missing():
             while not table.shoe.can_change_game():
                 if table.shoe.error:
                     table.play("key+ key-")
-                told = table.play(left.pop(0) if table.released else "next")
-            assert ("error cards_missing None none" in told) == missing, (behind, cut_first)
+                recorded = table.play(left.pop(0) if table.released else "next")
+            assert ("error cards_missing None none" in recorded) == missing, (after, cut_first)
 
 
 def test_cards_missing_show_until_the_key_and_hold_back_the_next_shoe():
@@ -137,13 +137,13 @@ def test_cards_missing_show_until_the_key_and_hold_back_the_next_shoe():
 
 def test_a_shoe_that_the_supervisor_ends_misses_no_cards():
     table = Table("lid+ lid- AC 2C CUT 9C key+ void", cut_from_end=16)
-    assert enums.ERRORS[table.shoe.error] == "cards_missing", "the cut card ended it all the same"
-    told = Table("lid+ lid- AC 2C CUT key+", cut_from_end=16).play("void")
-    assert "error cards_missing None none" in told
-    told = Table("lid+ lid- AC 2C 9C 9D TC TD key+", cut_from_end=16).play("void")
-    assert told == ["button void", "shoe_ended supervisor 1 6", "composition 0 416"]
-    told = Table("lid+ lid- AC 2C 9C CUT 9D TC TD key+", cut_from_end=16).play("void")
-    assert told == ["button void", "shoe_ended supervisor 1 6", "composition 0 416"]
+    assert enums.ERRORS[table.shoe.error] == "cards_missing", "the cut card ended it nevertheless"
+    recorded = Table("lid+ lid- AC 2C CUT key+", cut_from_end=16).play("void")
+    assert "error cards_missing None none" in recorded
+    recorded = Table("lid+ lid- AC 2C 9C 9D TC TD key+", cut_from_end=16).play("void")
+    assert recorded == ["button void", "shoe_ended supervisor 1 6", "composition 0 416"]
+    recorded = Table("lid+ lid- AC 2C 9C CUT 9D TC TD key+", cut_from_end=16).play("void")
+    assert recorded == ["button void", "shoe_ended supervisor 1 6", "composition 0 416"]
 
 
 def test_a_new_shoe_of_cards_is_counted_from_nothing():

@@ -1,4 +1,4 @@
-"""Midi: from a round's first card until it is revealed the shoe tells nothing of its cards."""
+"""Midi: from a round's first card until it is revealed the shoe shows nothing about its cards."""
 
 import random
 
@@ -29,7 +29,7 @@ def _outputs(table):
 
 
 def _deals():
-    """Cards of rounds, as text: those above, and random ones of every length."""
+    """Return cards of rounds as text: those above, and random ones of every length."""
     deals = list(_ROUNDS)
     lengths = {4: 0, 5: 0, 6: 0}
     while min(lengths.values()) < 15:
@@ -41,18 +41,18 @@ def _deals():
     return deals
 
 
-def test_every_output_is_one_and_the_same_from_the_first_card_until_reveal():
+def test_every_output_is_the_same_from_the_first_card_until_reveal():
     seed_random()
     for deal in _deals():
         table, mini = _midi(DEALT, wagers=_EZ), Table(DEALT, wagers=_EZ)
         for name in deal.split():
-            told, shown = table.play(name), mini.play(name)
-            assert [line for line in told if line[:4] != "lock"] == [
+            recorded, shown = table.play(name), mini.play(name)
+            assert [line for line in recorded if line[:4] != "lock"] == [
                 line for line in shown if line[:4] != "lock"
             ], "what is recorded is the same"
             assert table.released == mini.released, (deal, name)
             assert _outputs(table) == ("", _HIDDEN), (deal, name)
-        assert told[-2].startswith("result ") and told[-1] == "lock 0"
+        assert recorded[-2].startswith("result ") and recorded[-1] == "lock 0"
         for early in ("next", "burn", "void", "service+", "service-", "key+", "key-"):
             assert len(table.play(early)) == 1 and _outputs(table) == ("", _HIDDEN), early
         assert table.play("reveal") == ["button reveal"]
@@ -97,8 +97,8 @@ def test_reveal_counts_once_the_round_has_its_result():
 
 def test_the_last_round_ends_the_shoe_when_it_is_revealed_and_only_then():
     table = _midi(DEALT + " CUT", cut_from_end=16)
-    told = table.play(CARDS)
-    assert told[-2] == "result tie 7 7 0 0 0" and not table.shoe.can_change_game()
+    recorded = table.play(CARDS)
+    assert recorded[-2] == "result tie 7 7 0 0 0" and not table.shoe.can_change_game()
     assert table.play("lid+ lid- key+ key-")[1] == "error lid_opened None none"
     assert table.play("reveal") == [
         "button reveal", "shoe_ended cut_card 1 8", "composition 0 416",
@@ -107,32 +107,32 @@ def test_the_last_round_ends_the_shoe_when_it_is_revealed_and_only_then():
     assert table.display()[4] == "TIE HAND"
 
 
-def test_a_cut_card_behind_the_last_card_is_that_of_the_next_round():
+def test_a_cut_card_after_the_last_card_belongs_to_the_next_round():
     for after_cut in (0, 1, 2):
         table = _midi(DEALT + " 9C 2D KC 2H", rounds_after_cut=after_cut)
-        told = table.play("CUT")
-        assert told == ["cut_card 1", "error cut_card_misplaced CUT none"], "as in mini"
+        recorded = table.play("CUT")
+        assert recorded == ["cut_card 1", "error cut_card_misplaced CUT none"], "as in mini"
         assert table.display()[2:6] == ["P", "B", "REVEAL IF TURNED", "CUT CARD MISPLCD"]
         assert table.play("key+ key- reveal")[-1] == "button reveal"
         table.play("next " + CARDS)
         assert table.play("reveal")[1].startswith("shoe_ended cut_card 2 ")
 
 
-def test_the_supervisor_voids_the_round_until_its_last_card_and_never_the_shoe_unawares():
+def test_the_supervisor_voids_the_round_until_its_last_card_and_never_the_shoe_by_mistake():
     names = CARDS.split()
     for dealt in range(1, 7):
         table = _midi(DEALT + " " + " ".join(names[:dealt]) + " key+")
-        told = table.play("void")
+        recorded = table.play("void")
         if dealt < 6:
-            assert told[:2] == ["button void", "round_void supervisor"], dealt
+            assert recorded[:2] == ["button void", "round_void supervisor"], dealt
             assert table.display()[:5] == ["NEXT ROUND?", "SHOE 8 R1", "P", "B", ""]
         else:
-            assert told == ["button void"]
+            assert recorded == ["button void"]
             table.play("key- reveal key+")
             assert table.play("void")[1].startswith("shoe_ended supervisor"), "as in mini"
 
 
-# What stops play, and what shows of it: the line of the error, and the position for the supervisor.
+# What stops play, and the line of the error on the display.
 _STOPS = (
     ("lid+", "LID OPENED"),
     ("TEST", "TEST CARD"),
@@ -193,7 +193,7 @@ def test_the_supervisor_resolves_without_seeing_the_hands():
             assert _outputs(table) == ("", _HIDDEN)
 
 
-def test_void_of_a_card_that_came_behind_the_last_leaves_the_round_to_be_revealed():
+def test_void_of_a_card_after_the_last_leaves_the_round_to_be_revealed():
     table = _midi(DEALT + " 9C 2D KC 2H ?no_code key+")
     assert table.display()[7] == "VOID SETS ASIDE" and table.display()[0] == "STOP NOT DUE"
     assert table.play("void")[1:] == ["resolved unreadable no_code not_due void",
@@ -202,14 +202,14 @@ def test_void_of_a_card_that_came_behind_the_last_leaves_the_round_to_be_reveale
     assert table.display()[4] == "PLAYER WINS"
 
 
-def test_the_key_of_a_void_round_opens_the_next_one_hidden_as_the_first():
+def test_the_round_after_a_void_one_is_hidden_like_the_first():
     table = _midi(DEALT + " 9C 2D key+ void key- next")
     assert table.display()[0] == "BETTING OPEN"
     table.play("9C")
     assert _outputs(table)[1] == [line.replace("R1", "R2") for line in _HIDDEN]
 
 
-def test_cards_entered_or_known_to_be_burned_are_no_secret():
+def test_burned_cards_are_not_hidden():
     table = _midi("lid+ lid- 3C 5C")
     assert _outputs(table)[0] == "ready" and table.display()[0] == "BURN: 2 LEFT"
     table = _midi(DEALT + " 9C 2D KC 2H reveal burn")

@@ -1,7 +1,7 @@
-"""Every fault at every position, and whatever the supervisor may decide about it.
+"""Every fault at every position, with every decision that the supervisor may make about it.
 
-What comes of a decision is held against a second shoe, in which the card was simply read, or
-never came out, or the round was voided without it.
+The effect of a decision is compared with a second shoe, in which the card was simply read, or never
+came out, or the round was voided without it.
 """
 
 import random
@@ -15,7 +15,7 @@ _RANKS = ["CARD %s-" % rank for rank in cards.RANKS] + ["CUT CARD"]
 _STAY_IN = ("pushed_back", "jam", "sensor_fault", "power_lost")
 _OUT = {"double_feed": 2, "pushed_back": 0, "foreign_set": 0}
 _ALL = [cards.name_of(card) for card in range(52)]
-# By place in a snapshot: cards, what came out by name, what came out unread.
+# Places in a snapshot: cards, counts by card, unread cards.
 _CARDS, _COUNTS, _UNREAD = 6, 14, 15
 
 
@@ -24,20 +24,20 @@ def _position(name):
 
 
 def _at(name, inputs=""):
-    """A shoe in a situation, the supervisor's key on."""
+    """Return a shoe in a situation, with the supervisor's key on."""
     return Table(SITUATIONS[name][0] + " key+ " + inputs)
 
 
 def _betting_closed(name):
-    """What a card that comes out makes of a situation without being dealt."""
+    """Return a situation after a card that came out but was not dealt."""
     return _at(name, "next" if name == "betting" else "")
 
 
-def _split(told):
-    """What was told before the error was cleared, and behind that; locks left out."""
-    told = [line for line in told if not line.startswith("lock")]
-    i = [line.split()[0] for line in told].index("error_cleared")
-    return told[:i], told[i + 1 :]
+def _split(recorded):
+    """Split what was recorded at the clearing of the error; without locks."""
+    recorded = [line for line in recorded if not line.startswith("lock")]
+    i = [line.split()[0] for line in recorded].index("error_cleared")
+    return recorded[:i], recorded[i + 1 :]
 
 
 def _without(snapshot, *places):
@@ -45,32 +45,32 @@ def _without(snapshot, *places):
 
 
 def _clear(table):
-    """Turn the key where it is all that is needed."""
+    """Turn the key if nothing else is needed."""
     if table.shoe.error and not table.shoe.pending.waits():
         table.play("key- key+")
 
 
 def _deal_on(tables, inputs):
-    """The same inputs to both shoes are told alike from now on."""
+    """Check that both shoes record the same for the same inputs from now on."""
     for _ in range(inputs):
-        told = []
+        recorded = []
         name = random.choice(_ALL)
         for table in tables:
             assert not table.shoe.pending.waits()
             if table.shoe.error:
-                told.append(table.play("key- key+"))
+                recorded.append(table.play("key- key+"))
             else:
-                told.append(table.play(name if table.released else "next"))
+                recorded.append(table.play(name if table.released else "next"))
         for i in range(2):
-            told[i] = [line for line in told[i] if not line.startswith("composition")]
-        assert told[0] == told[1]
+            recorded[i] = [line for line in recorded[i] if not line.startswith("composition")]
+        assert recorded[0] == recorded[1]
         assert _without(tables[0].snapshot(), _COUNTS, _UNREAD) == _without(
             tables[1].snapshot(), _COUNTS, _UNREAD
         )
 
 
-def _settle_second(table, other):
-    """The second card of a double feed was none after all; `other` has dealt only the first."""
+def _resolve_second(table, other):
+    """There was no second card in the double feed; `other` has dealt only the first."""
     _clear(table)
     _clear(other)
     if table.shoe.pending.waits():
@@ -105,8 +105,8 @@ def test_a_card_entered_by_hand_is_dealt_as_if_it_had_been_read():
             names = _ALL if fault == "bad_code" else [random.choice(_ALL) for _ in range(3)]
             for card in names + ["CUT"] if fault != "foreign_set" else []:
                 table = _at(name)
-                told = table.play("?%s !%s" % (fault, card))
-                before, behind = _split(told)
+                recorded = table.play("?%s !%s" % (fault, card))
+                before, after = _split(recorded)
                 if name == "betting":
                     assert before.pop(0) == "betting_closed card"
                 position = _position(name)
@@ -121,12 +121,12 @@ def test_a_card_entered_by_hand_is_dealt_as_if_it_had_been_read():
                 if expected[0] == "betting_closed card":
                     expected.pop(0)
                 if card != "CUT":
-                    assert behind[0].endswith(" by_hand")
-                    behind[0] = behind[0][: -len(" by_hand")]
+                    assert after[0].endswith(" by_hand")
+                    after[0] = after[0][: -len(" by_hand")]
                 if fault == "double_feed":
-                    behind = behind[: len(expected)]
-                assert behind == expected, (name, fault, card)
-                _settle_second(table, other)
+                    after = after[: len(expected)]
+                assert after == expected, (name, fault, card)
+                _resolve_second(table, other)
                 assert table.snapshot() == other.snapshot(), (name, fault, card)
                 _deal_on((table, other), 12)
 
@@ -140,13 +140,13 @@ def test_a_card_drawn_again_leaves_the_shoe_as_it_was():
             if shown not in ("DRAW AGAIN", "NOT COUNTED"):
                 continue
             table.play("key- key+ next")
-            told = table.play("reveal")
-            assert told[:3] == [
+            recorded = table.play("reveal")
+            assert recorded[:3] == [
                 "button reveal",
                 "resolved unreadable %s %s drawn_again" % (fault, _position(name)),
                 "error_cleared unreadable",
             ]
-            assert told[3:] == (["lock 1"] if SITUATIONS[name][1] else []), (name, fault)
+            assert recorded[3:] == (["lock 1"] if SITUATIONS[name][1] else []), (name, fault)
             other = _betting_closed(name)
             if fault in _STAY_IN or fault == "foreign_set":
                 assert table.snapshot() == other.snapshot(), (name, fault)
@@ -181,27 +181,27 @@ def test_a_card_left_unseen_is_burned_or_put_aside_without_a_name():
 
 
 def test_the_last_card_to_burn_left_unseen_opens_the_betting():
-    told = Table("lid+ lid- 2C 3C").play("?no_code !unseen")
-    assert told[-2:] == ["betting_open", "lock 1"], told
+    recorded = Table("lid+ lid- 2C 3C").play("?no_code !unseen")
+    assert recorded[-2:] == ["betting_open", "lock 1"], recorded
 
 
 def test_a_void_leaves_what_a_void_without_the_card_leaves():
     for name in IN_PLAY:
         for fault in _FAULTS:
             table, other = _at(name, "?" + fault), _betting_closed(name)
-            told, expected = table.play("void"), other.play("void")
-            assert told[:3] == [
+            recorded, expected = table.play("void"), other.play("void")
+            assert recorded[:3] == [
                 "button void",
                 "resolved unreadable %s %s void" % (fault, _position(name)),
                 "error_cleared unreadable",
             ]
             out = _OUT.get(fault, 1)
             kinds = [line.split()[0] for line in expected[1:] if not line.startswith("lock")]
-            assert [line.split()[0] for line in told[3:]] == kinds, (name, fault)
-            if told[3].startswith("round_void"):
-                assert told[3] == "round_void unreadable"
-            if told[-1].startswith("composition"):
-                assert told[-1] == "composition %d 416" % out
+            assert [line.split()[0] for line in recorded[3:]] == kinds, (name, fault)
+            if recorded[3].startswith("round_void"):
+                assert recorded[3] == "round_void unreadable"
+            if recorded[-1].startswith("composition"):
+                assert recorded[-1] == "composition %d 416" % out
             assert table.shoe.cards == other.shoe.cards + out, (name, fault)
             places = _CARDS, _UNREAD
             assert _without(table.snapshot(), *places) == _without(other.snapshot(), *places)
@@ -228,7 +228,7 @@ def test_the_key_alone_neither_clears_nor_voids():
             assert table.snapshot() == before, (name, fault)
 
 
-def test_a_lid_that_was_opened_and_closed_does_not_settle_a_card():
+def test_opening_and_closing_the_lid_does_not_resolve_a_card():
     for name in IN_PLAY:
         table, other = _at(name, "?bad_code lid+ lid-"), _at(name, "?bad_code")
         assert table.snapshot() == other.snapshot(), name
@@ -254,7 +254,7 @@ def test_both_cards_of_a_double_feed_are_dealt_as_if_they_had_been_read():
                 _deal_on((table, other), 12)
 
 
-def test_the_second_card_of_a_double_feed_is_due_as_what_comes_next():
+def test_the_second_card_of_a_double_feed_takes_the_next_position():
     for inputs, position, shown in (
         ("lid+ lid- ?double_feed !2C", "burn", ["DRAW AGAIN", "UNSEEN"] + _RANKS),
         ("lid+ lid- AC ?double_feed !2C", "player_1", ["DRAW AGAIN"] + _RANKS),
@@ -272,10 +272,10 @@ def test_the_second_card_of_a_double_feed_is_due_as_what_comes_next():
         assert table.choices() == shown, inputs
 
 
-def test_the_second_card_of_a_double_feed_waits_for_what_the_first_brings():
+def test_the_second_card_of_a_double_feed_waits_for_an_error_of_the_first():
     table = _at("burning", "?double_feed")
-    told = table.play("!CUT")  # misplaced: that is cleared first
-    assert told[-1] == "error cut_card_misplaced CUT none", told
+    recorded = table.play("!CUT")  # misplaced: that is cleared first
+    assert recorded[-1] == "error cut_card_misplaced CUT none", recorded
     assert table.play("key- key+")[-1] == "error unreadable None double_feed"
     assert table.play("!9S")[-2:] == ["card 9S burn by_hand", "lock 1"]
 
@@ -283,18 +283,18 @@ def test_the_second_card_of_a_double_feed_waits_for_what_the_first_brings():
 def test_a_void_ends_both_cards_of_a_double_feed():
     for first, unread in (("", 2), ("!9S", 1)):
         table = _at("one card", "?double_feed " + first)
-        told = table.play("void")
-        assert told[-1] == "round_void unreadable" and not table.shoe.error, told
+        recorded = table.play("void")
+        assert recorded[-1] == "round_void unreadable" and not table.shoe.error, recorded
         assert table.shoe.inventory.unread == unread
 
 
-def test_the_second_card_behind_the_last_of_a_shoe_is_counted_unread():
+def test_the_second_card_after_the_last_of_a_shoe_is_counted_unread():
     inputs = "lid+ lid- AC 2C CUT 9C 9D TC ?double_feed !TD"
-    told = Table().play(inputs)
-    assert told[-2:] == ["shoe_ended cut_card 1 7", "composition 1 416"], told
+    recorded = Table().play(inputs)
+    assert recorded[-2:] == ["shoe_ended cut_card 1 7", "composition 1 416"], recorded
 
 
-def test_the_second_card_behind_the_last_of_a_shoe_does_not_stop_the_next_shoe():
+def test_the_second_card_after_the_last_of_a_shoe_does_not_stop_the_next_shoe():
     table = Table("lid+ lid- AC 2C CUT 9C 9D TC ?double_feed !TD", cut_from_end=16)
     assert enums.ERRORS[table.shoe.error] == "cards_missing"
     assert table.play("key- lid+ lid- key+")[-2:] == ["error_cleared cards_missing", "lock 1"]
@@ -304,17 +304,17 @@ def test_a_ninth_copy_stops_play_wherever_it_comes():
     for name in IN_PLAY:
         table = _at(name)
         table.already_out("9S", 8)
-        told = table.play("9S")
+        recorded = table.play("9S")
         if name == "betting":
-            assert told.pop(0) == "betting_closed card"
+            assert recorded.pop(0) == "betting_closed card"
         lock = ["lock 0"] if SITUATIONS[name][1] else []
-        assert told == ["error surplus_copy 9S none"] + lock, (name, told)
+        assert recorded == ["error surplus_copy 9S none"] + lock, (name, recorded)
         again = ["DRAW AGAIN"] if SITUATIONS[name][1] else []
         assert table.choices() == ["AS READ"] + again + _RANKS, name
 
 
 def _one_too_many(name, error):
-    """A shoe in a situation in which 9S is one too many, and one in which it is not."""
+    """Return a shoe in a situation in which 9S is one too many, and one in which it is not."""
     table, other = _at(name), _at(name)
     if error == "surplus_copy":
         table.already_out("9S", 8)
@@ -330,12 +330,12 @@ def test_a_card_one_too_many_is_taken_as_it_was_read():
     for name in IN_PLAY:
         for error in ("surplus_copy", "card_too_many"):
             table, other = _one_too_many(name, error)
-            before, behind = _split(table.play("!as_read"))
+            before, after = _split(table.play("!as_read"))
             assert before[-1] == "resolved %s none %s as_read" % (error, _position(name))
             expected = [line for line in other.play("9S") if line[:4] != "lock"]
             if name == "betting":
                 expected.pop(0)
-            assert behind == expected, (name, error)
+            assert after == expected, (name, error)
             places = _CARDS, _COUNTS, _UNREAD
             assert _without(table.snapshot(), *places) == _without(other.snapshot(), *places)
             assert table.shoe.cards == other.shoe.cards + 1
@@ -346,8 +346,8 @@ def test_a_card_one_too_many_is_put_aside_and_the_next_one_drawn():
         for error in ("surplus_copy", "card_too_many"):
             table, _ = _one_too_many(name, error)
             drawn = table.shoe.cards
-            told = table.play("!again")
-            assert told[1:] == [
+            recorded = table.play("!again")
+            assert recorded[1:] == [
                 "resolved %s none %s drawn_again" % (error, _position(name)),
                 "error_cleared " + error,
                 "card 9S not_due",
@@ -356,18 +356,18 @@ def test_a_card_one_too_many_is_put_aside_and_the_next_one_drawn():
             places = _CARDS, _COUNTS, _UNREAD
             expected = _betting_closed(name).snapshot()
             assert _without(table.snapshot(), *places) == _without(expected, *places), name
-            assert table.shoe.cards == drawn + 1, "it came out all the same"
+            assert table.shoe.cards == drawn + 1, "it came out nevertheless"
 
 
 def test_a_card_that_was_read_wrongly_is_entered_from_its_face():
     for name in IN_PLAY:
         table, other = _one_too_many(name, "surplus_copy")
         other.already_out("9S", 1)
-        _, behind = _split(table.play("!8S"))
+        _, after = _split(table.play("!8S"))
         expected = [line for line in other.play("8S") if line[:4] != "lock"]
         if name == "betting":
             expected.pop(0)
-        assert behind == [expected[0] + " by_hand"] + expected[1:], name
+        assert after == [expected[0] + " by_hand"] + expected[1:], name
         assert table.snapshot() == other.snapshot(), name
 
 
@@ -376,12 +376,12 @@ def test_a_card_entered_that_is_one_too_many_stops_play_again_until_it_is_taken(
         table = _at(name)
         table.already_out("9S", 8)
         for inputs in ("?bad_code !9S", "!9S", "!9S"):
-            told = table.play(inputs)
-            assert "error surplus_copy 9S none" in told, (name, told)
+            recorded = table.play(inputs)
+            assert "error surplus_copy 9S none" in recorded, (name, recorded)
             assert table.shoe.pending.waits() and not table.released
         unread = table.shoe.inventory.unread
-        told = table.play("!as_read")
-        assert "card 9S %s by_hand" % _position(name) in told, (name, told)
+        recorded = table.play("!as_read")
+        assert "card 9S %s by_hand" % _position(name) in recorded, (name, recorded)
         assert not table.shoe.pending.waits() and unread == table.shoe.inventory.unread == 0
 
 
@@ -390,19 +390,19 @@ def test_a_void_with_a_card_one_too_many_counts_the_card():
         for error in ("surplus_copy", "card_too_many"):
             table, _ = _one_too_many(name, error)
             drawn = table.shoe.cards
-            told = table.play("void")
-            assert told[1:4] == [
+            recorded = table.play("void")
+            assert recorded[1:4] == [
                 "resolved %s none %s void" % (error, _position(name)),
                 "error_cleared " + error,
                 "card 9S not_due",
             ]
-            assert told[4].split()[0] in ("round_void", "shoe_ended")
-            if told[4].startswith("round_void"):
-                assert told[4] == "round_void supervisor"
+            assert recorded[4].split()[0] in ("round_void", "shoe_ended")
+            if recorded[4].startswith("round_void"):
+                assert recorded[4] == "round_void supervisor"
             assert table.shoe.cards == drawn + 1
 
 
-def test_a_ninth_copy_while_play_is_stopped_lies_aside_and_is_recorded():
+def test_a_ninth_copy_while_play_is_stopped_is_put_aside_and_recorded():
     for name in IN_PLAY:
         table = _at(name, "TEST")
         table.already_out("9S", 8)
@@ -415,7 +415,7 @@ def test_a_ninth_copy_while_play_is_stopped_lies_aside_and_is_recorded():
         assert not table.shoe.pending.waits()
 
 
-def test_an_unreadable_card_while_play_is_stopped_is_counted_and_not_settled():
+def test_an_unreadable_card_while_play_is_stopped_is_counted_and_not_resolved():
     for fault in _FAULTS:
         table = _at("one card", "?jam")
         unread = table.shoe.inventory.unread

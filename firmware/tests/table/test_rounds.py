@@ -24,8 +24,8 @@ _HAND = "next 5D KH 7S reveal"
 
 
 class _Shoe:
-    """A shoe of cards of which every input is held against what the lock was said to do; and a
-    journal of it, as `keep_state` and `Resumed` ask for one."""
+    """A shoe of cards that checks at every input what `lock_after` said about the lock; with its
+    journal, as far as `keep_state` and the recovery use one."""
 
     def __init__(self, text="", game=None):
         self.game = game or highcard.game()
@@ -35,7 +35,7 @@ class _Shoe:
         self.play(text)
 
     def play(self, text):
-        """Give it the inputs; what it recorded, the lock left out."""
+        """Give it the inputs; return what it recorded, without the lock."""
         recorded = []
         for each in text.split():
             note = note_of(each)
@@ -59,7 +59,7 @@ class _Shoe:
         return panel.text_of(self.dealing, panel.HOST).split("\n")
 
     def choose(self, shown):
-        """The supervisor turns the key and steps to what the display shows, or to no end of it."""
+        """Turn the supervisor's key and step until the display has this line."""
         recorded = self.play("key+")
         seen = []
         while self.display()[4] != shown:
@@ -90,7 +90,7 @@ class _Shoe:
             visit(kind, memoryview(payload))
 
     def resumed(self):
-        """The dealing after a loss of power: from the state, and from the notes after it."""
+        """Return the dealing after a loss of power, from the state and the notes after it."""
         after = dealing.Dealing(self.game, SET, 0)
         Resumed(self, after)
         return after
@@ -100,7 +100,7 @@ def _phase(shoe):
     return enums.PHASES[shoe.dealing.phase]
 
 
-def test_each_family_that_a_document_can_be_of_has_its_round():
+def test_each_family_of_a_game_document_has_its_round():
     made_up = [name for name in dealing.ROUNDS if name not in games.FAMILIES]
     assert made_up == ["high card"]
     assert all([name in dealing.ROUNDS for name in games.FAMILIES])
@@ -149,7 +149,7 @@ def test_the_lock_is_shut_while_a_round_with_all_its_cards_waits_for_a_button():
     assert shoe.play("key+ key- reveal")[-1] == "result banker 7 5 0 0 0"
 
 
-def test_the_burn_button_between_rounds_is_the_familys_and_what_it_chose_stays():
+def test_the_burn_button_between_rounds_belongs_to_the_family_and_its_choice_stays():
     shoe = _Shoe(_DEALT + " " + _HAND)
     for seats in (3, 4, 2, 3):
         assert shoe.play("burn") == ["button burn"] and _phase(shoe) == "between"
@@ -162,7 +162,7 @@ def test_the_burn_button_between_rounds_is_the_familys_and_what_it_chose_stays()
         shoe.dealing.inventory.load(1)
 
 
-def test_what_the_lock_must_do_is_known_without_a_new_object():
+def test_the_state_of_the_lock_is_known_without_an_allocation():
     for text in ("", " 5D", " 5D KH"):
         shoe = _Shoe(_DEALT + " next" + text)
         card = cards.number_of("7S")
@@ -187,7 +187,7 @@ def test_the_cut_card_ends_the_shoe_of_cards_after_the_rounds_that_the_game_has(
     assert shoe.play("CUT") == ["cut_card 1", "error cut_card_misplaced CUT none"]
 
 
-def test_an_unreadable_card_is_resolved_by_what_the_round_says_of_its_position():
+def test_an_unreadable_card_is_resolved_by_how_it_lies_on_the_table():
     shoe = _Shoe(_DEALT + " next ?no_code")
     assert shoe.display()[0] == "STOP" and shoe.choices() == [], "it counts: only by its face"
     shoe.choose("CARD 5-")
@@ -234,12 +234,12 @@ def test_no_lamp_and_no_line_depends_on_the_cards_until_reveal():
     assert shown[0] == shown[1] == shown[2]
 
 
-def test_after_a_loss_of_power_it_stands_where_it_stood():
+def test_after_a_loss_of_power_it_has_the_same_state():
     script = "%s burn next next 2C 3C ?no_code key+ void key- next next 5C 6C 7C 8C lid+" % _HAND
     shoe = _Shoe()
     for text in (_DEALT + " " + script).split():
         shoe.play(text)
-        for _ in range(2):  # by the notes alone, then by the state that was kept
+        for _ in range(2):  # from the notes alone, then from the kept state
             after = shoe.resumed()
             assert state_of(after) == state_of(shoe.dealing), text
             assert after.play.due == shoe.dealing.play.due, text

@@ -1,4 +1,4 @@
-"""The rules against two rule documents, typed from each.
+"""Compares the rules with two rule documents, each typed from its text.
 
 Washington State Gambling Commission, Mini-Baccarat Game Rules (4/12/2022), and the
 Pennsylvania "Mini & Midi Baccarat" rules submission, whose chart also says when the Banker
@@ -48,7 +48,7 @@ def _card(suit, rank):
 
 
 def _washington(player, banker, third):
-    """Whether Player and Banker draw: `third` is what the Player's third card would count."""
+    """Whether Player and Banker draw: `third` is the points of the Player's third card."""
     if player in _NATURAL_TOTALS or banker in _NATURAL_TOTALS:
         return False, False  # "no additional cards are drawn"
     if player in (6, 7):
@@ -81,8 +81,8 @@ def _check_against(document):
     for player in range(10):
         for banker in range(10):
             for card in range(52):
-                told = document(player, banker, _VALUES[card % 13])
-                if _ours(game, player, banker, card) != told:
+                expected = document(player, banker, _VALUES[card % 13])
+                if _ours(game, player, banker, card) != expected:
                     wrong.append((player, banker, card))
     assert not wrong, wrong[:5]
 
@@ -108,7 +108,7 @@ def test_as_many_cards_are_burned_as_the_first_one_counts():
             assert burned == _BURNED[rank - 1], (suit, rank)
 
 
-def test_an_ace_burns_what_the_house_has_it_burn_and_no_other_card_does():
+def test_an_ace_burns_as_many_as_the_house_chose_and_other_cards_their_points():
     for ace in range(1, 12):
         game = games.Game(games.encode(dict(games.MINI, burn_ace=ace)))
         for rank in range(1, 14):
@@ -140,7 +140,7 @@ def test_naturals_are_eight_and_nine():
 
 
 def _pairs():
-    """Every two cards by rank, 0 an ace to 12 a king; in what order does not matter."""
+    """Return every two cards by rank, 0 an ace to 12 a king, in either order once."""
     return [(one, other) for one in range(13) for other in range(one, 13)]
 
 
@@ -171,7 +171,7 @@ def test_every_pair_of_first_hands_with_every_third_card_draws_as_the_documents_
 
 
 def _classes(hands):
-    """One hand of each kind that a hit can depend on: cards, total, whether it is a pair."""
+    """Return one hand for each combination of size, total and pair, which the hits depend on."""
     found = {}
     for hand in hands:
         found[len(hand), documents.count_of(hand), hand[0] == hand[1]] = hand
@@ -179,11 +179,11 @@ def _classes(hands):
 
 
 def _check_hits(player, banker):
-    told = rules.hits_of([rank + 13 for rank in player], [rank + 26 for rank in banker])
+    found = rules.hits_of([rank + 13 for rank in player], [rank + 26 for rank in banker])
     for n in range(len(enums.HITS)):
         right = documents.HITS[enums.HITS[n]](player, banker)
-        assert (told >> n & 1 == 1) == right, (enums.HITS[n], player, banker)
-    assert told >> len(enums.HITS) == 0
+        assert (found >> n & 1 == 1) == right, (enums.HITS[n], player, banker)
+    assert found >> len(enums.HITS) == 0
 
 
 def test_every_hand_against_every_kind_of_hand_hits_what_the_documents_say():
@@ -200,7 +200,7 @@ def test_every_hand_against_every_kind_of_hand_hits_what_the_documents_say():
             _check_hits(other, hand)
 
 
-# Rounds by hand; what each is, of all hits.
+# Rounds written by hand, with all their hits.
 _ROUNDS = (
     ("2C 5D", "3H 4S", "blazing_7s_two"),
     ("AC 2D 4H", "3S 4S", ""),  # 7 of three cards against 7 of two
@@ -218,13 +218,13 @@ _ROUNDS = (
     ("9C KH", "9H QS", ""),  # nines of two cards
     ("9C 9H", "TH TS", "player_pair banker_pair"),
     ("TC JH", "QH KS", ""),  # tens and faces are not of one rank
-    ("TC JH TD", "AH TS AC", ""),  # the third card makes no pair
+    ("TC JH TD", "AH TS AC", ""),  # the third card does not make a pair
 )
 
 
 def test_rounds_by_hand_hit_what_a_reader_of_the_documents_says():
     for player, banker, hits in _ROUNDS:
         hands = [[cards.number_of(name) for name in hand.split()] for hand in (player, banker)]
-        told = rules.hits_of(hands[0], hands[1])
-        names = [enums.HITS[n] for n in range(len(enums.HITS)) if told >> n & 1]
+        found = rules.hits_of(hands[0], hands[1])
+        names = [enums.HITS[n] for n in range(len(enums.HITS)) if found >> n & 1]
         assert names == hits.split(), (player, banker, names)

@@ -1,6 +1,6 @@
 """What stops the dealing, in every situation: errors, lid, key, void, buttons out of turn.
 
-What becomes of a card that is pending is in test_resolving.
+test_resolving has the decisions about a pending card.
 """
 
 from firmware.tests.support.table import (
@@ -17,14 +17,14 @@ from sabot_protocol import enums
 _DUE = [name for name in SITUATIONS if SITUATIONS[name][1]]
 _NOT_DUE = [name for name in SITUATIONS if not SITUATIONS[name][1]]
 
-# What a button does where it does anything, beyond being recorded, without the key.
+# What a button does without the key, beyond being recorded. Others do nothing.
 _BUTTON_ACTS = {
     ("next", "betting"): ["betting_closed button"],
     ("next", "between"): ["betting_open", "lock 1"],
     ("burn", "between"): ["lock 1"],
 }
 
-# An error, the input that brings it where a card is due, and what the event says.
+# The input that causes an error while a card is due, and its event.
 _ERRORS = (
     ("TEST", "error test_card TEST none"),
     ("?bad_code", "error unreadable None bad_code"),
@@ -33,7 +33,7 @@ _ERRORS = (
     ("?samples", "error samples_lost None none"),
     ("?full", "error journal_full None none"),
 )
-# Errors that need nothing but the key, wherever they come.
+# Errors that need only the key, in every situation.
 _KEY_ONLY = (
     ("TEST", "error test_card TEST none"),
     ("?sensor", "error sensor_fault None sensor_fault"),
@@ -46,18 +46,18 @@ def _at(name):
     return Table(SITUATIONS[name][0])
 
 
-def test_a_card_is_drawn_as_what_it_is_due_as():
+def test_a_card_is_drawn_at_the_position_that_is_due():
     for name in _DUE:
-        told = _at(name).play("9S")
-        assert "card 9S " + SITUATIONS[name][1] in told, (name, told)
+        recorded = _at(name).play("9S")
+        assert "card 9S " + SITUATIONS[name][1] in recorded, (name, recorded)
 
 
 def test_a_card_that_is_not_due_stops_play_until_the_key():
     for name in _NOT_DUE:
         table = _at(name)
         before = table.snapshot()
-        told = table.play("9S")
-        assert told == ["card 9S not_due", "error card_not_due 9S none"], (name, told)
+        recorded = table.play("9S")
+        assert recorded == ["card 9S not_due", "error card_not_due 9S none"], (name, recorded)
         stopped = table.snapshot()
         table.play("key- next burn reveal void lid-" if table.shoe.lid_open else "key- next void")
         if name != "lid open to load":
@@ -66,14 +66,18 @@ def test_a_card_that_is_not_due_stops_play_until_the_key():
             assert table.snapshot()[:2] == before[:2], name
 
 
-def test_a_card_while_play_is_stopped_is_not_due_and_is_no_part_of_the_round():
+def test_a_card_while_play_is_stopped_is_not_due_and_not_in_the_round():
     for name in _DUE:
         for text, error in _ERRORS:
             table = _at(name)
             table.play(text)
             hands = table.shoe.play.player[:], table.shoe.play.banker[:], table.shoe.cards
-            told = table.play("9S")
-            assert told == ["card 9S not_due", "error card_not_due 9S none"], (name, text, told)
+            recorded = table.play("9S")
+            assert recorded == ["card 9S not_due", "error card_not_due 9S none"], (
+                name,
+                text,
+                recorded,
+            )
             assert (table.shoe.play.player, table.shoe.play.banker) == hands[:2], (name, text)
             assert table.shoe.cards == hands[2] + 1
             assert enums.ERRORS[table.shoe.error] == error.split()[1], "the first error stays"
@@ -83,15 +87,15 @@ def test_every_error_closes_the_lock_and_no_button_opens_it():
     for name in _DUE:
         for text, error in _ERRORS:
             table = _at(name)
-            told = table.play(text)
-            assert error in told and told[-1] == "lock 0", (name, text, told)
+            recorded = table.play(text)
+            assert error in recorded and recorded[-1] == "lock 0", (name, text, recorded)
             before = table.snapshot()
             for button in enums.BUTTONS:
                 assert table.play(button) == ["button " + button], (name, text, button)
             assert table.snapshot() == before, (name, text)
 
 
-def test_the_key_lets_play_go_on_where_it_stopped():
+def test_the_key_continues_play_where_it_stopped():
     for name in SITUATIONS:
         for text, error in _KEY_ONLY:
             table = _at(name)
@@ -104,13 +108,16 @@ def test_the_key_lets_play_go_on_where_it_stopped():
             stopped = table.snapshot()
             table.play("next reveal burn void")
             assert table.snapshot() == stopped, name
-            told = table.play("key+ key-")
+            recorded = table.play("key+ key-")
             cleared = ["error_cleared " + error.split()[1]]
-            assert told == ["key 1"] + cleared + [w + " 1" for w in lock] + ["key 0"], (name, told)
+            assert recorded == ["key 1"] + cleared + [w + " 1" for w in lock] + ["key 0"], (
+                name,
+                recorded,
+            )
             assert table.snapshot() == before, name
 
 
-def test_what_showed_first_stays_until_the_key_and_all_is_recorded():
+def test_the_first_error_stays_until_the_key_and_all_are_recorded():
     for first, error in _KEY_ONLY:
         for second, other in _KEY_ONLY:
             table = _at("one card")
@@ -118,7 +125,7 @@ def test_what_showed_first_stays_until_the_key_and_all_is_recorded():
             assert enums.ERRORS[table.shoe.error] == error.split()[1]
 
 
-def test_the_key_clears_nothing_where_nothing_is_wrong():
+def test_the_key_clears_nothing_if_nothing_is_wrong():
     for name in SITUATIONS:
         table = _at(name)
         before = table.snapshot()
@@ -131,12 +138,14 @@ def test_the_lid_opened_in_play_stops_it_until_it_is_closed_and_the_key_is_turne
         table = _at(name)
         before = table.snapshot()
         lock = ["lock"] if SITUATIONS[name][1] else []
-        told = table.play("lid+")
-        assert told == ["lid 1", "error lid_opened None none"] + [w + " 0" for w in lock], name
-        assert table.play("key+ key-") == ["key 1", "key 0"], "the key does nothing, the lid open"
+        recorded = table.play("lid+")
+        assert recorded == ["lid 1", "error lid_opened None none"] + [w + " 0" for w in lock], name
+        assert table.play("key+ key-") == ["key 1", "key 0"], (
+            "with the lid open the key does nothing"
+        )
         assert table.play("lid-") == ["lid 0"], name
-        told = table.play("key+")
-        assert told == ["key 1", "error_cleared lid_opened"] + [w + " 1" for w in lock], name
+        recorded = table.play("key+")
+        assert recorded == ["key 1", "error_cleared lid_opened"] + [w + " 1" for w in lock], name
         assert table.snapshot() == before, name
 
 
@@ -154,8 +163,8 @@ def test_the_lid_between_shoes_loads_cards_and_is_no_error():
         assert table.play("lid+") == ["lid 1"], name
         assert table.play("lid-") == ["lid 0", "shoe_loaded 8 mini 4", "lock 1"], name
         assert (table.shoe.shoe, table.shoe.round, table.shoe.cards) == (number + 1, 0, 0), name
-        told = table.play("AC 2C next " + CARDS)
-        assert told[-2] == "result tie 7 7 0 0 0", "the cut card of the last shoe is forgotten"
+        recorded = table.play("AC 2C next " + CARDS)
+        assert recorded[-2] == "result tie 7 7 0 0 0", "the cut card of the last shoe is forgotten"
 
 
 def test_an_error_from_before_the_cards_were_loaded_must_be_cleared_first():
@@ -177,7 +186,7 @@ def test_void_with_the_key_voids_the_round_or_ends_the_shoe():
         table = _at(name)
         table.play("key+")
         rounds, number = table.shoe.rounds, table.shoe.cards
-        told = table.play("void")
+        recorded = table.play("void")
         lock = ["lock 0"] if SITUATIONS[name][1] else []
         if name == "last round":
             ends = ["round_void supervisor", "shoe_ended cut_card %d %d" % (rounds, number)]
@@ -188,7 +197,7 @@ def test_void_with_the_key_voids_the_round_or_ends_the_shoe():
             ends = ["shoe_ended supervisor %d %d" % (rounds, number), "composition 0 416"]
         else:
             ends = []
-        assert told == ["button void"] + ends + lock, (name, told)
+        assert recorded == ["button void"] + ends + lock, (name, recorded)
         if name in ROUND_OPEN:
             assert not table.shoe.play.player and not table.shoe.play.banker, name
 
@@ -196,8 +205,8 @@ def test_void_with_the_key_voids_the_round_or_ends_the_shoe():
 def test_void_with_the_lid_open_voids_the_round_and_does_not_clear_the_error():
     for name in ROUND_OPEN:
         table = _at(name)
-        told = table.play("lid+ key+ void")
-        assert "round_void supervisor" in told, (name, told)
+        recorded = table.play("lid+ key+ void")
+        assert "round_void supervisor" in recorded, (name, recorded)
         assert enums.ERRORS[table.shoe.error] == "lid_opened", name
 
 
@@ -208,24 +217,24 @@ def test_void_ends_one_thing_at_a_time_with_the_key_left_on_and_an_error_showing
         for text, _ in _ERRORS[:2]:
             table = _at(name)
             table.play("key+ " + text)
-            told = [line.split()[0] for line in table.play("void")]
-            ends = [word for word in told if word in ("round_void", "shoe_ended")]
+            recorded = [line.split()[0] for line in table.play("void")]
+            ends = [word for word in recorded if word in ("round_void", "shoe_ended")]
             expected = ["round_void"] if name in ROUND_OPEN else ["shoe_ended"]
-            assert ends == expected, (name, text, told)
+            assert ends == expected, (name, text, recorded)
 
 
-def test_an_unreadable_card_stops_play_as_what_it_was_due_as():
+def test_an_unreadable_card_stops_play_at_the_position_that_was_due():
     for name in SITUATIONS:
         for fault in enums.FAULTS[1:]:
             table = _at(name)
-            told = table.play("?" + fault)
+            recorded = table.play("?" + fault)
             position = SITUATIONS[name][1] or "not_due"
             if name == "betting":  # the first card closes it in any case
-                assert told.pop(0) == "betting_closed card"
-            assert told[:2] == [
+                assert recorded.pop(0) == "betting_closed card"
+            assert recorded[:2] == [
                 "unreadable %s %s" % (fault, position),
                 "error unreadable None " + fault,
-            ], (name, told)  # fmt: skip
+            ], (name, recorded)  # fmt: skip
             assert not table.released and enums.FAULTS[table.shoe.fault] == fault, name
 
 
@@ -234,21 +243,22 @@ def test_an_unreadable_card_without_a_shoe_in_play_needs_nothing_but_the_key():
         for fault in enums.FAULTS[1:]:
             table = _at(name)
             before = table.snapshot()
-            told = table.play("?%s void reveal key+ key-" % fault)
-            assert told[2:] == ["button void", "button reveal", "key 1", "error_cleared unreadable",
-                                "key 0"], (name, told)  # fmt: skip
+            recorded = table.play("?%s void reveal key+ key-" % fault)
+            assert recorded[2:] == [
+                "button void", "button reveal", "key 1", "error_cleared unreadable", "key 0",
+            ], (name, recorded)  # fmt: skip
             assert table.snapshot() == before, name
 
 
-def test_a_card_that_passed_when_the_power_went_is_one_that_could_not_be_read():
+def test_a_card_that_passed_when_the_power_went_counts_as_unreadable():
     for name in SITUATIONS:
         table, other = _at(name), _at(name)
         before = table.snapshot()
-        told = table.play("?power")
+        recorded = table.play("?power")
         if name in NOT_IN_PLAY:
-            assert (told, table.snapshot()) == ([], before), name
+            assert (recorded, table.snapshot()) == ([], before), name
         else:
-            assert told == other.play("?power_lost"), name
+            assert recorded == other.play("?power_lost"), name
             assert table.snapshot() == other.snapshot(), name
 
 
@@ -285,19 +295,19 @@ def test_no_input_is_lost_in_any_situation():
     errors = {"?sensor": "sensor_fault", "?samples": "samples_lost", "?full": "journal_full"}
     for name in SITUATIONS:
         for text in INPUTS:
-            told = " / ".join(_at(name).play(text))
+            recorded = " / ".join(_at(name).play(text))
             if text == "?power" and name in NOT_IN_PLAY:
-                assert told == "", name  # that card was none of a shoe's
+                assert recorded == "", name  # no shoe was in play
             elif text in enums.BUTTONS:
-                assert told.startswith("button " + text), (name, told)
+                assert recorded.startswith("button " + text), (name, recorded)
             elif text[-1] in "+-":
-                assert told.startswith(kinds[text[:-1]] + " "), (name, told)
+                assert recorded.startswith(kinds[text[:-1]] + " "), (name, recorded)
             elif text[0] == "?":
-                assert "error " + errors.get(text, "unreadable") in told, (name, told)
+                assert "error " + errors.get(text, "unreadable") in recorded, (name, recorded)
             elif text == "CUT":
-                assert told.startswith("cut_card "), (name, told)
+                assert recorded.startswith("cut_card "), (name, recorded)
             else:
-                assert text in told, (name, told)
+                assert text in recorded, (name, recorded)
 
 
 def test_a_shoe_that_has_not_begun_or_has_ended_is_open_for_another_game():

@@ -1,1 +1,1 @@
-"""Benchmarks: `make bench`. Figures with units and what they are held against."""
+"""Benchmarks: `make bench`. Figures with units, each with a value to compare it with."""

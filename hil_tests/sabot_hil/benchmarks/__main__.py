@@ -1,4 +1,4 @@
-"""`make bench`: measures, prints a table, writes build/bench.json."""
+"""`make bench`: measures, prints a table, and writes build/bench.json."""
 
 import json
 import os
@@ -92,7 +92,7 @@ def codec_figures() -> list[Benchmark]:
 
 
 def reader_figures() -> list[Benchmark]:
-    """The card reader: how fast under MicroPython, and what it takes of an RP2040, counted."""
+    """The card reader: its speed under MicroPython, and its share of an RP2040's time, counted."""
     measured = _device("reader")
     aim = f"aim: {_AIM_SAMPLES:,}, {_AIM_SAMPLES // SAMPLE_RATE_HZ} times real time"
     rest_us, pass_us = shares()
@@ -116,7 +116,7 @@ def reader_figures() -> list[Benchmark]:
 
 
 def generator() -> list[Benchmark]:
-    """Passes made for the tests, with nominal noise."""
+    """The generator of passes for the tests, with nominal noise."""
     random = np.random.default_rng(1)
 
     def make() -> None:
@@ -128,7 +128,7 @@ def generator() -> list[Benchmark]:
 
 
 def frame_figures() -> list[Benchmark]:
-    """Frames of an event from MicroPython through a pseudo-terminal, taken apart by the host."""
+    """Frames of an event from MicroPython through a pseudo-terminal, decoded by the host."""
     ours, theirs = os.openpty()
     tty.setraw(theirs)
     child = subprocess.Popen(
@@ -150,7 +150,7 @@ def frame_figures() -> list[Benchmark]:
 
 
 def shoe_figures() -> list[Benchmark]:
-    """A whole shoe of cards at pace 0, logged; and the heap that the firmware took for it."""
+    """A whole shoe of cards at pace 0, logged, and the heap that the firmware used."""
     with tempfile.TemporaryDirectory() as folder, SimulatedShoe("BENCH") as simulated:
         with Store(Path(folder) / "log.sqlite", create=True) as store:
             simulated.power_on()
@@ -175,7 +175,7 @@ def shoe_figures() -> list[Benchmark]:
 
 
 def heap_high_water() -> list[Benchmark]:
-    """The smallest heap with which a whole shoe can be dealt: what is really needed at once."""
+    """The smallest heap with which a whole shoe can be dealt: the memory needed at one time."""
     from sabot.sim import process
 
     low, high = 100_000, HEAP_BYTES
@@ -195,7 +195,7 @@ def heap_high_water() -> list[Benchmark]:
 
 
 def database() -> list[Benchmark]:
-    """Events into SQLite, durable: one commit each, and in batches; and out of it again."""
+    """Events into SQLite, durable, with one commit each and in batches; and out of it again."""
     records = [_card_record(number) for number in range(1, _SINGLE_COMMITS + BATCH * _BATCHES + 1)]
     with tempfile.TemporaryDirectory(dir=".") as folder:
         rates = measure_store(Path(folder), records[:_SINGLE_COMMITS], records[_SINGLE_COMMITS:])
@@ -209,7 +209,7 @@ def database() -> list[Benchmark]:
 
 
 def journal() -> list[Benchmark]:
-    """What the journal does to its chip over a shoe of cards."""
+    """The journal's use of its chip over a shoe of cards."""
     work = deal_and_count()
     typical_ms, longest_ms = work.durable_ms()
     chip = f"chip time {typical_ms:g} ms, {longest_ms:g} ms at its slowest"
@@ -248,7 +248,7 @@ def verifier() -> list[Benchmark]:
 
 
 def targets() -> list[Benchmark]:
-    """The test bench's targets; the emulator where there is an image of MicroPython."""
+    """The test bench's targets; the emulator only if there is an image of MicroPython."""
     rate = pace(TargetChoice("sim"), _ROUNDS_ON_SIM).rounds_per_min
     figures = [Benchmark("simulator: with cards, hands and eyes", rate, "rounds/min", "a table: 1")]
     try:
@@ -266,19 +266,19 @@ def targets() -> list[Benchmark]:
     ]
 
 
-def believing() -> list[Benchmark]:
-    """Whether a release is signed, on the chip; where there is an image of MicroPython."""
+def signature_figures() -> list[Benchmark]:
+    """The check of a release's signature on the chip; only if there is an image of MicroPython."""
     try:
         loading_us, verifying_us = verification_us()
     except (ImageUnusable, ImportError) as why:
         Console(stderr=True).print(f"a signature on the chip left out: {why}")
         return []
-    against = f"and {loading_us / 1e6:.1f} to load what does it; aim: 2"
+    against = f"and {loading_us / 1e6:.1f} to load the module; aim: 2"
     return [Benchmark("a release's signature on the chip", verifying_us / 1e6, "s", against)]
 
 
 def servicing() -> list[Benchmark]:
-    """What a technician waits for, on each target."""
+    """The times that a technician waits, on each target."""
     figures = []
     for name, unit, measured in (
         ("simulator", "s", on_simulator),
@@ -290,7 +290,7 @@ def servicing() -> list[Benchmark]:
             Console(stderr=True).print(f"a bare Pico left out: {why}")
             continue
         figures += [
-            Benchmark(f"{name}: a bare board flashed", seconds.flash, unit, "until it has come up"),
+            Benchmark(f"{name}: a bare board flashed", seconds.flash, unit, "until it has started"),
             Benchmark(f"{name}: an update", seconds.update, unit, "until it is confirmed"),
             Benchmark(f"{name}: power to ready", seconds.start, unit, "aim on a Pico: 2"),
         ]
@@ -298,13 +298,13 @@ def servicing() -> list[Benchmark]:
 
 
 def odds_of_the_largest_game() -> list[Benchmark]:
-    """Every order of six cards of eight decks, counted for the game with the most wagers."""
+    """The odds over every order of six cards of eight decks, for the game with the most wagers."""
     seconds = 1 / _per_second(lambda: odds(Game(document("pa-midi")), decks=8), ["pa-midi"])
     return [Benchmark("odds of pa-midi, 8 decks", seconds, "s", "aim: 5")]
 
 
 def size_figures() -> list[Benchmark]:
-    """What the firmware takes on the board's flash, compiled."""
+    """The size of the compiled firmware on the board's flash."""
     total = sum(map(len, modules_of("pico").values()))
     return [Benchmark("compiled firmware, a Pico's", total, "bytes", "aim: 60,000")]
 
@@ -314,7 +314,7 @@ def main() -> None:
     parts: Sequence[Callable[[], list[Benchmark]]] = (
         codec_figures, reader_figures, generator, frame_figures, shoe_figures, heap_high_water,
         journal, database, verifier,
-        odds_of_the_largest_game, size_figures, believing, servicing, targets,
+        odds_of_the_largest_game, size_figures, signature_figures, servicing, targets,
     )  # fmt: skip
     figures: list[Benchmark] = []
     for part in track(parts, "measuring", console=console, transient=True):
@@ -323,7 +323,7 @@ def main() -> None:
     table.add_column("what")
     table.add_column("measured", justify="right")
     table.add_column("unit")
-    table.add_column("held against")
+    table.add_column("compare with")
     for figure in figures:
         shown = _figure_text(figure.value)
         table.add_row(figure.name, shown, figure.unit, figure.against)

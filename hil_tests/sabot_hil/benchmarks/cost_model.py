@@ -1,9 +1,10 @@
-"""How long the firmware works on an RP2040, counted: lines executed, times what a line costs there.
+"""A cost model: how long the firmware takes on an RP2040, by the lines executed and the cost of a
+line.
 
-The same count on every machine. The costs were measured with MicroPython 1.28 on an emulated
-RP2040 at 125 MHz: of a line of viper (512 bytes of rest, 7 lines each, took 531 us with the call),
-and of a line of bytecode (where a statement of arithmetic takes 8.9 us, a call 9.8). The README of
-firmware/ holds counted figures against what the emulated chip took.
+The count is the same on every machine. The costs were measured with MicroPython 1.28 on an emulated
+RP2040 at 125 MHz: for a line of viper (512 bytes of rest, 7 lines each, took 531 us with the call),
+and for a line of bytecode (a statement of arithmetic takes 8.9 us, a call 9.8). The README of
+firmware/ compares counted figures with times on the emulated chip.
 """
 
 import sys
@@ -42,7 +43,7 @@ _VIPER = _viper_functions()
 
 
 def counted(work: Callable[[], object]) -> dict[str, int]:
-    """Lines of the firmware that `work` executes: `viper`, and `plain`, which is bytecode."""
+    """Count the lines of the firmware that `work` executes: `viper`, and `plain` for bytecode."""
     lines = {"viper": 0, "plain": 0}
 
     def each(frame: FrameType, event: str, _: Any) -> Any:
@@ -63,12 +64,12 @@ def counted(work: Callable[[], object]) -> dict[str, int]:
 
 
 def rp2040_us(work: Callable[[], object]) -> float:
-    """Microseconds that `work` takes on an RP2040, by its lines."""
+    """Return the microseconds that `work` takes on an RP2040, by its lines."""
     lines = counted(work)
     return lines["viper"] * VIPER_LINE_US + lines["plain"] * PLAIN_LINE_US
 
 
-# As the shoe has it, and two words more: how long a sample waits until it is looked at.
+# The shoe's intervals, and two words more: how long a sample waits until it is read.
 _REST_BYTES = 80  # every 8 ms
 _PASS_BYTES = 20  # every 2 ms
 _LAST_BYTES = 8  # every 0.6 ms, by words
@@ -76,14 +77,14 @@ _BYTE_US = 100
 _FASTEST_MM_S = 3000
 
 WAIT_US = 400 + 150 + 600 + 600
-"""From the last mark's end until its samples are with the reader: samples come in words of 0.4 ms,
-an edge is sure after three samples, and board and asyncio take 0.6 ms a turn, of which one may just
-have begun."""
+"""The time from the last mark's end until the reader has its samples: samples come in words of
+0.4 ms, an edge is sure after three samples, and board and asyncio take 0.6 ms a turn, one of which
+may just have begun."""
 
 
 def shares() -> tuple[float, float]:
-    """Per cent of an RP2040's time for the reader: at rest, and from a card's edge to its end at
-    the highest speed, the decision at its last mark included.
+    """Return the reader's share of an RP2040's time in per cent: at rest, and from a card's edge to
+    its end at the highest speed, with the decision at its last mark.
     """
     reader = Reader(0)
     rest = bytes(_REST_BYTES)
@@ -102,8 +103,8 @@ def shares() -> tuple[float, float]:
 
 
 def decision_us() -> float:
-    """From the last mark of a card past the sensors to the lock, on an RP2040: the longest, with
-    the card that decides whether anybody draws."""
+    """Return the time from the last mark of a card to the lock, on an RP2040. It is the longest
+    case: the card that decides whether a third card is drawn."""
     dealing = Dealing(games.Game(games.document_of(games.MINI_NAME)), 0, 0)
     for on in (True, False):
         dealing.switched(LID, on)

@@ -1,4 +1,4 @@
-"""How fast a log takes events and gives them back, beside what its disk allows at all."""
+"""How fast a log stores and returns events, compared with what its disk allows."""
 
 import sqlite3
 import time
@@ -11,14 +11,14 @@ from sabot.link.session import Record
 from sabot.log.store import Store
 
 BATCH = 500
-_TURN = 50  # commits of the log and of the bare loop in turns: both meet the same busy machine
+_TURN = 50  # commits of the log and the bare loop in turns, so both run on an equally busy machine
 _UNIT = "U"
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Events a second. `bare` are commits of the same rows by nothing but SQLite, in a table of
-    its own with pages of the same size: what disk and SQLite allow.
+    """Events per second. `bare` is for commits of the same rows by SQLite alone, in a separate
+    table with pages of the same size: what disk and SQLite allow.
     """
 
     single: float
@@ -29,7 +29,7 @@ class Rates:
 
 
 def measure_store(folder: Path, singles: Sequence[Record], rest: Sequence[Record]) -> Rates:
-    """Store `singles` in a commit each and `rest` in batches, in a new log in `folder`."""
+    """Store `singles` with a commit each and `rest` in batches, in a new log in `folder`."""
     path = folder / "log.sqlite"
     with Store(path, create=True) as store:
         with closing(sqlite3.connect(path)) as connection:
@@ -74,7 +74,7 @@ def _bare_loop(path: Path, page_bytes: int) -> Callable[[Record], object]:
 def _in_turns(
     one: Callable[[Record], object], other: Callable[[Record], object], records: Sequence[Record]
 ) -> tuple[float, float]:
-    """How many a second each of two takes."""
+    """Return how many records per second each of the two stores."""
     seconds = [0.0, 0.0]
     for at in range(0, len(records), _TURN):
         for which, take in enumerate((one, other)):

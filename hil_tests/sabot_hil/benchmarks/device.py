@@ -1,12 +1,12 @@
-"""Runs on MicroPython: prints one figure a line, `name value`.
+"""Benchmarks that run on MicroPython; prints one figure a line, `name value`.
 
     micropython -m sabot_hil.benchmarks.device codec|frames|reader
 
-`codec` measures sabot_protocol/cbor.py on the event `card` and, where it is on the path, in turns
-with it, the CBOR library of micropython-lib on the same event as a map with its field names.
-`frames` writes frames of that event to standard output for as long as somebody reads.
-`reader` has the card reader read rest, and a recording of nominal passes, in the pieces that a
-shoe takes.
+`codec` measures sabot_protocol/cbor.py on the event `card`; if the CBOR library of micropython-lib
+is on the path, also that library, in turns, on the same event as a map with its field names.
+`frames` writes frames of that event to standard output until the reader closes it.
+`reader` lets the card reader read rest, and a recording of nominal passes, in pieces of the same
+size as in a shoe.
 """
 
 import gc
@@ -37,7 +37,7 @@ _NAMES = [name for name, _ in events.HEADER + events.CARD.fields]
 
 
 def _time_in_turns(functions: "list[tuple[str, Callable[[], object]]]") -> None:
-    """Time the functions in turns, so that a busy machine is busy for all of them."""
+    """Time the functions in turns, so that a busy machine slows all of them alike."""
     best_us: dict[str, float] = {}
     for _ in range(_TURNS):
         for name, function in functions:

@@ -1,10 +1,11 @@
-"""Runs on MicroPython: bytes of heap that the firmware holds after its start, without a board.
+"""Runs on MicroPython: prints the bytes of heap that the firmware uses after its start, without a
+board.
 
     micropython -X heapsize=2M -m sabot_hil.benchmarks.heap FOLDER
 
-Run under a 32-bit build of the unix port and under the 64-bit one, its two figures give how
-much larger the same firmware is on 64 bits (firmware/README.md, "Heap"). FOLDER must exist,
-and be empty; the command leaves the memory of a new unit in it.
+Its figures under a 32-bit build of the unix port and under the 64-bit one show how much larger the
+same firmware is on 64 bits (firmware/README.md, "Heap"). FOLDER must exist and be empty; the
+command leaves the files of a new unit in it.
 """
 
 import gc
@@ -15,8 +16,8 @@ from sabot_hil.benchmarks.on_chip import allocated_bytes
 
 
 class _NoBoard:
-    """All that a shoe may ask of its board. It is made here and never run, so that most of it is
-    not called."""
+    """A board with all methods that a shoe uses. The shoe is made and never run, so most of them
+    are not called."""
 
     NAME = "none"
     serial = "HEAP-1"

@@ -1,4 +1,4 @@
-"""What the journal does to its chip over a shoe of cards: operations counted, wear, room."""
+"""The journal's use of its chip over a shoe of cards: operations, wear, room."""
 
 import itertools
 import tempfile
@@ -10,74 +10,75 @@ from sabot.link.ports import Port
 from sabot.sim.process import SimulatedShoe
 from sabot_firmware.journal import keyring
 from sabot_hil.kit import dealer, flash_image
-from sabot_hil.targets.sim import SimBench
+from sabot_hil.targets.sim import SimulatedBench
 
 _SEED = 1
 _ROUNDS_A_DAY = 4000
 _DAYS_A_YEAR = 365
 _ERASES_A_SECTOR = 100_000  # board specification
-_PROGRAM_MS = (0.4, 3.0)  # typical and longest, the same
+_PROGRAM_MS = (0.4, 3.0)  # typical and longest; board specification
 _LONGEST_ERASE_MS = 400
 _RING_SECTORS = flash_image.SECTORS - keyring.SECTORS
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What one shoe of cards has cost."""
+    """The operations on the chip for one shoe of cards."""
 
     events: int
     rounds: int
     programmed_bytes: int
     ring_bytes: int
-    """Of them what the records and the shoe's states take, keys left out."""
+    """The part of them for records and the shoe's states, without the keys."""
     ring_erases: int
     key_erases: int
     most_programs: int
-    """That anything between two moments of rest took: from an event to its being on flash."""
+    """The most programs between two moments of rest: from an event until it is on flash."""
     erases_on_the_way: int
-    """While cards of a round were out."""
+    """Erases while cards of a round were due."""
 
     @property
     def erases_per_event(self) -> float:
-        """The ring counted as it fills: a blank chip's first lap erases as any other does."""
+        """Erases per event. The ring is counted by its filling: a blank chip's first lap counts as
+        if it erased."""
         sectors = self.ring_bytes / flash_image.SECTOR
         return (sectors + self.key_erases) / self.events
 
     @property
     def bytes_per_event(self) -> float:
-        """Programmed, keys and the zeros over old ones counted."""
+        """Bytes programmed per event, with the keys and the zeros over old keys."""
         return self.programmed_bytes / self.events
 
     @property
     def shoes_kept(self) -> float:
-        """Shoes of cards that the ring has room for."""
+        """How many shoes of cards the ring has room for."""
         return _RING_SECTORS * flash_image.SECTOR / self.ring_bytes
 
     def years(self, sectors: int, erases: float) -> float:
-        """How long so many sectors last that share so many erases a shoe of cards."""
+        """How many years `sectors` sectors last that share `erases` erases per shoe of cards."""
         a_day = erases * _ROUNDS_A_DAY / self.rounds / sectors
         return _ERASES_A_SECTOR / a_day / _DAYS_A_YEAR
 
     @property
     def ring_years(self) -> float:
-        """Until the ring's sectors are worn, at 4,000 rounds a day."""
+        """The years until the ring's sectors are worn, at 4,000 rounds a day."""
         return self.years(_RING_SECTORS, self.ring_bytes / flash_image.SECTOR)
 
     @property
     def key_years(self) -> float:
-        """The same of the sectors for the keys."""
+        """The years until the sectors for the keys are worn, at 4,000 rounds a day."""
         slots = self.events / 4
         return self.years(keyring.SECTORS, slots * keyring.SLOT_SIZE / flash_image.SECTOR)
 
     def durable_ms(self) -> tuple[float, float]:
-        """From the last event of an input to all its events on flash: chip time, typical and
-        longest."""
+        """The chip's time from the last event of an input until all its events are on flash,
+        typical and longest."""
         typical_ms, longest_ms = _PROGRAM_MS
         return self.most_programs * typical_ms, self.most_programs * longest_ms
 
 
 def deal_and_count() -> Work:
-    """Deal a shoe of cards on the simulated board and count what is done to its chip."""
+    """Deal a shoe of cards on the simulated board and count the operations on its chip."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace"
         state = Path(folder) / "state"
@@ -85,7 +86,7 @@ def deal_and_count() -> Work:
             shoe.power_on()
             marks: list[tuple[str, int]] = []
             hands = dealer.BenchDealer(
-                SimBench(shoe),
+                SimulatedBench(shoe),
                 dealer.shuffled_shoe(_SEED),
                 lambda where: marks.append((where, trace.stat().st_size)),
             )
@@ -103,7 +104,7 @@ def _work_of(trace: bytes, marks: "list[tuple[str, int]]", events: int, rounds: 
     for (where, begin), (then, end) in itertools.pairwise(marks):
         step = flash_image.read_trace(trace[begin:end])
         most = max(most, sum(operation.kind == "program" for operation in step))
-        if where.startswith("card") and then.startswith("card"):  # another one is due
+        if where.startswith("card") and then.startswith("card"):  # another card is due
             on_the_way += sum(operation.kind == "erase" for operation in step)
     programs = [operation for operation in operations if operation.kind == "program"]
     erases = [operation for operation in operations if operation.kind == "erase"]

@@ -1,5 +1,5 @@
-"""How long a technician waits: a full flash, an update, a start; on the simulated board and on an
-emulated bare Pico, in seconds of each one's own time."""
+"""How long a technician waits for a full flash, an update and a start, on the simulated board and
+on an emulated bare Pico, in seconds of the target's time."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from sabot.release.update import update
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.emulation.uf2 import find_image, read_image
 from sabot_hil.kit import releases
-from sabot_hil.targets.bare_board import BareBoard, told_for
+from sabot_hil.targets.bare_board import BareBoard, settings_of
 
 _UNIT = "BENCH-2"
 _NEWER = "0.2.0"
@@ -26,7 +26,7 @@ _NEWER = "0.2.0"
 
 @dataclass(frozen=True, slots=True)
 class Seconds:
-    """Of a target's own time. `start` is from power until the shoe has come up."""
+    """Seconds of the target's time. `start` is from power on until the shoe has started."""
 
     flash: float
     update: float
@@ -34,7 +34,7 @@ class Seconds:
 
 
 def on_simulator() -> Seconds:
-    """The simulated board, with time as this machine's."""
+    """Measure the simulated board, with this machine's time."""
     first = releases.changed("sim", releases.HOUSE, sabot_firmware.VERSION)
     newer = releases.changed("sim", releases.HOUSE, _NEWER)
     known = CommandKeys()
@@ -52,7 +52,7 @@ def on_simulator() -> Seconds:
             flashed_s = _seconds_taken(
                 monotonic, lambda: flash(board.port, first, open_repl=lambda: None)
             )
-            provision(attached, told_for(_UNIT), files)
+            provision(attached, settings_of(_UNIT), files)
             updated_s = _seconds_taken(monotonic, lambda: update(attached, newer))
             board.power_off()
             started_s = _seconds_taken(monotonic, board.power_on)
@@ -60,7 +60,7 @@ def on_simulator() -> Seconds:
 
 
 def on_emulator() -> Seconds:
-    """A Pico, with the time that it has itself. Raises ImageUnusable, ImportError."""
+    """Measure an emulated Pico, with emulated time. Raises ImageUnusable, ImportError."""
     image = read_image(find_image())
     first = releases.changed("pico", releases.HOUSE, sabot_firmware.VERSION)
     newer = releases.changed("pico", releases.HOUSE, _NEWER)

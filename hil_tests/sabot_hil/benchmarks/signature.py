@@ -1,4 +1,4 @@
-"""How long a Pico takes to tell whether a release is signed, measured on the emulated one."""
+"""How long a Pico takes to check the signature of a release, measured on the emulated one."""
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -23,7 +23,7 @@ _LONGEST_US = 60e6
 
 
 def verification_us() -> tuple[int, int]:
-    """Microseconds to load the module, and to find a signature right. Raises ImageUnusable."""
+    """Return the microseconds to load the module and to verify. Raises ImageUnusable."""
     private = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
     message = release.signed(b"any manifest")
     starter = _STARTER.format(
@@ -33,13 +33,13 @@ def verification_us() -> tuple[int, int]:
     pico = EmulatedPico(read_image(find_image()), files)
     said = bytearray()
 
-    def told() -> bool:
+    def reported() -> bool:
         said.extend(pico.usb_read())
         return b"took" in said and said.endswith(b"\n")
 
     pico.power_on()
-    if not pico.run_until(told, _LONGEST_US):
-        raise AssertionError(f"it said {bytes(said)!r}")
+    if not pico.run_until(reported, _LONGEST_US):
+        raise AssertionError(f"its output was {bytes(said)!r}")
     _, right, loading_us, verifying_us = said[said.index(b"took") :].split()
     assert right == b"True", bytes(said)
     return int(loading_us), int(verifying_us)

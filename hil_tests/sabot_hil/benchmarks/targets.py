@@ -16,8 +16,8 @@ IDLE_MS = 2000.0
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Of a target: `idle` and `busy` are seconds of its time in a second of ours, while nobody
-    touches it and while a round is dealt."""
+    """The pace of a target. `idle` and `busy` are seconds of its time per second of real time,
+    while nothing happens and while a round is dealt."""
 
     rounds_per_min: float
     idle: float
@@ -25,7 +25,7 @@ class Pace:
 
 
 def pace(choice: TargetChoice, rounds: int) -> Pace:
-    """Deal so many rounds on the target. Raises SabotError where there is none."""
+    """Deal `rounds` rounds on the target. Raises SabotError if the target cannot be made."""
     with tempfile.TemporaryDirectory() as folder:
         target = make_target(choice, "BENCH-1", Path(folder))
         try:
@@ -40,7 +40,7 @@ def pace(choice: TargetChoice, rounds: int) -> Pace:
 
 
 def _timed(target: Target, work: Callable[[], object]) -> tuple[float, float]:
-    """Seconds of the target in one of ours, and how many of ours it took."""
+    """Return the target's seconds per real second, and the real seconds that `work` took."""
     begun_us, begun_s = target.clock.now_us(), time.perf_counter()
     work()
     wall_s = time.perf_counter() - begun_s

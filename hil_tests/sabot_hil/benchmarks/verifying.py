@@ -1,4 +1,4 @@
-"""How fast the host verifies a log: a million records and more, dealt by the firmware's code."""
+"""How fast the host verifies a log of a million records or more, dealt by the firmware's code."""
 
 import hmac
 import sys
@@ -22,29 +22,29 @@ from sabot_protocol.events import MAC_SIZE
 
 _BUILD = Path(__file__).resolve().parents[3] / "build"
 _RECORDS = 1_000_000
-_DECKS = 20  # different ones; a restart behind each round of them
+_DECKS = 20  # different ones; a restart after each turn through them
 _UNITS_AT_ONCE = 2
-_RUNS = 3  # the best counts: others may be at work on this machine
+_RUNS = 3  # the best one counts: other programs may be running on this machine
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was measured, of a log of `records` with everything derived from it."""
+    """The figures for a log of `records` records, with everything derived from it."""
 
     records: int
     log_bytes: int
     per_s: float
-    """Records a second of one core's time, keys, chain, derived tables and rules."""
+    """Records per second of one core's time: keys, chain, derived tables and rules."""
     bare_per_s: float
-    """The same of a bare loop that reads, decodes and compares MACs, and judges nothing."""
+    """The same for a bare loop that only reads, decodes and compares MACs."""
     unkeyed_per_s: float
     """The same without a key, so without the chain."""
     at_once_per_s: float
-    """Records a second that pass, two units in processes of their own."""
+    """Records per second of elapsed time, with two units in parallel processes."""
 
 
 def measure_verifying(records: int = _RECORDS) -> Verified:
-    """Make such a log in build/, verify it, and delete it."""
+    """Make a log of `records` records in build/, verify it, and delete it."""
     _BUILD.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=_BUILD) as folder:
         one, two = Path(folder) / "one.sqlite", Path(folder) / "two.sqlite"
@@ -68,7 +68,7 @@ def measure_verifying(records: int = _RECORDS) -> Verified:
 
 
 def _deal_long_log(path: Path, units: list[str], records: int, keys: Keys) -> int:
-    """Deal shoe of cards after shoe of cards; how many records a unit has."""
+    """Deal shoes of cards until there are enough records; return how many a unit has."""
     decks = [shuffled_names(seed) for seed in range(_DECKS)]
     with Store(path, create=True) as store:
         for unit in units:
@@ -96,7 +96,7 @@ def _cpu_s(path: Path, against: Against) -> float:
 
 
 def _bare_cpu_s(path: Path, keys: Keys) -> float:
-    """The least that has to be done for each record, with the standard library's HMAC."""
+    """The time of the least work for each record, with the standard library's HMAC."""
     (unit,) = keys.units()[:1]
     (chain,) = keys.chains(unit)
     ratchet, before, key = Ratchet(keys.first_key(unit, chain) or b""), chain, b""

@@ -1,5 +1,5 @@
-"""The emulated Raspberry Pi Pico: the firmware on MicroPython on a chip that is a program.
+"""The emulated Raspberry Pi Pico: the firmware runs on MicroPython on a chip that is a program.
 
-Nothing in here knows the time of day. What `pico.EmulatedPico` does depends on its image, its
-seed and the calls, to the microsecond.
+Nothing here reads the time of day. The behaviour of `pico.EmulatedPico` depends only on its image,
+its seed and the calls, to the microsecond.
 """

@@ -1,7 +1,7 @@
-"""One Raspberry Pi Pico that is a program, with nothing on its pins.
+"""An emulated Raspberry Pi Pico with nothing on its pins.
 
-Time goes on in `run_us` and `run_until` and nowhere else. No thread, no wall clock: the same
-image, files and calls give the same trace, to the microsecond.
+Time passes only in `run_us` and `run_until`. There is no thread and no wall clock: the same image,
+files and calls give the same trace, to the microsecond.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from rp2040py.rp2040 import RP2040
     from rp2040py.simulator import Simulator
 
-_THERMOMETER = 4  # of the ADC's inputs
+_THERMOMETER = 4  # the ADC's input
 _ROOM_TEMPERATURE = 876  # of 4,095 for 3.3 V: 27 degrees, RP2040 data sheet, 4.9.5
 _US = 1000  # in ns
-_LOOK_US = 1000  # how often a condition is looked at where nothing happens
+_LOOK_US = 1000  # how often a condition is checked if nothing happens
 _NS_OF_FLASH = {0x02: "program_ns", 0x20: "erase_ns"}
 _BLOCK_ERASE_NS = 150_000_000  # of 64 KB: W25Q16JV data sheet, 9.6
 
 
 class StockRunner:
-    """Runs a chip by the package's own loop, where fast.pyx and its `Runner` are not compiled."""
+    """Runs a chip with the package's own loop, for use if fast.pyx is not compiled."""
 
     __slots__ = ("clock", "rp2040", "stopped")
 
@@ -35,20 +35,20 @@ class StockRunner:
         self.stopped = False
 
     def run(self) -> None:
-        """Go on, for a while at least, or until somebody sets `stopped`."""
+        """Run for a while, or until `stopped` is set."""
         from rp2040py.execute_batch import execute_batch
 
         self.stopped = False
-        # It uses these three attributes of a `Simulator`, and no more.
+        # It uses only these three attributes of a `Simulator`.
         execute_batch(cast("Simulator", self), 1)
 
 
 class BarePico:
-    """A Pico without power. `files` are on its file system, `unique_id` is the chip's number, 8
-    bytes. `flash_times` is how long its flash takes. What hangs on it is a subclass.
+    """A Pico, at first without power. `files` are on its file system, `unique_id` is the chip's
+    number, 8 bytes. `flash_times` is how long its flash takes. A subclass adds parts on its pins.
     """
 
-    # These are there while it has power.
+    # These exist while it has power.
     _mcu: "RP2040"
     _clock: "SimulationClock"
     _usb: patches.UsbHost
@@ -66,14 +66,14 @@ class BarePico:
     ) -> None:
         self.unique_id = unique_id
         self.flash = bytearray(b"\xff" * FLASH_BYTES)
-        """What the Pico's own flash holds; up to date while the power is off."""
+        """The content of the Pico's own flash; up to date while the power is off."""
         self.flash[: len(image.content)] = image.content
         begin = filesystem.BEGIN
         self.flash[begin : begin + filesystem.SIZE] = filesystem.file_system_image(files)
         self.flash_operations = 0
-        """Programs and erases of the Pico's own flash."""
+        """The number of programs and erases of the Pico's own flash."""
         self.starts = 0
-        """How often the power came."""
+        """How often the power came on."""
         self.on_look: Callable[[], None] | None = None
         """Called every millisecond of emulated time while it has power."""
         self._flash_times = flash_times
@@ -85,18 +85,18 @@ class BarePico:
         self._still_until_ns = 0.0
         self._reached = self._noticed = self._fails = False
 
-    # What a subclass has on the pins
+    # For subclasses, which have parts on the pins
 
-    _pio_drives_pins = False  # it costs time with every instruction
+    _pio_drives_pins = False  # True costs time with every instruction
 
     def _power_came(self) -> None:
-        """Power is there, and no instruction was executed yet."""
+        """Called after power on, before the first instruction."""
 
     def _power_went(self) -> None:
-        """Power has gone, and nobody has been told yet."""
+        """Called after power off, before the watchers of pins are called."""
 
     def _reset(self) -> None:
-        """The watchdog has reset the chip."""
+        """Called after the watchdog has reset the chip."""
 
     # Power and time
 
@@ -107,7 +107,7 @@ class BarePico:
 
     @property
     def t_ns(self) -> int:
-        """Emulated time since it was made; it goes on without power."""
+        """Emulated time in ns since this Pico was made; it counts without power too."""
         return self._base_ns + (int(self._clock.nanos) if self._powered else 0)
 
     @property
@@ -117,13 +117,13 @@ class BarePico:
 
     @property
     def slept_us(self) -> int | None:
-        """Emulated time since the power last went on in which the processor slept; None where
-        nobody counts it."""
+        """The emulated time that the processor has slept since the last power on; None if it is
+        not counted."""
         slept_ns = getattr(self._runner, "slept_ns", None) if self._powered else None
         return None if slept_ns is None else int(slept_ns) // _US
 
     def power_on(self) -> None:
-        """Power on: the chip is at its first instruction."""
+        """Switch the power on: the chip is at its first instruction."""
         if self.powered:
             return
         package.load_emulator()
@@ -141,7 +141,7 @@ class BarePico:
         mcu.flash[:FLASH_BYTES] = self.flash
         fast = package.compiled_loop()
         self._runner = fast.Runner(mcu, clock) if fast else StockRunner(mcu, clock)
-        mcu.simulator = cast("Simulator", self._runner)  # the chip asks it for what is here
+        mcu.simulator = cast("Simulator", self._runner)  # the chip uses only what a runner has
         self._powered = True
         if fast:
             fast.take_over_divider(mcu)
@@ -149,7 +149,7 @@ class BarePico:
         mcu.adc.channel_values[_THERMOMETER] = _ROOM_TEMPERATURE
         patches.set_peripheral_clock(mcu)
         self._pio = patches.PacedPio(mcu, self._pio_drives_pins)
-        patches.mend_uart(mcu)
+        patches.patch_uart(mcu)
         patches.name_chip(mcu, self.unique_id)
         patches.watch_flash(mcu, self._flash_changes)
         self._usb = patches.UsbHost(mcu, self._notice)
@@ -165,12 +165,12 @@ class BarePico:
         self._look_at_pins()
 
     def power_off(self) -> None:
-        """Power off, now. The flash keeps what it holds."""
+        """Switch the power off, now. The flash keeps its content."""
         if not self.powered:
             return
         self.flash[:] = self._mcu.flash[:FLASH_BYTES]
         self._base_ns = self.t_ns
-        # A circle less for the collector: the chip has 16 MB.
+        # Without this reference cycle the chip's 16 MB are freed at once.
         self._mcu.simulator = None  # type: ignore[assignment]
         self._powered = False
         del self._mcu, self._clock, self._usb, self._pio, self._runner, self._looking
@@ -179,13 +179,13 @@ class BarePico:
             self._tell(gpio, 0)
 
     def run_us(self, us: float) -> None:
-        """Let so much time pass. A few instructions more where the processor is at work."""
+        """Let `us` microseconds pass; a busy processor runs a few instructions longer."""
         self.run_to_ns(self.t_ns + round(us * _US))
 
     def run_until(self, condition: Callable[[], bool], within_us: float) -> bool:
-        """Let time pass until the condition holds, `within_us` at most; whether it does.
+        """Let time pass until the condition is true, at most `within_us`; return whether it is.
 
-        It is looked at behind each change of a watched pin, display or USB line, and every
+        It is checked after each change of a watched pin, display or USB line, and every
         millisecond.
         """
         end_ns = self.t_ns + round(within_us * _US)
@@ -197,8 +197,8 @@ class BarePico:
         return True
 
     def run_to_ns(self, target_ns: int, leave_early: bool = False) -> None:
-        """Let time pass until then, as `run_us` does. `leave_early`: or until something happened
-        that `run_until` looks at."""
+        """Let time pass until `target_ns`, as `run_us` does. With `leave_early`, stop earlier at a
+        change after which `run_until` checks its condition."""
         self._noticed = False
         if not self.powered:
             self._base_ns = max(self._base_ns, target_ns)
@@ -225,15 +225,15 @@ class BarePico:
         stop.cancel()
 
     def at_ns(self, t_ns: int, act: Callable[[], None]) -> None:
-        """Have `act` called at that time, or now if it is over, unless the power goes before.
-        It must have power."""
+        """Call `act` at `t_ns`, or now if that is over, unless the power goes off before. The Pico
+        must have power."""
         alarm = self._clock.create_alarm(act)
         alarm.schedule(max(t_ns - self._base_ns - self._clock.nanos, 0))
 
     # Pins
 
     def set_pin(self, gpio: int, level: int) -> None:
-        """Drive a pin from outside, from now on and over the next starts."""
+        """Drive a pin from outside, from now on, through later starts too."""
         self._driven[gpio] = level
         if self.powered:
             self._mcu.gpio[gpio].set_input_value(bool(level))
@@ -248,7 +248,7 @@ class BarePico:
         return self._driven.get(gpio, int(stock.pullup_enabled))
 
     def on_pin(self, gpio: int, callback: Callable[[int, int], None]) -> None:
-        """Have `callback` told time in us and level whenever the level at a pin changes."""
+        """Call `callback` with the time in us and the level whenever the level at a pin changes."""
         first = gpio not in self._watchers
         self._watchers.setdefault(gpio, []).append(callback)
         if first:
@@ -259,12 +259,12 @@ class BarePico:
     # USB serial
 
     def usb_write(self, data: bytes) -> None:
-        """Send to the Pico; it takes it when it is ready to."""
+        """Send to the Pico, which takes the bytes when it is ready."""
         if self.powered:
             self._usb.send(data)
 
     def usb_read(self) -> bytes:
-        """What has come from the Pico since the last call."""
+        """Return the bytes that have come from the Pico since the last call."""
         if not self.powered:
             return b""
         data = bytes(self._usb.from_chip)
@@ -273,12 +273,12 @@ class BarePico:
 
     @property
     def usb_waiting(self) -> int:
-        """Bytes that have come from the Pico and were not read."""
+        """How many bytes have come from the Pico and were not read."""
         return len(self._usb.from_chip) if self.powered else 0
 
     @property
     def usb_unsent(self) -> int:
-        """Bytes for the Pico that it has not taken yet."""
+        """How many bytes for the Pico it has not taken yet."""
         return len(self._usb.to_chip) if self.powered else 0
 
     # Inside
@@ -289,7 +289,7 @@ class BarePico:
             self.on_look()
 
     def _fail(self) -> None:
-        """Have the power go, as soon as the package's own loop is left."""
+        """Let the power go off as soon as the package's loop returns."""
         self._fails = True
         self._runner.stopped = True
 
@@ -309,7 +309,7 @@ class BarePico:
         self._look_at_pins()
 
     def _listen(self, gpio: int) -> None:
-        # One listener a pin: the package has them in a set, whose order is nobody's.
+        # One listener per pin: the package keeps them in a set, whose order is not fixed.
         self._mcu.gpio[gpio].add_listener(lambda _new, _old: self._look_at_pin(gpio))
 
     def _look_at_pins(self) -> None:

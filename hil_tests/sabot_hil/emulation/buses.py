@@ -1,6 +1,6 @@
-"""SPI and I2C of the chip with the times that they take: more that is wrong with rp2040py 0.3.6.
+"""SPI and I2C of the chip with their times on the wire: further patches of rp2040py 0.3.6.
 
-As in mends.py: a class for each fault, with its reason and a test in `test_emulation_mends.py`.
+As in patches.py: a class for each fault, with its reason and a test in `test_patches.py`.
 """
 
 from collections.abc import Callable
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
 
 
 class TimedSpi:
-    """Has the bytes of SPI 0 take their time on the wire, and long transfers by DMA be one event.
-    `exchange` gives what comes back for bytes that go out.
+    """Gives the bytes of SPI 0 their time on the wire, and makes a long DMA transfer one event.
+    `exchange` returns the bytes that come back for the bytes that go out.
 
-    In the package a byte takes no time where whoever answers it does so at once. And the
-    processor waits for a long transfer in a loop, while each byte costs the package two alarms:
-    at a start the firmware reads 128 KB of keys. Here the bytes are in memory at once, and the two
-    channels are done when the last of them would be; until then the processor sleeps, unless an
-    interrupt comes. It must be started as MicroPython does, both channels together and of bytes.
+    In the package a byte takes no time if the part on the bus answers at once. And during a long
+    transfer the processor waits in a loop while each byte costs the package two alarms: at a start
+    the firmware reads 128 KB of keys. Here the bytes are in memory at once, and the two channels
+    are done at the time of the last byte; until then the processor sleeps, unless an interrupt
+    comes. The transfer must be started as MicroPython does: both channels together, with bytes.
     """
 
-    _BUSY, _ENABLED, _TO_READ, _TO_WRITE = 1 << 24, 1, 1 << 4, 1 << 5  # of a channel's control
+    # bits of a channel's control register
+    _BUSY, _ENABLED, _TO_READ, _TO_WRITE = 1 << 24, 1, 1 << 4, 1 << 5
     _SEND, _RECEIVE = 16, 17  # what paces a channel: RP2040 data sheet, 2.5.3.1
     _RAM = 0x20000000
     _CONTROL = (0x0C, 0x10, 0x20, 0x30)
@@ -83,7 +84,7 @@ class TimedSpi:
         send, receive = self._channels[self._SEND], self._channels[self._RECEIVE]
         size = send._trans_count
         if size != receive._trans_count or send._data_size != 1 or receive._data_size != 1:
-            raise ValueError("SPI by DMA in a way that MicroPython v1.28 has not")
+            raise ValueError("SPI by DMA in a way that MicroPython v1.28 does not use")
         came = self._exchange(self._gather(send, size))
         if receive._ctrl & self._TO_WRITE:
             begin = receive._write_addr - self._RAM
@@ -119,18 +120,19 @@ class TimedSpi:
 
 
 class TimedI2c:
-    """Has the bytes of an I2C block take their time on the bus, and the processor sleep while it
-    asks for nothing but their end.
+    """Gives the bytes of an I2C block their time on the bus, and lets the processor sleep while it
+    only polls for their end.
 
-    In the package a byte takes no time where whoever answers it does so at once. And a processor
-    that turns in a loop until a byte is through costs hundreds of times what sleeping costs: when
-    it has read the same state twice it sleeps until that may have changed, or an interrupt comes.
+    In the package a byte takes no time if the part on the bus answers at once. And a processor that
+    polls in a loop until a byte is sent costs hundreds of times what a sleeping one costs. Here,
+    after it has read the same state twice, it sleeps until that may have changed or an interrupt
+    comes.
 
-    `begin` is told the address of a write and says whether somebody is there, `octet` each byte
-    of it once it is through, `end` its end.
+    `begin` gets the address of a write and returns whether a part answers there; `octet` gets each
+    byte once it is sent; `end` is called at the end of the write.
     """
 
-    _STATE = 0x34  # the register that the processor asks
+    _STATE = 0x34  # the register that the processor polls
 
     def __init__(
         self,
@@ -147,7 +149,7 @@ class TimedI2c:
         self._next: Callable[[], None] = end
         self._alarm = clock.create_alarm(self._done)
         self._asleep = False
-        self._asked = -1  # what it answered when it was asked last
+        self._asked = -1  # the value at the last read of the state
         self._stock_read = i2c.read_uint32
         self._stock_write = i2c.write_uint32
         i2c.on_start = lambda repeated: self._after(1, i2c.complete_start)
@@ -203,16 +205,16 @@ class TimedI2c:
 
 
 class EmulatedI2cTarget:
-    """Makes an I2C block a target. `begin`, `octet` and `end` are what the bus's controller does
-    there, and when.
+    """Makes an I2C block a target. The controller of the bus calls `begin`, `octet` and `end` at
+    the time of each step.
 
-    The package's block is a controller only, forgets the mask of its interrupts, and takes "there
-    is something to read" back with the first of several bytes that is read. A byte for which there
-    is no room waits, as the bus does by MicroPython's setting.
+    The package's block is only a controller, forgets the mask of its interrupts, and clears "there
+    is something to read" when the first of several bytes is read. A byte for which there is no
+    room waits, as the bus does by MicroPython's setting.
     """
 
     _DATA, _MASK = 0x10, 0x30
-    # Of its control: RP2040 data sheet, 4.3.17.
+    # Bits of its control register: RP2040 data sheet, 4.3.17.
     _CONTROLLER, _NO_TARGET, _OWN_ENDS = 1 << 0, 1 << 6, 1 << 7
     _FULL, _STOPPED, _STARTED = 1 << 2, 1 << 9, 1 << 10  # interrupts
     _ENDED = -1
@@ -226,23 +228,23 @@ class EmulatedI2cTarget:
         replace_methods(i2c, read_uint32=self._read, write_uint32=self._write)
 
     def answers(self, address: int) -> bool:
-        """Whether it is a target now, with this address."""
+        """Whether the block is a target now, with this address."""
         i2c = self._i2c
         on = i2c.enable & 1 and not i2c.control & (self._CONTROLLER | self._NO_TARGET)
         return bool(on) and i2c.slave_address == address
 
     def begin(self, address: int) -> None:
-        """A write to that address begins."""
+        """A write to this address begins."""
         self._addressed = self.answers(address)
         self._i2c._set_interrupts(self._STARTED)
 
     def octet(self, octet: int) -> None:
-        """A byte of it."""
+        """A byte of the write."""
         self._waiting.append(octet)
         self._go_on()
 
     def end(self) -> None:
-        """It is over."""
+        """The write ends."""
         if self._addressed or not self._i2c.control & self._OWN_ENDS:
             self._waiting.append(self._ENDED)
         self._go_on()

@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The two places where the emulator spends most of its time, in C: package.py compiles them.
+"""The two places where the emulator spends most of its time, in C; package.py compiles them.
 
-Both do what the package's own do. Its loop asks a Python object after each instruction whether to
-stop, and looks at PIOs that are not there; its divider, which MicroPython wants for each look into
-a dictionary, is Python.
+Both do the same as the package's own code. The package's loop asks a Python object after each
+instruction whether to stop, and checks PIOs that are not there. Its divider, which MicroPython uses
+for each dictionary look-up, is written in Python.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -14,7 +14,7 @@ from rp2040py.native._simulation_clock cimport ClockAlarm, SimulationClock
 
 cdef enum:
     CYCLE_NS = 8  # at 125 MHz
-    CALM = 0x10000  # instructions between two looks at signals and other threads
+    CALM = 0x10000  # instructions between two checks for signals and other threads
     FLASH = 0x10000000
     RAM = 0x20000000
     WIDE = 0xE800  # instructions of 32 bits begin here
@@ -31,7 +31,7 @@ cdef enum:
 
 
 cdef class Runner:
-    """Runs a chip by its clock. `stopped` ends `run`."""
+    """Runs a chip by its clock, until `stopped` is set."""
 
     cdef public object rp2040
     cdef public object clock
@@ -46,7 +46,7 @@ cdef class Runner:
         self.slept_ns = 0
 
     def run(self):
-        """Go on until somebody sets `stopped`; an alarm must be set that does."""
+        """Run until `stopped` is set; an alarm that sets it must be scheduled."""
         cdef RP2040 chip = self.rp2040
         cdef CortexM0Core core = chip.core
         cdef SimulationClock clock = self.clock
@@ -72,7 +72,7 @@ cdef class Runner:
             if core.waiting:
                 alarm = clock._next_alarm
                 if alarm is None:
-                    raise RuntimeError("it would sleep for ever")
+                    raise RuntimeError("no alarm is set: the chip would sleep for ever")
                 now_ns = clock._nanos_counter
                 clock.tick(alarm.nanos - now_ns)
                 self.slept_ns += clock._nanos_counter - now_ns
@@ -105,7 +105,7 @@ cdef class Runner:
 
 
 cdef class Divider:
-    """Stands in for the divider of the chip's block SIO; `take_over` puts it there."""
+    """Replaces the divider of the chip's SIO block; `take_over_divider` installs it."""
 
     cdef object stock_read
     cdef object stock_write
@@ -169,7 +169,7 @@ cdef class Divider:
 
 
 def take_over_divider(mcu):
-    """Have the chip divide by a `Divider`."""
+    """Make the chip use a `Divider`."""
     divider = Divider(mcu)
     mcu.sio.read_uint32 = divider.read_uint32
     mcu.sio.write_uint32 = divider.write_uint32

@@ -1,4 +1,4 @@
-"""What is on a Pico's own file system: the firmware, compiled, and the documents of a unit."""
+"""The content of a Pico's own file system: the compiled firmware and the documents of a unit."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ BEGIN = 0xA0000
 BLOCK = 4096
 BLOCKS = 352
 SIZE = BLOCK * BLOCKS
-"""All of its area: MicroPython's start formats an area that a file system does not fill."""
+"""The whole area: at its start MicroPython formats an area that the file system does not fill."""
 
 _PAGE = 256
 _DISK_VERSION = 0x00020000
@@ -23,7 +23,7 @@ _BENCH_STARTER = b"from sabot_rig.main import main\n\nmain()\n"
 
 
 def file_system_image(files: Mapping[str, bytes]) -> bytes:
-    """A file system with these files, by path; SIZE bytes."""
+    """Return a file system with these files, by path; SIZE bytes."""
     context = UserContext(buffsize=SIZE)
     system = LittleFS(
         context=context,
@@ -43,7 +43,7 @@ def file_system_image(files: Mapping[str, bytes]) -> bytes:
 
 
 def shoe_files(documents: Mapping[str, object]) -> dict[str, bytes]:
-    """The files of a unit that was flashed, and its documents by name."""
+    """Return the files of a flashed unit with these documents, by name."""
     files = contents(releases.compiled("pico"), signing.public_of(releases.HOUSE))
     for name, content in documents.items():
         files[f"state/{name}.cbor"] = document(content)
@@ -51,5 +51,5 @@ def shoe_files(documents: Mapping[str, object]) -> dict[str, bytes]:
 
 
 def bench_files() -> dict[str, bytes]:
-    """The files of a bench board: its firmware, and what starts it; those of hil_tests/wiring."""
+    """Return the files of a bench board: its firmware and its starter, as in hil_tests/wiring."""
     return releases.compiled(releases.BENCH) | {"main.py": _BENCH_STARTER}

@@ -1,7 +1,7 @@
-"""The journal's chip: SPI NOR flash of the W25Q128JV class, spoken to byte by byte.
+"""The journal's chip: SPI NOR flash of the W25Q128JV class, one byte at a time.
 
-Written from the chip's data sheet (Winbond W25Q128JV, sections 6 to 9), not from the driver or
-from the driver's test double: `firmware/tests/fakes/fake_nor.py` knows no time, this one does.
+Written from the chip's data sheet (Winbond W25Q128JV, sections 6 to 9), not from the driver or from
+the driver's test double `firmware/tests/fakes/fake_nor.py`, which does not model time.
 """
 
 import random
@@ -23,16 +23,16 @@ READ_ID = 0x9F
 _IDENTITY = bytes((0xEF, 0x40, 0x18))
 _BUSY, _WRITE_ENABLED = 0x01, 0x02
 _ADDRESS_ENDS = 4  # a command, then three bytes of address
-_OPEN_LINE = 0xFF  # what the processor reads where the chip does not drive its output
+_OPEN_LINE = 0xFF  # what the processor reads if the chip does not drive its output
 
-_ZEROS_FIRST = 0.2  # of an erase's time, by guess: no data sheet tells
+_ZEROS_FIRST = 0.2  # share of an erase's time; a guess, for no data sheet states it
 
 _MS = 1_000_000  # in ns
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """How long the chip takes, in ns; the data sheet's section 9.6."""
+    """How long the chip takes, in ns: data sheet, section 9.6."""
 
     program_ns: int = 400_000
     erase_ns: int = 45 * _MS
@@ -44,8 +44,8 @@ WORST = Times(program_ns=3 * _MS, erase_ns=400 * _MS)
 
 @dataclass(frozen=True, slots=True)
 class NorOperation:
-    """A program or an erase. `before` and `after` are what the chip holds from `address` on when
-    it begins and once it is done; times are in ns of the clock that the chip was given."""
+    """A program or an erase. `before` and `after` are the chip's content from `address` on, at the
+    begin and at the end; times are in ns of the chip's clock."""
 
     command: int
     address: int
@@ -56,10 +56,10 @@ class NorOperation:
 
 
 class NorChip:
-    """A chip that goes by `now_ns`. `content` is what it holds, 16 MB; the next power-on gets the
-    same. `seed` decides which bits a cut operation has changed.
+    """A chip whose clock is `now_ns`. `content` is its 16 MB, which stay over a power cycle. `seed`
+    decides which bits a cut operation has changed.
 
-    What a real chip ignores it ignores, and says so in `misuse`: one line for each command that
+    It ignores what a real chip ignores, and records it in `misuse`: one line for each command that
     was unknown, came too early, was not enabled, or ended in the wrong place.
     """
 
@@ -77,23 +77,23 @@ class NorChip:
         self.times = times
         self.misuse: list[str] = []
         self.operations = 0
-        """Programs and erases begun since it was made."""
+        """The number of programs and erases since the chip was made."""
         self.changed_ns = 0
         """When the last program or erase ended or will end."""
         self.on_operation: Callable[[NorOperation], None] | None = None
-        """Told when a program or an erase begins."""
+        """Called when a program or an erase begins."""
         self._now_ns = now_ns
         self._random = random.Random(seed)
         self._selected = False
         self._enabled = False
         self._running: NorOperation | None = None
-        self._heard = bytearray()  # of the command that is being spoken
-        self._deaf = False  # until it is deselected: what came first was not for now
+        self._heard = bytearray()  # the bytes of the command so far
+        self._deaf = False  # True until it is deselected: the command came too early
         self._reading = 0
 
     @property
     def busy(self) -> bool:
-        """Whether a program or an erase goes on."""
+        """Whether a program or an erase is going on."""
         self._catch_up()
         return self._running is not None
 
@@ -108,7 +108,7 @@ class NorChip:
             self._deaf = False
 
     def exchange(self, octet: int) -> int:
-        """One byte to the chip; the byte that comes back meanwhile."""
+        """Send one byte to the chip; returns the byte that comes back at the same time."""
         if not self._selected:
             return _OPEN_LINE
         heard = self._heard
@@ -135,7 +135,7 @@ class NorChip:
         return _OPEN_LINE
 
     def exchange_all(self, octets: bytes) -> bytes:
-        """Some bytes to the chip; what comes back meanwhile."""
+        """Send bytes to the chip; returns the bytes that come back at the same time."""
         reading = self._selected and not self._deaf and self._heard[:1] == bytes((READ,))
         if not reading or len(self._heard) < _ADDRESS_ENDS:
             return bytes(self.exchange(octet) for octet in octets)
@@ -145,7 +145,7 @@ class NorChip:
         return bytes(came + self.content[: len(octets) - len(came)])
 
     def power_off(self) -> None:
-        """The power goes, now: an operation stays as far as it has come."""
+        """Cut the power now: an operation stays half done."""
         self._catch_up()
         operation = self._running
         if operation is not None:
@@ -180,7 +180,7 @@ class NorChip:
         address = self._address()
         page = address // PAGE * PAGE
         after = bytearray(self.content[page : page + PAGE])
-        # Beyond the page's end it goes on at its begin, and of more than a page the last counts.
+        # Beyond the page's end it goes on at the page's begin; the last byte for a place counts.
         given: dict[int, int] = {}
         for place, octet in enumerate(self._heard[_ADDRESS_ENDS:], address - page):
             given[place % PAGE] = octet
@@ -205,8 +205,8 @@ class NorChip:
             self.on_operation(self._running)
 
     def _leave_half_done(self, operation: NorOperation, share: float) -> None:
-        """What is to change has changed bit by bit, each with the same probability. An erase
-        makes zeros of it all first: a chip does, so that no cell is erased too far."""
+        """Change each bit that was to change with the same probability. An erase first makes all
+        bits zeros, as a chip does so that no cell is erased too far."""
         before, after = operation.before, operation.after
         if operation.command == ERASE_SECTOR:
             if share < _ZEROS_FIRST:

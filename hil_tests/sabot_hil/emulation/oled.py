@@ -1,8 +1,8 @@
-"""A 128 x 64 display behind an SSD1306 on I2C: bytes in, the picture and its text out.
+"""A 128 x 64 display with an SSD1306 on I2C: bytes in, the picture and its text out.
 
 Written from the controller's data sheet (Solomon Systech SSD1306, sections 8 to 10). The panel is
-turned as on the usual module: with segment remap and COM scan reversed its top left is the
-memory's begin.
+mounted as on the usual module: with segment remap and COM scan reversed, its top left is the begin
+of the memory.
 """
 
 import functools
@@ -22,28 +22,28 @@ _ARGUMENTS = {
     0x20: 1, 0x21: 2, 0x22: 2, 0x81: 1, 0x8D: 1, 0xA8: 1, 0xD3: 1, 0xD5: 1, 0xD9: 1, 0xDA: 1,
     0xDB: 1,
 }  # fmt: skip
-"""Bytes that follow a command; the others have none."""
+"""The number of bytes that follow a command; other commands have none."""
 
 
 class Oled:
-    """A module with its power on. `misuse` has a line for each command that it does not know."""
+    """A module with power. `misuse` has a line for each unknown command."""
 
     def __init__(self) -> None:
         self.memory = bytearray(WIDTH * PAGES)
-        """A byte for eight pixels in a column, the topmost lowest; a page of 128 after another."""
+        """A byte for eight pixels of a column, the top one in the lowest bit; in pages of 128."""
         self.misuse: list[str] = []
         self.writes = 0
-        """How often something was written to its memory."""
+        """The number of writes to the memory."""
         self._lit = self._pump = self._every_pixel = self._inverse = False
         self._turned_across = self._turned_down = False
-        self._mode = 2  # of addresses: by page, as from reset
+        self._mode = 2  # addressing mode: by page, as after a reset
         self._columns, self._pages = (0, WIDTH - 1), (0, PAGES - 1)
         self._column = self._page = 0
-        self._kind = -1  # of the write that goes on
+        self._kind = -1  # of the current write
         self._command = bytearray()
 
     def begin(self, address: int) -> bool:
-        """A write begins; whether it is for this module."""
+        """A write begins; returns whether it is for this module."""
         self._kind = -1
         self._command.clear()
         return address == ADDRESS
@@ -63,13 +63,13 @@ class Oled:
                 self._command.clear()
 
     def end(self) -> None:
-        """The write is over."""
+        """The write ends."""
         if self._kind == _DATA:
             self.writes += 1
         self._kind = -1
 
     def pixel(self, x: int, y: int) -> bool:
-        """Whether the pixel is lit, counted from the top left of the module as it hangs."""
+        """Whether the pixel is lit, counted from the top left of the mounted module."""
         if not self._lit or not self._pump:
             return False
         if self._every_pixel:
@@ -80,8 +80,9 @@ class Oled:
         return bool(bit) != self._inverse
 
     def lines(self) -> tuple[str, ...]:
-        """The text on it, a line for each eight pixels of height, without blanks at the end.
-        What is no character of MicroPython's font is the replacement character."""
+        """Return the text on the display, a line for each eight pixels of height, without blanks at
+        the end. A cell that is not a character of MicroPython's font gives the replacement
+        character."""
         known = glyphs()
         lines = []
         for page in range(PAGES):
@@ -99,7 +100,7 @@ class Oled:
         )
 
     def _upright(self) -> bool:
-        """Whether the picture is the memory as it is, which is the usual case and quick."""
+        """Whether the picture equals the memory: the usual case, and a fast one."""
         shown = self._lit and self._pump and not self._every_pixel and not self._inverse
         return shown and self._turned_across and self._turned_down
 
@@ -131,7 +132,7 @@ class Oled:
         elif code == 0x20:
             self._mode = command[1] & 3
             if self._mode == 1:
-                self.misuse.append("addresses down the pages, which this model has not")
+                self.misuse.append("vertical addressing, which this model does not have")
         elif code == 0x21:
             self._columns = (command[1] % WIDTH, command[2] % WIDTH)
             self._column = self._columns[0]
@@ -155,7 +156,7 @@ for code in range(32, 127):
 
 @functools.cache
 def glyphs() -> dict[bytes, str]:
-    """The printable characters by their eight columns: as MicroPython itself draws them."""
+    """Return the printable characters by their eight columns, as MicroPython itself draws them."""
     done = subprocess.run(
         [*interpreter(), "-c", _DRAW], capture_output=True, text=True, check=True, timeout=60
     )

@@ -1,9 +1,9 @@
-"""The emulator's package rp2040py, faster than it comes.
+"""The emulator's package rp2040py, compiled to run faster.
 
-Its wheel has been compiled for every version of Python at once; so each access to the emulated
-memory first asks Python whether somebody has overridden it. Its C sources come with it: compiled
-here once, for this Python, they do without. `fast.pyx` beside this file replaces its inner loop.
-The results are the same. Where there is no compiler it runs as it comes.
+Its wheel is compiled for every version of Python at once, so each access to the emulated memory
+first asks Python whether the method is overridden. The wheel contains the C sources: compiled here
+once, for this Python, they need not ask. `fast.pyx` beside this file replaces the inner loop. The
+results are the same. Without a compiler the package runs as it is.
 """
 
 import fcntl
@@ -35,9 +35,9 @@ _TIMEOUT_S = 600.0
 
 
 def load_emulator() -> bool:
-    """Have rp2040py imported as fast as can be; whether it is the fast one.
+    """Make the next import of rp2040py the compiled one, if possible; return whether it is.
 
-    To be called before anything of it is imported. Raises ImportError where it is not installed.
+    Call this before any import from the package. Raises ImportError if it is not installed.
     """
     for finder in sys.meta_path:
         if isinstance(finder, _Compiled):
@@ -62,7 +62,7 @@ class Runner(Protocol):
     """True ends `run`."""
 
     def run(self) -> None:
-        """Go on."""
+        """Run until `stopped` is set."""
 
 
 class CompiledLoop(Protocol):
@@ -70,14 +70,15 @@ class CompiledLoop(Protocol):
 
     @property
     def Runner(self) -> "Callable[[RP2040, SimulationClock], Runner]":
-        """Its class; counts in `slept_ns` for how long the processor has slept."""
+        """The compiled runner; its `slept_ns` counts how long the processor has slept."""
 
     def take_over_divider(self, mcu: "RP2040") -> None:
-        """Have the chip's divider be its own."""
+        """Replace the chip's divider by the compiled one."""
 
 
 def compiled_loop() -> CompiledLoop | None:
-    """The module that `fast.pyx` makes, None where it could not be compiled. Behind `load`."""
+    """The compiled module of `fast.pyx`, None if it could not be compiled. Call `load_emulator`
+    first."""
     for finder in sys.meta_path:
         if isinstance(finder, _Compiled):
             return cast(CompiledLoop | None, finder.fast())
@@ -85,14 +86,14 @@ def compiled_loop() -> CompiledLoop | None:
 
 
 class _Compiled(importlib.abc.MetaPathFinder):
-    """Finds the package's native modules in a folder of ours."""
+    """Finds the package's native modules in the folder of those compiled here."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._fast: ModuleType | None = None
 
     def fast(self) -> ModuleType | None:
-        """As the function of this name."""
+        """The compiled module of `fast.pyx`, None if there is none."""
         file = self._folder / (_FAST.stem + _suffix())
         if self._fast is None and file.is_file():
             loader = importlib.machinery.ExtensionFileLoader(_FAST.stem, str(file))
@@ -123,7 +124,7 @@ def _compiled(sources: Sequence[Path]) -> Path | None:
         digest.update(source.read_bytes())
     folder = cache() / f"native-{digest.hexdigest()[:32]}"
     with (cache() / "native.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # it takes a while: others wait rather than do it too
+        fcntl.flock(lock, fcntl.LOCK_EX)  # it is slow: other runs wait instead of repeating it
         if folder.is_dir():
             return folder
         with tempfile.TemporaryDirectory(dir=cache()) as temporary:
@@ -140,7 +141,7 @@ def _compiled(sources: Sequence[Path]) -> Path | None:
 
 
 def _in_c(packages: Path, folder: Path) -> Sequence[Path]:
-    """`fast.pyx` in C; nothing without Cython."""
+    """Translate `fast.pyx` into C; returns nothing without Cython."""
     if importlib.util.find_spec("Cython") is None:
         return ()
     target = folder / f"{_FAST.stem}.c"

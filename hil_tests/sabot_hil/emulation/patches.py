@@ -1,8 +1,8 @@
-"""What is wrong with the emulator's package for this work, patched from outside: rp2040py 0.3.6.
+"""Patches of the emulator's package, rp2040py 0.3.6, for faults that matter here.
 
-One function or class for each fault, with its reason. `test_emulation_mends.py` shows for each
-that the package as it comes still has it, and says so when a patch is no longer needed. The serial
-buses are in buses.py. Nothing else in this folder reaches into the package's private parts.
+One function or class for each fault, with its reason. `test_patches.py` shows for each that the
+package still has the fault, and fails when a patch is no longer needed. The serial buses are in
+buses.py. Nothing else in this folder uses private parts of the package.
 """
 
 from collections.abc import Callable
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from rp2040py.rp2040 import RP2040
 
 CYCLE_NS = 8
-"""Of the processor, at the 125 MHz that MicroPython v1.28 sets."""
+"""A cycle of the processor, at the 125 MHz that MicroPython v1.28 sets."""
 
 PIO0, PWM = 0x50200, 0x40050
-"""Where the blocks are in the chip's table: their addresses without the last 12 bits."""
+"""The blocks' keys in the chip's table: their addresses without the last 12 bits."""
 
 _NEVER = 1 << 62  # the package's "no state machine has anything to do"
 _PARTS = 256  # of a cycle, the unit of its due times
 
 
 def replace_methods(part: object, **methods: Callable[..., object]) -> None:
-    """Have the package call these in place of the methods of these names, of this one part."""
+    """Replace methods of this one part of the package."""
     for name, method in methods.items():
         assert callable(getattr(part, name)), (
             f"rp2040py has no {name} there: a patch is out of date"
@@ -35,21 +35,20 @@ def replace_methods(part: object, **methods: Callable[..., object]) -> None:
 
 
 class PacedPio:
-    """Stands in for PIO 0 on the chip's bus, and steps it when it is due by the clock.
+    """Replaces PIO 0 on the chip's bus, and steps it when it is due by the clock.
 
-    The package steps a PIO once behind each instruction, and once behind each jump to the next
-    alarm while the processor sleeps: what was due between is left out, so that a capture has
-    holes. Woken every 10 us it would be right, and slow. Here an alarm stands at the exact time
-    of the next step, whatever the processor does, and the package's own stepping is off: it does
-    not find its PIOs, which costs a third of the time of every instruction. So PIO 1 stands
-    still, and a pin cannot be driven by a PIO. Where `drives_pins` it can: the package finds PIO 0,
-    as one that is stopped.
+    The package steps a PIO once after each instruction, and once after each jump to the next alarm
+    while the processor sleeps. Steps that were due in between are left out, so a capture has gaps.
+    An alarm every 10 us would be right, but slow. Here an alarm is set for the exact time of the
+    next step, whatever the processor does. The package's own stepping, a third of the time of every
+    instruction, is off: the package does not find its PIOs. So PIO 1 does not run, and a PIO cannot
+    drive a pin. With `drives_pins` it can: the package finds PIO 0, as a stopped one.
 
-    And in the package a pin does not follow what is set by an instruction that the processor
-    gives, and joined FIFOs are no longer than others and keep what is in them.
+    Two more faults of the package: a pin does not follow an instruction that the processor gives to
+    the PIO, and joined FIFOs are no longer than others and keep their content.
     """
 
-    _SHIFT_CONTROL, _NEXT_MACHINE = 0x0D0, 0x18  # of machine 0, and from each to the next
+    _SHIFT_CONTROL, _NEXT_MACHINE = 0x0D0, 0x18  # machine 0's register, distance to the next's
     _JOIN_SEND, _JOIN_RECEIVE = 1 << 30, 1 << 31
     _PLACES = 4  # of a FIFO: RP2040 data sheet, 3.2
 
@@ -61,14 +60,14 @@ class PacedPio:
         self._clock = mcu.clock
         self._alarm = mcu.clock.create_alarm(self._step)
         self._armed_fp = _NEVER
-        mcu.peripherals[PIO0] = cast("Peripheral", self)  # the bus calls what is here, no more
+        mcu.peripherals[PIO0] = cast("Peripheral", self)  # the bus calls only these methods
         mcu.pio = self._found
 
     def reset_chip(self, from_watchdog: bool) -> None:
         """Reset the chip, with all its PIOs.
 
-        In the package a DMA channel that was busy still is, and takes no new transfer; its PIO
-        begins with the cycles of the chip's whole life before it.
+        In the package a busy DMA channel stays busy and accepts no new transfer, and the PIO starts
+        with all cycles since the chip was made still to do.
         """
         self._mcu.pio = self._all
         self._mcu.enter_reset(from_watchdog=from_watchdog)
@@ -80,14 +79,14 @@ class PacedPio:
         self._arm()
 
     def read_uint32(self, offset: int) -> int:
-        """A read on the bus; it may make room for a state machine that waits."""
+        """A read on the bus; it may make room for a waiting state machine."""
         value = self._pio.read_uint32(offset)
         if self._pio.next_due_fp != self._armed_fp:
             self._arm()
         return value
 
     def write_uint32_atomic(self, offset: int, value: int, kind: int) -> None:
-        """A write on the bus; `kind` says whether it sets, clears or turns bits round."""
+        """A write on the bus; `kind` says whether it writes, sets, clears or inverts bits."""
         self._catch_up()
         self._pio.write_uint32_atomic(offset, value, kind)
         self._pio.stopped = True
@@ -113,7 +112,7 @@ class PacedPio:
             dma.clear_dreq(machine.dreq_rx)
 
     def _catch_up(self) -> None:
-        # The clock is a float: an alarm may come the least bit before its time.
+        # The clock is a float: an alarm may come slightly before its time.
         cycles = round(self._clock.nanos / CYCLE_NS) - self._pio.cycle_fp // _PARTS
         self._pio.advance(max(cycles, 0))
 
@@ -135,13 +134,12 @@ class PacedPio:
 
 
 class UsbHost:
-    """The host's end of the USB serial line. `to_chip` is what waits to be sent, `from_chip`
-    what has come.
+    """The host's end of the USB serial line. `to_chip` waits to be sent, `from_chip` has come.
 
-    The package's host answers each empty transfer at once, so that the processor is interrupted
-    every 10 us and never sleeps; and its queue drops what is beyond 512 bytes. Here a transfer
-    stays open until there is something to send, as a real host's NAKs leave it. `on_data` is
-    called when something has come.
+    The package's host answers each empty transfer at once, so the processor is interrupted every
+    10 us and never sleeps; and its queue drops everything beyond 512 bytes. Here a transfer stays
+    open until there is something to send, as with a real host's NAKs. `on_data` is called when
+    bytes have come.
     """
 
     def __init__(self, mcu: "RP2040", on_data: Callable[[], None]) -> None:
@@ -189,20 +187,20 @@ class UsbHost:
 
 
 def set_peripheral_clock(mcu: "RP2040") -> None:
-    """The package takes 125 MHz for the clock of SPI and UART; MicroPython v1.28 runs them from
-    the USB's 48 MHz."""
+    """Set the clock of SPI and UART to the USB's 48 MHz, as MicroPython v1.28 does. The package
+    assumes 125 MHz."""
     mcu.clk_peri = 48_000_000
 
 
-def mend_uart(mcu: "RP2040") -> None:
-    """The package raises the transmit interrupt whenever it looks, acknowledged or not, and the
-    processor never gets out of it. Here it is raised when it is enabled and when a byte has gone,
-    which is when the queue of 32 is empty enough."""
+def patch_uart(mcu: "RP2040") -> None:
+    """Raise the UARTs' transmit interrupt only when it is enabled and when a byte was sent, which
+    is when the queue of 32 is empty enough. The package raises it at every check, acknowledged or
+    not, so the processor never leaves the interrupt."""
     for uart in mcu.uart:
-        _mend_one_uart(uart)
+        _patch_one_uart(uart)
 
 
-def _mend_one_uart(uart: "RPUART") -> None:
+def _patch_one_uart(uart: "RPUART") -> None:
     data, mask, sent = 0x00, 0x38, 1 << 5
     stock_write = uart.write_uint32
 
@@ -219,9 +217,9 @@ def _mend_one_uart(uart: "RPUART") -> None:
 
 
 def name_chip(mcu: "RP2040", unique_id: bytes) -> None:
-    """The package's flash does not know the command that reads its number, so that every chip is
-    ff..ff. Here it is `unique_id`, eight bytes; also the USB serial number."""
-    read_number, begins = 0x4B, 5  # four bytes that mean nothing come first
+    """Give the chip its number `unique_id`, eight bytes, which is also the USB serial number. The
+    package's flash does not have the command that reads it, so every chip is ff..ff."""
+    read_number, begins = 0x4B, 5  # four dummy bytes come first
     ssi = mcu.ssi
     stock_shift = ssi._shift_byte
 
@@ -237,9 +235,9 @@ def name_chip(mcu: "RP2040", unique_id: bytes) -> None:
 
 
 def watch_flash(mcu: "RP2040", on_operation: Callable[[int, int], None]) -> None:
-    """In the package programs and erases of the Pico's own flash take no time. Here
-    `on_operation` is told of each, by command and address, once it is done in the content; it has
-    the processor stand still as long as it would take."""
+    """Call `on_operation` with command and address of each program and erase of the Pico's own
+    flash, once the content is changed. It stops the processor for the time that the operation
+    takes; in the package it takes none."""
     changing = (0x02, 0x20, 0xD8)
     ssi = mcu.ssi
     stock_apply = ssi._apply_command
@@ -255,11 +253,11 @@ def watch_flash(mcu: "RP2040", on_operation: Callable[[int, int], None]) -> None
 
 
 class QuietPwm:
-    """Stands in for the PWM block on the chip's bus; `on_duty` is told the duty of a channel's
-    two outputs (of 65,536) and the frequency in Hz when one of them may have changed.
+    """Replaces the PWM block on the chip's bus. `on_duty` gets the number of a channel, the duty of
+    its two outputs (of 65,536) and the frequency in Hz, when one of them may have changed.
 
-    The package calls back three times for each period of a channel, also of a silent one: 8,100
-    times a second for a buzzer of 2.7 kHz. Here no edges are made at all; the pin stays low.
+    The package calls back three times for each period of a channel, even of a silent one: 8,100
+    times a second for a buzzer of 2.7 kHz. Here there are no edges at all; the pin stays low.
     """
 
     def __init__(self, pwm: "RPPWM", on_duty: Callable[[int, int, int, float], None]) -> None:
@@ -273,7 +271,7 @@ class QuietPwm:
         return self._pwm.read_uint32(offset)
 
     def write_uint32_atomic(self, offset: int, value: int, kind: int) -> None:
-        """A write on the bus; `kind` says whether it sets, clears or turns bits round."""
+        """A write on the bus; `kind` says whether it writes, sets, clears or inverts bits."""
         self._pwm.write_uint32_atomic(offset, value, kind)
         place = offset // 0x14
         if place < len(self._pwm.channels):
@@ -288,6 +286,6 @@ class QuietPwm:
 
 
 def quieten_pwm(mcu: "RP2040", on_duty: Callable[[int, int, int, float], None]) -> None:
-    """Have no edges made by PWM: see QuietPwm."""
-    # The bus calls what QuietPwm has, and no more.
+    """Stop the PWM from making edges: see QuietPwm."""
+    # The bus calls only the methods of QuietPwm.
     mcu.peripherals[PWM] = cast("Peripheral", QuietPwm(mcu.pwm, on_duty))

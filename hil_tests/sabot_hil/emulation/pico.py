@@ -1,4 +1,4 @@
-"""The shoe's Raspberry Pi Pico as a program, with what hangs on it."""
+"""The shoe's emulated Raspberry Pi Pico, with the parts on its pins."""
 
 import ast
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rp2040py.clock.simulation_clock import ClockAlarm
 
 SAMPLE_NS = 50_000
-"""Between two samples of the sensor head: 20 kHz."""
+"""The time between two samples of the sensor head: 20 kHz."""
 
 SENSOR_PINS = 4
 
@@ -27,20 +27,20 @@ _US = 1000  # in ns
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """`on` is the level at which the part is on."""
+    """A pin of a board; `on` is the level at which the part is on."""
 
     gpio: int
     on: int
 
 
 def pins() -> dict[str, Pin]:
-    """The pins of the shoe's board by the names of their parts."""
+    """Return the pins of the shoe's board by the names of their parts."""
     return pins_of(sabot_firmware, "boards/pico/board.py")
 
 
 def pins_of(package: ModuleType, module: str) -> dict[str, Pin]:
-    """The table PINS of a module of `package` by the names of the parts; not imported, for only a
-    Pico can import some of them."""
+    """Return the table PINS of a module of `package` by the names of the parts. The module is not
+    imported, because some modules can be imported only on a Pico."""
     path = Path(str(package.__file__)).parent / module
     names = {"HIGH": 1, "LOW": 0}
     for statement in ast.parse(path.read_text()).body:
@@ -59,26 +59,26 @@ def _pin_row(row: ast.expr, names: Mapping[str, int]) -> tuple[int, str, int]:
 
 
 class OnBus(Protocol):
-    """What answers on the bus of the shoe's display."""
+    """A part that answers on the bus of the shoe's display."""
 
     def begin(self, address: int) -> bool:
-        """A write begins; whether it is for this one."""
+        """A write begins; returns whether it is for this part."""
 
     def octet(self, octet: int) -> None:
-        """A byte of it, once it is through."""
+        """A byte of the write, once it is sent."""
 
     def end(self) -> None:
-        """It is over."""
+        """The write ends."""
 
 
 class EmulatedPico(BarePico):
-    """The Pico of a shoe, without power. `files` are on its file system, `unique_id` is the chip's
-    number, 8 bytes. `journal_times` and `flash_times` are how long the two flash chips take.
-    `seed` decides what a cut operation of the journal's chip leaves.
+    """The Pico of a shoe, at first without power. `files` are on its file system, `unique_id` is
+    the chip's number, 8 bytes. `journal_times` and `flash_times` are how long the two flash chips
+    take. `seed` decides what a cut operation of the journal's chip leaves.
     """
 
     _playing: "ClockAlarm"
-    """There while it has power."""
+    """It exists while the Pico has power."""
 
     def __init__(
         self,
@@ -96,25 +96,25 @@ class EmulatedPico(BarePico):
         self.journal.on_operation = self._journal_begins
         self.display = Oled()
         self.buzzer_hz = 0.0
-        """What the buzzer sounds, 0 where it is silent."""
+        """The buzzer's frequency, 0 while it is silent."""
         self.on_buzzer: Callable[[int, float], None] | None = None
-        """Told time in us and frequency when the buzzer begins or ends."""
+        """Called with time in us and frequency when the buzzer begins or ends."""
         self.on_display: Callable[[int], None] | None = None
-        """Told the time in us when something was written to the display."""
+        """Called with the time in us after a write to the display."""
         self.on_bus: OnBus | None = None
-        """In place of the display, from the next start on."""
+        """A part in place of the display, from the next start on."""
         self._cut: tuple[int, float] | None = None
-        self._changes: list[tuple[float, int]] = []  # of the sensors, the last first
+        self._changes: list[tuple[float, int]] = []  # of the sensors, in reverse order
 
     def power_off(self) -> None:
-        """Power off, now. Both flash chips keep what they hold."""
+        """Switch the power off, now. Both flash chips keep their content."""
         if self.powered:
             self.journal.power_off()
             self._stop_all()
 
     def brown_out(self, us: int) -> None:
-        """The supply is for so long below what the processor needs, and not below what the
-        journal's chip does: that goes on with what it was told. Then the processor is at its first
+        """Let the supply be too low for the processor, but not for the journal's chip, for `us`
+        microseconds. The chip goes on with its operation; then the processor is at its first
         instruction."""
         if self.powered:
             self._stop_all()
@@ -127,8 +127,8 @@ class EmulatedPico(BarePico):
             self.on_display(self.t_us)
 
     def cut_power_in(self, operation: int, share: float) -> None:
-        """Let the power go in the `operation`-th program or erase of the journal's chip from now
-        on (0 is the next one), when so much of it (0 to 1) is done."""
+        """Cut the power during the `operation`-th program or erase of the journal's chip from now
+        on (0: the next one), after `share` of it (0 to 1)."""
         self._cut = (self.journal.operations + operation, share)
 
     @property
@@ -137,8 +137,8 @@ class EmulatedPico(BarePico):
         return self._cut is not None
 
     def play(self, samples: bytes) -> int:
-        """Have the sensor head see these samples from now on, 20 kHz, two to a byte, the older in
-        the lower half: E, A, B, X from the lowest bit. The last one stays. Returns how many us
+        """Let the sensor head see these samples from now on, at 20 kHz, two to a byte, the older in
+        the lower half: E, A, B, X from the lowest bit. The last sample stays. Returns how many us
         they last."""
         nibbles = [octet >> shift & 15 for octet in samples for shift in (0, 4)]
         if self.powered:

@@ -1,6 +1,4 @@
-"""MicroPython's image for the emulated Pico: where it comes from, and whether it is the version
-that was tested.
-"""
+"""MicroPython's image for the emulated Pico: how it is found, and a check of its version."""
 
 import os
 from pathlib import Path
@@ -11,13 +9,13 @@ from sabot.release.uf2 import Image
 from sabot_hil.emulation import package
 
 TESTED = "1.28"
-"""The version of MicroPython that board and emulation were tested with, without its last part."""
+"""The version of MicroPython that board and emulation were tested with, without the last part."""
 
 ENVIRONMENT = "SABOT_UF2"
-"""The variable of the environment that names the image where nothing else does."""
+"""The environment variable that names the image if no option does."""
 
 RELEASE = "1.28.0"
-"""What to get where there is none."""
+"""The release to fetch if there is no image."""
 
 HOW_TO_GET_IT = (
     f"get RPI_PICO v{RELEASE} (.uf2) from the MicroPython project and name it with --uf2 or "
@@ -26,23 +24,23 @@ HOW_TO_GET_IT = (
 
 
 def named(image: Image) -> str:
-    """What a report calls it."""
+    """Return the name of the image for a report."""
     return f"rp2 {image.version}, SHA-256 of its UF2 file {image.sha256_hex}"
 
 
 def read_image(path: Path) -> Image:
-    """The image in the file. Raises ImageUnusable."""
+    """Return the image in the file. Raises ImageUnusable."""
     image = uf2.read(path, HOW_TO_GET_IT)
     if image.version.split(".")[:2] != TESTED.split("."):
         raise ImageUnusable(
-            f"{path}: MicroPython {image.version}, tested is {TESTED}; {HOW_TO_GET_IT}"
+            f"{path}: MicroPython {image.version} was not tested, {TESTED} was; {HOW_TO_GET_IT}"
         )
     return image
 
 
 def find_image(given: Path | None = None) -> Path:
-    """The file of the image: `given`, else what the environment names, else what the emulator's
-    own package has kept or can fetch. Raises ImageUnusable, which says how to get it."""
+    """Return the file of the image: `given`, or the one that the environment names, or the one that
+    the emulator's package has or can fetch. Raises ImageUnusable, which says how to get one."""
     named = os.environ.get(ENVIRONMENT)
     path = given or (Path(named) if named else None)
     if path is not None:

@@ -1,9 +1,10 @@
-"""Two emulated Picos, pin to pin: the bench board and the shoe that it is wired to.
+"""Two emulated Picos, wired pin to pin: the bench board and the shoe.
 
-The wires are those of hil_tests/wiring, out of the two tables of pins. Both go on in turn,
-QUANTUM_US at a time, the bench board first. So what it does is at the shoe's pins at the very
-nanosecond, and what the shoe does comes to the bench board just QUANTUM_US late. On the display's
-bus the shoe never waits for the bench board: bytes for which that has no room wait instead.
+The wires are those of hil_tests/wiring, from the two tables of pins. The Picos run in turn,
+QUANTUM_US at a time, the bench board first. So an output of the bench board is at the shoe's pins
+at the exact nanosecond, and an output of the shoe reaches the bench board exactly QUANTUM_US late.
+On the display's bus the shoe never waits for the bench board: bytes for which the bench board has
+no room wait instead.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +20,7 @@ from sabot_hil.emulation.pico import EmulatedPico, pins_of
 from sabot_hil.kit.wiring import BENCH_TABLE, SHOE_TABLE, pin_table, wires
 
 QUANTUM_US = 100
-"""How late what the shoe does is seen."""
+"""The delay with which the bench board sees the shoe's outputs."""
 
 _PULLED_UP = 1
 _US = 1000  # in ns
@@ -30,8 +31,8 @@ _UNIQUE_ID = b"BENCH\0\0\1"
 
 
 class BenchPico(BarePico):
-    """The Pico of a bench board, without power, with nothing on its pins. A contact of it that is
-    open is pulled up by whoever it is wired to."""
+    """The Pico of a bench board, at first without power, with nothing on its pins. The other end of
+    a wire pulls an open contact up."""
 
     _pio_drives_pins = True
 
@@ -39,32 +40,32 @@ class BenchPico(BarePico):
         super().__init__(image, files, unique_id=_UNIQUE_ID)
         self.pins = pins_of(sabot_rig, "pins.py")
         self._screen: buses.EmulatedI2cTarget | None = None
-        self._half_ns = 0.0  # of the buzzer's period; 0: silent
+        self._half_ns = 0.0  # half of the buzzer's period; 0: silent
         self._buzzing = 0  # counts the beeps
         for part, pin in self.pins.items():
             if part.startswith(("button_", "switch_")):
                 self.set_pin(pin.gpio, _PULLED_UP)
-        # The supply's switch is on the board's side of the wire, and so is its sense.
+        # The supply's switch and its sense are both on the bench board's side of the wire.
         self.on_pin(self.pins["power"].gpio, self._switched)
 
     @classmethod
     def started(cls, image: Image) -> "BenchPico":
-        """One that has come up. Raises BrokenRig."""
+        """Return a bench board that has started. Raises BrokenRig."""
         pico = cls(image, filesystem.bench_files())
         pico.power_on()
         if not pico.run_until(lambda: pico.screen.answers(ADDRESS), _START_US):
             said = " ".join(pico.usb_read().decode(errors="replace").split())
-            raise BrokenRig(f"the emulated bench board does not come up: {said}")
+            raise BrokenRig(f"the emulated bench board does not start: {said}")
         return pico
 
     @property
     def screen(self) -> buses.EmulatedI2cTarget:
-        """What stands in for the shoe's display."""
+        """The I2C target in place of the shoe's display."""
         assert self._screen is not None, "the bench board has no power"
         return self._screen
 
     def buzz(self, hertz: float) -> None:
-        """The shoe's buzzer sounds from now on, as a square wave; 0: no more."""
+        """The shoe's buzzer sounds from now on, as a square wave; 0: it is silent."""
         self._half_ns = 5e8 / hertz if hertz else 0.0
         self._buzzing += 1
         self._swing(self._buzzing, self.t_ns, 1 if hertz else 0)
@@ -85,9 +86,9 @@ class BenchPico(BarePico):
 
 
 class Pair:
-    """`bench` has power, `shoe` has what the bench board gives it.
+    """A bench board with power, and a shoe whose power the bench board switches.
 
-    `on_quantum` is called whenever both have gone on.
+    `on_quantum` is called each time after both have run.
     """
 
     def __init__(self, bench: BenchPico, shoe: EmulatedPico) -> None:
@@ -114,12 +115,12 @@ class Pair:
         return self._t_ns // _US
 
     def run_us(self, us: float) -> None:
-        """Let so much time pass, or up to QUANTUM_US more."""
+        """Let `us` microseconds pass, or up to QUANTUM_US more."""
         self.run_until(lambda: False, us)
 
     def run_until(self, condition: Callable[[], bool], within_us: float) -> bool:
-        """Let time pass until the condition holds, `within_us` at most; whether it does. It is
-        looked at every QUANTUM_US."""
+        """Let time pass until the condition is true, at most `within_us`; return whether it is. It
+        is checked every QUANTUM_US."""
         end_ns = self._t_ns + round(within_us * _US)
         while not condition():
             if self._t_ns >= end_ns:
@@ -130,17 +131,17 @@ class Pair:
     # The display's bus, from the shoe's end
 
     def begin(self, address: int) -> bool:
-        """The shoe begins a write; whether somebody is there."""
+        """The shoe begins a write; returns whether the bench board answers."""
         screen = self.bench.screen
         self._tell_bench(partial(screen.begin, address))
         return screen.answers(address)
 
     def octet(self, octet: int) -> None:
-        """A byte of it."""
+        """A byte of the write."""
         self._tell_bench(partial(self.bench.screen.octet, octet))
 
     def end(self) -> None:
-        """It is over."""
+        """The write ends."""
         self._tell_bench(self.bench.screen.end)
 
     # Inside
@@ -187,8 +188,8 @@ class Pair:
 
 
 class Plugged:
-    """A bench board whose check plug is on, in place of a shoe: `plug` says which outputs are tied
-    to a sense. `on_quantum` is called now and again as time goes on."""
+    """A bench board with the check plug on it, in place of a shoe. `plug` says which outputs are
+    tied to each sense. `on_quantum` is called every QUANTUM_US."""
 
     def __init__(self, bench: BenchPico, plug: Mapping[str, tuple[str, ...]]) -> None:
         self.bench = bench
@@ -204,11 +205,11 @@ class Plugged:
         return self.bench.t_us
 
     def run_us(self, us: float) -> None:
-        """Let so much time pass."""
+        """Let `us` microseconds pass."""
         self.run_until(lambda: False, us)
 
     def run_until(self, condition: Callable[[], bool], within_us: float) -> bool:
-        """Let time pass until the condition holds, `within_us` at most; whether it does."""
+        """Let time pass until the condition is true, at most `within_us`; return whether it is."""
         end_ns = self.bench.t_ns + round(within_us * _US)
         while not condition():
             if self.bench.t_ns >= end_ns:
@@ -218,6 +219,6 @@ class Plugged:
         return True
 
     def _changed(self, sense: str, parts: tuple[str, ...], *_: object) -> None:
-        # Contacts that share a sense are pulled up there, and each pulls it down.
+        # Contacts that share a sense are pulled up there; each contact pulls it down.
         level = min(self.bench.pin(self.bench.pins[part].gpio) for part in parts)
         self.bench.set_pin(self.bench.pins[sense].gpio, level)

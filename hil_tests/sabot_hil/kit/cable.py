@@ -1,4 +1,4 @@
-"""A cable between a shoe's port and the host that can be pulled, and that can be noisy."""
+"""A cable between a shoe's port and the host that can be pulled and can be noisy."""
 
 import contextlib
 import os
@@ -13,10 +13,10 @@ _POLL_S = 0.05
 
 
 class Cable:
-    """Joins `shoe_port` to `port`, a path that stays the same over every pull and plug.
+    """Connects `shoe_port` with `port`, a path that stays the same over every pull and plug.
 
-    `noise` is the share of bytes that are flipped, dropped or have one inserted behind them,
-    each a third, in both directions.
+    `noise` is the share of bytes that are disturbed, in both directions. A third of them is
+    flipped, a third is dropped, and after a third a byte is inserted.
     """
 
     def __init__(self, shoe_port: str, folder: Path, *, noise: float = 0.0, seed: int = 0) -> None:
@@ -43,7 +43,7 @@ class Cable:
             link.symlink_to(os.ttyname(self._far_end))
 
     def pull(self) -> None:
-        """Pull the cable out: the host's port vanishes, what is on its way is gone."""
+        """Pull the cable out: the host's port vanishes, bytes on the way are lost."""
         with self._lock:
             for end in (self._host, self._far_end):
                 if end is not None:
@@ -52,7 +52,7 @@ class Cable:
             Path(self.port).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Put everything away."""
+        """Stop, and close both ports."""
         self._closed = True
         self._thread.join()
         self.pull()

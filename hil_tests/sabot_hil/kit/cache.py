@@ -1,4 +1,4 @@
-"""Where what takes long to make is kept between runs: compiled modules, started boards."""
+"""The cache between runs for what takes long to make: compiled modules, started boards."""
 
 import os
 import tempfile
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def cache() -> Path:
-    """The folder for what need not be made anew in each run; this user's alone."""
+    """Return the cache folder, which only this user can read. Raises PermissionError."""
     folder = Path(tempfile.gettempdir()) / f"sabot-emulation-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid != os.getuid():

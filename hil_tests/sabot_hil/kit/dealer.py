@@ -1,10 +1,11 @@
-"""An independent dealer: knows baccarat by heart, plays on a bench, says what must come out.
+"""An independent dealer: it has its own rules of baccarat, deals on a bench, and computes the
+expected results.
 
-It shares no code with the rules of the firmware or of the verifier. Draws are written as
-the stations of the table on the felt: for each total of the Banker, on which points of the
-Player's third card a card is taken (mini-baccarat, third card rule of the rule documents). Of a
-game document it takes what the house and the table settle: burning, the cut card, who turns the
-cards, and the wagers; the draws of the document it does not look at.
+It shares no code with the rules of the firmware or of the verifier. The draws are written like the
+table on the felt: for each total of the Banker, the points of the Player's third card on which the
+Banker draws (mini-baccarat, third card rule of the rule documents). From a game document it takes
+only what the house and the table decide: burning, the cut card, who turns the cards, and the
+wagers. It does not use the draws of the document.
 """
 
 import random
@@ -30,17 +31,17 @@ MINI: Mapping[str, Any] = {
     "announced": True,
     "wagers": ["player", "banker", "tie"],
 }
-"""What a shoe deals that nobody has loaded a game into, as far as a dealer must know."""
+"""The game of a shoe into which no game was loaded, as far as a dealer needs it."""
 
 _FACE_DOWN = ("P", "B", "REVEAL IF TURNED")
 _WON = {"player": "PLAYER WINS", "banker": "BANKER WINS", "tie": "TIE HAND"}
 
 _MOST_PRESSES = 25
-_CUT_IN_FRONT = 380  # cards behind the cut card
+_CUT_IN_FRONT = 380  # cards after the cut card
 
 
 def shuffled_shoe(seed: int, cut_from_end: int = 16) -> list[str]:
-    """Eight decks and a cut card, in an order of this dealer's own."""
+    """Return eight decks and a cut card, shuffled by `seed`."""
     cards = [rank + suit for rank in "KQJT98765432A" for suit in "SHDC"] * 8
     random.Random(seed).shuffle(cards)
     cards.insert(len(cards) - cut_from_end, "CUT")
@@ -48,40 +49,40 @@ def shuffled_shoe(seed: int, cut_from_end: int = 16) -> list[str]:
 
 
 def whole_shoe(seed: int, clock: Clock) -> list[str]:
-    """As `shuffled`, to be dealt to its end. Where time is emulated, which takes ten times as long
-    as the real one, the cut card lies far in front: six rounds or so.
+    """Return a shuffled shoe that is dealt to its end. Emulated time takes ten times as long as
+    real time, so there the cut card comes early, after about six rounds.
     """
     return shuffled_shoe(seed, _CUT_IN_FRONT) if clock.emulated else shuffled_shoe(seed)
 
 
 @dataclass
 class Hand:
-    """What one round must be in the log."""
+    """What the log must hold of one round."""
 
     player: list[str] = field(default_factory=list)
     banker: list[str] = field(default_factory=list)
     wagers: list[str] = field(default_factory=list)
-    """Of the game."""
+    """The wagers of the game."""
 
     @property
     def winner(self) -> str:
-        """Who has it."""
+        """The side that wins, or "tie"."""
         difference = pips(self.player) - pips(self.banker)
         return "tie" if difference == 0 else "player" if difference > 0 else "banker"
 
     @property
     def natural(self) -> bool:
-        """Eight or nine with two cards, on either side."""
+        """Whether either side has eight or nine with two cards."""
         return pips(self.player[:2]) > 7 or pips(self.banker[:2]) > 7
 
     def three(self, side: str, count: int) -> bool:
-        """Whether a side has three cards that count so much."""
+        """Whether a side has three cards with the total `count`."""
         hand: list[str] = getattr(self, side)
         return len(hand) == 3 and pips(hand) == count
 
     @property
     def hits(self) -> set[str]:
-        """What the round is that a wager of the game asks for, by the felt's words for it."""
+        """The wagers' outcomes that this round has, by their names on the felt."""
         sevens = pips(self.player) == 7 == pips(self.banker)
         nines = self.three("player", 9) + self.three("banker", 9)
         dragon = self.winner == "banker" and self.three("banker", 7)
@@ -112,7 +113,7 @@ class Hand:
         return called[0] if called else _WON[self.winner]
 
     def as_logged(self) -> tuple[object, ...]:
-        """In the order of `logged`."""
+        """The round in the form of `logged`."""
         totals = pips(self.player), pips(self.banker)
         return (
             tuple(self.player),
@@ -125,20 +126,20 @@ class Hand:
 
 
 def logged(ended: object) -> tuple[object, ...]:
-    """A `sabot.log.rounds.Round` in the form of `Hand.as_logged`."""
+    """Return a `sabot.log.rounds.Round` in the form of `Hand.as_logged`."""
     names = ("player", "banker", "player_total", "banker_total", "winner", "natural", "hits")
     *values, hits = (getattr(ended, name) for name in names)
     return (*values, set(hits))
 
 
 def pips(cards: list[str]) -> int:
-    """Count of a hand, tens dropped."""
+    """Return the total of a hand, modulo ten."""
     worth = {"A": 1, "T": 0, "J": 0, "Q": 0, "K": 0}
     return sum(worth[card[0]] if card[0] in worth else int(card[0]) for card in cards) % 10
 
 
 def load_cards(bench: CardBench, *cards: str) -> Outputs:
-    """Put cards into the shoe, and pull these; what it shows then."""
+    """Put cards into the shoe, and pull these; returns what it shows then."""
     bench.switch("lid_open", True)
     bench.switch("lid_open", False)
     for card in cards:
@@ -170,8 +171,8 @@ def enter(bench: Controls, card: str) -> None:
 
 
 def settle_stop(bench: Controls, card: str) -> bool:
-    """The supervisor settles the stop over a card, whatever it is; whether that is to be drawn
-    again. There was no second card behind it.
+    """The supervisor resolves the stop over a card, whatever its cause. Return whether the card is
+    to be drawn again. No second card may have followed it.
     """
     again = False
     bench.switch("key_on", True)
@@ -195,8 +196,8 @@ def settle_stop(bench: Controls, card: str) -> bool:
 
 
 def asks_for_a_card(shown: Outputs) -> bool:
-    """Whether play stands still over a card that came out: not where cards are missing at the end
-    of the shoe, which is no card's fault."""
+    """Whether the shoe has stopped because of a card. Cards missing at the end of the shoe are
+    another kind of stop."""
     return shown.title.startswith("STOP") and "CARDS MISSING" not in shown.display
 
 
@@ -209,11 +210,11 @@ def _choose(bench: Controls, card: str) -> None:
 
 
 class BenchDealer:
-    """Deals a list of cards on a bench, and keeps what must come out of it.
+    """Deals a list of cards on a bench, and keeps the expected results.
 
-    `between_steps` is called before every card and every button, with a word for where the
-    dealer is. Every `unreadable_every`-th card cannot be read, and is entered by hand. `game` is
-    the document of the game that the shoe deals.
+    `between_steps` is called before every card and every button, with the name of the step. Every
+    `unreadable_every`-th card cannot be read and is entered by hand. `game` is the document of the
+    game that the shoe deals.
     """
 
     def __init__(
@@ -227,21 +228,21 @@ class BenchDealer:
     ) -> None:
         self.hands: list[Hand] = []
         self.entered: list[str] = []
-        """Cards that were entered by hand, burned ones too."""
+        """The cards that were entered by hand, burned ones too."""
         self.ended = False
         self._bench = bench
         self._cards: Iterator[str] = iter(cards)
         self._game = MINI if game is None else cbor2.loads(game)
         self._midi = self._game["shown"] == "after_reveal"
-        behind = 52 * self._game["decks"] - cards.index("CUT")
-        self._cut_card_too_early = behind > self._game["cut_from_end"]
+        after_cut = 52 * self._game["decks"] - cards.index("CUT")
+        self._cut_card_too_early = after_cut > self._game["cut_from_end"]
         self._unreadable_every = unreadable_every
         self._pulled = 0
         self._between_steps = between_steps
         self._rounds_left: int | None = None
 
     def load(self) -> None:
-        """Put the cards in and burn."""
+        """Load the cards and burn."""
         load_cards(self._bench)
         burn = {"by_first": 0, "one": 1, "none": 0}[self._game["burn"]]
         if self._game["burn"] == "by_first":
@@ -252,7 +253,7 @@ class BenchDealer:
             self._pull("burn")
 
     def deal_round(self) -> Hand:
-        """Deal one round from "betting open" to the result, and press for the next."""
+        """Deal one round from "betting open" to the result, and press for the next round."""
         hand = Hand(wagers=self._game["wagers"])
         self._press("betting")
         for side in (hand.player, hand.banker, hand.player, hand.banker):
@@ -271,11 +272,11 @@ class BenchDealer:
             self._bench.press("reveal")
         announced = hand.announcement if self._game["announced"] else ""
 
-        def told(outputs: Outputs) -> bool:
+        def shows_result(outputs: Outputs) -> bool:
             lit = outputs.lamps & {"player", "banker", "tie"}
             return lit == {hand.winner} and outputs.display[4:5] == (announced,)
 
-        shown = self._bench.wait_for(told, f"told the result of {hand}")
+        shown = self._bench.wait_for(shows_result, f"shown the result of {hand}")
         self.hands.append(hand)
         if self._rounds_left is not None:
             self._rounds_left -= 1
@@ -320,9 +321,9 @@ class BenchDealer:
         return card
 
     def _wait_for_lock(self, where: str) -> None:
-        # With a host that has just come a shoe may open its lock later than all is quiet.
+        # When a host has just attached, the shoe may open its lock after everything is quiet.
         self._bench.wait_for(
-            lambda outputs: outputs.lock_released, f"released the lock for what is due ({where})"
+            lambda outputs: outputs.lock_released, f"released the lock for the next card ({where})"
         )
 
     def _press(self, where: str) -> None:

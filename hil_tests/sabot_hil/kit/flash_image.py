@@ -1,8 +1,8 @@
-"""The simulated journal chip seen from the host: its image, its trace, and what a power cut in
-the middle of an operation leaves behind.
+"""The simulated journal chip seen from the host: its image, its trace, and the effect of a power
+cut in the middle of an operation.
 
-The formats of both files are those of sabot_firmware/boards/sim/flash.py. Pure but for `load` and
-`save`.
+The formats of both files are those of sabot_firmware/boards/sim/flash.py. Only `load` and `save`
+access files.
 """
 
 import struct
@@ -20,10 +20,10 @@ SECTORS = 4096
 _HEAD = struct.Struct("<cIH")
 
 PROGRAM_CUTS = ("nothing", "some bits", "first bytes", "all but a bit", "all")
-"""How a program may have been cut, see `Image.cut`."""
+"""The ways to cut a program, see `ChipImage.cut`."""
 
 ERASE_CUTS = ("nothing", "zeros first", "all zeros", "some bits", "nearly", "all but a bit", "all")
-"""How an erase may have been cut. A chip programs the sector to zeros before it erases it."""
+"""The ways to cut an erase. A chip programs the sector to zeros before it erases it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,15 @@ class FlashOperation:
 
     @property
     def cuts(self) -> tuple[str, ...]:
-        """The ways in which the power may be cut in it."""
+        """The ways to cut this operation."""
         return PROGRAM_CUTS if self.kind == "program" else ERASE_CUTS
 
 
 def read_trace(trace: bytes) -> list[FlashOperation]:
-    """The operations of a trace, in order.
+    """Return the operations of a trace, in order.
 
-    A record that its writer was killed in is left out: the operation was not done. Raises
-    ValueError for what is no trace.
+    An incomplete last record is left out: its writer was killed before the operation was done.
+    Raises ValueError if this is not a trace.
     """
     operations = []
     at = 0
@@ -58,16 +58,16 @@ def read_trace(trace: bytes) -> list[FlashOperation]:
         elif kind == b"E" and not size and address % SECTOR == 0:
             operations.append(FlashOperation("erase", address))
         else:
-            raise ValueError(f"no trace: record {len(operations) + 1} at byte {at}")
+            raise ValueError(f"not a trace: record {len(operations) + 1} at byte {at}")
         at += _HEAD.size + size
     return operations
 
 
 class ChipImage:
-    """What a chip of `sectors` sectors holds. New ones are erased.
+    """The content of a chip of `sectors` sectors. A new one is erased.
 
-    Only what comes before the last byte that was ever programmed takes memory; so an image early
-    in a chip's life is copied and saved fast.
+    Only the part up to the last byte that was ever programmed takes memory, so an image early in a
+    chip's life is copied and saved fast.
     """
 
     def __init__(self, content: bytes | bytearray = b"", *, sectors: int = SECTORS) -> None:
@@ -84,33 +84,33 @@ class ChipImage:
 
     @classmethod
     def load(cls, path: Path, *, sectors: int = SECTORS) -> "ChipImage":
-        """The image in a file of the simulated board."""
+        """Return the image in a file of the simulated board."""
         return cls(path.read_bytes(), sectors=sectors)
 
     def save(self, path: Path) -> None:
-        """Make the image the contents of `path`, for a simulated board to start on."""
+        """Write the image to `path`, for a simulated board to start on."""
         path.write_bytes(self._content)
 
     def copy(self) -> "ChipImage":
-        """An image that goes its own way."""
+        """Return an independent copy."""
         return ChipImage(self._content, sectors=self.sectors)
 
     def read(self, address: int, size: int) -> bytes:
-        """`size` bytes from `address` on. Raises ValueError beyond the chip."""
+        """Return `size` bytes from `address` on. Raises ValueError beyond the chip."""
         if address < 0 or size < 0 or address + size > self.sectors * SECTOR:
             raise ValueError(f"{size} bytes at {address} are beyond the chip")
         found = bytes(self._content[address : address + size])
         return found + b"\xff" * (size - len(found))
 
     def write(self, address: int, data: bytes) -> None:
-        """Put `data` there whatever flash could do: for damage of every kind."""
+        """Write `data` even if flash could not do that: for damage of every kind."""
         self.read(address, len(data))
         if address < len(self._content) or data.strip(b"\xff"):
             self._content += b"\xff" * (address - len(self._content))
             self._content[address : address + len(data)] = data
 
     def apply(self, operation: FlashOperation) -> None:
-        """Do the operation. Raises ValueError where flash could not."""
+        """Do the operation. Raises ValueError if flash could not do it."""
         before = self.read(operation.address, _size_of_operation(operation))
         self.write(operation.address, _after(before, operation))
 
@@ -120,17 +120,17 @@ class ChipImage:
             self.apply(operation)
 
     def cut(self, operation: FlashOperation, how: str, rng: np.random.Generator) -> None:
-        """Begin the operation and lose the power in the middle.
+        """Begin the operation and lose the power in the middle, in the way `how`.
 
-        Of a program (`PROGRAM_CUTS`) none of the bits that were to become zeros have done so, or
-        any of them, all in the first bytes only (and any in the next), all but one, or all. Of an
-        erase (`ERASE_CUTS`) nothing was done; any bits are zeros that were ones, or all are; of
-        the zeros any, or all but one in a thousand, or all but one bit have become ones; or all
-        is done. How many "any" are is drawn as well. Raises ValueError where flash could not do
-        the operation, and for a `how` that is none of its cuts.
+        After a cut program (`PROGRAM_CUTS`), of the bits that were to become zeros these have
+        changed: none; a random part; all in the first bytes and a random part of the next byte; all
+        but one; or all. After a cut erase (`ERASE_CUTS`): nothing has changed; a random part of the
+        ones, or all of them, are zeros; a random part of the zeros, all but one in a thousand, or
+        all but one bit have become ones; or all is done. The size of a random part is random too.
+        Raises ValueError if flash could not do the operation, or if it cannot be cut in this way.
         """
         if how not in operation.cuts:
-            raise ValueError(f"no way to cut a {operation.kind}: {how}")
+            raise ValueError(f"not a way to cut a {operation.kind}: {how}")
         data = self.read(operation.address, _size_of_operation(operation))
         before = np.frombuffer(data, np.uint8)
         after = np.frombuffer(_after(data, operation), np.uint8)
@@ -152,12 +152,12 @@ def _after(before: bytes, operation: FlashOperation) -> bytes:
         return b"\xff" * SECTOR
     for i, (old, new) in enumerate(zip(before, operation.data, strict=True)):
         if new & ~old:
-            raise ValueError(f"a zero made a one by a program, at {operation.address + i}")
+            raise ValueError(f"a program cannot make a zero a one, at {operation.address + i}")
     return operation.data
 
 
 def _changed_bits(how: str, changing: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A mask: which of the bits that are to change have changed."""
+    """Return a mask of the bits that have changed, of those that are to change."""
     size = len(changing)
     if how == "nothing":
         return np.zeros(size, np.uint8)
@@ -179,5 +179,5 @@ def _changed_bits(how: str, changing: np.ndarray, rng: np.random.Generator) -> n
 
 
 def _bits(rng: np.random.Generator, size: int, share: float) -> np.ndarray:
-    """`size` bytes of which each bit is set with the probability `share`."""
+    """Return `size` bytes in which each bit is set with the probability `share`."""
     return np.packbits(rng.random(8 * size) < share)

@@ -1,7 +1,7 @@
-"""What lies on a journal chip, read without the firmware: the entries, and the keys' slots.
+"""A reader for a journal chip's content, without the firmware: the entries and the keys' slots.
 
-Written after the formats in ring.py and keyring.py of the firmware, and sharing nothing with
-them, so that it can say what the firmware must find.
+Written from the formats in ring.py and keyring.py of the firmware. It shares no code with them, so
+it can determine what the firmware must find.
 """
 
 import struct
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sabot_hil.kit.flash_image import SECTOR, ChipImage
 
 KEY_SECTORS = 32
-"""Of the chip, before the journal's ring begins."""
+"""The sectors of the chip before the journal's ring begins."""
 
 SLOT = 64
 MAC_SIZE = 16
@@ -24,10 +24,10 @@ _HEAD = 2
 _CRC = 4
 _SLOT = struct.Struct("<II32s16sI")
 _BLANK = b"\xff" * SECTOR
-_MOST_BLANK = 32  # sectors, between two in use
+_MOST_BLANK = 32  # blank sectors between two in use
 
 Place = tuple[int, int]
-"""The sector, counted over all ever used, and the byte in it."""
+"""The sector, by its number in the count of all sectors ever used, and the byte in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +38,22 @@ class Entry:
     kind: str
     payload: bytes
     number: int
-    """Of an event; 0 for what is none."""
+    """The number of an event; 0 for other entries."""
 
     @property
     def record(self) -> bytes:
-        """Of an event."""
+        """The record of an event."""
         return self.payload[:-MAC_SIZE]
 
     @property
     def mac(self) -> bytes:
-        """Of an event."""
+        """The MAC of an event."""
         return self.payload[-MAC_SIZE:]
 
 
 @dataclass(frozen=True, slots=True)
 class KeySlot:
-    """A slot of the keyring with something in it: `epoch` is None where its CRC is wrong."""
+    """A slot of the keyring that is in use; `epoch` is None if its CRC is wrong."""
 
     at: int
     epoch: int | None
@@ -61,7 +61,7 @@ class KeySlot:
 
 
 def entries_in(image: ChipImage) -> list[Entry]:
-    """All that is whole, in the order in which it was written."""
+    """Return all whole entries, in the order in which they were written."""
     ring = image.sectors - KEY_SECTORS
     found = []
     blank = 0
@@ -69,7 +69,7 @@ def entries_in(image: ChipImage) -> list[Entry]:
         content = image.read((KEY_SECTORS + physical) * SECTOR, SECTOR)
         blank = blank + 1 if content == _BLANK else 0
         if blank > _MOST_BLANK:
-            break  # so far the ring has never come
+            break  # the ring was never used beyond this point
         magic, sector, first, crc = _HEADER.unpack_from(content)
         good = magic == _MAGIC and crc == zlib.crc32(content[: _HEADER.size - _CRC])
         if good and sector % ring == physical:
@@ -81,12 +81,12 @@ def entries_in(image: ChipImage) -> list[Entry]:
 
 
 def events_in(image: ChipImage) -> dict[int, Entry]:
-    """The events that are whole, by number."""
+    """Return the whole events, by number."""
     return {entry.number: entry for entry in entries_in(image) if entry.kind == "event"}
 
 
 def slots_in(image: ChipImage) -> list[KeySlot]:
-    """The slots of the keyring that are neither erased nor made zeros."""
+    """Return the slots of the keyring that are neither erased nor overwritten with zeros."""
     content = image.read(0, KEY_SECTORS * SECTOR)
     found = []
     for at in range(0, len(content), SLOT):

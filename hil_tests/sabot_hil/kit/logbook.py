@@ -1,4 +1,4 @@
-"""A log that runs while a test deals, and what must hold of it afterwards."""
+"""A log that runs while a test deals, and the checks of it afterwards."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,14 +20,14 @@ from sabot_protocol.chain import command_key
 
 _TIMEOUT_S = 60.0
 _POLL_MS = 20.0
-_LEAST_S = 0.001  # to give up the interpreter's lock at all
+_LEAST_S = 0.001  # enough to release the interpreter's lock
 _RECEIVE_S = 1.0
 _SILENT_S = 20.0
 
 
 class Logbook:
-    """Logs the shoes at `ports` into a new database in `folder`, until `close`. While it waits for
-    something `clock` goes on. The shoes' keys are somewhere in `folder`.
+    """Logs the shoes at `ports` into a new database in `folder`, until `close`. While it waits, the
+    time of `clock` passes. The shoes' keys are somewhere in `folder`.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Logbook:
         self.store = Store(folder / "log.sqlite", create=True)
         self.attachments: list[str] = []
         watcher = Watcher(attached=lambda port, client: self.attachments.append(client.unit))
-        # By a machine's clock a shoe whose time is emulated would be asked without a pause.
+        # With the machine's clock, the host would poll a shoe with emulated time without a pause.
         now_s = seconds_of(clock) if clock.emulated else time.monotonic
         keys = command_keys(folder)
         self.logger = Logger(self.store, ports, watcher, once=once, keys=keys, now_s=now_s)
@@ -48,7 +48,7 @@ class Logbook:
         try:
             self.wait(lambda: bool(self.attachments), "attached to a shoe")
         except BaseException:
-            self.close()  # or it would hold the port of the next test's shoe
+            self.close()  # or it would keep the port that the next test's shoe needs
             raise
         return self
 
@@ -56,15 +56,15 @@ class Logbook:
         self.close()
 
     def close(self) -> None:
-        """End the log."""
+        """Stop the logger and close the log."""
         self.logger.stop()
-        # It may wait for a shoe, whose time must go on.
+        # The logger may be waiting for a shoe, whose time must pass.
         stopped = self._wait_until(lambda: self.logger.wait(0), _TIMEOUT_S)
         assert stopped, "the logger does not stop"
         self.store.close()
 
     def wait(self, done: Callable[[], object], what: str, timeout_s: float = _TIMEOUT_S) -> None:
-        """Wait until `done()` is true, which `what` names."""
+        """Wait until `done()` is true; `what` names that in an error."""
 
         def done_or_failed() -> bool:
             if done():
@@ -78,30 +78,31 @@ class Logbook:
         return wait_until(done, within_s, self._let_it_run, seconds_of(self._clock))
 
     def _let_it_run(self) -> None:
-        """A shoe that is idle is emulated faster than its time goes by, and the log's thread would
-        hardly get a turn within seconds of it: no faster than this machine's clock, then.
+        """Let time pass, no faster than this machine's clock. An idle shoe is emulated faster than
+        that, and the log's thread would hardly run within seconds of the shoe's time.
         """
         begun_s = time.monotonic()
         self._clock.pass_ms(_POLL_MS)
         time.sleep(max(_LEAST_S, begun_s + _POLL_MS / 1000 - time.monotonic()))
 
     def rounds(self, unit: str) -> list[Round]:
-        """The rounds of `unit` in the log."""
+        """Return the rounds of `unit` in the log."""
         rows = self.store.rows(Filter(unit=unit))
         return list(rounds_of(unit, (row.event() for row in rows)))
 
     def wait_for_rounds(self, unit: str, count: int, timeout_s: float = _TIMEOUT_S) -> None:
-        """Wait until the log has so many rounds of `unit`."""
+        """Wait until the log has `count` rounds of `unit`."""
         self.wait(lambda: len(self.rounds(unit)) >= count, f"{count} rounds in the log", timeout_s)
 
     def check(self, unit: str, hands: Sequence[Hand]) -> None:
-        """The log holds just these hands of `unit`, and is without findings."""
+        """Check that the log holds exactly these hands of `unit`, and has no findings."""
         check_log(self.store, unit, hands, self._folder)
 
 
 def check_log(store: Store, unit: str, hands: Sequence[Hand], folder: Path) -> int:
-    """A log holds just these hands of `unit`, every event from the first to the last, in an audit
-    chain without a fault; the number of the last. The shoes' keys are somewhere in `folder`.
+    """Check that a log holds exactly these hands of `unit` and every event from the first to the
+    last, in an audit chain without a fault. Return the number of the last event. The shoes' keys
+    are somewhere in `folder`.
     """
     rows = store.rows(Filter(unit=unit))
     rounds = list(rounds_of(unit, (row.event() for row in rows)))
@@ -113,7 +114,7 @@ def check_log(store: Store, unit: str, hands: Sequence[Hand], folder: Path) -> i
 
 
 def findings(store: Store, folder: Path) -> list[Finding]:
-    """All that the verifier finds fault with, by the keys of the shoes that live in `folder`."""
+    """Return all findings of the verifier, with the keys of the shoes in `folder`."""
     keys = Keys()
     for unit, first_key in _first_keys(folder):
         keys.put(unit, first_key)
@@ -121,7 +122,8 @@ def findings(store: Store, folder: Path) -> list[Finding]:
 
 
 def command_keys(folder: Path) -> CommandKeys:
-    """Those of the shoes that live in `folder`, and of `sabot.commands` in the current one."""
+    """Return the command keys of the shoes in `folder` and of `sabot.commands` in the current
+    folder."""
     keys = CommandKeys.load(None)
     for unit, first_key in _first_keys(folder):
         keys.put(unit, command_key(first_key))
@@ -137,10 +139,10 @@ def _first_keys(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def received(client: Client, clock: Clock, after: int = 0) -> list[Record]:
-    """Every event that a shoe holds for a host that has begun with the one after number `after`.
+    """Return every event that a shoe holds, for a host that has begun after event `after`.
 
-    As a log does it acknowledges what came, and not that nothing did: a slow shoe would have no
-    time for anything but acknowledgements.
+    As a log does, it sends an acknowledgement only when events came: a slow shoe would otherwise
+    have no time for anything else.
     """
     records: list[Record] = []
     last = after
@@ -156,25 +158,25 @@ def received(client: Client, clock: Clock, after: int = 0) -> list[Record]:
 
 
 def _no_pause() -> None:
-    """To receive takes its time."""
+    """Do not wait: receiving takes time by itself."""
 
 
 def boot_of(target: Target) -> int:
-    """How often the shoe has started: a new one on a simulator once, a real one more often."""
+    """Return how often the shoe has started: once if it is new on a simulator, else more often."""
     with session_with(target.shoe) as client:
         return client.welcome.boot
 
 
 def taken(target: Target) -> list[Record]:
-    """What a host gets that has nothing yet."""
+    """Return the events that a host without any events gets."""
     with session_with(target.shoe) as client:
         client.begin(1)
         return received(client, target.clock)
 
 
 def check_taken(target: Target, folder: Path) -> list[Round]:
-    """The rounds in the shoe's events, which are without a finding so far; the shoe's keys are
-    somewhere in `folder`.
+    """Check that the shoe's events have no findings so far, and return their rounds. The shoe's
+    keys are somewhere in `folder`.
     """
     with Store(folder / "taken.sqlite", create=True) as store:
         records = taken(target)

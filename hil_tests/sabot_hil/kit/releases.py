@@ -1,4 +1,4 @@
-"""Releases for tests: this firmware compiled, as another version, or with something that fails."""
+"""Releases for tests: this firmware compiled, as another version, or with a fault built in."""
 
 import hashlib
 import tempfile
@@ -16,19 +16,20 @@ from sabot.release import modules
 from sabot_hil.kit.cache import cache
 
 HOUSE = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"emulated units' house").digest())
-"""Signs what the units on this bench run. No secret: nothing else has it."""
+"""The key that signs the firmware of the units on this bench. It is not secret: it is used nowhere
+else."""
 
 BENCH = "bench"
-"""For `compiled`: what a bench board has, in place of a shoe's board."""
+"""For `compiled`, in place of a shoe's board: the firmware of a bench board."""
 
 DOES_NOT_START = {"sabot_firmware/shoe.py": (b"asyncio.gather(", b"asyncio.gather_all(")}
-"""It fails at its start: a change for `changed`."""
+"""A change for `changed`: the release fails at its start."""
 
 _AT_REST = b"    def at_rest(self) -> bool:\n"
 HANGS = {
     "sabot_firmware/shoe.py": (_AT_REST, _AT_REST + b"        while True:\n            pass\n")
 }
-"""It starts and does nothing from then on."""
+"""A change for `changed`: the release starts, and then hangs."""
 
 
 def changed(
@@ -37,8 +38,8 @@ def changed(
     version: str,
     changes: Mapping[str, tuple[bytes, bytes]] | None = None,
 ) -> releases.Release:
-    """This firmware for `board` as `version`, signed by `house`; in the sources that `changes`
-    names the first text is replaced by the second. Raises ValueError where that is not in it."""
+    """Return this firmware for `board` as `version`, signed by `house`. `changes` has, for each
+    source to change, a text and its replacement. Raises ValueError if a text is not found."""
     found = modules.sources()
     version_line = f'VERSION = "{sabot_firmware.VERSION}"'.encode()
     of_version = {"sabot_firmware/__init__.py": (version_line, f'VERSION = "{version}"'.encode())}
@@ -53,8 +54,8 @@ def changed(
 
 
 def compiled(board: str) -> dict[str, bytes]:
-    """What a shoe on `board` runs, by its path there. It takes seconds to compile, so it is kept
-    between runs under a name that depends on all of the sources and on how they are compiled."""
+    """Return the files that a shoe on `board` runs, by path. Compiling takes seconds, so they are
+    kept between runs under a name that depends on all sources and on how they are compiled."""
     digest = hashlib.sha256(board.encode() + Path(modules.__file__).read_bytes())
     for path, source in modules.sources().items():
         digest.update(f"{path} {len(source)}\n".encode() + source)
@@ -63,6 +64,6 @@ def compiled(board: str) -> dict[str, bytes]:
         made = modules.bench_modules() if board == BENCH else modules.modules_of(board)
         with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as unfinished:
             unfinished.write(cbor2.dumps(made))
-        Path(unfinished.name).rename(file)  # another run may do the same now
+        Path(unfinished.name).rename(file)  # atomic: another run may do the same now
     found: dict[str, bytes] = cbor2.loads(file.read_bytes())
     return found

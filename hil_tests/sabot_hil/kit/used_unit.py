@@ -1,4 +1,4 @@
-"""The memory of a unit that has been in use, on its simulated board."""
+"""The files of a simulated unit that has been in use."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from sabot_protocol.chain import chain_id, command_key
 
 
 def know_chain(state: Path, unit: str, first_key: bytes) -> None:
-    """Leave in the folder `state` what the unit keeps of its first key, and the key file of its
+    """Write into the folder `state` what the unit keeps of its first key, and the key file of its
     house."""
     (state / "chain.cbor").write_bytes(document(chain_id(first_key)))
     (state / "command_key.cbor").write_bytes(document(command_key(first_key)))

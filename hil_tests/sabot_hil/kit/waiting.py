@@ -1,4 +1,4 @@
-"""Waits until something is so, by any clock."""
+"""Functions that wait for a condition, by any clock."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ def _nap() -> None:
 
 
 def seconds_of(clock: Clock) -> Callable[[], float]:
-    """A clock as `now_s` of the functions here."""
+    """Return a clock's time as `now_s` for the functions here."""
     return lambda: clock.now_us() / 1_000_000
 
 
@@ -26,9 +26,9 @@ def wait_until(
     pause: Callable[[], object] = _nap,
     now_s: Callable[[], float] = time.monotonic,
 ) -> _T:
-    """What `look` returned last: true, unless `within_s` seconds were over before it was.
+    """Call `look` until it is true or `within_s` seconds are over. Return its last value.
 
-    It is called at least once; `pause` lets some time pass between two calls.
+    `look` is called at least once; `pause` lets some time pass between two calls.
     """
     end_s = now_s() + within_s
     while not (seen := look()) and now_s() < end_s:
@@ -43,8 +43,8 @@ def wait_until_still(
     pause: Callable[[], object] = _nap,
     now_s: Callable[[], float] = time.monotonic,
 ) -> _T | None:
-    """What `look` returns once that has been the same for `still_s` seconds; None where it still
-    changed when `within_s` seconds were over. `pause` is as in `wait_until`."""
+    """Call `look` until its value was the same for `still_s` seconds, and return that value; None
+    if it still changed after `within_s` seconds. `pause` is as in `wait_until`."""
     seen, since_s = look(), now_s()
 
     def still() -> bool:

@@ -1,4 +1,4 @@
-"""Draws the wiring of bench board and shoe from the two pin tables: `wiring.svg`, and the table.
+"""Draws the wiring of bench board and shoe from the two pin tables: `wiring.svg` and the table.
 
 python -m sabot_hil.kit.wiring         writes wiring.svg
 python -m sabot_hil.kit.wiring --table prints the rows of the table in README.md
@@ -21,10 +21,10 @@ _PINS_OF_GPIO = (
     1, 2, 4, 5, 6, 7, 9, 10, 11, 12, 14, 15, 16, 17, 19, 20, 21, 22, 24, 25, 26, 27, 29,
     0, 0, 0, 31, 32, 34,
 )  # fmt: skip
-"""Pin of the Pico's two rows for each GPIO; 0: it does not leave the board (Pico data sheet)."""
+"""The pin for each GPIO in the Pico's two rows; 0: it is not led out (Pico data sheet)."""
 
 _GROUPS = (
-    # parts that begin so, what they are, direction seen from the bench board, colour
+    # begin of the parts' names, what they are, direction seen from the bench board, colour
     ("sensor_", "sensor head", "out", "#1f77b4"),
     ("button_", "buttons", "out", "#2ca02c"),
     ("switch_", "switches", "out", "#2ca02c"),
@@ -46,7 +46,8 @@ _BENCH_X, _SHOE_X, _BOX = 60, 720, 220
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """From a pin of the bench board; `shoe` is its GPIO there, None where it goes to the switch."""
+    """A wire from a pin of the bench board; `shoe` is the shoe's GPIO, None if the wire goes to the
+    supply switch."""
 
     part: str
     bench: int
@@ -57,17 +58,18 @@ class Wire:
 
 
 def pin_table(path: Path) -> dict[str, int]:
-    """GPIO by part of a module's PINS, which is not imported: it needs the Pico's own modules."""
+    """Return the GPIOs by part, from a module's PINS. The module is not imported: it needs the
+    Pico's own modules."""
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "PINS":
             assert isinstance(node.value, ast.Tuple)
             rows = [row.elts for row in node.value.elts if isinstance(row, ast.Tuple)]
             return {ast.literal_eval(row[1]): ast.literal_eval(row[0]) for row in rows}
-    raise ValueError(f"{path}: no PINS in it")
+    raise ValueError(f"{path}: has no table PINS")
 
 
 def wires(bench: dict[str, int], shoe: dict[str, int]) -> list[Wire]:
-    """A wire for each pin of the bench board, in the order of its pins."""
+    """Return a wire for each pin of the bench board, in the order of its pins."""
     found = []
     for part, gpio in sorted(bench.items(), key=lambda item: item[1]):
         start, _, direction, colour = next(g for g in _GROUPS if part.startswith(g[0]))
@@ -77,12 +79,12 @@ def wires(bench: dict[str, int], shoe: dict[str, int]) -> list[Wire]:
 
 
 def pin_of(gpio: int) -> str:
-    """A GPIO by its place on the Pico: "GP2, pin 4"."""
+    """Return a GPIO with its pin on the Pico: "GP2, pin 4"."""
     return f"GP{gpio}, pin {_PINS_OF_GPIO[gpio]}"
 
 
 def table_rows(found: list[Wire]) -> list[str]:
-    """The rows of the table in README.md."""
+    """Return the rows of the table in README.md."""
     return [
         f"| {wire.part} | {pin_of(wire.bench)} | {'→' if wire.direction == 'out' else '←'} "
         f"| {_other_end(wire)} | {wire.through} |".replace("|  |", "| |")
@@ -99,7 +101,7 @@ def _other_end(wire: Wire) -> str:
 
 
 def svg(found: list[Wire]) -> str:
-    """The drawing."""
+    """Return the drawing."""
     straight = [wire for wire in found if wire.shoe is not None]
     switched = [wire for wire in found if wire.shoe is None]
     last_y = _TOP + _ROW * (len(straight) - 1)
@@ -193,7 +195,7 @@ def _straight(wire: Wire, y: float) -> list[str]:
 
 
 def _supply(switched: list[Wire], y: float) -> list[str]:
-    """The switch in the 5 V of the shoe's USB cable, and what the bench board has at it."""
+    """Draw the switch in the 5 V wire of the shoe's USB cable, and the bench board's wires."""
     begin, end = _BENCH_X + _BOX, _SHOE_X
     left, width = begin + 110, 200
     colour = switched[0].colour

@@ -1,4 +1,4 @@
-"""What a report shows of a test that failed: the passes played last, and what the link carried."""
+"""The record for the report of a failed test: the last passes played, and the link's messages."""
 
 from collections import deque
 from collections.abc import Callable
@@ -17,23 +17,23 @@ HOST, SHOE = "host", "shoe"
 
 
 class Witness:
-    """Is told what happens around one shoe, and keeps the end. `t_us` is the target's time."""
+    """Records what happens around one shoe; keeps the last part. `t_us` is the target's time."""
 
     def __init__(self) -> None:
         self.passes: deque[tuple[int, bytes]] = deque(maxlen=_PASSES)
-        """What was played to the head, and when."""
+        """The samples played to the head, with their times."""
         self.link: deque[str] = deque(maxlen=_LINES)
         """The messages on the link, a line each."""
         self.about: dict[str, str] = {}
-        """What the shoe said of itself."""
+        """What the shoe reported about itself."""
         self._frames = {HOST: FrameReader(), SHOE: FrameReader()}
 
     def played(self, t_us: int, samples: bytes) -> None:
-        """Samples went to the head."""
+        """Record samples played to the head."""
         self.passes.append((t_us, samples))
 
     def carried(self, t_us: int, by: str, data: bytes) -> None:
-        """Bytes of HOST or SHOE went over the link."""
+        """Record bytes sent over the link by HOST or SHOE."""
         for payload in self._frames[by].feed(data):
             message = _message_or_none(payload)
             told = None if message is None else said(message)
@@ -46,12 +46,12 @@ class Witness:
             self.link.append(f"{t_us / 1e6:12.6f} s  {by}  {line}")
 
     def happened(self, t_us: int, what: str) -> None:
-        """Something that belongs between the messages."""
+        """Record something that happened between the messages."""
         self.link.append(f"{t_us / 1e6:12.6f} s  ----  {what}")
 
 
 class Witnessed:
-    """A line whose bytes a witness is told of; `now_us` is the target's clock."""
+    """A line whose bytes a witness records; `now_us` is the target's clock."""
 
     def __init__(self, line: Line, witness: Witness, now_us: Callable[[], int]) -> None:
         self._line = line

@@ -1,7 +1,7 @@
-"""A second plugin, where `sabot hil` runs pytest: for people who judge a shoe and write no tests.
+"""A second plugin, for pytest runs by `sabot hil`: for people who judge a shoe and write no tests.
 
-Ctrl-C ends it in one line, a broken rig is told once and as the last thing, and the exit code says
-which of these it was (cli.py).
+Ctrl-C ends the run with one line, a broken rig is reported once, as the last line, and the exit
+code shows which of these happened (cli.py).
 """
 
 import signal
@@ -14,18 +14,19 @@ from sabot.errors import RigBroken
 from sabot_hil.pytest_plugin.plugin import why_broken
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Blocked by who starts pytest, and let through once pytest can put the rig away."""
+"""The process that starts pytest blocks these; they are unblocked once pytest can make the rig
+safe."""
 
 _STOPPED = "stopped before its end"
 
 
 class Stopped(BaseException):
-    """SIGINT within a test. To pytest it is a fault of the test, so that the rig is put away as
-    behind every test, which it is not behind a KeyboardInterrupt in a fixture."""
+    """SIGINT within a test. To pytest it is a failure of the test, so the rig is made safe as after
+    every test; after a KeyboardInterrupt in a fixture it is not."""
 
 
 class _Stop:
-    """What SIGINT does: it ends the test that runs, and no other is begun."""
+    """The effect of SIGINT: it ends the running test, and no other test begins."""
 
     def __init__(self, session: pytest.Session) -> None:
         self._session = session
@@ -87,7 +88,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_report_teststatus(
     report: pytest.TestReport, config: pytest.Config
 ) -> tuple[str, str, str] | None:
-    """What fails by a broken rig, and behind it, says all the same."""
+    """Give the same status to every test that fails because the rig is broken."""
     if report.failed and why_broken(config) is not None:
         return "not judged", "B", "BROKEN RIG"
     return None
@@ -104,4 +105,4 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     why = why_broken(config)
     if why is not None:
-        print(f"sabot: {why}; mend it, then run this again", file=sys.stderr)
+        print(f"sabot: {why}; repair the rig, then run this again", file=sys.stderr)

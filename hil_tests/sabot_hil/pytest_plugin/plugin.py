@@ -1,8 +1,8 @@
 """The pytest plugin of the test bench:
 `pytest -p sabot_hil.pytest_plugin.plugin --target sim TESTS`.
 
-It gives tests the capabilities of a target as fixtures, skips by name what a target cannot do,
-fails everything behind a broken rig with its first cause, and writes the report.
+It gives tests the capabilities of a target as fixtures, skips a test with a reason if the target
+cannot do it, fails every test after the rig broke with the first cause, and writes the report.
 """
 
 import base64
@@ -57,12 +57,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Reporter(config), "sabot report")
 
 
-# What a test may ask for
+# Fixtures
 
 
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
-    """Seed of a randomised test; pytest prints it where the test fails."""
+    """The seed of a randomised test; pytest prints it if the test fails."""
     given: int | None = request.config.getoption("--seed")
     chosen = random.randrange(2**32) if given is None else given
     request.node.stash[_SEED] = chosen
@@ -72,7 +72,7 @@ def seed(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture
 def minutes(request: pytest.FixtureRequest) -> float:
-    """How long to soak; 0 for a sample."""
+    """How many minutes to soak; 0 for a sample."""
     given: float = request.config.getoption("--minutes")
     return given
 
@@ -81,7 +81,7 @@ def minutes(request: pytest.FixtureRequest) -> float:
 def more_targets(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[Callable[[str], Target]]:
-    """Makes targets by unit id, powered on; all are put away at the end."""
+    """A function that makes targets by unit id, powered on; all are closed at the end."""
     made: list[Target] = []
 
     def make(unit: str) -> Target:
@@ -134,7 +134,7 @@ def clock(target: Target) -> Clock:
 
 @pytest.fixture
 def measure(request: pytest.FixtureRequest) -> Measure:
-    """`measure(name, value, unit, at_most=..., at_least=...)`: for the report, and held to it."""
+    """`measure(name, value, unit, at_most=..., at_least=...)`: into the report, with limits."""
 
     def note(
         name: str,
@@ -149,27 +149,27 @@ def measure(request: pytest.FixtureRequest) -> Measure:
         shown = f"{value:g} {unit}" + (f" ({measured.limits})" if measured.limits else "")
         request.node.user_properties.append((name, shown))
         if not measured.good:
-            pytest.fail(f"{name}: {value:g} {unit}, allowed is {measured.limits}")
+            pytest.fail(f"{name}: {value:g} {unit}, allowed: {measured.limits}")
 
     return note
 
 
 @pytest.fixture
 def summary(request: pytest.FixtureRequest) -> dict[str, str]:
-    """What a long test did and what came of it, in words for the report; also where it is stopped
-    before its end."""
+    """What a long test did, and the outcome, in words for the report. It is reported even if the
+    test is stopped before its end."""
     kept: dict[str, str] = request.node.stash.setdefault(_SUMMARY, {})
     return kept
 
 
 @pytest.fixture
 def progress(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Shows a line on the terminal while the test runs."""
+    """A function that shows a line on the terminal while the test runs."""
     manager = request.config.pluginmanager
 
     def show(line: str) -> None:
         terminal = manager.getplugin("terminalreporter")
-        if terminal is not None:  # a worker of several has none
+        if terminal is not None:  # a parallel worker has none
             capture = manager.getplugin("capturemanager")
             with capture.global_and_fixture_disabled():
                 terminal.ensure_newline()
@@ -178,11 +178,11 @@ def progress(request: pytest.FixtureRequest) -> Callable[[str], None]:
     return show
 
 
-# What becomes of a test
+# The outcome of a test
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    # A limit that is meant for a simulator would end them while all is well.
+    # The time limit is meant for the simulator; other targets may take longer.
     if config.stash[_CHOICE].name != "sim" and config.pluginmanager.hasplugin("timeout"):
         for item in items:
             item.add_marker(pytest.mark.timeout(0))
@@ -193,7 +193,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if broken is not None:
         pytest.fail(broken, pytrace=False)
     if item.config.option.seed is not None:
-        random.seed(item.config.option.seed)  # a host's session takes a number by chance
+        random.seed(item.config.option.seed)  # a host's session takes its number from `random`
 
 
 @pytest.hookimpl(wrapper=True)
@@ -217,7 +217,7 @@ def _handling_bench_errors(config: pytest.Config) -> Generator[None, object, obj
 
 
 def why_broken(config: pytest.Config) -> str | None:
-    """Why nothing more can be judged, in one line; None where the rig is whole."""
+    """Why no more tests can be judged, in one line; None if the rig works."""
     return config.stash.get(_BROKEN, None)
 
 
@@ -240,8 +240,8 @@ def pytest_runtest_makereport(
                 [t_us, base64.b64encode(samples).decode()] for t_us, samples in witness.passes
             ]
             link += list(witness.link)
-    # Plain values: with several workers the report crosses from one process to another. A report
-    # takes further attributes along, by design of pytest.
+    # Plain values: with parallel workers the report is sent from one process to another. pytest
+    # sends extra attributes of a report too, by design.
     vars(report)["sabot"] = {
         "measured": [
             [each.name, each.value, each.unit, each.at_most, each.at_least]
@@ -257,7 +257,7 @@ def pytest_runtest_makereport(
 
 
 class _Reporter:
-    """Collects what came of each test and writes the report at the end."""
+    """Collects the results of the tests and writes the report at the end."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -308,7 +308,7 @@ class _Reporter:
         page.write_page(run, self._folder)
 
     def _repeat(self, only: str, seed: int | None) -> str:
-        """The command that runs these tests again, `only` as -k takes it."""
+        """Return the command that runs these tests again; `only` is the value of -k."""
         option = self._config.option
         words = [
             option.repeat_with or "pytest -p sabot_hil.pytest_plugin.plugin",

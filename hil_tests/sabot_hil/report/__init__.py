@@ -1,1 +1,1 @@
-"""What a run of the suites came to: results.json, a page for people, and two of them compared."""
+"""The report of a run of the suites: results.json, a page for people, and the comparison of two."""

@@ -1,4 +1,4 @@
-"""What changed from one report to another."""
+"""The changes from one report to another."""
 
 from collections.abc import Iterator
 
@@ -6,11 +6,11 @@ from sabot_hil.report.results import Measurement, SuiteRun
 
 _OF_THE_RUN = ("Begun", "Took", "To repeat")
 _NOTICEABLE = 0.05
-"""A figure that moved by less than this share of itself has not changed."""
+"""A figure that moved by less than this share of its value counts as unchanged."""
 
 
 def differences(before: SuiteRun, after: SuiteRun) -> Iterator[str]:
-    """A line for each thing that is not as it was: what was tested, tests, figures."""
+    """Yield a line for each difference: in what was tested, in the tests, in the figures."""
     for name in dict.fromkeys((*before.about, *after.about)):
         was, now = before.about.get(name, "nothing"), after.about.get(name, "nothing")
         if was != now and name not in _OF_THE_RUN:
@@ -26,7 +26,7 @@ def differences(before: SuiteRun, after: SuiteRun) -> Iterator[str]:
 
 
 def worse(before: SuiteRun, after: SuiteRun) -> bool:
-    """Whether something fails now that did not."""
+    """Whether a test fails now that did not fail before."""
     failing = {result.test for result in before.results if result.outcome == "failed"}
     return any(r.outcome == "failed" and r.test not in failing for r in after.results)
 

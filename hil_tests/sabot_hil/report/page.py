@@ -1,4 +1,4 @@
-"""A run of the suites as one page of HTML, for people: it needs nothing else, no script, no net."""
+"""A run of the suites as one page of HTML, for people, without scripts or other files."""
 
 import base64
 import tempfile
@@ -20,7 +20,7 @@ def write_page(run: SuiteRun, folder: Path) -> None:
 
 
 def render_page(run: SuiteRun) -> str:
-    """The whole file."""
+    """Return the whole page."""
     failed = [result for result in run.results if result.outcome == "failed"]
     skipped = [result for result in run.results if result.outcome == "skipped"]
     title = f"Test bench: {run.about.get('Target', 'a shoe')}"
@@ -34,7 +34,7 @@ def render_page(run: SuiteRun) -> str:
         _html_table(
             "Not tested here", ("Test", "Why"), ((_short(r.test), r.reason) for r in skipped)
         ),
-        _html_table("All tests", ("Test", "Came out", "Took"), map(_result_row, run.results)),
+        _html_table("All tests", ("Test", "Result", "Took"), map(_result_row, run.results)),
     )
     return page(title, _STYLE, body, images=True)
 
@@ -78,7 +78,7 @@ def _html_verdict(run: SuiteRun) -> str:
         return f'<p class="verdict bad">Not to be accepted<small>{counts}</small></p>'
     if not run.counted("passed"):
         return f'<p class="verdict bad">Nothing was tested<small>{counts}</small></p>'
-    return f'<p class="verdict good">Nothing to find fault with<small>{counts}</small></p>'
+    return f'<p class="verdict good">No test failed<small>{counts}</small></p>'
 
 
 def _summary(result: Result) -> str:
@@ -101,7 +101,7 @@ def _measurements(measured: Sequence[tuple[str, Measurement]]) -> str:
 
 
 def _gauge(each: Measurement) -> str:
-    """Where a figure lies against its limit: the line stands at two thirds."""
+    """Draw a figure as a bar; the line at two thirds is its limit."""
     limit = each.at_most if each.at_most is not None else each.at_least
     if not limit or limit < 0:
         return ""
@@ -118,12 +118,12 @@ def _gauge(each: Measurement) -> str:
 def _failure(result: Result) -> str:
     parts = [f"<h2>Failed: {as_text(_short(result.test))}</h2>"]
     parts.append(f'<p class="failed">{as_text(result.reason)}</p>')
-    parts.append(f"<p>To repeat it: <code>{as_text(result.repeat)}</code></p>")
+    parts.append(f"<p>To repeat the test: <code>{as_text(result.repeat)}</code></p>")
     if result.passes:
-        parts.append("<p>What passed the head before, the last at the bottom:</p>")
+        parts.append("<p>The passes before it, the last one at the bottom:</p>")
         parts.append(_waveforms(result.passes))
     if result.link:
-        parts.append(f"<p>The link before:</p>{_link_lines(result.link)}")
+        parts.append(f"<p>The messages on the link before it:</p>{_link_lines(result.link)}")
     test = _link_lines(result.detail.splitlines())
     parts.append(f"<details><summary>The test</summary>{test}</details>")
     return "\n".join(parts)
@@ -144,7 +144,7 @@ def _waveforms(passes: Iterable[tuple[int, str]]) -> str:
 
 
 def _pass_read_as(samples: bytes) -> str:
-    """What the firmware's reader makes of it, as card set 0."""
+    """Return how the firmware's reader reads the samples, as card set 0."""
     with tempfile.NamedTemporaryFile(suffix=".samples") as recording:
         recording.write(samples)
         recording.flush()
@@ -157,7 +157,7 @@ def _result_row(result: Result) -> tuple[str, str, str]:
 
 
 def _short(test: str) -> str:
-    """A test's name as a sentence."""
+    """Return a test's name as a sentence."""
     return test.rpartition("::")[2].removeprefix("test_").replace("_", " ")
 
 

@@ -1,4 +1,4 @@
-"""The results of a run as data, to and from `results.json` in a report folder."""
+"""The results of a run as data, written to and read from `results.json` in a report folder."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ FILE = "results.json"
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A figure with what it may be; None where there is no such limit."""
+    """A figure and its limits; None if there is no such limit."""
 
     name: str
     value: float
@@ -24,14 +24,14 @@ class Measurement:
 
     @property
     def good(self) -> bool:
-        """Whether it keeps to its limits."""
+        """Whether the figure is within its limits."""
         above = self.at_most is not None and self.value > self.at_most
         below = self.at_least is not None and self.value < self.at_least
         return not (above or below)
 
     @property
     def limits(self) -> str:
-        """Its limits in words; empty where there are none."""
+        """The limits in words; empty if there are none."""
         low = "" if self.at_least is None else f"at least {self.at_least:g}"
         high = "" if self.at_most is None else f"at most {self.at_most:g}"
         return " and ".join(part for part in (low, high) if part)
@@ -39,40 +39,40 @@ class Measurement:
 
 @dataclass(slots=True)
 class Result:
-    """What came of one test."""
+    """The result of one test."""
 
     test: str
-    """As pytest calls it."""
+    """The test's name in pytest."""
     outcome: str
     """passed, failed or skipped."""
     seconds: float
     reason: str = ""
-    """Why it was skipped, or in one line why it failed."""
+    """Why it was skipped, or why it failed, in one line."""
     detail: str = ""
-    """All that there is to say of a failure."""
+    """The full text of a failure."""
     measurements: list[Measurement] = field(default_factory=list)
     summary: list[tuple[str, str]] = field(default_factory=list)
-    """What was done and what came of it, for people, in this order."""
+    """What was done, and the outcome, for people, in this order."""
     passes: list[tuple[int, str]] = field(default_factory=list)
-    """Of a failure: what was played to the head last (us by the target's clock, base64)."""
+    """For a failure: the last samples played to the head (us by the target's clock, base64)."""
     link: list[str] = field(default_factory=list)
-    """Of a failure: the messages on the link before it."""
+    """For a failure: the messages on the link before it."""
     repeat: str = ""
-    """The command that runs it again."""
+    """The command that runs the test again."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteRun:
-    """All of a run."""
+    """The results of a whole run."""
 
     about: Mapping[str, str]
-    """What was tested, on what, when, how: for people, in this order."""
+    """What was tested, on what rig, when and how: for people, in this order."""
     results: list[Result]
     unfinished: str = ""
-    """Why not all of it was judged; empty where it was."""
+    """Why the run did not finish; empty if it did."""
 
     def counted(self, outcome: str) -> int:
-        """How many tests came out so."""
+        """How many tests have this outcome."""
         return sum(result.outcome == outcome for result in self.results)
 
     @property
@@ -93,12 +93,15 @@ def write_results(run: SuiteRun, folder: Path) -> None:
 
 
 def read_results(folder: Path) -> SuiteRun:
-    """The run in a report folder. Raises ReportUnusable."""
+    """Return the run in a report folder. Raises ReportUnusable."""
     path = folder / FILE
     try:
         document = json.loads(path.read_bytes())
         if document["format"] != FORMAT:
-            raise ReportUnusable(f"{path}: {document['format']!r}; this is for {FORMAT!r}")
+            raise ReportUnusable(
+                f"{path}: its format is {document['format']!r}, not {FORMAT!r}; "
+                "run `sabot hil --report` again"
+            )
         results = [_result_of(each) for each in document["results"]]
         about = {str(name): str(text) for name, text in document["about"].items()}
         return SuiteRun(about, results, str(document.get("unfinished", "")))
@@ -108,9 +111,9 @@ def read_results(folder: Path) -> SuiteRun:
             "wrote"
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise ReportUnusable(f"{path}: damaged, or no report; run `sabot hil --report` anew") from (
-            None
-        )
+        raise ReportUnusable(
+            f"{path}: damaged, or not a report; run `sabot hil --report` again"
+        ) from None
 
 
 def _result_of(document: Mapping[str, Any]) -> Result:

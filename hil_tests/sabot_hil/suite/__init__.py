@@ -1,1 +1,1 @@
-"""What a shoe is judged by. `acceptance` has all of `smoke`, and more."""
+"""The suites that a shoe is judged by. An acceptance run has `smoke` and `acceptance`."""

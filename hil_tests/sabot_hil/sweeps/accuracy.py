@@ -1,11 +1,10 @@
-"""`make accuracy`: the reader over made passes, against its targets; a matrix and pictures.
+"""`make accuracy`: tests the reader with generated passes against its targets.
 
     python -m sabot_hil.sweeps.accuracy [--passes N] [--faults N] [--seed N]
 
-Cards: N passes each of clean, nominal and harsh; faults: N of each. Parallel over the cores.
-Prints the confusion matrix, writes build/accuracy.json and, for passes
-that came out otherwise than they should, pictures to build/accuracy-NAME.png. Exit code 1
-where a target is missed.
+Cards: N passes each at the noise levels clean, nominal and harsh; faults: N of each. All cores are
+used. Prints the confusion matrix and writes build/accuracy.json, and for passes with a wrong
+outcome pictures to build/accuracy-NAME.png. Exit code 1 if a target is missed.
 """
 
 import argparse
@@ -35,7 +34,7 @@ from sabot_protocol import cards, enums
 _ROOT = Path(__file__).resolve().parents[3]
 _PACKAGES = Path(sabot_hil.__file__).resolve().parent.parent
 _BATCH = 250
-_FAULT = 100  # as reader_under_micropython.py adds to it
+_FAULT = 100  # reader_under_micropython.py adds this to a fault's number
 _KEPT_FAILURES = 6
 _PIPE_WIDTH = 120
 _FAULT_NOISE = "nominal"
@@ -46,30 +45,30 @@ _FAULT_RIGHT_AT_LEAST = 0.99
 
 @dataclass
 class PassTally:
-    """What came out of passes of one kind: outcomes counted, some of the wrong ones kept."""
+    """The outcomes of passes of one kind, counted, and some of the wrong ones."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     wrong_cards: int = 0
     failures: list[tuple[str, bytes]] = field(default_factory=list)
 
     def add(self, other: "PassTally") -> None:
-        """Take over another tally of the same kind."""
+        """Add another tally of the same kind."""
         self.outcomes += other.outcomes
         self.wrong_cards += other.wrong_cards
         self.failures = (self.failures + other.failures)[:_KEPT_FAILURES]
 
     @property
     def passes(self) -> int:
-        """Passes in all."""
+        """The number of passes."""
         return self.outcomes.total()
 
     def share(self, outcome: str) -> float:
-        """The share of passes with that outcome."""
+        """The share of passes with this outcome, 0 to 1."""
         return self.outcomes[outcome] / self.passes
 
 
 class FirmwareReader:
-    """The reader as it runs in the shoe, in a MicroPython process of its own."""
+    """The firmware's reader, in a MicroPython process."""
 
     def __init__(self) -> None:
         program = "sabot_hil.sweeps.reader_under_micropython"
@@ -79,11 +78,11 @@ class FirmwareReader:
             env=environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for the one that shows the progress
+            start_new_session=True,  # Ctrl-C goes to the process that shows the progress
         )
 
     def read(self, recordings: Iterable[tuple[int, bytes]]) -> Iterator[list[str]]:
-        """For each recording, with the set of the shoe: names of cards and faults."""
+        """Yield the names of cards and faults for each recording, given with the shoe's set."""
         assert self._process.stdin is not None and self._process.stdout is not None
         for card_set, samples in recordings:
             head = bytes([card_set]) + len(samples).to_bytes(4, "little")
@@ -102,7 +101,7 @@ def _reader() -> FirmwareReader:
 
 
 def run_batch(task: tuple[str, int, int]) -> tuple[str, PassTally]:
-    """Make and read `count` passes of one kind: a noise level, or a fault."""
+    """Generate and read `count` passes of one kind: a noise level or a fault."""
     kind, count, seed = task
     random = np.random.default_rng([seed, *kind.encode()])
     made = [_made(random, kind) for _ in range(count)]
@@ -122,7 +121,7 @@ def run_batch(task: tuple[str, int, int]) -> tuple[str, PassTally]:
 
 
 def _made(random: np.random.Generator, kind: str) -> tuple[str, int, bytes]:
-    """A pass: what it must be read as, the set of the shoe, its samples."""
+    """Generate a pass: the right outcome, the set of the shoe, the samples."""
     card_set = int(random.integers(cards.SET_COUNT))
     if kind in NOISE:
         card = int(random.integers(cards.CARD_COUNT))
@@ -133,7 +132,7 @@ def _made(random: np.random.Generator, kind: str) -> tuple[str, int, bytes]:
 
 
 def batches(passes: int, faults: int, seed: int) -> Iterator[tuple[str, int, int]]:
-    """The work, in pieces that keep every core busy."""
+    """Yield the work in pieces that keep every core busy."""
     for kind, total in [
         *((level, passes) for level in NOISE),
         *((fault, faults) for fault in FAULTS),
@@ -143,7 +142,7 @@ def batches(passes: int, faults: int, seed: int) -> Iterator[tuple[str, int, int
 
 
 def judge_passes(passes: int, faults: int, seed: int, console: Console) -> dict[str, PassTally]:
-    """Every batch over every core; tallies by kind."""
+    """Run all batches on all cores; return the tallies by kind."""
     tallies = {kind: PassTally() for kind in (*NOISE, *FAULTS)}
     columns = TextColumn("passes"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True) as progress:
@@ -156,7 +155,7 @@ def judge_passes(passes: int, faults: int, seed: int, console: Console) -> dict[
 
 
 def missed(tallies: dict[str, PassTally]) -> list[str]:
-    """The targets that were not met, in words."""
+    """Return the targets that were missed, in words."""
     lines = []
     for kind, tally in tallies.items():
         if not tally.passes:
@@ -164,14 +163,14 @@ def missed(tallies: dict[str, PassTally]) -> list[str]:
         right = "right" if kind in NOISE else kind
         wanted = _RIGHT_AT_LEAST.get(kind, _FAULT_RIGHT_AT_LEAST)
         if tally.share(right) < wanted:
-            lines.append(f"{kind}: {tally.share(right):.4%} right, at least {wanted:.4%} wanted")
+            lines.append(f"{kind}: {tally.share(right):.4%} right, must be at least {wanted:.4%}")
         if tally.wrong_cards:
-            lines.append(f"{kind}: {tally.wrong_cards} named as a card that was not there")
+            lines.append(f"{kind}: {tally.wrong_cards} read as a card that was not there")
     return lines
 
 
 def matrix(tallies: dict[str, PassTally], title: str) -> Table:
-    """The confusion matrix: a row for each kind of pass, a column for each outcome."""
+    """Return the confusion matrix: a row for each kind of pass, a column for each outcome."""
     table = Table(title=title, box=None, padding=(0, 1, 0, 0))
     table.add_column("made")
     table.add_column("passes", justify="right")
@@ -191,13 +190,13 @@ def matrix(tallies: dict[str, PassTally], title: str) -> Table:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m sabot_hil.sweeps.accuracy")
-    parser.add_argument("--passes", type=int, default=100_000, help="of each noise level")
-    parser.add_argument("--faults", type=int, default=10_000, help="of each fault")
+    parser.add_argument("--passes", type=int, default=100_000, help="passes per noise level")
+    parser.add_argument("--faults", type=int, default=10_000, help="passes per fault")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
     tallies = judge_passes(options.passes, options.faults, options.seed, console)
-    console.print(matrix(tallies, f"seed {options.seed}: what was made, and what it was read as"))
+    console.print(matrix(tallies, f"seed {options.seed}: passes, and what they were read as"))
     _write_outcomes(tallies, options.seed, console)
     lines = missed(tallies)
     for line in lines:
@@ -216,7 +215,7 @@ def _write_outcomes(tallies: dict[str, PassTally], seed: int, console: Console) 
         if tally.failures:
             picture = out / f"accuracy-{kind}.png"
             picture.write_bytes(png(tally.failures))
-            console.print(f"Pictures of what came out otherwise: {picture.relative_to(_ROOT)}")
+            console.print(f"Pictures of wrong outcomes: {picture.relative_to(_ROOT)}")
 
 
 if __name__ == "__main__":

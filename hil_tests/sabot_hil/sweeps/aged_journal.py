@@ -1,7 +1,7 @@
-"""A journal chip as it is after years: its ring has been full for long, and the keys' ring too.
+"""A journal chip after years of use: its ring and the keys' ring have long been full.
 
-Made after the formats, without the firmware; the audit chain over its events is good. Each sector
-holds one event, so that 16 MB need few of them.
+It is built from the formats, without the firmware; the audit chain over its events is valid. Each
+sector holds one event, so that few events fill 16 MB.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from sabot_protocol.chain import EPOCH_RECORDS, chain_id
 
 RING = SECTORS - KEY_SECTORS
 BOOT = 7
-"""The start in which its events were recorded."""
+"""The number of the start in which its events were recorded."""
 
 _MAGIC = b"Sj\x01\x00"
 _EVENT, _STATE = 1, 3
@@ -27,11 +27,11 @@ _EVENT, _STATE = 1, 3
 def aged_image(
     first_key: bytes, *, last_sector: int, newest_slot: int, state: bytes, acknowledged: int
 ) -> ChipImage:
-    """A chip whose newest sector, counted over all ever used, is `last_sector`.
+    """Return a chip whose newest sector, in the count of all sectors ever used, is `last_sector`.
 
-    The ring is full; event number n is in sector n - 1. The newest secret lies in slot
-    `newest_slot` of the keys' ring. The shoe stands as it did with the entry `state` of another
-    chip, and a host has the events up to `acknowledged`.
+    The ring is full; event number n is in sector n - 1. The newest secret is in slot `newest_slot`
+    of the keys' ring. The shoe's state is that of the entry `state` of another chip, and a host has
+    the events up to `acknowledged`.
     """
     image = ChipImage()
     before = chain_id(first_key)
@@ -54,8 +54,8 @@ def aged_image(
         image.write((KEY_SECTORS + sector % RING) * SECTOR, content.ljust(SECTOR, b"\xff"))
     image.write(0, bytes(KEY_SECTORS * SECTOR))
     image.write(newest_slot * SLOT, _slot(first_key, epoch_of(last), last_sector, at_epoch))
-    behind = SLOT * (newest_slot + 1)
-    image.write(behind, b"\xff" * (-behind % SECTOR))
+    next_slot = SLOT * (newest_slot + 1)
+    image.write(next_slot, b"\xff" * (-next_slot % SECTOR))
     return image
 
 
@@ -70,7 +70,8 @@ def _journal_entry(kind: int, payload: bytes) -> bytes:
 
 
 def _slot(first_key: bytes, epoch: int, place: int, before: bytes) -> bytes:
-    """The slot of an epoch, with its secret. `before`: the MAC of the last event before it."""
+    """Return the slot of an epoch, with its secret. `before` is the MAC of the last event before
+    the epoch."""
     secret = first_key
     for _ in range(epoch):
         secret = hashlib.sha256(b"sabot next" + secret).digest()

@@ -1,4 +1,4 @@
-"""Boots the real firmware on what a power cut has left, and holds it against the recorded run."""
+"""Starts the real firmware on a chip after a power cut, and compares it with the recorded run."""
 
 import tempfile
 import zlib
@@ -46,12 +46,12 @@ from sabot_protocol.chain import chain_id
 PROGRAM_MIDDLES = tuple(how for how in PROGRAM_CUTS if how not in ("nothing", DONE))
 ERASE_MIDDLES = tuple(how for how in ERASE_CUTS if how not in ("nothing", DONE))
 
-_READ = 40  # events before the cut that a host reads again; what is older was the same before
-_ALL_EVERY = 25  # of the operations, at which it reads all
+_READ = 40  # events before the cut that a host reads again; older ones were checked before
+_ALL_EVERY = 25  # at every so many operations it reads all events
 
 
 class ReplayedChip:
-    """The images of a run, one operation after the other: going on is cheap, going back is not."""
+    """The chip during a run. Going on to a later operation is cheap, going back is not."""
 
     def __init__(self, operations: Sequence[FlashOperation], base: ChipImage) -> None:
         self._operations = operations
@@ -60,7 +60,7 @@ class ReplayedChip:
         self._done = 0
 
     def cut(self, operation: int, how: str, rng: np.random.Generator) -> ChipImage:
-        """What is on the chip when the power goes so in that operation."""
+        """Return the content of the chip after a power cut in that operation, in the way `how`."""
         if operation < self._done:
             self._image, self._done = self._base.copy(), 0
         self._image.apply_all(self._operations[self._done : operation])
@@ -71,18 +71,18 @@ class ReplayedChip:
 
 
 class Checker:
-    """Gives chips to the real firmware, in folders of its own below `folder`."""
+    """Starts the real firmware on cut chips, in temporary folders in `folder`."""
 
     def __init__(self, run: RecordedRun, folder: Path) -> None:
         self.run = run
         self.plan = CutPlan(run)
         self.boots = 0
-        """Of the firmware."""
+        """The number of starts of the firmware."""
         self._folder = folder
         self.chip = ReplayedChip(run.operations, ChipImage(run.base))
 
     def check(self, cut: JournalCut) -> None:
-        """Raises AssertionError, SabotError or ValueError where something is not as it must be."""
+        """Check one cut. Raises AssertionError, SabotError or ValueError if something is wrong."""
         image = self.chip.cut(cut.operation, cut.how, self.rng(cut, 0))
         expected = self.plan.expected(cut, image)
         trace = self.start(image, cut, expected)
@@ -96,7 +96,7 @@ class Checker:
         expected: ExpectedState,
         operations: Sequence[FlashOperation],
     ) -> None:
-        """The power goes at every operation of the start, too."""
+        """Cut the power at every operation of the start, too."""
         chip = ReplayedChip(operations, image)
         mounting = [at for at, operation in enumerate(operations) if not is_of_keys(operation)]
         for at, operation in enumerate(operations):
@@ -118,7 +118,7 @@ class Checker:
         return np.random.default_rng([self.run.seed, cut.operation, name, again])
 
     def start(self, image: ChipImage, cut: JournalCut, expected: ExpectedState) -> bytes:
-        """Start the firmware on an image; the trace of what it did to the chip then."""
+        """Start the firmware on an image; return the trace of its operations on the chip."""
         self.boots += 1
         with tempfile.TemporaryDirectory(prefix="cut-", dir=self._folder) as name:
             folder = Path(name)
@@ -159,7 +159,7 @@ class Checker:
         assert named == board_document(chain_id(self.run.first_key)), "the chain's name is another"
 
     def _check_keys(self, image: ChipImage) -> None:
-        """Nothing is left of any secret but the newest."""
+        """Check that only the newest secret is left."""
         last = max(entry.number for entry in entries_in(image))
         slots = slots_in(image)
         epochs = [slot.epoch for slot in slots]
@@ -176,10 +176,10 @@ class Checker:
         welcome, records = read_from_shoe(shoe.port, wanted)
         numbers = [record.event.number for record in records]
         first = numbers[0]
-        # The oldest, which a host had long ago, may be overwritten, even while another one reads.
+        # The oldest events, which a host had long ago, may be overwritten even while it reads.
         assert first == wanted or wanted == 1 < first < self.run.first, f"{first} is the oldest"
-        behind = [number for number, after in pairwise(numbers) if after != number + 1]
-        assert not behind, f"a gap behind {behind}"
+        gaps = [number for number, after in pairwise(numbers) if after != number + 1]
+        assert not gaps, f"a gap after {gaps}"
         for record in records:
             entry = whole.get(record.event.number)
             if entry is not None:
@@ -198,7 +198,7 @@ class Checker:
         ratchet = Ratchet(self.run.first_key)
         for record in records:
             number = record.event.number
-            if before is not None:  # the one before was overwritten long ago
+            if before is not None:  # None: the event before was overwritten long ago
                 right = mac(ratchet.mac_key(epoch_of(number)), before, record.data)
                 assert right == record.mac, f"the MAC of event {number} is wrong"
             before = record.mac
@@ -209,30 +209,31 @@ class Checker:
         """The events behind the cut. A start that was cut off itself has left its `boot`, too."""
         kinds = [event.kind for event in new]
         assert kinds[0] == "boot", f"it begins with {kinds[0]}"
-        assert again or kinds.count("boot") == 1, f"more than a start: {kinds}"
-        told = [content_of(event) for event in new if event.kind != "boot"]
+        assert again or kinds.count("boot") == 1, f"more than one start: {kinds}"
+        recorded = [content_of(event) for event in new if event.kind != "boot"]
         if not expected.card_passing:
-            assert told == expected.told, f"told after the start: {told}, not {expected.told}"
+            wanted = expected.recorded
+            assert recorded == wanted, f"recorded after the start: {recorded}, not {wanted}"
             return
-        stopped = [event for event in told if event.kind != "betting_closed"]
+        stopped = [event for event in recorded if event.kind != "betting_closed"]
         kinds = [event.kind for event in stopped]
-        assert kinds in (["unreadable", "error"], ["unreadable", "error", "lock"]), f"{told}"
+        assert kinds in (["unreadable", "error"], ["unreadable", "error", "lock"]), f"{recorded}"
         for event in stopped[:2]:
             assert ("fault", "power_lost") in event.fields, f"{event}"
 
     # ---- dealing on
 
     def _go_on(self, shoe: SimulatedShoe, cut: JournalCut, expected: ExpectedState) -> None:
-        """Do the actions that follow in the run: it must show the same after each of them."""
+        """Do the next actions of the run: the shoe must show the same after each of them."""
         step = expected.step
         if expected.card_passing:
             self._draw_again(shoe, self.run.steps[step].outputs)
-        behind = self.run.steps[step + 1 : step + 1 + cut.go_on]
-        for at, following in enumerate(behind, step + 1):
+        next_steps = self.run.steps[step + 1 : step + 1 + cut.go_on]
+        for at, following in enumerate(next_steps, step + 1):
             shown = visible(play(shoe, following.action))
             wanted = visible(following.outputs)
             assert shown == wanted, (
-                f"action {at} behind it {following.action}: {shown}, not {wanted}"
+                f"action {at} after it {following.action}: {shown}, not {wanted}"
             )
         _, records = read_from_shoe(shoe.port, 1)
         held = [(record.event.number, record.data, record.mac) for record in records]
@@ -245,7 +246,7 @@ class Checker:
         assert not wrong, f"verify finds {wrong}"
 
     def _draw_again(self, shoe: SimulatedShoe, before: Outputs) -> None:
-        """The supervisor has the card drawn again that was passing when the power went."""
+        """The supervisor orders the card that was passing at the power cut to be drawn again."""
         bench = _Settling(shoe)
         bench.switch("key_on", True)
         due = "NOT COUNTED" if bench.outputs.display[0] == "STOP NOT DUE" else "DRAW AGAIN"
@@ -257,7 +258,7 @@ class Checker:
 
 
 class _Settling:
-    """A bench of which every action is waited for."""
+    """A bench that waits after every action until the shoe has acted."""
 
     def __init__(self, shoe: SimulatedShoe) -> None:
         self._shoe = shoe
@@ -283,5 +284,5 @@ def read_from_shoe(port: str, first: int) -> tuple[Introduction, list[Record]]:
 
 
 def middles(operation: FlashOperation) -> tuple[str, ...]:
-    """The ways in which the power may go in the middle of it."""
+    """Return the ways to cut the power in the middle of an operation."""
     return PROGRAM_MIDDLES if operation.kind == "program" else ERASE_MIDDLES

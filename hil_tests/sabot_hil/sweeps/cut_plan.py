@@ -1,7 +1,7 @@
-"""What must be after a power cut, worked out from a recorded run and the chip that is left.
+"""The expected state after a power cut, computed from a recorded run and the chip's content.
 
-Without the firmware: what a shoe shows is what it showed after the last action of the dealer whose
-note is on flash.
+It is computed without the firmware: the shoe must show what it showed after the last action of the
+dealer whose note is on flash.
 """
 
 from collections import Counter
@@ -16,10 +16,10 @@ from sabot_hil.kit.journal_image import KEY_SECTORS, Entry, Place, entries_in
 from sabot_hil.sweeps.recorded_run import RecordedRun, RunStep
 
 DONE = "all"
-"""A way to cut an operation: right after it."""
+"""The way to cut that means: right after the operation."""
 
 _LINK_LINES = ("NO HOST", "HOST", "LOG BEHIND")
-_OF_HOST = ("clock_set", "identified")  # no input of the dealing: lost where it was not on flash
+_OF_HOST = ("clock_set", "identified")  # not inputs of the dealing: lost if not yet on flash
 
 
 Visible = tuple[bool, frozenset[str], tuple[str, ...]]
@@ -28,16 +28,16 @@ Visible = tuple[bool, frozenset[str], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class JournalCut:
-    """The power goes in the operation of that place in the trace, or right after it."""
+    """A power cut in an operation, by its place in the trace, or right after it."""
 
     operation: int
     how: str = DONE
     documents: str = "chain"
-    """Which are on the board's own flash: the first key, the chain's name, or both."""
+    """The documents on the board's own flash: the first key, the chain's name, or both."""
     go_on: int = 0
-    """So many actions of the run are done behind it."""
+    """How many actions of the run are done after the cut."""
     again: bool = False
-    """At every operation of the start the power goes again."""
+    """Whether the power is cut again at every operation of the start."""
 
     def __str__(self) -> str:
         after = "after" if self.how == DONE else f"in ({self.how})"
@@ -47,7 +47,7 @@ class JournalCut:
 
 @dataclass(frozen=True, slots=True)
 class EventContent:
-    """What an event tells, whenever it was recorded."""
+    """The content of an event, without the time of its recording."""
 
     kind: str
     shoe: int
@@ -57,17 +57,17 @@ class EventContent:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedState:
-    """What must be after a cut."""
+    """The expected state after a cut."""
 
     step: int
-    """The action after which it must stand; the one before the first is -1."""
+    """The action whose result the shoe must show; -1: none yet."""
     shown: Visible
     whole: dict[int, Entry]
     """The events on flash, by number."""
-    told: list[EventContent]
-    """What of the action was not on flash: it must be recorded now."""
+    recorded: list[EventContent]
+    """The events of the action that were not on flash: the start must record them."""
     card_passing: bool
-    """It must stop, and ask the supervisor about that card."""
+    """Whether a card was passing: the shoe must stop and ask the supervisor about it."""
 
 
 class CutPlan:
@@ -78,7 +78,7 @@ class CutPlan:
         image = ChipImage(run.base)
         before = {entry.number: entry for entry in entries_in(image) if entry.number}
         self.recorded = {entry.number: (entry.record, entry.mac) for entry in before.values()}
-        """Record and MAC of each event, by number."""
+        """The record and MAC of each event, by number."""
         for number, taken in enumerate(run.events, run.first):
             self.recorded[number] = (taken.record, taken.mac)
         written: dict[int, int] = {}
@@ -89,7 +89,7 @@ class CutPlan:
         self._notes: list[Place | None] = []
         """The last note after each step."""
         self._events: list[int] = []
-        """And the last event."""
+        """The number of the last event after each step."""
         whole = [
             (written[last_byte_of(image, entry)], entry)
             for entry in entries_in(image)
@@ -112,18 +112,18 @@ class CutPlan:
         for number, taken in enumerate(run.events, run.first):
             there = [at for at, entry in whole if entry.number == number]
             assert there and there[0] < taken.operations, f"event {number} was sent too early"
-        # The first key is taken with the first operations, all on the keyring.
+        # The first operations take in the first key; all of them are on the keyring.
         self.mounting = 0
         while not run.base and is_of_keys(run.operations[self.mounting]):
             self.mounting += 1
 
     def step_of(self, operation: int) -> int:
-        """The action that an operation belongs to."""
+        """Return the action that an operation belongs to."""
         ends = [step.operations for step in self.run.steps]
         return next(at for at, end in enumerate(ends) if operation < end)
 
     def expected(self, cut: JournalCut, image: ChipImage) -> ExpectedState:
-        """What must be after a cut that has left this image."""
+        """Return the expected state after a cut that has left this image."""
         acting = self.step_of(cut.operation)
         entries = entries_in(image)
         notes = [entry.place for entry in entries if entry.kind == "note"]
@@ -132,7 +132,7 @@ class CutPlan:
         self._hold_to_the_run(whole)
         done = last_note == self._notes[acting]
         before = self._notes[acting - 1] if acting else None
-        assert done or last_note == before, "the last note is of neither action"
+        assert done or last_note == before, "the last note belongs to neither action"
         step = acting if done else acting - 1
         self._hold_events_to_their_note(acting, done, whole)
         passing = [entry.place for entry in entries if entry.kind == "passing"]
@@ -141,11 +141,11 @@ class CutPlan:
         if self.run.steps[acting].action != ("power",):
             missing = range(max(whole, default=0) + 1, self._events[acting] + 1)
             rest = [content_of(wire.parse_event(self.recorded[number][0])) for number in missing]
-            rest = [told for told in rest if told.kind not in _OF_HOST]
+            rest = [event for event in rest if event.kind not in _OF_HOST]
         outputs = self.run.steps[max(step, 0)].outputs
         if done:
             return ExpectedState(step, visible(outputs), whole, rest, False)
-        if self.run.steps[acting].action[0] == "switch":  # it stands so when the power comes back
+        if self.run.steps[acting].action[0] == "switch":  # it has moved when the power comes back
             shown = visible(self.run.steps[acting].outputs)
             return ExpectedState(acting, shown, whole, rest, False)
         if card_passing:
@@ -153,7 +153,8 @@ class CutPlan:
         return ExpectedState(step, visible(outputs), whole, [], False)
 
     def _hold_events_to_their_note(self, acting: int, done: bool, whole: dict[int, Entry]) -> None:
-        """No host may get an event of an action that the shoe would know nothing of."""
+        """Check that no event is on flash before the note of its action: a host could get an event
+        of an action that the shoe has lost."""
         if done or self.run.steps[acting].action == ("power",):
             return
         before = self._events[acting - 1] if acting else self.run.first - 1
@@ -162,8 +163,8 @@ class CutPlan:
             assert kind in _OF_HOST, f"event {number}, {kind}, is on flash before its note"
 
     def _hold_to_the_run(self, whole: dict[int, Entry]) -> None:
-        """What is whole on a cut image is what was recorded, none left out: so the cut is none of
-        a chip that has forgotten. Of what was there before, the oldest may have been erased."""
+        """Check that the whole events on a cut image are the recorded ones, without a gap. Of the
+        events from before the run, the oldest may have been erased."""
         new = [number for number in whole if number >= self.run.first]
         numbers = range(self.run.first, self.run.first + len(new))
         assert new == list(numbers), "the image's own numbers have a gap"
@@ -172,7 +173,7 @@ class CutPlan:
 
 
 def _check_order(step: RunStep, kinds: Sequence[str]) -> None:
-    """What an action has left: a note, and before that the mark of a card, if one passed."""
+    """Check the entries of an action: a note, and before it the mark of a card if one passed."""
     what = step.action[0]
     assert kinds.count("note") == (what != "power"), f"{kinds} of {step}"
     passed = what in ("pull", "blank")
@@ -181,14 +182,14 @@ def _check_order(step: RunStep, kinds: Sequence[str]) -> None:
 
 
 def last_byte_of(image: ChipImage, entry: Entry) -> int:
-    """Its address on the chip."""
+    """Return the address of an entry's last byte on the chip."""
     sector, at = entry.place
     ring = image.sectors - KEY_SECTORS
     return (KEY_SECTORS + sector % ring) * SECTOR + at + 2 + len(entry.payload) + 4 - 1
 
 
 def is_of_keys(operation: FlashOperation) -> bool:
-    """Whether it is done to the keyring."""
+    """Whether an operation is on the keyring."""
     return operation.address < KEY_SECTORS * SECTOR
 
 
@@ -199,13 +200,14 @@ def content_of(event: Event) -> EventContent:
 
 
 def visible(outputs: Outputs) -> Visible:
-    """What stands around it sees, but for the line that tells of the host."""
+    """Return what people at the shoe can see, without the line about the host."""
     lines = tuple("" if line in _LINK_LINES else line for line in outputs.display)
     return outputs.lock_released, outputs.lamps, lines
 
 
 def _stopped_over_card(before: Outputs) -> Visible:
-    """What must show where a card was passing: the same cards, and the supervisor is asked."""
+    """Return what the shoe must show if a card was passing: the same cards, and a question to the
+    supervisor."""
     lines = before.display
     lamps = before.lamps - {"ready"} | {"error"}
     return False, lamps, ("STOP", *lines[1:5], "POWER LOST", "TURN KEY", "")

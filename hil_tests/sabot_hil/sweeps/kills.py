@@ -1,11 +1,11 @@
-"""The host killed many times while a shoe is dealt from: nothing may be lost, nothing doubled.
+"""Kills the host many times while cards are dealt: no event may be lost or doubled.
 
     python -m sabot_hil.sweeps.kills [--kills N] [--seed N] [--target sim]
 
-Each time a real `sabot log` dies by SIGKILL, somewhere between its attachment and half a second
-of logging; the dealing goes on meanwhile. What the shoe dealt is judged by the dealer, who knows
-it by heart, and by the audit chain. host/tests/support/killed_logger.py kills the library alone,
-much faster, and between chosen steps.
+Each time SIGKILL ends a real `sabot log`, between its attachment and half a second of logging; the
+dealing goes on meanwhile. The log is checked against the dealer's own record and by the audit
+chain. host/tests/support/killed_logger.py kills only the library, much faster, and between chosen
+steps.
 """
 
 import argparse
@@ -33,15 +33,15 @@ from sabot_hil.kit.waiting import wait_until_still
 from sabot_hil.targets import choice_of, make_target
 
 _LOG = "from sabot.cli import run; print(flush=True); input(); run()"
-_WAITING = 3  # hosts that import what they need while others live and die
+_WAITING = 3  # hosts that import their modules while others run
 _LONGEST_LIFE_S = 0.5
-_MOST_ROUNDS_BEHIND = 20  # that no host has taken yet: a shoe that is full deals no more
-_QUIET_S = 3.0  # more than a heartbeat, which tells a host of all that it has not
+_MOST_ROUNDS_UNREAD = 20  # that no host has taken yet: a full shoe stops dealing
+_QUIET_S = 3.0  # more than a heartbeat, which shows a host which events it lacks
 _TIMEOUT_S = 60.0
 
 
 class KilledHost:
-    """A `sabot log` in a process of its own: it imports what it needs, and waits to be told."""
+    """A `sabot log` in another process: it imports its modules, then waits for `log`."""
 
     def __init__(self, target: Target, db: Path) -> None:
         self._process = subprocess.Popen(
@@ -52,22 +52,22 @@ class KilledHost:
         )
 
     def log(self) -> None:
-        """Have it begin, as soon as it can."""
+        """Let it begin, as soon as it is ready."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdout.readline()
         self._process.stdin.write(b"\n")
         self._process.stdin.flush()
 
     def kill(self) -> None:
-        """End it as nobody can resist. It must not have ended before."""
+        """End it by SIGKILL. It must not have ended before."""
         ended = self._process.poll()
         self._process.send_signal(signal.SIGKILL)
         _, problems = self._process.communicate()
         assert ended is None, f"sabot log ended by itself with {ended}: {problems.decode()}"
 
 
-class _Dealing:
-    """Deals one shoe of cards after the other, as many rounds as it is allowed."""
+class _RoundByRound:
+    """Deals one shoe of cards after the other, as many rounds as are allowed."""
 
     def __init__(self, target: Target, seed: int) -> None:
         self.hands: list[Hand] = []
@@ -80,11 +80,11 @@ class _Dealing:
         self._thread.start()
 
     def allow(self) -> None:
-        """One round more."""
+        """Allow one more round."""
         self._allowed.release()
 
     def stop(self) -> None:
-        """End behind the round that is dealt, and wait for that."""
+        """Stop after the current round, and wait for that."""
         self._ending = True
         self.allow()
         self._thread.join(_TIMEOUT_S)
@@ -116,14 +116,14 @@ def kill_many(
     kills: Iterable[object],
     seed: int,
 ) -> tuple[int, int]:
-    """Kill a host of `target` for each of `kills`, and hold what its log has then; how many rounds
-    and events.
+    """Kill a host of `target` for each of `kills`, then check the log. Return how many rounds and
+    events there were.
 
-    `folder` is for the database, and the target's own lies in it.
+    The database is in `folder`, and so is the target's own folder.
     """
     rng = random.Random(seed)
     db = folder / "log.sqlite"
-    dealing = _Dealing(target, seed)
+    dealing = _RoundByRound(target, seed)
     last, hands_then = 0, 0
     hosts = [KilledHost(target, db) for _ in range(_WAITING)]
     try:
@@ -131,7 +131,7 @@ def kill_many(
             hosts.append(KilledHost(target, db))
             hosts[0].log()
             for _ in range(rng.randrange(3)):
-                if len(dealing.hands) - hands_then < _MOST_ROUNDS_BEHIND:
+                if len(dealing.hands) - hands_then < _MOST_ROUNDS_UNREAD:
                     dealing.allow()
             time.sleep(rng.uniform(0, _LONGEST_LIFE_S))
             hosts.pop(0).kill()
@@ -154,13 +154,13 @@ def kill_many(
 
 def _last_number(db: Path, unit: str) -> int:
     if not db.exists() or not db.stat().st_size:
-        return 0  # killed before it was made
+        return 0  # the host was killed before it made the file
     with Store(db) as store:
         return store.last_number(unit)
 
 
 def _wait_for_all(target: Target, db: Path) -> int:
-    """Wait until the log has grown no more for a while; the number of its last event."""
+    """Wait until the log has stopped growing; return the number of its last event."""
     last = wait_until_still(
         lambda: _last_number(db, target.shoe.unit), _QUIET_S, _TIMEOUT_S, lambda: time.sleep(0.1)
     )
@@ -169,7 +169,7 @@ def _wait_for_all(target: Target, db: Path) -> int:
 
 
 def main() -> int:
-    """Kill, and say what came of it."""
+    """The command; returns its exit code."""
     parser = argparse.ArgumentParser(prog="python -m sabot_hil.sweeps.kills")
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,17 +1,17 @@
-"""`make powercut`: the power is cut at every operation on the journal chip of a shoe of cards.
+"""`make powercut`: cuts the power at every operation on the journal chip during a shoe of cards.
 
     python -m sabot_hil.sweeps.power_cut [--seed N] [--run new|old] [--thorough] [--again]
         [--only N]
 
-A full shoe of cards is dealt on a simulated shoe that is new and whose chip is listened to
-(recordedrun.py), and the begin of one on a shoe whose chip has been full for long. Then, for each
-operation, the chip as it was right after it, and as it was when the power went in the middle of
-it, is given to the real firmware. It must come up and stand where it stood: what it shows, and
-what a host gets from it, is held against the recorded run. Some cuts go further: the power goes
-again at every operation of the start, or the shoe is dealt on.
+A full shoe of cards is dealt on a new simulated shoe whose chip is traced (recorded_run.py), and
+the begin of one on a shoe whose chip has long been full. Then, for each operation, the real
+firmware is started on the chip as it was right after the operation, and as it was after a power cut
+in the middle of it. It must start in the state in which it was: what it shows, and what a host gets
+from it, is compared with the recorded run. Some cuts go further: the power is cut again at every
+operation of the start, or dealing goes on.
 
-Prints what was done and each failure; exit code 1 where there is one. The run is kept in
-build/powercut, so that a failure can be looked at again: --again --run new --only N.
+Prints what was done and each failure; exit code 1 if there is one. The run is kept in
+build/powercut, so that a failure can be repeated: --again --run new --only N.
 """
 
 import argparse
@@ -43,22 +43,23 @@ from sabot_hil.sweeps.cut_plan import DONE, CutPlan, JournalCut
 from sabot_hil.sweeps.recorded_run import UNIT, RecordedRun, record_run
 
 GO_ON_EVERY = 40
-"""Of the cuts: how many are dealt on behind,"""
+"""After every so many cuts, dealing goes on,"""
 GO_ON_STEPS = 40
-"""and for how many actions; every tenth of them to the end of the shoe of cards."""
+"""for this many actions; every tenth time to the end of the shoe of cards."""
 AGAIN_EVERY = 50
-"""Of the cuts: at how many the power goes again, at every operation of the start behind it."""
+"""After every so many cuts, the power is cut again at every operation of the start."""
 
-_SECTORS_LEFT = 3  # of the ring, before its first is used again
+_SECTORS_LEFT = 3  # in the ring, before its first sector is used again
 _SLOTS_LEFT = 13
 _DOCUMENTS = ("first_key", "both", "chain")
 _PIPE_WIDTH = 120
-_LINES = 20  # that tell of the progress where no bar can
+_LINES = 20  # lines that show the progress if there is no terminal for a bar
 _KEPT = Path(__file__).resolve().parents[3] / "build" / "powercut"
 
 
 def cuts_of(run: RecordedRun, plan: CutPlan, *, thorough: bool) -> Iterator[JournalCut]:
-    """Every cut: after each operation and once in the middle of it, or there in every way."""
+    """Yield every cut: after each operation, and in the middle of it once, or in every way if
+    `thorough`."""
     rng = np.random.default_rng(run.seed)
     number = 0
     for at, operation in enumerate(run.operations):
@@ -75,7 +76,8 @@ def cuts_of(run: RecordedRun, plan: CutPlan, *, thorough: bool) -> Iterator[Jour
 
 
 def _documents(plan: CutPlan, at: int, how: str) -> tuple[str, ...]:
-    """What may be on the board's own flash at an operation: its documents go their own way."""
+    """Return the documents that may be on the board's own flash at an operation; they are written
+    independently of the journal."""
     if at == plan.mounting - 1 and how == DONE:
         return _DOCUMENTS
     return ("first_key",) if at < plan.mounting else ("chain",)
@@ -86,15 +88,15 @@ def _documents(plan: CutPlan, at: int, how: str) -> tuple[str, ...]:
 
 @dataclass
 class CutTally:
-    """What came of the cuts."""
+    """The results of the cuts, counted."""
 
     cuts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """By the kind of operation, and how it was cut."""
+    """The number of cuts by kind of operation and way of the cut."""
     boots: int = 0
     failures: list[tuple[JournalCut, str]] = field(default_factory=list)
 
     def add(self, cut: JournalCut, kind: str, boots: int, failure: str) -> None:
-        """Count a cut; `failure` is empty where all was well."""
+        """Count a cut; `failure` is empty if there was none."""
         self.cuts[kind, cut.how] += 1
         self.boots += boots
         if failure:
@@ -112,26 +114,27 @@ def _check_in_worker(run: Path, folder: Path, cut: JournalCut) -> tuple[JournalC
     failure = ""
     try:
         checker.check(cut)
-    except Exception as error:  # whatever it is, the other cuts go on
+    except Exception as error:  # any failure: the other cuts go on
         at = traceback.extract_tb(error.__traceback__)[-1]
         failure = f"{type(error).__name__}: {error} ({Path(at.filename).name}:{at.lineno})"
     return cut, checker.boots - before, failure
 
 
 def _begin_worker(folder: Path) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that shows the progress
-    os.environ["XDG_RUNTIME_DIR"] = str(folder)  # no shoe of ours is for `sabot ports`
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the process with the progress
+    os.environ["XDG_RUNTIME_DIR"] = str(folder)  # `sabot ports` does not list these shoes
 
 
 def sweep_cuts(
     run: Path,
     cuts: Sequence[JournalCut],
     kind_of: Callable[[JournalCut], str],
-    told: Callable[[CutTally], None],
+    progress: Callable[[CutTally], None],
 ) -> CutTally:
-    """Check the cuts of the run that is kept in `run`, over all cores. `told` after each.
+    """Check the cuts of the run that is kept in `run`, on all cores. `progress` is called after
+    each.
 
-    On Ctrl-C those that have begun are brought to an end, and nothing is left behind.
+    On Ctrl-C the running checks finish, and no files or processes stay.
     """
     tally = CutTally()
     with tempfile.TemporaryDirectory(prefix="sabot-powercut-") as name:
@@ -143,7 +146,7 @@ def sweep_cuts(
                 ):
                     cut, boots, failure = done.result()
                     tally.add(cut, kind_of(cut), boots, failure)
-                    told(tally)
+                    progress(tally)
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
@@ -153,7 +156,7 @@ def sweep_cuts(
 def sample(
     cuts: Sequence[JournalCut], kind_of: Callable[[JournalCut], str], count: int
 ) -> list[JournalCut]:
-    """So many of the cuts, spread from the first to the last, a third of them in erases."""
+    """Return `count` of the cuts, spread from the first to the last, a third of them in erases."""
     erases = [cut for cut in cuts if kind_of(cut) == "erase"]
     programs = [cut for cut in cuts if kind_of(cut) == "program"]
     return _spread(erases, count // 3) + _spread(programs, count - count // 3)
@@ -164,7 +167,7 @@ def _spread(cuts: Sequence[JournalCut], count: int) -> list[JournalCut]:
 
 
 def summary_of(tally: CutTally, run: RecordedRun, title: str) -> Table:
-    """What was done, for people."""
+    """Return a table of what was done, for people."""
     table = Table(title=title, box=None, padding=(0, 1, 0, 0))
     for name in ("operation", "in the run", "cut", "cuts"):
         table.add_column(name, justify="right" if name in ("in the run", "cuts") else "left")
@@ -176,12 +179,12 @@ def summary_of(tally: CutTally, run: RecordedRun, title: str) -> Table:
 
 
 def record_new(seed: int) -> RecordedRun:
-    """A new unit's first shoe of cards, from its first power-on to the last card."""
+    """Record a new unit's first shoe of cards, from its first power-on to the last card."""
     return record_run(seed)
 
 
 def record_old(seed: int) -> RecordedRun:
-    """A short shoe of cards on a chip where all is used again: old sectors are erased."""
+    """Record a short shoe of cards on a full chip, where old sectors are erased for new entries."""
     first_key = random.Random(seed).randbytes(32)
     with tempfile.TemporaryDirectory(prefix="sabot-run-") as name:
         with SimulatedShoe(UNIT, state=Path(name), flash_speed_permille=0) as shoe:
@@ -208,9 +211,9 @@ def main() -> int:
     parser.add_argument("--run", choices=RUNS, help="a new unit, or an old one; both otherwise")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--thorough", action="store_true", help="each operation in every way")
-    parser.add_argument("--again", action="store_true", help="the runs that were kept, no new ones")
+    parser.add_argument("--again", action="store_true", help="use the kept runs, record no new one")
     parser.add_argument("--only", type=int, help="this operation only, in every way")
-    parser.add_argument("--every", type=int, default=1, help="only every so many cuts")
+    parser.add_argument("--every", type=int, default=1, help="only every N-th cut")
     options = parser.parse_args()
     console = Console(stderr=True)
     failed = False
@@ -224,7 +227,7 @@ def main() -> int:
 
 
 def _sweep_run(console: Console, name: str, options: argparse.Namespace) -> bool:
-    """Record one of the runs, or take it as it was kept; check its cuts. Whether any failed."""
+    """Record a run, or load the kept one, and check its cuts. Return whether any failed."""
     began_s = time.monotonic()
     kept = _KEPT / name
     if not options.again:
@@ -252,13 +255,13 @@ def _with_progress(
         task = progress.add_task("cuts", total=len(cuts), failures=0)
         step = max(1, len(cuts) // _LINES)
 
-        def told(tally: CutTally) -> None:
+        def show(tally: CutTally) -> None:
             count = tally.cuts.total()
             progress.update(task, completed=count, failures=len(tally.failures))
             if not console.is_terminal and count % step == 0:
                 console.print(f"{count} of {len(cuts)} cuts, {len(tally.failures)} failures")
 
-        return sweep_cuts(kept, cuts, lambda cut: run.operations[cut.operation].kind, told)
+        return sweep_cuts(kept, cuts, lambda cut: run.operations[cut.operation].kind, show)
 
 
 def _report(
@@ -271,17 +274,17 @@ def _report(
     console.print(
         f"{len(run.operations):,} operations, {len(run.steps):,} actions, "
         f"{len(run.events):,} events; "
-        f"{len(cuts):,} cuts, behind {again:,} of them again at every operation of the start, "
-        f"behind {gone_on:,} dealt on; {tally.boots:,} starts in {minutes:.1f} minutes"
+        f"{len(cuts):,} cuts, {again:,} of them followed by cuts at every operation of the start, "
+        f"{gone_on:,} followed by more dealing; {tally.boots:,} starts in {minutes:.1f} minutes"
     )
     for cut, failure in sorted(tally.failures, key=lambda failed: failed[0].operation):
         console.print(f"{cut}: {failure}", markup=False, highlight=False, soft_wrap=True)
         console.print(
-            "  again: python -m sabot_hil.sweeps.power_cut --again "
+            "  to repeat: python -m sabot_hil.sweeps.power_cut --again "
             f"--run {name} --only {cut.operation}"
         )
     console.print(
-        f"{len(tally.failures):,} failures" if tally.failures else "All stood where it stood."
+        f"{len(tally.failures):,} failures" if tally.failures else "Every start was right."
     )
 
 

@@ -1,8 +1,9 @@
-"""Runs under MicroPython, started by accuracy.py: the firmware's reader, a fresh one a recording.
+"""Runs the firmware's reader under MicroPython, a new one for each recording; accuracy.py starts
+this.
 
-Standard input: recordings, each with its card set in a byte and its length in four, the lowest
-first. Standard output: a line for each, what came out of it: cards' numbers 0-53, faults as
-their number + 100.
+Standard input: recordings, each after its card set in one byte and its length in four, the lowest
+first. Standard output: a line for each recording with the outcomes: cards as their numbers 0-53,
+faults as their numbers + 100.
 """
 
 from sabot_firmware.cards.reader import Reader

@@ -1,7 +1,8 @@
-"""A shoe of cards with everything in it, dealt on a simulated shoe whose flash is listened to.
+"""A recorded shoe of cards with every kind of incident, dealt on a simulated shoe with a flash
+trace.
 
-What the shoe showed after each action of the dealer, what it recorded, and every operation on its
-journal chip: that is what a power cut is held against (powercut.py).
+It holds what the shoe showed after each action of the dealer, what it recorded, and every operation
+on its journal chip. power_cut.py compares each power cut with it.
 """
 
 import json
@@ -38,7 +39,7 @@ _SHORT_UNREADABLE_EVERY = 29
 _SHORT_CUT_FROM_END = 350
 _TRACE = "trace"
 _BASE = "base.nor"
-_TRACE_HEAD = 7  # bytes of an operation in it before its data
+_TRACE_HEAD = 7  # bytes of an operation in the trace before its data
 _REST = "run.json"
 _POLL_S = 0.002
 _STILL_S, _CATCH_UP_S = 0.3, 10.0
@@ -50,19 +51,19 @@ Action = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class RunStep:
-    """An action, and how things stood when the shoe had nothing more to do."""
+    """An action, and the state once the shoe had nothing more to do."""
 
     action: Action
     operations: int
-    """On the chip since the beginning."""
+    """The number of operations on the chip since the beginning."""
     outputs: Outputs
     switches: int
-    """Bit n is the n-th of `words.SWITCHES`."""
+    """Bit n is the n-th of `enums.SWITCHES`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """An event that came to the host, and how many operations there were when it had come."""
+    """An event that the host received, and the number of operations until then."""
 
     record: bytes
     mac: bytes
@@ -71,9 +72,9 @@ class Taken:
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """All of it. `events` are those that came to the host, from number `first` on.
+    """A whole recorded run. `events` are those that the host received, from number `first` on.
 
-    `base` is what was on the chip before; what there was before `first` is on it.
+    `base` is the content of the chip before the run, with the events before `first`.
     """
 
     seed: int
@@ -86,11 +87,11 @@ class RecordedRun:
 
     @cached_property
     def operations(self) -> list[FlashOperation]:
-        """What was done to the chip."""
+        """The operations on the chip."""
         return read_trace(self.trace)
 
     def save(self, folder: Path) -> None:
-        """Keep it in `folder`."""
+        """Save the run in `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / _TRACE).write_bytes(self.trace)
         (folder / _BASE).write_bytes(self.base)
@@ -110,7 +111,7 @@ class RecordedRun:
 
     @classmethod
     def load(cls, folder: Path) -> "RecordedRun":
-        """What `save` has kept."""
+        """Load a run that `save` wrote."""
         document = json.loads((folder / _REST).read_text())
         steps = [
             RunStep(
@@ -145,7 +146,7 @@ def _outputs_of(fields: Mapping[str, Any]) -> Outputs:
 
 
 def play(shoe: SimulatedShoe, action: Action) -> Outputs:
-    """Do an action on a simulated shoe; what it shows when it has nothing more to do."""
+    """Do an action on a simulated shoe; return what it shows once it has nothing more to do."""
     what, *which = action
     if what == "power":
         shoe.power_off()
@@ -162,7 +163,7 @@ def play(shoe: SimulatedShoe, action: Action) -> Outputs:
 
 
 class RecordingHost:
-    """Takes events from a shoe and acknowledges them at once, in a thread of its own."""
+    """Takes events from a shoe and acknowledges them at once, in another thread."""
 
     def __init__(self, port: str, operations: Callable[[], int], first: int) -> None:
         self.taken: list[Taken] = []
@@ -177,7 +178,7 @@ class RecordingHost:
         self._thread.start()
 
     def attach(self) -> None:
-        """Go on behind the last event that was taken."""
+        """Attach, and go on after the last event that was taken."""
         with self._turn:
             self._open = Port(self._port)
             self._client = Client(self._open)
@@ -185,7 +186,7 @@ class RecordingHost:
             self._client.ask(SetClock(_CLOCK_MS))
 
     def detach(self) -> None:
-        """Leave the shoe alone."""
+        """Close the session."""
         with self._turn:
             if self._open is not None:
                 self._open.close()
@@ -217,7 +218,7 @@ class RecordingHost:
 
 
 class _ListeningBench:
-    """The bench of a shoe under test, on which each action becomes a step."""
+    """The bench of a shoe under test; it records each action as a step."""
 
     def __init__(
         self, shoe: SimulatedShoe, host: RecordingHost, operations: Callable[[], int]
@@ -259,7 +260,7 @@ class _ListeningBench:
 
 
 class _EventfulDealer(BenchDealer):
-    """Deals as the other does, but much happens in between."""
+    """A dealer during whose rounds many incidents happen."""
 
     def __init__(self, bench: _ListeningBench, deck: list[str], unreadable_every: int) -> None:
         super().__init__(bench, deck, self._happens, unreadable_every=unreadable_every)
@@ -306,7 +307,7 @@ class _EventfulDealer(BenchDealer):
         self._turn_key()
 
     def _look_inside(self) -> None:
-        """The service switch, and a card that is no card of the shoe."""
+        """Use the service switch, and pull a card that does not belong to the shoe."""
         self._on.switch("service_on", True)
         self._on.switch("service_on", False)
         self._on.pull("TEST")
@@ -323,11 +324,11 @@ def record_run(
     short: bool = False,
     aged: tuple[bytes, ChipImage, int] | None = None,
 ) -> RecordedRun:
-    """Deal a shoe of cards with all that happens in between.
+    """Deal a shoe of cards with all incidents, and return the recording.
 
-    The flash takes as long as a real one does. In a `short` one the cut card comes early. `aged`:
-    a first key, a chip that has been used with it, and the number of the next event; otherwise
-    the unit is new.
+    The flash takes as long as a real one. In a `short` shoe the cut card comes early. `aged` is a
+    first key, a chip that was used with it, and the number of the next event; without it the unit
+    is new.
     """
     with tempfile.TemporaryDirectory(prefix="sabot-run-") as name:
         folder = Path(name)
@@ -373,12 +374,12 @@ def record_run(
 
 
 def board_document(value: object) -> bytes:
-    """A document of the board's own flash."""
+    """Return a document as the board's own flash holds it."""
     body = cbor2.dumps(value, canonical=True)
     return body + zlib.crc32(body).to_bytes(4, "big")
 
 
 def _ends(trace: bytes) -> list[int]:
-    """Where in the trace each operation ends."""
+    """Return the end of each operation in the trace."""
     sizes = [_TRACE_HEAD + len(operation.data) for operation in read_trace(trace)]
     return list(accumulate(sizes))

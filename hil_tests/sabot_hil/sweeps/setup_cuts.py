@@ -1,19 +1,19 @@
-"""The power is cut at every operation on a board's flash while it is flashed, provisioned, and told
-anew what it is.
+"""Cuts the power at every operation on a board's flash while it is flashed, provisioned, and
+provisioned again.
 
     python -m sabot_hil.sweeps.setup_cuts [--seed N] [--every N]
 
 A bare simulated board is flashed over its prompt, provisioned over its link, and provisioned again
-with its service switch on; its flash, with the file system on it, is listened to. Then, for each
-operation, the flash as it was right after it, and as it was when the power went in the middle:
+with its service switch on; its flash, with the file system on it, is traced. Then the board starts
+on the flash as it was right after each operation, and as it was after a power cut in the middle:
 
-- flashed: with a `main.py` all that makes a shoe is there, byte for byte; without one it has its
-  prompt. Each so-many-th is flashed again and comes up.
-- provisioned: it comes up as a board that waits for that, and becomes the unit, or as the unit.
-- provisioned again: it comes up as what it was told before, or as what it is told now, never as a
-  mixture.
+- flashed: if `main.py` is there, all files of a shoe are there, byte for byte; if not, the board
+  has its prompt. After some of the cuts it is flashed again and must start.
+- provisioned: it starts as a board that waits to be provisioned, and becomes the unit; or it starts
+  as the unit.
+- provisioned again: it starts with the old settings or with the new ones, never with a mixture.
 
-Prints what was done and each failure; exit code 1 where there is one.
+Prints what was done and each failure; exit code 1 if there is one.
 """
 
 import argparse
@@ -48,9 +48,9 @@ from sabot_hil.kit.flash_image import SECTOR, ChipImage, FlashOperation, read_tr
 from sabot_hil.sweeps.sweep import sweep
 
 AGAIN_EVERY = 100
-"""Of the cuts while it is flashed: how many are flashed again."""
+"""After every so many cuts during flashing, the board is flashed again."""
 
-_SHORT_STEPS = 20  # times fewer operations than flashing has
+_SHORT_STEPS = 20  # the other steps have so many times fewer operations than flashing
 
 FLASHED, PROVISIONED, AGAIN = "flashed", "provisioned", "provisioned again"
 
@@ -63,8 +63,8 @@ _WAITS, _UPDATE = "NOT PROVISIONED", "UPDATE"
 
 @dataclass(frozen=True, slots=True)
 class SetupStep:
-    """What was done to the flash `before`, and what else there was: the journal's chip, the key
-    files of the house."""
+    """A step: the flash before it, the operations on it, and the journal's chip and the house's key
+    files at that time."""
 
     name: str
     before: bytes
@@ -76,8 +76,8 @@ class SetupStep:
 
 @dataclass(frozen=True, slots=True)
 class SetupCut:
-    """The power goes in the operation `at` of that step, `how` as in flashimage.py, or right after
-    it."""
+    """A power cut in the operation `at` of that step, in the way `how` of flash_image.py, or right
+    after it."""
 
     step: int
     at: int
@@ -87,7 +87,7 @@ class SetupCut:
 
 @dataclass(frozen=True, slots=True)
 class RecordedSetup:
-    """A board's three steps."""
+    """The three steps of a board."""
 
     seed: int
     steps: Sequence[SetupStep]
@@ -107,16 +107,16 @@ class _SetupBoard:
         flash(self.shoe.port, release, force=True, open_repl=_no_prompt)
 
     def provision(
-        self, told: UnitSettings, tell: Callable[[str], None] = lambda what: None
+        self, settings: UnitSettings, tell: Callable[[str], None] = lambda what: None
     ) -> None:
-        provision(self._attached, told, self._files, replaces=True, tell=tell)
+        provision(self._attached, settings, self._files, replaces=True, tell=tell)
 
     def service_on(self) -> None:
         self.shoe.bench.switch("service_on", True)
         self.shoe.bench.settle()
 
-    def says(self) -> tuple[str, str, object]:
-        """Its id, the game that it deals, and the table that it was told last."""
+    def settings(self) -> tuple[str, str, object]:
+        """Return the unit's id, its game, and the table of its last provisioning."""
         with self._attached() as client:
             client.begin(1)
             table, last = None, 0
@@ -142,32 +142,32 @@ def _bytes_of(path: Path) -> bytes:
 
 
 def record_setup(seed: int, folder: Path) -> RecordedSetup:
-    """Take a board through the steps in `folder`."""
+    """Take a board through the steps, with its files in `folder`."""
     release = releases.changed("sim", releases.HOUSE, sabot_firmware.VERSION)
     flash_file, trace = folder / BOARD_FLASH, folder / (BOARD_FLASH + TRACE)
     board = _SetupBoard(folder)
     steps: list[SetupStep] = []
 
     def done(name: str, act: Callable[[], int | None]) -> None:
-        """Note what it does to the flash, up to the operation that it gives or all of it."""
+        """Record the operations of `act` on the flash: as many as it returns, or all."""
         trace.write_bytes(b"")
         before, journal = flash_file.read_bytes(), _bytes_of(folder / JOURNAL)
         keys = _bytes_of(board.chains), _bytes_of(board.commands)
         count = act()
         operations = read_trace(trace.read_bytes())[:count]
-        # Keys are kept by the house before the board has them.
+        # The house keeps the keys before the board has them.
         keys = (_bytes_of(board.chains), _bytes_of(board.commands)) if name == PROVISIONED else keys
         steps.append(SetupStep(name, before, operations, journal, *keys))
 
-    def told(what: UnitSettings) -> int:
+    def provisioned(settings: UnitSettings) -> int:
         taken: list[int] = []
 
         def tell(said: str) -> None:
             if said.endswith("restarting as a unit"):
                 taken.append(len(read_trace(trace.read_bytes())))
 
-        board.provision(what, tell)
-        return taken[-1]  # what the start behind it does is for powercut.py: the journal is in it
+        board.provision(settings, tell)
+        return taken[-1]  # power_cut.py tests the start after it, which uses the journal too
 
     try:
         board.shoe.power_on()  # makes a file system
@@ -175,17 +175,17 @@ def record_setup(seed: int, folder: Path) -> RecordedSetup:
         trace.touch()
         board.shoe.power_on()
         done(FLASHED, lambda: board.flash(release))
-        done(PROVISIONED, lambda: told(_FIRST))
+        done(PROVISIONED, lambda: provisioned(_FIRST))
         board.service_on()
-        done(AGAIN, lambda: told(_SECOND))
+        done(AGAIN, lambda: provisioned(_SECOND))
     finally:
         board.shoe.close()
     return RecordedSetup(seed, steps, release)
 
 
 def setup_cuts(recorded: RecordedSetup, every: int = 1) -> Iterator[SetupCut]:
-    """Each `every`th operation's cuts, beginning with one by chance: behind it, and in it. Of the
-    short steps more of them."""
+    """Yield the cuts after and in each `every`-th operation, from a random one on; more of them in
+    the short steps."""
     chance = random.Random(recorded.seed)
     number = chance.randrange(AGAIN_EVERY)
     for at_step, step in enumerate(recorded.steps):
@@ -197,8 +197,7 @@ def setup_cuts(recorded: RecordedSetup, every: int = 1) -> Iterator[SetupCut]:
 
 
 def check_setup_cut(recorded: RecordedSetup, cut: SetupCut) -> str:
-    """How the board comes up behind that cut. Raises AssertionError where it is none of what it may
-    be."""
+    """Return how the board starts after that cut. Raises AssertionError if that is not allowed."""
     step = recorded.steps[cut.step]
     image = ChipImage(step.before, sectors=BOARD_SECTORS)
     image.apply_all(step.operations[: cut.at])
@@ -216,7 +215,7 @@ def check_setup_cut(recorded: RecordedSetup, cut: SetupCut) -> str:
                 (folder / path).write_bytes(content)
         if step.name == FLASHED:
             return _check_flashed(recorded, cut, folder)
-        return _check_told(step, folder)
+        return _check_provisioned(step, folder)
 
 
 def _check_flashed(recorded: RecordedSetup, cut: SetupCut, folder: Path) -> str:
@@ -224,42 +223,42 @@ def _check_flashed(recorded: RecordedSetup, cut: SetupCut, folder: Path) -> str:
     found = _files_of((folder / BOARD_FLASH).read_bytes())
     whole = "main.py" in found
     if whole:
-        assert found == wanted, "it starts, and something is not as it should be"
+        assert found == wanted, "it starts, but its files are not as they should be"
     if cut.again:
         board = _SetupBoard(folder)
         try:
             board.shoe.power_on()
             if not whole:
                 board.flash(recorded.release)
-            shown = board.shoe.bench.wait_for(lambda outputs: bool(outputs.title), "come up")
+            shown = board.shoe.bench.wait_for(lambda outputs: bool(outputs.title), "started")
             assert shown.title == _WAITS, shown
         finally:
             board.shoe.close()
     return f"{FLASHED}: whole" if whole else f"{FLASHED}: its prompt"
 
 
-def _check_told(step: SetupStep, folder: Path) -> str:
+def _check_provisioned(step: SetupStep, folder: Path) -> str:
     board = _SetupBoard(folder)
     try:
         board.shoe.power_on()
-        shown = board.shoe.bench.wait_for(lambda outputs: bool(outputs.title), "come up").title
+        shown = board.shoe.bench.wait_for(lambda outputs: bool(outputs.title), "started").title
         if step.name == PROVISIONED:
             if shown == _WAITS:
                 board.provision(_FIRST)
-            assert board.says() == (_UNIT, "mini", "12"), board.says()
+            assert board.settings() == (_UNIT, "mini", "12"), board.settings()
             return f"{PROVISIONED}: {'waits for it' if shown == _WAITS else 'the unit'}"
-        if shown == _UPDATE:  # it had been told to take it, and goes on with a host
+        if shown == _UPDATE:  # it had accepted the new settings, and goes on with a host
             board.service_on()
             board.provision(_SECOND)
-        said = board.says()
-        assert said in ((_UNIT, "mini", "12"), (_UNIT, "ez-midi", "13")), said
-        return f"{AGAIN}: table {said[2]}"
+        settings = board.settings()
+        assert settings in ((_UNIT, "mini", "12"), (_UNIT, "ez-midi", "13")), settings
+        return f"{AGAIN}: table {settings[2]}"
     finally:
         board.shoe.close()
 
 
 def _files_of(flash_content: bytes) -> dict[str, bytes]:
-    """All files of a board, by path."""
+    """Return all files of a board, by path."""
     context = UserContext(buffsize=len(flash_content))
     context.buffer[:] = flash_content
     system = LittleFS(context=context, block_size=SECTOR, block_count=BOARD_SECTORS, mount=False)
@@ -274,9 +273,9 @@ def _files_of(flash_content: bytes) -> dict[str, bytes]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; its exit code."""
+    """The command; returns its exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--seed", type=int, default=1, help="of how an operation is cut")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the cuts")
     parser.add_argument("--every", type=int, default=1, help="cut at each N-th operation only")
     options = parser.parse_args(arguments)
     console = Console()

@@ -1,4 +1,4 @@
-"""Many cuts of the power, each checked in a process of its own, and what came of them told."""
+"""Checks many power cuts in parallel processes and prints the results."""
 
 import os
 from collections import Counter
@@ -14,22 +14,23 @@ C = TypeVar("C")
 
 
 def sweep(check: Callable[[C], str], cuts: Sequence[C], console: Console) -> int:
-    """How many of `cuts` failed. `check` says how a shoe came up behind one, or raises."""
-    comes_up: Counter[str] = Counter()
+    """Check all cuts and return how many failed. `check` returns how a shoe starts after a cut, or
+    raises."""
+    starts: Counter[str] = Counter()
     failed = 0
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         checks = pool.map(partial(_checked_cut, check), cuts, chunksize=4)
         for cut, what, good in track(checks, "cutting", len(cuts), console=console):
-            comes_up[what if good else "failed"] += 1
+            starts[what if good else "failed"] += 1
             if not good:
                 failed += 1
                 console.print(f"{cut}: {what}", markup=False)
-    console.print("\n".join(f"{what}: {count}" for what, count in sorted(comes_up.items())))
+    console.print("\n".join(f"{what}: {count}" for what, count in sorted(starts.items())))
     return failed
 
 
 def _checked_cut(check: Callable[[C], str], cut: C) -> tuple[C, str, bool]:
     try:
         return cut, check(cut), True
-    except Exception as error:  # whatever it is, it is told with the cut, and the others go on
+    except Exception as error:  # any failure is shown with its cut, and the others go on
         return cut, f"{type(error).__name__}: {error}", False

@@ -1,14 +1,14 @@
-"""The power is cut at every operation on the board's own flash while a shoe takes a release.
+"""Cuts the power at every operation on the board's own flash during an update.
 
     python -m sabot_hil.sweeps.update_cuts [--seed N] [--every N]
 
 A simulated shoe that runs from a slot takes a release, and its flash, with the file system on it,
-is listened to: from the command of the host over the updater, the start on trial and the host's
-confirmation. Then, for each operation, the flash as it was right after it, and as it was when the
-power went in the middle, is given to a shoe. It must come up with the old release or the new one,
-whole, with its journal and its keys as they were; each twentieth takes the release once more.
+is traced: the host's command, the updater, the start on trial and the host's confirmation. Then,
+for each operation, a shoe starts on the flash as it was right after the operation, and as it was
+after a power cut in the middle of it. It must start with the old release or the new one, complete,
+with its journal and its keys unchanged; each twentieth takes the release again.
 
-Prints what was done and each failure; exit code 1 where there is one.
+Prints what was done and each failure; exit code 1 if there is one.
 """
 
 import argparse
@@ -39,7 +39,7 @@ from sabot_hil.targets.sim import SimTarget
 
 NEWER = "0.2.0"
 AGAIN_EVERY = 20
-"""Of the cuts: how many take the release once more."""
+"""After every so many cuts, the shoe takes the release again."""
 
 _UNIT = "CUT-1"
 _KEYS = "sabot.keys"
@@ -48,8 +48,8 @@ _TITLES = ("LOAD CARDS", "UPDATE")
 
 @dataclass(frozen=True, slots=True)
 class RecordedUpdate:
-    """An update: the flash before it and what was done to it; the journal's chip and how many
-    events are on it, each from an operation on; the keys."""
+    """A recorded update: the flash before it and the operations on it; the journal's chips, each
+    with the operation from which on it was so and its number of events; the keys."""
 
     seed: int
     before: bytes
@@ -61,7 +61,7 @@ class RecordedUpdate:
 
 @dataclass(frozen=True, slots=True)
 class UpdateCut:
-    """The power goes in the operation `at`, `how` as in flashimage.py, or right after it."""
+    """A power cut in the operation `at`, in the way `how` of flash_image.py, or right after it."""
 
     at: int
     how: str = ""
@@ -69,7 +69,7 @@ class UpdateCut:
 
 
 def record_update(seed: int, folder: Path) -> RecordedUpdate:
-    """Have a new shoe updated in `folder`."""
+    """Update a new shoe, with its files in `folder`, and record that."""
     release = releases.changed("sim", releases.HOUSE, NEWER)
     trace = folder / (BOARD_FLASH + TRACE)
     journals: list[tuple[int, bytes, int]] = []
@@ -106,7 +106,7 @@ def record_update(seed: int, folder: Path) -> RecordedUpdate:
 
 
 def update_cuts(recorded: RecordedUpdate, every: int = 1) -> Iterator[UpdateCut]:
-    """Each `every`th operation's cuts, beginning with one by chance: behind it, and in it."""
+    """Yield the cuts after and in each `every`-th operation, from a random one on."""
     chance = random.Random(recorded.seed)
     number = chance.randrange(AGAIN_EVERY)
     for at in range(chance.randrange(every), len(recorded.operations), every):
@@ -116,8 +116,8 @@ def update_cuts(recorded: RecordedUpdate, every: int = 1) -> Iterator[UpdateCut]
 
 
 def check_update_cut(recorded: RecordedUpdate, cut: UpdateCut) -> str:
-    """Which release the shoe runs behind that cut. Raises AssertionError where it does not, or
-    where something is not as it was."""
+    """Return the version that the shoe runs after that cut. Raises AssertionError if it does not
+    run, or if something has changed that must not."""
     image = ChipImage(recorded.before, sectors=BOARD_SECTORS)
     image.apply_all(recorded.operations[: cut.at])
     if cut.how:
@@ -142,7 +142,7 @@ def check_update_cut(recorded: RecordedUpdate, cut: UpdateCut) -> str:
 def _version_after(
     target: SimTarget, recorded: RecordedUpdate, cut: UpdateCut, held: int, folder: Path
 ) -> str:
-    # One that had asked for an update starts its updater, which goes on with a host.
+    # A shoe in the middle of an update starts its updater, which goes on with a host.
     shown = target.bench.settle().title
     assert shown in _TITLES, shown
     if cut.again or shown == _TITLES[1]:
@@ -166,9 +166,9 @@ def _held(target: SimTarget) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; its exit code."""
+    """The command; returns its exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--seed", type=int, default=1, help="of how an operation is cut")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the cuts")
     parser.add_argument("--every", type=int, default=1, help="cut at each N-th operation only")
     options = parser.parse_args(arguments)
     console = Console()

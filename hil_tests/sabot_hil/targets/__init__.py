@@ -1,4 +1,4 @@
-"""The targets there are. A new one is a module here and a line in TARGETS; no test changes."""
+"""All targets. A new target is a module here and a line in TARGETS; no test changes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,23 +11,23 @@ from sabot_hil.kit.witness import Witness
 
 @dataclass(frozen=True, slots=True)
 class TargetChoice:
-    """What is to be tested."""
+    """Which target is tested, and its options."""
 
     name: str = "sim"
     """One of TARGETS."""
     serial: str = ""
-    """Of a board: the shoe's USB serial number."""
+    """For a board: the shoe's USB serial number."""
     bench: str = ""
-    """Of a board: the USB serial number of the bench board that it is wired to. Of an emulated
-    Pico: "emulator", where it is wired to an emulated bench board."""
+    """For a board: the USB serial number of the bench board that it is wired to. For an emulated
+    Pico: "emulator" if it is wired to an emulated bench board."""
     image: Path | None = None
-    """MicroPython for an emulated Pico; None: SABOT_UF2, else what can be found or fetched."""
+    """MicroPython for an emulated Pico; None: SABOT_UF2, or else one that is found or fetched."""
     seed: int = 0
-    """Of an emulated Pico: the same seed, the same times."""
+    """For an emulated Pico: the same seed gives the same times."""
 
 
 class NoSuchTarget(SabotError):
-    """No target is called so."""
+    """No target has this name."""
 
     exit_code = 2
 
@@ -35,24 +35,26 @@ class NoSuchTarget(SabotError):
 def choice_of(
     text: str, image: Path | None = None, seed: int | None = None, bench: str | None = None
 ) -> TargetChoice:
-    """What `--target` means. Raises NoSuchTarget."""
+    """Return the choice that `--target` stands for. Raises NoSuchTarget."""
     name, colon, serial = text.partition(":")
     if name not in TARGETS or bool(colon) != (name == "board"):
-        raise NoSuchTarget(f"no target is called {text!r}; {did_you_mean(text, _SPELT)}")
+        raise NoSuchTarget(f"no target has the name {text!r}; {did_you_mean(text, _SPELT)}")
     if name == "board" and not (serial and bench):
         raise NoSuchTarget(
             "a board needs its serial number and its bench: board:SERIAL --bench SERIAL"
         )
     if name == "emulator" and bench not in (None, "emulator"):
-        raise NoSuchTarget(f"an emulated shoe has no bench {bench!r}; --bench emulator, or none")
+        raise NoSuchTarget(
+            f"an emulated shoe has no bench {bench!r}; use --bench emulator, or leave it out"
+        )
     return TargetChoice(name, serial, bench or "", image, seed or 0)
 
 
 def make_target(
     choice: TargetChoice, unit: str, folder: Path, witness: Witness | None = None
 ) -> Target:
-    """The chosen target, powered off; `folder` is for what it must keep, and `witness` is told what
-    happens around it. Raises SabotError where there is none.
+    """Return the chosen target, powered off. It keeps its files in `folder` and reports to
+    `witness` what happens around it. Raises SabotError if it cannot be made.
     """
     return TARGETS[choice.name](choice, unit, folder, witness or Witness())
 

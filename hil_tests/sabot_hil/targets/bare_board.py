@@ -1,4 +1,4 @@
-"""A bare Pico as a technician gets it, emulated, and what is done to it until it is in service."""
+"""An emulated bare Pico, as a technician gets it, and the steps that put it into service."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -28,8 +28,8 @@ _BACK_S = 30.0
 _LOOK_S = 0.5
 
 
-def told_for(unit: str) -> UnitSettings:
-    """What makes a board that unit, at table 12."""
+def settings_of(unit: str) -> UnitSettings:
+    """The settings that make a board this unit, at table 12."""
     return UnitSettings(
         unit=unit,
         table="12",
@@ -41,8 +41,7 @@ def told_for(unit: str) -> UnitSettings:
 
 
 class BareBoard:
-    """A Pico with MicroPython and nothing else on it, under power, and the parts of a shoe on its
-    pins."""
+    """A Pico with power that has only MicroPython on it, with the parts of a shoe on its pins."""
 
     def __init__(self, image: Image) -> None:
         self.pico = EmulatedPico(image, {}, unique_id=b"BAREPICO")
@@ -54,21 +53,21 @@ class BareBoard:
         self.pico.power_on()
 
     def now_s(self) -> float:
-        """Its time, which goes on only while something here is done."""
+        """The board's time, which passes only during calls of these methods."""
         return self.clock.now_us() / _S
 
     def pause(self, seconds: float) -> None:
-        """Let so much of it pass."""
+        """Let `seconds` of the board's time pass."""
         self.clock.pass_ms(1000 * seconds)
 
     @contextmanager
     def attached(self) -> Iterator[Client]:
-        """A session at its port."""
+        """Open a session at the board's port."""
         with session_with(self.shoe) as client:
             yield client
 
     def flash(self, built: Release) -> str:
-        """As `sabot flash` does."""
+        """Do what `sabot flash` does."""
         port = self.shoe.port
 
         def no_prompt() -> None:
@@ -77,17 +76,19 @@ class BareBoard:
         return self._meanwhile(lambda: flash(port, built, open_repl=no_prompt, now_s=self.now_s))
 
     def provision(self, unit: str, folder: Path) -> str:
-        """As `sabot provision` does, for table 12; the key files are in `folder`."""
+        """Do what `sabot provision` does, for table 12; the key files are in `folder`."""
         files = KeyFiles(folder / "sabot.keys", folder / "sabot.commands", self.shoe.keys)
-        return provision(self.attached, told_for(unit), files, now_s=self.now_s, pause=self.pause)
+        return provision(
+            self.attached, settings_of(unit), files, now_s=self.now_s, pause=self.pause
+        )
 
     def update(self, built: Release) -> str:
-        """As `sabot update` does."""
+        """Do what `sabot update` does."""
         return update(self.attached, built, now_s=self.now_s, pause=self.pause)
 
     def wait_for_service(self) -> None:
-        """Until it deals: behind an update that it refused it starts anew, 3 s later. Raises NoShoe
-        where it does not within half a minute."""
+        """Wait until the board deals: after an update that it refused it starts again, 3 s later.
+        Raises NoShoe if it does not deal within half a minute."""
         end_s = self.now_s() + _BACK_S
         while True:
             try:
@@ -95,20 +96,20 @@ class BareBoard:
                     if client.welcome.game != messages.NO_GAME:
                         return
                     if self.now_s() > end_s:
-                        raise NoShoe(f"{client.unit}: it does not go back to its cards")
+                        raise NoShoe(f"{client.unit}: it does not return to its game")
             except NoShoe:
                 if self.now_s() > end_s:
                     raise
             self.pause(_LOOK_S)
 
     def runs(self) -> str:
-        """The version that runs."""
+        """Return the version that runs."""
         with self.attached() as client:
             return client.welcome.firmware
 
     def _meanwhile(self, work: Callable[[], str]) -> str:
-        """The result of what another program does at its port; its time goes on until then, no
-        faster than this machine's, which is the other program's."""
+        """Return the result of `work`, which another program does at the board's port. The board's
+        time passes until then, no faster than this machine's time, which that program uses."""
         with ThreadPoolExecutor(1) as pool:
             done = pool.submit(work)
             while not done.done():

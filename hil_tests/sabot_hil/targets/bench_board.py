@@ -1,6 +1,6 @@
-"""The line to a bench board (firmware/sabot_rig), which has hands and eyes at a real shoe.
+"""The line to a bench board (firmware/sabot_rig), the hands and eyes at a real shoe.
 
-Whatever fails of the rig is a BrokenRig, in one line.
+Any failure of the rig raises BrokenRig, with a message of one line.
 """
 
 import random
@@ -36,7 +36,7 @@ _FATAL = ("changes_lost", "display_lost", "underrun")
 
 
 class RigRefused(BrokenRig):
-    """The bench board does not do what it was told. `reason` is one of `rig.REASONS`."""
+    """The bench board refuses a command. `reason` is one of `rig.REASONS`."""
 
     def __init__(self, name: str, shape: Shape, reason: str) -> None:
         super().__init__(f"bench board {name} refuses {shape.name}: {reason}")
@@ -44,11 +44,11 @@ class RigRefused(BrokenRig):
 
 
 class BenchBoard:
-    """The line to a bench board by USB serial number or port. Thread-safe.
+    """The line to a bench board, named by USB serial number or port. Thread-safe.
 
-    `on_change` is told time in us by the board's clock, one of `rig.WHATS`, and value; `on_display`
-    time and the bytes written. Both are called beside the test. Raises BrokenRig, here and in
-    every call after the board was lost.
+    `on_change` gets the time in us by the board's clock, one of `rig.WHATS`, and the value;
+    `on_display` gets the time and the bytes written. Both are called in parallel with the test.
+    Raises BrokenRig, here and in every call after the board was lost.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class BenchBoard:
 
     @property
     def firmware(self) -> str:
-        """The version of what runs on it."""
+        """The version of the board's firmware."""
         return str(self._reported()[1])
 
     def close(self) -> None:
@@ -96,27 +96,27 @@ class BenchBoard:
         self._port.close()
 
     def check(self) -> None:
-        """Raise BrokenRig where the board was lost or lost something."""
+        """Raise BrokenRig if the board was lost or has lost something."""
         if self._broken is not None:
             raise BrokenRig(self._broken)
 
     def break_with(self, why: str) -> None:
-        """From now on every call raises BrokenRig with this cause, or with an earlier one."""
+        """Let every later call raise BrokenRig with this cause, or with an earlier one."""
         with self._news:
             self._broken = self._broken or f"bench board {self.name}: {why}"
             self._news.notify_all()
 
     def command(self, shape: Shape, *values: object) -> int:
-        """Have the board do it; the value it answers. Raises BrokenRig, Refused."""
+        """Send the board a command; returns its answer. Raises BrokenRig, RigRefused."""
         return self._ask(shape, values)[1]
 
     def levels(self) -> tuple[int, int]:
-        """The senses now, and when that was by the board's clock."""
+        """Return the senses now, and their time by the board's clock."""
         _, t_us, levels = self._ask(rig.LOOK, ())
         return levels, t_us
 
     def levels_while_pressed(self, button: int, us: int) -> int:
-        """The senses while that button is held, for so long."""
+        """Hold a button for `us` microseconds and return the senses meanwhile."""
         with self._commanding:
             press = self._begin(rig.PRESS, (button, us))
             levels = self._answer_to(rig.LOOK, self._begin(rig.LOOK, ()))[2]
@@ -124,7 +124,8 @@ class BenchBoard:
         return levels
 
     def play(self, runs: bytes) -> tuple[int, int]:
-        """Play runs, as in rig.py; begin and end by the board's clock, once it is over."""
+        """Play runs, as defined in rig.py. Returns at the end, with the times of begin and end by
+        the board's clock."""
         total = len(runs) // rig.RUN_BYTES
         length_us = sum(_lengths(runs))
         room = self.command(rig.PREPARE, total)
@@ -136,7 +137,7 @@ class BenchBoard:
             sent, room = self._load(runs, sent, room)
         left_s = length_us / 1e6 + _ANSWER_S
         with self._news:
-            self._wait(lambda: number in self._played, left_s, "tells no end of a pattern")
+            self._wait(lambda: number in self._played, left_s, "no end of a pattern reported")
             begin_us, end_us = self._played.pop(number)
         if begin_us != begun_us or end_us - begin_us != length_us:
             self.break_with(f"played {end_us - begin_us} us instead of {length_us}")
@@ -144,7 +145,8 @@ class BenchBoard:
         return begin_us, end_us
 
     def clock_ahead_us(self) -> int:
-        """How far its clock is ahead of `Edge.now_s`: from the answer that came quickest."""
+        """How far the board's clock is ahead of `Edge.now_s`, by the quickest of several
+        answers."""
         best = (float("inf"), 0)
         for _ in range(_CLOCK_ASKED):
             asked_s = self.edge.now_s()
@@ -154,7 +156,8 @@ class BenchBoard:
         return best[1]
 
     def _load(self, runs: bytes, sent: int, room: int) -> tuple[int, int]:
-        """Send a part; how many runs are sent then, and how many more there is room for."""
+        """Send a part of the runs. Return how many are sent in all, and how many more there is
+        room for."""
         end = sent + min(_PART_RUNS, max(room, 1))
         part = runs[sent * rig.RUN_BYTES : end * rig.RUN_BYTES]
         try:
@@ -171,7 +174,7 @@ class BenchBoard:
             return self._answer_to(shape, self._begin(shape, values))
 
     def _begin(self, shape: Shape, values: tuple[object, ...]) -> int:
-        """Send a command; its number."""
+        """Send a command and return its number."""
         self.check()
         self._number += 1
         self._send(shape, self._number, *values)
@@ -195,13 +198,13 @@ class BenchBoard:
                 self._news.wait_for(decided, _HELLO_EVERY_S)
 
         if not wait_until(decided, _HELLO_S, ask, self.edge.now_s):
-            self.break_with("nobody answers; is firmware/sabot_rig on it?")
+            self.break_with("no answer; is firmware/sabot_rig on it?")
         self.check()
         version, firmware = self._reported()[:2]
         if version != rig.VERSION:
             self.break_with(
-                f"its firmware {firmware} speaks version {version} of the rig's messages, "
-                f"this computer {rig.VERSION}; update the older"
+                f"its firmware {firmware} uses version {version} of the rig's messages, "
+                f"this computer version {rig.VERSION}; update the older"
             )
             self.check()
 
@@ -211,7 +214,7 @@ class BenchBoard:
         return self._report
 
     def _wait(self, done: Callable[[], bool], within_s: float, what: str) -> None:
-        """Wait, with `_news` held."""
+        """Wait until `done`; the caller holds `_news`. Raises BrokenRig."""
         if not self._news.wait_for(lambda: done() or self._broken is not None, within_s):
             self._broken = f"bench board {self.name}: {what} within {within_s:.1f} s"
         if not done():
@@ -225,7 +228,7 @@ class BenchBoard:
             self.check()
 
     def _read(self) -> bool:
-        """Take what has come; whether to go on."""
+        """Handle the bytes that have arrived; returns whether to go on reading."""
         if self._closed or self._broken is not None:
             return False
         try:
@@ -246,14 +249,14 @@ class BenchBoard:
             number, values = message[0], message[1:]
             _SHAPES[number].check(values)
         except (cbor.CborError, SchemaError, TypeError, IndexError, KeyError):
-            return  # whoever waits for what it was does not get it, and says so
+            return  # the call that waits for it times out, and says so
         if number == rig.REPORT.number:
             if values[2] == self._session:
                 with self._news:
                     self._report = values
                     self._news.notify_all()
         elif self._report is None:
-            pass  # of a session before
+            pass  # it belongs to an earlier session
         elif number == rig.CHANGE.number:
             self._on_change(values[0], _word_at(rig.WHATS, values[1]), values[2])
         elif number == rig.DISPLAY.number:
@@ -272,7 +275,7 @@ class BenchBoard:
 
 
 def runs_of_samples(samples: bytes) -> bytes:
-    """The runs that play sample words, as sabot_protocol/rig/rig.py has them."""
+    """Return the runs that play sample words, in the form of sabot_protocol/rig/rig.py."""
     levels = unpack(samples)
     begins = np.flatnonzero(np.diff(levels, prepend=255))
     ends = np.append(begins[1:], len(levels))

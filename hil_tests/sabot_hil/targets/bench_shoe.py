@@ -1,7 +1,7 @@
 """A real shoe as a target, with a bench board (sabot_rig) in place of cards, hands and eyes.
 
-The wiring is in hil_tests/wiring. Whatever fails of the rig is a BrokenRig, in one line; what the
-shoe does not do is an assertion that fails.
+The wiring is in hil_tests/wiring. A failure of the rig raises BrokenRig with a message of one line;
+a failure of the shoe is an assertion that fails.
 """
 
 import contextlib
@@ -27,10 +27,10 @@ from sabot_protocol.rig import rig
 
 _T = TypeVar("_T")
 
-_LOOK_S = 0.05  # how often it is looked at
-_HELD_US = 100_000  # a shoe that collects its heap looks at nothing for 45 ms, and wants two looks
+_LOOK_S = 0.05  # how often a condition is checked
+_HELD_US = 100_000  # a heap collection blocks the shoe for 45 ms, and it must see a button twice
 _RELEASED_S = 0.1
-_QUIET_S = 0.15  # longer than the display takes for a picture, and than two changes lie apart
+_QUIET_S = 0.15  # longer than a picture takes on the display, and than the gap between two changes
 _SETTLE_S = 30.0
 _SUPPLY_S = 2.0
 _START_S = 20.0
@@ -42,8 +42,8 @@ _CHIP_UNSEEN = "the bench board does not see the journal chip's operations; use 
 class BoardTarget:
     """The shoe and the bench board of these USB serial numbers (or ports, of the bench board).
 
-    It is off at first, its lid shut, its key off. `keys` has its command key: without it those of
-    `sabot.commands` in the current folder. Raises BrokenRig, KeysUnusable.
+    The shoe is off at first, its lid shut, its key off. `keys` has its command key; by default they
+    are those of `sabot.commands` in the current folder. Raises BrokenRig, KeysUnusable.
     """
 
     def __init__(
@@ -73,25 +73,26 @@ class BoardTarget:
             raise
 
     def house(self) -> tuple[str, PrivateKey]:
-        """Its house has the key. Raises Unable."""
-        raise Unable("a real shoe takes what its own house signs, whose key is not on this bench")
+        """Raise Unable: only the shoe's house has the key."""
+        raise Unable("a real shoe takes releases signed by its own house; that key is not here")
 
     def about(self) -> Mapping[str, str]:
-        """What is tested, and on what."""
+        """What is tested, and on what rig."""
         return {
             "Rig": f"bench board {self._board.name}, firmware {self._board.firmware}",
             "Unit": self.shoe.unit,
         }
 
     def close(self) -> None:
-        """Power off, which shuts the lock too, and put everything away."""
+        """Switch the power off, which shuts the lock too, and close the ports."""
         self.shoe.detach()
-        with contextlib.suppress(BrokenRig):  # without its host it makes itself safe
+        with contextlib.suppress(BrokenRig):  # a board without a host makes itself safe
             self.power.off()
         self._board.close()
 
     def _check(self) -> None:
-        """Without power nothing is high; what had some a moment ago takes a while."""
+        """Check that all senses are low without power; after power off that takes a moment.
+        Raises BrokenRig."""
         high: list[str] = []
 
         def all_low() -> bool:
@@ -108,8 +109,8 @@ class BoardTarget:
 
 
 class BoardClock:
-    """The bench board's clock, so that what it played and saw is exact to each other. `now_us` is
-    off by the drift of this machine's clock against it: 0.1 ms a second at the most."""
+    """The bench board's clock, so that the times of what it played and of what it saw fit exactly.
+    `now_us` is off by this machine's drift against that clock, at most 0.1 ms per second."""
 
     def __init__(self, board: BenchBoard) -> None:
         self._edge = board.edge
@@ -122,15 +123,15 @@ class BoardClock:
         return self._board_us() - self._begin_us
 
     def at(self, board_us: int) -> int:
-        """A time of the bench board by this clock."""
+        """Convert a time of the bench board to this clock."""
         return board_us - self._begin_us
 
     def pass_ms(self, ms: float) -> None:
-        """Let so much time pass."""
+        """Let `ms` milliseconds pass."""
         self._edge.pass_s(ms / 1000)
 
     def slept_us(self) -> int:
-        """Raises Unable."""
+        """Raise Unable."""
         raise Unable("the bench board does not see whether the shoe's processor sleeps")
 
     def _board_us(self) -> int:
@@ -138,7 +139,7 @@ class BoardClock:
 
 
 class _Eyes:
-    """What the shoe shows, out of what the bench board tells."""
+    """What the shoe shows, from the reports of the bench board."""
 
     def __init__(self, edge: Edge) -> None:
         self._now_s = edge.now_s
@@ -151,10 +152,10 @@ class _Eyes:
         self._news_s = 0.0
         self.supply = False
         self.wants_supply: bool | None = False
-        """What the supply is to be; None while it may change."""
+        """The state that the supply must have; None while it may change."""
 
     def begin(self, board: BenchBoard, clock: BoardClock) -> None:
-        """From now on there are times."""
+        """Record changes from now on, with times by `clock`."""
         self._board, self._clock = board, clock
 
     @property
@@ -165,7 +166,7 @@ class _Eyes:
     def seen(self) -> list[Seen]:
         with self._changed:
             seen, self._seen = self._seen, []
-        # A beep is told once it is over, by the time of its begin.
+        # A beep is reported at its end, with the time of its begin.
         return sorted(seen, key=lambda each: each.t_us)
 
     def dark(self) -> None:
@@ -180,7 +181,7 @@ class _Eyes:
             return self._now_s() - self._news_s
 
     def wait_for(self, wanted: Callable[[], bool], within_s: float) -> bool:
-        """Whether it came to that. Raises BrokenRig."""
+        """Wait until `wanted` is true; return whether it became true. Raises BrokenRig."""
 
         def pause() -> None:
             self._changed.wait(_LOOK_S)
@@ -191,7 +192,7 @@ class _Eyes:
             return wait_until(wanted, within_s, pause, self._now_s)
 
     def changed(self, t_us: int, what: str, value: int) -> None:
-        """A change of a sense."""
+        """Take a change of a sense."""
         with self._changed:
             outputs = self._outputs
             if what == "supply":
@@ -208,7 +209,7 @@ class _Eyes:
             self._changed.notify_all()
 
     def written(self, t_us: int, data: bytes) -> None:
-        """A write to the display."""
+        """Take a write to the display."""
         with self._changed:
             if self._display.begin(ADDRESS):
                 for octet in data:
@@ -241,23 +242,23 @@ class BoardBench(Hands):
         return self._eyes.outputs
 
     def seen(self) -> list[Seen]:
-        """Every change of an output since this was asked last."""
+        """Every change of an output since the last call."""
         return self._eyes.seen()
 
     def play(self, samples: bytes) -> int:
-        """Play sample words to the head; when the first of them was there."""
+        """Play sample words to the head; returns the time of the first one."""
         begin_us = self._clock.at(self._board.play(runs_of_samples(samples))[0])
         self._witness.played(begin_us, samples)
         return begin_us
 
     def press(self, button: str) -> Outputs:
-        """Press a button and release it; what the shoe shows then."""
+        """Press a button and release it; returns what the shoe shows then."""
         self._board.command(rig.PRESS, enums.BUTTONS.index(button), _HELD_US)
         self._board.edge.pass_s(_RELEASED_S)
         return self.settle()
 
     def switch(self, switch: str, on: bool) -> Outputs:
-        """Move a switch; without power it just stands so then."""
+        """Move a switch; without power it only changes its position."""
         self._board.command(rig.SWITCH, enums.SWITCHES.index(switch), on)
         if not self._eyes.supply:
             return self._eyes.outputs
@@ -276,7 +277,7 @@ class BoardBench(Hands):
         return self._eyes.outputs
 
     def wait_for(self, wanted: Callable[[Outputs], bool], what: str) -> Outputs:
-        """Wait until the shoe shows what is `wanted`."""
+        """Wait until `wanted` is true of what the shoe shows."""
         shown = self._eyes.wait_for(lambda: wanted(self._eyes.outputs), _SETTLE_S)
         lines = " / ".join(line for line in self._eyes.outputs.display if line)
         assert shown, f"the shoe has not {what}: not within {_SETTLE_S:g} s; it shows: {lines}"
@@ -298,21 +299,21 @@ class BoardShoe:
 
     @property
     def port(self) -> str:
-        """The port, once its USB has come up behind the power."""
+        """The shoe's port; waits until USB has started after power on."""
         return self._when_there(lambda: self._edge.port(self.unit))
 
     def attach(self) -> Client:
-        """A new session; the one before is over."""
+        """A new session; ends an earlier one."""
         return Client(self.line(), now_s=self._edge.now_s, keys=self._keys)
 
     def line(self) -> Line:
-        """The bare link; a session before is over."""
+        """The bare link; ends an earlier session."""
         self.detach()
         self._open = self._when_there(lambda: self._edge.open_shoe(self.unit))
         return Witnessed(self._open, self._witness, self._clock.now_us)
 
     def detach(self) -> None:
-        """The host goes away."""
+        """Close the host's end."""
         if self._open is not None:
             self._open.close()
             self._open = None
@@ -338,7 +339,7 @@ class BoardPower:
         self._shoe = shoe
 
     def on(self) -> None:
-        """Power on; returns once the display shows something."""
+        """Switch the power on; returns once the display shows something."""
         if self._eyes.supply:
             return
         self._switch(True)
@@ -347,23 +348,24 @@ class BoardPower:
         self._bench.settle()
 
     def off(self) -> None:
-        """Power off, at once."""
+        """Switch the power off at once."""
         self._switch(False)
         self._eyes.dark()
 
     def brown_out(self, us: int) -> None:
-        """Take the power away for so long; returns when it is back, whatever the shoe does."""
+        """Take the power away for `us` microseconds; returns when it is back, whatever the shoe
+        does."""
         self._eyes.wants_supply = None
         self._board.command(rig.BROWN_OUT, us)
         self._eyes.wait_for(lambda: self._eyes.supply, _SUPPLY_S)
         self._eyes.wants_supply = True
 
     def off_in_flash(self, operation: int, share: float) -> None:
-        """Raises Unable."""
+        """Raise Unable."""
         raise Unable(_CHIP_UNSEEN)
 
     def written_us(self) -> int:
-        """Raises Unable."""
+        """Raise Unable."""
         raise Unable(_CHIP_UNSEEN)
 
     def _switch(self, on: bool) -> None:

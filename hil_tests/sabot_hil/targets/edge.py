@@ -1,4 +1,4 @@
-"""Where a rig's target ends, real or emulated: time, ports, and what goes on beside the test."""
+"""The edge of a rig's target, real or emulated: time, ports, and work in parallel with the test."""
 
 import threading
 import time
@@ -14,50 +14,50 @@ class OpenLine(Line, Protocol):
     """An open port, as `sabot.link.ports.Port`."""
 
     def close(self) -> None:
-        """Give it back."""
+        """Close the port."""
 
 
 class Condition(AbstractContextManager[Any], Protocol):
     """The part of `threading.Condition` that is used here."""
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for `notify_all`, so many seconds at most."""
+        """Wait for `notify_all`, at most `timeout` seconds."""
 
     def wait_for(self, predicate: Callable[[], Any], timeout: float | None = None) -> Any:
-        """Wait until the predicate holds, so many seconds at most; what it says."""
+        """Wait until the predicate is true, at most `timeout` seconds; returns its last value."""
 
     def notify_all(self) -> None:
-        """Wake those who wait."""
+        """Wake all waiting callers."""
 
 
 class Edge(Protocol):
-    """Where this program ends: time, ports, and what goes on beside the test."""
+    """What the target needs from outside: time, ports, and work in parallel with the test."""
 
     @property
     def emulated(self) -> bool:
         """As `sabot_hil.capabilities.Clock.emulated`."""
 
     def now_s(self) -> float:
-        """Seconds since any moment."""
+        """Seconds since an arbitrary moment."""
 
     def pass_s(self, seconds: float) -> None:
-        """Let so much time pass."""
+        """Let `seconds` pass."""
 
     def condition(self) -> Condition:
-        """A new condition, by that time."""
+        """Return a new condition that goes by this time."""
 
     def open_bench(self, name: str) -> OpenLine:
-        """The line to a bench board. Raises SabotError."""
+        """Open the line to a bench board. Raises SabotError."""
 
     def open_shoe(self, unit: str) -> OpenLine:
-        """The line to a shoe. Raises SabotError."""
+        """Open the line to a shoe. Raises SabotError."""
 
     def port(self, unit: str) -> str:
         """A port of a shoe that any program may open. Raises SabotError, Unable."""
 
     def beside(self, step: Callable[[], bool]) -> Callable[[], None]:
-        """Have `step` called again and again beside the test, until it is false; what waits for
-        the end of that."""
+        """Call `step` again and again in parallel with the test, until it returns false. Return a
+        function that waits for the end of that."""
 
 
 class RealEdge:

@@ -37,11 +37,11 @@ from sabot_protocol.chain import command_key
 _MS = 1000  # in us
 _S = 1000 * _MS
 
-_START_US = 20 * _S  # the longest that a start may take
+_START_US = 20 * _S  # the longest time that a start may take
 _SETTLE_US = 30 * _S
-_QUIET_US = 150 * _MS  # outputs and journal as they are: the display waits for the journal
+_QUIET_US = 150 * _MS  # without a change of outputs or journal: the display waits for the journal
 _QUIET_STEP_US = 5 * _MS
-_HELD_US = 30 * _MS  # the board wants four looks the same, 5 ms apart
+_HELD_US = 30 * _MS  # the board needs four equal looks, 5 ms apart
 _WRITE_US = 60 * _S
 _TERMINAL_BYTES = 4096
 _ID_BYTES = 8
@@ -51,13 +51,12 @@ _SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
 
 
 class EmulatorTarget:
-    """A unit whose id depends on `unit` alone; all have the same first key. In `folder` is its key
-    file, `sabot.keys`. `image` is a UF2 file, None looks for one. `seed` decides what a power cut
-    leaves.
+    """A unit whose id depends only on `unit`; all units have the same first key. Its key file,
+    `sabot.keys`, is in `folder`. `image` is a UF2 file; with None one is looked for. `seed` decides
+    what a power cut leaves.
 
-    The very first start of a unit goes through all of the journal's chip, 11 s. So it is done
-    once for all targets alike, and this one begins behind it, unless `first_start`. Raises
-    ImageUnusable.
+    The very first start of a unit reads all of the journal's chip, which takes 11 s. So it is done
+    once for all targets, and this one begins after it, unless `first_start`. Raises ImageUnusable.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class EmulatorTarget:
         flash_times: Times = TYPICAL,
     ) -> None:
         self._image = read_image(find_image(image))
-        # With no id of its own a unit goes by its board's number.
+        # A unit without an id uses its board's number.
         known = {"settings": {"set": 0}, "first_key": _FIRST_KEY, "unit": ""}
         files = filesystem.shoe_files(known)
         self.pico = EmulatedPico(
@@ -97,22 +96,22 @@ class EmulatorTarget:
             )
 
     def house(self) -> tuple[str, PrivateKey]:
-        """The board, and who signs its releases."""
+        """The board of its releases, and the key that signs them."""
         return "pico", releases.HOUSE
 
     def about(self) -> Mapping[str, str]:
-        """What is tested, and on what."""
+        """What is tested, and on what rig."""
         package = f"rp2040py {version('rp2040py')}"
         return {"Rig": f"emulated Pico, {package}", "MicroPython": named(self._image)}
 
     def close(self) -> None:
-        """Power off."""
+        """Switch the power off and close the ports."""
         self.shoe.close()
         self.power.off()
 
 
 class EmulatedClock:
-    """Time that goes on only while a test has it go on."""
+    """Time that passes only while a test lets it pass."""
 
     emulated = True
 
@@ -124,14 +123,14 @@ class EmulatedClock:
         return self._pico.t_us
 
     def pass_ms(self, ms: float) -> None:
-        """Let so much time pass."""
+        """Let `ms` milliseconds pass."""
         self._pico.run_us(ms * _MS)
 
     def slept_us(self) -> int:
         """Microseconds since the last start in which the processor slept. Raises Unable."""
         slept_us = self._pico.slept_us
         if slept_us is None:
-            raise Unable("the emulator's own loop does not count sleep: Cython is not installed")
+            raise Unable("the emulator's loop counts sleep only if Cython is installed")
         return slept_us
 
 
@@ -156,7 +155,7 @@ class EmulatedBench(Hands):
         pico.on_display = self._drawn
 
     def take_card_out(self) -> None:
-        """Have nothing in the head."""
+        """Leave the head without a card."""
         for part in _SENSORS:
             self._put(part, False)
 
@@ -166,12 +165,12 @@ class EmulatedBench(Hands):
         return self._outputs
 
     def seen(self) -> list[Seen]:
-        """Every change of an output since this was asked last."""
+        """Every change of an output since the last call."""
         seen, self._seen = self._seen, []
         return seen
 
     def play(self, samples: bytes) -> int:
-        """Play sample words to the head; when the first of them was there."""
+        """Play sample words to the head; returns the time of the first one."""
         self._must_have_power()
         began_us = self._pico.t_us
         self._witness.played(began_us, samples)
@@ -179,7 +178,7 @@ class EmulatedBench(Hands):
         return began_us
 
     def press(self, button: str) -> Outputs:
-        """Press a button and release it; what the shoe shows then."""
+        """Press a button and release it; returns what the shoe shows then."""
         self._must_have_power()
         for held in (True, False):
             self._put(f"button_{button}", held)
@@ -187,7 +186,7 @@ class EmulatedBench(Hands):
         return self.settle()
 
     def switch(self, switch: str, on: bool) -> Outputs:
-        """Move a switch; without power it just stands so then."""
+        """Move a switch; without power it only changes its position."""
         self._put(f"switch_{switch}", on)
         if not self._pico.powered:
             return self._outputs
@@ -205,11 +204,11 @@ class EmulatedBench(Hands):
                 return self._outputs
             self._pico.run_us(max(left_us, _QUIET_STEP_US))
         if self._pico.powered:
-            raise SimulatorFailed(f"the shoe is not quiet within {_SETTLE_US // _S} s")
+            raise SimulatorFailed(f"the shoe is not quiet after {_SETTLE_US // _S} s")
         return self._outputs
 
     def wait_for(self, wanted: Callable[[Outputs], bool], what: str) -> Outputs:
-        """Wait until the shoe shows what is `wanted`. Raises SimulatorFailed."""
+        """Wait until `wanted` is true of what the shoe shows. Raises SimulatorFailed."""
         self._must_have_power()
         if not self._pico.run_until(lambda: wanted(self._outputs), _SETTLE_US):
             shown = " / ".join(line for line in self._outputs.display if line)
@@ -258,13 +257,13 @@ class EmulatedBench(Hands):
 
 
 class EmulatedShoe:
-    """The link, over the emulated USB serial line. A session takes a number by chance from
-    `random`: whoever wants the same trace twice sets its seed."""
+    """The link, over the emulated USB serial line. A session takes its number from `random`: to get
+    the same trace twice, set the seed of `random`."""
 
     def __init__(self, pico: EmulatedPico, clock: EmulatedClock, witness: Witness) -> None:
         self.unit = pico.unique_id.hex()
         self.keys = CommandKeys()
-        """With which `attach` commands it."""
+        """The keys that `attach` signs commands with."""
         self.keys.put(self.unit, _COMMAND_KEY)
         self._pico = pico
         self._clock = clock
@@ -274,17 +273,17 @@ class EmulatedShoe:
 
     @property
     def port(self) -> str:
-        """A terminal that any program may open."""
+        """A pseudo-terminal that any program may open."""
         if self._terminal is None:
             self._terminal = Terminal(self._pico)
         return self._terminal.name
 
     def attach(self) -> Client:
-        """A new session; the one before is over."""
+        """A new session; ends an earlier one."""
         return Client(self.line(), now_s=lambda: self._clock.now_us() / _S, keys=self.keys)
 
     def line(self) -> Line:
-        """The bare link; a session before is over."""
+        """The bare link; ends an earlier session."""
         self.detach()
         if self._terminal is not None:
             self._terminal.plugged = False
@@ -292,7 +291,7 @@ class EmulatedShoe:
         return Witnessed(self._port, self._witness, self._clock.now_us)
 
     def detach(self) -> None:
-        """The host goes away."""
+        """Close the host's end."""
         if self._port is not None:
             self._port.close()
             self._port = None
@@ -300,7 +299,7 @@ class EmulatedShoe:
             self._terminal.plugged = True
 
     def close(self) -> None:
-        """Put everything away."""
+        """Close the session and the pseudo-terminal."""
         self.detach()
         if self._terminal is not None:
             self._terminal.close()
@@ -308,17 +307,18 @@ class EmulatedShoe:
 
 
 class EmulatedPort:
-    """The host's end of the line, as `sabot.link.ports.Port`: to read lets emulated time pass."""
+    """The host's end of the line, as `sabot.link.ports.Port`. Reading lets emulated time pass."""
 
     name = "emulator"
 
     def __init__(self, pico: EmulatedPico) -> None:
         self._pico = pico
         self._open = True
-        pico.usb_read()  # what came while nobody listened
+        pico.usb_read()  # drop what came while no host was there
 
     def read(self, timeout_s: float) -> bytes:
-        """What has come, after at most `timeout_s` of emulated time. Raises NoShoe."""
+        """Return the bytes that have come, after at most `timeout_s` of emulated time. Raises
+        NoShoe."""
         self._check()
         pico = self._pico
         pico.run_until(lambda: not pico.powered or pico.usb_waiting > 0, timeout_s * _S)
@@ -333,10 +333,10 @@ class EmulatedPort:
         taken = pico.run_until(lambda: not pico.powered or not pico.usb_unsent, _WRITE_US)
         self._check()
         if not taken:
-            raise NoShoe(f"{self.name}: the shoe takes nothing")
+            raise NoShoe(f"{self.name}: the shoe does not read what it is sent")
 
     def close(self) -> None:
-        """Give the port back."""
+        """Close the port."""
         self._open = False
 
     def _check(self) -> None:
@@ -347,8 +347,8 @@ class EmulatedPort:
 
 
 class Terminal:
-    """A pseudo-terminal at the emulated USB serial line. Emulated time must pass for what goes
-    through it; it comes a millisecond late at most.
+    """A pseudo-terminal at the emulated USB serial line. It carries bytes only while emulated time
+    passes, at most a millisecond late.
     """
 
     def __init__(self, pico: EmulatedPico) -> None:
@@ -359,11 +359,11 @@ class Terminal:
         self.name = os.ttyname(self._theirs)
         self.plugged = True
         """Whether it carries anything."""
-        pico.usb_read()  # what came while nobody listened
+        pico.usb_read()  # drop what came while no host was there
         pico.on_look = self._carry
 
     def close(self) -> None:
-        """Put it away."""
+        """Close both ends."""
         self._pico.on_look = None
         os.close(self._ours)
         os.close(self._theirs)
@@ -376,7 +376,7 @@ class Terminal:
             with contextlib.suppress(BlockingIOError):
                 pico.usb_write(os.read(self._ours, _TERMINAL_BYTES))
         if pico.usb_waiting:
-            # A terminal that nobody reads is full some day: what comes then is lost.
+            # A terminal that no program reads fills up; what comes after that is lost.
             with contextlib.suppress(BlockingIOError):
                 os.write(self._ours, pico.usb_read())
 
@@ -390,9 +390,9 @@ class EmulatedPower:
         self._shoe = shoe
 
     def on(self) -> None:
-        """Power on; returns once the display tells how the link is, or why there is none.
+        """Switch the power on; returns once the display shows the state of the link, or an error.
 
-        Raises SimulatorFailed where it does not come to that.
+        Raises SimulatorFailed if the display shows nothing.
         """
         if not self._pico.powered:
             self._bench.take_card_out()
@@ -402,36 +402,37 @@ class EmulatedPower:
         )
         if not shown:
             said = self._pico.usb_read().decode(errors="replace").strip()
-            raise SimulatorFailed(f"emulated shoe {self._shoe.unit} does not come up: {said}")
+            raise SimulatorFailed(f"emulated shoe {self._shoe.unit} does not start: {said}")
         if self._pico.powered:
             self._bench.settle()
 
     def off(self) -> None:
-        """Power off, at once."""
+        """Switch the power off at once."""
         self._pico.power_off()
 
     def brown_out(self, us: int) -> None:
-        """The processor has no power for so long; the journal's chip goes on with what it does."""
+        """Leave the processor without power for `us` microseconds; the journal's chip goes on with
+        its operation."""
         self._pico.brown_out(us)
 
     def off_in_flash(self, operation: int, share: float) -> None:
-        """Let the power go in an operation of the journal's chip from now on."""
+        """Cut the power during an operation of the journal's chip from now on."""
         self._pico.cut_power_in(operation, share)
 
     def written_us(self) -> int:
-        """When the last operation of the journal's chip ended, or will."""
+        """When the last operation of the journal's chip ended or will end."""
         return self._pico.journal.changed_ns // _MS
 
 
 def _after_first_start(image: Image, files: Mapping[str, bytes]) -> tuple[bytes, bytes]:
-    """The Pico's flash and the journal's chip of a unit that has been started once; kept between
-    runs under a name that depends on all that was on it."""
+    """Return the content of the Pico's flash and of the journal's chip after a unit's first start.
+    It is kept between runs, under a name that depends on everything that was on the unit."""
     digest = hashlib.sha256(image.content)
     for path, content in files.items():
         digest.update(f"{path} {len(content)}\n".encode() + content)
     file = cache() / f"started-{digest.hexdigest()[:32]}.xz"
     with (cache() / "started.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # a minute's work: others wait rather than do it too
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a minute's work: other runs wait instead of repeating it
         if file.exists():
             both = lzma.decompress(file.read_bytes())
             return both[:FLASH_BYTES], both[FLASH_BYTES:]

@@ -1,4 +1,4 @@
-"""How a card is pulled, the same on every target: samples are played, and the shoe acts on them."""
+"""How a card is pulled, the same on every target: samples are played, then the shoe acts."""
 
 from abc import ABC, abstractmethod
 
@@ -14,19 +14,19 @@ class Hands(ABC):
 
     @abstractmethod
     def play(self, samples: bytes) -> int:
-        """Play sample words to the head; when the first of them was there."""
+        """Play sample words to the head; returns the time of the first one."""
 
     @abstractmethod
     def settle(self) -> Outputs:
-        """Wait until the shoe has acted on all that was done."""
+        """Wait until the shoe has acted on everything that was done."""
 
     def pull(self, card: str) -> Outputs:
-        """Pull a card through the head; what the shoe shows then."""
+        """Pull a card through the head; returns what the shoe shows then."""
         self.play(pass_samples(cards.number_of(card), 0))
         return self.settle()
 
     def pull_part(self, card: str, travel_mm: float) -> Outputs:
-        """Pull a card until its leading edge has come so far, and hold it there."""
+        """Pull a card until its leading edge is `travel_mm` into the head, and hold it there."""
         samples = pass_samples(cards.number_of(card), 0)
         seconds = travel_mm / DEALER_SPEED_MM_S
         self.play(samples[: round(seconds * SAMPLE_RATE_HZ / _SAMPLES_PER_BYTE)])

@@ -1,7 +1,7 @@
-"""Tests a bench board by itself, before any shoe is judged by it: `check_bench`.
+"""The test of a bench board alone, before any shoe is judged with it: `check_bench`.
 
-The check plug is on the board's connector in place of the shoe (hil_tests/wiring): it ties outputs
-to senses, which are then compared with each other, and has nothing that could be harmed.
+The check plug is on the board's connector in place of the shoe (hil_tests/wiring). It ties outputs
+to senses, which are then compared; it has no part that could be damaged.
 """
 
 import random
@@ -23,22 +23,22 @@ PLUG = {
     "lamp_error": ("button_reveal", "switch_lid_open"),
     "buzzer": ("button_void", "switch_key_on"),
 }
-"""What the check plug ties to a sense. Contacts that share one are pulled up there by 10 kilohms,
-and each of them pulls it down."""
+"""What the check plug ties to each sense. Contacts that share a sense are pulled up there by 10
+kilohms, and each of them pulls it down."""
 
 LATE_US = rig.WATCH_US
-"""A change is seen with the first look behind it."""
+"""The longest delay of a change: the first look after the change sees it."""
 
 AT_EDGES_US = 10
-"""An output's edge, the sense's and the start of either clock, together: some microseconds."""
+"""The edges of output and sense and the starts of both clocks take some microseconds together."""
 
 SUPPLY_MS = 200.0
-"""Within that the supply is there, or gone into the plug's load of 1 kilohm."""
+"""Within this time the supply comes up, or goes down into the plug's load of 1 kilohm."""
 
 _CHANNEL_SENSES = ("lamp_player", "lamp_banker", "lamp_tie", "lock")
 _OPEN = sum(1 << rig.SENSES.index(sense) for sense in ("lamp_ready", "lamp_error", "buzzer"))
 _SUPPLY = 1 << rig.SENSES.index("supply")
-_CLOSES_WHEN_ON = {"lid_open": False}  # of the switches; all others do
+_CLOSES_WHEN_ON = {"lid_open": False}  # every other switch closes its contact when on
 _HELD_US = 100_000
 _RELEASED_S = 0.01
 _WAIT_S = 3.0
@@ -48,7 +48,7 @@ _SHORTEST_US, _LONGEST_US = 200, 3000
 
 @dataclass(frozen=True, slots=True)
 class RigFigure:
-    """A line of the table: what was measured, against what it may be."""
+    """A line of the table: a measured value and its limits."""
 
     name: str
     value: float
@@ -58,20 +58,20 @@ class RigFigure:
 
     @property
     def good(self) -> bool:
-        """Whether it is within its limits."""
+        """Whether the value is within its limits."""
         return self.at_least <= self.value <= self.at_most
 
 
 @dataclass(frozen=True, slots=True)
 class PatternStep:
-    """Sensor outputs as they are from then on."""
+    """The levels of the sensor outputs from a time on."""
 
     t_us: int
     levels: int
 
 
 def a_pattern(seed: int, steps: int = _STEPS) -> list[PatternStep]:
-    """Steps at times of no rhythm, so that they fall anywhere between two looks; ends low."""
+    """Return steps at irregular times, so that they fall anywhere between two looks; ends low."""
     chance = random.Random(seed)
     pattern, t_us, levels = [], 0, 0
     for _ in range(steps - 1):
@@ -83,7 +83,7 @@ def a_pattern(seed: int, steps: int = _STEPS) -> list[PatternStep]:
 
 
 def runs_of_pattern(pattern: list[PatternStep]) -> bytes:
-    """The pattern as sabot_protocol/rig/rig.py has it."""
+    """Return the pattern in the form of sabot_protocol/rig/rig.py."""
     ends = [step.t_us for step in pattern[1:]] + [pattern[-1].t_us + _LONGEST_US]
     return b"".join(
         (end - step.t_us << 4 | step.levels).to_bytes(rig.RUN_BYTES, "little")
@@ -94,7 +94,7 @@ def runs_of_pattern(pattern: list[PatternStep]) -> bytes:
 def judge_loopback(
     pattern: list[PatternStep], begun_us: int, seen: Iterable[tuple[int, int]]
 ) -> list[RigFigure]:
-    """What came back of a pattern. `seen`: time and levels each time that they changed."""
+    """Compare what was seen with the pattern. `seen` is the time and the levels of each change."""
     expected, before = [], 0
     for step in pattern:
         if step.levels != before:
@@ -120,7 +120,7 @@ def judge_loopback(
 
 
 def judge_contact(part: str, levels_open: int, levels_closed: int) -> RigFigure:
-    """The senses with all contacts open, and with this one closed."""
+    """Judge the senses with all contacts open, and with this one closed."""
     (sense,) = [sense for sense, parts in PLUG.items() if part in parts]
     expected = _OPEN & ~(1 << rig.SENSES.index(sense))
     wrong = ((levels_open ^ _OPEN) | (levels_closed ^ expected)) & ~_SUPPLY
@@ -128,7 +128,7 @@ def judge_contact(part: str, levels_open: int, levels_closed: int) -> RigFigure:
 
 
 def table(figures: list[RigFigure]) -> str:
-    """The figures for people, a line each, and whether each is within its limits."""
+    """Return the figures as text: a line for each, with its limits and whether it is within."""
     rows = [("what", "measured", "allowed", "")]
     for each in figures:
         allowed = f"{each.at_least:g} to {each.at_most:g} {each.unit}".strip()
@@ -142,9 +142,10 @@ def table(figures: list[RigFigure]) -> str:
 
 
 def check_bench(bench: str, say: Callable[[str], None] = print, edge: Edge | None = None) -> bool:
-    """Check the bench board of that USB serial number, its check plug on; whether all is well.
+    """Check the bench board with this USB serial number and the check plug on it. Return whether
+    all figures are good.
 
-    Raises BrokenRig where it is not there or stops answering.
+    Raises BrokenRig if the board is missing or stops answering.
     """
     check = _Check(bench, edge or RealEdge())
     try:
@@ -165,7 +166,7 @@ class _Check:
         self.board = BenchBoard(bench, self._change, edge=edge)
 
     def run(self) -> list[RigFigure]:
-        """All of it. The supply first: without it nothing is played."""
+        """Do all checks. The supply comes first: without it nothing is played."""
         self._let_go()
         levels, _ = self.board.levels()
         if levels & ~_SUPPLY != _OPEN:
@@ -191,7 +192,7 @@ class _Check:
         with self._changed:
             self._seen.clear()
         begun_us, _ = self.board.play(runs_of_pattern(pattern))
-        self.board.levels()  # whatever was seen before this answer has come
+        self.board.levels()  # with this answer, all earlier reports have arrived
         with self._changed:
             return judge_loopback(pattern, begun_us, list(self._seen))
 
@@ -235,7 +236,7 @@ class _Check:
 
 
 def _settled(seen: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """One look may tell of two senses, one after the other: what they come to."""
+    """Return the levels after each look: one look may report two senses, one after the other."""
     came: dict[int, int] = {}
     for t_us, levels in seen:
         came[t_us] = levels

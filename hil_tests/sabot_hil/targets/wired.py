@@ -1,7 +1,8 @@
-"""The target of a board, with two emulated Picos, pin to pin, in place of bench board and shoe.
+"""The target of a real board, but with two emulated Picos, wired pin to pin, as bench board and
+shoe.
 
-The bench board's firmware, its messages, `board.py` and `benchboard.py` are those of a real rig.
-Time is emulated: it goes on only while the test waits.
+The bench board's firmware, its messages, `bench_shoe.py` and `bench_board.py` are those of a real
+rig. Time is emulated: it passes only while the test waits.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +25,7 @@ from sabot_hil.targets.emulator import EmulatorTarget
 from sabot_hil.targets.rig_check import PLUG
 
 BENCH = "emulator"
-"""What `--bench` calls it."""
+"""The bench's name for `--bench`."""
 
 _S = 1_000_000  # in us
 
@@ -36,7 +37,7 @@ class WiredTarget(BoardTarget):
         self, unit: str, folder: Path, witness: Witness, *, image: Path | None = None, seed: int = 0
     ) -> None:
         self._image = read_image(find_image(image))
-        # Its bench lets go: from here on its pins are the wires'.
+        # The target's own bench is not used: from here on the wires drive the pins.
         alone = EmulatorTarget(unit, folder, witness, image=image, seed=seed)
         pico = alone.pico
         self._bench_pico = BenchPico.started(self._image)
@@ -44,11 +45,11 @@ class WiredTarget(BoardTarget):
         super().__init__(pico.unique_id.hex(), BENCH, witness, edge, alone.shoe.keys)
 
     def house(self) -> tuple[str, PrivateKey]:
-        """The board, and who signs its releases."""
+        """The board of its releases, and the key that signs them."""
         return "pico", releases.HOUSE
 
     def about(self) -> Mapping[str, str]:
-        """What is tested, and on what."""
+        """What is tested, and on what rig."""
         rig = (
             f"emulated bench board, firmware {self._board.firmware}, which sees {QUANTUM_US} us "
             f"late; emulated Picos, rp2040py {version('rp2040py')}"
@@ -56,13 +57,13 @@ class WiredTarget(BoardTarget):
         return {**super().about(), "Rig": rig, "MicroPython": named(self._image)}
 
     def close(self) -> None:
-        """Power off, both of them."""
+        """Switch the power of both off."""
         super().close()
         self._bench_pico.power_off()
 
 
 def plugged(image: Image) -> "EmulatedEdge":
-    """For `rigcheck.check_bench`: an emulated bench board with its check plug on."""
+    """Return an emulated bench board with its check plug on, for `rig_check.check_bench`."""
     return EmulatedEdge(Plugged(BenchPico.started(image), PLUG), None)
 
 
@@ -79,8 +80,8 @@ class _World(Protocol):
 
 
 class EmulatedEdge:
-    """Time and ports of an emulated rig, as `sabot_hil.targets.edge.Edge`. One thread: what goes
-    on beside the test does so whenever time goes on."""
+    """Time and ports of an emulated rig, as `sabot_hil.targets.edge.Edge`. There is one thread: the
+    parallel work is done whenever time passes."""
 
     emulated = True
 
@@ -105,7 +106,7 @@ class EmulatedEdge:
         return _ShoeLine(unit, self._world, self._shoe)
 
     def port(self, unit: str) -> str:
-        raise Unable("no port for other programs: emulated time goes on only in the test itself")
+        raise Unable("no port for other programs: emulated time passes only in the test itself")
 
     def beside(self, step: Callable[[], bool]) -> Callable[[], None]:
         def on_quantum() -> None:
@@ -117,11 +118,11 @@ class EmulatedEdge:
 
 
 class _Condition:
-    """As `threading.Condition`; nobody else is there to be kept out."""
+    """As `threading.Condition`, without a lock: there is one thread."""
 
     def __init__(self, world: _World) -> None:
         self._world = world
-        self._told = False
+        self._notified = False
 
     def __enter__(self) -> "_Condition":
         return self
@@ -130,27 +131,27 @@ class _Condition:
         pass
 
     def notify_all(self) -> None:
-        self._told = True
+        self._notified = True
 
     def wait(self, timeout: float | None = None) -> bool:
-        self._told = False
-        return bool(self.wait_for(lambda: self._told, timeout))
+        self._notified = False
+        return bool(self.wait_for(lambda: self._notified, timeout))
 
     def wait_for(self, predicate: Callable[[], Any], timeout: float | None = None) -> Any:
-        assert timeout is not None, "to wait for ever would be for ever"
+        assert timeout is not None, "without a time-out the wait may never end"
         return self._world.run_until(lambda: bool(predicate()), timeout * _S)
 
 
 class _BenchLine:
-    """The bench board's USB serial line. It is read whenever time has gone on, so to read it does
-    not take any."""
+    """The bench board's USB serial line. It is read whenever time has passed, so reading takes no
+    time."""
 
     def __init__(self, name: str, bench: BenchPico) -> None:
         self.name = name
         self._bench = bench
 
     def read(self, timeout_s: float) -> bytes:
-        """What has come."""
+        """Return the bytes that have come."""
         return self._bench.usb_read()
 
     def write(self, data: bytes | bytearray) -> None:
@@ -158,11 +159,11 @@ class _BenchLine:
         self._bench.usb_write(bytes(data))
 
     def close(self) -> None:
-        """Give it back."""
+        """Do nothing: the line stays."""
 
 
 class _ShoeLine:
-    """The shoe's USB serial line: to read lets time pass. Raises NoShoe without power."""
+    """The shoe's USB serial line. Reading lets time pass. Raises NoShoe without power."""
 
     def __init__(self, name: str, world: _World, shoe: EmulatedPico) -> None:
         self.name = name
@@ -170,10 +171,10 @@ class _ShoeLine:
         self._shoe = shoe
         self._starts = shoe.starts
         self._check()
-        shoe.usb_read()  # what came while nobody listened
+        shoe.usb_read()  # drop what came while no host was there
 
     def read(self, timeout_s: float) -> bytes:
-        """What has come, after at most `timeout_s`."""
+        """Return the bytes that have come, after at most `timeout_s`."""
         self._check()
         shoe = self._shoe
         self._world.run_until(lambda: self._gone() or shoe.usb_waiting > 0, timeout_s * _S)
@@ -186,7 +187,7 @@ class _ShoeLine:
         self._shoe.usb_write(bytes(data))
 
     def close(self) -> None:
-        """Give it back."""
+        """Close the line."""
         self._starts = -1
 
     def _gone(self) -> bool:

@@ -1,13 +1,17 @@
-"""The benchmarks measure what there is: short ones are run, for their figures to be there."""
+"""The benchmarks run and give figures; only short ones are run."""
 
 import subprocess
 from pathlib import Path
+
+import pytest
 
 import sabot_hil
 from sabot.sim.process import environment, interpreter
 from sabot_hil.benchmarks import __main__ as bench
 from sabot_hil.benchmarks.targets import pace
 from sabot_hil.targets import TargetChoice
+
+pytestmark = pytest.mark.slow
 
 _PACKAGES = Path(sabot_hil.__file__).resolve().parents[1]
 

@@ -1,4 +1,4 @@
-"""The firmware's work on an RP2040, counted in lines: within its limits on any machine."""
+"""The firmware's time on an RP2040, counted in lines, is within its limits on any machine."""
 
 from sabot_firmware.cards.reader import Reader
 from sabot_hil.benchmarks import cost_model

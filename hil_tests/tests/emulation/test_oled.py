@@ -1,4 +1,4 @@
-"""The model of the display, as the firmware's own driver sends to it."""
+"""The model of the display, with the bytes that the firmware's own driver sends."""
 
 import ast
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ WHOLE = bytes((0x00, 0x21, 0, WIDTH - 1, 0x22, 0, PAGES - 1))
 
 @pytest.fixture
 def oled() -> Oled:
-    """A display that has been started, with nothing on it."""
+    """A display that was started, with nothing on it."""
     one = Oled()
     written(one, START)
     return one
@@ -57,7 +57,7 @@ def test_writing_goes_on_at_the_next_page_and_from_the_last_at_the_first(oled: O
     assert oled.lines() == ("B" * 16, *["A" * 16] * (PAGES - 1))
 
 
-def test_what_is_no_character_is_shown_as_such(oled: Oled) -> None:
+def test_a_cell_that_is_not_a_character_is_shown_as_such(oled: Oled) -> None:
     written(oled, WHOLE)
     written(oled, b"\x40" + bytes((0x5A, 0xA5) * 4))
     assert oled.lines()[0] == "\N{REPLACEMENT CHARACTER}"
@@ -93,7 +93,7 @@ def test_another_address_is_not_its_own(oled: Oled) -> None:
     assert not oled.begin(ADDRESS + 1)
 
 
-def test_what_it_does_not_know_it_tells(oled: Oled) -> None:
+def test_unknown_commands_are_recorded(oled: Oled) -> None:
     written(oled, b"\x00\x2f")
     written(oled, b"\x80\xaf")
     assert oled.misuse == ["command 2f", "a write of kind 80"]

@@ -1,6 +1,6 @@
-"""What is wrong with rp2040py as it comes is still wrong, and right with the mend.
+"""Each fault of the unpatched rp2040py is still there, and is gone with its patch.
 
-A test that fails with "no longer needed" is good news: take the mend away.
+A test that fails with "no longer needed" is good news: remove the patch.
 """
 
 from importlib.util import find_spec
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(
     find_spec("rp2040py") is None, reason="the emulator is not installed: extra `emulator`"
-)  # not by importing it: `package.load` comes first
+)  # without an import of it: `package.load_emulator` must come first
 
 PIO0, UART0, SPI0, I2C0, PWM = 0x50200000, 0x40034000, 0x4003C000, 0x40044000, 0x40050000
 DMA = 0x50000000
 PIN5_CONTROL = 0x4001402C
-STARTED, STOPPED, FULL = 1 << 10, 1 << 9, 1 << 2  # of an I2C block's interrupts
+STARTED, STOPPED, FULL = 1 << 10, 1 << 9, 1 << 2  # interrupts of an I2C block
 RAM = 0x20001000
 MS = 1_000_000  # in ns
 
 
 class SleepingChip:
-    """A chip that sleeps; nobody but the test uses its bus."""
+    """A chip that sleeps; only the test uses its bus."""
 
     def __init__(self) -> None:
         package.load_emulator()
@@ -37,7 +37,7 @@ class SleepingChip:
 
         self.clock = SimulationClock()
         self.rp2040 = self.mcu = RP2040(self.clock)
-        # The package asks a `Simulator` for what is here, and no more.
+        # The package uses only these attributes of a `Simulator`.
         self.mcu.simulator = cast("Simulator", self)
         self.stopped = False
 
@@ -63,18 +63,18 @@ class SleepingChip:
 
 @pytest.fixture
 def chip() -> SleepingChip:
-    """A chip as the package makes it."""
+    """A chip of the unpatched package."""
     return SleepingChip()
 
 
-def still(wrong: bool, mend: object) -> None:
-    """Fail where the package as it comes is right."""
-    name = getattr(mend, "__name__", str(mend))
+def still(wrong: bool, patch: object) -> None:
+    """Fail if the unpatched package is right."""
+    name = getattr(patch, "__name__", str(patch))
     assert wrong, f"{name} is no longer needed: rp2040py does it right now"
 
 
 def sampled_words(chip: SleepingChip, ms: int) -> int:
-    """Words that a PIO has sampled at 20 kHz while the processor slept."""
+    """Return how many words a PIO sampled at 20 kHz while the processor slept."""
     chip.write(PIO0 + 0x048, 0x4004)  # in pins, 4
     chip.write(PIO0 + 0x0C8, 6250 << 16)  # the clock's divider
     chip.write(PIO0 + 0x0CC, 0)  # wrap from instruction 0 to 0
@@ -91,7 +91,8 @@ def test_a_pio_keeps_step_while_the_processor_sleeps(chip: SleepingChip) -> None
 
 
 def driven(chip: SleepingChip) -> list[float]:
-    """When pin 5 changed while the processor slept for 1 ms, in ns: a PIO turns it every 25 us."""
+    """Return when pin 5 changed while the processor slept for 1 ms, in ns: a PIO inverts it every
+    25 us."""
     changes: list[float] = []
     drive_pin_5(chip)
     chip.mcu.gpio[5].add_listener(lambda _new, _old: changes.append(chip.clock.nanos))
@@ -105,7 +106,7 @@ def driven(chip: SleepingChip) -> list[float]:
 
 
 def drive_pin_5(chip: SleepingChip) -> None:
-    """Have it belong to PIO 0, as an output."""
+    """Give the pin to PIO 0, as an output."""
     chip.write(PIO0 + 0x0DC, 1 << 26 | 5 << 5)  # one pin to set, from pin 5 on
     chip.write(PIO0 + 0x0D8, 0xE081)  # set pindirs, 1
     chip.write(PIN5_CONTROL, 6)
@@ -121,7 +122,7 @@ def test_a_pin_that_a_pio_drives_changes_at_its_time_while_the_processor_sleeps(
     assert len(changes) in (40, 41) and lengths == {25_000}
 
 
-def test_a_pin_follows_what_the_processor_has_a_pio_set(chip: SleepingChip) -> None:
+def test_a_pin_follows_an_instruction_that_the_processor_gives_to_a_pio(chip: SleepingChip) -> None:
     def heard(one: SleepingChip) -> int:
         changes: list[object] = []
         drive_pin_5(one)
@@ -149,20 +150,22 @@ def test_a_joined_fifo_has_eight_places_and_is_empty_then(chip: SleepingChip) ->
     assert places(chip) == (8, 0)
 
 
-def test_a_reset_leaves_no_dma_busy_and_a_pio_has_not_lived_before_it(chip: SleepingChip) -> None:
+def test_after_a_reset_no_dma_is_busy_and_a_pio_starts_with_no_cycles_to_do(
+    chip: SleepingChip,
+) -> None:
     def busy(one: SleepingChip) -> bool:
         one.write(DMA + 0x008, 1)  # channel 0: one transfer, when PIO 0 has a word
         one.write(DMA + 0x00C, 4 << 15 | 1)
         return bool(one.read(DMA + 0x00C) >> 24 & 1)
 
-    def reset(one: SleepingChip, mended: patches.PacedPio | None) -> bool:
+    def reset(one: SleepingChip, paced: patches.PacedPio | None) -> bool:
         assert busy(one)
         one.sleep(50 * MS)
-        if mended is None:
+        if paced is None:
             one.mcu.enter_reset(from_watchdog=True)
             one.mcu.leave_reset()
         else:
-            mended.reset_chip(from_watchdog=True)
+            paced.reset_chip(from_watchdog=True)
         return bool(one.read(DMA + 0x00C) >> 24 & 1)
 
     still(reset(SleepingChip(), None), patches.PacedPio.reset_chip)
@@ -209,13 +212,13 @@ def test_a_uart_s_transmit_interrupt_goes_away_when_it_is_acknowledged(chip: Sle
             seen.append(bool(one.mcu.core.pending_interrupts & 1 << 20))
         return seen[0], seen[1]
 
-    still(pending(SleepingChip()) == (True, True), patches.mend_uart)
-    patches.mend_uart(chip.mcu)
+    still(pending(SleepingChip()) == (True, True), patches.patch_uart)
+    patches.patch_uart(chip.mcu)
     assert pending(chip) == (True, False)
 
 
 def flash_says(chip: SleepingChip, *octets: int) -> bytes:
-    """What the Pico's own flash answers to a command."""
+    """Return the answer of the Pico's own flash to a command."""
     ssi = chip.mcu.ssi
     came = bytes(ssi._shift_byte(octet) for octet in octets)
     ssi._apply_command()
@@ -229,7 +232,7 @@ def test_a_chip_has_a_number_of_its_own(chip: SleepingChip) -> None:
     assert flash_says(chip, *asked)[5:] == b"SABOT-01"
 
 
-def test_somebody_is_told_of_what_the_pico_s_own_flash_takes_time_for(chip: SleepingChip) -> None:
+def test_operations_of_the_pico_s_own_flash_are_reported(chip: SleepingChip) -> None:
     def erase(one: SleepingChip) -> int:
         flash_says(one, 0x06)
         flash_says(one, 0x20, 0x01, 0x20, 0x00)
@@ -268,7 +271,7 @@ def test_a_silent_buzzer_costs_nothing(chip: SleepingChip, monkeypatch: pytest.M
 
 
 def sent_by_spi(chip: SleepingChip) -> list[bool]:
-    """Whether an answer was there before and behind the time of a byte at 24 MHz."""
+    """Return whether an answer was there before and after the time of a byte at 24 MHz."""
     chip.write(SPI0 + 0x10, 2)
     chip.write(SPI0 + 0x00, 7)
     chip.write(SPI0 + 0x04, 2)
@@ -326,7 +329,7 @@ def test_a_write_on_i2c_takes_its_time(chip: SleepingChip) -> None:
 
     def stopped(one: SleepingChip, wait_ns: float) -> list[bool]:
         one.write(I2C0 + 0x04, 0x3C)
-        one.write(I2C0 + 0x1C, 125)  # 400 kHz: so many cycles high, and below low
+        one.write(I2C0 + 0x1C, 125)  # 400 kHz: so many cycles high, and as many low
         one.write(I2C0 + 0x20, 187)
         one.write(I2C0 + 0x6C, 1)
         one.write(I2C0 + 0x10, 1 << 9 | 0x55)
@@ -345,7 +348,7 @@ def test_a_write_on_i2c_takes_its_time(chip: SleepingChip) -> None:
 
 
 def be_target(chip: SleepingChip) -> None:
-    """Have I2C 0 be a target at 0x3C that asks for attention as MicroPython's does."""
+    """Make I2C 0 a target at 0x3C with the interrupts that MicroPython uses."""
     chip.write(I2C0 + 0x6C, 0)
     chip.write(I2C0 + 0x00, 1 << 9 | 1 << 7 | 2 << 1)
     chip.write(I2C0 + 0x08, 0x3C)
@@ -382,7 +385,7 @@ def test_an_i2c_block_is_a_target_that_keeps_all_bytes_and_says_when_a_write_end
     assert chip.read(I2C0 + 0x2C) == 0 and not chip.mcu.core.pending_interrupts & 1 << 23
 
 
-def test_the_package_comes_slow() -> None:
+def test_the_package_is_slow_without_patches() -> None:
     found = find_spec("rp2040py")
     assert found is not None and found.submodule_search_locations is not None
     native = Path(found.submodule_search_locations[0]) / "native"

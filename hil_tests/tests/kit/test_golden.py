@@ -1,4 +1,4 @@
-"""Journals that earlier versions wrote: this one's firmware must find in them what is there."""
+"""Journals that earlier versions wrote: this version's firmware must read all of their content."""
 
 import json
 import lzma
@@ -16,6 +16,8 @@ from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit.logbook import received
 from sabot_hil.kit.used_unit import know_chain
 from sabot_hil.targets.sim import RealClock
+
+pytestmark = pytest.mark.slow
 
 _GOLDEN = sorted(path.stem for path in FOLDER.glob("*.json"))
 

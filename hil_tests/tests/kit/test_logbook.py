@@ -1,4 +1,4 @@
-"""The log that runs while a test deals: what is left of it where it comes to nothing."""
+"""The log that runs while a test deals, if it finds no shoe."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ _S = 1_000_000
 
 
 class _HastyClock:
-    """Emulated time that goes by as fast as anybody asks."""
+    """Emulated time that passes at once."""
 
     emulated = True
 
@@ -30,7 +30,7 @@ class _HastyClock:
 
 
 def test_a_log_that_finds_no_shoe_ends_and_gives_the_port_back(tmp_path: Path) -> None:
-    ours, theirs = os.openpty()  # nobody answers there
+    ours, theirs = os.openpty()  # no shoe answers there
     port = os.ttyname(theirs)
     book = Logbook(tmp_path, [port], _HastyClock())
     with pytest.raises(AssertionError, match=r"no shoe answers|not attached"):

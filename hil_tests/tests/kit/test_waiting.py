@@ -1,4 +1,4 @@
-"""To wait until something is so, by a clock that the test moves."""
+"""The functions that wait for a condition, with a clock that the test moves."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from sabot_hil.kit.waiting import seconds_of, wait_until, wait_until_still
 
 
 class _StepClock:
-    """Goes on by a second with each pause."""
+    """A clock that moves by a second with each pause."""
 
     emulated = True
 
@@ -34,12 +34,12 @@ def step_clock() -> _StepClock:
     return _StepClock()
 
 
-def test_what_is_so_at_once_takes_no_time(step_clock: _StepClock) -> None:
+def test_a_condition_that_is_true_at_once_takes_no_time(step_clock: _StepClock) -> None:
     assert wait_until(lambda: "yes", 0, step_clock.pause, step_clock.now_s) == "yes"
     assert step_clock.t_s == 100
 
 
-def test_it_is_looked_at_again_until_it_is_so(step_clock: _StepClock) -> None:
+def test_a_condition_is_checked_again_until_it_is_true(step_clock: _StepClock) -> None:
     looks: list[float] = []
 
     def look() -> int:
@@ -55,7 +55,7 @@ def test_when_the_time_is_over_the_last_look_is_the_answer(step_clock: _StepCloc
     assert step_clock.t_s == 103
 
 
-def test_what_changes_no_more_is_still(step_clock: _StepClock) -> None:
+def test_a_value_that_stops_changing_is_still(step_clock: _StepClock) -> None:
     def grows_for_four_seconds() -> int:
         return min(int(step_clock.t_s), 104)
 
@@ -63,7 +63,7 @@ def test_what_changes_no_more_is_still(step_clock: _StepClock) -> None:
     assert (still, step_clock.t_s) == (104, 106)
 
 
-def test_what_goes_on_changing_is_never_still(step_clock: _StepClock) -> None:
+def test_a_value_that_goes_on_changing_is_never_still(step_clock: _StepClock) -> None:
     assert wait_until_still(step_clock.now_s, 2, 9, step_clock.pause, step_clock.now_s) is None
     assert step_clock.t_s == 109
 

@@ -1,4 +1,4 @@
-"""The drawing and the table of the wiring are what the two pin tables say."""
+"""The drawing and the table of the wiring agree with the two pin tables."""
 
 import re
 from pathlib import PurePosixPath

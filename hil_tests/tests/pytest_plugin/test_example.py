@@ -9,6 +9,8 @@ import pytest
 from sabot_hil import capabilities
 from sabot_hil.pytest_plugin import plugin
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["pytester"]
 
 _README = (Path(__file__).resolve().parents[2] / "README.md").read_text()

@@ -2,10 +2,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-# A run within this process forgets the modules that it was the first to load. Where another test
-# has loaded a part of matplotlib, the rest would be there twice and not fit itself.
+# A pytest run within this process unloads the modules that it loaded first. If another test has
+# loaded a part of matplotlib, the rest would be loaded twice and not fit together.
 import matplotlib.figure  # noqa: F401
 import pytest
+
+pytestmark = pytest.mark.slow
 
 pytest_plugins = ["pytester"]
 
@@ -33,7 +35,7 @@ def test_what_a_target_cannot_do_is_a_skip_with_the_reason(pytester: pytest.Pyte
     ran.stdout.fnmatch_lines(["SKIPPED*chosen flash operation*"])
 
 
-def test_behind_a_broken_rig_everything_fails_with_the_first_cause(
+def test_after_the_rig_broke_every_test_fails_with_the_first_cause(
     pytester: pytest.Pytester,
 ) -> None:
     ran = _run(

@@ -56,22 +56,22 @@ def test_a_report_of_another_format_is_named(tmp_path: Path) -> None:
         read_results(tmp_path)
 
 
-def test_a_folder_without_a_report_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_a_report_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ReportUnusable, match="cannot be read"):
         read_results(tmp_path)
 
 
-def test_what_did_not_change_is_not_told() -> None:
+def test_what_did_not_change_is_not_shown() -> None:
     assert list(differences(_run(), _run(4.1))) == []
 
 
-def test_when_it_was_and_how_to_repeat_it_are_no_change() -> None:
+def test_its_time_and_how_to_repeat_it_are_not_differences() -> None:
     first = _run(about={"Begun": "yesterday", "Took": "3 s", "To repeat": "sabot hil --seed 1"})
     again = _run(about={"Begun": "today", "Took": "4 s", "To repeat": "sabot hil --seed 2"})
     assert list(differences(first, again)) == []
 
 
-def test_changes_of_firmware_outcome_and_figures_are_told() -> None:
+def test_changes_of_firmware_outcome_and_figures_are_shown() -> None:
     before, after = _run(about={"firmware": "1"}), _run(4.8, "failed", {"firmware": "2"})
     told = list(differences(before, after))
     assert told[0] == "firmware: 1 -> 2"
@@ -80,7 +80,7 @@ def test_changes_of_firmware_outcome_and_figures_are_told() -> None:
     assert worse(before, after) and not worse(after, before) and not worse(after, after)
 
 
-def test_tests_that_came_or_went_are_told() -> None:
+def test_tests_that_came_or_went_are_shown() -> None:
     before, after = _run(), _run()
     del after.results[1]
     assert list(differences(before, after)) == [
@@ -100,16 +100,16 @@ def test_the_page_says_what_failed_and_what_was_read() -> None:
     run.results[1].passes = [(5_000_000, base64.b64encode(pass_samples(30, 0)).decode())]
     text = page.render_page(run)
     assert "Not to be accepted" in text and "data:image/png" in text
-    assert "Nothing to find fault with" in page.render_page(_run())
+    assert "No test failed" in page.render_page(_run())
 
 
-def test_a_run_that_was_stopped_is_no_acceptance() -> None:
+def test_a_run_that_was_stopped_is_not_an_acceptance() -> None:
     text = page.render_page(replace(_run(), unfinished="stopped by <hand>"))
     assert "Not judged to the end" in text and "stopped by &lt;hand&gt;" in text
-    assert "Nothing to find fault with" not in text
+    assert "No test failed" not in text
 
 
-def test_a_run_of_nothing_is_no_acceptance() -> None:
+def test_a_run_without_tests_is_not_an_acceptance() -> None:
     assert "Nothing was tested" in page.render_page(SuiteRun({}, []))
 
 

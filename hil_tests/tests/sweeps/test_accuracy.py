@@ -19,17 +19,17 @@ def test_the_reader_meets_its_targets(kind: str, seed: int) -> None:
     _, tally = accuracy.run_batch((kind, count, seed))
     assert not tally.wrong_cards, tally.outcomes
     right = tally.outcomes["right" if kind in NOISE else kind]
-    # The target's share and as much again: so few passes cannot tell more.
+    # Twice the target's share of errors: so few passes cannot show more.
     allowed = {"clean": 0, "nominal": 1, "harsh": 10}.get(kind, 2)
     assert right >= count - allowed, tally.outcomes
 
 
-def test_a_missed_target_is_told_and_a_wrong_card_is_one() -> None:
+def test_a_missed_target_is_reported_and_a_wrong_card_is_one() -> None:
     tally = accuracy.PassTally()
     tally.outcomes.update({"right": 98, "bad_code": 2})
     assert accuracy.missed({"nominal": tally})[0].startswith("nominal: 98.0000% right")
     tally.wrong_cards = 1
-    assert "1 named as a card that was not there" in accuracy.missed({"harsh": tally})[-1]
+    assert "1 read as a card that was not there" in accuracy.missed({"harsh": tally})[-1]
 
 
 def test_the_matrix_has_every_pass_in_its_row_once() -> None:
@@ -43,7 +43,7 @@ def test_the_matrix_has_every_pass_in_its_row_once() -> None:
 
 
 def test_two_faults_at_once_are_never_another_card(seed: int) -> None:
-    """A mark is missing and another one was added, so that there are 14 again."""
+    """One mark is missing and another one is added, so there are 14 again."""
     random = np.random.default_rng(seed)
     noise = NOISE["nominal"]
     made = []
@@ -60,5 +60,5 @@ def test_two_faults_at_once_are_never_another_card(seed: int) -> None:
         made.append((cards.name_of(card), samples))
     found = accuracy.FirmwareReader().read((0, samples) for _, samples in made)
     for (name, _), outcome in zip(made, found, strict=True):
-        # The added mark may lie where the missing one was.
+        # The added mark may be where the missing one was.
         assert len(outcome) == 1 and (outcome[0] == name or outcome[0] in enums.FAULTS), name

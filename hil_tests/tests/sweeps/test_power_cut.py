@@ -1,4 +1,4 @@
-"""A sample of what `make powercut` does in full, and whether it would find what it looks for."""
+"""A sample of `make powercut`, and tests that it finds faults."""
 
 import random
 from collections.abc import Callable
@@ -22,17 +22,19 @@ from sabot_hil.sweeps.cut_plan import CutPlan, JournalCut, last_byte_of
 from sabot_hil.sweeps.power_cut import CutTally, cuts_of, sample, sweep_cuts
 from sabot_hil.sweeps.recorded_run import UNIT, RecordedRun, record_run
 
+pytestmark = pytest.mark.slow
+
 _NEW_CUTS = 45
 _OLD_CUTS = 6
 _AGAIN_EVERY = 20
 _GO_ON_EVERY = 10
 _BESIDES = ("boot", "lid", "key", "service", "journal_fault")
-"""What a start may record besides, where something is lost."""
+"""The events that a start may also record after a loss."""
 
 
 @pytest.fixture(scope="module")
 def new(request: pytest.FixtureRequest) -> RecordedRun:
-    """A short shoe of cards of a new unit."""
+    """A short shoe of cards on a new unit."""
     given: int | None = request.config.getoption("--seed")
     seed = random.randrange(2**32) if given is None else given
     print(f"repeat with --seed {seed}")
@@ -40,7 +42,7 @@ def new(request: pytest.FixtureRequest) -> RecordedRun:
 
 
 def _sweep(run: RecordedRun, folder: Path, count: int) -> CutTally:
-    """A sample of a run's cuts; behind a few the power goes again, or the shoe is dealt on."""
+    """Check a sample of a run's cuts; after a few, the power is cut again or dealing goes on."""
     run.save(folder)
     cuts = sample(list(cuts_of(run, CutPlan(run), thorough=False)), _kind_of(run), count)
     for at, cut in enumerate(cuts):
@@ -53,7 +55,7 @@ def _kind_of(run: RecordedRun) -> Callable[[JournalCut], str]:
     return lambda cut: run.operations[cut.operation].kind
 
 
-def test_after_a_power_cut_at_any_operation_the_shoe_stands_where_it_stood(
+def test_after_a_power_cut_at_any_operation_the_shoe_is_in_the_state_before_it(
     new: RecordedRun, tmp_path: Path
 ) -> None:
     tally = _sweep(new, tmp_path, _NEW_CUTS)
@@ -92,10 +94,10 @@ def test_what_was_recorded_is_on_the_chip_and_of_the_secrets_the_newest_alone(
         assert secret not in chip
 
 
-def test_a_start_that_finds_something_lost_tells_it_however_often_the_power_goes_in_it(
+def test_a_start_that_finds_a_loss_reports_it_however_often_the_power_is_cut_in_it(
     new: RecordedRun, tmp_path: Path, seed: int
 ) -> None:
-    """The sector that was written to last is erased, as if it had gone bad, in a round."""
+    """The sector of the last write is erased within a round, as if it had gone bad."""
     operations = next(
         step.operations
         for step in new.steps[len(new.steps) // 2 :]
@@ -117,7 +119,7 @@ def test_a_start_that_finds_something_lost_tells_it_however_often_the_power_goes
 
 
 def _lost(run: RecordedRun, image: ChipImage, state: Path, first: int) -> list[FlashOperation]:
-    """Start on what is left; what the firmware does to the chip. It must tell what is lost."""
+    """Start on the rest; return the firmware's operations on the chip. It must report the loss."""
     state.mkdir()
     image.save(state / "journal.nor")
     know_chain(state, UNIT, run.first_key)
@@ -140,7 +142,7 @@ def _lost(run: RecordedRun, image: ChipImage, state: Path, first: int) -> list[F
 
 
 def _secrets(first_key: bytes, epoch: int) -> list[bytes]:
-    """Those of all epochs before this one (protocol/README.md)."""
+    """Return the secrets of all epochs before this one (protocol/README.md)."""
     secrets = [first_key]
     while len(secrets) < epoch:
         secrets.append(sha256(b"sabot next" + secrets[-1]).digest())
@@ -151,10 +153,10 @@ def _secrets(first_key: bytes, epoch: int) -> list[bytes]:
 def test_a_shoe_that_has_forgotten_something_is_found(
     new: RecordedRun, tmp_path: Path, what: str
 ) -> None:
-    """The firmware is given a chip without the end of what the plan knows to be on it."""
+    """The firmware gets a chip that lacks the last entries that the plan expects on it."""
     kind = {"an event": "event", "a note": "note", "a card that passed": "passing"}[what]
     checker = Checker(new, tmp_path)
-    cut, image = _cut_behind(checker, kind)
+    cut, image = _cut_after(checker, kind)
     expected = checker.plan.expected(cut, image)
     last = entries_in(image)[-1]
     assert last.kind == kind
@@ -166,8 +168,8 @@ def test_a_shoe_that_has_forgotten_something_is_found(
     checker.start(image, cut, expected)
 
 
-def _cut_behind(checker: Checker, kind: str) -> tuple[JournalCut, ChipImage]:
-    """Right behind an operation with which an entry of this kind is whole, and the last one."""
+def _cut_after(checker: Checker, kind: str) -> tuple[JournalCut, ChipImage]:
+    """Return a cut right after the operation that completes the last entry of this kind."""
     operations = checker.run.operations
     for at in range(len(operations) // 2, len(operations)):
         if checker.run.steps[checker.plan.step_of(at)].action[0] != "pull":

@@ -1,4 +1,4 @@
-"""A sample of `make setupcuts`, and that it finds what is wrong."""
+"""A sample of `make setupcuts`, and tests that it finds faults."""
 
 from dataclasses import replace
 
@@ -15,6 +15,8 @@ from sabot_hil.sweeps.setup_cuts import (
     setup_cuts,
 )
 
+pytestmark = pytest.mark.slow
+
 _EVERY = 160
 
 
@@ -23,14 +25,14 @@ def recorded_setup(tmp_path_factory: pytest.TempPathFactory) -> RecordedSetup:
     return record_setup(1, tmp_path_factory.mktemp("set-up"))
 
 
-def test_wherever_the_power_goes_a_board_has_its_prompt_or_is_a_shoe_and_a_unit_or_none(
+def test_wherever_the_power_is_cut_a_board_has_its_prompt_or_is_a_shoe_and_a_unit_or_not_yet_one(
     recorded_setup: RecordedSetup,
 ) -> None:
     seen = {check_setup_cut(recorded_setup, cut) for cut in setup_cuts(recorded_setup, _EVERY)}
     assert {each.partition(":")[0] for each in seen} == {FLASHED, PROVISIONED, AGAIN}
 
 
-def test_behind_the_last_operation_of_each_step_it_is_done(recorded_setup: RecordedSetup) -> None:
+def test_after_the_last_operation_of_each_step_it_is_done(recorded_setup: RecordedSetup) -> None:
     ends = [
         check_setup_cut(recorded_setup, SetupCut(number, len(step.operations) - 1))
         for number, step in enumerate(recorded_setup.steps)
@@ -41,10 +43,10 @@ def test_behind_the_last_operation_of_each_step_it_is_done(recorded_setup: Recor
 def test_a_main_py_that_comes_too_early_is_found(recorded_setup: RecordedSetup) -> None:
     step = recorded_setup.steps[0]
     last = len(step.operations) - 1
-    # Without one of the programs before it some file is not what it should be.
+    # Without one of the programs before it some file is not right.
     for at in range(last // 2, last):
         if step.operations[at].kind == "program" and len(step.operations[at].data) == 256:
             break
     spoiled = replace(step, operations=[*step.operations[:at], *step.operations[at + 1 :]])
-    with pytest.raises(AssertionError, match="not as it should be"):
+    with pytest.raises(AssertionError, match="not as they should be"):
         check_setup_cut(replace(recorded_setup, steps=[spoiled]), SetupCut(0, last - 1))

@@ -1,4 +1,4 @@
-"""A sample of `make updatecuts`, and that it finds what is wrong."""
+"""A sample of `make updatecuts`, and tests that it finds faults."""
 
 import re
 from dataclasses import replace
@@ -18,6 +18,8 @@ from sabot_hil.sweeps.update_cuts import (
     update_cuts,
 )
 
+pytestmark = pytest.mark.slow
+
 _EVERY = 70
 _ONLY_IN_PLAY = "sabot_firmware/table/dealing.mpy"
 """A module that no start needs: where the rescue's is damaged, the shoe starts as before."""
@@ -35,7 +37,7 @@ def test_after_a_loss_of_power_in_an_update_the_shoe_runs_a_whole_release(
         check_update_cut(recorded_update, cut)
 
 
-def test_behind_the_last_operation_it_is_the_new_release_that_runs(
+def test_after_the_last_operation_the_new_release_runs(
     recorded_update: RecordedUpdate,
 ) -> None:
     assert (

@@ -31,6 +31,8 @@ from sabot_protocol.rig import rig
 from sabot_rig.changes import BEEP, LAMPS, LOCK, SUPPLY
 from sabot_rig.rig import RigController as Rig
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from sabot_rig.board import RigBoard
 
@@ -81,7 +83,7 @@ class _Player:
 
 
 class _Queue:
-    """What waits for the host: in place of `Changes` and `Screen`."""
+    """The messages that wait for the host, in place of `Changes` and `Screen`."""
 
     def __init__(self) -> None:
         self.lost = 0
@@ -177,7 +179,7 @@ class _BoardPins:
 
 
 class FakeRig:
-    """A bench board at `port`. `quiet` has it hear and say nothing."""
+    """A bench board at `port`. With `quiet` it neither reads nor answers."""
 
     def __init__(self, shoe: SimulatedShoe) -> None:
         self.board = _BoardPins(shoe)
@@ -281,7 +283,7 @@ def test_power_goes_and_comes_and_hands_stay_where_they_are(
     assert fake.board.contacts["switch_key_on"] is True
     board_target.power.on()
     board_target.power.brown_out(1000)
-    board_target.bench.wait_for(lambda shown: bool(shown.title), "come up again")
+    board_target.bench.wait_for(lambda shown: bool(shown.title), "started again")
 
 
 def test_an_emulated_shoe_has_an_emulated_bench_board_or_none() -> None:
@@ -322,7 +324,7 @@ def test_a_rig_that_vanishes_is_a_broken_rig(board_target: BoardTarget, fake: Fa
     assert "\n" not in str(why.value)
 
 
-def test_a_rig_that_says_nothing_any_more_is_a_broken_rig(
+def test_a_rig_that_stops_answering_is_a_broken_rig(
     board_target: BoardTarget, fake: FakeRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench_board, "_ANSWER_S", 0.2)
@@ -338,7 +340,7 @@ def test_a_rig_that_never_answers_is_a_broken_rig(
 ) -> None:
     monkeypatch.setattr(bench_board, "_HELLO_S", 0.5)
     fake.quiet = True
-    with pytest.raises(BrokenRig, match="nobody answers"):
+    with pytest.raises(BrokenRig, match="no answer;"):
         BenchBoard(fake.port)
 
 
@@ -346,7 +348,7 @@ def test_a_rig_of_another_version_is_a_broken_rig(
     fake: FakeRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _speak_version_9(fake, monkeypatch)
-    with pytest.raises(BrokenRig, match="speaks version 9"):
+    with pytest.raises(BrokenRig, match="uses version 9"):
         BoardTarget(_UNIT, fake.port)
 
 
@@ -357,7 +359,7 @@ def _speak_version_9(fake: FakeRig, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_no_such_rig_is_a_broken_rig() -> None:
+def test_a_missing_rig_is_a_broken_rig() -> None:
     with pytest.raises(BrokenRig, match="NOT-THERE"):
         BoardTarget(_UNIT, "NOT-THERE")
 
@@ -386,7 +388,7 @@ def test_a_supply_that_goes_by_itself_breaks_the_rig(
         board_target.bench.wait_for(lambda shown: False, "nothing")
 
 
-# ---- as the command tells it
+# ---- the command's messages
 
 
 def _command(fake: FakeRig, *arguments: str) -> tuple[str, ...]:
@@ -398,7 +400,7 @@ def test_the_command_refuses_a_rig_of_another_version_in_one_line(
 ) -> None:
     _speak_version_9(fake, monkeypatch)
     line = error_line_here(tmp_path, *_command(fake, "--report", "report"), code=28)
-    assert line.startswith(f"bench board {fake.port}: its firmware 0.1.0 speaks version 9")
+    assert line.startswith(f"bench board {fake.port}: its firmware 0.1.0 uses version 9 of")
     assert line.endswith("update the older") and not (tmp_path / "report").exists()
 
 
@@ -416,7 +418,7 @@ def test_a_rig_that_vanishes_in_mid_test_ends_the_command_with_one_line_and_a_re
     assert "Not judged to the end" in (tmp_path / "report" / "report.html").read_text()
     assert {result["outcome"] for result in results} == {"failed"}
     (reason,) = {result["reason"] for result in results}
-    assert told == f"sabot: {reason}; mend it, then run this again"
+    assert told == f"sabot: {reason}; repair the rig, then run this again"
 
 
 def test_ctrl_c_leaves_a_real_shoe_without_power_and_its_lock_shut(

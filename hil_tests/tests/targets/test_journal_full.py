@@ -22,7 +22,9 @@ from sabot_hil.kit.journal_image import entries_in, events_in
 from sabot_hil.kit.logbook import received
 from sabot_hil.kit.used_unit import know_chain
 from sabot_hil.sweeps.aged_journal import RING, aged_image
-from sabot_hil.targets.sim import RealClock, SimBench
+from sabot_hil.targets.sim import RealClock, SimulatedBench
+
+pytestmark = pytest.mark.slow
 
 Rows = list[tuple[int, bytes, bytes]]
 """Number, record and MAC of events."""
@@ -30,17 +32,16 @@ Rows = list[tuple[int, bytes, bytes]]
 _UNIT = "FULL"
 _LAST_SECTOR = RING - 3
 _RESERVE = 8  # sectors, firmware/README.md
-_SHORT = 300  # cards behind the cut card
+_SHORT = 300  # cards after the cut card
 _PRESSES = 1500  # more than all sectors have room for
 
 
 @contextmanager
 def _old_shoe(
     folder: Path, seed: int, spare: int, settings: Mapping[str, object] | None = None
-) -> Iterator[tuple[SimulatedShoe, SimBench, bytes, Rows]]:
-    """A shoe that has recorded much, with so many sectors left before what no host has taken.
-
-    With it come its bench, its first key, and what a host has.
+) -> Iterator[tuple[SimulatedShoe, SimulatedBench, bytes, Rows]]:
+    """Yield a shoe that has recorded much, with `spare` sectors left before the events that no host
+    has taken, its bench, its first key, and the events that a host has.
     """
     taken = spare + _LAST_SECTOR + 1 - RING
     first_key = random.Random(seed).randbytes(32)
@@ -62,11 +63,11 @@ def _old_shoe(
     know_chain(used, _UNIT, first_key)
     with SimulatedShoe(_UNIT, state=used, flash_speed_permille=0, settings=settings) as shoe:
         shoe.power_on()
-        yield shoe, SimBench(shoe), first_key, held[:taken]
+        yield shoe, SimulatedBench(shoe), first_key, held[:taken]
 
 
 def _take(shoe: SimulatedShoe) -> list[Record]:
-    """All that a host gets that has nothing yet, in the order in which it comes."""
+    """Return all events that a host without any events gets, in order of arrival."""
     with Port(shoe.port) as port:
         client = Client(port)
         client.begin(1)
@@ -74,9 +75,9 @@ def _take(shoe: SimulatedShoe) -> list[Record]:
 
 
 def _findings(old: Rows, records: list[Record], first_key: bytes) -> list[tuple[str, int]]:
-    """What the verifier finds: kinds, and at which event. `old`: what another host has taken.
+    """Return the verifier's findings: kinds and events. `old` is what another host has taken.
 
-    That a round has no end yet is nothing.
+    A round without an end so far is not counted.
     """
     rows = {row[0]: row for row in old}
     rows |= {record.event.number: _row(record) for record in records}
@@ -134,7 +135,7 @@ def test_a_full_journal_stops_the_dealing_between_two_rounds_until_a_host_has_ta
 def test_a_round_is_dealt_to_its_end_on_the_sectors_that_are_kept_for_it(
     tmp_path: Path, seed: int
 ) -> None:
-    """None of its cards can be read, and the supervisor enters them all."""
+    """None of the cards can be read, and the supervisor enters them all."""
     with _old_shoe(tmp_path, seed, _RESERVE) as (shoe, bench, _, _):
         bench.switch("lid_open", True)
         bench.switch("lid_open", False)
@@ -168,7 +169,7 @@ def test_a_shoe_that_can_write_no_more_waits_for_a_host_and_goes_on(
 
 
 @pytest.mark.parametrize("power_cut", [False, True])
-def test_a_house_that_goes_on_is_told_which_events_it_has_lost(
+def test_a_house_that_goes_on_learns_which_events_it_has_lost(
     tmp_path: Path, seed: int, power_cut: bool
 ) -> None:
     settings = {"when_full": "go_on"}

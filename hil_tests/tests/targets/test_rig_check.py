@@ -1,4 +1,4 @@
-"""The bench board's own check: what it finds, on a fake rig whose check plug is on."""
+"""The bench board's own check and its findings, on a fake rig with the check plug on it."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -33,7 +33,7 @@ def _next_look_us(t_us: int) -> int:
 def _seen_through(
     pattern: Sequence[PatternStep], late_us: Callable[[int], int] = _next_look_us
 ) -> list[tuple[int, int]]:
-    """What an honest rig sees of a pattern: each change with the next look."""
+    """Return what a good rig sees of a pattern: each change with the next look."""
     return [
         (_BEGUN_US + step.t_us + late_us(_BEGUN_US + step.t_us), step.levels) for step in pattern
     ]
@@ -63,7 +63,7 @@ def test_a_pattern_has_no_rhythm_and_ends_low() -> None:
     assert min(played) >= 200 and sum(played[:-1]) == pattern[-1].t_us
 
 
-def test_what_comes_back_as_it_went_is_good() -> None:
+def test_a_pattern_that_comes_back_unchanged_is_good() -> None:
     pattern = a_pattern(2)
     assert _wrong(judge_loopback(pattern, _BEGUN_US, _seen_through(pattern))) == []
 
@@ -105,7 +105,7 @@ def test_the_table_says_what_is_wrong() -> None:
 
 
 class _Plugged:
-    """In place of `BenchBoard`: an honest rig, its check plug on but for what is `broken`."""
+    """In place of `BenchBoard`: a rig with the check plug on it, good except for `broken`."""
 
     broken = ""
     name = "PLUGGED"

@@ -1,4 +1,4 @@
-"""A sensor that fades slowly is told of before it misreads a card."""
+"""A sensor that fades slowly is reported before it misreads a card."""
 
 import numpy as np
 import pytest
@@ -9,14 +9,16 @@ from sabot_firmware.cards.health import NOTHING, Health
 from sabot_firmware.cards.reader import NONE, Reader
 from sabot_protocol import cards, enums
 
+pytestmark = pytest.mark.slow
+
 _CARDS_TO_NOTHING = 2000
 """Cards from a clean sensor to one that sees nothing: five shoes."""
 
 
 def _fading(level: str, channel: str, seed: int) -> tuple[int, int]:
-    """How many cards pass until the notice, and until the second card that is not read.
+    """Return how many cards pass until the notice, and until the second card that is not read.
 
-    The second: of passes with noise some are not read with a clean sensor either.
+    Not the first: of passes with noise, some are not read with a clean sensor either.
     """
     random = np.random.default_rng(seed)
     noise = NOISE[level]

@@ -1,1 +1,1 @@
-"""What proves a log: the chain and its keys, the check, checkpoints, bundles, tombstones."""
+"""The proof of a log: audit chain, verifier, checkpoints, bundles, tombstones."""

@@ -1,16 +1,16 @@
-"""Bundles: one shoe of cards out of a log, signed by the operator, to be judged by itself.
+"""Bundles: one shoe of cards out of a log, signed by the operator, verifiable without the log.
 
-A bundle is sealed (signing.py) and holds the records of a shoe of cards as the shoe wrote them,
+A bundle is sealed (signing.py). It holds the records of a shoe of cards as the shoe wrote them,
 from shortly before `shoe_loaded` to its `checkpoint`, each with its MAC; the last start, game and
-clock before them; what the exporter found wrong with them; and, where the exporter had the unit's
-key, the MAC keys of just the epochs that these records stand in.
+clock before them; what the exporter found wrong with them; and, if the exporter had the unit's
+key, the MAC keys of exactly the epochs of these records.
 
-Those keys let anybody check the audit chain within the bundle, and nobody derive another epoch's
-key. But a MAC key makes MACs as well as it checks them: from then on the MACs of these epochs
-prove nothing against who has the bundle, or made it, and what counts is the operator's signature.
-An operator binds himself more who never had the unit's first key: he exports without keys, and who
-has it verifies. An epoch is four events, so the last key that is revealed is also that of up to
-three events behind the bundle.
+With those keys anyone can check the audit chain within the bundle, and no one can derive the key
+of another epoch. But a MAC key makes MACs as well as it checks them: from then on anyone who has
+the bundle can forge MACs of these epochs, and only the operator's signature counts. It is stronger
+if the operator never had the unit's first key: the bundle is exported without keys, and the holder
+of that key verifies it. An epoch is four events, so the last revealed key also covers up to three
+events after the bundle.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,29 +33,29 @@ from sabot_protocol.chain import EPOCH_RECORDS
 
 @dataclass(frozen=True, slots=True)
 class BundleVerdict:
-    """What became of checking a bundle."""
+    """The outcome of checking a bundle."""
 
     path: Path
     bundle: Bundle
     findings: Sequence[Finding]
     summary: Summary
     signer: str
-    """Fingerprint of the key that signed it."""
+    """Fingerprint of the key that signed the bundle."""
     vouched: bool
-    """Whether that is the key that the verifier knows as the operator's."""
+    """Whether that key is the one given to the verifier as the operator's."""
     own_keys: bool
     """Whether the audit chain was checked with the verifier's own key of the unit."""
 
     def lines(self) -> Iterator[str]:
-        """What the bundle is, and what is to be known of it, for people; not the findings."""
+        """A description of the bundle for people, without the findings."""
         bundle, facts = self.bundle, self.bundle.facts
         what = f"{bundle.unit} shoe {bundle.shoe}: events {bundle.first} to {bundle.last}"
         yield what if bundle.ended else f"{what}, exported before its end"
-        yield _told(facts)
+        yield _facts_text(facts)
         if self.vouched:
             yield f"signed by {self.signer}, the operator's key"
         else:
-            yield f"signed by {self.signer}, for which nobody vouches"
+            yield f"signed by {self.signer}, not checked against the operator's key"
         if self.own_keys:
             yield "audit chain checked with the unit's own key"
         elif bundle.keys:
@@ -88,19 +88,19 @@ class BundleVerdict:
 
 
 def verify_bundle(path: Path, keys: Keys | None, operator: Path | None) -> BundleVerdict:
-    """Check a bundle with nothing but the file: signature, numbers, chain, rules and facts.
+    """Check a bundle from its file alone: signature, numbers, chain, rules and facts.
 
-    `operator` names the public key that must have signed it; without it who signed it is a
-    finding of its own (`signer`). `keys` are the verifier's: with them the chain is checked by
-    the unit's own key, and so are the keys in the bundle. Raises BundleUnusable for what is no
-    bundle, is damaged or newer, or signed by another than `operator`; KeysUnusable where `keys`
-    or `operator` are of no use.
+    `operator` is the file of the public key that must have signed it; without it the signer is
+    unknown, which is a finding (`signer`). `keys` are the verifier's own: with them the chain, and
+    the keys in the bundle, are checked against the unit's own key. Raises BundleUnusable if the
+    file is not a bundle, is damaged, has a newer format, or was signed by another key than
+    `operator`; KeysUnusable if `keys` or `operator` cannot be used.
     """
     bundle, public = read(path)
     signer = signing.fingerprint(public)
     findings: list[Finding] = []
     if operator is None:
-        detail = f"signed by {signer}, for which nobody vouches; name the operator's key"
+        detail = f"signed by {signer}, which was not checked; name the operator's key"
         findings.append(Finding(bundle.unit, 0, "signer", f"{detail} with --operator"))
     elif (wanted := signing.load_public(operator)) != public:
         raise BundleUnusable(
@@ -110,8 +110,8 @@ def verify_bundle(path: Path, keys: Keys | None, operator: Path | None) -> Bundl
     own = None if keys is None else unit_keys(keys, bundle.unit, bundle.chain, bundle.epochs())
     summary = Summary(units=1)
     findings += check_bundle(bundle, own, summary)
-    # Who exported it may have found what cannot be seen from here.
-    findings += [told for told in bundle.findings if told not in findings]
+    # The exporter had the whole log, and may have found more than the bundle shows.
+    findings += [each for each in bundle.findings if each not in findings]
     return BundleVerdict(
         path, bundle, findings, summary, signer, operator is not None, own is not None
     )
@@ -120,8 +120,8 @@ def verify_bundle(path: Path, keys: Keys | None, operator: Path | None) -> Bundl
 def check_bundle(
     bundle: Bundle, own: Mapping[int, bytes] | None, summary: Summary
 ) -> Iterator[Finding]:
-    """Every finding in a bundle, but for who signed it. `own` are the unit's MAC keys, by epoch,
-    where the verifier has them.
+    """Yield every finding in a bundle, except about its signer. `own` are the unit's MAC keys by
+    epoch, if the verifier has them.
     """
     yield from _wrong_facts(bundle)
     macs: chain.MacKeys | None = None
@@ -144,23 +144,24 @@ def check_bundle(
 
 
 def unit_keys(keys: Keys, unit: str, name: bytes, epochs: Sequence[int]) -> dict[int, bytes]:
-    """The MAC keys of these epochs, ascending, of the chain `name`. Raises KeysUnusable where
-    `keys` do not have it.
+    """The MAC keys of these epochs (ascending) of the chain `name`. Raises KeysUnusable if `keys`
+    lack that chain.
     """
     ratchet = ratchet_of(keys, unit, name)
     return {epoch: ratchet.mac_key(epoch) for epoch in epochs}
 
 
 def ratchet_of(keys: Keys, unit: str, name: bytes) -> chain.Ratchet:
-    """The keys of a unit's chain `name`; where that is empty, as no record has it, of its only one.
+    """The keys of a unit's chain `name`. An empty name, when no record names the chain, means the
+    only chain that `keys` have of the unit.
 
-    Raises KeysUnusable where `keys` do not have it.
+    Raises KeysUnusable if `keys` lack that chain.
     """
     if not name and len(keys.chains(unit)) == 1:
         (name,) = keys.chains(unit)
     first_key = keys.first_key(unit, name)
     if first_key is None:
-        what = f"the chain {name.hex()}" if name else "a chain that no record names"
+        what = f"the chain {name.hex()}" if name else "its chain, which no record names"
         raise KeysUnusable(
             f"{unit}: no key for {what}; name the file that has it with --keys, or leave it out"
         )
@@ -170,7 +171,7 @@ def ratchet_of(keys: Keys, unit: str, name: bytes) -> chain.Ratchet:
 def facts_of(
     shoe: int, context: Sequence[Standing], records: Sequence[tuple[int, bytes, bytes]]
 ) -> Facts:
-    """What the shoe of cards `shoe` was dealt by."""
+    """The firmware, game and checkpoint of the shoe of cards `shoe`, from its records."""
     boot: Boot | None = None
     game: GameLoaded | None = None
     loaded: ShoeLoaded | None = None
@@ -199,7 +200,7 @@ def facts_of(
 
 
 def chain_of(context: Sequence[Standing], records: Sequence[tuple[int, bytes, bytes]]) -> bytes:
-    """The name of the audit chain by the starts among these records; empty where there is none."""
+    """The name of the audit chain, from the first start in these records; empty without a start."""
     for event in [*_standing(context), *readable(record for _, record, _ in records)]:
         if isinstance(event, Boot):
             return event.chain
@@ -207,7 +208,7 @@ def chain_of(context: Sequence[Standing], records: Sequence[tuple[int, bytes, by
 
 
 def _wrong_facts(bundle: Bundle) -> Iterator[Finding]:
-    """Where a bundle says of itself what its records do not."""
+    """Where a bundle's description of itself contradicts its records."""
     for detail in _unlike_records(bundle):
         yield Finding(bundle.unit, bundle.first, "bundle", detail)
     events = bundle.events()
@@ -219,21 +220,21 @@ def _wrong_facts(bundle: Bundle) -> Iterator[Finding]:
         detail = f"shoe of cards {bundle.shoe} does not end in the bundle's records"
         yield Finding(bundle.unit, bundle.last, "bundle", detail)
     if "shoe_ended" in kinds and "checkpoint" not in kinds:
-        detail = f"no checkpoint behind the end of shoe of cards {bundle.shoe}"
+        detail = f"no checkpoint after the end of shoe of cards {bundle.shoe}"
         yield Finding(bundle.unit, bundle.last, "checkpoint", detail)
 
 
 def _unlike_records(bundle: Bundle) -> Iterator[str]:
-    told, right = bundle.facts, facts_of(bundle.shoe, bundle.context, bundle.records)
-    if told != right:
-        yield f"the bundle says {_told(told)}; its records say {_told(right)}"
+    stated, right = bundle.facts, facts_of(bundle.shoe, bundle.context, bundle.records)
+    if stated != right:
+        yield f"the bundle says {_facts_text(stated)}; its records say {_facts_text(right)}"
     numbers = [each.number for each in bundle.context]
     if numbers != sorted(set(numbers)) or (numbers and numbers[-1] >= bundle.first):
-        yield "what is said to come before the records does not"
+        yield "its context should come before its records, and does not"
     boots = [event for event in _standing(bundle.context) if isinstance(event, Boot)]
     events = bundle.events()
     if boots and events and events[0].kind != "boot" and events[0].boot != boots[-1].boot:
-        yield f"start {boots[-1].boot} is said to come before the records of {events[0].boot}"
+        yield f"its context ends with start {boots[-1].boot}, its records are of {events[0].boot}"
     for event in [*boots, *(event for event in events if isinstance(event, Boot))]:
         if event.chain != bundle.chain:
             name = event.chain.hex()
@@ -242,18 +243,18 @@ def _unlike_records(bundle: Bundle) -> Iterator[str]:
 
 
 def _wrong_keys(bundle: Bundle, own: Mapping[int, bytes] | None) -> Iterator[Finding]:
-    """Keys in the bundle that are not the unit's, are missing, or are none of these records'."""
+    """Keys in the bundle that are not the unit's, that are missing, or that no record needs."""
     needed = set(bundle.epochs())
-    told = {
+    wrong = {
         "not the unit's": [
             epoch
             for epoch, key in bundle.keys.items()
             if own is not None and epoch in own and not compare_digest(own[epoch], key)
         ],
-        "not in it": sorted(needed - bundle.keys.keys()) if bundle.keys else [],
-        "of none of its records": sorted(bundle.keys.keys() - needed),
+        "missing": sorted(needed - bundle.keys.keys()) if bundle.keys else [],
+        "not of any of its records": sorted(bundle.keys.keys() - needed),
     }
-    for what, epochs in told.items():
+    for what, epochs in wrong.items():
         if epochs:
             others = f" and {len(epochs) - 1} more" if len(epochs) > 1 else ""
             detail = f"the bundle's key of epoch {epochs[0]}{others}: {what}"
@@ -265,9 +266,9 @@ def _wrong_context(bundle: Bundle, macs: chain.MacKeys) -> Iterator[Finding]:
         before = each.before or (bundle.chain if each.number == 1 else b"")
         key = macs.mac_key(chain.epoch_of(each.number))
         if not before:
-            detail = "nothing says which MAC it stands behind: its own cannot be checked"
+            detail = "the MAC of the event before it is unknown: its own cannot be checked"
         elif not compare_digest(chain.mac(key, before, each.record), each.mac):
-            detail = "its MAC is not that of the chain"
+            detail = "its MAC does not fit the chain"
         else:
             continue
         yield Finding(bundle.unit, each.number, "chain", detail)
@@ -283,7 +284,7 @@ def _standing(context: Sequence[Standing]) -> list[Event]:
     return list(readable(each.record for each in context))
 
 
-def _told(facts: Facts) -> str:
+def _facts_text(facts: Facts) -> str:
     game = f"game {_or(facts.game)}, document {_hex(facts.game_sha256)}"
     return f"firmware {_or(facts.firmware)}, build {_hex(facts.build)}, {game}, {_at_end(facts)}"
 

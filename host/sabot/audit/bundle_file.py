@@ -1,4 +1,4 @@
-"""The file of a bundle: what is in it, written whole, and read strictly. What it is: bundle.py."""
+"""The file of a bundle: its fields, how it is written and read. bundle.py says what it is for."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,19 +20,19 @@ from sabot_protocol.events import MAC_SIZE
 FORMAT = "sabot-bundle"
 VERSION = 1
 MAX_SIZE = 16 << 20
-"""Bytes of the largest bundle; one of a whole shoe of eight decks has about 75,000."""
+"""Bytes of the largest bundle; a whole shoe of eight decks makes about 75,000."""
 MAX_NUMBER = 1 << 30
-"""The largest number of an event in it."""
+"""The largest event number in a bundle."""
 
-_MARK = b"\x66format\x6csabot-bundle"  # how the name of the format stands in every bundle
+_MARK = b"\x66format\x6csabot-bundle"  # the encoded name of the format, in every bundle
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a shoe of cards was dealt by, as its own records and those before them have it.
+    """What a shoe of cards was dealt with, by its own records and those before them.
 
-    None where no record says so. `checkpoint` is its event's number, and what it says: how many
-    records came before it, and the MAC of the last of them.
+    None for what no record says. `checkpoint` is the number of its event, how many records came
+    before it, and the MAC of the last of them.
     """
 
     firmware: str | None
@@ -44,19 +44,19 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What a bundle holds. `records` are (number, record, mac), by number."""
+    """The content of a bundle. `records` are (number, record, mac), by number."""
 
     unit: str
     shoe: int
     chain: bytes
-    """Name of the audit chain; empty where nothing says which it is."""
+    """Name of the audit chain; empty if no record names it."""
     before: bytes
-    """MAC that the first record stands behind; empty for event 1, and where nobody knows it."""
+    """MAC of the event before the first record; empty for event 1, and if it is not known."""
     context: tuple[Standing, ...]
-    """The last start, game and clock before the records, as far as there were any left."""
+    """The last start, game and clock before the records, as far as the log still had them."""
     records: tuple[tuple[int, bytes, bytes], ...]
     keys: Mapping[int, bytes]
-    """MAC keys by epoch, of all epochs of `records` and `context`; none where they stay secret."""
+    """MAC keys by epoch, of all epochs of `records` and `context`; empty if they stay secret."""
     facts: Facts
     ended: bool
     """Whether the shoe of cards had ended."""
@@ -79,41 +79,41 @@ class Bundle:
         return list(readable(record for _, record, _ in self.records))
 
     def epochs(self) -> list[int]:
-        """The epochs of the audit chain that its records stand in."""
+        """The epochs of the audit chain that its records belong to."""
         return epochs_of(self.context, self.records)
 
 
 def epochs_of(
     context: Sequence[Standing], records: Sequence[tuple[int, bytes, bytes]]
 ) -> list[int]:
-    """The epochs of the audit chain that these records stand in, ascending."""
+    """The epochs of the audit chain that these records belong to, ascending."""
     numbers = [each.number for each in context] + [number for number, _, _ in records]
     return sorted({chain.epoch_of(number) for number in numbers})
 
 
 def readable(records: Iterable[bytes]) -> Iterator[Event]:
-    """The events in records, without those that are damaged; `verify_unit` tells of them."""
+    """The events in records, without the damaged ones, which `verify_unit` reports."""
     for record in records:
         with suppress(WireError):
             yield parse_event(record)
 
 
 def save(path: Path, bundle: Bundle, private: signing.PrivateKey) -> int:
-    """Sign a bundle and write it, whole or not at all; returns its bytes. Raises BundleUnusable
-    where it is larger than MAX_SIZE, or cannot be written.
+    """Sign a bundle and write it, whole or not at all. Return its size in bytes. Raises
+    BundleUnusable if it is larger than MAX_SIZE or cannot be written.
     """
     data = signing.seal(private, _document(bundle))
     if len(data) > MAX_SIZE:
         raise BundleUnusable(
             f"{path}: not written: {bundle.unit} shoe {bundle.shoe} makes {len(data):,} bytes, "
-            f"a bundle has {MAX_SIZE:,} at the most"
+            f"a bundle may have at most {MAX_SIZE:,}"
         )
     write_whole(path, data)
     return len(data)
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole, or as it was before. Raises BundleUnusable."""
+    """Write a file whole, or leave it as it was. Raises BundleUnusable if that fails."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with draft.open("xb") as file:
@@ -132,10 +132,10 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def read(path: Path) -> tuple[Bundle, bytes]:
-    """The bundle in a file and the public key that signed it, 32 raw bytes; as it was signed.
+    """The bundle in a file, and the public key that signed it (32 raw bytes).
 
-    Raises BundleUnusable for what cannot be read or is too large, no bundle, damaged or cut off,
-    or newer.
+    The signature is checked; whose key it is, is not. Raises BundleUnusable if the file cannot be
+    read, is too large, is not a bundle, is damaged or cut off, or has another version.
     """
     try:
         with path.open("rb") as file:
@@ -144,13 +144,13 @@ def read(path: Path) -> tuple[Bundle, bytes]:
         raise BundleUnusable(f"{path}: cannot be read ({error.strerror}); check the name") from None
     if len(data) > MAX_SIZE:
         raise BundleUnusable(
-            f"{path}: over {MAX_SIZE:,} bytes, which no bundle has; is it another file?"
+            f"{path}: over {MAX_SIZE:,} bytes, too large for a bundle; is it another file?"
         )
     return parse(data, path)
 
 
 def parse(data: bytes, path: Path) -> tuple[Bundle, bytes]:
-    """The same of a file's bytes."""
+    """The same, from a file's bytes; `path` is for the messages."""
     try:
         sealed = signing.open_sealed(data)
     except signing.NotSealed as error:
@@ -168,13 +168,12 @@ def parse(data: bytes, path: Path) -> tuple[Bundle, bytes]:
         )
     if document.get("version") != VERSION:
         raise BundleUnusable(
-            f"{path}: a bundle of version {document.get('version')!r}, this sabot knows {VERSION}; "
+            f"{path}: a bundle of version {document.get('version')!r}, this sabot reads {VERSION}; "
             "update sabot"
         )
     if not _fits(document):
         raise BundleUnusable(
-            f"{path}: its fields are not those of a bundle, though it is signed; have it exported "
-            "again"
+            f"{path}: signed, but its fields are not those of a bundle; have it exported again"
         )
     return _bundle(document), document["public_key"]
 

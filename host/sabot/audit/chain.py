@@ -1,8 +1,8 @@
 """The audit chain as the verifier computes it; the definition is in protocol/README.md.
 
-With the shoe it shares the sizes, the labels and the chain's name (sabot_protocol/chain.py). Keys
-and MACs are made here, by other code than the shoe's: where one of the two is wrong they differ.
-Keys are in memory only, and in no message or repr.
+It shares the sizes, the labels and the chain's name with the shoe (sabot_protocol/chain.py). Keys
+and MACs are computed here by other code than the shoe's, so that a mistake in one of the two
+shows. Keys are in memory only, never in a message or a repr.
 """
 
 import hashlib
@@ -12,47 +12,47 @@ from typing import Protocol
 from sabot_protocol.chain import EPOCH_RECORDS, KEY_SIZE, MAC_LABEL, NEXT_LABEL, chain_id
 from sabot_protocol.events import MAC_SIZE
 
-_LANDMARK_EPOCHS = 4096  # between secrets that are remembered, so that going back is cheap
+_LANDMARK_EPOCHS = 4096  # from one remembered secret to the next, so that going back is cheap
 _BLOCK = 64
 _INNER = bytes(value ^ 0x36 for value in range(256))
 _OUTER = bytes(value ^ 0x5C for value in range(256))
 
 Pads = tuple["hashlib._Hash", "hashlib._Hash"]
-"""HMAC's two hashes of one key, begun and ready to be copied: half the time of a new HMAC."""
+"""HMAC's inner and outer hash, begun with a key, to be copied: half the time of a new HMAC."""
 
 
 def epoch_of(number: int) -> int:
-    """The epoch of event `number`, from 1."""
+    """The epoch, from 0, of event `number`, from 1."""
     return number // EPOCH_RECORDS
 
 
 class MacKeys(Protocol):
-    """Whatever has the keys of some epochs of one chain."""
+    """The keys of some or all epochs of one chain."""
 
     @property
     def chain(self) -> bytes | None:
-        """The chain's id; None where it is not known."""
+        """The chain's id; None if it is not known."""
 
     def mac_key(self, epoch: int) -> bytes:
-        """The key of an epoch, 32 bytes. Raises KeyError where it is not there."""
+        """The key of an epoch, 32 bytes. Raises KeyError if it is not there."""
 
     def epochs(self, last: int) -> Iterable[int]:
         """The epochs up to `last` whose keys are there."""
 
 
 class Ratchet:
-    """All keys of a chain, from its first: forward a step at a time, back from a landmark."""
+    """All keys of a chain, derived from its first: forward in steps, back from a landmark."""
 
     def __init__(self, first_key: bytes) -> None:
         if len(first_key) != KEY_SIZE:
-            raise ValueError(f"a first key of {len(first_key)} bytes, it has {KEY_SIZE}")
+            raise ValueError(f"a first key of {len(first_key)} bytes, must have {KEY_SIZE}")
         self.chain: bytes | None = chain_id(first_key)
-        self._landmarks = [first_key]  # the secret of every so many epochs
+        self._landmarks = [first_key]  # the secrets of epochs 0, _LANDMARK_EPOCHS, and so on
         self._epoch = 0
         self._secret = first_key
 
     def mac_key(self, epoch: int) -> bytes:
-        """The key of an epoch; takes a microsecond for each epoch since the one before."""
+        """The key of an epoch; takes a microsecond for each epoch since the last call's."""
         if epoch < self._epoch:
             mark = epoch // _LANDMARK_EPOCHS
             self._epoch, self._secret = mark * _LANDMARK_EPOCHS, self._landmarks[mark]
@@ -65,34 +65,34 @@ class Ratchet:
         return sha256(MAC_LABEL + secret).digest()
 
     def epochs(self, last: int) -> Iterable[int]:
-        """Every one."""
+        """All epochs up to `last`."""
         return range(last + 1)
 
 
 class RevealedKeys:
-    """The keys of some epochs, given away by the keeper of the first one; `chain` is its id."""
+    """The keys of some epochs, revealed by the holder of the first key; `chain` is its id."""
 
     def __init__(self, keys: Mapping[int, bytes], chain: bytes | None = None) -> None:
         self.chain = chain
         self._keys = dict(keys)
 
     def mac_key(self, epoch: int) -> bytes:
-        """The key of an epoch. Raises KeyError where it was not given."""
+        """The key of an epoch. Raises KeyError if it was not revealed."""
         return self._keys[epoch]
 
     def epochs(self, last: int) -> Iterable[int]:
-        """Those that were given."""
+        """The epochs up to `last` that were revealed."""
         return sorted(epoch for epoch in self._keys if epoch <= last)
 
 
 def pads(mac_key: bytes) -> Pads:
-    """What `mac_under` wants of a key; worth keeping for the events of an epoch."""
+    """The hashes that `mac_under` takes in place of a key; keep them for a whole epoch."""
     block = mac_key.ljust(_BLOCK, b"\0")
     return hashlib.sha256(block.translate(_INNER)), hashlib.sha256(block.translate(_OUTER))
 
 
 def mac_under(key: Pads, before: bytes, record: bytes) -> bytes:
-    """The MAC of a record after an event whose MAC is `before`, 16 bytes."""
+    """The MAC (16 bytes) of a record after an event whose MAC is `before`."""
     inner, outer = key[0].copy(), key[1].copy()
     inner.update(before + record)
     outer.update(inner.digest())
@@ -100,5 +100,5 @@ def mac_under(key: Pads, before: bytes, record: bytes) -> bytes:
 
 
 def mac(mac_key: bytes, before: bytes, record: bytes) -> bytes:
-    """The same, under the key of the record's epoch: HMAC-SHA-256, cut to 16 bytes."""
+    """The same from the key of the record's epoch: HMAC-SHA-256, cut to 16 bytes."""
     return mac_under(pads(mac_key), before, record)

@@ -1,7 +1,7 @@
-"""Checkpoints: how far a log had come and with which MAC, to be kept where no log is.
+"""Checkpoints: how many events a log had, and the MAC of the last, to be kept away from the log.
 
-A chain is good up to each of its events, so a log that was cut off shows nothing; nor does one
-that somebody wrote anew who has the key. A checkpoint that is kept elsewhere tells of both.
+A chain is valid up to any of its events, so the chain alone does not show that a log was cut off;
+nor that a person with the key wrote it again. A checkpoint that is kept elsewhere shows both.
 """
 
 import json
@@ -23,15 +23,15 @@ _MODE = 0o644
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Of `unit` there were `records` events, the last of which had this MAC."""
+    """`unit` had recorded `records` events, the last of which had this MAC."""
 
     unit: str
     records: int
     mac: bytes
     shoe: int = 0
-    """The shoe of cards that had ended, or was in play; 0 where it was not told."""
+    """The shoe of cards that had ended, or was in play; 0 if it is not known."""
     time: str | None = None
-    """Of its event, as text; None without a clock."""
+    """The time of its event, as text; None without a clock."""
 
     def as_json(self) -> dict[str, Any]:
         """The checkpoint as `sabot checkpoints` prints it."""
@@ -45,12 +45,12 @@ class Checkpoint:
 
 
 class NoCheckpoints(ValueError):
-    """A file that does not hold checkpoints from end to end."""
+    """The file does not consist of checkpoints."""
 
 
 def checkpoints_of(store: Store) -> Iterator[Checkpoint]:
-    """Every checkpoint that the shoes recorded, by unit and number; behind those of a unit its
-    last event, as one more."""
+    """Every checkpoint that the shoes recorded, by unit and number. Each unit's last event follows
+    as one more checkpoint."""
     for unit in store.units():
         for row in store.rows(Filter(unit=unit, kinds=("checkpoint",))):
             try:
@@ -70,7 +70,7 @@ def checkpoints_of(store: Store) -> Iterator[Checkpoint]:
 
 
 def load(path: Path) -> list[Checkpoint]:
-    """The checkpoints in a file of JSON lines. Raises NoCheckpoints; OSError."""
+    """The checkpoints in a file of JSON lines. Raises NoCheckpoints and OSError."""
     with path.open("rb") as file:
         lines = file.read(_MOST_BYTES).splitlines()
     kept = [_checkpoint(path, at, line) for at, line in enumerate(lines, 1) if line.strip()]
@@ -88,26 +88,26 @@ def save(path: Path, kept: Iterable[Checkpoint]) -> None:
 def wrong_with(
     store: Store, unit: str, kept: Iterable[Checkpoint], after: dict[int, bytes]
 ) -> Iterator[tuple[int, str, str]]:
-    """Event number, kind and detail of what the log of `unit` is not, by its checkpoints: the
-    first of each kind. `after` has the MACs of events that were removed, by number.
+    """Yield event number, kind and detail where the log of `unit` contradicts its checkpoints: the
+    first finding of each kind. `after` has MACs of removed events, by number.
     """
     last = store.last_number(unit)
-    told = set()
+    found = set()
     for each in sorted(kept, key=lambda each: each.records):
         macs = [mac for _, _, mac in store.raw(unit, each.records, each.records)]
         macs += [after[each.records]] if each.records in after else []
         when = each.time or "no known time"
         if each.records > last:
             kind, number = "truncated", last + 1
-            detail = f"a checkpoint of {when} has {each.records} events, the log ends before"
+            detail = f"a checkpoint of {when} has {each.records} events, the log ends before them"
         elif macs and macs[0] != each.mac:
             kind, number = "rewritten", each.records
             detail = f"its MAC is {_hex(macs[0])}, by a checkpoint of {when} it was"
-            detail += f" {each.mac.hex()}: this or events before were written anew"
+            detail += f" {each.mac.hex()}: this event or earlier ones were written again"
         else:
-            continue  # as it was, or not there and told of already
-        if kind not in told:
-            told.add(kind)
+            continue  # unchanged, or missing, which the chain's check reports
+        if kind not in found:
+            found.add(kind)
             yield number, kind, detail
 
 
@@ -116,7 +116,7 @@ def _hex(mac: object) -> str:
 
 
 def _checkpoint(path: Path, at: int, line: bytes) -> Checkpoint:
-    wrong = NoCheckpoints(f"{path}, line {at}: no checkpoint, as `sabot checkpoints` prints them")
+    wrong = NoCheckpoints(f"{path}, line {at}: not a checkpoint as `sabot checkpoints` prints it")
     try:
         entry = json.loads(line)
         unit, records, mac = entry["unit"], entry["records"], bytes.fromhex(entry["mac"])

@@ -1,7 +1,7 @@
-"""What came before a stretch of records: the MAC it stands behind, and what was in force.
+"""What came before some records: the MAC of the event before, and the firmware, game and clock.
 
-Nobody can judge a shoe of cards without knowing the firmware and the game that dealt it, and those
-may have been told thousands of events before.
+A shoe of cards can be judged only with the firmware and the game that dealt it, and these may have
+been recorded thousands of events before.
 """
 
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from sabot.link.wire import WireError, parse_event
 from sabot.log.store import Filter, Store
 
 KINDS = tuple(kind.SHAPE.name for kind in (Boot, GameLoaded, ClockSet))
-"""Firmware, build and chain are in `boot`, the game's hash in `game_loaded`, what the clock was
-before in `clock_set`."""
+"""`boot` has firmware, build and chain, `game_loaded` the game's hash, `clock_set` the clock's
+time before it was set."""
 
 
 def mac_before(store: Store, unit: str, number: int) -> bytes:
-    """The MAC of the event before `number`: from its record, from the tombstone of what was
-    removed up to there, or from the `gap` that tells of its loss. Empty for event 1, and where the
-    log does not have it.
+    """The MAC of the event before `number`: from its record, from the tombstone of the removed
+    events up to there, or from the `gap` that reports its loss. Empty for event 1, and if the log
+    does not have it.
     """
     for _, _, mac in store.raw(unit, number - 1, number - 1):
         return mac
@@ -28,7 +28,7 @@ def mac_before(store: Store, unit: str, number: int) -> bytes:
         if tombstone.last == number - 1:
             return tombstone.after
     for row in store.rows(Filter(unit=unit, kinds=("gap",))):
-        with suppress(WireError):  # a damaged record tells nothing
+        with suppress(WireError):  # `verify` reports damaged records
             gap = row.event()
             if isinstance(gap, Gap) and gap.last == number - 1:
                 return gap.mac
@@ -36,8 +36,8 @@ def mac_before(store: Store, unit: str, number: int) -> bytes:
 
 
 def standing_before(store: Store, unit: str, number: int) -> tuple[Standing, ...]:
-    """The last record of each of KINDS before event `number`, as far as the log or a tombstone
-    still has it, by number.
+    """The last record of each of KINDS before event `number`, ordered by number, as far as the log
+    or a tombstone still has it.
     """
     latest: dict[str, Standing] = {}
     for tombstone in tombstones(store, unit):
@@ -56,7 +56,7 @@ def standing_before(store: Store, unit: str, number: int) -> tuple[Standing, ...
 
 
 def tombstones(store: Store, unit: str) -> Iterator[Tombstone]:
-    """The unit's tombstones that can be read; `verify` tells of the others."""
+    """The unit's tombstones that can be read; `verify` reports the others."""
     for data in store.tombstones(unit):
         with suppress(NoTombstone):
             yield Tombstone.parse(data)

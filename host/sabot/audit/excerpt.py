@@ -1,4 +1,4 @@
-"""Takes one shoe of cards out of a log, for a bundle."""
+"""Collects the records of one shoe of cards from a log, for a bundle."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -16,9 +16,9 @@ from sabot.link.wire import WireError, parse_event
 from sabot.log.store import Filter, Store
 
 LEAD = 16
-"""Records before `shoe_loaded` that come along at the most: how the cards were changed."""
+"""At most so many records before `shoe_loaded` are included: how the cards were changed."""
 
-_LATEST_GAP = 4096  # events behind the end at which a `gap` is still looked for
+_LATEST_GAP = 4096  # a `gap` is looked for up to so many events after the end
 _END = (ShoeEnded, Composition, Checkpoint)  # of a shoe of cards, in this order
 
 _Raw = tuple[int, bytes, bytes]
@@ -33,11 +33,11 @@ def collect(
     still_open: bool,
     exported_unix_ms: int,
 ) -> Bundle:
-    """A bundle of the shoe of cards `shoe` of `unit`, with what is wrong with it in `findings`.
+    """A bundle of the shoe of cards `shoe` of `unit`; its `findings` say what is wrong with it.
 
-    With `keys` the MAC keys of its epochs are put in. Raises DatabaseUnusable for a shoe of cards
-    that is not in the log; BundleUnusable for one that has not ended, unless `still_open`, or that
-    is too large; KeysUnusable where `keys` lack the unit's.
+    With `keys` it includes the MAC keys of its epochs. Raises DatabaseUnusable if the shoe of cards
+    is not in the log; BundleUnusable if it has not ended, unless `still_open`, or is too large;
+    KeysUnusable if `keys` lack the unit's.
     """
     start = next((row.number for row in store.rows(Filter(unit=unit, shoe=shoe))), None)
     if start is None:
@@ -45,7 +45,7 @@ def collect(
     dealt, ended = _dealt(store, unit, shoe, start)
     if not ended and not still_open:
         raise BundleUnusable(
-            f"{unit} shoe {shoe}: has not ended in {store.path}; --open exports it as it stands"
+            f"{unit} shoe {shoe}: has not ended in {store.path}; --open exports it up to now"
         )
     records = _up_to_gap(store, unit, [*_lead(store, unit, start), *dealt])
     context = standing_before(store, unit, records[0][0])
@@ -71,7 +71,7 @@ def collect(
 def _dealt(store: Store, unit: str, shoe: int, start: int) -> tuple[list[_Raw], bool]:
     """The records from `start` to the end of the shoe of cards, and whether it has ended."""
     records: list[_Raw] = []
-    end = size = 0  # `end`: how many records there are up to the last of _END
+    end = size = 0  # `end`: how many records there are up to the last event of _END
     for raw in store.raw(unit, start):
         event = _event_in(raw)
         if event is not None and event.kind == "shoe_loaded" and event.shoe != shoe:
@@ -81,7 +81,7 @@ def _dealt(store: Store, unit: str, shoe: int, start: int) -> tuple[list[_Raw], 
         if size > MAX_SIZE:
             raise BundleUnusable(
                 f"{unit} shoe {shoe}: is over {MAX_SIZE:,} bytes in {store.path}, too large for a "
-                "bundle; `sabot verify` tells what is wrong with it"
+                "bundle; `sabot verify` reports what is wrong with it"
             )
         if isinstance(event, _END):
             end = len(records)
@@ -91,7 +91,7 @@ def _dealt(store: Store, unit: str, shoe: int, start: int) -> tuple[list[_Raw], 
 
 
 def _lead(store: Store, unit: str, start: int) -> list[_Raw]:
-    """The records before event `start` that belong to no shoe of cards, LEAD at the most."""
+    """The records before event `start` that belong to no shoe of cards, at most LEAD."""
     before = list(store.raw(unit, max(1, start - LEAD), start - 1))
     numbered = zip(reversed(before), range(start - 1, 0, -1), strict=False)
     own = takewhile(lambda pair: pair[0][0] == pair[1] and _is_between(pair[0]), numbered)
@@ -104,7 +104,7 @@ def _is_between(raw: _Raw) -> bool:
 
 
 def _up_to_gap(store: Store, unit: str, records: Sequence[_Raw]) -> list[_Raw]:
-    """The records, and where some are lost among them those up to the `gap` that tells of it."""
+    """The records; if some are lost among them, also those up to the `gap` that reports it."""
     lost = [later - 1 for (earlier, *_), (later, *_) in pairwise(records) if later > earlier + 1]
     last = records[-1][0]
     for gap in _gaps(store, unit) if lost else ():
@@ -134,9 +134,9 @@ def _not_there(store: Store, unit: str, shoe: int) -> DatabaseUnusable:
                 f"{tombstone.first} to {tombstone.last}; name a copy of the log with --db"
             )
     there = sorted({row.shoe for row in store.rows(Filter(unit=unit, kinds=("shoe_loaded",)))})
-    what = f"those from {there[0]} to {there[-1]}" if there else "none"
+    what = f"it has {there[0]} to {there[-1]}" if there else "it has none"
     return DatabaseUnusable(
-        f"{store.path}: has no shoe of cards {shoe} of {unit}, but {what}; name another with "
+        f"{store.path}: has no shoe of cards {shoe} of {unit}, {what}; name another with "
         "--shoe, or another log with --db"
     )
 

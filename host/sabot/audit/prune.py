@@ -1,17 +1,17 @@
-"""Retention: removes old shoes of cards from a log, whole ones only, and leaves tombstones.
+"""Retention: removes old shoes of cards from a log, only whole ones, and leaves tombstones.
 
-What goes is contiguous from the beginning of a unit's records, or from behind its tombstones. A
-shoe of cards goes with what was recorded before the next one was loaded, and with what came before
-the first. It stays where
+The removed records are contiguous, from the beginning of a unit's records or from the end of its
+last tombstone. With a shoe of cards go the events up to the next `shoe_loaded`; with the first one
+also those before it. A shoe of cards stays if
 
-- any of its records is younger than is to be kept, or it has not ended,
-- it is the unit's last one: the log goes on from there, and
-- anything at all is found wrong in what would go: a log in dispute is evidence.
+- any of its records is younger than the retention time, or it has not ended,
+- it is the unit's last one: the log goes on from there, or
+- the verifier finds anything wrong in what would be removed: a log in dispute is evidence.
 
-A record's age: since the host received it, by the host's clock, or since the shoe wrote it, by the
-shoe's, whichever is less. A shoe's clock that is ahead of now is wrong and does not count, nor
-does one that was never set. So neither clock alone, put back, makes a record old; and that of the
-shoe stands under the audit chain.
+A record's age is the lesser of two: since the host received it, by the host's clock, and since the
+shoe wrote it, by the shoe's. A shoe's clock that is ahead of now is wrong and does not count, nor
+does one that was never set. So one clock alone, set wrong, cannot make a record old; and the
+shoe's time is protected by the audit chain.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,8 +36,8 @@ from sabot.text import local_time
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The records of a shoe of cards, and those that go with it. `shoe` is 0 where none of them
-    says that one was loaded."""
+    """The records of a shoe of cards, and those removed with it. `shoe` is 0 if no shoe of cards
+    was loaded in them."""
 
     shoe: int
     first: int
@@ -46,48 +46,49 @@ class Stretch:
     rounds: int
     ended: bool
     youngest_unix_ms: int
-    """When the youngest of them was recorded or received."""
+    """When the youngest record was written or received, see above."""
     followed: bool
-    """Whether another shoe of cards was loaded behind it."""
+    """Whether another shoe of cards was loaded after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrunePlan:
-    """What is to go of a unit: the stretches from its first record on; and what stops there."""
+    """What to remove of a unit: the stretches from its first record on, and why no more."""
 
     unit: str
     going: Sequence[Stretch]
     stays: Stretch | None
-    """The first one that stays; None in a log without records."""
+    """The first stretch that stays; None if the log has no other records."""
     why: str
     """Why that stays, for people."""
     stuck: bool
-    """Whether time alone will not change that: it is old, and its end is not in the log."""
+    """Whether it stays for ever: it is old, and its end is not in the log."""
     findings: Sequence[Finding]
-    """What is wrong in what is to go: then nothing may."""
+    """What is wrong in the records to remove; if there is any finding, nothing may be removed."""
 
     @property
     def first(self) -> int:
-        """Number of the first event to go."""
+        """Number of the first event to remove."""
         return self.going[0].first
 
     @property
     def last(self) -> int:
-        """Number of the last event to go."""
+        """Number of the last event to remove."""
         return self.going[-1].last
 
     @property
     def events(self) -> int:
-        """How many records are to go."""
+        """How many records to remove."""
         return sum(stretch.events for stretch in self.going)
 
 
 def plan(
     store: Store, unit: str, *, keep_days: int, now_unix_ms: int, keys: Keys | None
 ) -> PrunePlan:
-    """What of a unit is older than `keep_days`; with `keys` its audit chain is checked too.
+    """Plan the removal of a unit's records older than `keep_days`; with `keys` their audit chain is
+    checked too.
 
-    Raises KeysUnusable where `keys` lack the unit's.
+    Raises KeysUnusable if `keys` lack the unit's.
     """
     going: list[Stretch] = []
     stays, why, stuck = None, "there is nothing else", False
@@ -100,7 +101,7 @@ def plan(
             continue
         stays, stuck = stretch, old and stretch.followed
         if not old:
-            why = f"until {local_time(stretch.youngest_unix_ms + keep_ms)} at the least"
+            why = f"until {local_time(stretch.youngest_unix_ms + keep_ms)} at least"
         elif not stretch.followed:
             why = "the log goes on from there"
         else:
@@ -128,8 +129,8 @@ def carry_out(
 ) -> None:
     """Remove what was planned, and leave a tombstone signed with `private`; all or nothing.
 
-    Raises KeptByLaw where something is wrong in it, and DatabaseUnusable where the log is not what
-    was planned upon.
+    Raises KeptByLaw if the plan has findings, and DatabaseUnusable if the log is not the one that
+    was planned for.
     """
     unit, first, last = planned.unit, planned.first, planned.last
     if planned.findings:
@@ -141,7 +142,7 @@ def carry_out(
         count, after = count + 1, mac
     if count != planned.events:
         raise DatabaseUnusable(
-            f"{store.path}: events {first} to {last} of {unit} are {count} records, and "
+            f"{store.path}: events {first} to {last} of {unit} are {count} records, but "
             f"{planned.events} by its tables; run `sabot rebuild`, then try again"
         )
     stone = tombstone.make(
@@ -163,8 +164,8 @@ def carry_out(
 def _stretches(
     rows: Iterator[Row], first: int, now_unix_ms: int, keep_ms: int
 ) -> Iterator[Stretch]:
-    """A unit's records, cut where a shoe of cards is loaded; the last one may be cut short where it
-    is known to be too young.
+    """A unit's records, divided where a shoe of cards is loaded. The last stretch may end early,
+    as soon as it is known to be too young.
     """
     shoe = events = rounds = youngest = last = 0
     ended = False
@@ -188,7 +189,7 @@ def _stretches(
 
 
 def _recorded_unix_ms(row: Row, event: Event | None, now_unix_ms: int) -> int:
-    """When a record was made, at the latest that its two clocks leave open."""
+    """The latest time, by its two clocks, at which a record can have been made."""
     received = row.received_unix_ms
     if not isinstance(received, int):  # SQLite keeps text in a column of numbers
         return now_unix_ms + 1

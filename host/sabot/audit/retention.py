@@ -1,8 +1,8 @@
-"""For how many days a log's records must be kept at the least: set once, in the log itself.
+"""The least number of days that a log's records must be kept, set in the log itself.
 
-The log keeps every minimum that was ever set, as the fact `retention` about itself. That guards
-against mistakes, not against a person who can write to the file: records that were removed are
-found by the audit chain and the tombstones.
+The log keeps every minimum that was ever set, in its fact `retention`. That guards against
+mistakes, not against a person who can write to the file: the audit chain and the tombstones show
+which records were removed.
 """
 
 import json
@@ -19,14 +19,14 @@ _NAME = "retention"
 
 @dataclass(frozen=True, slots=True)
 class Minimum:
-    """For how many days records must be kept at the least, and when that was set."""
+    """The least number of days that records must be kept, and when that was set."""
 
     days: int
     set_unix_ms: int
 
 
 def minimums(store: Store) -> list[Minimum]:
-    """Every minimum that was ever set for a log, the one in force last.
+    """Every minimum that was ever set for a log; the last is in force.
 
     Raises DatabaseUnusable.
     """
@@ -34,8 +34,8 @@ def minimums(store: Store) -> list[Minimum]:
 
 
 def set_minimum(store: Store, days: int, now_unix_ms: int, *, lower: bool) -> None:
-    """Have a log's records kept for so many days at the least. Raises KeptByLaw for fewer than
-    before, unless `lower`; DatabaseUnusable.
+    """Set the least number of days that a log's records must be kept. Raises KeptByLaw if that is
+    fewer than before, unless `lower`; DatabaseUnusable.
     """
 
     def with_new(text: str | None) -> str | None:
@@ -44,9 +44,9 @@ def set_minimum(store: Store, days: int, now_unix_ms: int, *, lower: bool) -> No
             return text
         if before and days < before[-1].days and not lower:
             raise KeptByLaw(
-                f"{store.path}: {before[-1].days} days were set on "
-                f"{local_time(before[-1].set_unix_ms)}, {days} are fewer; --lower sets them, and "
-                "the log will show it"
+                f"{store.path}: the minimum of {before[-1].days} days was set on "
+                f"{local_time(before[-1].set_unix_ms)}, {days} are fewer; --lower sets it anyway, "
+                "and the log will show it"
             )
         return json.dumps([asdict(each) for each in (*before, Minimum(days, now_unix_ms))])
 
@@ -54,13 +54,13 @@ def set_minimum(store: Store, days: int, now_unix_ms: int, *, lower: bool) -> No
 
 
 def check_keep_days(store: Store, keep_days: int, now_unix_ms: int) -> None:
-    """Raises KeptByLaw where fewer days are to be kept than the log's minimum."""
+    """Raise KeptByLaw if `keep_days` is less than the log's minimum."""
     before = minimums(store)
     if before and keep_days < before[-1].days:
         until = local_time(now_unix_ms + before[-1].days * DAY_MS)
         raise KeptByLaw(
-            f"{store.path}: records are to be kept for {before[-1].days} days, what is recorded "
-            f"now until {until}; --keep-days {keep_days} is fewer"
+            f"{store.path}: records must be kept for {before[-1].days} days, those made now until "
+            f"{until}; --keep-days {keep_days} is fewer"
         )
 
 
@@ -74,7 +74,7 @@ def _read(db: Path, text: str | None) -> list[Minimum]:
     except (ValueError, TypeError, KeyError, RecursionError):
         pass
     raise DatabaseUnusable(
-        f"{db}: what it says of retention cannot be read; nothing is removed from it"
+        f"{db}: its retention setting cannot be read; nothing is removed from it"
     )
 
 

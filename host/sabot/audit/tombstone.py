@@ -1,8 +1,8 @@
-"""Tombstones: what stands in a log in the place of records that were removed by retention.
+"""Tombstones: what a log has in place of records that were removed by retention.
 
-A tombstone is sealed (signing.py). The audit chain goes on over it: `before` is the MAC that the
-first removed record stood behind, `after` that of the last one, which the next record stands
-behind. `sha256` says which records they were, should someone still have them.
+A tombstone is sealed (signing.py) and keeps the audit chain whole: `before` is the MAC of the
+event before the first removed record, `after` the MAC of the last removed one, from which the next
+record continues. `sha256` identifies the removed records, in case a copy of them exists.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ _SHA256_SIZE = 32
 
 
 class NoTombstone(ValueError):
-    """Bytes that are no tombstone, or were changed since it was signed."""
+    """The bytes are not a tombstone, or were changed since it was signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class RemovedShoe:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A record that says what is in force behind it, apart from those around it. `before` is the
-    MAC that it stands behind: empty for event 1, and where nobody knows it."""
+    """A single record, kept for what it says about the records after it. `before` is the MAC of
+    the event before it: empty for event 1, and if it is not known."""
 
     number: int
     before: bytes
@@ -42,12 +42,12 @@ class Standing:
     mac: bytes
 
     def as_list(self) -> list[object]:
-        """The record as it stands in a sealed document."""
+        """The record as it is written in a sealed document."""
         return [self.number, self.before, self.record, self.mac]
 
     @staticmethod
     def fits(value: object) -> bool:
-        """Whether `as_list` can have made this."""
+        """Whether `value` has the form that `as_list` returns."""
         kinds = [int, bytes, bytes, bytes]
         return type(value) is list and [type(part) for part in value] == kinds and value[0] >= 1
 
@@ -63,16 +63,16 @@ class Tombstone:
     before: bytes
     after: bytes
     sha256: bytes
-    """Over record and MAC of each removed event, in order."""
+    """Hash over record and MAC of each removed event, in order."""
     removed_unix_ms: int
     keep_days: int
     context: Sequence[Standing]
-    """The last start, game and clock among what was removed: what came after stands on them."""
+    """The last start, game and clock among the removed records, needed to judge what follows."""
     public_key: bytes
-    """Of who removed them, 32 raw bytes."""
+    """Public key of the person who removed them, 32 raw bytes."""
 
     def removed_text(self) -> str:
-        """What was removed and who signed for it, for people."""
+        """What was removed and which key signed for it, for people."""
         removed = self.last - self.first + 1
         shoes = ", ".join(str(each.shoe) for each in self.shoes) or "none whole"
         return (
@@ -82,21 +82,22 @@ class Tombstone:
 
     @classmethod
     def parse(cls, data: bytes) -> "Tombstone":
-        """The tombstone in these bytes, signed by its own key. Raises NoTombstone."""
+        """The tombstone in these bytes. Its signature is checked by the key in it. Raises
+        NoTombstone."""
         try:
             sealed = open_sealed(data)
         except NotSealed as error:
-            raise NoTombstone(f"no tombstone: {error}") from None
+            raise NoTombstone(f"not a tombstone: {error}") from None
         document = sealed.document
         if document.get("format") != FORMAT:
-            raise NoTombstone("no tombstone but another document")
+            raise NoTombstone("not a tombstone but another document")
         if not sealed.signed:
             raise NoTombstone("a tombstone that was changed since it was signed")
         if document.get("version") != VERSION:
             version = document.get("version")
-            raise NoTombstone(f"a tombstone of version {version!r}, this sabot knows {VERSION}")
+            raise NoTombstone(f"a tombstone of version {version!r}, this sabot reads {VERSION}")
         if not _fits(document):
-            raise NoTombstone("a tombstone whose fields are not those of one")
+            raise NoTombstone("a tombstone with other fields than it must have")
         fields = {name: document[name] for name in _FIELDS if name not in ("format", "version")}
         fields["shoes"] = tuple(RemovedShoe(*shoe) for shoe in document["shoes"])
         fields["context"] = tuple(Standing(*each) for each in document["context"])
@@ -164,8 +165,8 @@ def _fits(document: Mapping[str, Any]) -> bool:
 def readable(
     unit: str, tombstones: Iterable[bytes], most_events: int
 ) -> tuple[list[Tombstone], list[str]]:
-    """The tombstones of a unit by number, and what is wrong with those that are of no use, as one
-    that stands for more than `most_events` events."""
+    """The usable tombstones of a unit by number, and what is wrong with the others. One for more
+    than `most_events` events is not usable."""
     good: list[Tombstone] = []
     wrong: list[str] = []
     for data in tombstones:

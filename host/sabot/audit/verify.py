@@ -1,7 +1,8 @@
-"""Checks a log: its audit chain, its numbers, and every round as its cards demand.
+"""The verifier: checks a log's audit chain, its numbers, its clock and every round.
 
-One pass over the records of each unit, a few in memory at a time: `links` says what was done to
-the records, `conduct` what the dealing was not, and the clock is looked at here.
+It makes one pass over the records of each unit, with a few in memory at a time. ChainChecks finds
+what was done to the records, PlayChecks what is wrong in the dealing, ClockChecks what is wrong
+with the times.
 """
 
 import multiprocessing
@@ -16,12 +17,12 @@ from typing import Any
 from sabot.audit import checkpoints
 from sabot.audit.chain import MacKeys, Ratchet, epoch_of, mac
 from sabot.audit.checkpoints import Checkpoint
-from sabot.audit.checks.chain_checks import Links, RawRecord
+from sabot.audit.checks.chain_checks import ChainChecks, RawRecord
 from sabot.audit.checks.clock_checks import ClockChecks
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.findings import Finding, FoundInUnit, Note, Summary
 from sabot.audit.checks.index_checks import IndexChecks
-from sabot.audit.checks.play_checks import Conduct
+from sabot.audit.checks.play_checks import PlayChecks
 from sabot.audit.tombstone import NoTombstone, Tombstone
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
@@ -30,30 +31,30 @@ from sabot.log.store import Store
 from sabot_protocol import events
 from sabot_protocol.chain import chain_id
 
-_PROBED = 64  # first records, among which those are looked for that tell which key is theirs
+_PROBED = 64  # so many first records are tried to find out which key is theirs
 _PROGRESS_EVERY = 2000
 _POLL_S = 0.1
 
 
-OF_THE_WHOLE = ("no_key", "wrong_key", "operator", "truncated", "rewritten")
+_OF_ALL_SHOES = ("no_key", "wrong_key", "operator", "truncated", "rewritten")
 """Kinds of findings that concern every shoe of cards of a unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """What a log is held against. Without `keys` the audit chain cannot be checked."""
+    """What a log is checked against. Without `keys` the audit chain cannot be checked."""
 
     keys: Keys | None = None
     operator: bytes | None = None
-    """Public key, 32 raw bytes, that must have signed every tombstone; None for any."""
+    """Public key (32 raw bytes) that must have signed every tombstone; None for any key."""
     kept: Sequence[Checkpoint] = ()
-    """Checkpoints of any units, kept elsewhere."""
+    """Checkpoints of any units that were kept elsewhere."""
     shoe: int | None = None
-    """Findings and rounds of this shoe of cards only; the chain is followed all the same."""
+    """Report findings and rounds of this shoe of cards only; the whole chain is checked anyway."""
 
 
 def verify(store: Store, summary: Summary, against: Against = Against()) -> Iterator[Finding]:
-    """Every finding in the log, unit by unit and by event; `summary` counts what was looked at."""
+    """Yield every finding in the log, by unit and event; `summary` counts what was checked."""
     for unit in _units(store, against):
         yield from _verify_one(store, unit, summary, against, lambda count: None)
 
@@ -61,9 +62,9 @@ def verify(store: Store, summary: Summary, against: Against = Against()) -> Iter
 def verify_file(
     path: Path, against: Against, progress: Callable[[int], None] = lambda count: None
 ) -> tuple[list[Finding], Summary]:
-    """The same of the log at `path`, its units at once where there are several and several cores.
+    """The same for the log at `path`, with its units in parallel on the cores of this machine.
 
-    `progress` is called now and then with how many records have been looked at.
+    `progress` is called now and then with how many records have been checked so far.
     """
     summary = Summary()
     findings: list[Finding] = []
@@ -89,7 +90,7 @@ def verify_file(
 def _in_parallel(
     path: Path, units: Sequence[str], against: Against, progress: Callable[[int], None]
 ) -> Iterator[tuple[list[Finding], Summary]]:
-    """Findings and counts of each unit, in the order of `units`."""
+    """Yield findings and counts of each unit, in the order of `units`."""
     done = multiprocessing.Value("q", 0)
     stop = multiprocessing.Event()
     workers = min(len(units), multiprocessing.cpu_count())
@@ -103,7 +104,7 @@ def _in_parallel(
             for future in futures:
                 yield future.result()
         finally:
-            stop.set()  # on Ctrl-C they end within a moment
+            stop.set()  # after Ctrl-C the workers end within a moment
             pool.shutdown(cancel_futures=True)
 
 
@@ -111,7 +112,7 @@ _worker: Any = None
 
 
 def _begin(done: Any, stop: Any) -> None:
-    """In a worker: keep what it reports by; Ctrl-C is for whoever started it."""
+    """In a worker: keep the means to report progress; Ctrl-C is for the parent process."""
     global _worker
     _worker = (done, stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -132,11 +133,11 @@ def _work(path: Path, unit: str, against: Against) -> tuple[list[Finding], Summa
 
 
 class _Stopped(Exception):
-    """Whoever wanted to know does not any more."""
+    """The parent process does not need the result any more."""
 
 
 def _units(store: Store, against: Against) -> list[str]:
-    """Every unit in the log, and those that only a checkpoint has."""
+    """Every unit in the log, and those that only a checkpoint names."""
     units: list[str] = list(store.units())
     return units + sorted({each.unit for each in against.kept} - set(units))
 
@@ -148,10 +149,10 @@ def _verify_one(
     against: Against,
     count: Callable[[int], None],
 ) -> Iterator[Finding]:
-    """Every finding of one unit; `count` is called with how many records more are done."""
+    """Yield every finding of one unit; `count` is called with the number of records just done."""
     summary.units += 1
     if not isinstance(unit, str):  # SQLite keeps bytes in a column of text
-        yield Finding(repr(unit), 0, "derived", "the table's unit is no text")
+        yield Finding(repr(unit), 0, "derived", "the table's unit is not text")
         return
     found: list[Finding] = []
     tombstones = store.tombstones(unit)
@@ -160,14 +161,14 @@ def _verify_one(
         try:
             tombstone = Tombstone.parse(data)
         except (NoTombstone, TypeError):
-            continue  # told of where the records that it stands for are missing
+            continue  # reported where the records that it stands for are missing
         after[tombstone.last] = tombstone.after
         if against.operator not in (None, tombstone.public_key):
             signer = signing.fingerprint(tombstone.public_key)
             detail = f"events to {tombstone.last} were removed by {signer}, not by the operator"
             found.append(Finding(unit, tombstone.first, "operator", detail))
     derived = store.derived(unit)
-    known = list(islice(derived, 1))  # opened first: what is appended meanwhile is in `raw` only
+    known = list(islice(derived, 1))  # read first: records appended meanwhile are in `raw` only
     records = _counted(store.raw(unit, -LARGEST), count)
     found += verify_unit(
         unit,
@@ -192,7 +193,7 @@ def _counted(records: Iterator[RawRecord], count: Callable[[int], None]) -> Iter
 
 
 def _macs_of(store: Store, unit: str, keys: Keys | None) -> MacKeys | None:
-    """The keys of a unit's chain: where it has several, of the one that a record verifies under."""
+    """The keys of a unit's chain; if it has several chains, of the one that a record fits."""
     chains = [] if keys is None else keys.chains(unit)
     if keys is None or not chains:
         return None
@@ -206,7 +207,7 @@ def _macs_of(store: Store, unit: str, keys: Keys | None) -> MacKeys | None:
 
 
 def _fits(first_key: bytes, rows: Sequence[RawRecord]) -> bool:
-    """Whether any of these records goes on from the one before it under this key."""
+    """Whether any of these records continues the one before it under this key."""
     ratchet = Ratchet(first_key)
     before, due = chain_id(first_key), 1
     for number, record, own in rows:
@@ -230,71 +231,71 @@ def verify_unit(
     derived: Iterable[tuple[Any, ...]] | None = None,
     shoe: int | None = None,
 ) -> Iterator[Finding]:
-    """Every finding among the records of one unit (number, record, MAC), by event.
+    """Yield every finding among the records of one unit (number, record, MAC), by event.
 
-    `records` come in the order of their rows. `macs` has the keys of the chain; without them it
-    is not checked, which is a finding. `first` is the first event that must be there, and `before`
-    the MAC that it stands behind; None: the chain's id for event 1, otherwise nobody knows.
-    `derived` are the rows that were derived from the records: number, name of the kind, time, shoe
-    of cards, round. `shoe` leaves out what does not concern that shoe of cards.
+    `records` come in the order of their rows. `macs` has the keys of the chain; without them the
+    chain is not checked, which is a finding. `first` is the first event that must be there, and
+    `before` the MAC of the event before it; None means the chain's id for event 1, and unknown for
+    any other. `derived` are the rows derived from the records: number, name of the kind, time,
+    shoe of cards, round. `shoe` leaves out what does not concern that shoe of cards.
     """
     found = FoundInUnit(unit)
-    conduct = Conduct(found.tell)
-    clock = ClockChecks(unit, found.tell, summary.notes)
-    links = Links(unit, macs, found.tell, conduct.not_judged, tombstones, first, before)
-    span = None if shoe is None else _Span(shoe, conduct, clock)
+    play = PlayChecks(found.add)
+    clock = ClockChecks(unit, found.add, summary.notes)
+    chain_checks = ChainChecks(unit, macs, found.add, play.not_judged, tombstones, first, before)
+    span = None if shoe is None else _Span(shoe, play, clock)
     if derived is not None:
-        index = IndexChecks(derived, found.tell)
-        links.seen = index.compare
-    handlers = conduct.handlers
+        index = IndexChecks(derived, found.add)
+        chain_checks.seen = index.compare
+    handlers = play.handlers
     previous: Values = [-1] * 5
     base: int | None = None
-    for values in links.follow(records):
+    for values in chain_checks.follow(records):
         t_ms, unix_ms = values[3:5]
-        # Set once, a clock shows at each event the time of day at the start and what passed since.
+        # While no one sets the clock, time of day minus time since the start stays the same.
         now = None if unix_ms is None else unix_ms - t_ms
         if now != base or values[2] != previous[2] or t_ms < previous[3]:
             base = clock.other(values, previous, base)
         previous = values
-        if conduct.not_composed:
-            conduct.end_of(values)
+        if play.not_composed:
+            play.end_of(values)
         handler = handlers[values[0]]
         if handler is not None:
             handler(values)
-    if macs is None and links.rows:
-        found.tell(first, "no_key", "there is no key of this unit: the chain was not checked")
+    if macs is None and chain_checks.rows:
+        found.add(first, "no_key", "there is no key of this unit: the chain was not checked")
     if derived is not None:
-        index.ended(links.next_number)
-    clock.ended(conduct.timeless)
-    summary.events += links.rows
-    summary.rounds += conduct.rounds if span is None else span.rounds()
-    summary.notes += [Note(unit, *note) for note in links.notes]
+        index.ended(chain_checks.next_number)
+    clock.ended(play.timeless)
+    summary.events += chain_checks.rows
+    summary.rounds += play.rounds if span is None else span.rounds()
+    summary.notes += [Note(unit, *note) for note in chain_checks.notes]
     findings = found.in_order()
     if span is not None:
         summary.shoe_seen |= span.seen
         concerned = [each for each in findings if span.concerns(each)]
         if len(concerned) < len(findings):
             others = len(findings) - len(concerned)
-            detail = f"{others} findings outside of shoe of cards {shoe}: verify without --shoe"
+            detail = f"{others} findings outside shoe of cards {shoe}: verify without --shoe"
             summary.notes.append(Note(unit, 0, "elsewhere", detail))
         findings = concerned
     yield from findings
 
 
 class _Span:
-    """From where to where a log can concern one shoe of cards."""
+    """The events of a log that can concern one shoe of cards: from which to which."""
 
-    def __init__(self, shoe: int, conduct: Conduct, clock: ClockChecks) -> None:
+    def __init__(self, shoe: int, play: PlayChecks, clock: ClockChecks) -> None:
         self.seen = False
         self._shoe = shoe
-        self._conduct = conduct
+        self._play = play
         self._begins, self._ends = 0, LARGEST
         self._rounds_before = self._rounds = 0
         for shape in (events.SHOE_LOADED, events.BETTING_OPEN, events.SHOE_ENDED):
             self._watch(shape.number)
 
     def _watch(self, kind: int) -> None:
-        handler = self._conduct.handlers[kind]
+        handler = self._play.handlers[kind]
 
         def watched(values: Values) -> None:
             number, shoe = values[1], values[5]
@@ -302,20 +303,20 @@ class _Span:
                 handler(values)
             if shoe < self._shoe:
                 self._begins = number + 1
-                self._rounds_before = self._conduct.rounds
+                self._rounds_before = self._play.rounds
             elif shoe == self._shoe:
                 self.seen = True
             elif self._ends == LARGEST:
                 self._ends = number - 1
-                self._rounds = self._conduct.rounds
+                self._rounds = self._play.rounds
 
-        self._conduct.handlers[kind] = watched
+        self._play.handlers[kind] = watched
 
     def rounds(self) -> int:
-        """How many of its rounds there were."""
-        last = self._conduct.rounds if self._ends == LARGEST else self._rounds
+        """How many rounds of the shoe of cards there were."""
+        last = self._play.rounds if self._ends == LARGEST else self._rounds
         return last - self._rounds_before if self.seen else 0
 
     def concerns(self, finding: Finding) -> bool:
-        """Whether a finding is of this shoe of cards, or of all."""
-        return finding.kind in OF_THE_WHOLE or self._begins <= finding.event <= self._ends
+        """Whether a finding is about this shoe of cards, or about all."""
+        return finding.kind in _OF_ALL_SHOES or self._begins <= finding.event <= self._ends

@@ -1,4 +1,4 @@
-"""The table `events` of a log: what is derived from its records, so that they are found quickly."""
+"""The table `events` of a log: an index derived from its records, to find them quickly."""
 
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
@@ -13,9 +13,9 @@ DAMAGED = "damaged"
 """`Row.kind` of a record that cannot be read as an event."""
 
 LARGEST = (1 << 63) - 1
-"""Integer in a column. SQLite sorts text, which only a forger puts there, after all integers."""
+"""Largest integer in a column. SQLite sorts text, which only a forger puts there, after these."""
 
-# Of each unit it has a row for every record up to some number, and for none after that.
+# For each unit it has a row for every record up to some number, and for none after that.
 EVENTS_TABLE = (
     "CREATE TABLE events (unit INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL,"
     " unix_ms INTEGER, shoe INTEGER NOT NULL, round INTEGER NOT NULL,"
@@ -33,7 +33,7 @@ Derived = tuple[int, int, str, int | None, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which events are wanted; None where it does not matter. Times are UTC milliseconds."""
+    """Selects events; None means any. Times are UTC milliseconds, from (included) to (not)."""
 
     unit: str | None = None
     shoe: int | None = None
@@ -48,8 +48,8 @@ class Row:
     """An event as stored. `data` is what the shoe wrote and `mac` what it sent with it; kind,
     time, shoe and round are copied from `data`.
 
-    Of a record that cannot be read the kind is `damaged`, the time None, and shoe and round are
-    those of the event before it, so that a look there finds it.
+    For a record that cannot be read the kind is `damaged`, the time None, and shoe and round are
+    those of the event before it, so that a search there finds it.
     """
 
     unit: str
@@ -63,15 +63,15 @@ class Row:
     mac: bytes
 
     def event(self) -> Event:
-        """The event in `data`. Raises wire.WireError where the bytes were changed."""
+        """The event in `data`. Raises wire.WireError if the bytes were changed."""
         return wire.parse_event(self.data)
 
 
 def tail(
     connection: sqlite3.Connection, known: int
 ) -> Generator[tuple[Derived, int, bytes, bytes]]:
-    """The records of a unit that `events` does not have yet, in order: what is derived from each,
-    when it was received, the record and its MAC.
+    """Yield the records of a unit that `events` does not have yet, in order: the row derived from
+    each, when it was received, the record and its MAC.
     """
     newest = connection.execute(
         "SELECT number, shoe, round FROM events WHERE unit = ? AND number <= ?"
@@ -95,7 +95,7 @@ def tail(
 
 
 def derive(connection: sqlite3.Connection, known: int, most: int) -> int:
-    """Give the next records of a unit, `most` at the most, rows in `events`; how many."""
+    """Make rows in `events` for the next records of a unit, at most `most`. Return how many."""
     with closing(tail(connection, known)) as rows:
         made = [derived for derived, *_ in islice(rows, most)]
     connection.executemany(_INSERT_EVENT, made)
@@ -105,7 +105,7 @@ def derive(connection: sqlite3.Connection, known: int, most: int) -> int:
 def derived_rows(
     connection: sqlite3.Connection, known: int, unit: str, wanted: Filter
 ) -> Iterator[Row]:
-    """The rows that `events` finds for a filter."""
+    """Yield the rows of `events` that a filter selects."""
     query = (
         "SELECT ?, e.number, e.kind, e.unix_ms, e.shoe, e.round, r.received_unix_ms, r.record,"
         " r.mac FROM events e CROSS JOIN records r ON r.unit = e.unit AND r.number = e.number"
@@ -129,7 +129,7 @@ def derived_rows(
 
 
 def lets_through(wanted: Filter, row: Row) -> bool:
-    """The same filter, for a row that `events` does not have yet."""
+    """Whether a filter selects a row that is not in `events` yet."""
     if wanted.shoe not in (None, row.shoe) or wanted.round not in (None, row.round):
         return False
     if wanted.kinds is not None and row.kind not in wanted.kinds:

@@ -1,4 +1,4 @@
-"""The file of a log: one connection that writes, others that read, and SQLite's errors in words."""
+"""The file of a log: its connections, and SQLite's errors as messages for users."""
 
 import sqlite3
 import threading
@@ -10,7 +10,7 @@ from sabot.errors import DatabaseUnusable, DiskFull
 from sabot.retry import retried
 
 FORMAT = "sabot-log"
-"""How a log says what it is, in its table `about`."""
+"""The value of `format` in a log's table `about`."""
 
 BUSY_TIMEOUT_S = 30.0
 _SWITCH_PAUSE_S = 0.01
@@ -24,9 +24,9 @@ class DatabaseLocked(DatabaseUnusable):
 
 
 class Writer:
-    """The one connection that writes. `with` it is a transaction, for one thread at a time.
+    """The one connection that writes. A `with` block is a transaction, for one thread at a time.
 
-    No generator makes it one: a log spends a transaction on each event.
+    It is a class and not a generator for speed: a log makes a transaction for each event.
     """
 
     def __init__(self, path: Path, mode: str) -> None:
@@ -62,7 +62,7 @@ class Writer:
             raise in_words(self._path, error) from None
 
     def pragma(self, pragma: str) -> None:
-        """Set something, outside of any transaction."""
+        """Set a pragma, outside of any transaction."""
         with self._lock:
             try:
                 (self._connection or self._open()).execute(f"PRAGMA {pragma}")
@@ -70,8 +70,9 @@ class Writer:
                 raise in_words(self._path, error) from None
 
     def write_ahead(self) -> None:
-        """From now on readers and the writer do not wait for each other. The file keeps that."""
-        retried(  # SQLite does not wait where two switch at once
+        """Switch to write-ahead logging: readers and the writer do not wait for each other. The
+        file keeps this mode."""
+        retried(  # SQLite does not wait if two programs switch at once
             lambda: self.pragma("journal_mode=WAL"),
             DatabaseLocked,
             within_s=BUSY_TIMEOUT_S,
@@ -79,7 +80,7 @@ class Writer:
         )
 
     def close(self) -> None:
-        """Let go of the file. A transaction after this one fails."""
+        """Close the file. A transaction after this fails."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -93,14 +94,14 @@ class Writer:
     def _end(self) -> None:
         try:
             if self._connection is not None and self._connection.in_transaction:
-                with suppress(sqlite3.Error):  # the disk failed: so nothing is committed either
+                with suppress(sqlite3.Error):  # the disk failed: then nothing is committed either
                     self._connection.execute("ROLLBACK")
         finally:
             self._lock.release()
 
 
 def in_words(path: Path, error: BaseException) -> BaseException:
-    """What the user can do about an error of the database library; any other error as it is."""
+    """An error of the database library as one that says what to do; other errors unchanged."""
     if not isinstance(error, sqlite3.Error):
         return error
     text = str(error)
@@ -115,7 +116,7 @@ def in_words(path: Path, error: BaseException) -> BaseException:
     if name == "SQLITE_NOTADB":
         text = _no_database(path)
     elif "no such table: events" in text:
-        text = "what is derived from its records is gone; `sabot rebuild` makes it anew"
+        text = "the index of its records is missing; `sabot rebuild` makes it again"
     elif name.startswith("SQLITE_CORRUPT") or "no such" in text or "decode" in text:
         text = f"damaged ({text}); {_WHEN_DAMAGED}"
     elif name.startswith("SQLITE_READONLY"):
@@ -123,12 +124,12 @@ def in_words(path: Path, error: BaseException) -> BaseException:
     elif name.startswith("SQLITE_CANTOPEN"):
         text = "cannot be opened; does the folder exist, and may you write there?"
     elif name.startswith("SQLITE_IOERR"):
-        text = "cannot be read (disk I/O error); is it a file, is its disk in order?"
+        text = "cannot be read (disk I/O error); check that it is a file, and check its disk"
     return DatabaseUnusable(f"{path}: {text}")
 
 
 def _no_database(path: Path) -> str:
-    """What a file is that SQLite does not take for a database."""
+    """The message for a file that SQLite does not accept as a database."""
     with suppress(OSError), path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
         if head.startswith(_MAGIC) or FORMAT.encode() in head:
@@ -143,7 +144,7 @@ _WHEN_DAMAGED = "keep it, and log to another file with --db: the shoe sends what
 
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
-    """A connection without transactions of its own; `mode` is SQLite's: ro, rw or rwc."""
+    """A connection that begins no transactions by itself; `mode` is SQLite's: ro, rw or rwc."""
     return sqlite3.connect(
         f"{path.resolve().as_uri()}?mode={mode}",
         uri=True,

@@ -1,4 +1,4 @@
-"""The log's main job: attach to shoes, store what they record, acknowledge it, for ever."""
+"""The logger: attaches to shoes, stores the events they record, and acknowledges them."""
 
 import threading
 import time
@@ -30,14 +30,14 @@ from sabot_protocol import messages
 _RECEIVE_S = 0.25
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
-_IDLE_DERIVES = 5000  # far fewer than make a shoe believe that its host is gone
+_IDLE_DERIVES = 5000  # takes far less time than a shoe waits before it takes its host for gone
 RETRIED = (PortNotFound, PortBusy, NoShoe, DatabaseLocked)
-"""Errors that waiting may mend."""
+"""Errors that may go away: the logger tries again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """Who is told what happens. Called from the shoes' own threads, one call at a time."""
+    """Callbacks for what happens. Called from the threads of the shoes, one call at a time."""
 
     attached: Callable[[str, Client], None] = lambda port, client: None
     lost: Callable[[str, SabotError], None] = lambda port, error: None
@@ -48,10 +48,9 @@ class Watcher:
 class Logger:
     """Logs the shoes at `ports` into `store` until `stop` is called.
 
-    With `once` each shoe is left after one finished shoe of cards. An error that waiting
-    cannot mend (disk full, one id twice, other history, wrong version) ends that shoe's log
-    and is kept in `failures`, by port. `keys` has the shoes' command keys. `now_s` is the clock by
-    which shoes are waited for.
+    With `once` each shoe is left after one finished shoe of cards. A permanent error (disk full,
+    one id twice, other history, wrong version) ends that shoe's log and is kept in `failures`, by
+    port. `keys` has the shoes' command keys. `now_s` is the clock for all waiting for shoes.
     """
 
     def __init__(
@@ -80,43 +79,43 @@ class Logger:
         ]
 
     def start(self) -> None:
-        """Begin with every port."""
+        """Start logging every port."""
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """End after what is under way has been stored; `wait` returns then."""
+        """Stop as soon as received events are stored; then `wait` returns."""
         self._stop.set()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until every shoe's log has ended; false where it has not within `timeout_s`."""
+        """Wait until every shoe's log has ended. Return false if `timeout_s` passes first."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         for thread in self._threads:
             thread.join(None if deadline is None else max(0.0, deadline - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
 
     def _log(self, port: str) -> None:
-        pause_s, attached_once, told = _FIRST_PAUSE_S, False, ""
+        pause_s, attached_once, reported = _FIRST_PAUSE_S, False, ""
 
         def begun() -> None:
-            nonlocal pause_s, told
-            pause_s, told = _FIRST_PAUSE_S, ""
+            nonlocal pause_s, reported
+            pause_s, reported = _FIRST_PAUSE_S, ""
 
         while not self._stop.is_set():
             try:
-                self._store.derive()  # what an earlier log was killed over
+                self._store.derive()  # what an earlier log left when it was killed
                 with Port(port) as opened:
                     client = Client(opened, now_s=self._now_s, keys=self._keys)
                     attached_once = True
                     self._log_attached(port, client, begun)
                 return
             except RETRIED as error:
-                # At the first try a wrong name must be told; later a cable is just unplugged.
+                # At the first try the name may be wrong; later a cable is just unplugged.
                 if not attached_once and len(self._ports) == 1:
                     self.failures[port] = error
                     return
-                if str(error) != told:  # while it stays as it is, once is enough
-                    told = str(error)
+                if str(error) != reported:  # report the same error only once
+                    reported = str(error)
                     with self._lock, _watched():
                         self._watcher.lost(port, error)
                 self._stop.wait(pause_s)
@@ -139,7 +138,7 @@ class Logger:
         unit = client.unit
         if client.welcome.game == messages.NO_GAME:
             raise NoShoe(
-                f"{port}: {unit} is to be provisioned, or takes an update; `sabot ports` tells more"
+                f"{port}: {unit} is not provisioned, or takes an update; `sabot ports` says more"
             )
         self._claim(port, unit)
         last = self._store.last_number(unit)
@@ -149,12 +148,12 @@ class Logger:
                 f"{self._store.path} has {last} of it: its memory was replaced; log it to "
                 "another database and keep both"
             )
-        try:  # before the first event is asked for, so that all that follows carry the time
+        try:  # before the first event is requested, so that all later events have the time
             client.ask(SetClock(time.time_ns() // 1_000_000))
         except CommandRefused as error:
             raise NoShoe(str(error)) from None  # the line is bad: try again
-        # The last event that is stored comes once more: its bytes tell whether this is the unit
-        # that the database knows.
+        # The last stored event is requested again: its bytes show whether this is the same unit as
+        # in the database.
         client.begin(max(last, 1))
         begun()
         with self._lock, _watched():
@@ -168,11 +167,11 @@ class Logger:
             else:
                 self._store.derive(_IDLE_DERIVES)
             if records:
-                if self._tell(unit, records) and self._once:
+                if self._report(unit, records) and self._once:
                     return
 
-    def _tell(self, unit: str, records: Sequence[Record]) -> bool:
-        """Tell the watcher; whether a shoe of cards has ended among `records`."""
+    def _report(self, unit: str, records: Sequence[Record]) -> bool:
+        """Call the watcher. Return whether a shoe of cards ended in `records`."""
         shoe_ended = False
         with self._lock:
             with _watched():
@@ -189,11 +188,11 @@ class Logger:
         return shoe_ended
 
     def _rounds_so_far(self, unit: str, first: Record) -> Rounds:
-        """The fold as it stood before `first`: the log may have begun within a round."""
+        """The rounds as they were before `first`: the log may have begun within a round."""
         rounds = Rounds(unit)
         event = first.event
         for row in self._store.rows(Filter(unit=unit, shoe=event.shoe, round=event.round)):
-            with suppress(WireError):  # a damaged row is for the verifier to tell
+            with suppress(WireError):  # the verifier reports damaged rows
                 if row.number < event.number:
                     rounds.add(row.event())
         return rounds
@@ -214,12 +213,12 @@ class Logger:
 
 
 def _ends_shoe(record: Record) -> bool:
-    """Whether a shoe of cards is told to its end: the checkpoint is the last of it."""
+    """Whether this is the last event of a shoe of cards, its checkpoint."""
     return isinstance(record.event, Checkpoint)
 
 
 @contextmanager
 def _watched() -> Iterator[None]:
-    """Where nobody can be told, a full disk or a closed pipe behind the screen, the log goes on."""
+    """Ignore errors of the output, a full disk or a closed pipe: the log goes on."""
     with suppress(OSError, SystemExit):  # rich turns a closed pipe into SystemExit
         yield

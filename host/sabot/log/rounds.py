@@ -1,4 +1,4 @@
-"""Rounds out of events: what was dealt between "betting open" and the result."""
+"""Makes rounds from events: what was dealt between "betting open" and the result."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from sabot_protocol import cards, enums
 class Card(str):
     """A card by its name: rank and suit, such as "7H", "TC" for the ten of clubs, "AS".
 
-    It is the text itself: compare it with text, use it as text. Cards that are not played with are
+    It is a string: compare it with strings, use it as one. Cards that are not played with are
     "CUT" and "TEST".
     """
 
@@ -57,26 +57,26 @@ class Round:
     player: tuple[Card, ...] = ()
     """The Player's cards, in the order in which they were dealt."""
     banker: tuple[Card, ...] = ()
-    """The Banker's."""
+    """The Banker's cards, in the order in which they were dealt."""
     by_hand: tuple[Card, ...] = ()
     """Cards of either hand that the supervisor entered, in the order in which they were dealt."""
     player_total: int | None = None
-    """0 to 9; None for a round without a result."""
+    """The Player's total, 0 to 9; None for a round without a result."""
     banker_total: int | None = None
-    """0 to 9; None for a round without a result."""
+    """The Banker's total, 0 to 9; None for a round without a result."""
     winner: str | None = None
     """ "player", "banker" or "tie"; None for a round without a result."""
     natural: bool = False
     """Whether one of the hands had 8 or 9 with its first two cards."""
     hits: tuple[str, ...] = ()
-    """What else the round was that a wager of its game depends on, such as "dragon_7"."""
+    """Hits that wagers of its game depend on, such as "dragon_7"."""
     void: str | None = None
-    """Why the round was voided; None where it was not."""
+    """Why the round was voided; None if it was not."""
 
     @property
     def started(self) -> datetime | None:
-        """When the betting was opened, in UTC; None where the unit had no clock, or one so wrong
-        that its time is in no calendar."""
+        """When the betting was opened, in UTC; None if the unit had no clock, or one so wrong that
+        its time is beyond the calendar."""
         return utc_moment(self.started_unix_ms)
 
     @property
@@ -107,7 +107,7 @@ class Round:
 
 
 class Rounds:
-    """Folds the events of one unit, in order, into rounds."""
+    """Collects the events of one unit, in order, into rounds."""
 
     def __init__(self, unit: str) -> None:
         self.open: Round | None = None
@@ -115,7 +115,7 @@ class Rounds:
         self._unit = unit
 
     def add(self, event: Event) -> Round | None:
-        """Take the next event; returns the round that it ended, if it ended one."""
+        """Take the next event. Return the round that it ended, if it ended one."""
         open_round = self.open
         if isinstance(event, BettingOpen):
             self.open = Round(self._unit, event.shoe, event.round, event.number, event.unix_ms)
@@ -161,7 +161,7 @@ def rounds_of(unit: str, events: Iterable[Event]) -> Iterator[Round]:
 
 
 def hit_names(bits: int) -> list[str]:
-    """The names of hits, of `words.HITS`, whose bits are set."""
+    """The names of hits, of `enums.HITS`, whose bits are set."""
     return [name for place, name in enumerate(enums.HITS) if bits >> place & 1]
 
 

@@ -1,7 +1,7 @@
 """The log: events of many units in a database, each byte for byte as its shoe wrote it.
 
-What a shoe sent, `records`, is stored at once and is what counts. The table `events` is derived
-from it, to find events quickly; it follows when there is time, and can be made again.
+What a shoe sent is stored at once, in the table `records`, which alone counts. The table `events`
+is derived from it, to find events quickly; it follows when there is time, and can be rebuilt.
 """
 
 import os
@@ -45,7 +45,7 @@ _TABLES = (
     " last INTEGER NOT NULL, tombstone BLOB NOT NULL, PRIMARY KEY (unit, first)) WITHOUT ROWID",
 )
 _INSERT_RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?)"
-_INSERT_BEHIND_ALL = (  # that was pruned or derived: nothing else is to be done about such a record
+_INSERT_NEWEST = (  # after all that was pruned or derived, so that nothing else needs a change
     "INSERT INTO records SELECT ?1, ?2, ?3, ?4, ?5 WHERE"
     " ?2 > ifnull((SELECT last FROM tombstones WHERE unit = ?1 ORDER BY first DESC LIMIT 1), 0) AND"
     f" ?2 > ifnull((SELECT max(number) FROM events WHERE unit = ?1 AND number <= {LARGEST}), 0)"
@@ -60,9 +60,9 @@ _NEWEST = (
 class Store:
     """A log database at `path`; a new one is made with `create`. Thread-safe.
 
-    Without `create` it is for reading, and what there is may be pruned and rebuilt. Raises
-    DatabaseUnusable for a file that is not there, not ours, of another version, damaged, or not
-    writable though it is to be written; DatabaseLocked; DiskFull where it cannot grow.
+    Without `create` it is for reading; an existing log can be pruned and rebuilt too. Raises
+    DatabaseUnusable if the file does not exist, is not a Sabot log, has another version, is
+    damaged, or cannot be written with `create`; DatabaseLocked; DiskFull if it cannot grow.
     """
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
@@ -95,9 +95,9 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file; what can be derived within a moment is."""
+        """Close the file, after deriving what can be derived within a moment."""
         if self._appends:
-            with suppress(SabotError):  # readers do without, and the next log catches up
+            with suppress(SabotError):  # readers do not need it, and the next log catches up
                 self._writer.pragma(f"busy_timeout={_CLOSING_BUSY_TIMEOUT_MS}")
                 self.derive(_CLOSING_DERIVES)
         self._writer.close()
@@ -105,23 +105,23 @@ class Store:
     def append(self, unit: str, records: Sequence[Record]) -> None:
         """Store events of `unit` in one transaction; on return they are durable.
 
-        One that is there already with the same bytes and MAC is left, as is one that was pruned;
-        raises HistoryDiffers where bytes or MAC differ, and then stores none of them.
+        An event that is there already with the same bytes and MAC is left, as is one that was
+        pruned. Raises HistoryDiffers if bytes or MAC differ, and then stores none of them.
         """
         if not self._appends:
-            raise DatabaseUnusable(f"{self.path}: opened to be read, cannot be written to")
+            raise DatabaseUnusable(f"{self.path}: opened for reading, cannot be written to")
         if not records:
             return
         received = time.time_ns() // 1_000_000
         with self._writer as connection:
             known = self._ids.get(unit) or _id_of(connection, unit)
-            rows = sorted(  # what the first one is behind, all are
+            rows = sorted(  # if the first is newer than all that is stored, all are
                 (known, record.event.number, received, record.data, record.mac)
                 for record in records
             )
             self._behind = True
             try:
-                if connection.execute(_INSERT_BEHIND_ALL, rows[0]).rowcount:
+                if connection.execute(_INSERT_NEWEST, rows[0]).rowcount:
                     connection.executemany(_INSERT_RECORD, rows[1:])
                 else:
                     self._append_missing(connection, unit, rows)
@@ -135,25 +135,25 @@ class Store:
         self._ids[unit] = known
 
     def last_number(self, unit: str) -> int:
-        """Number of the newest event of `unit` that was ever stored, 0 where there is none."""
+        """Number of the newest event of `unit` that was ever stored; 0 if there is none."""
         with self._reading() as connection:
             known = _known(connection, unit)
             return 0 if known is None else _newest(connection, known)
 
     def units(self) -> list[str]:
-        """Every unit that the log knows."""
+        """Every unit in the log, sorted."""
         with self._reading() as connection:
             return [unit for _, unit in _units(connection)]
 
     def count(self) -> int:
-        """How many events there are."""
+        """The number of events."""
         with self._reading() as connection:
             return int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
 
     def rows(self, wanted: Filter = Filter()) -> Iterator[Row]:
-        """The events that `wanted` lets through, by unit and number, a few in memory at a time.
+        """Yield the events that `wanted` selects, by unit and number, a few in memory at a time.
 
-        As the log was when the first one is asked for: it can grow meanwhile.
+        They are those in the log when the first one is requested; it can grow meanwhile.
         """
         with self._reading() as connection:
             for known, unit in _units(connection):
@@ -168,8 +168,8 @@ class Store:
     def raw(
         self, unit: str, first: int = 1, last: int | None = None
     ) -> Iterator[tuple[int, bytes, bytes]]:
-        """Number, record and MAC of events `first` to `last` of `unit` (None: to the end), by
-        number, a few in memory at a time: what counts, and nothing that was derived.
+        """Yield number, record and MAC of events `first` to `last` of `unit` (None: to the end), by
+        number, a few in memory at a time, from the table of records alone.
         """
         query = "SELECT number, record, mac FROM records WHERE unit = ? AND number >= ?"
         with self._reading() as connection:
@@ -180,8 +180,8 @@ class Store:
             yield from connection.execute(query + " ORDER BY number", given)
 
     def derived(self, unit: str) -> Iterator[tuple[int, str, int | None, int, int]]:
-        """The rows of `events` alone: number, kind, time, shoe and round of events of `unit`, by
-        number; `verify` holds them against the records.
+        """Yield the rows of the table `events` alone, by number: number, kind, time, shoe and round
+        of events of `unit`. `verify` compares them with the records.
         """
         query = "SELECT number, kind, unix_ms, shoe, round FROM events WHERE unit = ?"
         with self._reading() as connection:
@@ -189,7 +189,7 @@ class Store:
             yield from connection.execute(query + " ORDER BY number", given)
 
     def tombstones(self, unit: str) -> list[bytes]:
-        """What stands for the pruned events of `unit`, in the order of their numbers."""
+        """The tombstones of the pruned events of `unit`, in the order of their numbers."""
         query = "SELECT tombstone FROM tombstones WHERE unit = ? ORDER BY first"
         with self._reading() as connection:
             return [row[0] for row in connection.execute(query, (_known(connection, unit),))]
@@ -198,7 +198,7 @@ class Store:
         """Remove events `first` to `last` of `unit` and put `tombstone` in their place, in one
         transaction. They can never be stored again.
 
-        Raises DatabaseUnusable where the log does not know the unit, or some are pruned already.
+        Raises DatabaseUnusable if the log does not have the unit, or some are pruned already.
         """
         with self._writer as connection:
             known = _known(connection, unit)
@@ -206,8 +206,8 @@ class Store:
                 raise DatabaseUnusable(f"{self.path}: has no unit {unit}; check its name")
             if _pruned_within(connection, known, first, last):
                 raise DatabaseUnusable(
-                    f"{self.path}: of events {first} to {last} of {unit} some are pruned already; "
-                    "look again what there is to prune"
+                    f"{self.path}: some of the events {first} to {last} of {unit} are "
+                    "pruned already; run the command again"
                 )
             for table in ("records", "events"):
                 connection.execute(
@@ -219,9 +219,9 @@ class Store:
             )
 
     def derive(self, most: int | None = None) -> None:
-        """Have `events` catch up with the records, with all or at least with `most` of them.
+        """Let the table `events` catch up with all records, or with `most` of them or some more.
 
-        Does nothing for a store that only reads.
+        Does nothing if the store is opened for reading.
         """
         done = 0
         while self._appends and self._behind and (most is None or done < most):
@@ -233,9 +233,9 @@ class Store:
             done += made
 
     def rebuild(self, progress: Callable[[int], None] | None = None) -> int:
-        """Make `events` anew from the records, in one transaction; how many there are.
+        """Make the table `events` again from the records, in one transaction. Return its length.
 
-        `progress` is called with how many have been made so far. Appending waits meanwhile.
+        `progress` is called with the number of rows so far. Appending waits meanwhile.
         """
         done = 0
         with self._writer as connection:
@@ -251,15 +251,15 @@ class Store:
         return done
 
     def fact(self, name: str) -> str | None:
-        """What the log says about itself under `name`; None where it says nothing."""
+        """The log's fact `name` about itself; None if it has none."""
         with self._reading() as connection:
             return _fact(connection, name)
 
     def change_fact(self, name: str, change: Callable[[str | None], str | None]) -> None:
-        """Put what `change` makes of the fact `name` in its place, in one transaction.
+        """Replace the fact `name` by what `change` makes of it, in one transaction.
 
-        `change` gets None where there is none. What it returns unchanged is not written; what it
-        raises leaves the log as it was.
+        `change` gets None if there is none. An unchanged value is not written; if `change` raises,
+        the log stays as it was.
         """
         with self._writer as connection:
             before = _fact(connection, name)
@@ -280,7 +280,7 @@ class Store:
             if stored is None:
                 if not _pruned_within(connection, known, number, number):
                     connection.execute(_INSERT_RECORD, row)
-                    connection.execute(  # which goes up to some number, and knows none behind it
+                    connection.execute(  # `events` has all up to some number, and none after it
                         "DELETE FROM events WHERE unit = ? AND number > ?", (known, number)
                     )
             elif stored != tuple(contents):
@@ -300,7 +300,7 @@ class Store:
 
     def _check(self, connection: sqlite3.Connection) -> None:
         if not _table_names(connection) and not self.path.stat().st_size:
-            raise DatabaseUnusable(f"{self.path}: an empty file, no log yet; `sabot log` makes one")
+            raise DatabaseUnusable(f"{self.path}: an empty file, not a log; `sabot log` makes one")
         try:
             about = dict(connection.execute("SELECT name, value FROM about").fetchall())
         except sqlite3.OperationalError as error:
@@ -314,25 +314,25 @@ class Store:
         version = about.get("version", "")
         if version == "1":
             raise DatabaseUnusable(
-                f"{self.path}: a log of version 1, this sabot knows {VERSION}; read it with the "
-                "sabot that wrote it, and name another file with --db to log on"
+                f"{self.path}: a log of version 1, this sabot reads {VERSION}; read it with the "
+                "sabot that wrote it, and name another file with --db to go on logging"
             )
         if version != str(VERSION):
             raise DatabaseUnusable(
-                f"{self.path}: a log of version {version}, this sabot knows {VERSION}; "
+                f"{self.path}: a log of version {version}, this sabot reads {VERSION}; "
                 "update sabot, or name another file with --db"
             )
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection of its own that sees the log as it is now, whatever is written meanwhile."""
+        """A separate connection that sees the log as it is now, whatever is written meanwhile."""
         mode = "ro"
         if (
             not self._appends
             and not os.access(self.path.parent, os.W_OK)
             and not self.path.with_name(self.path.name + "-wal").exists()
         ):
-            mode += "&immutable=1"  # an archived log: the files that a reader needs cannot be made
+            mode += "&immutable=1"  # an archived log: a reader cannot make the files it would need
         try:
             with closing(connect(self.path, mode)) as connection:
                 connection.execute("BEGIN")
@@ -353,18 +353,18 @@ def _table_names(connection: sqlite3.Connection) -> list[str]:
 
 
 def _units(connection: sqlite3.Connection) -> list[tuple[int, str]]:
-    """Id and name of every unit, by name."""
+    """Id and name of every unit, sorted by name."""
     return connection.execute("SELECT id, unit FROM units ORDER BY unit").fetchall()
 
 
 def _known(connection: sqlite3.Connection, unit: str) -> int | None:
-    """The id that the log has for a unit."""
+    """The id of a unit in this log; None if it has none."""
     found = connection.execute("SELECT id FROM units WHERE unit = ?", (unit,)).fetchone()
     return None if found is None else int(found[0])
 
 
 def _id_of(connection: sqlite3.Connection, unit: str) -> int:
-    """The same, a new one for a unit that the log does not know."""
+    """The id of a unit in this log; a new unit gets one."""
     known = _known(connection, unit)
     if known is None:
         known = connection.execute("INSERT INTO units (unit) VALUES (?)", (unit,)).lastrowid
@@ -373,7 +373,7 @@ def _id_of(connection: sqlite3.Connection, unit: str) -> int:
 
 
 def _newest(connection: sqlite3.Connection, known: int) -> int:
-    """The last number of a unit, pruned ones counted; 0 where there is none."""
+    """The last number of a unit, including pruned events; 0 if there is none."""
     return int(connection.execute(_NEWEST, (known,)).fetchone()[0])
 
 

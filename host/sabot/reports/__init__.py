@@ -1,1 +1,1 @@
-"""What people read of a log: the page of a shoe of cards, roads, incidents, the table's time."""
+"""What people read from a log: pages of a shoe of cards, roads, incidents, units, table time."""

@@ -1,4 +1,4 @@
-"""The frame of a page that needs nothing else: no script, no font, no net."""
+"""The frame of a self-contained page: no script, no font, no network."""
 
 from collections.abc import Iterable
 from html import escape
@@ -24,8 +24,8 @@ thead th { border-bottom: 2px solid #111; }
 
 
 def page(title: str, style: str, body: Iterable[str], *, images: bool = False) -> str:
-    """A whole HTML file. Its reader is forbidden to load anything; `images` that the page itself
-    holds are allowed. `style` is added to the style that all pages share.
+    """A whole HTML file. It forbids the browser to load anything, except, with `images`, the images
+    within the page. `style` is added to the style that all pages share.
     """
     allowed = "default-src 'none'; style-src 'unsafe-inline'" + (
         "; img-src data:" if images else ""
@@ -41,11 +41,11 @@ def page(title: str, style: str, body: Iterable[str], *, images: bool = False) -
 
 
 def verdict(good: bool, said: str, details: str) -> str:
-    """The box at the top of a page: what came out, and `details` in small type, both HTML."""
+    """The box at the top of a page: the verdict, and `details` in small type, both HTML."""
     kind = "good" if good else "bad"
     return f'<p class="verdict {kind}">{said}<small>{details}</small></p>'
 
 
 def as_text(said: str) -> str:
-    """As HTML; what steers anything, or turns the line's direction, is written out."""
+    """Text as HTML; control characters, also those for the writing direction, are written out."""
     return escape(printable(said))

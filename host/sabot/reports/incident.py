@@ -1,4 +1,4 @@
-"""What an incident is, and how it is described to people."""
+"""An incident, and how it is described to people."""
 
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -14,7 +14,7 @@ KINDS = {
     "by_hand": "a card was entered by the supervisor from its face",
     "void": "a round was voided",
     "not_due": "a card came out although none was due",
-    "power_lost": "the power went while a card passed",
+    "power_lost": "the power failed while a card passed",
     "lid": "the lid was open while a shoe of cards was in play",
     "ended_early": "the supervisor ended a shoe of cards before its cut card did",
     "service": "the service switch was on",
@@ -24,12 +24,12 @@ KINDS = {
     "gap": "events were lost by the shoe, or are missing in the log",
     "journal": "the shoe's memory of events had a fault",
     "clock": "the clock was set to another time, or jumped",
-    "long_round": "much time from no more bets to the result",
-    "long_reveal": "much time from the last card to the reveal, in midi",
-    "rules": "the verifier's recomputing disagrees with the shoe",
+    "long_round": "it took long from no more bets to the result",
+    "long_reveal": "it took long from the last card to the reveal, in midi",
+    "rules": "the verifier recomputed a round and disagrees with the shoe",
     "sensor": "a sensor is due to be cleaned",
 }
-"""The kinds of incidents, and what each says."""
+"""The kinds of incidents, and what each means."""
 
 VOIDED = {
     "supervisor": "by the supervisor",
@@ -54,21 +54,21 @@ CLEARED = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """From when on something is long."""
+    """What takes longer than these is an incident."""
 
     round_s: int = 120
     """From no more bets to the result. Not from the opening of the bets: an idle table waits for
-    wagers by the hour. The slowest tables, where players squeeze the cards, deal some 40 rounds an
-    hour: 90 s each, wagers and all. Who needs longer for the cards alone has had to do with
-    something else."""
+    wagers for hours. The slowest tables, where players squeeze the cards, deal some 40 rounds an
+    hour, which is 90 s each including the wagers. If the cards alone take longer, something else
+    happened."""
     reveal_s: int = 60
-    """From the last card to the reveal: one card is to be squeezed, and a button to be pressed."""
+    """From the last card to the reveal: one card is squeezed, and a button pressed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Something to look at: from event `event` of `unit` on. Its shoe of cards and round are those
-    that were in play, or the last that were."""
+    """Something to look at, from event `event` of `unit` on. Its shoe of cards and round are those
+    in play, or the last that were."""
 
     unit: str
     kind: str
@@ -78,17 +78,17 @@ class Incident:
     boot: int
     t_ms: int
     unix_ms: int | None
-    """When it began, UTC; None where no clock was set since the unit's start."""
+    """When it began, UTC; None if no clock was set since the unit's start."""
     reckoned: bool
-    """Whether `unix_ms` was reckoned back from a clock that was set later in the same start."""
+    """Whether `unix_ms` was computed back from a clock that was set later in the same start."""
     lasted_ms: int | None
-    """None for what has no length, or where its end or the clock is not known."""
+    """None if it has no length, or if its end or the clock is not known."""
     stands: bool
-    """Whether it was not over at the end of the events; then it has lasted so far."""
+    """Whether it was not over at the last event; then `lasted_ms` is its length up to there."""
     detail: str
 
     def within(self, from_unix_ms: int | None, to_unix_ms: int | None) -> bool:
-        """Whether any of it lies in that time. What has no time might, wherever it is asked for."""
+        """Whether any of it lies in that time; True if its time is not known."""
         if self.unix_ms is None:
             return True
         end = self.unix_ms + (self.lasted_ms or 0)
@@ -96,7 +96,7 @@ class Incident:
         return before_end and (self.stands or from_unix_ms is None or end >= from_unix_ms)
 
     def lasted_text(self) -> str:
-        """How long it was, for people."""
+        """How long it lasted, for people."""
         if self.lasted_ms is None:
             return "not over" if self.stands else ""
         return duration_text(self.lasted_ms) + (", not over" if self.stands else "")
@@ -128,7 +128,7 @@ def error_text(event: Error) -> str:
 
 
 def spaced(name: str) -> str:
-    """A name of the protocol as words."""
+    """A name of the protocol as words, with spaces."""
     return name.replace("_", " ")
 
 
@@ -139,5 +139,5 @@ def numbers_text(event: Gap | JournalFault) -> str:
 
 
 def change_text(ms: int) -> str:
-    """By how much a clock was set, and which way."""
+    """By how much a clock was set, and in which direction."""
     return f"{duration_text(abs(ms))} {'ahead' if ms > 0 else 'back'}"

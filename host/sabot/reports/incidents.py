@@ -1,8 +1,8 @@
-"""What a surveillance officer looks for in a log: events in, incidents out.
+"""Finds the incidents in a log: what a surveillance officer may want to see on the video.
 
-An incident is nothing that must not be: cards are entered by hand, lids are opened. It is what
-somebody may want to see on the video. What must not be in a log at all is for `sabot.audit.verify`;
-of that only the rounds that its recomputing disagrees with are incidents too.
+An incident is not a fault: cards are entered by hand, lids are opened. What must not be in a log at
+all is found by `sabot.audit.verify`; of its findings only the rounds that it recomputed and
+disagrees with are incidents too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -51,8 +51,9 @@ from sabot.text import card_symbol, printable
 from sabot_protocol import cards
 
 CLOCK_TOLERANCE_MS = 5000
-"""By how much a clock may be set without being an incident. A crystal of 50 ppm is off by 4.3 s
-after a day; what is more was set wrongly, or not set for long, and the video is sought in vain."""
+"""A clock may be set by so much without an incident. A crystal of 50 ppm is off by 4.3 s after a
+day. A larger change means that the clock was wrong, or not set for days, and that times before it
+do not match the video."""
 
 
 def incidents_of(
@@ -61,8 +62,8 @@ def incidents_of(
     findings: Iterable[Finding] = (),
     limits: Limits = Limits(),
 ) -> list[Incident]:
-    """The incidents in `events` of one unit, which come in order, with what the verifier found
-    in them; in the order of their events."""
+    """The incidents, by event, in the `events` of one unit, which come in order. `findings` are
+    the verifier's in these events."""
     watch = Watch(unit, limits)
     watch.add_all(events, findings)
     return watch.incidents()
@@ -81,9 +82,9 @@ class _Draft:
     over: bool = True
     """Whether no later event can be its end."""
     least_ms: int = 0
-    """Shorter, or of a length that nobody knows, it is no incident; 0: it always is one."""
+    """It is an incident only if it is known to be longer than this; 0 if it always is one."""
     before: Event | None = None
-    """Of a restart: the last event before it."""
+    """For a restart, the last event before it."""
 
 
 class Watch:
@@ -94,18 +95,18 @@ class Watch:
         self._limits = limits
         self._drafts: list[_Draft] = []
         self._last: Event | None = None
-        self._whole = False  # whether the next number is the one that follows
+        self._whole = False  # whether the next event must have the next number
         self._shoe = self._round = 0
         self._in_play = False
         self._round_open = False
         self._key_on: bool | None = None
         self._build: bytes | None = None
-        self._shows_at_once: bool | None = None  # None: nobody knows
+        self._shows_at_once: bool | None = None  # None: not known
         self._last_unix_ms: int | None = None
-        self._clock_base: int | None = None  # time of day at the start, by the clock as it was set
-        self._first_bases: dict[int, int] = {}  # by boot: the same, as first set
-        self._errors: list[_Draft] = []  # those that stand, the one that is shown first
-        self._first_error = ""  # what that one is
+        self._clock_base: int | None = None  # time of day at the start, by the clock as now set
+        self._first_bases: dict[int, int] = {}  # by boot: the same, by the clock as first set
+        self._errors: list[_Draft] = []  # not cleared yet; the first is the one on the display
+        self._first_error = ""  # its detail
         self._open: dict[str, _Draft] = {}  # by kind
         self._missing: list[tuple[int, int, _Draft]] = []
         self._gaps: list[tuple[int, int]] = []
@@ -120,7 +121,7 @@ class Watch:
             self.add(event, disagreements.get(event.number, ()))
 
     def add(self, event: Event, disagreements: Sequence[str] = ()) -> None:
-        """Take the next event, and what the verifier disagrees with at it."""
+        """Take the next event, and what the verifier disagrees with there."""
         self._place(event)
         self._clock(event)
         take = getattr(self, f"_on_{event.kind}", None)
@@ -132,12 +133,12 @@ class Watch:
         self._whole = True
 
     def skip(self) -> None:
-        """Events are left out here that nobody asked for: what began before has no known end."""
+        """Note that events are left out here; what began before them has no known end."""
         self._break()
         self._whole = False
 
     def incidents(self) -> list[Incident]:
-        """All of them so far, in the order of their events."""
+        """All incidents so far, in the order of their events."""
         reported = sorted(self._gaps)
         covered = {
             id(draft) for first, last, draft in self._missing if _covers(reported, first, last)
@@ -146,7 +147,7 @@ class Watch:
         made = [self._made(draft) for draft in drafts if id(draft) not in covered]
         return sorted((each for each in made if each), key=lambda each: each.event)
 
-    # Each kind of event that is one or part of one.
+    # A method for each kind of event that is an incident or part of one.
 
     def _on_boot(self, event: Boot) -> None:
         if event.number > 1:
@@ -191,7 +192,7 @@ class Watch:
         self._game(event.game)
 
     def _on_betting_open(self, event: BettingOpen) -> None:
-        # A reveal that was due and did not come was none: the game shows its cards at once.
+        # If no reveal came before the next round, none was due: the game shows cards at once.
         self._drop("long_reveal")
         self._drop("long_round")
         self._in_play = self._round_open = True
@@ -231,7 +232,7 @@ class Watch:
     def _on_error(self, event: Error) -> None:
         detail = error_text(event)
         if self._errors:
-            detail += f", while this stood: {self._first_error}"
+            detail += f", while not cleared: {self._first_error}"
         else:
             self._first_error = detail
         draft = self._put("error", event, detail)
@@ -267,7 +268,7 @@ class Watch:
         elif self._last_unix_ms is not None:
             change = event.unix_ms - self._last_unix_ms
             if change < -CLOCK_TOLERANCE_MS:
-                detail = f"set {change_text(change)} of what it was before the restart"
+                detail = f"set {change_text(change)} from its time before the restart"
                 self._put("clock", event, detail)
 
     def _on_gap(self, event: Gap) -> None:
@@ -285,7 +286,7 @@ class Watch:
         self._put("journal", event, detail)
 
     def _place(self, event: Event) -> None:
-        """Note which shoe of cards and round it is in, and what is missing before it."""
+        """Note which shoe of cards and round the event is in, and what is missing before it."""
         last = self._last
         if self._whole and last is not None and event.number > last.number + 1:
             self._break()
@@ -294,14 +295,14 @@ class Watch:
             which = f"event {first} is" if one else f"events {first} to {before} are"
             detail = f"{which} missing, or cannot be read"
             self._missing.append((first, before, self._put("gap", event, detail)))
-        if event.shoe:  # events about the unit itself may be in none
+        if event.shoe:  # events about the unit itself may have none
             if event.shoe != self._shoe:
                 self._round = 0
             self._shoe = event.shoe
             self._round = event.round or self._round
 
     def _break(self) -> None:
-        """Events are not there: what has begun may have ended in them."""
+        """Note that events are missing: what has begun may have ended in them."""
         for draft in self._errors:
             draft.detail += "; its end is not in the log"
             draft.over = True
@@ -345,12 +346,12 @@ class Watch:
         if draft is None:
             return
         draft.end, draft.over = event, True
-        known = draft.begin.boot == event.boot  # else there may be a clock later that tells
+        known = draft.begin.boot == event.boot  # otherwise a clock that is set later may give it
         if not known or event.t_ms - draft.begin.t_ms > draft.least_ms or not draft.least_ms:
             self._drafts.append(draft)
 
     def _drop(self, kind: str) -> None:
-        """It may have ended, nobody knows when; what must be long to be one is none."""
+        """End a draft at an unknown time; drop it if it is an incident only by its length."""
         draft = self._open.pop(kind, None)
         if draft is not None and not draft.least_ms:
             draft.over = True
@@ -359,7 +360,7 @@ class Watch:
     def _made(self, draft: _Draft) -> Incident | None:
         stands = not draft.over
         if draft.kind == "long_reveal" and stands and self._shows_at_once is None:
-            return None  # nobody knows whether a reveal is due
+            return None  # it is not known whether a reveal is due
         end = self._last if stands else draft.end
         lasted = None if end is None else self._ms_between(draft.begin, end)
         if draft.least_ms and (lasted is None or lasted <= draft.least_ms):
@@ -383,7 +384,7 @@ class Watch:
         return None if base is None else base + event.t_ms
 
     def _ms_between(self, begin: Event, end: Event) -> int | None:
-        """By the time since the start, which nobody sets; else by the clock."""
+        """The time between two events: since the start, which cannot be set, else by the clock."""
         if begin.boot == end.boot:
             return max(0, end.t_ms - begin.t_ms)
         first, last = self._unix_ms(begin), self._unix_ms(end)
@@ -394,7 +395,7 @@ _SHOWS_AT_ONCE = {game.name: game.shown == "at_once" for game in GAMES}
 
 
 def _covers(ranges: Iterable[tuple[int, int]], first: int, last: int) -> bool:
-    """Whether sorted `ranges` together have every number from `first` to `last`."""
+    """Whether sorted `ranges` together contain every number from `first` to `last`."""
     following = first
     for low, high in ranges:
         if low <= following <= high:

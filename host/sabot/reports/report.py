@@ -1,7 +1,7 @@
-"""A shoe of cards as one page of HTML: to be read, printed and filed by people.
+"""A shoe of cards as one page of HTML, to be read, printed and filed.
 
-The page needs nothing else, no script, no font and no net, and forbids its reader to load
-anything. Whatever a shoe said of itself comes onto it as text.
+The page is self-contained, without script, font or network, and forbids the browser to load
+anything. All that comes from a shoe is escaped as text.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,24 +24,24 @@ from sabot_protocol import cards
 
 @dataclass(frozen=True, slots=True)
 class ReportInput:
-    """What a report is made of; None for what is not known."""
+    """The content of a report; None for what is not known."""
 
     unit: str
     shoe: int
     events: Sequence[Event]
-    """Of the unit, in order: those of the shoe of cards, and what belongs to it."""
+    """The unit's events, in order: those of the shoe of cards, and what belongs to it."""
     findings: Sequence[Finding]
     zone: tzinfo
-    """Of the table's clock."""
+    """The time zone of the table."""
     firmware: str | None
     build_hex: str | None
     game: str | None
     game_sha256_hex: str | None
     checkpoint: tuple[int, str] | None
-    """Number of the last event that it covers, and that one's MAC in hex."""
+    """Number of the last event that it covers, and the MAC of that event in hex."""
     signer_fingerprint: str | None
     chain_checked: bool = False
-    """Whether `findings` are of a check that had the keys of the audit chain."""
+    """Whether the check that made `findings` had the keys of the audit chain."""
 
 
 def render(report: ReportInput) -> str:
@@ -101,7 +101,7 @@ def _verdict(report: ReportInput) -> str:
     chain = (
         "Records, rounds and the audit chain were checked."
         if checked
-        else "Records and rounds were checked; the audit chain was not, for want of its keys."
+        else "Records and rounds were checked; the audit chain was not: its keys are missing."
     )
     if not report.events:
         good, said = False, "&#x2717; There is nothing to check: no events"
@@ -136,7 +136,7 @@ def _facts(report: ReportInput, rounds: Sequence[Round]) -> str:
         ("Game", _with_hash(report.game, report.game_sha256_hex)),
         ("Firmware", _with_hash(report.firmware, report.build_hex)),
         ("Checkpoint", checkpoint),
-        ("Signed by", _hash(report.signer_fingerprint) if report.signer_fingerprint else "nobody"),
+        ("Signed by", _hash(report.signer_fingerprint) if report.signer_fingerprint else "no one"),
     )
     cells = "".join(f'<tr><th scope="row">{name}</th><td>{what}</td></tr>' for name, what in rows)
     return f'<table class="facts"><tbody>{cells}</tbody></table>'
@@ -167,7 +167,7 @@ def _roads(outcomes: Sequence[Outcome]) -> str:
         f"<h2>Big Road</h2>{svg.big_road_of(outcomes)}"
         "<p><small>P Player, B Banker, T tie; a star marks a natural; a dot on the top left a "
         "Banker pair, on the bottom right a Player pair. In the Big Road a green stroke is a tie "
-        "behind the round, a number where there were several.</small></p>"
+        "after the round, a number the count of several ties.</small></p>"
     )
 
 
@@ -186,7 +186,7 @@ def _rounds(report: ReportInput, rounds: Iterable[Round]) -> str:
 
 
 def _round(report: ReportInput, ended: Round) -> tuple[str, ...]:
-    # One without an end has no last event, and all that follow are its own.
+    # A round without an end has no last event, and all that follow belong to it.
     last = ended.last_event or report.events[-1].number
     drawn = [
         event
@@ -319,7 +319,7 @@ def _time(unix_ms: int | None, zone: tzinfo) -> str:
 
 
 def _stacked_time(unix_ms: int | None, zone: tzinfo) -> str:
-    """Of a narrow column: the time of day, and the date and offset below it."""
+    """For a narrow column: the time of day, with the date and offset below it."""
     if unix_ms is None or moment_of(unix_ms, zone) is None:
         return _time(unix_ms, zone)
     date, of_day, offset = text_of(unix_ms, zone).split(" ")

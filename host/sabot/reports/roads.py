@@ -1,6 +1,6 @@
 """The scoreboards of a baccarat table: bead plate and Big Road, as cells of a grid.
 
-Columns and rows count from 0, to the right and down. Voided rounds are on neither.
+Columns and rows count from 0, to the right and down. Voided rounds are not shown.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ LETTERS = {"player": "P", "banker": "B", "tie": "T"}
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a round was, as far as a road shows it."""
+    """The result of a round, as far as a road shows it."""
 
     winner: str
     """Of `sabot_protocol.enums.WINNERS`."""
@@ -26,12 +26,12 @@ class Outcome:
     player_pair: bool = False
     banker_pair: bool = False
     round: int = 0
-    """Its number in the shoe of cards; 0 where it does not matter."""
+    """Its number in the shoe of cards; 0 if it does not matter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bead:
-    """A bead of the bead plate: one a round."""
+    """A bead of the bead plate, one for each round."""
 
     column: int
     row: int
@@ -40,10 +40,10 @@ class Bead:
 
 @dataclass(frozen=True, slots=True)
 class BigCell:
-    """A cell of the Big Road: a round that Player or Banker won, and the ties behind it.
+    """A cell of the Big Road: a round that Player or Banker won, and the ties after it.
 
-    `outcome` is None only in a road of nothing but ties: they are marked on its first cell,
-    which the first round that somebody wins then takes.
+    `outcome` is None only if all rounds so far are ties: they are marked on the first cell, which
+    the first round with a winner then takes.
     """
 
     column: int
@@ -53,7 +53,7 @@ class BigCell:
 
 
 def outcomes_of(rounds: Iterable[Round]) -> list[Outcome]:
-    """The rounds that got a result. Pairs are read off the cards: a log tells them only where a
+    """The rounds with a result. Pairs are found from the cards, because a log has them only if a
     wager depends on them."""
     return [
         Outcome(
@@ -65,17 +65,17 @@ def outcomes_of(rounds: Iterable[Round]) -> list[Outcome]:
 
 
 def bead_plate(outcomes: Sequence[Outcome]) -> list[Bead]:
-    """Every round, down each column of six and then to the right."""
+    """A bead for every round: down each column of six, then the next column."""
     return [Bead(place // ROWS, place % ROWS, each) for place, each in enumerate(outcomes)]
 
 
 def big_road(outcomes: Sequence[Outcome]) -> list[BigCell]:
-    """Player and Banker: down while the same one wins, a new column where the other does.
+    """The Big Road: down while the same hand wins, a new column when the other one does.
 
-    A run that finds the floor, or a cell that is taken, below it goes on to the right in its row
-    (the dragon's tail) and never down again. A new run begins in the first column whose top is
-    free. A tie takes no cell: it is marked on the last one, those before the first winner on
-    the first. Naturals and pairs are those of the round in the cell, not of its ties.
+    A run that meets the last row, or a taken cell below it, continues to the right in its row (the
+    dragon's tail) and never down again. A new run begins in the first column whose top is free. A
+    tie takes no cell: it is marked on the last one; ties before the first winner are marked on the
+    first cell. Naturals and pairs are those of the round in the cell, not of its ties.
     """
     cells = list(_placed(outcomes))
     ties = [0] * max(1, len(cells))
@@ -94,7 +94,7 @@ def big_road(outcomes: Sequence[Outcome]) -> list[BigCell]:
 
 
 def _placed(outcomes: Iterable[Outcome]) -> Iterator[tuple[int, int, Outcome]]:
-    """Column and row of each round that somebody won."""
+    """Yield column, row and outcome of each round that is not a tie."""
     taken: set[tuple[int, int]] = set()
     column = row = top = 0  # `top`: the first column whose top is free
     winner, tail = "", False

@@ -1,7 +1,7 @@
-"""Pictures for a report, as SVG that needs nothing else: hands of cards, bead plate, Big Road.
+"""Pictures for a report, as self-contained SVG: hands of cards, bead plate, Big Road.
 
-Nothing is told by colour alone: suits have shapes, winners have letters, and every picture says
-in words what it shows.
+No meaning depends on colour alone: suits have shapes, winners have letters, and every picture has
+a label in words.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ _INK = {"C": "#111", "D": "#c00", "H": "#c00", "S": "#111"}
 _SUIT_NAMES = {"C": "clubs", "D": "diamonds", "H": "hearts", "S": "spades"}
 _RANK_NAMES = {"A": "ace", "T": "10", "J": "jack", "Q": "queen", "K": "king"}
 
-# Each in a square of 20. Paths and not letters: fonts differ, or make little pictures of them.
+# Each in a square of 20. Paths and not characters: fonts differ, and some show them as emoji.
 _SUITS = {
     "H": '<path d="M10 18C4 13 1 10 1 6.5C1 3.5 3.2 2 5.5 2C7.5 2 9.2 3.2 10 5'
     'C10.8 3.2 12.5 2 14.5 2C16.8 2 19 3.5 19 6.5C19 10 16 13 10 18Z"/>',
@@ -55,13 +55,13 @@ def card_name(card: str) -> str:
 
 
 def symbols(cards: Iterable[str]) -> str:
-    """Definitions of these cards, that `hand` refers to: once in a document, before it."""
+    """Definitions of these cards, to which `hand` refers: once in a document, before all hands."""
     drawn = "".join(_symbol(card) for card in sorted(set(cards)))
     return f'<svg width="0" height="0" aria-hidden="true" class="defs"><defs>{drawn}</defs></svg>'
 
 
 def hand(cards: Iterable[Shown], label: str) -> str:
-    """Cards side by side. `label` says what is shown."""
+    """Cards side by side. `label` describes the picture in words."""
     x, parts = 1, list[str]()
     for each in cards:
         turned = each.sideways
@@ -101,7 +101,7 @@ def bead_plate_of(outcomes: Sequence[Outcome]) -> str:
 
 
 def big_road_of(outcomes: Sequence[Outcome]) -> str:
-    """The Big Road: rings with P or B; ties as a green stroke, and how many where several."""
+    """The Big Road: rings with P or B; ties as a green stroke, with their number if several."""
     cells = big_road(outcomes)
     parts = [_big_cell(cell) for cell in cells]
     columns = max((cell.column + 1 for cell in cells), default=0)
@@ -154,7 +154,8 @@ def _big_cell(cell: BigCell) -> str:
 
 
 def _flags(outcome: Outcome, x: int, y: int) -> str:
-    """A star for a natural, on the top right; dots: Banker pair top left, Player pair low right."""
+    """A star for a natural (top right), dots for a Banker pair (top left), a Player pair (bottom
+    right)."""
     parts = []
     if outcome.natural:
         parts.append(

@@ -1,7 +1,7 @@
-"""Times as they are at the table: read from what people type, shown with the zone's offset.
+"""Times on the clock of the table: read from what people type, shown with the zone's offset.
 
-Inside Sabot a time is UTC milliseconds since 1970. A clock on a wall shows some times twice and
-some never, where summer time ends and begins: such a time is refused, never guessed.
+Within Sabot a time is UTC milliseconds since 1970. When summer time ends, a wall clock shows some
+times twice, and when it begins it skips some: these times are refused, never guessed.
 """
 
 import re
@@ -19,26 +19,26 @@ _WITHOUT_DATE = re.compile(r"\d{2}:\d{2}")
 
 
 class BadTime(ValueError):
-    """A time or zone that means nothing, or not one thing; the message says what to write."""
+    """A time or zone that has no meaning, or two; the message says what to write."""
 
 
 class HostZone(tzinfo):
-    """The zone of this machine, as its clock on the wall shows it."""
+    """The time zone of this machine."""
 
     def utcoffset(self, when: datetime | None) -> timedelta | None:
-        """What the wall clock is ahead of UTC."""
+        """How far local time is ahead of UTC."""
         return None if when is None else when.replace(tzinfo=None).astimezone().utcoffset()
 
     def dst(self, when: datetime | None) -> timedelta | None:
-        """Not told apart from the offset."""
+        """None: `utcoffset` includes it."""
         return None
 
     def tzname(self, when: datetime | None) -> str:
-        """What to call the zone."""
+        """The name of the zone."""
         return "this machine's zone"
 
     def fromutc(self, when: datetime) -> datetime:
-        """The time on the wall; its `fold` tells the second of two."""
+        """The local time; `fold` is 1 for the second of two equal ones."""
         moment = when.replace(tzinfo=UTC)
         return datetime.fromtimestamp(moment.timestamp()).replace(
             microsecond=moment.microsecond, tzinfo=self
@@ -49,9 +49,9 @@ class HostZone(tzinfo):
 
 
 def zone_of(name: str | None) -> tzinfo:
-    """The zone of this IANA name, such as "Europe/Malta"; this machine's without one.
+    """The zone with this IANA name, such as "Europe/Malta"; for None this machine's.
 
-    Raises BadTime where there is none.
+    Raises BadTime if there is no such zone.
     """
     if name is None:
         return HostZone()
@@ -61,15 +61,15 @@ def zone_of(name: str | None) -> tzinfo:
         proper = {each.lower(): each for each in available_timezones()}
         near = nearest(name, proper)
         hint = f"did you mean {proper[near]}?" if near else "write it as Europe/Malta"
-        raise BadTime(f"no zone is called {name!r}; {hint}") from None
+        raise BadTime(f"there is no zone {name!r}; {hint}") from None
 
 
 def parse(text: str, zone: tzinfo, now_unix_ms: int | None = None) -> int:
     """UTC milliseconds of a time that was typed.
 
-    "2026-11-21T20:15", "2026-11-21" (its midnight) or "20:15" (today at `now_unix_ms`, by default
-    now), with seconds if need be. On the clock of `zone`, unless an offset is behind it, as
-    "+01:00" or "Z". Raises BadTime for what is no time, or not just one in that zone.
+    It is "2026-11-21T20:15", "2026-11-21" (midnight) or "20:15" (on the day of `now_unix_ms`, by
+    default today), optionally with seconds. It is a time in `zone`, unless an offset follows, as
+    "+01:00" or "Z". Raises BadTime if it is not a time, or not exactly one in that zone.
     """
     try:
         unix_ms = _parse(text.strip(), zone, now_unix_ms)
@@ -78,17 +78,17 @@ def parse(text: str, zone: tzinfo, now_unix_ms: int | None = None) -> int:
     except (ValueError, OverflowError, OSError):  # at the ends of the calendar
         unix_ms = -1
     if unix_ms < 0:
-        raise BadTime(f"{text!r} is no time from 1970 to 9999")
+        raise BadTime(f"{text!r} is not a time from 1970 to 9999")
     return unix_ms
 
 
 def span(
     from_: str | None, to: str | None, zone: tzinfo, now_unix_ms: int | None = None
 ) -> tuple[int | None, int | None]:
-    """The times from (included) and to (not included) which something is wanted.
+    """The begin (included) and end (not included) of a requested time span; None if not given.
 
-    Raises BadTime as `parse` does, and for a span that nothing can lie in: where `to` is not
-    behind `from_`, or `from_` is "23:50" and that has not come yet today.
+    Raises BadTime as `parse` does, and for an empty span: `to` is not after `from_`, or `from_` is
+    a time without a date, such as "23:50", that has not come yet today.
     """
     now = _now_unix_ms() if now_unix_ms is None else now_unix_ms
     begin = None if from_ is None else parse(from_, zone, now)
@@ -100,7 +100,7 @@ def span(
         )
     if begin is not None and end is not None and end <= begin:
         raise BadTime(
-            f"{to!r} ({text_of(end, zone)}) is not behind {from_!r} ({text_of(begin, zone)}); "
+            f"{to!r} ({text_of(end, zone)}) is not after {from_!r} ({text_of(begin, zone)}); "
             "write the date as well, as 2026-11-21T20:15"
         )
     return begin, end
@@ -109,7 +109,7 @@ def span(
 def text_of(unix_ms: int | None, zone: tzinfo) -> str:
     """A time for people, as "2026-11-21 20:15:03 +01:00"; "no clock" for None.
 
-    What is in no calendar comes as "146140482000000000 ms".
+    A time beyond the calendar is written as "146140482000000000 ms".
     """
     if unix_ms is None:
         return "no clock"
@@ -120,9 +120,9 @@ def text_of(unix_ms: int | None, zone: tzinfo) -> str:
 
 
 def iso_of(unix_ms: int | None, zone: tzinfo) -> str | None:
-    """ISO 8601 with milliseconds and offset, as "2026-11-21T20:15:03.250+01:00".
+    """A time in ISO 8601 with milliseconds and offset, as "2026-11-21T20:15:03.250+01:00".
 
-    What is in no calendar comes as "146140482000000000 ms".
+    A time beyond the calendar is written as "146140482000000000 ms".
     """
     if unix_ms is None:
         return None
@@ -131,7 +131,7 @@ def iso_of(unix_ms: int | None, zone: tzinfo) -> str | None:
 
 
 def moment_of(unix_ms: int, zone: tzinfo) -> datetime | None:
-    """A time on the clock of `zone`; None where it is in no calendar."""
+    """A time in `zone`; None if it is beyond the calendar."""
     try:
         return (_EPOCH + unix_ms * _MS).astimezone(zone)
     except (ValueError, OverflowError, OSError):  # a host may have set any clock
@@ -139,7 +139,7 @@ def moment_of(unix_ms: int, zone: tzinfo) -> datetime | None:
 
 
 def duration_text(ms: int) -> str:
-    """How long something was, for people: "0.4 s", "42 s", "3 min 12 s", "2 h 05 min"."""
+    """A duration for people: "0.4 s", "42 s", "3 min 12 s", "2 h 05 min"."""
     if ms < 10_000:
         return f"{ms / 1000:.1f} s"
     minutes, seconds = divmod(ms // 1000, 60)
@@ -158,26 +158,26 @@ def _parse(text: str, zone: tzinfo, now_unix_ms: int | None) -> int:
     try:
         moment = datetime.fromisoformat(dated)
     except ValueError:
-        raise BadTime(f"{text!r} is no time; write it as {_EXAMPLE}") from None
+        raise BadTime(f"{text!r} is not a time; write it as {_EXAMPLE}") from None
     if moment.tzinfo is not None:
         return _unix_ms_of(moment)
     meant = list(_moments(moment, zone))
     if not meant:
         raise BadTime(
-            f"{text!r} is a time that the clocks of {zone} leave out, as where summer time begins; "
-            "write another one, or an offset behind it, as +01:00"
+            f"{text!r} is a time that the clocks of {zone} skip, as when summer time begins; "
+            "write another one, or add an offset, as +01:00"
         )
     if len(meant) > 1:
         both = " or ".join(f"{dated}{_offset_text(each)}" for each in meant)
         raise BadTime(
-            f"{text!r} is a time that the clocks of {zone} show twice, as where summer time ends; "
+            f"{text!r} is a time that the clocks of {zone} show twice, as when summer time ends; "
             f"write {both}"
         )
     return _unix_ms_of(meant[0])
 
 
 def _moments(shown: datetime, zone: tzinfo) -> Iterator[datetime]:
-    """When the clock of `zone` shows this, in order of time: never, once or twice."""
+    """Yield the moments when clocks in `zone` show this time, in order: none, one or two."""
     before: int | None = None
     for fold in (0, 1):
         moment = shown.replace(tzinfo=zone, fold=fold)

@@ -1,4 +1,4 @@
-"""What a log knows of each unit: what it runs, how long it has, what it read, what befell it."""
+"""A summary of each unit in a log: firmware, running time, cards read, calibration, updates."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,43 +26,43 @@ _LOOKED_AT = [kind.SHAPE.name for kind in _LEARNED_FROM]
 
 @dataclass(slots=True)
 class Unit:
-    """A unit, as its events have it."""
+    """A unit, as its events describe it."""
 
     unit: str
     firmware: str = ""
-    """Version that started last."""
+    """The version that started last."""
     build: str = ""
-    """SHA-256 of it, in hex."""
+    """SHA-256 of that firmware, in hex."""
     board: str = ""
     table: str = ""
-    """Where it stands, as it was told when it was provisioned."""
+    """The table that was set when the unit was provisioned."""
     game: str = ""
     last_seen_unix_ms: int | None = None
-    """When the log got its last event, by the clock of the host."""
+    """When the log received its last event, by the host's clock."""
     starts: int = 0
     up_ms: int = 0
-    """How long it has run, over all of its starts."""
+    """How long it has run, over all its starts."""
     cards: int = 0
-    """Cards that the head has read."""
+    """Cards that the sensor head has read."""
     faults: int = 0
-    """Cards that it could not read."""
+    """Cards that the sensor head could not read."""
     calibrated_unix_ms: int | None = None
     dirty: str = ""
-    """Sensors that were due to be cleaned since the last calibration."""
+    """Sensors due to be cleaned since the last calibration, such as "A C"."""
     updates: int = 0
     undone: int = 0
-    """Releases that were tried and given up."""
+    """Updates that were tried and undone."""
     damaged: int = 0
     """Records in the log that cannot be read."""
 
     @property
     def faults_per_10000(self) -> float | None:
-        """Of the cards that came; None where none did."""
+        """Unread cards per 10,000 that came; None if none came."""
         came = self.cards + self.faults
         return None if not came else _PER * self.faults / came
 
     def as_json(self, zone: tzinfo) -> dict[str, Any]:
-        """For machines: times as on the clock of `zone`, with its offset."""
+        """The unit as `sabot units --json` prints it; times in `zone`, with its offset."""
         rate = self.faults_per_10000
         return {
             "unit": self.unit,
@@ -86,7 +86,7 @@ class Unit:
 
 
 def unit_of(name: str, rows: Iterable[Row]) -> Unit:
-    """What is known of the unit `name`, all of whose events are `rows`."""
+    """The summary of the unit `name`, all of whose events are `rows`."""
     unit = Unit(name)
     last: Row | None = None
     for row in rows:
@@ -94,7 +94,7 @@ def unit_of(name: str, rows: Iterable[Row]) -> Unit:
         if row.kind == DAMAGED:
             unit.damaged += 1
             continue
-        # Most events are only counted: to take apart all of a long log takes minutes.
+        # Most events are only counted: decoding all events of a long log takes minutes.
         if row.kind == "card":
             unit.cards += 1
         elif row.kind == "unreadable":
@@ -130,11 +130,11 @@ def _learn(unit: Unit, event: Event) -> None:
         if channel not in unit.dirty:
             unit.dirty = " ".join(sorted([*unit.dirty.split(), channel]))
     elif isinstance(event, Resolved) and event.resolution == "entered":
-        unit.cards -= 1  # by hand: the head has not read it
+        unit.cards -= 1  # entered by hand: the head did not read it
 
 
 def _up_ms(last: Row | None) -> int:
-    """How long the start had lasted that the event is of."""
+    """How long the unit had run, since its start, at this event."""
     event = None if last is None else _event_in(last)
     return 0 if event is None else event.t_ms
 

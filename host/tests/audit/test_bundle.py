@@ -187,13 +187,13 @@ def test_a_chain_that_cannot_be_checked_is_told(house: House) -> None:
     assert house.found(silent, own=True) == set()
 
 
-def test_a_key_for_which_nobody_vouches_is_a_finding(house: House) -> None:
+def test_an_unchecked_signer_is_a_finding(house: House) -> None:
     verdict = house.check(house.collect(), vouched=False)
     (finding,) = verdict.findings
     assert finding.kind == "signer" and "--operator" in finding.detail
     assert verdict.signer in finding.detail and not verdict.vouched
     assert signing.fingerprint(signing.public_of(_OPERATOR)) == verdict.signer
-    assert "for which nobody vouches" in "\n".join(verdict.lines())
+    assert "not checked against the operator's key" in "\n".join(verdict.lines())
     assert verdict.as_json()["ok"] is False
 
 
@@ -441,7 +441,7 @@ def test_a_shoe_of_cards_that_has_not_ended(tmp_path: Path) -> None:
 
 
 def test_what_is_not_in_the_log_is_told(house: House) -> None:
-    with pytest.raises(DatabaseUnusable, match=r"no shoe of cards 9 of U1, but those from 1 to 3"):
+    with pytest.raises(DatabaseUnusable, match=r"no shoe of cards 9 of U1, it has 1 to 3"):
         house.collect(9)
     with Store(house.db) as store, pytest.raises(DatabaseUnusable, match="has no unit U2"):
         collect(store, "U2", 1, keys=None, still_open=False, exported_unix_ms=0)
@@ -518,7 +518,7 @@ def test_each_way_of_being_no_bundle_is_told_apart(house: House) -> None:
         (data[:-1], "damaged or cut off"),
         (data + b"\0", "damaged or cut off"),
         (bytes(half), "damaged"),
-        (newer, "of version 2, this sabot knows 1; update sabot"),
+        (newer, "of version 2, this sabot reads 1; update sabot"),
         (odd, "its fields are not those of a bundle"),
         (b"\0" * (bundle_file.MAX_SIZE + 1), "over 16,777,216 bytes"),
     ):

@@ -44,7 +44,7 @@ def test_fewer_days_than_the_minimum_are_refused(log: Store) -> None:
 
 def test_a_minimum_is_lowered_only_on_purpose_and_leaves_a_trace(log: Store) -> None:
     set_minimum(log, 60, 1000, lower=False)
-    with pytest.raises(KeptByLaw, match=r"60 days were set on .* 59 are fewer; --lower"):
+    with pytest.raises(KeptByLaw, match=r"60 days was set on .* 59 are fewer; --lower"):
         set_minimum(log, 59, 2000, lower=False)
     assert minimums(log) == [Minimum(60, 1000)]
     set_minimum(log, 0, 3000, lower=True)
@@ -67,7 +67,7 @@ def test_a_minimum_that_cannot_be_read_lets_nothing_go(log: Store, text: str) ->
         lambda: check_keep_days(log, 9999, 0),
         lambda: set_minimum(log, 1, 0, lower=True),
     ):
-        with pytest.raises(DatabaseUnusable, match="of retention cannot be read"):
+        with pytest.raises(DatabaseUnusable, match="retention setting cannot be read"):
             call()
 
 

@@ -19,6 +19,8 @@ from sabot.audit.verify import Against, verify, verify_file, verify_unit
 from sabot.keys import chain_keys
 from sabot.log.store import Store
 
+pytestmark = pytest.mark.slow
+
 UNITS = ("U1", "U2", "U3")
 
 

@@ -9,6 +9,8 @@ from host.tests.support.commands import error_line, error_line_here, run
 from sabot.cli.key_files import ENVIRONMENT
 from sabot.keys import signing
 
+pytestmark = pytest.mark.slow
+
 _PASSPHRASE = "correct horse"
 
 

@@ -10,6 +10,8 @@ import pytest
 import sabot
 from host.tests.support.commands import SABOT, TIMEOUT_S, environment, run
 
+pytestmark = pytest.mark.slow
+
 
 def _completed(folder: Path, line: str, shell: str = "bash") -> list[str]:
     """What completes the last word of `line`, asked for as the shell's script does it."""

@@ -18,6 +18,8 @@ from sabot.errors import DatabaseUnusable
 from sabot.link.ports import Port
 from sabot.log.store import Store
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("port", "code", "said"),
@@ -98,7 +100,7 @@ def test_a_database_that_is_newer(tmp_path: Path, command: str) -> None:
     with closing(sqlite3.connect(tmp_path / "new", isolation_level=None)) as connection:
         connection.execute("UPDATE about SET value = 7 WHERE name = 'version'")
     line = error_line_here(tmp_path, *command.split(), "--db", "new", code=8)
-    assert line.startswith("new: a log of version 7, this sabot knows 2; update sabot")
+    assert line.startswith("new: a log of version 7, this sabot reads 2; update sabot")
 
 
 def test_a_database_where_there_is_no_folder(tmp_path: Path) -> None:
@@ -124,9 +126,9 @@ def test_a_damaged_record_is_told_and_not_shown(tmp_path: Path, command: str) ->
         ("rounds --json --csv", "--json and --csv exclude each other"),
         ("events --json --csv", "--json and --csv exclude each other"),
         ("events --kind nonsense", "no event is of kind 'nonsense'; kinds: boot, lid"),
-        ("rounds --from yesterday", "'yesterday' is no time; write it as 2026-11-21T20:15"),
-        ("events --to 25:00", "'25:00' is no time"),
-        ("events --from 0001-01-01", "is no time"),
+        ("rounds --from yesterday", "'yesterday' is not a time; write it as 2026-11-21T20:15"),
+        ("events --to 25:00", "'25:00' is not a time"),
+        ("events --from 0001-01-01", "is not a time"),
         ("rounds --shoe x", "--shoe"),
         ("events --shoe -1", "--shoe"),
         ("events --shoe 99999999999999999999", "--shoe"),

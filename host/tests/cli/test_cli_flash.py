@@ -21,6 +21,8 @@ from sabot.release import flash as flashing
 from sabot.sim.process import BOARD_FLASH, SimulatedShoe
 from sabot_hil.kit import releases as made
 
+pytestmark = pytest.mark.slow
+
 _RELEASE = f"sabot-{sabot_firmware.VERSION}"
 
 

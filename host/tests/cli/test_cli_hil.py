@@ -21,6 +21,8 @@ from host.tests.support.commands import TIMEOUT_S, environment, error_line_here,
 from sabot import cli
 from sabot.link import runtime
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -57,7 +59,7 @@ def test_a_report_says_how_to_repeat_all_of_it_with_the_same_seed(accepted: Path
 def test_a_report_folder_that_is_there_is_left_as_it_is(accepted: Path) -> None:
     before = (accepted / "report" / "results.json").read_bytes()
     line = error_line_here(accepted, "hil", "--report", "report", code=24)
-    assert line == "report: is there already; name a new folder"
+    assert line == "report: already exists; name a new folder"
     assert (accepted / "report" / "results.json").read_bytes() == before
 
 
@@ -71,7 +73,7 @@ def test_what_failed_since_is_told_with_exit_code_1(accepted: Path) -> None:
     assert told.endswith("passed -> failed (no answer)\n") and told.count("\n") == 1
 
 
-def test_a_folder_without_a_report_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_a_report_is_refused(tmp_path: Path) -> None:
     line = error_line_here(tmp_path, "hil", "compare", "a", "b", code=24)
     assert line.startswith("a/results.json: cannot be read (No such file or directory)")
 
@@ -79,7 +81,7 @@ def test_a_folder_without_a_report_is_told(tmp_path: Path) -> None:
 def test_no_test_of_that_name_is_told(tmp_path: Path) -> None:
     done = run(tmp_path, "hil", "-k", "nosuch", "--report", "report", code=26)
     (line,) = done.stderr.splitlines()
-    assert line == "sabot: smoke: no test named 'nosuch' that sim can do; leave -k out to see all"
+    assert line == "sabot: smoke: no test named 'nosuch' that sim can run; leave -k out to see all"
     assert not (tmp_path / "report").exists(), "the next try would stumble over it"
 
 
@@ -141,7 +143,7 @@ def _processes_of(runtime_folder: Path) -> list[str]:
 
 def test_a_target_that_there_is_not_is_told(tmp_path: Path) -> None:
     line = error_line_here(tmp_path, "hil", "--target", "simm", code=2)
-    assert line == "no target is called 'simm'; did you mean sim?"
+    assert line == "no target has the name 'simm'; did you mean sim?"
 
 
 # A `sabot` for which a package, or the entry point of the test bench, is not installed.
@@ -195,7 +197,7 @@ def test_the_library_imports_nothing_of_the_test_bench() -> None:
 def test_a_report_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     line = error_line_here(tmp_path, "hil", "--report", "file/report", code=24)
-    assert line == "file/report: cannot be made (Not a directory); name another folder"
+    assert line == "file/report: cannot be created (Not a directory); name another folder"
 
 
 def _plugged_in(monkeypatch: pytest.MonkeyPatch, *serials: str) -> None:
@@ -244,3 +246,9 @@ def test_a_bench_board_that_is_not_the_one_is_told(
 
 def _no_such_port(url: str, **_: object) -> None:
     raise serial.SerialException(errno.ENOENT, f"No such file or directory: {url}")
+
+
+def test_the_commands_of_the_test_bench_keep_their_names(tmp_path: Path) -> None:
+    done = run(tmp_path, "hil", "--help")
+    assert done.returncode == 0
+    assert "check-bench" in done.stdout and "compare" in done.stdout

@@ -33,6 +33,8 @@ from sabot.log.rounds import Round, rounds_of
 from sabot.log.store import Filter, Store
 from sabot.sim.process import SimulatedShoe
 
+pytestmark = pytest.mark.slow
+
 ISO = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ")
 ENDED_S = 5.0
 

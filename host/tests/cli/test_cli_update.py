@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from host.tests.support.commands import error_line, run
 from sabot.cli.key_files import ENVIRONMENT
 from sabot.keys import signing
 from sabot.sim.process import SimulatedShoe
+
+pytestmark = pytest.mark.slow
 
 _PASSPHRASE = "correct horse"
 

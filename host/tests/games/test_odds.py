@@ -12,6 +12,8 @@ from sabot.games.odds import Odds, odds
 from sabot_protocol import games
 from sabot_protocol.games import Game
 
+pytestmark = pytest.mark.slow
+
 TOTAL = 4_998_398_275_503_360
 WINS = {"banker": 2_292_252_566_437_888, "player": 2_230_518_282_592_256}
 TIES = 475_627_426_473_216

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
@@ -12,6 +13,8 @@ from sabot.audit.checks.rules import judge
 from sabot.games import catalogue, wager_file
 from sabot.games.settle import Settlement, settle
 from sabot.games.wager_rules import WAGER_CLAUSES
+
+pytestmark = pytest.mark.slow
 
 NAMES = [each.name for each in catalogue.GAMES]
 LEAST, MOST = 1000, 500_000

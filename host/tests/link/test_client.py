@@ -32,6 +32,8 @@ from sabot.sim.process import SimulatedShoe
 from sabot_protocol import VERSION, games, messages
 from sabot_protocol.frame import FrameReader
 
+pytestmark = pytest.mark.slow
+
 HURRY_S = 0.4
 
 

@@ -22,6 +22,8 @@ from sabot.log import log_file
 from sabot.log.logger import Logger, Watcher
 from sabot.log.store import DatabaseLocked, Store
 
+pytestmark = pytest.mark.slow
+
 TIMEOUT_S = 30.0
 
 

@@ -334,8 +334,8 @@ def _damaged_page_size(path: Path) -> None:
         (_other_database, "a database, but not a Sabot log; name another file"),
         (_other_database_with_an_about, "a database, but not a Sabot log; name another file"),
         (_other_format, "a database, but not a Sabot log; name another file"),
-        (_version("3"), "a log of version 3, this sabot knows 2; update sabot"),
-        (_version("1"), "a log of version 1, this sabot knows 2; read it with the sabot that"),
+        (_version("3"), "a log of version 3, this sabot reads 2; update sabot"),
+        (_version("1"), "a log of version 1, this sabot reads 2; read it with the sabot that"),
         (_damaged_header, "damaged at its beginning; keep it, and log to another file"),
         (_damaged_page_size, "damaged at its beginning; keep it, and log to another file"),
         (Path.mkdir, "a folder; name a file"),
@@ -371,7 +371,7 @@ def test_an_empty_file_is_no_log_until_one_is_made_there(tmp_path: Path) -> None
     path = tmp_path / "log.sqlite"
     path.touch()
     error = error_of(lambda: Store(path))
-    assert str(error) == f"{path}: an empty file, no log yet; `sabot log` makes one"
+    assert str(error) == f"{path}: an empty file, not a log; `sabot log` makes one"
     with Store(path, create=True) as store:
         store.append("U1", some(1, 1))
     assert contents_in(path) == contents(some(1, 1))

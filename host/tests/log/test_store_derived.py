@@ -268,7 +268,7 @@ def test_a_log_without_what_is_derived_says_how_to_mend_it(path: Path) -> None:
         store.append("U1", varied(1, 10))
         sql(path, "DROP TABLE events")
         for use in (lambda: store.append("U1", varied(11, 12)), lambda: list(store.rows())):
-            with pytest.raises(DatabaseUnusable, match="gone; `sabot rebuild` makes it anew"):
+            with pytest.raises(DatabaseUnusable, match="missing; `sabot rebuild` makes it again"):
                 use()
         assert len(list(store.raw("U1"))) == 10
         assert store.rebuild() == 10

@@ -17,6 +17,8 @@ from host.tests.support.killed_logger import Kills
 from host.tests.support.naive_shoe import recorded
 from sabot.log.store import Store
 
+pytestmark = pytest.mark.slow
+
 _APPEND = """
 import resource, signal, sys
 from pathlib import Path

@@ -15,6 +15,8 @@ from sabot.release import modules
 from sabot_firmware.release import ed25519
 from sabot_protocol.release import Manifest, refusal, signed
 
+pytestmark = pytest.mark.slow
+
 _PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 
 

@@ -40,6 +40,8 @@ from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit import releases as made
 from sabot_protocol.chain import command_key
 
+pytestmark = pytest.mark.slow
+
 _STRANGER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 _CHUNK = 4096
 _FIRST_KEY = chain_keys.new_key()

@@ -5,6 +5,8 @@ dealt from, updated, and given a release that does not run.
 import json
 from pathlib import Path
 
+import pytest
+
 import sabot_firmware
 from host.tests.support.commands import KNOWN_ROUNDS, run, short_deck
 from sabot.keys import signing
@@ -13,6 +15,8 @@ from sabot.sim import deck
 from sabot.sim.dealer import Dealer
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit import releases as made
+
+pytestmark = pytest.mark.slow
 
 _OLD, _NEWER, _BROKEN = sabot_firmware.VERSION, "0.2.0", "0.3.0"
 _PASSPHRASE = {"SABOT_PASSPHRASE": "correct horse battery"}

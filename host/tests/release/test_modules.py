@@ -17,6 +17,8 @@ from sabot.release.modules import (
     sources,
 )
 
+pytestmark = pytest.mark.slow
+
 _NATIVE_ARMV6M = 4  # MicroPython, py/persistentcode.h: MP_NATIVE_ARCH_ARMV6M
 
 

@@ -24,6 +24,8 @@ from sabot_hil.kit import releases
 from sabot_protocol import games, provisioning
 from sabot_protocol.chain import chain_id
 
+pytestmark = pytest.mark.slow
+
 _HOUSE = signing.public_of(releases.HOUSE)
 _EZ = catalogue.document("ez-mini", {})
 

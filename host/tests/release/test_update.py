@@ -24,6 +24,8 @@ from sabot_firmware.release.running import Running
 from sabot_protocol import VERSION, enums, frame, messages
 from sabot_protocol.schema import Shape
 
+pytestmark = pytest.mark.slow
+
 _PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 _STRANGER = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
 _STEPS = 60  # of the updater between two looks of the host

@@ -166,7 +166,7 @@ def test_an_error_while_another_stands_ends_with_it() -> None:
     assert log.found("error") == [
         (3, 15_000, f"sensor fault (sensor fault); {cleared}"),
         (4, 5_000,
-         f"samples lost, while this stood: sensor fault (sensor fault); {cleared}"),
+         f"samples lost, while not cleared: sensor fault (sensor fault); {cleared}"),
     ]  # fmt: skip
 
 
@@ -339,7 +339,7 @@ def test_a_clock_that_was_set() -> None:
 
 def test_a_clock_that_goes_back_over_a_restart() -> None:
     log = dealt().restart(off_s=-91)
-    said = "set 1 min 30 s back of what it was before the restart"
+    said = "set 1 min 30 s back from its time before the restart"
     assert log.found("clock", "restart")[1] == (4, None, said)
     assert dealt().restart(off_s=90).found("clock", "restart")[1:] == []
 

@@ -77,14 +77,14 @@ def test_today_is_the_tables_and_not_the_machines() -> None:
      "20:15 pm", "20:15+", "\0", "2026-11-21T20:15 Europe/Malta", "9" * 5000],
 )  # fmt: skip
 def test_what_is_no_time_is_refused_with_an_example(typed: str) -> None:
-    with pytest.raises(BadTime, match="is no time; write it as 2026-11-21T20:15, or 20:15 for"):
+    with pytest.raises(BadTime, match="is not a time; write it as 2026-11-21T20:15, or 20:15 for"):
         parse(typed, MALTA)
 
 
 @pytest.mark.parametrize("typed", ["0001-01-01", "1969-12-31T23:59Z", "0001-01-01T00:00+14:00"])
 def test_what_no_clock_of_a_shoe_can_show_is_refused(typed: str) -> None:
     for zone in (MALTA, UTC, HostZone()):
-        with pytest.raises(BadTime, match="is no time from 1970 to 9999"):
+        with pytest.raises(BadTime, match="is not a time from 1970 to 9999"):
             parse(typed, zone)
 
 
@@ -106,7 +106,7 @@ TWICE = [
 
 @pytest.mark.parametrize(("zone", "typed"), SKIPPED)
 def test_a_time_that_clocks_leave_out_is_refused(zone: str, typed: str) -> None:
-    with pytest.raises(BadTime, match=f"{typed}.*clocks of {zone} leave out.*an offset behind"):
+    with pytest.raises(BadTime, match=f"{typed}.*clocks of {zone} skip.*add an offset"):
         parse(typed, zone_of(zone))
 
 
@@ -148,7 +148,7 @@ def test_the_zone_of_this_machine_is_as_careful() -> None:
     zone = zone_of(None)
     assert parse("2026-11-21T20:15", zone) == at(1, 2026, 11, 21, 20, 15)
     assert parse("2026-07-21T20:15", zone) == at(2, 2026, 7, 21, 20, 15)
-    with pytest.raises(BadTime, match="clocks of this machine's zone leave out"):
+    with pytest.raises(BadTime, match="clocks of this machine's zone skip"):
         parse("2026-03-29T02:30", zone)
     with pytest.raises(BadTime, match=r"write 2026-10-25T02:30\+02:00 or 2026-10-25T02:30\+01:00"):
         parse("2026-10-25T02:30", zone)
@@ -192,14 +192,14 @@ def test_what_is_in_no_calendar_is_shown_as_it_is() -> None:
         ("Mars/Olympus_Mons_Caldera", "write it as Europe/Malta"),
         ("", "write it as Europe/Malta"),
         ("../../etc/passwd", "write it as Europe/Malta"),
-        ("/etc/localtime", "no zone is called"),
-        ("Europe\0", "no zone is called"),
-        ("America", "no zone is called"),
+        ("/etc/localtime", "there is no zone"),
+        ("Europe\0", "there is no zone"),
+        ("America", "there is no zone"),
         ("x" * 10_000, "write it as Europe/Malta"),
     ],
 )
 def test_a_zone_that_is_none_is_refused(name: str, said: str) -> None:
-    with pytest.raises(BadTime, match="no zone is called") as refused:
+    with pytest.raises(BadTime, match="there is no zone") as refused:
         zone_of(name)
     assert said.replace("?", "") in str(refused.value).replace("?", "")
 
@@ -213,7 +213,7 @@ def test_a_span_that_nothing_can_lie_in_is_refused() -> None:
     assert span(None, None, MALTA, now) == (None, None)
     assert span("18:00", "23:00", MALTA, now)[1] == at(1, 2026, 11, 21, 23, 0)
     for to in ("18:00", "02:00", "2026-11-20"):
-        with pytest.raises(BadTime, match=r"is not behind '18:00'.*write the date as well"):
+        with pytest.raises(BadTime, match=r"is not after '18:00'.*write the date as well"):
             span("18:00", to, MALTA, now)
 
 

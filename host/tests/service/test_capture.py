@@ -24,6 +24,8 @@ from sabot.sim.replay import replay
 from sabot_protocol import enums, messages
 from sabot_protocol.schema import Shape
 
+pytestmark = pytest.mark.slow
+
 SEVEN_OF_HEARTS = 32
 CARD_SET = 3
 

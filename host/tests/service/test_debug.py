@@ -19,6 +19,8 @@ from sabot.service.debug import open_prompt
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit import releases
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def shoe(tmp_path: Path) -> Iterator[SimulatedShoe]:

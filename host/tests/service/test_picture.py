@@ -15,6 +15,8 @@ from sabot.sim.faulty import FAULTS, faulty_pass
 from sabot.sim.waveform import A, B, E, Mark
 from sabot_protocol import cards
 
+pytestmark = pytest.mark.slow
+
 
 def test_marks_are_where_they_are_printed() -> None:
     marks = waveform.printed(cards.marks_of(32, 3))

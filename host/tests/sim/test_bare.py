@@ -19,6 +19,8 @@ from sabot.release.documents import document
 from sabot.sim.process import BOARD_FLASH, SimulatedShoe
 from sabot_hil.kit import releases
 
+pytestmark = pytest.mark.slow
+
 _CHUNK = 1024
 
 

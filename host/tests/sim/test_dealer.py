@@ -19,6 +19,8 @@ from sabot.sim.faulty import faulty_pass
 from sabot.sim.process import SimulatedShoe
 from sabot_protocol import cards, enums
 
+pytestmark = pytest.mark.slow
+
 _TIMEOUT_S = 60
 _FAULTS_OF_PASSES = [fault for fault in enums.FAULTS[1:] if fault != "power_lost"]
 _GOOD_PASS = dealer.noisy_pass

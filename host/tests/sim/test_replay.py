@@ -13,6 +13,8 @@ from sabot.sim.replay import replay
 from sabot.sim.waveform import SAMPLE_RATE_HZ, pass_samples
 from sabot_protocol import cards
 
+pytestmark = pytest.mark.slow
+
 _RECORDINGS = Path(__file__).resolve().parents[3] / "firmware" / "tests" / "samples"
 
 

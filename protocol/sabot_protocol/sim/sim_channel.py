@@ -1,4 +1,4 @@
-"""Messages of the bench: whoever plays the cards and the dealer's hands, and watches the lamps."""
+"""Messages of the simulated bench, which plays cards and the dealer's hands and sees the lamps."""
 
 from sabot_protocol.schema import Shape
 
@@ -13,18 +13,18 @@ SWITCH = Shape(98, "switch", "switch:switch on:flag", _from_bench)
 
 LOCK = Shape(112, "lock", "released:flag", _to_bench)
 LAMPS = Shape(113, "lamps", "lit:uint", _to_bench)
-"""Bit n is the n-th of `words.LAMPS`."""
+"""Bit n is the n-th of `enums.LAMPS`."""
 
 DISPLAY = Shape(114, "display", "text:text", _to_bench)
-"""The lines of the display, newlines between them."""
+"""The lines of the display, with newlines between them."""
 
 BUZZER = Shape(115, "buzzer", "ms:uint", _to_bench)
 IDLE = Shape(116, "idle", "taken:uint", _to_bench)
-"""The shoe has acted on that many messages of the bench since its start and waits for more."""
+"""The shoe has acted on this many messages of the bench since its start and waits for more."""
 
 FROM_BENCH = tuple(_from_bench)
 TO_BENCH = tuple(_to_bench)
 del _from_bench, _to_bench
 
 MAX_SAMPLE_BYTES = 480
-"""Bytes of samples in one message."""
+"""The largest number of sample bytes in one message."""

@@ -7,7 +7,7 @@ from sabot_hil.kit.logbook import Logbook
 
 NOISE = 0.05
 NOISE_ON_A_PICO = 0.005
-"""With 0.05 one frame in 150 comes through, and a Pico sends 150 in a second."""
+"""With 0.05 only one frame in 150 arrives, and a Pico sends 150 in a second."""
 ROUNDS_ON_A_NOISY_LINE = 6
 
 
@@ -22,7 +22,7 @@ def test_a_cable_pulled_in_every_state_of_a_round_loses_and_doubles_nothing(
         wanted: list[str] = []
 
         def pull_once_in_each_state(where: str) -> None:
-            if wanted:  # the step before this one went on with the cable out
+            if wanted:  # the cable was out during the step before this one
                 wanted.clear()
                 before = len(book.attachments)
                 cable.plug()

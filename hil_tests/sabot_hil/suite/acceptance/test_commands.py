@@ -45,7 +45,7 @@ def test_a_clock_before_the_project_began_is_refused_with_the_reason(target: Tar
             client.ask(SetClock(1_000_000))
 
 
-def test_status_tells_where_the_dealing_stands(target: Target) -> None:
+def test_status_shows_the_state_of_the_dealing(target: Target) -> None:
     dealing = dealer.BenchDealer(target.bench, dealer.shuffled_shoe(1))
     dealing.load()
     with session_with(target.shoe) as client:

@@ -1,4 +1,4 @@
-"""What a shoe finds when it looks at itself, and that its cards do not pay for it."""
+"""The self-test of a shoe: its findings, and that it does not disturb the cards."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_a_shoe_that_is_well_finds_nothing_and_loses_no_sample(
     measure("samples lost by a self-test", lost, "times", at_most=0)
 
 
-def test_a_sensor_that_is_covered_with_no_card_is_told(target: Target) -> None:
+def test_a_sensor_that_is_covered_with_no_card_is_reported(target: Target) -> None:
     target.bench.play(_E_COVERED)
     target.bench.settle()
     assert _self_test(target.shoe).seen == 1 << enums.CHANNELS.index("e")

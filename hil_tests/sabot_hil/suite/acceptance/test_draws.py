@@ -1,4 +1,4 @@
-"""Every cell of the draw table, dealt: what the Banker has, and what the Player's third card is."""
+"""Every cell of the draw table, dealt: the Banker's total and the Player's third card."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from sabot_hil.kit.logbook import check_taken
 
 _BURNED = ["AC", "2C"]
 _POINTS = "TA23456789"
-_STANDS = ("6", "7")  # of the Player, who then has no third card
+_STANDS = ("6", "7")  # the Player's totals without a third card
 
 
 def _of(points: int, suit: str) -> str:
@@ -18,8 +18,8 @@ def _of(points: int, suit: str) -> str:
 
 
 def _round(banker: int, third: str) -> list[str]:
-    """Cards of a round in which the Banker has `banker` when the Player's third card has been
-    dealt: a card of the points `third`, or none where it is "stands on" 6 or 7.
+    """Return the cards of a round in which the Banker has the total `banker`. `third` is the points
+    of the Player's third card, or "stands on" 6 or 7 if the Player has none.
     """
     if third.startswith("stands on "):
         player = third[-1] + "S"

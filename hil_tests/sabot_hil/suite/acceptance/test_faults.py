@@ -1,4 +1,4 @@
-"""Every fault of a card's pass, in every place that a card has in a round."""
+"""Every fault of a card's pass, at every place in a round."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ _QUIET = bytes(2000)  # 0.2 s with nothing at the head
 
 
 class _Clumsy(dealer.BenchDealer):
-    """Has one card pass so that it cannot be read; the supervisor settles it."""
+    """Lets one card pass so that it cannot be read; the supervisor resolves it."""
 
     _bench: Bench
 

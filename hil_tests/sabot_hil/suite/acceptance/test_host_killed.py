@@ -11,6 +11,6 @@ def test_a_host_killed_while_logging_loses_and_doubles_nothing(
 ) -> None:
     """A sample; `python -m sabot_hil.sweeps.kills` kills hundreds."""
     if target.clock.emulated:
-        raise Unable("a host in a process of its own does not wait for emulated time")
+        raise Unable("a host in another process does not wait for emulated time")
     rounds, events = kill_many(target, tmp_path, kills=range(KILLS), seed=seed)
     assert events > 10 * rounds

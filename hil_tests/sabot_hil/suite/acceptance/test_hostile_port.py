@@ -13,13 +13,13 @@ from sabot_hil.kit.waiting import seconds_of, wait_until
 from sabot_protocol import VERSION, cbor, frame, messages
 
 _FLOOD_BYTES = 400_000
-_FLOOD_BYTES_EMULATED = 40_000  # four seconds of a Pico's time, half a minute of everybody's
-_AT_ONCE = 1024  # a port takes that much within its time-out even where the shoe is slow
+_FLOOD_BYTES_EMULATED = 40_000  # four seconds of a Pico's time, half a minute of real time
+_AT_ONCE = 1024  # a port takes that much within its time-out even if the shoe is slow
 _ANSWER_S = 10.0
 
 
 def _send(target: Target, data: bytes) -> None:
-    """Write all of `data` to the port as a host does that never reads."""
+    """Write all of `data` to the port, as a host that never reads."""
     line = target.shoe.line()
     for at in range(0, len(data), _AT_ONCE):
         line.write(data[at : at + _AT_ONCE])
@@ -33,7 +33,7 @@ def _framed(payload: bytes) -> bytes:
 
 
 def _hostile(kind: str, seed: int, size: int) -> bytes:
-    """About `size` bytes, for the kinds of which there is much."""
+    """Return hostile bytes of one kind; the long kinds have about `size` bytes."""
     chance = random.Random(seed)
     if kind == "garbage":
         return chance.randbytes(size)

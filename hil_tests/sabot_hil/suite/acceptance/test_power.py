@@ -21,11 +21,11 @@ from sabot_hil.kit.logbook import Logbook, boot_of, check_taken, command_keys, r
 from sabot_hil.kit.waiting import seconds_of, wait_until
 from sabot_protocol import cards
 
-_SHORT = 370  # cards behind the cut card: seven rounds or so
+_SHORT = 370  # cards after the cut card: about seven rounds
 _BURNED = ("AC", "2C")
 _POWER_CUTS = 0.2  # of a dealer's steps
 _HARDLY_IN_MM = 4.0
-_WITHIN_MM = (12.0, 40.0, 52.0, 64.0, 70.0)  # its last mark has gone by at 61 mm
+_WITHIN_MM = (12.0, 40.0, 52.0, 64.0, 70.0)  # the last mark passes at 61 mm
 _LINK_LINES = ("HOST", "NO HOST", "LOG BEHIND")
 _MANY_EVENTS = 1000  # more than the journal is searched for a state
 _ATTACH_TIMEOUT_S = 30.0
@@ -35,7 +35,7 @@ _POLL_MS = 20.0
 
 
 def _seen(outputs: Outputs) -> tuple[object, ...]:
-    """What stands around it sees, but for the line that tells of the host."""
+    """Return what people at the shoe can see, without the line about the host."""
     lines = ["" if line in _LINK_LINES else line for line in outputs.display]
     return outputs.lock_released, outputs.lamps, lines
 
@@ -97,11 +97,11 @@ def test_a_shoe_switched_off_right_after_its_cards_leaves_no_gap(
 
 def _wait_for(book: Logbook, target: Target, kind: str, count: int) -> None:
     wanted = Filter(unit=target.shoe.unit, kinds=[kind])
-    book.wait(lambda: len(list(book.store.rows(wanted))) == count, f"told of {count} {kind}")
+    book.wait(lambda: len(list(book.store.rows(wanted))) == count, f"{count} {kind} in the log")
 
 
 @pytest.mark.parametrize("cards", [0, 1, 3, 4])
-def test_killed_within_a_round_it_stands_in_the_same_round_with_the_same_cards_and_lock(
+def test_killed_within_a_round_it_is_in_the_same_round_with_the_same_cards_and_lock(
     target: Target, tmp_path: Path, cards: int
 ) -> None:
     dealt = ["2C", "3D", "2H", "KS", "9C", "9H"]
@@ -166,7 +166,7 @@ def test_an_error_that_was_showing_still_shows(target: Target, error: str) -> No
     assert _seen(_power_cut(target)) == _seen(before)
 
 
-def test_nobody_is_answered_before_the_shoe_has_come_up(target: Target, tmp_path: Path) -> None:
+def test_no_host_is_answered_before_the_shoe_has_started(target: Target, tmp_path: Path) -> None:
     starts = boot_of(target)
     load_cards(target.bench, *_BURNED, "4C")
     target.power.off()
@@ -186,19 +186,19 @@ def test_nobody_is_answered_before_the_shoe_has_come_up(target: Target, tmp_path
         attaching.join(_QUIET_S)
         assert attaching.is_alive(), "answered without power"
         target.power.on()
-        # Emulated time may pass much faster than a host's thread gets its turns.
+        # Emulated time may pass much faster than the host's thread runs.
         wait_until(
             lambda: not attaching.is_alive(),
             4 * _ATTACH_TIMEOUT_S,
             lambda: target.clock.pass_ms(_POLL_MS),
             seconds_of(target.clock),
         )
-    assert ("boot", starts + 1) in told, "its answer does not know of its own start"
+    assert ("boot", starts + 1) in told, "its answer leaves out its own start"
 
 
 def _browned_out(target: Target) -> Outputs:
     target.power.brown_out(_DIP_US)
-    target.power.on()  # comes back once the shoe is up
+    target.power.on()  # returns once the shoe has started
     return target.bench.outputs
 
 
@@ -207,7 +207,7 @@ def test_a_brown_out_while_flash_is_written_leaves_the_round_as_it_was(
 ) -> None:
     bench = target.bench
     load_cards(bench, *_BURNED, "4C")
-    bench.play(pass_samples(cards.number_of("7D"), 0))  # what it leaves is being written now
+    bench.play(pass_samples(cards.number_of("7D"), 0))  # its entries are being written now
     shown = _browned_out(target)
     if shown.title == "STOP":  # the power went before the card was on flash
         assert "POWER LOST" in shown.display
@@ -257,7 +257,7 @@ def test_a_card_that_was_passing_is_for_the_supervisor_to_decide(
 def test_a_card_that_had_hardly_begun_to_pass_is_just_pulled_again(target: Target) -> None:
     before = load_cards(target.bench, *_BURNED, "4C")
     bytes_in = round(_HARDLY_IN_MM / DEALER_SPEED_MM_S * SAMPLE_RATE_HZ / 2)
-    target.bench.play(pass_samples(cards.number_of("7D"), 0)[:bytes_in])  # and it goes at once
+    target.bench.play(pass_samples(cards.number_of("7D"), 0)[:bytes_in])  # the power goes at once
     assert _seen(_power_cut(target)) == _seen(before)
 
 
@@ -331,7 +331,7 @@ def test_a_lid_opened_while_the_power_was_off_stops_play_at_the_start(
     turn_key(bench)
     assert _seen(bench.outputs) == _seen(before)
     check_taken(target, tmp_path)
-    assert _kinds_behind_the_last_boot(taken(target))[:2] == ["lid", "error"]
+    assert _kinds_after_the_last_boot(taken(target))[:2] == ["lid", "error"]
 
 
 def test_a_key_turned_while_the_power_was_off_is_noticed_at_the_start(target: Target) -> None:
@@ -346,10 +346,10 @@ def test_a_key_turned_while_the_power_was_off_is_noticed_at_the_start(target: Ta
     bench.switch("key_on", False)
     target.power.on()
     assert bench.outputs.title == "STOP"
-    assert _kinds_behind_the_last_boot(taken(target)) == ["key"]
+    assert _kinds_after_the_last_boot(taken(target)) == ["key"]
 
 
-def _kinds_behind_the_last_boot(records: Sequence[Record]) -> list[str]:
+def _kinds_after_the_last_boot(records: Sequence[Record]) -> list[str]:
     kinds = [record.event.kind for record in records]
     return kinds[len(kinds) - kinds[::-1].index("boot") :]
 

@@ -12,8 +12,8 @@ from sabot_hil.kit.logbook import Logbook
 _BURNED = ("AC", "2C")
 
 
-_BEHIND_CUT = {1: 370, 7: 16}
-_BEHIND_CUT_EMULATED = {1: 400, 7: 380}  # two and six rounds: a press takes seconds there
+_AFTER_CUT = {1: 370, 7: 16}
+_AFTER_CUT_EMULATED = {1: 400, 7: 380}  # two and six rounds: a press takes seconds there
 
 
 @pytest.mark.parametrize("every", [1, 7])
@@ -21,8 +21,8 @@ def test_a_shoe_with_cards_entered_by_hand_is_logged_as_it_was_dealt(
     target: Target, tmp_path: Path, seed: int, every: int
 ) -> None:
     with Logbook(tmp_path, [target.shoe.port], target.clock, once=True) as book:
-        behind = _BEHIND_CUT_EMULATED if target.clock.emulated else _BEHIND_CUT
-        cards = dealer.shuffled_shoe(seed, cut_from_end=behind[every])
+        after_cut = _AFTER_CUT_EMULATED if target.clock.emulated else _AFTER_CUT
+        cards = dealer.shuffled_shoe(seed, cut_from_end=after_cut[every])
         dealing = dealer.BenchDealer(target.bench, cards, unreadable_every=every)
         dealing.deal_shoe()
         book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
@@ -54,7 +54,7 @@ def test_a_card_that_cannot_be_read_is_named_on_the_display_with_what_to_press(
     assert shown.lock_released and shown.display[3] == "B 2D         2"
 
 
-def test_a_round_is_voided_with_a_card_that_nobody_enters(target: Target, tmp_path: Path) -> None:
+def test_a_round_is_voided_with_a_card_that_is_not_entered(target: Target, tmp_path: Path) -> None:
     bench = target.bench
     with Logbook(tmp_path, [target.shoe.port], target.clock) as book:
         load_cards(bench, *_BURNED, "4C", "2D")

@@ -22,7 +22,7 @@ class _AllClocks:
             clock.pass_ms(ms)
 
     def slept_us(self) -> int:
-        raise Unable("several processors sleep each for itself")
+        raise Unable("several shoes have several processors; use one shoe")
 
 
 def test_three_shoes_at_once_are_logged_apart(

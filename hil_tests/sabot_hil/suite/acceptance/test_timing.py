@@ -1,4 +1,4 @@
-"""How soon the shoe acts. Only where time is the chip's own: on a simulator it is the machine's."""
+"""How soon the shoe acts. Only with the chip's own time: a simulator has the machine's time."""
 
 import random
 from collections.abc import Callable
@@ -28,14 +28,14 @@ def _time_is_the_chips(clock: Clock) -> None:
 
 
 def _last_mark_us(samples: bytes) -> int:
-    """When the last mark has left the head, from the first sample on."""
+    """Return when the last mark has left the head, in us from the first sample."""
     marked = np.flatnonzero((unpack(samples) & (A | B)) > 0)
     return int(marked[-1] + 1) * _SAMPLE_US
 
 
 def _lock_shut_ms(bench: Bench, begun_us: int, samples: bytes) -> float:
-    """How long behind the last mark of the card that was played last the lock shut, and stayed so.
-    Less than 0 where it shut because nobody could look.
+    """Return how long after the last mark of the last card the lock shut and stayed shut. Less than
+    0 if it shut because the firmware could not watch the card.
     """
     last = [change for change in bench.seen() if change.what == "lock_released"][-1]
     assert last.value is False
@@ -43,14 +43,14 @@ def _lock_shut_ms(bench: Bench, begun_us: int, samples: bytes) -> float:
 
 
 def _first_three(bench: Bench) -> None:
-    """All of a round but the card that ends it."""
+    """Deal a round except the card that ends it."""
     load_cards(bench, "AC", "2C", "9C", "TD", "KH")
 
 
-def test_the_lock_shuts_behind_the_last_card(
+def test_the_lock_shuts_after_the_last_card(
     bench: Bench, clock: Clock, seed: int, measure: Measure
 ) -> None:
-    """At three speeds, and by chance in whatever the shoe was about to do."""
+    """At three speeds, and at random moments of the shoe's other work."""
     phase_ms = random.Random(seed)
     _first_three(bench)
     taken_ms = []
@@ -72,8 +72,8 @@ def test_the_lock_shuts_behind_the_last_card(
 def test_the_lock_shuts_in_time_whatever_a_host_asks(
     target: Target, seed: int, measure: Measure
 ) -> None:
-    """Questions without a pause, each in the queue before the one before it is answered. They make
-    garbage all the time: some cards come while it is collected.
+    """Questions without a pause, each queued before the last one is answered. They make garbage all
+    the time, so some cards come while it is collected.
     """
     worst_ms = -float("inf")
     phase_ms = random.Random(seed)
@@ -100,7 +100,7 @@ def _end_the_shoe(bench: Bench) -> None:
     bench.switch("key_on", False)
 
 
-def test_a_card_is_on_flash_and_told_soon(target: Target, measure: Measure) -> None:
+def test_a_card_is_on_flash_and_at_the_host_soon(target: Target, measure: Measure) -> None:
     _first_three(target.bench)
     with session_with(target.shoe) as client:
         client.begin(1)
@@ -119,7 +119,7 @@ def test_a_card_is_on_flash_and_told_soon(target: Target, measure: Measure) -> N
 
 
 def _left_us(samples: bytes) -> int:
-    """When the card has left the head, from the first sample on."""
+    """Return when the card has left the head, in us from the first sample."""
     covered = np.flatnonzero(unpack(samples) > 0)
     return int(covered[-1] + 1) * _SAMPLE_US
 
@@ -137,7 +137,7 @@ def _idle(target: Target) -> None:
 
 
 def _share(target: Target, what: Callable[[Target], object]) -> float:
-    """Of the processor's time, in percent, while `what` is done."""
+    """Return the busy share of the processor's time, in percent, while `what` is done."""
     begun_us, slept_us = target.clock.now_us(), target.clock.slept_us()
     what(target)
     slept_us = target.clock.slept_us() - slept_us
@@ -145,8 +145,8 @@ def _share(target: Target, what: Callable[[Target], object]) -> float:
 
 
 def test_no_sample_is_lost_while_flash_is_erased(target: Target, measure: Measure) -> None:
-    """A game is stored while a card passes: for that the shoe erases flash, its processor standing
-    still."""
+    """A game is stored while a card passes: the shoe erases flash for it, and its processor stops
+    meanwhile."""
     document = catalogue.document("pa-midi")
     client = target.shoe.attach()
     parts = [*range(0, len(document), messages.MAX_GAME_PART)]

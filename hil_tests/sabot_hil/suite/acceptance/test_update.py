@@ -1,4 +1,4 @@
-"""A shoe that deals, and takes another release: which stays, or is given up by itself."""
+"""A shoe that deals takes another release, which stays or is undone by the shoe itself."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -16,7 +16,7 @@ from sabot_hil.kit.logbook import taken
 
 _S = 1_000_000
 _NEWER = "0.2.0"
-_LOST_BYTES = 24576  # 16 KB that are kept at once, and the head that is sent anew
+_LOST_BYTES = 24576  # 16 KB that are stored at once, and the head that is sent again
 
 
 def _release(target: Target, changes: dict[str, tuple[bytes, bytes]] | None = None) -> Release:
@@ -27,7 +27,7 @@ def _release(target: Target, changes: dict[str, tuple[bytes, bytes]] | None = No
 def _update(
     target: Target, release: Release, tell: Callable[[Progress], None] = lambda progress: None
 ) -> str:
-    """Send it as `sabot update` does."""
+    """Send the release as `sabot update` does."""
     return update(
         lambda: session_with(target.shoe),
         release,
@@ -38,7 +38,7 @@ def _update(
 
 
 def _deal(target: Target) -> None:
-    """A round, which is void at the end so that another can begin."""
+    """Deal a round and void the shoe of cards, so that another can begin."""
     target.bench.settle()
     load_cards(target.bench, "AC", "2C", "9C", "TD", "KH", "7S")
     assert target.bench.outputs.title == "NEXT ROUND?"
@@ -84,7 +84,7 @@ def test_a_release_that_does_not_run_is_given_up_and_the_shoe_deals_on(
 ) -> None:
     release = _release(target, changes)
     _deal(target)
-    for _ in range(times):  # the heap of a shoe that updates once more is another
+    for _ in range(times):  # the second time the shoe's heap is different
         with pytest.raises(UpdateFailed, match=rf"it runs {sabot_firmware.VERSION} again"):
             _update(target, release)
     _deal(target)
@@ -112,7 +112,7 @@ def test_an_update_goes_on_where_it_was_when_the_power_went(target: Target) -> N
 
     assert _update(target, release, tell).endswith(f"Sabot {_NEWER}, updated")
     assert cut_at
-    # What comes first is its head; then as much of the code is wanted as was not on flash.
+    # The head comes first; then the shoe asks only for the code that was not on flash.
     skipped = max(after - before for before, after in pairwise(offsets))
     assert skipped > cut_at - _LOST_BYTES
     _deal(target)

@@ -1,4 +1,4 @@
-"""Whether a shoe lives: a minute on the simulator."""
+"""Whether a shoe works at all: a minute on the simulator."""
 
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def test_every_lamp_of_a_winner_is_lit_for_its_own(bench: Bench) -> None:
     for cards, winner in ((_LIKE_PLAYER, "player"), (_LIKE_BANKER, "banker"), (_ROUND, "tie")):
         dealing = dealer.BenchDealer(bench, cards)
         dealing.load()
-        assert dealing.deal_round().winner == winner  # the dealer looks at the lamps
+        assert dealing.deal_round().winner == winner  # the dealer checks the lamps
         bench.switch("key_on", True)  # the supervisor ends the shoe of cards
         bench.press("void")
         bench.press("void")
@@ -73,7 +73,7 @@ def test_the_lock_follows_the_cards(bench: Bench) -> None:
         bench.pull(card)
     assert not bench.outputs.lock_released, "the round is over"
     moves = [change.value for change in bench.seen() if change.what == "lock_released"]
-    # It may shut by itself while a card passes and nobody looks, and is open again before the next.
+    # It may shut by itself while a card passes unwatched, and is open again before the next card.
     assert moves == [False, True] * (len(moves) // 2) + [False], "open from the first to the last"
 
 

@@ -1,4 +1,4 @@
-"""Shoe after shoe with faults of cards, losses of power and bad cables: nothing is lost, and
+"""Shoe after shoe of cards with card faults, power cuts and bad cables: nothing is lost, and
 nothing drifts."""
 
 import contextlib
@@ -26,15 +26,15 @@ from sabot_hil.kit.flash_image import SECTOR
 from sabot_hil.kit.logbook import Logbook, findings, received
 from sabot_protocol import cards, enums
 
-_SHORT = 370  # cards behind the cut card: seven rounds or so
+_SHORT = 370  # cards after the cut card: about seven rounds
 _FAULTS = [fault for fault in enums.FAULTS[1:] if fault != "power_lost"]
-_FAULTY = 0.03  # of all cards
-_CUT_WITHIN = 0.01  # of all cards but burned ones
-_CUTS = 0.01  # of a dealer's steps
-_WITHIN_MM = (12.0, 40.0, 52.0)  # where a card is that has not come out nor can go back
-_PULLS = 0.02  # of a dealer's steps
-_PLUGS = 0.2  # of those with the cable out
-_SPOILT = (0.0, 0.002, 0.02)  # of a cable's bytes
+_FAULTY = 0.03  # share of all cards
+_CUT_WITHIN = 0.01  # share of all cards except burned ones
+_CUTS = 0.01  # share of a dealer's steps
+_WITHIN_MM = (12.0, 40.0, 52.0)  # a card at these places can neither come out nor go back
+_PULLS = 0.02  # share of a dealer's steps
+_PLUGS = 0.2  # share of the steps with the cable out
+_SPOILT = (0.0, 0.002, 0.02)  # share of a cable's bytes
 _CABLE, _CUT_OFF, _LEFT_ALONE = (
     "cable",
     "cut off",
@@ -42,10 +42,10 @@ _CABLE, _CUT_OFF, _LEFT_ALONE = (
 )  # what a shoe of cards goes through
 _QUIET = bytes(2000)  # 0.2 s with nothing at the head
 
-_LET_GO_ROUNDS = 20  # by then the shoe has let go of all that a host has had
+_LET_GO_ROUNDS = 20  # by then the shoe has released all events that a host has taken
 _SHOWN_EVERY_S = 60.0
-_ROOM_OF_A_SECTOR = (SECTOR - HEADER_SIZE) // MOST_ENTRY  # as the shoe reckons `journal_room`
-_ENOUGH_EVENTS = 500  # for a share of them to say something
+_ROOM_OF_A_SECTOR = (SECTOR - HEADER_SIZE) // MOST_ENTRY  # as the shoe computes `journal_room`
+_ENOUGH_EVENTS = 500  # for a meaningful share
 _ENOUGH_SHOES = 4
 
 
@@ -62,11 +62,11 @@ class _Soak:
     heap: list[int] = field(default_factory=list)
     """Bytes in use after each shoe of cards."""
     card_ms: list[float] = field(default_factory=list)
-    """Of each shoe of cards the median from a card's begin until the shoe has acted on it."""
+    """For each shoe of cards, the median time from a card's begin until the shoe has acted."""
     start_ms: list[float] = field(default_factory=list)
-    """Of each start from power until the shoe has come up."""
+    """For each start, the time from power on until the shoe has started."""
     journal: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    """Of each shoe of cards without a host: the journal's room and the last event, now and then."""
+    """For each shoe of cards without a host, samples of the journal's room and last event."""
 
     def power_cut(self) -> None:
         self.target.power.off()
@@ -80,13 +80,13 @@ class _Soak:
             self.injected["loss of power between two movements"] += 1
 
     def look_at_journal(self, shoe: int) -> None:
-        """Without taking events, so that room is used up only."""
+        """Read the journal's room, without taking events, so that it only shrinks."""
         with session_with(self.target.shoe) as client:
             room = client.ask(Status()).journal_room
             self.journal.setdefault(shoe, []).append((room, client.welcome.last_held))
 
-    def told(self) -> dict[str, str]:
-        """Both in words."""
+    def in_words(self) -> dict[str, str]:
+        """Return what happened and what was injected, in words."""
         said = {f"Happened: {what}": f"{count:,}" for what, count in self.happened.items()}
         said |= {f"Injected: {what}": f"{count:,}" for what, count in sorted(self.injected.items())}
         for what, unit, values in (
@@ -102,8 +102,8 @@ class _Soak:
 
 
 class _Dealer(dealer.BenchDealer):
-    """Deals cards some of which pass so that they cannot be read, or while the power goes; the
-    supervisor settles it."""
+    """A dealer some of whose cards cannot be read, or pass during a power cut; the supervisor
+    resolves the stops."""
 
     _bench: Bench
 
@@ -192,7 +192,7 @@ def test_shoe_after_shoe_is_recorded_as_it_was_dealt(
     if no_cable:
         summary["Cable"] = f"left out: {no_cable}"
     if not target.clock.emulated:
-        summary["Times"] = "real ones: shown, but held to no limit"
+        summary["Times"] = "real ones: shown, but without a limit"
     last = 0
     try:
         while not soak.happened["shoes of cards"] or passed_minutes() < minutes:
@@ -226,7 +226,7 @@ def test_shoe_after_shoe_is_recorded_as_it_was_dealt(
                 assert status.bad_sectors == 0
                 _check(store, target.shoe.unit, soak.happened["shoes of cards"], dealing)
     finally:
-        summary.update(soak.told())
+        summary.update(soak.in_words())
     with Store(tmp_path / "log.sqlite") as store:
         assert [number for number, _, _ in store.raw(target.shoe.unit)] == [*range(1, last + 1)]
         left = [found for found in findings(store, tmp_path) if found.kind != "incomplete"]
@@ -237,14 +237,14 @@ def test_shoe_after_shoe_is_recorded_as_it_was_dealt(
 def _way(
     soak: _Soak, way: str, folder: Path
 ) -> contextlib.AbstractContextManager[Callable[[], None]]:
-    """What may happen at each step of a dealer's."""
+    """Return the faults that may happen at each step of a dealer."""
     if way == _CABLE:
         return _cable(soak, folder)
     return contextlib.nullcontext(soak.cut_maybe if way == _CUT_OFF else lambda: None)
 
 
 def _why_no_cable(target: Target) -> str:
-    """Empty where there is a port for one."""
+    """Return why there is no port for a cable; empty if there is one."""
     try:
         return "" if target.shoe.port else "no port"
     except Unable as why:
@@ -253,7 +253,7 @@ def _why_no_cable(target: Target) -> str:
 
 @contextlib.contextmanager
 def _cable(soak: _Soak, folder: Path) -> Iterator[Callable[[], None]]:
-    """A log that runs at the far end of a bad cable, to what may happen to that at each step."""
+    """Run a log at the far end of a bad cable; yields what may happen to it at each step."""
     spoilt = soak.chance.choice(_SPOILT)
     seed = soak.chance.randrange(2**32)
     with (
@@ -289,7 +289,7 @@ def _check(store: Store, unit: str, shoe: int, dealing: dealer.BenchDealer) -> N
 
 
 def _measure_drift(soak: _Soak, measure: Measure) -> None:
-    """Real times are held to no limit: of a simulator they are those of this machine."""
+    """Measure the drift. Real times have no limit: a simulator's are those of this machine."""
     measure(
         "heap in use at the end against the first shoe",
         soak.heap[-1] / soak.heap[0],

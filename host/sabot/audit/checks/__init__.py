@@ -1,1 +1,1 @@
-"""What the verifier checks: the chain of a log, and the play that its records say."""
+"""The verifier's checks: of the audit chain, and of the play that the records describe."""

@@ -1,6 +1,6 @@
-"""What must hold in a round of baccarat, by its cards: order, decisions, result.
+"""Checks a round of baccarat by its cards: order, decisions, result.
 
-Only what is wrong is looked at twice.
+Most rounds are right, which one look at a cached table shows; only a wrong one is judged in full.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from sabot.audit.checks.decoding import Values
 from sabot_protocol import cards, enums
 
 _OWN = 7
-"""Where a record's own fields begin in its values."""
+"""Index in a record's values where its own fields begin."""
 
 _NAMES = [cards.name_of(card) for card in range(cards.CARD_COUNT)]
 _POINTS = [rules.total([name]) for name in _NAMES[: cards.DECK_SIZE]] + [0, 0]
@@ -22,7 +22,7 @@ _NO_THIRD = -1
 
 
 class BaccaratRound:
-    """The cards and decisions of one round; see `conduct.Round`."""
+    """The cards and decisions of one round; see `play_checks.Round`."""
 
     def __init__(self) -> None:
         self.begin()
@@ -56,7 +56,7 @@ class BaccaratRound:
             return
         hands = [[_NAMES[card] for card in hand] for hand in (player, banker)]
         if {"CUT", "TEST"} & {*hands[0], *hands[1]}:
-            return  # that has been found already
+            return  # they have been reported already
         if not as_due:
             yield from self._differing(by_cards, *hands)
         yield from _wrong_hits(hits, *hands)
@@ -83,7 +83,7 @@ class BaccaratRound:
 
 
 def _due(player: list[int], banker: list[int]) -> object:
-    """What the shoe must have recorded of these hands: result, positions, decisions."""
+    """What the shoe must have recorded for these hands: result, positions, decisions."""
     if not 2 <= len(player) <= 3 or not 2 <= len(banker) <= 3:
         return None
     points = _POINTS
@@ -95,9 +95,10 @@ def _due(player: list[int], banker: list[int]) -> object:
     )
 
 
-@cache  # of 12,100 at the most
+@cache  # at most 12,100 entries
 def _due_by_points(player: int, banker: int, player_third: int, banker_third: int) -> object:
-    """The same, by the totals of two cards and the points of the third; None for no round."""
+    """The same, by the totals of two cards and the points of the third; None if the cards are not
+    a round."""
     hands = [
         ["TH", _OF_POINTS[two]] + ([] if third == _NO_THIRD else [_OF_POINTS[third]])
         for two, third in ((player, player_third), (banker, banker_third))
@@ -123,7 +124,7 @@ _OF_POINTS = ["TS", *(f"{rank}S" for rank in "A23456789")]
 def _wrong_hits(hits: int, player: list[str], banker: list[str]) -> Iterator[str]:
     if hits >> len(enums.HITS):
         yield f"hits are {hits:#x} in the log, of which some have no name"
-    if min(len(player), len(banker)) >= 2:  # else that has been found already
+    if min(len(player), len(banker)) >= 2:  # fewer cards have been reported already
         by_cards = rules.hits(player, banker)
         for place, hit in enumerate(enums.HITS):
             if hits >> place & 1 and hit not in by_cards:
@@ -135,7 +136,7 @@ def _is_natural(hand: Sequence[str]) -> bool:
 
 
 def _order(player_cards: int, banker_cards: int) -> list[str]:
-    """What the cards of a round are drawn as, by how many the hands have."""
+    """The positions of a round's cards in order, by how many cards the hands have."""
     hands = (("player", player_cards), ("banker", banker_cards))
     return [
         f"{name}_{place}"
@@ -152,7 +153,7 @@ def _decision_of(place: int, hand: Sequence[str]) -> tuple[int, int, int]:
 
 
 def _decided(player: Sequence[str], banker: Sequence[str]) -> Iterator[str]:
-    """The decisions in a round, Player's first."""
+    """The decisions in a round, the Player's first."""
     for place, hand in enumerate((player, banker)):
         yield _decision_text(*_decision_of(place, hand))
 

@@ -1,12 +1,12 @@
-"""Follows the records of one unit by number and by MAC, and says what was done to them.
+"""Follows the records of one unit by number and by MAC, and reports what was done to them.
 
-A record is good where it stands in the row of its number, has that number in it, and its MAC is
-what the key of its epoch makes of it and of the MAC before. Where that is not so, records are
-held back (*in doubt*) until one is good again, behind the last good one or behind the record just
-before it; from what lies between, one finding tells what was done, and the chain goes on.
+A record is good if it is in the row of its number, contains that number, and its MAC is the one
+that the key of its epoch makes from it and the MAC before. Records that are not good are held back
+(*in doubt*) until one continues the chain again, either after the last good record or after the
+record just before it. What lies between makes one finding, and the chain goes on.
 
-What decides is the MAC: a row goes with the MAC that the next good one stands behind. Only where
-there are no keys the numbers in the records alone do.
+The MAC decides: a row belongs to the chain if the next good record continues from its MAC. Without
+keys the numbers in the records decide alone.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from sabot.audit.checks.chain_events import BOOT, CHAIN, OF_THE_CHAIN, ChainEven
 from sabot.audit.checks.decoding import Values, values_of, why_damaged
 from sabot.audit.checks.doubt import HELD, ChainRow, Doubt
 from sabot.audit.checks.holes import MOST_ODD, Holes
-from sabot.audit.checks.play_checks import Tell
+from sabot.audit.checks.play_checks import Report
 from sabot.audit.tombstone import Tombstone, readable
 from sabot_protocol.chain import EPOCH_RECORDS
 from sabot_protocol.events import MAC_SIZE
@@ -27,54 +27,53 @@ from sabot_protocol.events import MAC_SIZE
 RawRecord = tuple[int, bytes, bytes]
 """Number by the table, record, MAC."""
 
+_STILL_THERE = "is there, but a tombstone says it was removed"
 _CHUNK = 1000  # rows looked at together
-_FARTHEST = 10_000_000  # events that can be missing at once; no shoe deals so many in years
+_FARTHEST = 10_000_000  # at most so many events can be missing; no shoe deals so many in years
 
 
-class Links:
-    """The chain of one unit. `tell` takes findings; `lost` is called with the number of an event
-    before which something is not there, or cannot be used.
+class ChainChecks:
+    """Checks the chain of one unit. `report` takes findings; `lost` is called with the number of an
+    event before which a record is missing or cannot be used.
 
-    `before` is the MAC that event `first` stands behind, None where nobody knows it.
+    `before` is the MAC of the event before event `first`; None if it is not known.
     """
 
     def __init__(
         self,
         unit: str,
         macs: MacKeys | None,
-        tell: Tell,
+        report: Report,
         lost: Callable[[int], None],
         tombstones: Iterable[bytes] = (),
         first: int = 1,
         before: bytes | None = None,
     ) -> None:
         self.seen: Callable[[Sequence[RawRecord], Sequence[Values | None]], None] | None = None
-        """Is shown all rows as they come, with the values of their records."""
+        """Called with all rows as they come, and the values of their records."""
         self.rows = 0
-        """Taken so far."""
+        """Rows taken so far."""
         self.notes: list[tuple[int, str, str]] = []
-        """What is to be told and is no fault: event number, kind, detail."""
+        """What the reader should know and is no fault: event number, kind, detail."""
         self._unit = unit
         self._macs = ChainMacs(macs)
-        self._holes = Holes(tell)
-        self._chain_events = ChainEvents(self._macs, self._holes, tell)
-        self._tell = tell
+        self._holes = Holes(report)
+        self._chain_events = ChainEvents(self._macs, self._holes, report)
+        self._report = report
         self._lost = lost
         self._tombstones, self._unreadable = readable(unit, tombstones, _FARTHEST)
-        # The last good record, and what must come behind it.
+        # The last good record, and what must come after it.
         self._due = self._due_row = first
         self._before = self._macs.chain if before is None and first == 1 else before
         self._record = b""
         self._doubt = Doubt()
-        self._replaying = False  # rows that hold events which were there before
+        self._replaying = False  # whether the rows repeat events that were there before
         self._copy: ChainRow
-        self._strangers: dict[int, int] = {}  # event in a row that is another's, by whose row it is
+        self._strangers: dict[int, int] = {}  # by the event that a row is for: the one it contains
         self._altered: tuple[ChainRow, int, bytes, str] | None = None
 
     def follow(self, records: Iterable[RawRecord]) -> Iterator[Values]:
-        """Take the records in the order of their rows; hands out the values of each event, in the
-        order of their numbers, where they can be used.
-        """
+        """Take records in the order of their rows. Yield the values of usable events by number."""
         rows = iter(records)
         of_the_chain = OF_THE_CHAIN
         due, due_row, before, last = self._due, self._due_row, self._before, self._record
@@ -94,7 +93,7 @@ class Links:
                         if due >= epoch_ends:
                             epoch_ends = (due // EPOCH_RECORDS + 1) * EPOCH_RECORDS
                             inner, outer = self._macs.pads(due // EPOCH_RECORDS)
-                        # `chain.mac_under`, written out: most of the time goes by here
+                        # `chain.mac_under` inline: most of the time is spent here
                         hashed = inner.copy()
                         hashed.update(before + record)
                         digest = hashed.digest()
@@ -118,11 +117,11 @@ class Links:
 
     @property
     def next_number(self) -> int:
-        """The event behind the last one."""
+        """The number after that of the last event."""
         return self._due
 
     def _links(self, before: bytes | None, number: int, row: ChainRow) -> bool:
-        """Whether `row` holds event `number`, and behind the event whose MAC is `before`."""
+        """Whether `row` holds event `number`, and continues the event whose MAC is `before`."""
         if row.own != number or not 0 < number < self._due + _FARTHEST:
             return False
         if self._macs.keys is None:
@@ -130,15 +129,15 @@ class Links:
         return before is not None and self._macs.right(before, number, row.record) == row.mac
 
     def _follows(self, before: ChainRow, row: ChainRow) -> bool:
-        """Whether `row` is the event behind the one in row `before`, whatever that says it is."""
+        """Whether `row` continues the event in row `before`, whatever number that contains."""
         if self._macs.keys is None and before.own + 1 != row.own:
             return False
         return self._links(before.mac, row.own, row)
 
     def _odd(self, row: Any, record: Any, mac: Any, values: Values | None) -> Iterator[Values]:
-        """A row that is not simply the next one."""
+        """Take a row that is not simply the next one."""
         if type(row) is not int:
-            self._tell(self._due, "changed", f"the table numbers a row {row!r}")
+            self._report(self._due, "changed", f"the table numbers a row {row!r}")
             self._lost(self._due)
             return
         at = row - self._due_row + self._due
@@ -150,33 +149,32 @@ class Links:
             at,
         )
         if values is None:
-            self._tell(at, "damaged", f"record cannot be read: {why_damaged(record)}")
+            self._report(at, "damaged", f"record cannot be read: {why_damaged(record)}")
         if self._doubt.count:
             yield from self._in_doubt(odd)
         elif self._replaying:
-            yield from self._behind_copies(odd)
+            yield from self._after_copies(odd)
         else:
-            yield from self._behind_good(odd)
+            yield from self._after_good(odd)
 
-    def _behind_good(self, row: ChainRow) -> Iterator[Values]:
+    def _after_good(self, row: ChainRow) -> Iterator[Values]:
         if row.row < self._due_row or row.at > self._due + _FARTHEST:
-            detail = f"a row {row.row} where {self._due_row} is due, which no shoe can have filled"
-            self._tell(self._due, "changed", detail)
+            detail = f"a row {row.row} instead of {self._due_row}, which no shoe can have written"
+            self._report(self._due, "changed", detail)
         elif row.row == self._due_row:
-            unknown = self._before is None and row.own == self._due  # what it stands behind
+            unknown = self._before is None and row.own == self._due  # the MAC before it is
             if unknown or self._links(self._before, self._due, row):
                 yield from self._take(row)
             else:
                 yield from self._doubtful(row)
         elif self._macs.keys is not None and self._links(self._before, self._due, row):
-            detail = f"stands in row {row.row}, row {self._due_row} is empty"
-            self._tell(self._due, "reordered", detail)
+            self._report(self._due, "reordered", f"is in row {row.row}, {self._due_row} is empty")
             yield from self._take(row)
         else:
-            yield from self._behind_hole(row)
+            yield from self._after_hole(row)
 
-    def _behind_hole(self, row: ChainRow) -> Iterator[Values]:
-        """There is nothing in the rows before this one."""
+    def _after_hole(self, row: ChainRow) -> Iterator[Values]:
+        """Take a row before which rows are empty."""
         while self._tombstones and self._tombstones[0].first < row.at:
             tombstone = self._tombstones.pop(0)
             if self._due < tombstone.first:
@@ -187,7 +185,7 @@ class Links:
         if self._due < row.at:
             self._missing(self._due, row.at - 1, row)
         elif self._due > row.at:
-            self._tell(row.at, "tombstone", "is there, and a tombstone says it was removed")
+            self._report(row.at, "tombstone", _STILL_THERE)
             self._before = None
         self._due, self._due_row = row.at, row.row
         self._lost(row.at)
@@ -196,28 +194,29 @@ class Links:
         else:
             yield from self._doubtful(row)
 
-    def _missing(self, first: int, last: int, behind: ChainRow | None) -> None:
-        """Events `first` to `last` are not there; `behind` is the row behind them."""
+    def _missing(self, first: int, last: int, following: ChainRow | None) -> None:
+        """Note that events `first` to `last` are missing; `following` is the row after them."""
         self._before = None
         if self._unreadable:
-            self._tell(first, "tombstone", f"{self._unreadable.pop(0)}; events to {last} are gone")
+            detail = f"{self._unreadable.pop(0)}; events to {last} are gone"
+            self._report(first, "tombstone", detail)
             return
-        checked = behind is not None and self._macs.keys is not None
-        self._holes.add(first, last, (behind.record, behind.mac) if behind and checked else None)
+        checked = following is not None and self._macs.keys is not None
+        self._holes.add(
+            first, last, (following.record, following.mac) if following and checked else None
+        )
 
     def _over(self, tombstone: Tombstone) -> None:
-        """Go over what was removed."""
+        """Continue the chain over what was removed."""
         if tombstone.first < self._due:
-            self._tell(
-                tombstone.first, "tombstone", "is there, and a tombstone says it was removed"
-            )
+            self._report(tombstone.first, "tombstone", _STILL_THERE)
             if tombstone.last < self._due:
                 return
         elif self._before is not None and tombstone.before != (
             b"" if tombstone.first == 1 else self._before
         ):
-            detail = "does not stand behind the event before it: its MAC is another"
-            self._tell(tombstone.first, "tombstone", detail)
+            detail = "does not continue from the event before it: its MAC is another"
+            self._report(tombstone.first, "tombstone", detail)
         else:
             self.notes.append((tombstone.first, "removed", tombstone.removed_text()))
         for each in tombstone.context:
@@ -230,7 +229,7 @@ class Links:
         self._due = tombstone.last + 1
 
     def _take(self, row: ChainRow) -> Iterator[Values]:
-        """The row holds the event that is due, and the chain goes on behind it."""
+        """Take the row as the event that is due; the chain goes on after it."""
         number, before = self._due, self._before
         self._before, self._record = row.mac, row.record
         self._due, self._due_row = number + 1, row.row + 1
@@ -243,7 +242,7 @@ class Links:
         yield row.values
 
     def _doubtful(self, row: ChainRow) -> Iterator[Values]:
-        """Hold a row back that does not go on from those before it."""
+        """Hold back a row that does not continue those before it."""
         doubt = self._doubt
         if doubt.count < HELD:
             doubt.rows.append(row)
@@ -261,7 +260,7 @@ class Links:
             yield from self._settled()
 
     def _as_it_stands(self, row: ChainRow) -> Iterator[Values]:
-        """Hand a row out for the event in whose place it stands."""
+        """Yield a row in doubt, if it contains the event whose row it is."""
         if row.values is None or row.own != row.at:
             self._lost(row.at)
         else:
@@ -270,16 +269,16 @@ class Links:
             yield row.values
 
     def _in_doubt(self, row: ChainRow) -> Iterator[Values]:
-        """A row behind some that are in doubt."""
+        """Take a row after some that are in doubt."""
         doubt = self._doubt
         last, first = doubt.rows[-1], doubt.rows[0]
         if row.row != last.row + 1:
             yield from self._settled()
-            yield from self._behind_good(row)
+            yield from self._after_good(row)
         elif self._links(self._before, self._due, row):
-            yield from self._goes_on_behind_good(row)
+            yield from self._continues_good(row)
         elif self._follows(last, row):
-            yield from self._goes_on_behind_doubt(row)
+            yield from self._continues_doubt(row)
         elif (
             doubt.count == 1
             and self._macs.keys is not None
@@ -288,7 +287,7 @@ class Links:
             and self._links(right := self._macs.right(self._before, self._due, first.record),
                             self._due + 1, row)
         ):  # fmt: skip
-            self._tell(self._due, "changed", "its MAC is not the one that the next stands behind")
+            self._report(self._due, "changed", "the next event continues from another MAC")
             first.mac = right
             self._doubt = Doubt()
             yield from self._take(first)
@@ -296,15 +295,14 @@ class Links:
         else:
             yield from self._doubtful(row)
 
-    def _goes_on_behind_good(self, row: ChainRow) -> Iterator[Values]:
-        """What is in doubt stands between two events that belong together."""
+    def _continues_good(self, row: ChainRow) -> Iterator[Values]:
+        """Take a row that continues the last good one: what is in doubt lies between the two."""
         doubt, self._doubt = self._doubt, Doubt()
         in_order = sorted((*doubt.rows, row), key=lambda each: each.own)
         if doubt.whole and [each.own for each in in_order] == list(
             range(self._due, self._due + len(in_order))
         ):
-            detail = f"event {doubt.rows[0].own} stands in its place"
-            self._tell(self._due, "reordered", detail)
+            self._report(self._due, "reordered", f"event {doubt.rows[0].own} is in its place")
             for each in in_order:
                 yield from self._take(each)
             self._due_row = row.row + 1
@@ -312,16 +310,16 @@ class Links:
         if not self._replaying:
             first = doubt.rows[0]
             if doubt.count == 1 and (first.record, first.mac) == (self._record, self._before):
-                self._tell(self._due, "doubled", f"event {self._due - 1} is there again")
+                self._report(self._due, "doubled", f"event {self._due - 1} is there again")
             else:
-                detail = f"{doubt.count} records before it that do not belong there"
-                self._tell(self._due, "inserted", detail)
+                detail = f"{doubt.count} records before it do not belong there"
+                self._report(self._due, "inserted", detail)
         yield from self._take(row)
 
-    def _goes_on_behind_doubt(self, row: ChainRow) -> Iterator[Values]:
-        """The last row in doubt is the event before `row`; its MAC at least is good."""
+    def _continues_doubt(self, row: ChainRow) -> Iterator[Values]:
+        """Take a row that continues the last row in doubt, whose MAC at least is good."""
         doubt, last, number = self._doubt, self._doubt.rows[-1], row.own
-        begins = number - doubt.count  # were they one behind the other
+        begins = number - doubt.count  # the first event in doubt, if they are consecutive
         if number <= self._due:
             self._doubt = Doubt()
             self._copied(row)
@@ -338,30 +336,30 @@ class Links:
             self._missing(self._due, begins - 1, doubt.rows[0])
             self._doubt = Doubt()
             if doubt.count > 1:
-                self._tell(begins, "changed", "it and those behind it are not as they were")
+                self._report(begins, "changed", "it and those after it are not as they were")
             self._lost(begins)
             self._due, self._due_row = begins, doubt.rows[0].row
             yield from self._held(doubt)
             yield from self._take(row)
         else:
-            detail = f"{self._due - begins} records that do not belong there"
-            self._tell(self._due, "inserted", detail)
+            detail = f"{self._due - begins} records do not belong there"
+            self._report(self._due, "inserted", detail)
             self._doubt = Doubt()
             self._lost(number)
             self._due, self._due_row, self._before = number, row.row, last.mac
             yield from self._take(row)
 
     def _copied(self, row: ChainRow) -> None:
-        """This row and the one before hold events that were there before, or were missed."""
+        """Note that this row and the one before repeat events, or hold missing ones."""
         first = row.own - 1
         refilled = self._holes.refill(first)
         if not refilled and not self._replaying:
-            self._tell(self._due, "doubled", f"events from {first} on are there again")
+            self._report(self._due, "doubled", f"events from {first} on are there again")
         self._replaying = True
         self._copy = row
 
-    def _behind_copies(self, row: ChainRow) -> Iterator[Values]:
-        """A row behind some that hold events which were there before."""
+    def _after_copies(self, row: ChainRow) -> Iterator[Values]:
+        """Take a row after some that repeat events."""
         if self._links(self._before, self._due, row):
             yield from self._take(row)
         elif self._follows(self._copy, row):
@@ -374,19 +372,19 @@ class Links:
             yield from self._doubtful(row)
 
     def _held(self, doubt: Doubt) -> Iterator[Values]:
-        """Hand out rows that were in doubt, and go on behind them."""
+        """Yield rows that were in doubt, and continue after them."""
         if doubt.whole:
             for row in doubt.rows:
                 row.doubted = True
                 yield from self._take(row)
-        else:  # they have been handed out
+        else:  # they have been yielded
             last = doubt.rows[-1]
             self._due += doubt.count
             self._due_row += doubt.count
             self._before, self._record = last.mac, last.record
 
     def _settled(self) -> Iterator[Values]:
-        """What is in doubt stands where it belongs, and is not as it was."""
+        """Settle the rows in doubt: they are in their places, and are not as they were."""
         doubt, self._doubt = self._doubt, Doubt()
         first, last = doubt.rows[0], doubt.rows[-1]
         if self._replaying:
@@ -397,7 +395,7 @@ class Links:
         if doubt.foreign:
             self._chain_events.other_chain(self._due, doubt.foreign)
         elif (first.record, first.mac) == (self._record, self._before):
-            self._tell(self._due, "doubled", f"event {self._due - 1} is there again")
+            self._report(self._due, "doubled", f"event {self._due - 1} is there again")
         elif self._strangers.get(first.own) == self._due or (
             doubt.count > 1 and first.own != self._due
         ):
@@ -408,42 +406,44 @@ class Links:
         yield from self._held(doubt)
 
     def _changed(self, first: ChainRow, detail: str) -> None:
-        """Event `due` was altered; of the first one it is asked later under which key it stands."""
+        """Report that the event due was altered; `_ended` looks for the first one's key."""
         if self._altered is None and self._macs.keys is not None and self._before is not None:
             self._altered = (first, self._due, self._before, detail)
         else:
-            self._tell(self._due, "changed", detail)
+            self._report(self._due, "changed", detail)
 
     def _misplaced(self, row: ChainRow) -> None:
-        """A row that says it is another event; that one may stand in this one's place."""
+        """Take a row with another event's number; the two may have changed places."""
         number, own = self._due, row.own
         if self._strangers.get(own) == number:
-            self._tell(own, "reordered", f"it and event {number} stand in each other's place")
+            self._report(own, "reordered", f"it and event {number} are in each other's place")
             del self._strangers[own]
         elif own > number and len(self._strangers) < MOST_ODD:
             self._strangers[number] = own
         else:
-            self._changed(row, f"what stands in its place says that it is event {own}")
+            self._changed(row, f"the record in its place says that it is event {own}")
 
     def _ended(self) -> Iterator[Values]:
-        """Nothing comes any more: tell what was waited for."""
+        """After the last row, report what was still open."""
         if self._doubt.count:
             yield from self._settled()
         while self._tombstones and self._tombstones[0].first <= self._due:
             self._over(self._tombstones.pop(0))
         for tombstone in self._tombstones:
-            detail = f"says that events {tombstone.first} to {tombstone.last} were removed, and "
-            self._tell(self._due, "truncated", f"a tombstone {detail}the log ends before them")
+            removed = (
+                f"a tombstone says that events {tombstone.first} to {tombstone.last} were removed"
+            )
+            self._report(self._due, "truncated", f"{removed}, but the log ends before them")
         for wrong in self._unreadable:
-            self._tell(0, "tombstone", wrong)
+            self._report(0, "tombstone", wrong)
         for number, own in self._strangers.items():
-            self._tell(number, "changed", f"what stands in its place says that it is event {own}")
-        self._holes.report()
+            self._report(number, "changed", f"the record in its place says that it is event {own}")
+        self._holes.ended()
         if self._altered is not None:
             row, number, before, detail = self._altered
             epoch = self._macs.epoch_of_key(before, row.record, row.mac, self._due)
             if epoch is not None:
                 own = chain.epoch_of(number)
-                detail = f"made with the key of epoch {epoch}, it is of epoch {own}"
-                detail += ": written by who stole that key"
-            self._tell(number, "changed" if epoch is None else "wrong_epoch", detail)
+                detail = f"made with the key of epoch {epoch}, but it is of epoch {own}"
+                detail += ": that key was stolen"
+            self._report(number, "changed" if epoch is None else "wrong_epoch", detail)

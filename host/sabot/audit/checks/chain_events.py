@@ -1,4 +1,4 @@
-"""The MACs of one unit's chain, and the events that say something about the chain itself."""
+"""The MACs of one unit's chain, and the events about the chain itself."""
 
 import os
 from functools import lru_cache
@@ -7,12 +7,12 @@ from sabot.audit import chain
 from sabot.audit.chain import MacKeys, mac_under
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.holes import Holes
-from sabot.audit.checks.play_checks import Tell
+from sabot.audit.checks.play_checks import Report
 from sabot_protocol import enums, events
 from sabot_protocol.chain import KEY_SIZE
 
 _KEYS_KEPT = 64
-_AHEAD_EPOCHS = 16  # that a shoe may be ahead of its log: events that no host has yet
+_AHEAD_EPOCHS = 16  # a shoe may be so far ahead of its log: events that no host has yet
 
 BOOT, _GAP, _CHECKPOINT, _JOURNAL_FAULT = (
     shape.number for shape in (events.BOOT, events.GAP, events.CHECKPOINT, events.JOURNAL_FAULT)
@@ -20,26 +20,26 @@ BOOT, _GAP, _CHECKPOINT, _JOURNAL_FAULT = (
 OF_THE_CHAIN = frozenset((BOOT, _GAP, _CHECKPOINT, _JOURNAL_FAULT))
 """Kinds of events that `ChainEvents` takes."""
 
-_OWN = 7  # place in a record's values where its own fields begin
+_OWN = 7  # index in a record's values where its own fields begin
 CHAIN = _OWN + [name for name, _ in events.BOOT.fields].index("chain")
-"""Place of the chain's id in the values of a start."""
+"""Index of the chain's id in the values of a start."""
 
 _LOST_BY = {
-    "queue_full": "no host took them in time, and the shoe gave them up",
-    "restart": "in the shoe's memory when its power went, or numbers never given",
+    "queue_full": "no host took them before the shoe's memory was full",
+    "restart": "in the shoe's memory when its power failed, or numbers that were never used",
     "journal_damaged": "the shoe's journal was damaged, and it could not read them any more",
 }
 _DAMAGED = enums.JOURNAL_FAULTS.index("damaged")
 
 
 class ChainMacs:
-    """What each MAC must be, as long as there is a key of the chain."""
+    """Computes what each MAC must be, as long as there is a key of the chain."""
 
     def __init__(self, keys: MacKeys | None) -> None:
         self.keys = keys
-        """None where no MAC can be checked."""
+        """None if no MAC can be checked."""
         self.chain = None if keys is None else keys.chain
-        """The id of the chain that the log is of, None where it is not known."""
+        """The id of the log's chain; None if it is not known."""
         self.pads = lru_cache(maxsize=_KEYS_KEPT)(self._pads_of)
 
     def right(self, before: bytes, number: int, record: bytes) -> bytes:
@@ -47,8 +47,8 @@ class ChainMacs:
         return mac_under(self.pads(chain.epoch_of(number)), before, record)
 
     def epoch_of_key(self, before: bytes, record: bytes, mac: bytes, newest: int) -> int | None:
-        """The epoch under whose key this is the MAC, of those up to event `newest` and some that
-        the shoe may be ahead; None for none."""
+        """The epoch whose key makes this MAC, among those up to event `newest` and a few more, by
+        which the shoe may be ahead; None if no key does."""
         keys = self.keys
         if keys is not None:
             for epoch in keys.epochs(chain.epoch_of(newest) + _AHEAD_EPOCHS):
@@ -57,47 +57,47 @@ class ChainMacs:
         return None
 
     def give_up(self, named: bytes) -> None:
-        """The log goes on in the chain `named`, for which there is no key."""
+        """Note that the log goes on in the chain `named`, for which there is no key."""
         self.keys, self.chain = None, named
 
     def _pads_of(self, epoch: int) -> chain.Pads:
         assert self.keys is not None
         try:
             return chain.pads(self.keys.mac_key(epoch))
-        except KeyError:  # no record is right under a key that is not there
+        except KeyError:  # a random key: no record fits a key that is not there
             return chain.pads(os.urandom(KEY_SIZE))
 
 
 class ChainEvents:
-    """Takes starts, checkpoints, gaps and journal faults. `tell` takes findings."""
+    """Takes starts, checkpoints, gaps and journal faults. `report` takes findings."""
 
-    def __init__(self, macs: ChainMacs, holes: Holes, tell: Tell) -> None:
+    def __init__(self, macs: ChainMacs, holes: Holes, report: Report) -> None:
         self._macs = macs
         self._holes = holes
-        self._tell = tell
-        self._several = False  # chains, without a key of either
+        self._report = report
+        self._several = False  # whether the log names several chains, without a key of either
 
     def take(self, values: Values, before: bytes | None) -> None:
-        """Take an event of these; `before` is the MAC of the one before it, None where unknown."""
+        """Take one of these events; `before` is the MAC of the event before it, None if unknown."""
         kind, number, own = values[0], values[1], values[_OWN:]
         if kind == BOOT:
             self.start(number, values)
         elif kind == _CHECKPOINT:
             count, mac = own
             if count != number - 1:
-                self._tell(number, "checkpoint", f"{count} records before event {number}")
+                self._report(number, "checkpoint", f"says {count} records, event {number} follows")
             elif before is not None and mac != before:
                 detail = f"the MAC of event {count} is {mac.hex()}, {before.hex()} in the log"
-                self._tell(number, "checkpoint", detail)
+                self._report(number, "checkpoint", detail)
         elif kind == _GAP:
             first, last, reason, mac = own
             self._holes.declare(first, last, _LOST_BY[enums.GAP_REASONS[reason]])
             record, own_mac = self._holes.take_following(last + 1)
-            # Without a MAC of the last one lost, the one after it cannot be checked.
+            # Without the MAC of the last lost event, the one after it cannot be checked.
             checked = record and mac and self._macs.keys
             if checked and self._macs.right(mac, last + 1, record) != own_mac:
-                detail = f"it does not stand behind the events that the gap {number} tells of"
-                self._tell(last + 1, "changed", detail)
+                detail = f"it does not continue the events that the gap {number} reports"
+                self._report(last + 1, "changed", detail)
         elif own[0] == _DAMAGED and own[2]:
             self._holes.declare(own[2], own[3], _LOST_BY["journal_damaged"])
 
@@ -112,16 +112,18 @@ class ChainEvents:
             self.other_chain(number, named)
         elif not self._several:
             self._several = True
-            detail = f"a start of the chain {named.hex()} in a log of {_hex(self._macs.chain)}"
-            self._tell(number, "wrong_key", detail)
+            detail = (
+                f"a start names the chain {named.hex()}, the log is of {_hex(self._macs.chain)}"
+            )
+            self._report(number, "wrong_key", detail)
 
     def other_chain(self, number: int, named: bytes) -> None:
-        """From event `number` on the log is of the chain `named`, for which there is no key."""
+        """Report that from event `number` on the log is of the chain `named`, which has no key."""
         key = _hex(self._macs.chain)
-        detail = f"the log names the chain {named.hex()}, the key is that of {key}"
-        self._tell(number, "wrong_key", f"{detail}; the chain is not checked from here on")
+        detail = f"the log names the chain {named.hex()}, the key is of {key}"
+        self._report(number, "wrong_key", f"{detail}; the chain is not checked from here on")
         self._macs.give_up(named)
 
 
 def _hex(chain_: bytes | None) -> str:
-    return "nobody knows which" if chain_ is None else chain_.hex()
+    return "an unknown one" if chain_ is None else chain_.hex()

@@ -8,26 +8,28 @@ from sabot.text import utc_time
 from sabot_protocol import events
 
 _DAY_MS = 86_400_000
-_SET_BACK_MS = 120_000  # that a clock is put right by without a word
+_SET_BACK_MS = 120_000  # a clock may be set back so far without a note
 _AHEAD_MS = 366 * _DAY_MS
 _CLOCK_SET = events.CLOCK_SET.number
 
 
 class ClockChecks:
-    """The times of a unit: a finding is what the log contradicts itself in, a note what a host
-    has done to the clock."""
+    """Checks the times of a unit. Where the log contradicts itself is a finding; what a host has
+    done to the clock is a note."""
 
-    def __init__(self, unit: str, tell: Callable[[int, str, str], None], notes: list[Note]) -> None:
+    def __init__(
+        self, unit: str, report: Callable[[int, str, str], None], notes: list[Note]
+    ) -> None:
         self._unit = unit
-        self._tell = tell
+        self._report = report
         self._notes = notes
-        self._latest: int | None = None  # time of day before the clock went dark
+        self._latest: int | None = None  # last time of day, before the clock was lost
 
     def other(self, values: Values, previous: Values, base: int | None) -> int | None:
-        """Take an event whose times do not simply go on from those of the `previous` one; `base`
-        was the time of day at its boot.
+        """Take an event whose times do not simply continue those of the `previous` one; `base` was
+        the time of day at its boot.
 
-        Returns the time of day at the boot by which those that come are to be judged.
+        Return the time of day at the boot, by which the next events are judged.
         """
         kind, number, boot, t_ms, unix_ms = values[:5]
         _, number_before, boot_before, t_before, _ = previous[:5]
@@ -35,14 +37,14 @@ class ClockChecks:
         if base is not None:
             self._latest = base + t_before
         if boot < boot_before:
-            self._tell(number, "time", f"boot {boot} after boot {boot_before}")
+            self._report(number, "time", f"boot {boot} after boot {boot_before}")
         elif boot == boot_before and t_ms < t_before:
-            self._tell(number, "time", f"{t_ms} ms after {t_before} ms")
+            self._report(number, "time", f"{t_ms} ms after {t_before} ms")
             return base
         elif boot == boot_before and number == number_before + 1 and kind != _CLOCK_SET:
             if base is not None:
                 detail = f"{unix_ms} ms of the day do not go with {t_ms} ms since boot"
-                self._tell(number, "time", detail)
+                self._report(number, "time", detail)
                 return base
         if unix_ms is not None and self._latest is not None:
             passed = t_ms - t_before if boot == boot_before else 0
@@ -61,7 +63,7 @@ class ClockChecks:
             self._notes.append(Note(self._unit, number, "clock", detail))
 
     def ended(self, timeless: int) -> None:
-        """All events were seen; so many rounds had no time of day."""
+        """After the last event; `timeless` rounds had no time of day."""
         if timeless:
             detail = f"{timeless} rounds have no time of day: no host had set the clock"
             self._notes.append(Note(self._unit, 0, "clock", detail))

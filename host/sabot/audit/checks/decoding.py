@@ -1,8 +1,8 @@
-"""Records to their values, strictly and fast: what `wire.parse_event` takes, and nothing else.
+"""Decodes records strictly and fast: it accepts exactly what `wire.parse_event` accepts.
 
-A regular expression for each kind of event, made from its shape, accepts a record's very bytes:
-shortest heads, the right types, numbers within their bounds. What none of them accepts, as kinds
-with texts, `wire.parse_event` decides about. Accepted records are decoded many at a time.
+A regular expression for each kind of event, made from its shape, checks a record's bytes: shortest
+heads, the right types, numbers within their bounds. Where none of them matches, as for kinds with
+texts, `wire.parse_event` decides. Accepted records are decoded many at a time.
 """
 
 import re
@@ -17,24 +17,24 @@ from sabot_protocol import cards, enums, events
 from sabot_protocol.schema import Shape
 
 Values = list[Any]
-"""`[kind, number, boot, t_ms, unix_ms, shoe, round, ...its own fields]`, words as numbers."""
+"""`[kind, number, boot, t_ms, unix_ms, shoe, round, ...own fields]`; enumerations as numbers."""
 
-# Integers in their shortest form; what comes first is found first.
+# Integers in their shortest form; the regular expression tries the alternatives in this order.
 _SHORT = rb"[\0-\x17]|\x18[\x18-\xff]|\x19[^\0]."
 _LONG = rb"\x1a(?!\0\0)....|\x1b(?!\0{4})........"
 _SMALL, _LARGE = _SHORT + b"|" + _LONG, _LONG + b"|" + _SHORT
 _LARGE_FIELDS = ("number", "t_ms", "unix_ms")
-_BYTES = rb"\x58\x20.{32}|\x50.{16}|\x58\x34.{52}"  # of the lengths that there are in events
+_BYTES = rb"\x58\x20.{32}|\x50.{16}|\x58\x34.{52}"  # the lengths that occur in events
 _FLAG = rb"[\xf4\xf5]"
 _TAKEN_BY_THE_SHORT_HEAD = 24
 
 
 def values_of(records: Sequence[object]) -> list[Values | None]:
-    """The values of each record; None for one that is no event of this protocol."""
+    """The values of each record; None for one that is not an event of this protocol."""
     matches = _MATCHES
     try:
         good = [matches[record[1]](record) is not None for record in records]  # type: ignore[index]
-    except (TypeError, IndexError):  # among them is something altogether different
+    except (TypeError, IndexError):  # one of them is not even a record's bytes
         good = [False] * len(records)
     if not all(good):
         records = [
@@ -47,9 +47,9 @@ def values_of(records: Sequence[object]) -> list[Values | None]:
 
 
 def why_damaged(record: object) -> str:
-    """Why a record is no event."""
+    """Why a record is not an event."""
     if not isinstance(record, bytes):
-        return f"{type(record).__name__} and no bytes"
+        return f"{type(record).__name__} instead of bytes"
     try:
         wire.parse_event(record)
     except wire.WireError as error:
@@ -68,7 +68,7 @@ def _is_event(record: object) -> bool:
 
 
 def _up_to(limit: int) -> bytes:
-    """Integers from 0 that are less than `limit`, at most 256."""
+    """A pattern of the integers from 0 to below `limit`, which is at most 256."""
     short = min(limit, _TAKEN_BY_THE_SHORT_HEAD) - 1
     pattern = rb"[\0-\x%02x]" % short
     if limit > _TAKEN_BY_THE_SHORT_HEAD:
@@ -96,7 +96,7 @@ def _pattern(shape: Shape) -> bytes:
 
 
 def _matches() -> list[Callable[[Any], object]]:
-    """What accepts a record, by its second byte: the kind, or the head of a kind from 24 on."""
+    """What matches a record, by its second byte: the kind, or the head of a kind from 24 on."""
     matches: list[Callable[[Any], object]] = [lambda record: None] * 256
     plain = [shape for shape in events.KINDS if "text" not in dict(shape.fields).values()]
     for shape in plain:

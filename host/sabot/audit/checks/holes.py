@@ -1,68 +1,68 @@
-"""Events of one unit that are not in the log: which, and whether the shoe itself declares them."""
+"""Events of one unit that are not in the log: which, and whether the shoe itself reports them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sabot.audit.checks.play_checks import Tell
+from sabot.audit.checks.play_checks import Report
 
 MOST_ODD = 10_000
-"""Holes, and other oddities of a log, that are remembered; the others are reported at once."""
+"""So many holes, or other oddities of a log, are remembered; the others are reported at once."""
 
 
 @dataclass(slots=True)
 class _Hole:
-    """Events that are not there."""
+    """Consecutive events that are missing."""
 
     first: int
     last: int
     detail: str
-    refilled: bool = False  # by rows that stand elsewhere
+    refilled: bool = False  # by rows in another place
 
 
 class Holes:
-    """The holes in one unit's log. `tell` takes findings."""
+    """The holes in one unit's log. `report` takes findings."""
 
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
+    def __init__(self, report: Report) -> None:
+        self._report = report
         self._holes: list[_Hole] = []
         self._declared: list[tuple[int, int, str]] = []
         self._next: dict[int, tuple[bytes, bytes]] = {}
 
     def add(self, first: int, last: int, following: tuple[bytes, bytes] | None) -> None:
-        """Events `first` to `last` are not there. `following` is record and MAC of the event after
-        them, where that is to be checked as soon as the MAC of event `last` is known."""
+        """Note that events `first` to `last` are missing. `following` is record and MAC of the
+        event after them, to be checked as soon as the MAC of event `last` is known."""
         hole = _Hole(first, last, f"events {first} to {last} are not in the log")
         if len(self._holes) >= MOST_ODD:
-            self._tell(first, "missing", hole.detail)
+            self._report(first, "missing", hole.detail)
             return
         self._holes.append(hole)
         if following is not None:
             self._next[last + 1] = following
 
     def refill(self, number: int) -> bool:
-        """Event `number` stands elsewhere in the log; whether it was in a hole."""
+        """Note that event `number` is elsewhere in the log. Return whether it was in a hole."""
         refilled = [hole for hole in self._holes if hole.first <= number <= hole.last]
         for hole in refilled:
             hole.refilled = True
         return bool(refilled)
 
     def declare(self, first: int, last: int, why: str) -> None:
-        """The shoe itself says that it lost these events."""
+        """Note that the shoe itself says that it lost these events."""
         if len(self._declared) < MOST_ODD:
             self._declared.append((first, last, why))
 
     def take_following(self, number: int) -> tuple[bytes, bytes]:
-        """Record and MAC of event `number` after a hole, to be checked now; both empty where there
-        is nothing to check."""
+        """Record and MAC of event `number` after a hole, to be checked now; both empty if there is
+        nothing to check."""
         return self._next.pop(number, (b"", b""))
 
-    def report(self) -> None:
-        """All events were seen: a hole that the shoe itself declares is a `gap`, another is not."""
+    def ended(self) -> None:
+        """After the last event, report the holes: as `gap` if the shoe itself declared it."""
         declared = _joined((first, last) for first, last, _ in self._declared)
         for hole in self._holes:
             if hole.refilled:
-                detail = f"events from {hole.first} on stand elsewhere in the log"
-                self._tell(hole.first, "reordered", detail)
+                detail = f"events from {hole.first} on are elsewhere in the log"
+                self._report(hole.first, "reordered", detail)
             elif any(low <= hole.first and hole.last <= high for low, high in declared):
                 why = next(
                     why
@@ -70,15 +70,15 @@ class Holes:
                     if first <= hole.last and hole.first <= last
                 )
                 unsure = hole.last + 1 in self._next
-                behind = f"; what {hole.last + 1} stands behind is not known" if unsure else ""
-                detail = f"{why}: events {hole.first} to {hole.last}{behind}"
-                self._tell(hole.first, "gap", detail)
+                unchecked = f"; event {hole.last + 1} could not be checked" if unsure else ""
+                detail = f"{why}: events {hole.first} to {hole.last}{unchecked}"
+                self._report(hole.first, "gap", detail)
             else:
-                self._tell(hole.first, "missing", hole.detail)
+                self._report(hole.first, "missing", hole.detail)
 
 
 def _joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same numbers in as few ranges as can be."""
+    """The same numbers in as few ranges as possible."""
     joined: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if joined and first <= joined[-1][1] + 1:

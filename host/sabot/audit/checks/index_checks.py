@@ -1,4 +1,4 @@
-"""Checks what was derived from the records, so that they are found quickly, against the records."""
+"""Checks the index of the log, which is derived from the records, against the records."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
@@ -15,18 +15,18 @@ for _shape in events.KINDS:
 
 
 class IndexChecks:
-    """Holds the rows that were derived from records against the records: one finding for all that
-    differ. Behind some record there may be none yet."""
+    """Compares the derived rows with the records; all that differ make one finding. The newest
+    records may have no rows yet."""
 
     def __init__(
-        self, rows: Iterable[tuple[Any, ...]], tell: Callable[[int, str, str], None]
+        self, rows: Iterable[tuple[Any, ...]], report: Callable[[int, str, str], None]
     ) -> None:
         self._rows = iter(rows)
-        self._held: list[tuple[Any, ...]] = []  # taken from `rows`, and not compared yet
-        self._tell = tell
+        self._held: list[tuple[Any, ...]] = []  # taken from `rows` and not compared yet
+        self._report = report
         self._wrong: tuple[int, str] | None = None
         self._count = 0
-        self._without: int | None = None  # first record without a row, while none behind has one
+        self._without: int | None = None  # first record without a row, while none after has one
 
     def compare(self, rows: Sequence[RawRecord], decoded: Sequence[Values | None]) -> None:
         """Take the next records."""
@@ -42,7 +42,7 @@ class IndexChecks:
             self._held = []
             return
         last = wanted[-1][0]
-        while not (self._held and _comes_behind(self._held[-1][0], last)):
+        while not (self._held and _comes_after(self._held[-1][0], last)):
             row = next(self._rows, None)
             if row is None:
                 break
@@ -62,27 +62,27 @@ class IndexChecks:
             if not _agree(stored, right):
                 self._differs(right[0], f"there it is {stored[1:]}, {right[1:]} by its record")
         last = wanted[-1][0]
-        self._held = [row for row in held.values() if _comes_behind(row[0], last)]
+        self._held = [row for row in held.values() if _comes_after(row[0], last)]
 
     def ended(self, next_number: int) -> None:
-        """There are no more records: what is derived from others is of some that are gone."""
-        behind = len(self._held) + sum(1 for _ in self._rows)
-        if behind:
-            detail = f"{behind} events more are in the tables that were derived from the records"
-            self._tell(next_number, "truncated", detail)
+        """After the last record; rows that are left were derived from records that are gone."""
+        left = len(self._held) + sum(1 for _ in self._rows)
+        if left:
+            detail = f"{left} events more are in the tables that were derived from the records"
+            self._report(next_number, "truncated", detail)
         if self._wrong is not None:
             number, detail = self._wrong
             others = f", and {self._count - 1} more" if self._count > 1 else ""
             detail = f"the table that commands show it from differs: {detail}{others}"
-            self._tell(number, "derived", f"{detail}; `sabot rebuild` makes it anew")
+            self._report(number, "derived", f"{detail}; `sabot rebuild` makes it again")
 
     def _differs(self, number: int, detail: str) -> None:
         self._wrong = self._wrong or (number, detail)
         self._count += 1
 
 
-def _comes_behind(number: object, last: object) -> bool:
-    """Whether a row belongs behind the record numbered `last`, in SQLite's order."""
+def _comes_after(number: object, last: object) -> bool:
+    """Whether a row comes after the record numbered `last`, in SQLite's order."""
     if isinstance(number, int) and isinstance(last, int):
         return number > last
     return isinstance(last, int)
@@ -91,7 +91,7 @@ def _comes_behind(number: object, last: object) -> bool:
 def _agree(stored: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
     """Whether a derived row is right."""
     if right[1] == DAMAGED:
-        return True  # that is found, and what it was nobody knows
+        return True  # `damaged` is reported, and what the record was is not known
     _, kind, unix_ms, shoe, round_ = right
     limited = (
         None if unix_ms is None else min(unix_ms, LARGEST),

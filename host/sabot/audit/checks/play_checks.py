@@ -1,9 +1,8 @@
-"""What must hold among the events of one unit: every shoe of cards as its decks allow, every round
-as its cards demand.
+"""Checks the play of one unit: each shoe of cards against its decks, each round by its cards.
 
-Works on the values of records (values.py), in the order of their numbers. The checks of a round
-are those of its family, in a class of their own (`Round`); a shoe of cards knows no hands. Nothing
-is shared with rounds.py, nor with the firmware, whose rounds are parted in the same way.
+It works on the values of records (decoding.py), in the order of their numbers. A round is checked
+by a class of its game's family (`Round`); the checks of the shoe of cards do not depend on hands.
+Nothing is shared with log/rounds.py or with the firmware, which divides the two in the same way.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,11 +12,11 @@ from sabot.audit.checks.baccarat import BaccaratRound
 from sabot.audit.checks.decoding import Values
 from sabot_protocol import cards, enums, events
 
-Tell = Callable[[int, str, str], None]
+Report = Callable[[int, str, str], None]
 """Takes a finding: event number, kind, detail."""
 
 _NUMBER, _UNIX, _SHOE, _ROUND, _OWN = 1, 4, 5, 6, 7
-"""Places in a record's values; its own fields begin at the last."""
+"""Indexes in a record's values; its own fields begin at the last."""
 
 _NAMES = [cards.name_of(card) for card in range(cards.CARD_COUNT)]
 _BURN_FIRST, _BURN, _NOT_DUE = map(enums.POSITIONS.index, ("burn_first", "burn", "not_due"))
@@ -25,66 +24,66 @@ _ENTERED, _DRAWN_AGAIN, _UNSEEN = map(enums.RESOLUTIONS.index, ("entered", "draw
 _NO_FAULT = enums.FAULTS.index("none")
 _UNREADABLE = enums.ERRORS.index("unreadable")
 
-# Cards of the shoe that came out with a fault, where it is not one.
+# How many cards came out with a fault, if it is not one card.
 _CAME_OUT = {"double_feed": 2, "pushed_back": 0, "foreign_set": 0}
 _CAME_OUT_WITH = [_CAME_OUT.get(fault, 1) for fault in enums.FAULTS]
-# Faults with which a card that is drawn again has not come out after all.
+# Faults after which a card that is drawn again had not come out.
 _STAYED_IN = [
     fault in ("double_feed", "jam", "sensor_fault", "power_lost") for fault in enums.FAULTS
 ]
 
-_SHA_SHOWN = 16  # digits of a game's hash
-_SHOWN = 3  # of the cards in which a composition differs
+_SHA_SHOWN = 16  # so many digits of a game's hash are shown
+_SHOWN = 3  # so many of the cards in which a composition differs are shown
 
 _AFTER_THE_END = ("composition", "boot", "gap")
 _MAY_FOLLOW = [shape.number for shape in events.KINDS if shape.name in _AFTER_THE_END]
 
 
 class Round(Protocol):
-    """What the checks of a family's round offer to those of the shoe of cards."""
+    """The checks of one round, as a family of games implements them."""
 
     def begin(self) -> None:
-        """Betting is open: a new round."""
+        """Begin a new round: betting is open."""
 
     def takes(self, position: int) -> bool:
-        """Whether a card drawn as `position`, place in `words.POSITIONS`, is one of a round's."""
+        """Whether a card drawn as `position`, index in `enums.POSITIONS`, belongs to a round."""
         ...
 
     def card(self, card: int, position: int, *, in_round: bool) -> None:
-        """Card 0-53 was drawn at a position that the round takes; `in_round`: while it is open."""
+        """Take card 0-53 at a position of the round; `in_round`: the round is open."""
 
     def decision(self, values: Values) -> None:
-        """The values of an event `decision`."""
+        """Take the values of an event `decision`."""
 
     def wrong_with(self, result: list[Any]) -> Iterator[str]:
-        """What is wrong with the round, by its cards; `result` are the fields of its event
-        `result`, the game's SHA-256 left out."""
+        """Yield what is wrong with the round, by its cards; `result` are the fields of its event
+        `result` without the game's SHA-256."""
         ...
 
     def burn_counts(self, card: str) -> range:
-        """How many cards may be burned after `card` was the first of the shoe."""
+        """How many cards may be burned if `card` was the first of the shoe."""
         ...
 
 
-class Conduct:
-    """Takes the events that say something of the dealing, by `handlers`, and reports findings.
+class PlayChecks:
+    """Takes the events about the dealing, through `handlers`, and reports findings.
 
-    `play` has the checks of the rounds. Baccarat is the only family yet, and no event names one.
+    `play` has the checks of the rounds. Baccarat is the only family so far; no event names one.
     """
 
-    def __init__(self, tell: Tell, play: Round | None = None) -> None:
+    def __init__(self, report: Report, play: Round | None = None) -> None:
         self.rounds = 0
         """Rounds that ended, void ones too."""
         self.timeless = 0
-        """Of these, those with a result and no time of day."""
+        """Rounds that ended with a result and without a time of day."""
         self.not_composed = False
         """Whether a shoe of cards has ended and its composition is due: see `end_of`."""
         self.handlers: list[Callable[[Values], None] | None] = [None] * 256
-        """By the number of an event's kind; None for kinds that say nothing here."""
-        self._tell = tell
-        self._whole = False  # whether all events of this shoe of cards are there, so far as known
-        self._game: bytes | None = None  # SHA-256 of the one in the shoe, so far as known
-        self._open: tuple[int, int] | None = None  # shoe and number of the round that is open
+        """By the number of an event's kind; None for kinds that do not matter here."""
+        self._report = report
+        self._whole = False  # whether all events of this shoe of cards so far are known to be there
+        self._game: bytes | None = None  # SHA-256 of the game in the shoe, if known
+        self._open: tuple[int, int] | None = None  # shoe and number of the open round
         self._play = play or BaccaratRound()
         self._play.begin()
         self._new_shoe(0)
@@ -107,15 +106,18 @@ class Conduct:
             self.handlers[shape.number] = handler
 
     def not_judged(self, number: int) -> None:
-        """At `number` something is not there: what it was part of cannot be judged."""
+        """Note that before event `number` something is missing: this shoe of cards, and an open
+        round, cannot be judged."""
         self._whole = self.not_composed = False
         self._game = None
         self._never_ended(number)
 
     def end_of(self, values: Values) -> None:
-        """Take the event behind a shoe of cards' end, before its handler."""
+        """Take the event after the end of a shoe of cards, before its handler."""
         if values[0] not in _MAY_FOLLOW:
-            self._tell(values[_NUMBER], "cards", "the shoe of cards ended without its composition")
+            self._report(
+                values[_NUMBER], "cards", "the shoe of cards ended without its composition"
+            )
             self._whole = self.not_composed = False
 
     def _new_shoe(self, decks: int) -> None:
@@ -124,25 +126,25 @@ class Conduct:
         self._unread = 0
         self._results = 0
         self._round = 0
-        self._burn_counts = range(1, 2)  # of one that is burned face down
+        self._burn_counts = range(1, 2)  # if the first card is burned face down
         self._burn_due: int | None = None
         self._burned = 0
-        self._entered = False  # by the supervisor, and not dealt yet
+        self._entered = False  # whether the supervisor entered a card that is not dealt yet
         self._ended = self.not_composed = False
 
     def _never_ended(self, number: int) -> None:
         if self._open is not None:
             shoe, round_ = self._open
-            self._tell(number, "incomplete", f"round {round_} of shoe {shoe} has no result")
+            self._report(number, "incomplete", f"round {round_} of shoe {shoe} has no result")
             self._open = None
 
     def _boot(self, values: Values) -> None:
         if self._ended or not self._whole:
-            self._game = None  # another firmware may have come with another one
+            self._game = None  # an update may have brought another game
 
     def _game_loaded(self, values: Values) -> None:
         if self._whole and not self._ended:
-            self._tell(values[_NUMBER], "game", "loaded while cards were in play")
+            self._report(values[_NUMBER], "game", "loaded while cards were in play")
         self._game = values[_OWN + 1]
 
     def _shoe_loaded(self, values: Values) -> None:
@@ -155,17 +157,17 @@ class Conduct:
         number, round_ = values[_NUMBER], values[_ROUND]
         self._never_ended(number)
         if self._whole and self._burn_due not in (None, self._burned):
-            self._tell(number, "rules", f"{self._burned} cards burned, {self._burn_due} were to be")
+            self._report(number, "rules", f"{self._burned} cards burned, {self._burn_due} were due")
         self._burn_due = None
         self._play.begin()
         self._round += 1
         if self._whole and round_ != self._round:
-            self._tell(number, "rules", f"round {round_} follows round {self._round - 1}")
+            self._report(number, "rules", f"round {round_} follows round {self._round - 1}")
         self._round = round_
         self._open = (values[_SHOE], round_)
 
     def _of_open_round(self, values: Values) -> bool:
-        """Whether a round is open and this belongs to it; two are never mixed."""
+        """Whether a round is open and this event belongs to it; two rounds are never mixed."""
         if self._open is None:
             return False
         if self._open != (values[_SHOE], values[_ROUND]):
@@ -175,11 +177,11 @@ class Conduct:
 
     def _card(self, values: Values) -> None:
         card, position, *_, by_hand = values[_OWN:]
-        if by_hand or position != _NOT_DUE:  # not due, it came while another one was decided about
+        if by_hand or position != _NOT_DUE:  # an undue card came while another one was resolved
             if by_hand != self._entered and self._whole:
-                what = "entered by hand, but nobody has" if by_hand else "read, but one was entered"
-                detail = f"{_NAMES[card]} is said to be {what}"
-                self._tell(values[_NUMBER], "rules", detail)
+                what = "entered by hand, but none was" if by_hand else "read, but one was entered"
+                detail = f"{_NAMES[card]} is marked as {what}"
+                self._report(values[_NUMBER], "rules", detail)
             self._entered = False
         drawn = self._drawn[card] = self._drawn[card] + 1
         if drawn > self._decks or card >= cards.DECK_SIZE:
@@ -194,11 +196,11 @@ class Conduct:
     def _too_many(self, number: int, card: int, position: int) -> None:
         name = _NAMES[card]
         if card >= cards.DECK_SIZE:
-            what = f"{name}, which is no playing card, drawn as {enums.POSITIONS[position]}"
-            self._tell(number, "cards", what)
+            what = f"{name}, which is not a playing card, drawn as {enums.POSITIONS[position]}"
+            self._report(number, "cards", what)
         elif self._whole:
             copies = f"copy {self._drawn[card]} of {name}"
-            self._tell(number, "cards", f"{copies} in a shoe of {self._decks} decks")
+            self._report(number, "cards", f"{copies} in a shoe of {self._decks} decks")
 
     def _cut_card(self, values: Values) -> None:
         self._entered = False
@@ -210,7 +212,7 @@ class Conduct:
         error, fault, position, resolution = values[_OWN:]
         if self._whole and self._entered and error == _UNREADABLE:
             detail = "a card was entered by hand before, and it was not dealt"
-            self._tell(values[_NUMBER], "rules", detail)
+            self._report(values[_NUMBER], "rules", detail)
         if resolution == _ENTERED:
             self._entered = True
             self._unread -= fault != _NO_FAULT and _CAME_OUT_WITH[fault] > 0
@@ -220,12 +222,14 @@ class Conduct:
             self._burned += position == _BURN
 
     def _burn(self, values: Values) -> None:
-        """So many are to be burned; without a first card face up it is one."""
+        """Take the number of cards to burn; it is one unless the first card is turned up."""
         count = self._burn_due = values[_OWN]
         if self._whole and count not in self._burn_counts:
             self._burn_due = self._burn_counts[0]
             due = " or ".join(map(str, self._burn_counts))
-            self._tell(values[_NUMBER], "rules", f"{count} cards to burn, {due} by the first card")
+            self._report(
+                values[_NUMBER], "rules", f"{count} cards to burn, {due} by the first card"
+            )
 
     def _round_void(self, values: Values) -> None:
         if self._of_open_round(values):
@@ -238,7 +242,7 @@ class Conduct:
             if self._game is not None:
                 dealt, known = (sha.hex()[:_SHA_SHOWN] for sha in (game, self._game))
                 detail = f"{dealt} was dealt, {known} is in the shoe"
-                self._tell(values[_NUMBER], "game", detail)
+                self._report(values[_NUMBER], "game", detail)
             self._game = game
         self._results += 1
         if not self._of_open_round(values):
@@ -248,21 +252,21 @@ class Conduct:
         self.timeless += values[_UNIX] is None
         where = f"shoe {values[_SHOE]} round {values[_ROUND]}: "
         for detail in self._play.wrong_with(result):
-            self._tell(values[_NUMBER], "rules", where + detail)
+            self._report(values[_NUMBER], "rules", where + detail)
 
     def _shoe_ended(self, values: Values) -> None:
         _, rounds, count = values[_OWN:]
         number = values[_NUMBER]
-        if self._open is not None:  # a restart of firmware before 0.2 ended it so
+        if self._open is not None:  # firmware before 0.2 ended a round so after a restart
             self._open = None
             self.rounds += 1
         drawn = sum(self._drawn) + self._unread
         if self._whole and rounds is not None and rounds != self._results:
             detail = f"shoe ended after {rounds} rounds, {self._results} are in the log"
-            self._tell(number, "rules", detail)
+            self._report(number, "rules", detail)
         if self._whole and count is not None and count != drawn:
             detail = f"shoe ended after {count} cards, {drawn} are in the log"
-            self._tell(number, "rules", detail)
+            self._report(number, "rules", detail)
         self._ended = True
         self.not_composed = self._whole
 
@@ -270,18 +274,18 @@ class Conduct:
         counts, unread, expected = values[_OWN:]
         if self._whole:
             self._compared(values[_NUMBER], counts, unread, expected)
-        self._whole = self.not_composed = False  # what comes out now is in no shoe of cards
+        self._whole = self.not_composed = False  # cards that come now belong to no shoe of cards
 
     def _compared(self, number: int, counts: bytes, unread: int, expected: int) -> None:
         if not self._ended:
-            self._tell(number, "cards", "the composition of a shoe of cards that has not ended")
+            self._report(number, "cards", "the composition of a shoe of cards that has not ended")
             return
         differing = [
-            f"{told} of {_NAMES[card]}, {right} in the log"
-            for card, (told, right) in enumerate(
+            f"{stated} of {_NAMES[card]}, {right} in the log"
+            for card, (stated, right) in enumerate(
                 zip(counts, self._drawn[: cards.DECK_SIZE], strict=False)
             )
-            if told != right
+            if stated != right
         ]
         if len(counts) != cards.DECK_SIZE:
             differing.append(f"{len(counts)} kinds of card")
@@ -290,4 +294,4 @@ class Conduct:
         if expected != self._decks * cards.DECK_SIZE:
             differing.append(f"{expected} cards in {self._decks} decks")
         if differing:
-            self._tell(number, "cards", f"the composition says {'; '.join(differing[:_SHOWN])}")
+            self._report(number, "cards", f"the composition says {'; '.join(differing[:_SHOWN])}")

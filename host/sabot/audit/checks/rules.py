@@ -1,8 +1,8 @@
-"""Baccarat's rules once more, written from the rule documents and not from the firmware.
+"""The rules of baccarat a second time, written from the rule documents and not from the firmware.
 
 The verifier recomputes every round with these; they share nothing with the firmware's rules.
-Written from the Maryland standard rules, Mini Baccarat, and held against the table of
-"mini-baccarat-pairs" in the tests; what the Treasures are is Pennsylvania's, "5 Treasures Bonus".
+Written from the Maryland standard rules, Mini Baccarat, and checked in the tests against the table
+of "mini-baccarat-pairs"; the Treasures are defined by Pennsylvania's "5 Treasures Bonus".
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,17 +29,17 @@ class Verdict:
     winner: str
     natural: bool
     wrong: str | None
-    """Why these cards cannot be a whole round; None where they are one."""
+    """Why these cards cannot be a whole round; None if they are one."""
 
 
 def total(hand: Sequence[str]) -> int:
-    """Total 0-9 of cards such as "7H"."""
+    """The total, 0-9, of cards such as "7H"."""
     return sum(_POINTS[card[0]] for card in hand) % 10
 
 
 def burn_counts(card: str) -> range:
-    """How many cards may be burned after `card` was the first of the shoe: for an ace it is the
-    house's choice."""
+    """How many cards may be burned if `card` was the first of the shoe; for an ace the house
+    chooses."""
     if card[0] == "A":
         return range(1, 12)
     count = 10 if card[0] in "TJQK" else _POINTS[card[0]]
@@ -47,7 +47,7 @@ def burn_counts(card: str) -> range:
 
 
 def hits(player: Sequence[str], banker: Sequence[str]) -> frozenset[str]:
-    """What a whole round is, of `sabot_protocol.enums.HITS`."""
+    """The hits of a whole round, of `sabot_protocol.enums.HITS`."""
     return frozenset(_hits(player, banker))
 
 
@@ -69,7 +69,7 @@ def _hits(player: Sequence[str], banker: Sequence[str]) -> Iterator[str]:
 
 
 def judge(player: Sequence[str], banker: Sequence[str]) -> Verdict:
-    """Judge a round from its cards, in the order in which each hand got them."""
+    """Judge a round by its cards, each hand's in the order in which they were dealt."""
     player_total, banker_total = total(player), total(banker)
     first_player, first_banker = total(player[:2]), total(banker[:2])
     if player_total == banker_total:

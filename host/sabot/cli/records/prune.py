@@ -120,7 +120,7 @@ def retention(
     for number, each in enumerate(minimums, 1):
         what = "in force" if number == len(minimums) else "before"
         since = f"set on {local_time(each.set_unix_ms)}"
-        console.print(plain(f"{db}: {each.days} days at the least, {since}, {what}"))
+        console.print(plain(f"{db}: {each.days} days at least, {since}, {what}"))
     if not removed:
         return
     table = Table(box=None, padding=(0, 2, 0, 0))

@@ -7,7 +7,7 @@ import cbor2
 
 from host.tests.support.helpers import FirmwareLog
 from sabot.audit.checks.decoding import Values
-from sabot.audit.checks.play_checks import Conduct
+from sabot.audit.checks.play_checks import PlayChecks
 from sabot_protocol import enums, events
 
 _DEALT = ("AS", "2C", "9S", "KC", "KD", "7D")
@@ -50,9 +50,9 @@ def _values(*first: str) -> list[Values]:
 
 def _found(events_values: Iterable[Values], play: _HighCard | None = None) -> list[str]:
     found: list[str] = []
-    conduct = Conduct(lambda number, kind, detail: found.append(f"{kind}: {detail}"), play)
+    checks = PlayChecks(lambda number, kind, detail: found.append(f"{kind}: {detail}"), play)
     for values in events_values:
-        handler = conduct.handlers[values[0]]
+        handler = checks.handlers[values[0]]
         if handler is not None:
             handler(values)
     return found
@@ -87,6 +87,6 @@ def test_what_is_burned_after_the_first_card_is_the_familys_rule() -> None:
     (burn,) = [each for each in values if each[0] == _BURN]
     burn[_OWN] = 1
     assert _found(values) == ["rules: 1 cards to burn, 2 by the first card"]
-    assert _found(values, _HighCard()) == ["rules: 2 cards burned, 1 were to be"]
+    assert _found(values, _HighCard()) == ["rules: 2 cards burned, 1 were due"]
     burn[_OWN] = 3
     assert _found(values, _HighCard())[0] == "rules: 3 cards to burn, 1 or 2 by the first card"
