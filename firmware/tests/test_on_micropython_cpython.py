@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from sabot.sim.process import environment, interpreter
+from sabot.sim.process import HEAP_BYTES, environment, interpreter
 
 pytestmark = pytest.mark.slow
 
 _ROOT = Path(__file__).resolve().parents[2]
+_TEST_BYTES = 16_000  # what a test module and its helpers take, which no board has in its heap
 
 
 def _portable() -> list[str]:
@@ -26,7 +27,7 @@ def _portable() -> list[str]:
 @pytest.mark.parametrize("module", _portable())
 def test_passes_under_micropython_with_the_heap_of_the_board(module: str) -> None:
     run = subprocess.run(
-        [*interpreter(), "-m", "firmware.tests.run", module],
+        [*interpreter(HEAP_BYTES + _TEST_BYTES), "-m", "firmware.tests.run", module],
         cwd=_ROOT,
         env=environment(),
         capture_output=True,
