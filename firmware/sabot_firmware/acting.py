@@ -16,7 +16,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.journal.journal import Journal
     from sabot_firmware.journal.recorder import Recorder
     from sabot_firmware.panel import Presenting
-    from sabot_firmware.release.running import Running
+    from sabot_firmware.release.running import RunningRelease
     from sabot_firmware.table.dealing import Dealing
     from sabot_protocol.schema import Shape
 
@@ -29,7 +29,7 @@ class Acting:
     def __init__(
         self,
         board: "Board",
-        running: "Running",
+        running: "RunningRelease",
         journal: "Journal",
         recorder: "Recorder",
         dealing: "Dealing",
@@ -45,7 +45,7 @@ class Acting:
         self._reader = reader
         self._presenting = presenting
         self._wake = wake
-        self._round_was_open = dealing.play.open
+        self._round_was_open = dealing.current_round.open
         self._shoe_was = dealing.shoe
         self._note = bytearray(64)
         self._state = bytearray(events.MAX_SIZE)
@@ -82,7 +82,7 @@ class Acting:
         self._journal.put(NOTE, memoryview(self._note), size)
         self._notes += 1
         self._act(input_log.carry_out(self.dealing, note))
-        if self._journal.full() and not self.dealing.error and not self.dealing.play.open:
+        if self._journal.full() and not self.dealing.error and not self.dealing.current_round.open:
             self.carry_out([input_log.JOURNAL_FULL])
 
     def mark_passing(self) -> None:
@@ -117,8 +117,8 @@ class Acting:
     def _keep_state_between(self) -> None:
         """Keep the state if a round or a shoe of cards began or ended: there is time then."""
         dealing = self.dealing
-        round_ended = self._round_was_open and not dealing.play.open
-        self._round_was_open = dealing.play.open
+        round_ended = self._round_was_open and not dealing.current_round.open
+        self._round_was_open = dealing.current_round.open
         if round_ended or dealing.shoe != self._shoe_was or self._notes >= _MOST_NOTES:
             if not self._reader.scanner.in_pass:
                 self.keep_state()

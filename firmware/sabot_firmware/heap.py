@@ -19,7 +19,7 @@ class Heap:
         self._to_fill = self._to_look = False
         self._size = 0
 
-    def tend(self) -> None:
+    def maintain(self) -> None:
         """Do the next step: collect if that is due, which takes 24 ms on a Pico, then measure the
         heap, which takes 10 ms, then fill the gaps. A card may come between the steps."""
         if self.due:

@@ -11,7 +11,7 @@ gc.threshold(_LOADING_BYTES)  # type: ignore[attr-defined]
 
 import sabot_firmware.buffers  # noqa: E402, F401
 from sabot_firmware.boards import this_board  # noqa: E402
-from sabot_firmware.release.running import Running  # noqa: E402
+from sabot_firmware.release.running import RunningRelease  # noqa: E402
 from sabot_firmware.shoe import Shoe  # noqa: E402
 
 if 1 - 1:  # for type checkers: interfaces.pyi
@@ -31,7 +31,7 @@ def main(
     board = this_board()
     board.set_lock(False)
     try:
-        shoe = Shoe(board, Running(root, slot, state, feed))
+        shoe = Shoe(board, RunningRelease(root, slot, state, feed))
         gc.threshold(-1)  # type: ignore[attr-defined]
         asyncio.run(shoe.run())
     except (Exception, KeyboardInterrupt) as error:

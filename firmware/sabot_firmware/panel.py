@@ -12,7 +12,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board
     from sabot_firmware.journal.outbox import Outbox
     from sabot_firmware.link.link import Link
-    from sabot_firmware.release.running import Running
+    from sabot_firmware.release.running import RunningRelease
 
 COLUMNS = const(16)
 ROWS = const(8)
@@ -58,11 +58,11 @@ def lamps_of(state: dealing.Dealing) -> int:
     lit = 0
     if state.error:
         lit |= 1 << ERROR_LAMP
-    if state.play.hidden:
+    if state.current_round.hidden:
         return lit
     if state.card_due():
         lit |= 1 << READY_LAMP
-    return lit | state.play.lamps()
+    return lit | state.current_round.lamps()
 
 
 def text_of(state: dealing.Dealing, link: str, notice: str = "") -> str:
@@ -77,8 +77,8 @@ def text_of(state: dealing.Dealing, link: str, notice: str = "") -> str:
     """
     if state.pending.waits() and state.key_on and not state.lid_open:
         return "\n".join(_of_supervisor(state))
-    title, first, second, outcome = state.play.lines()
-    if not outcome and state.rounds_left == 1 and state.play.open:
+    title, first, second, outcome = state.current_round.lines()
+    if not outcome and state.rounds_left == 1 and state.current_round.open:
         outcome = "LAST ROUND"
     return "\n".join(
         (
@@ -97,7 +97,7 @@ def text_of(state: dealing.Dealing, link: str, notice: str = "") -> str:
 def _of_supervisor(state: dealing.Dealing) -> "tuple[str, ...]":
     waiting = state.pending
     has_rank = 0 <= waiting.rank() < len(cards.RANKS)
-    _, first, second, _ = state.play.lines()
+    _, first, second, _ = state.current_round.lines()
     return (
         "STOP " + enums.POSITIONS[waiting.position].upper().replace("_", " "),
         _error(state),
@@ -111,9 +111,9 @@ def _of_supervisor(state: dealing.Dealing) -> "tuple[str, ...]":
 
 
 def _void(state: dealing.Dealing) -> str:
-    if state.play.open:
+    if state.current_round.open:
         return "VOID ENDS ROUND"
-    return "VOID ENDS SHOE" if state.play.phase == dealing.BETWEEN else "VOID SETS ASIDE"
+    return "VOID ENDS SHOE" if state.current_round.phase == dealing.BETWEEN else "VOID SETS ASIDE"
 
 
 def _choice(waiting: pending.Pending) -> str:
@@ -143,7 +143,10 @@ def _error(state: dealing.Dealing) -> str:
         name = enums.FAULTS[state.fault].upper().replace("_", " ")
         return name + " 2ND" if waiting.second else name
     name = _ERRORS[state.error]
-    if waiting.card == pending.NONE or state.play.facing(waiting.position) != pending.FACE_UP:
+    if (
+        waiting.card == pending.NONE
+        or state.current_round.facing(waiting.position) != pending.FACE_UP
+    ):
         return name
     return name + " " + cards.name_of(waiting.card)
 
@@ -163,7 +166,7 @@ class Presenting:
         board: "Board",
         state: dealing.Dealing,
         reader: "Reader",
-        running: "Running",
+        running: "RunningRelease",
         health: "Health",
         link: "Link",
         outbox: "Outbox",

@@ -14,7 +14,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.heap import Heap
     from sabot_firmware.interfaces import Board
     from sabot_firmware.panel import Presenting
-    from sabot_firmware.store import Store
+    from sabot_firmware.store import SettingsStore
 
 _SAMPLE_BYTES = const(512)
 _LATE_BYTES = const(40)  # 4 ms of samples, which take 2 ms to read
@@ -29,7 +29,7 @@ class Sensing:
     def __init__(
         self,
         board: "Board",
-        store: "Store",
+        store: "SettingsStore",
         acting: "Acting",
         presenting: "Presenting",
         reader: "Reader",

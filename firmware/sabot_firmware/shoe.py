@@ -17,17 +17,17 @@ from sabot_firmware.heap import Heap
 from sabot_firmware.journal.journal import Journal, JournalError
 from sabot_firmware.journal.outbox import Outbox
 from sabot_firmware.journal.recorder import Recorder
-from sabot_firmware.journal.recovery import Resumed
+from sabot_firmware.journal.recovery import Recovery
 from sabot_firmware.link import commands
-from sabot_firmware.link.authentication import Guard
+from sabot_firmware.link.authentication import CommandGuard
 from sabot_firmware.link.link import Link
 from sabot_firmware.native import const
 from sabot_firmware.panel import Presenting
 from sabot_firmware.priority import WRITING_MS, CardPriority
 from sabot_firmware.release.build import build_of_packages
-from sabot_firmware.release.running import Running
+from sabot_firmware.release.running import RunningRelease
 from sabot_firmware.sensing import Sensing
-from sabot_firmware.store import Store, StoreError
+from sabot_firmware.store import SettingsStore, StoreError
 from sabot_firmware.table import dealing, input_log
 from sabot_firmware.table.dealing import Dealing
 from sabot_firmware.ticking import TICK_MS, Ticking
@@ -55,12 +55,12 @@ class Shoe:
     """One unit from power-on. `await run()` never returns. `running` is the release that the boot
     loader has started."""
 
-    def __init__(self, board: "Board", running: "Running | None" = None) -> None:
+    def __init__(self, board: "Board", running: "RunningRelease | None" = None) -> None:
         self.board = board
-        self.running = running or Running()
+        self.running = running or RunningRelease()
         self.restart_due = False
         """Whether to restart as soon as no card can come."""
-        self.store = Store(board.storage)
+        self.store = SettingsStore(board.storage)
         if self.store.load(_PENDING) is not None:
             from sabot_firmware.release.provision import finish  # rarely needed: saves heap
 
@@ -74,16 +74,16 @@ class Shoe:
         self.dealing = Dealing(game, card_set, 0)
         self.journal = self._mount()
         self.journal.may_overwrite = settings.get("when_full") == "go_on"
-        resumed = Resumed(self.journal, self.dealing)
+        resumed = Recovery(self.journal, self.dealing)
         self.journal.restore_acknowledged(resumed.acknowledged)
         self.recorder = Recorder(self.journal, resumed.boot + 1, board.ticks_ms)
         self.outbox = Outbox(self.journal, resumed.acknowledged)
         self.reader = Reader(card_set)
-        self._turns = CardPriority(self.reader, self.journal, board.ticks_ms)
+        self._priority = CardPriority(self.reader, self.journal, board.ticks_ms)
         self.passes = Passes(buffers.recent, buffers.faults)
         self.health = Health()
         self.heap = Heap()
-        self.guard = Guard(self._command_key())
+        self.guard = CommandGuard(self._command_key())
         self.link = Link(self.outbox, self, self.guard)
         self.game_parts: "list | None" = None
         """A game document that a host is sending, and how many of its bytes have arrived."""
@@ -185,7 +185,7 @@ class Shoe:
             raise StoreError("no command key: flash and provision this board again")
         return key
 
-    def _record_boot(self, resumed: Resumed) -> None:
+    def _record_boot(self, resumed: Recovery) -> None:
         """Record the start, then the events that were not yet on flash when the power went."""
         recorder, dealing, board = self.recorder, self.dealing, self.board
         chain: bytes = self.store.load(_CHAIN)  # type: ignore[assignment]
@@ -221,10 +221,10 @@ class Shoe:
             self.store.remove(_NEWS)
 
     async def _deal(self) -> None:
-        board, journal, priority = self.board, self.journal, self._turns
+        board, journal, priority = self.board, self.journal, self._priority
         sensing, acting = self.sensing, self.acting
         while True:
-            await board.activity(priority.within_ms(), not journal.unwritten())
+            await board.wait_for_activity(priority.within_ms(), not journal.unwritten())
             priority.late = sensing.read()
             sensing.mark_passing()
             if not journal.stuck:
@@ -234,7 +234,7 @@ class Shoe:
             if not priority.last_marks:
                 self._write()
             if not journal.unwritten() and not self.reader.scanner.in_pass:
-                self.heap.tend()
+                self.heap.maintain()
 
     def _write(self) -> None:
         """Do all journal steps that the chip is ready for."""
@@ -250,7 +250,7 @@ class Shoe:
         self._write()
         while self.journal.unwritten():
             await asyncio.sleep_ms(WRITING_MS)
-            await self._turns.cards_first()
+            await self._priority.cards_first()
             self._write()
 
     def at_rest(self) -> bool:
@@ -266,7 +266,7 @@ class Shoe:
             while at < len(data):
                 # One frame a turn: several requests in one piece would delay the cards.
                 end = data.find(b"\0", at) + 1 or len(data)
-                await self._turns.cards_first()
+                await self._priority.cards_first()
                 self.link.feed(data[at:end], self.board.ticks_ms())
                 at = end
                 while at < len(data) and data[at] == 0:
@@ -278,11 +278,11 @@ class Shoe:
     async def _talk(self) -> None:
         view = memoryview(self.link.out)
         while True:
-            await self._turns.cards_first()
+            await self._priority.cards_first()
             size = self.link.fill(self.board.ticks_ms())
             at = 0
             while at < size:
-                await self._turns.cards_first()
+                await self._priority.cards_first()
                 written = self.board.write_link(view[at:size])
                 at += written
                 # A slow line must not delay the cards.
@@ -296,9 +296,9 @@ class Shoe:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep_ms(TICK_MS)
-            await self._turns.cards_first()
+            await self._priority.cards_first()
             self.ticking.tick()
             await self._write_out()
             self.presenting.show_changes()
             self._to_send.set()
-            self.ticking.restart_where_due(self.restart_due)
+            self.ticking.restart_if_due(self.restart_due)

@@ -14,7 +14,7 @@ class StoreError(Exception):
     """A document is there but differs from what was written. Nothing is guessed from it."""
 
 
-class Store:
+class SettingsStore:
     """Documents by name in the folder `path`, which must exist."""
 
     def __init__(self, path: str) -> None:

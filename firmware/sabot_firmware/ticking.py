@@ -12,8 +12,8 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board
     from sabot_firmware.journal.journal import Journal
     from sabot_firmware.journal.outbox import Outbox
-    from sabot_firmware.link.authentication import Guard
-    from sabot_firmware.release.running import Running
+    from sabot_firmware.link.authentication import CommandGuard
+    from sabot_firmware.release.running import RunningRelease
 
 TICK_MS = const(50)
 """How often to call `tick`."""
@@ -31,9 +31,9 @@ class Ticking:
         board: "Board",
         journal: "Journal",
         outbox: "Outbox",
-        guard: "Guard",
+        guard: "CommandGuard",
         heap: "Heap",
-        running: "Running",
+        running: "RunningRelease",
         reader: "Reader",
         acting: "Acting",
         at_rest: "Callable[[], bool]",
@@ -84,10 +84,10 @@ class Ticking:
             self._wrong_macs, self._wrong_macs_ms = wrong, now_ms
             record(events.WRONG_MACS, (wrong,))
 
-    def restart_where_due(self, asked: bool) -> None:
+    def restart_if_due(self, asked: bool) -> None:
         """Restart if a trial has ended without confirmation. If a restart was `asked` for, restart
         at rest and one tick later, so that the host gets its answer first."""
-        alive = self._running.lives(self._board.ticks_ms())
+        alive = self._running.keep_alive(self._board.ticks_ms())
         if not alive or (self._leaving and self._at_rest()):
             self._journal.drain()
             self._board.reset()

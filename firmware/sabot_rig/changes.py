@@ -8,7 +8,7 @@ BUZZER_BIT = 0x40
 SUPPLY_BIT = 0x80
 
 LAMPS, LOCK, BEEP, SUPPLY = 0, 1, 2, 3
-"""Places in `rig.WHATS`."""
+"""Places in `rig.CHANGE_KINDS`."""
 
 MAX_WAITING = 256
 """The most changes that may wait to be taken; a shoe makes about ten for each card."""
@@ -53,7 +53,7 @@ class Changes:
 
     def take(self) -> "tuple[int, int, int] | None":
         """Return the oldest change that waits: time in us since the first look, place in
-        `rig.WHATS`, value. None if there is none."""
+        `rig.CHANGE_KINDS`, value. None if there is none."""
         return self._waiting.pop(0) if self._waiting else None
 
     def forget(self) -> None:

@@ -32,7 +32,7 @@ _MAX_ANSWERS = 32
 _BUFFER_BYTES = 2048
 
 
-class Refused(Exception):
+class RigRefusal(Exception):
     """A command was not carried out; the argument is the place in `rig.REASONS`."""
 
 
@@ -119,11 +119,11 @@ class RigController:
         self._last_answer = []
         try:
             if not self.attached:
-                raise Refused(_NOT_KNOWN)
+                raise RigRefusal(_NOT_KNOWN)
             if number >= _NUMBER_LIMIT:
-                raise Refused(_BAD_ARGUMENTS)
+                raise RigRefusal(_BAD_ARGUMENTS)
             answer = self._carry_out(shape, values)
-        except Refused as refused:
+        except RigRefusal as refused:
             answer = [rig.REFUSED.number, number, refused.args[0]]
         if answer:
             self._last_answer = answer
@@ -164,16 +164,16 @@ class RigController:
 
     def _brown_out(self, us: int) -> None:
         if not self._power:
-            raise Refused(_NO_POWER)
+            raise RigRefusal(_NO_POWER)
         if not 0 < us <= rig.MAX_BROWN_OUT_US:
-            raise Refused(_BAD_ARGUMENTS)
+            raise RigRefusal(_BAD_ARGUMENTS)
         self._board.brown_out(us)
 
     def _press(self, number: int, button: int, us: int) -> None:
         if self._pressed >= 0:
-            raise Refused(_BUSY)
+            raise RigRefusal(_BUSY)
         if not 0 < us <= rig.MAX_PRESS_US:
-            raise Refused(_BAD_ARGUMENTS)
+            raise RigRefusal(_BAD_ARGUMENTS)
         self._board.contact("button_" + enums.BUTTONS[button], True)
         self._pressed, self._press_number = button, number
         self._release_us = self._board.now_us() + us
@@ -181,9 +181,9 @@ class RigController:
     def _prepare(self, runs: int) -> int:
         player = self._board.player
         if player.playing:
-            raise Refused(_BUSY)
+            raise RigRefusal(_BUSY)
         if not 0 < runs <= rig.MAX_PATTERN_RUNS:
-            raise Refused(_BAD_ARGUMENTS)
+            raise RigRefusal(_BAD_ARGUMENTS)
         player.prepare(runs)
         self._prepared = True
         return player.room()
@@ -191,28 +191,28 @@ class RigController:
     def _load(self, runs: bytes) -> int:
         player = self._board.player
         if not self._prepared:
-            raise Refused(_NOT_LOADED)
+            raise RigRefusal(_NOT_LOADED)
         if not runs or len(runs) % rig.RUN_BYTES or len(runs) > rig.MAX_PART_BYTES:
-            raise Refused(_BAD_ARGUMENTS)
+            raise RigRefusal(_BAD_ARGUMENTS)
         for at in range(0, len(runs), rig.RUN_BYTES):
             us = runs[at] >> 4 | runs[at + 1] << 4 | runs[at + 2] << 12 | runs[at + 3] << 20
             if not rig.MIN_RUN_US <= us <= rig.MAX_RUN_US:
-                raise Refused(_BAD_ARGUMENTS)
+                raise RigRefusal(_BAD_ARGUMENTS)
         if len(runs) // rig.RUN_BYTES > player.room():
-            raise Refused(_FULL)
+            raise RigRefusal(_FULL)
         if not player.load(runs):
             self._underrun()
-            raise Refused(_NOT_LOADED)
+            raise RigRefusal(_NOT_LOADED)
         return player.room()
 
     def _start(self, number: int) -> int:
         player = self._board.player
         if not self._power:
-            raise Refused(_NO_POWER)
+            raise RigRefusal(_NO_POWER)
         if player.playing:
-            raise Refused(_BUSY)
+            raise RigRefusal(_BUSY)
         if not self._prepared or not player.ready():
-            raise Refused(_NOT_LOADED)
+            raise RigRefusal(_NOT_LOADED)
         self._start_number = number
         self._begin_us = self._board.at_us(player.start())
         return self._begin_us

@@ -10,7 +10,7 @@ from sabot_firmware.heap import Heap
 def _tend_after_collection(figures: Heap) -> None:
     """Measure what the collection left and fill the gaps, each in a separate turn."""
     for _ in range(2):
-        figures.tend()
+        figures.maintain()
 
 
 def test_figures_are_zero_before_the_first_collection_and_then_those_after_it() -> None:
@@ -18,7 +18,7 @@ def test_figures_are_zero_before_the_first_collection_and_then_those_after_it() 
     try:
         figures = Heap()
         assert (figures.used, figures.free) == (0, 0)
-        figures.tend()
+        figures.maintain()
         assert heap.gc.collected == 1 and (figures.used, figures.free) == (0, 0)
         _tend_after_collection(figures)
         assert (figures.used, figures.free) == (ALLOCATED, FREE)
@@ -31,11 +31,11 @@ def test_it_collects_only_when_a_collection_is_due() -> None:
     try:
         figures = Heap()
         for _ in range(5):
-            figures.tend()
+            figures.maintain()
         assert heap.gc.collected == 1
         figures.due = True
         for _ in range(5):
-            figures.tend()
+            figures.maintain()
         assert heap.gc.collected == 2
     finally:
         heap.gc = real
@@ -45,11 +45,11 @@ def test_used_and_free_add_up_to_the_first_size_of_the_heap() -> None:
     real, heap.gc = heap.gc, FakeGc()
     try:
         figures = Heap()
-        figures.tend()
+        figures.maintain()
         _tend_after_collection(figures)
         heap.gc.mem_free = lambda: FREE - 300
         figures.due = True
-        figures.tend()
+        figures.maintain()
         _tend_after_collection(figures)
         assert (figures.used, figures.free) == (ALLOCATED + 300, FREE - 300)
     finally:

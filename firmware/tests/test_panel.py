@@ -134,7 +134,7 @@ def test_the_error_and_its_position_fit_the_display_for_every_choice():
             position = SITUATIONS[name][1] or "not_due"
             assert lines[0] == "STOP " + position.upper().replace("_", " "), name
             assert lines[1] == fault.upper().replace("_", " "), name
-            ends = "VOID ENDS ROUND" if table.shoe.play.open else "VOID ENDS SHOE"
+            ends = "VOID ENDS ROUND" if table.shoe.current_round.open else "VOID ENDS SHOE"
             assert lines[7] == ends, name
             for _ in range(20):
                 table.play("next burn")
@@ -258,7 +258,7 @@ def test_every_line_fits_through_a_whole_shoe_of_a_large_number():
             card = pile.pop(random.randrange(len(pile)))
             table.play(cards.name_of(card) if table.released else "next")
             if random.random() < 0.02:
-                void = table.shoe.play.open
+                void = table.shoe.current_round.open
                 stop = ("lid+ lid-", "?sensor_fault", "?double_feed")[
                     random.randrange(3 if void else 1)
                 ]

@@ -371,7 +371,7 @@ def _ticking(parts):
     parts.heap.fill_gaps = fill_gaps
     parts.outbox = _Any(left_out=[])
     parts.guard = _Any(wrong=0)
-    parts.running.lives = lambda now_ms: parts.alive
+    parts.running.keep_alive = lambda now_ms: parts.alive
     parts.alive = parts.at_rest = True
     return Ticking(
         parts.board, parts.journal, parts.outbox, parts.guard, parts.heap, parts.running,
@@ -435,14 +435,14 @@ def test_faults_are_recorded_and_wrong_macs_once_a_minute():
 def test_a_restart_waits_a_tick_and_until_nothing_is_in_play():
     parts = _Parts()
     ticking = _ticking(parts)
-    ticking.restart_where_due(False)
-    ticking.restart_where_due(True)
+    ticking.restart_if_due(False)
+    ticking.restart_if_due(True)
     assert parts.board.done == []
     parts.at_rest = False
-    ticking.restart_where_due(True)
+    ticking.restart_if_due(True)
     assert parts.board.done == []
     parts.at_rest = True
-    ticking.restart_where_due(True)
+    ticking.restart_if_due(True)
     assert parts.board.done == ["reset"] and parts.journal.kinds == ["drained"]
 
 
@@ -450,5 +450,5 @@ def test_a_trial_that_is_over_restarts_at_once():
     parts = _Parts()
     ticking = _ticking(parts)
     parts.alive = parts.at_rest = False
-    ticking.restart_where_due(False)
+    ticking.restart_if_due(False)
     assert parts.board.done == ["reset"]

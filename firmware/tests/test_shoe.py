@@ -32,7 +32,7 @@ from sabot_firmware.cards.health import LEAST_PERMILLE
 from sabot_firmware.journal.contents import RESERVE_SECTORS
 from sabot_firmware.journal.cursor import Cursor
 from sabot_firmware.shoe import Shoe
-from sabot_firmware.store import Store, StoreError
+from sabot_firmware.store import SettingsStore, StoreError
 from sabot_firmware.table import inputs
 from sabot_protocol import cards, enums, events, games, messages
 
@@ -45,7 +45,7 @@ def test_the_lock_shuts_after_the_last_mark_and_nothing_is_recorded_before_the_c
         count = len(recorded(shoe))
         board.play(shoe, known)
         assert board.seen == ["samples", "shut"]
-        assert len(recorded(shoe)) == count and not shoe.dealing.play.banker[1:]
+        assert len(recorded(shoe)) == count and not shoe.dealing.current_round.banker[1:]
         shoe.presenting.show()  # as every tick does
         assert board.seen == ["samples", "shut"], "nothing opens it again"
         board.play(shoe, tail, rest)
@@ -89,7 +89,7 @@ def test_the_lock_stays_open_where_the_next_card_is_due():
     with Folder() as folder:
         board, shoe = loaded(folder)
         board.play(shoe, *parts_of(card_samples("9C"), 380))
-        assert board.seen == ["samples"] * 3 and shoe.dealing.play.player == [8]
+        assert board.seen == ["samples"] * 3 and shoe.dealing.current_round.player == [8]
 
 
 def test_a_card_that_was_known_and_is_pushed_back_was_never_dealt():
@@ -105,7 +105,10 @@ def test_a_card_that_was_known_and_is_pushed_back_was_never_dealt():
         faults = [values for kind, values in found if kind == "unreadable"]
         assert [enums.FAULTS[values[0]] for values in faults] == ["pushed_back"]
         assert board.seen[:2] == ["samples", "shut"] and "open" not in board.seen
-        assert [len(shoe.dealing.play.player), len(shoe.dealing.play.banker)] == [2, 1]
+        assert [len(shoe.dealing.current_round.player), len(shoe.dealing.current_round.banker)] == [
+            2,
+            1,
+        ]
 
 
 def test_a_button_pressed_while_the_tail_of_a_card_passes_counts_after_that_card():
@@ -173,9 +176,9 @@ def test_lost_samples_stop_play_and_the_card_that_was_passing_is_not_read():
         whole = card_samples("9C")
         board.play(shoe, whole[:100], ("overrun",), whole[100:])
         assert enums.ERRORS[shoe.dealing.error] == "samples_lost" and "shut" in board.seen
-        assert shoe.dealing.play.player == []
+        assert shoe.dealing.current_round.player == []
         board.play(shoe, *KEY_TURNED, whole)
-        assert shoe.dealing.play.player == [8]
+        assert shoe.dealing.current_round.player == [8]
 
 
 def test_samples_after_lost_ones_are_not_joined_with_those_before():
@@ -183,7 +186,10 @@ def test_samples_after_lost_ones_are_not_joined_with_those_before():
         board, shoe = loaded(folder)
         whole = bytes(card_samples("9C"))
         board.play(shoe, whole[:100], ("overrun", whole[100:]))  # none were lost: the worst case
-        assert enums.ERRORS[shoe.dealing.error] == "samples_lost" and shoe.dealing.play.player == []
+        assert (
+            enums.ERRORS[shoe.dealing.error] == "samples_lost"
+            and shoe.dealing.current_round.player == []
+        )
 
 
 def test_a_blocked_head_keeps_stopping_play_until_it_is_clear():
@@ -192,11 +198,11 @@ def test_a_blocked_head_keeps_stopping_play_until_it_is_clear():
         stuck = b"\x22" * 1000  # track A on, no card
         board.play(shoe, *[stuck] * 31)
         assert enums.ERRORS[shoe.dealing.error] == "sensor_fault"
-        assert shoe.dealing.play.player == [] and "unreadable" not in kinds_of(shoe)
+        assert shoe.dealing.current_round.player == [] and "unreadable" not in kinds_of(shoe)
         board.play(shoe, *KEY_TURNED)
         assert enums.ERRORS[shoe.dealing.error] == "sensor_fault", "it is still blocked"
         board.play(shoe, bytes(100), *KEY_TURNED, card_samples("9C"))
-        assert not shoe.dealing.error and shoe.dealing.play.player == [8]
+        assert not shoe.dealing.error and shoe.dealing.current_round.player == [8]
 
 
 def test_the_test_card_calibrates_between_shoes_of_cards():
@@ -262,7 +268,7 @@ _MIDI = dict(games.MINI, name="midi", shown="after_reveal", burn="none", wagers=
 def _shown_in_midi(deal):
     """Return the outputs of the shoe in a midi round: at the first card, until `reveal`, at it."""
     with Folder() as folder:
-        Store(folder.path).save("game", games.encode(_MIDI))
+        SettingsStore(folder.path).save("game", games.encode(_MIDI))
         board, shoe = started(folder)
         lid = [inputs.switched(LID, True), inputs.switched(LID, False)]
         names = deal.split()
@@ -276,7 +282,7 @@ def _shown_in_midi(deal):
                     shoe.presenting.show()  # as every tick does
             board.play(shoe, *[NEXT, REVEAL] if not script else [NEXT])
             shown.append(board.outputs)
-        assert shoe.dealing.play.revealed and shoe.dealing.play.winner >= 0, deal
+        assert shoe.dealing.current_round.revealed and shoe.dealing.current_round.winner >= 0, deal
         return shown
 
 
@@ -297,11 +303,11 @@ def test_a_game_that_is_kept_and_damaged_or_unknown_puts_the_shoe_out_of_service
     document = games.encode(_MIDI)
     for kept in (document[:-1], b"", document.replace(b"midi", b"\xff\xff\xff\xff"), b"\xa0"):
         with Folder() as folder:
-            Store(folder.path).save("game", kept)
+            SettingsStore(folder.path).save("game", kept)
             assert raised(games.GameError, Shoe, ScriptedBoard(folder, new_chip())), kept
-            assert Store(folder.path).load("game") == kept, "it stays for an investigation"
+            assert SettingsStore(folder.path).load("game") == kept, "it stays for an investigation"
     with Folder() as folder:
-        Store(folder.path).save("game", document)
+        SettingsStore(folder.path).save("game", document)
         data = folder.read("game.cbor")
         folder.write("game.cbor", data[:50] + b"x" + data[51:])
         assert raised(StoreError, Shoe, ScriptedBoard(folder, new_chip()))

@@ -6,7 +6,7 @@ import random
 
 from protocol.tests.helpers import raised, same, seed_random
 from sabot_firmware import store as store_module
-from sabot_firmware.store import Store, StoreError
+from sabot_firmware.store import SettingsStore, StoreError
 
 _DOCUMENTS = (
     0,
@@ -66,7 +66,7 @@ def _remove(path):
 
 
 def _loaded(folder, name):
-    return Store(folder.path).load(name)
+    return SettingsStore(folder.path).load(name)
 
 
 def test_what_was_never_saved_is_none():
@@ -77,13 +77,13 @@ def test_what_was_never_saved_is_none():
 def test_a_document_comes_back_as_it_was_from_a_new_store():
     with Folder() as folder:
         for document in _DOCUMENTS:
-            Store(folder.path).save("settings", document)
+            SettingsStore(folder.path).save("settings", document)
             assert same(_loaded(folder, "settings"), document), document
 
 
 def test_documents_of_several_names_do_not_touch_each_other():
     with Folder() as folder:
-        store = Store(folder.path)
+        store = SettingsStore(folder.path)
         for n in range(len(_DOCUMENTS)):
             store.save("name%d" % n, _DOCUMENTS[n])
         store.save("name3", "changed")
@@ -94,7 +94,7 @@ def test_documents_of_several_names_do_not_touch_each_other():
 
 def test_a_document_cut_off_anywhere_is_refused():
     with Folder() as folder:
-        Store(folder.path).save("counters", [3, 100, 164, 12, True])
+        SettingsStore(folder.path).save("counters", [3, 100, 164, 12, True])
         data = folder.read("counters.cbor")
         for size in range(len(data)):
             folder.write("counters.cbor", data[:size])
@@ -103,7 +103,7 @@ def test_a_document_cut_off_anywhere_is_refused():
 
 def test_a_document_with_any_bit_flipped_is_refused():
     with Folder() as folder:
-        Store(folder.path).save("settings", _DOCUMENTS[-1])
+        SettingsStore(folder.path).save("settings", _DOCUMENTS[-1])
         data = folder.read("settings.cbor")
         for bit in range(8 * len(data)):
             flipped = bytearray(data)
@@ -115,7 +115,7 @@ def test_a_document_with_any_bit_flipped_is_refused():
 def test_a_document_with_bytes_torn_out_changed_or_added_is_refused():
     seed_random()
     with Folder() as folder:
-        Store(folder.path).save("settings", _DOCUMENTS[-1])
+        SettingsStore(folder.path).save("settings", _DOCUMENTS[-1])
         data = folder.read("settings.cbor")
         for _ in range(200):
             at = random.randrange(len(data))
@@ -147,15 +147,15 @@ def test_a_file_that_cannot_be_read_is_not_taken_for_one_never_saved():
 
 def test_a_crash_before_the_new_document_is_complete_keeps_the_old():
     with Folder() as folder:
-        Store(folder.path).save("counters", [1, 2])
+        SettingsStore(folder.path).save("counters", [1, 2])
         before = folder.read("counters.cbor")
-        Store(folder.path).save("counters", [3, 4])
+        SettingsStore(folder.path).save("counters", [3, 4])
         after = folder.read("counters.cbor")
         folder.write("counters.cbor", before)
         for size in range(len(after) + 1):  # power lost while the new file was being written
             folder.write("counters.cbor.new", after[:size])
             assert _loaded(folder, "counters") == [1, 2], size
-        Store(folder.path).save("counters", [5, 6])
+        SettingsStore(folder.path).save("counters", [5, 6])
         assert _loaded(folder, "counters") == [5, 6]
 
 
@@ -172,11 +172,11 @@ class _NoRename:
 
 def test_a_crash_between_write_and_rename_keeps_the_old():
     with Folder() as folder:
-        Store(folder.path).save("counters", [1, 2])
+        SettingsStore(folder.path).save("counters", [1, 2])
         off = _NoRename()
         store_module.os = off
         try:
-            assert raised(OSError, Store(folder.path).save, "counters", [3, 4])
+            assert raised(OSError, SettingsStore(folder.path).save, "counters", [3, 4])
         finally:
             store_module.os = os
         ((old, new),) = off.asked
@@ -190,7 +190,7 @@ def test_a_first_document_that_never_got_its_name_was_never_saved():
     with Folder() as folder:
         store_module.os = _NoRename()
         try:
-            assert raised(OSError, Store(folder.path).save, "counters", [3, 4])
+            assert raised(OSError, SettingsStore(folder.path).save, "counters", [3, 4])
         finally:
             store_module.os = os
         assert _loaded(folder, "counters") is None

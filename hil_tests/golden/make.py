@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from sabot.link.client import Client
-from sabot.link.messages import Status
+from sabot.link.messages import StatusCommand
 from sabot.link.ports import Port
 from sabot.sim.process import SimulatedShoe
 from sabot_firmware import VERSION
@@ -71,7 +71,7 @@ SCENES = {
 def status_of(shoe: SimulatedShoe) -> dict[str, object]:
     """Where a shoe says that it stands, and the cards that it shows."""
     with Port(shoe.port) as port:
-        report = Client(port).ask(Status())
+        report = Client(port).ask(StatusCommand())
     return {
         "phase": enums.PHASES.index(report.phase),
         "error": enums.ERRORS.index(report.error),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sabot.keys.signing import PrivateKey
-from sabot.link.client import Client, Line
+from sabot.link.client import Client, SerialLine
 from sabot.sim.channel import Outputs
 
 
@@ -112,7 +112,7 @@ class ShoeLink(Protocol):
         lets time pass, and not while `attach` or `line` is in use. Raises Unable if the target has
         no such port."""
 
-    def line(self) -> Line:
+    def line(self) -> SerialLine:
         """The bare link, for tests that do not talk as a host does; ends an earlier session."""
 
     def attach(self) -> Client:

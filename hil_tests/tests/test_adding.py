@@ -45,7 +45,7 @@ shoe.journal.crowded.return_value = False
 number, *values = commands.run(shoe, definitions.TEMPERATURE, [7])
 (recorded,) = shoe.recorder.record.call_args_list
 payload = wire.payload_of(definitions.TEMPERATURE_REPORT, *values)
-print(recorded.args[0].name, messages.said(wire.parse_message(payload)))
+print(recorded.args[0].name, messages.shoe_message_of(wire.parse_message(payload)))
 """
 _CHOICES = """\
 from sabot.games import catalogue, wager_file, wager_rules

@@ -35,7 +35,7 @@ class NoShoe(SabotError):
     exit_code = 5
 
 
-class WrongVersion(SabotError):
+class ProtocolMismatch(SabotError):
     """Shoe and host speak different versions of the protocol."""
 
     exit_code = 6

@@ -177,10 +177,10 @@ class Log:
         which is a finding. Units are checked side by side where the machine has several cores.
         Raises KeysUnusable.
         """
-        from sabot.audit.verify import Against, verify_file
+        from sabot.audit.verify import VerifyOptions, verify_file
         from sabot.keys.chain_keys import Keys
 
-        against = Against(keys=None if keys is None else Keys.load(Path(keys)))
+        against = VerifyOptions(keys=None if keys is None else Keys.load(Path(keys)))
         findings, summary = verify_file(self.path, against)
         return Verification(
             tuple(findings), tuple(summary.notes), summary.units, summary.events, summary.rounds

@@ -4,7 +4,7 @@ New words are added at the end and words never move: old records must keep their
 """
 
 
-class Words:
+class WordList:
     """An enumeration as one text, for rarely used words: a tuple takes five times the heap."""
 
     def __init__(self, text: str) -> None:
@@ -98,7 +98,7 @@ UPDATE_STAGES = ("idle", "head", "checking", "code", "staged", "refused", "on_tr
 start; `refused`: the release was refused; `on_trial`: it runs and must be confirmed; `restarting`:
 the shoe restarts to take a release."""
 
-REFUSALS = Words(
+REFUSALS = WordList(
     "none in_play mid_shoe no_service full no_slot clock_old clock_far not_held not_kept "
     "past_end bad_size bad_part bad_order invalid needs_key has_keys other_unit bad_flash "
     "not_signed not_proven no_command wrong_mac closed replayed not_a_unit updating no_update "
@@ -110,7 +110,7 @@ refused."""
 PROBLEMS = ("damaged", "oversize", "not_a_message", "not_proven")
 """Why the device dropped a frame. `not_proven`: the session has no signed command yet."""
 
-ENUMERATIONS: "dict[str, tuple[str, ...] | Words]" = {
+ENUMERATIONS: "dict[str, tuple[str, ...] | WordList]" = {
     "reset_cause": RESET_CAUSES,
     "button": BUTTONS,
     "switch": SWITCHES,

@@ -157,7 +157,7 @@ PASS_REPORT = Shape(
     "pass_report",
     (
         "id:uint "
-        "pass:uint "  # counted since the start; 0: no kept pass is above `behind`
+        "pass:uint "  # counted since the start; 0: no kept pass is above `after`
         "t_ms:uint "  # end of the pass, since the start
         "fault:fault "
         "card:card? "  # null if there is a fault
@@ -172,8 +172,8 @@ PASS_REPORT = Shape(
     _to_host,
 )
 
-NEXT_PASS = Shape(22, "next_pass", "id:uint behind:uint", _to_device, PROVEN, PASS_REPORT)
-"""Asks for the first kept pass with a number above `behind`."""
+NEXT_PASS = Shape(22, "next_pass", "id:uint after:uint", _to_device, PROVEN, PASS_REPORT)
+"""Asks for the first kept pass with a number above `after`."""
 
 PASS_SAMPLES = Shape(75, "pass_samples", "id:uint pass:uint offset:uint runs:bytes", _to_host)
 """Runs of equal samples, at most MAX_RUN_BYTES. A run is one byte: the level in the high half, the

@@ -1,7 +1,7 @@
 """Checks messages and events with the golden vectors, and the rules for their definitions."""
 
 from protocol.tests.helpers import each_case, raised, same, value_of, vectors
-from sabot_firmware.link.authentication import Guard
+from sabot_firmware.link.authentication import CommandGuard
 from sabot_firmware.link.link import Link
 from sabot_protocol import VERSION, cards, cbor, enums, events, frame, messages, schema
 from sabot_protocol.sim import sim_channel
@@ -280,7 +280,7 @@ class _Outbox:
         self.acked = max(self.acked, number)
         return True
 
-    stand_at = acknowledge
+    serve_from = acknowledge
 
     def rewind(self):
         pass
@@ -330,7 +330,7 @@ def _attached(link):
 def test_the_shoe_takes_good_messages_of_a_host_and_counts_all_others():
     for name, fields, data in _good("messages"):
         device = _Device()
-        link = Link(_Outbox(), device, Guard(None))
+        link = Link(_Outbox(), device, CommandGuard(None))
         assert _attached(link)
         link.feed(_frame_of(data), 10)
         known = [shape for shape in messages.TO_DEVICE if shape.name == name]
@@ -345,7 +345,7 @@ def test_the_shoe_drops_and_counts_every_bad_message():
     taken = []
     for why, data in _bad("messages"):
         device = _Device()
-        link = Link(_Outbox(), device, Guard(None))
+        link = Link(_Outbox(), device, CommandGuard(None))
         link.feed(_frame_of(data), 0)
         alone = link.dropped == 1 and not link.attached
         assert _attached(link)
@@ -359,7 +359,7 @@ def test_the_shoe_sends_every_event_as_a_deterministic_message():
     wrong = []
     mac = bytes(range(events.MAC_SIZE))
     for name, _, record in _good("events"):
-        link = Link(_Outbox(memoryview(record), memoryview(mac)), _Device(), Guard(None))
+        link = Link(_Outbox(memoryview(record), memoryview(mac)), _Device(), CommandGuard(None))
         assert _attached(link)
         sent = frame.FrameReader().feed(bytes(memoryview(link.out)[: link.fill(0)]))
         if sent[-1] != _encode([messages.EVENT.number, record, mac]):

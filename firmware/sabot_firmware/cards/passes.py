@@ -60,16 +60,16 @@ class Passes:
         if passed.fault:
             self._faults.put(head, runs)
 
-    def behind(self, number: int) -> "KeptPass | None":
+    def first_after(self, number: int) -> "KeptPass | None":
         """Return the first kept pass with a number above `number`, or None."""
-        recent, fault = self._recent.behind(number), self._faults.behind(number)
+        recent, fault = self._recent.first_after(number), self._faults.first_after(number)
         if recent is None or (fault is not None and fault.number < recent.number):
             return fault
         return recent
 
     def get(self, number: int) -> "KeptPass | None":
         """Return the pass with this number, None if it is not kept."""
-        kept = self.behind(number - 1)
+        kept = self.first_after(number - 1)
         return kept if kept is not None and kept.number == number else None
 
 
@@ -95,7 +95,7 @@ class _Shelf:
         memory[at + _HEAD_SIZE : at + need] = runs
         self._used = at + need
 
-    def behind(self, number: int) -> "KeptPass | None":
+    def first_after(self, number: int) -> "KeptPass | None":
         at = 0
         while at < self._used:
             kept = self._at(at)

@@ -224,7 +224,7 @@ class Contents(Ring):
             known = last == self.chain.epoch * EPOCH_RECORDS - 1
             self.lost_mac = self._keys.mac() if known else b""
 
-    def told_of(self, last: int) -> None:
+    def gap_recorded(self, last: int) -> None:
         """Note that an event `gap` on flash reports what is missing, up to event `last`."""
         if self.lost_last <= last:
             self.lost_first = self.lost_last = 0

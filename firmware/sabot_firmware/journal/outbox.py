@@ -53,7 +53,7 @@ class Outbox:
                 self._seek(number + 1)
         return True
 
-    def stand_at(self, number: int) -> bool:
+    def serve_from(self, number: int) -> bool:
         """Serve a new host that has events up to `number`, which may be less than another host has.
 
         `take` continues after that number. Return False if that event is not on flash yet.

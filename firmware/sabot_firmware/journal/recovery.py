@@ -23,7 +23,7 @@ _BY_RESTART = enums.END_REASONS.index("restart")
 _OF_DEALING = [kind.number for kind in events.KINDS if kind.by == events.DEALING]
 
 
-class Resumed:
+class Recovery:
     """Reads the last state and the notes after it, and restores `dealing` from them."""
 
     def __init__(self, journal: Journal, dealing: Dealing) -> None:
@@ -60,7 +60,7 @@ class Resumed:
             if event[0] == events.CHECKPOINT.number:
                 self._checkpointed = True
             elif event[0] == events.GAP.number:
-                self._journal.told_of(event[_LAST])
+                self._journal.gap_recorded(event[_LAST])
             elif event[0] == events.SHOE_ENDED.number and event[_REASON] == _BY_RESTART:
                 self.start_over()
             elif event[0] in _OF_DEALING:
@@ -99,21 +99,25 @@ class Resumed:
 
 def state_of(dealing: Dealing) -> list:
     """Return the whole state of the dealing, as numbers, flags, bytes and lists, for `restore`."""
-    of_round = iter(dealing.play.KEPT)
-    fields = [getattr(dealing, n) if n else getattr(dealing.play, next(of_round)) for n in _KEPT]
+    of_round = iter(dealing.current_round.KEPT)
+    fields = [
+        getattr(dealing, n) if n else getattr(dealing.current_round, next(of_round)) for n in _KEPT
+    ]
     return [fields, dealing.inventory.state(), dealing.pending.state()]
 
 
 def restore(dealing: Dealing, state: list) -> None:
     """Set the dealing, which has the same game, to the state that `state_of` returned."""
     fields, inventory, waiting = state
-    of_round = iter(dealing.play.KEPT)
+    of_round = iter(dealing.current_round.KEPT)
     for i in range(len(_KEPT)):
         if _KEPT[i]:
             setattr(dealing, _KEPT[i], fields[i])
         else:
-            setattr(dealing.play, next(of_round), fields[i])
-    dealing.play.restored(dealing.phase if dealing.phase in (BETTING, DEALING) else BETWEEN)
+            setattr(dealing.current_round, next(of_round), fields[i])
+    dealing.current_round.restored(
+        dealing.phase if dealing.phase in (BETTING, DEALING) else BETWEEN
+    )
     dealing.inventory.restore(inventory)
     dealing.pending.restore(waiting)
 

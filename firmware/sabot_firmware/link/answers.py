@@ -8,7 +8,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_protocol.schema import Shape
 
 
-class Refused(Exception):
+class Refusal(Exception):
     """A command is not carried out. `reason` is a word of `enums.REFUSALS`, `detail` belongs to it:
     a figure, a name, a fault that was found."""
 
@@ -29,12 +29,12 @@ def answer_command(
     """Carry out a command with its `values` and return the message that answers it.
 
     `carry_out` gets the values after the `id`. It returns the fields of the report after the `id`,
-    or None if a `reply` is enough, or raises Refused.
+    or None if a `reply` is enough, or raises Refusal.
     """
     command_id: int = values[0]  # type: ignore[assignment]
     try:
         fields = carry_out(*values[1:])
-    except Refused as refused:
+    except Refusal as refused:
         return reply(command_id, refused.reason, refused.detail)
     if shape.answer is None or fields is None:
         return reply(command_id)

@@ -3,7 +3,7 @@
 import hashlib
 import os
 
-from sabot_firmware.link.answers import Refused
+from sabot_firmware.link.answers import Refusal
 from sabot_protocol import events, messages
 from sabot_protocol.chain import hmac_blocks
 
@@ -15,7 +15,7 @@ _LONGEST_CLOSED_MS = 16000
 _LONGEST_COMMAND = 460
 
 
-class Guard:
+class CommandGuard:
     """Decides which commands a unit takes: without a `key`, before it is provisioned, all."""
 
     def __init__(self, key: "bytes | None") -> None:
@@ -46,27 +46,27 @@ class Guard:
         self.proven = not self._keyed
 
     def allow(self, shape: "Shape") -> None:
-        """Raise Refused if a command without a MAC must not be carried out."""
+        """Raise Refusal if a command without a MAC must not be carried out."""
         if not self._keyed or shape.by == messages.OPEN:
             return
         if shape.by == messages.IN_SIGNED:
-            raise Refused("not_signed")
+            raise Refusal("not_signed")
         if not self.proven:
-            raise Refused("not_proven")
+            raise Refusal("not_proven")
 
     def allow_signed(self, command_id: int, command: bytes, mac: bytes, now_ms: int) -> None:
-        """Raise Refused if the command in a `signed` of `now_ms` must not be carried out."""
+        """Raise Refusal if the command in a `signed` of `now_ms` must not be carried out."""
         if not self._keyed:
-            raise Refused("not_a_unit")
+            raise Refusal("not_a_unit")
         if now_ms < self._closed_until_ms:
-            raise Refused("closed", str((self._closed_until_ms - now_ms) // 1000 + 1))
+            raise Refusal("closed", str((self._closed_until_ms - now_ms) // 1000 + 1))
         if not 0 < len(command) <= _LONGEST_COMMAND or mac != self._mac(command):
             self.wrong += 1
             self._closed_ms = min(2 * self._closed_ms, _LONGEST_CLOSED_MS) or _CLOSED_MS
             self._closed_until_ms = now_ms + self._closed_ms
-            raise Refused("wrong_mac")
+            raise Refusal("wrong_mac")
         if command_id <= self._last_id:
-            raise Refused("replayed")
+            raise Refusal("replayed")
         self._closed_ms = 0
         self._last_id = command_id
         self.proven = True

@@ -2,11 +2,11 @@
 
 The function `on_NAME` carries out the command of that name. It gets the shoe and the command's
 values after its `id`; the definition has checked their types. It returns the fields of the report
-after the `id`, or nothing if a `reply` is the answer. It may raise Refused.
+after the `id`, or nothing if a `reply` is the answer. It may raise Refusal.
 """
 
 from sabot_firmware import VERSION
-from sabot_firmware.link.answers import Refused, answer_command
+from sabot_firmware.link.answers import Refusal, answer_command
 from sabot_protocol import enums, events, games, messages
 
 if 1 - 1:  # for type checkers: interfaces.pyi
@@ -29,17 +29,17 @@ def run(shoe: "Shoe", shape: "Shape", values: "list[object]") -> "list[object]":
 def _with_room(shoe: "Shoe") -> None:
     """Refuse a command that records an event while the journal has no room."""
     if shoe.journal.crowded():
-        raise Refused("full")
+        raise Refusal("full")
 
 
 def _between_shoes(shoe: "Shoe") -> None:
     if not shoe.dealing.can_change_game():
-        raise Refused("mid_shoe")
+        raise Refusal("mid_shoe")
 
 
 def _in_service(shoe: "Shoe") -> None:
     if not shoe.dealing.service_on:
-        raise Refused("no_service")
+        raise Refusal("no_service")
 
 
 def _record(shoe: "Shoe", kind: "Shape", *values: object) -> None:
@@ -49,9 +49,9 @@ def _record(shoe: "Shoe", kind: "Shape", *values: object) -> None:
 def on_set_clock(shoe: "Shoe", unix_ms: int) -> None:
     """Set the clock. Like all functions here it is found by the command's name in messages.py."""
     if unix_ms < _OLDEST_CLOCK_MS:
-        raise Refused("clock_old")
+        raise Refusal("clock_old")
     if unix_ms > _NEWEST_CLOCK_MS:
-        raise Refused("clock_far")
+        raise Refusal("clock_far")
     _with_room(shoe)
     shoe.recorder.set_clock(unix_ms, shoe.dealing.shoe, shoe.dealing.round)
 
@@ -66,7 +66,7 @@ def on_identify(shoe: "Shoe") -> None:
 def on_read_events(shoe: "Shoe", first: int) -> None:
     """Send events again, from number `first` on."""
     if not shoe.outbox.seek(first):
-        raise Refused("not_held", str(first))
+        raise Refusal("not_held", str(first))
 
 
 def on_load_game(shoe: "Shoe", offset: int, size: int, part: bytes) -> None:
@@ -74,13 +74,13 @@ def on_load_game(shoe: "Shoe", offset: int, size: int, part: bytes) -> None:
     document, shoe.game_parts = shoe.game_parts, None
     _between_shoes(shoe)
     if not 0 < size <= games.MAX_DOCUMENT:
-        raise Refused("bad_size", str(games.MAX_DOCUMENT))
+        raise Refusal("bad_size", str(games.MAX_DOCUMENT))
     if not 0 < len(part) <= messages.MAX_GAME_PART or offset + len(part) > size:
-        raise Refused("bad_part")
+        raise Refusal("bad_part")
     if not offset:
         document = [bytearray(size), 0]
     if document is None or len(document[0]) != size or document[1] != offset:
-        raise Refused("bad_order")
+        raise Refusal("bad_order")
     document[0][offset : offset + len(part)] = part
     document[1] = offset + len(part)
     if document[1] == size:
@@ -93,7 +93,7 @@ def _take_game(shoe: "Shoe", document: bytes) -> None:
     try:
         game = games.Game(document)
     except games.GameError as error:
-        raise Refused("invalid", str(error))
+        raise Refusal("invalid", str(error))
     _with_room(shoe)
     shoe.journal.drain()  # events of the old game are on flash before the new game is
     shoe.store.save("game", game.document)
@@ -104,14 +104,14 @@ def _take_game(shoe: "Shoe", document: bytes) -> None:
 def on_restart(shoe: "Shoe") -> None:
     """Restart once the answer is sent."""
     if not shoe.at_rest():
-        raise Refused("in_play")
+        raise Refusal("in_play")
     shoe.restart_due = True
 
 
 def on_confirm(shoe: "Shoe") -> None:
     """Confirm the release on trial: it stays."""
     if not shoe.running.on_trial:
-        raise Refused("no_trial")
+        raise Refusal("no_trial")
     _with_room(shoe)
     _record(shoe, events.UPDATED, VERSION, shoe.build)
     shoe.journal.drain()
@@ -126,7 +126,7 @@ def on_debug(shoe: "Shoe") -> None:
     _record(shoe, events.DEBUG_OPENED)
     shoe.journal.drain()
     if not shoe.running.ask_for_prompt():
-        raise Refused("no_slot")
+        raise Refusal("no_slot")
     shoe.restart_due = True
 
 
@@ -159,9 +159,9 @@ def on_health(shoe: "Shoe") -> "list[object]":
     return report + means + [health.dirty, shoe.board.overruns] + shoe.calibration
 
 
-def on_next_pass(shoe: "Shoe", behind: int) -> "list[object]":
-    """Report the first kept pass after number `behind`."""
-    kept = shoe.passes.behind(behind)
+def on_next_pass(shoe: "Shoe", after: int) -> "list[object]":
+    """Report the first kept pass after number `after`."""
+    kept = shoe.passes.first_after(after)
     if kept is None:
         return [0, 0, 0, None, None, 0, 0, 0, 0, 0, False]
     return [
@@ -183,9 +183,9 @@ def on_read_pass(shoe: "Shoe", number: int, offset: int) -> "list[object]":
     """Return a part of the samples of a pass."""
     kept = shoe.passes.get(number)
     if kept is None:
-        raise Refused("not_kept", str(number))
+        raise Refusal("not_kept", str(number))
     if offset >= kept.size:
-        raise Refused("past_end", str(number))
+        raise Refusal("past_end", str(number))
     return [number, offset, bytes(kept.runs[offset : offset + messages.MAX_RUN_BYTES])]
 
 
@@ -193,7 +193,7 @@ def on_self_test(shoe: "Shoe") -> "list[object]":
     """Test the shoe. It takes up to half a second."""
     # Not `at_rest`: a card in the head, or a fault of it, is what the test must find.
     if shoe.dealing.lock_released():
-        raise Refused("in_play")
+        raise Refusal("in_play")
     from sabot_firmware.link import (
         self_test,  # loaded when needed: saves heap
     )
@@ -204,18 +204,18 @@ def on_self_test(shoe: "Shoe") -> "list[object]":
 def on_update(shoe: "Shoe", size: int) -> "list[object]":
     """Restart into the updater (updater.py), which needs the whole processor and heap."""
     if shoe.running.on_trial:
-        raise Refused("on_trial")
+        raise Refusal("on_trial")
     if not shoe.at_rest():
-        raise Refused("in_play")
+        raise Refusal("in_play")
     if not shoe.running.ask_for_update():
-        raise Refused("no_slot")
+        raise Refusal("no_slot")
     shoe.restart_due = True
     return _update_report(_RESTARTING)
 
 
 def on_update_part(shoe: "Shoe", offset: int, part: bytes) -> "list[object]":
     """Refuse a part: only the updater takes one."""
-    raise Refused("no_update")
+    raise Refusal("no_update")
 
 
 def on_update_status(shoe: "Shoe") -> "list[object]":

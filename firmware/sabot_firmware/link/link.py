@@ -5,13 +5,13 @@ They are sent in order, up to WINDOW ahead of the acknowledged ones, and again w
 a host is silent for long, nothing is sent until the next `hello`.
 """
 
-from sabot_firmware.link.answers import Refused, reply
+from sabot_firmware.link.answers import Refusal, reply
 from sabot_firmware.native import const
 from sabot_protocol import VERSION, cbor, enums, events, frame, messages, schema
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Device, Events
-    from sabot_firmware.link.authentication import Guard
+    from sabot_firmware.link.authentication import CommandGuard
     from sabot_protocol.schema import Shape
 
 WINDOW = const(48)
@@ -33,7 +33,7 @@ class Link:
     """The link to one host at a time. `outbox` holds the events, `device` is the rest of the shoe
     (shoe.py), `guard` decides which commands to take."""
 
-    def __init__(self, outbox: "Events", device: "Device", guard: "Guard") -> None:
+    def __init__(self, outbox: "Events", device: "Device", guard: "CommandGuard") -> None:
         self.attached = False
         """Whether a host has said `hello` and is not silent."""
         self.listening = False
@@ -171,7 +171,7 @@ class Link:
         outbox = self._outbox
         before = outbox.acked
         if not self.listening:
-            self.listening = known = outbox.stand_at(number)
+            self.listening = known = outbox.serve_from(number)
             self._rewind(now_ms)
             self._device.acknowledged()
         else:
@@ -190,7 +190,7 @@ class Link:
         if command_id != self._command_id:
             try:
                 command, values = self._allowed(shape, values, now_ms)
-            except Refused as refused:
+            except Refusal as refused:
                 # Not kept: a refusal to a stranger must not answer the host.
                 self._answer(reply(command_id, refused.reason, refused.detail))
                 return
@@ -201,7 +201,7 @@ class Link:
     def _allowed(
         self, shape: "Shape", values: "list[object]", now_ms: int
     ) -> "tuple[Shape, list[object]]":
-        """Return the command and its values, taken out of a `signed`. Raises Refused."""
+        """Return the command and its values, taken out of a `signed`. Raises Refusal."""
         if shape.by is not None:
             self._guard.allow(shape)
             return shape, values
@@ -210,7 +210,7 @@ class Link:
         mac: bytes = values[2]  # type: ignore[assignment]
         inner, inner_values = _message(signed)
         if inner is None or inner.by is None or inner_values[0] != command_id:
-            raise Refused("no_command")
+            raise Refusal("no_command")
         self._guard.allow_signed(command_id, signed, mac, now_ms)
         return inner, inner_values
 

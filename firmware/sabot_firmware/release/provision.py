@@ -5,11 +5,11 @@ leaves a board that is still to be provisioned. A unit keeps its id and its keys
 are written as one document first, so that the next start completes them after a loss of power.
 """
 
-from sabot_firmware.link.answers import Refused
+from sabot_firmware.link.answers import Refusal
 from sabot_protocol import messages, provisioning
 
 if 1 - 1:  # for type checkers: interfaces.pyi
-    from sabot_firmware.store import Store
+    from sabot_firmware.store import SettingsStore
 
 UNIT = "unit"
 """The document that makes a board a unit."""
@@ -20,23 +20,23 @@ PENDING = "pending"
 class Provision:
     """Takes a provisioning document into `store`. One wrong part drops all parts before it."""
 
-    def __init__(self, store: "Store") -> None:
+    def __init__(self, store: "SettingsStore") -> None:
         self._store = store
         self._document: "bytearray | None" = None
         self._arrived = 0
 
     def take(self, offset: int, size: int, part: bytes) -> bool:
         """Take a part of the document; return whether all of it has come and is kept. Raises
-        Refused."""
+        Refusal."""
         document, self._document = self._document, None
         if not 0 < size <= provisioning.MAX_DOCUMENT:
-            raise Refused("bad_size", str(provisioning.MAX_DOCUMENT))
+            raise Refusal("bad_size", str(provisioning.MAX_DOCUMENT))
         if not 0 < len(part) <= messages.MAX_PROVISION_PART or offset + len(part) > size:
-            raise Refused("bad_part")
+            raise Refusal("bad_part")
         if not offset:
             document, self._arrived = bytearray(size), 0
         if document is None or len(document) != size or self._arrived != offset:
-            raise Refused("bad_order")
+            raise Refusal("bad_order")
         document[offset : offset + len(part)] = part
         self._arrived += len(part)
         if self._arrived < size:
@@ -45,7 +45,7 @@ class Provision:
         try:
             new = provisioning.Provisioning(bytes(document))
         except provisioning.ProvisioningError as error:
-            raise Refused("invalid", str(error))
+            raise Refusal("invalid", str(error))
         self._keep(new)
         return True
 
@@ -53,11 +53,11 @@ class Provision:
         store = self._store
         unit: "str | None" = store.load(UNIT)  # type: ignore[assignment]
         if unit is None and new.first_key is None:
-            raise Refused("needs_key")
+            raise Refusal("needs_key")
         if unit is not None and new.first_key is not None:
-            raise Refused("has_keys", unit)
+            raise Refusal("has_keys", unit)
         if unit is not None and new.unit != unit:
-            raise Refused("other_unit", unit)
+            raise Refusal("other_unit", unit)
         settings = [new.table, new.card_set, new.when_full, new.release_key, new.game]
         if unit is None:
             _write(store, settings)
@@ -68,7 +68,7 @@ class Provision:
             finish(store)
 
 
-def finish(store: "Store") -> None:
+def finish(store: "SettingsStore") -> None:
     """Write the pending settings of a unit, if there are any."""
     settings: list = store.load(PENDING)  # type: ignore[assignment]
     if settings is not None:
@@ -76,7 +76,7 @@ def finish(store: "Store") -> None:
         store.remove(PENDING)
 
 
-def _write(store: "Store", settings: "list") -> None:
+def _write(store: "SettingsStore", settings: "list") -> None:
     table, card_set, when_full, release_key, game = settings
     store.save("provisioned", [table, card_set])
     store.save("settings", {"set": card_set, "when_full": when_full})

@@ -19,7 +19,7 @@ _IDLE, _STAGED, _ON_TRIAL = [
 ]
 
 
-class Running:
+class RunningRelease:
     """The release that the boot loader started, with its `root`, `slot`, `state` and `feed`, as in
     main.py. Without a slot nothing is on trial and no release is accepted."""
 
@@ -98,7 +98,7 @@ class Running:
         """Note that the release that was given up is recorded."""
         self._keep(boot.NOTHING)
 
-    def lives(self, now_ms: int) -> bool:
+    def keep_alive(self, now_ms: int) -> bool:
         """Feed the watchdog, if there is one. Return whether the release may go on running,
         `now_ms` after the start."""
         if self._feed is not None:

@@ -13,7 +13,7 @@ from binascii import hexlify
 from hashlib import sha256
 
 from sabot_firmware import MICROPYTHON, VERSION
-from sabot_firmware.link.answers import Refused
+from sabot_firmware.link.answers import Refusal
 from sabot_firmware.release import boot
 from sabot_protocol import enums, release
 
@@ -112,7 +112,7 @@ class Update:
             next(self._work)  # type: ignore[call-overload]
         except StopIteration:
             self._work = None
-        except Refused as refused:
+        except Refusal as refused:
             self._refuse(refused.reason, refused.detail)
         except release.ReleaseError as error:
             self._refuse("bad_head", str(error))
@@ -146,13 +146,13 @@ class Update:
             right = step
             yield
         if not right:
-            raise Refused("not_ours")
+            raise Refusal("not_ours")
         gc.collect()
         manifest = release.Manifest(data)
         yield
         refusal, detail = release.refusal(manifest, self._board, MICROPYTHON, VERSION)
         if refusal != "none":
-            raise Refused(refusal, detail)
+            raise Refusal(refusal, detail)
         lists = boot.load(self._root).lists
         lists[self._idle] = boot.EMPTY
         boot.keep(self._root, boot.State(self.running, boot.NOTHING, lists))
@@ -164,7 +164,7 @@ class Update:
         yield
         if not boot.modules(self._slot(""), digest):
             os.remove(self._slot(boot.CODE))
-            raise Refused("damaged")
+            raise Refusal("damaged")
         lists[self._idle] = digest
         boot.keep(self._root, boot.State(self.running, boot.NEW, lists))
         self.stage = STAGED

@@ -12,12 +12,12 @@ from binascii import unhexlify
 
 from sabot_firmware import VERSION
 from sabot_firmware.boards import this_board
-from sabot_firmware.link.answers import Refused, answer_command
-from sabot_firmware.link.authentication import Guard
+from sabot_firmware.link.answers import Refusal, answer_command
+from sabot_firmware.link.authentication import CommandGuard
 from sabot_firmware.link.link import Link
 from sabot_firmware.release import boot
 from sabot_firmware.release.update import REFUSED, Update
-from sabot_firmware.store import Store, StoreError
+from sabot_firmware.store import SettingsStore, StoreError
 from sabot_firmware.table import inputs
 from sabot_protocol import VERSION as PROTOCOL_VERSION
 from sabot_protocol import enums, frame, messages
@@ -66,7 +66,7 @@ class NoEvents:
         """Return 0: no event waits."""
         return 0
 
-    def stand_at(self, number: int) -> bool:
+    def serve_from(self, number: int) -> bool:
         """Accept every number: the host may have events of this unit."""
         return True
 
@@ -85,13 +85,15 @@ class Updater:
         self._build = build
         self._restart_due = False
         self._heard_ms = board.ticks_ms()
-        self._store = Store(board.storage)
+        self._store = SettingsStore(board.storage)
         self._is_unit = boot.is_unit(root)
         self._service_on = bool(board.switches() & _SERVICE)
         key: bytes = _load(self._store, "release_key")  # type: ignore[assignment]
         self._update = Update(root, slot or boot.SLOTS[1], key, board.NAME)
         self._provision = None
-        self._link = Link(NoEvents(), self, Guard(self._command_key() if self._is_unit else None))
+        self._link = Link(
+            NoEvents(), self, CommandGuard(self._command_key() if self._is_unit else None)
+        )
         board.set_lamps(_LIT)
         if not self._is_unit:
             board.show(_NO_UNIT + board.serial)
@@ -137,14 +139,14 @@ class Updater:
         elif shape is messages.UPDATE_PART:
             update.take(*values)  # type: ignore[arg-type]
         elif shape is not messages.UPDATE_STATUS:
-            raise Refused("updating" if self._is_unit else "not_a_unit")
+            raise Refusal("updating" if self._is_unit else "not_a_unit")
         refusal = enums.REFUSALS.index(update.refusal)
         stage = _RESTARTING if self._restart_due else update.stage
         return [stage, update.manifest, update.offset, refusal, update.detail]
 
     def _take_provisioning(self, offset: int, size: int, part: bytes) -> None:
         if self._is_unit and not self._service_on:
-            raise Refused("no_service")
+            raise Refusal("no_service")
         if self._provision is None:
             from sabot_firmware.release.provision import Provision  # loaded when needed
 
@@ -152,7 +154,7 @@ class Updater:
         try:
             self._restart_due = self._provision.take(offset, size, part)
         except (OSError, StoreError) as error:
-            raise Refused("bad_flash", str(error))
+            raise Refusal("bad_flash", str(error))
 
     def _command_key(self) -> bytes:
         """Return the command key. If it was lost, return a random one, which no host has."""
@@ -171,7 +173,7 @@ class Updater:
     async def _look(self) -> None:
         buf = bytearray(512)
         while True:
-            await self.board.activity(_LOOK_MS, True)
+            await self.board.wait_for_activity(_LOOK_MS, True)
             self.board.read_samples(buf)
             change = self.board.take_input()
             while change != inputs.NONE:
@@ -201,7 +203,7 @@ class Updater:
             await asyncio.sleep_ms(0 if size else _PAUSE_MS)  # type: ignore[attr-defined]
 
 
-def _load(store: Store, name: str) -> object:
+def _load(store: SettingsStore, name: str) -> object:
     """Load a document; None also if it is damaged, because an update must still be possible."""
     try:
         return store.load(name)

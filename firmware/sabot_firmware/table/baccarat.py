@@ -39,7 +39,7 @@ _PANDA_8 = const(1 << 3)
 
 
 class BaccaratRound:
-    """The present or last round of baccarat; see `sabot_firmware.table.rounds.Round`."""
+    """The present or last round of baccarat; see `sabot_firmware.table.rounds.FamilyRound`."""
 
     KEPT: "tuple[str, ...]" = ("player", "banker", "winner", "hits", "revealed", "due")
     CARD_FIRST: bool = True

@@ -25,7 +25,7 @@ from sabot_protocol import cards, enums, events
 if 1 - 1:  # for type checkers: interfaces.pyi
     from collections.abc import Callable
 
-    from sabot_firmware.table.rounds import RecordEvent, Round
+    from sabot_firmware.table.rounds import FamilyRound, RecordEvent
     from sabot_protocol.games import Game
     from sabot_protocol.schema import Shape
 
@@ -71,7 +71,7 @@ _NO_LIMIT = const(-1)
 _NO_FIGURES = (0, 0, 0, 0)
 
 
-def _baccarat() -> "Callable[[Game, RecordEvent], Round]":
+def _baccarat() -> "Callable[[Game, RecordEvent], FamilyRound]":
     from sabot_firmware.table.baccarat import BaccaratRound
 
     return BaccaratRound
@@ -110,7 +110,7 @@ class Dealing:
     def change_game(self, game: "Game") -> None:
         """Deal `game` from now on. Only allowed while `can_change_game`."""
         self.game = game
-        self.play: "Round" = ROUNDS[game.family]()(game, self._record)
+        self.current_round: "FamilyRound" = ROUNDS[game.family]()(game, self._record)
         """The present or last round."""
 
     @property
@@ -126,7 +126,9 @@ class Dealing:
         """Whether the next card may come out."""
         if self.error or self.lid_open:
             return False
-        return self.play.due != NOT_DUE or self.phase == FIRST_BURN or self.phase == BURNING
+        return (
+            self.current_round.due != NOT_DUE or self.phase == FIRST_BURN or self.phase == BURNING
+        )
 
     lock_released = card_due
 
@@ -143,8 +145,10 @@ class Dealing:
         if self.phase == FIRST_BURN:
             return True
         if self.phase == BURNING:
-            return self.burn_left > 1 or (self.after_burning == BETTING and self.play.CARD_FIRST)
-        return self.play.due_after(card) != NOT_DUE
+            return self.burn_left > 1 or (
+                self.after_burning == BETTING and self.current_round.CARD_FIRST
+            )
+        return self.current_round.due_after(card) != NOT_DUE
 
     def card_passed(self, card: int, figures: "Figures" = _NO_FIGURES) -> list:
         """Card 0-53 came out. `figures`: speed, margin, skew, samples as in `events.CARD`."""
@@ -201,8 +205,8 @@ class Dealing:
         elif button == _NEXT and self.phase == BETWEEN:
             self._begin_round()
         elif self.phase in (BETTING, DEALING, BETWEEN):
-            was_open = self.play.open
-            count = self.play.pressed(button)
+            was_open = self.current_round.open
+            count = self.current_round.pressed(button)
             if count:
                 self._burn_until(BETWEEN, count)
             else:
@@ -250,7 +254,7 @@ class Dealing:
         self.rounds_left = _NO_LIMIT
         self.second_card = False
         self.inventory.load(self.game.decks)
-        self.play.clear()
+        self.current_round.clear()
         self._record(events.SHOE_LOADED, self.game.decks, self.game.name, self.card_set)
         if self.game.burn == "by_first":
             self.phase = FIRST_BURN
@@ -280,18 +284,18 @@ class Dealing:
         if position == NOT_DUE:
             self._fail(_CARD_NOT_DUE, card)
         elif self.phase == FIRST_BURN:
-            self._burn_new_cards(self.play.burn_count(card))
+            self._burn_new_cards(self.current_round.burn_count(card))
         elif self.phase == BURNING:
             self._burned()
         else:
-            self.play.card(card)
+            self.current_round.card(card)
             self._follow(True)
 
     def _follow(self, was_open: bool) -> None:
         """Take over the phase of the round; count the round when it gets its result, end it when it
         is over. `was_open` is whether it was open before the input."""
-        self.phase = self.play.phase
-        if was_open and not self.play.open:
+        self.phase = self.current_round.phase
+        if was_open and not self.current_round.open:
             self.rounds += 1
             self._count_down()
         if self.phase == BETWEEN:
@@ -312,7 +316,7 @@ class Dealing:
             return _BURN
         if self.phase == BETTING:
             self._close_betting(_BY_CARD)
-        return self.play.due
+        return self.current_round.due
 
     def _wait_for_supervisor(self, why: str, position: int) -> None:
         """The card at `position` stops play for the reason `why`, a row of the pending table."""
@@ -320,7 +324,7 @@ class Dealing:
             column = pending.NOT_DUE
         elif self.phase == FIRST_BURN:
             column = pending.BURN_FIRST
-        elif self.phase == BURNING or self.play.facing(position) == pending.BURNED:
+        elif self.phase == BURNING or self.current_round.facing(position) == pending.BURNED:
             column = pending.BURN
         else:
             column = pending.COUNTS
@@ -345,12 +349,12 @@ class Dealing:
 
     def _begin_round(self) -> None:
         self.round += 1
-        self.play.begin()
-        self.phase = self.play.phase
+        self.current_round.begin()
+        self.phase = self.current_round.phase
 
     def _close_betting(self, by: int) -> None:
-        self.play.close_betting(by)
-        self.phase = self.play.phase
+        self.current_round.close_betting(by)
+        self.phase = self.current_round.phase
 
     def _count_down(self) -> None:
         """After the cut card, count down the rounds still to be finished."""
@@ -372,12 +376,12 @@ class Dealing:
             self._fail(_CARDS_MISSING)
 
     def _cut_card_fits(self) -> bool:
-        return self.card_due() and self.play.open and self.rounds_left == _NO_LIMIT
+        return self.card_due() and self.current_round.open and self.rounds_left == _NO_LIMIT
 
     def _cut_card(self) -> None:
         misplaced = not self._cut_card_fits()
         if self.rounds_left == _NO_LIMIT:
-            within_round = self.play.open and self.play.begun
+            within_round = self.current_round.open and self.current_round.begun
             self.rounds_left = 1 + self.game.rounds_after_cut if within_round else 1
             self.after_cut = self.inventory.expected() - self.inventory.drawn()
             if self.second_card:
@@ -432,7 +436,7 @@ class Dealing:
             if self.phase == BURNING:
                 self._burned()
             else:
-                self.play.card(pending.NONE)
+                self.current_round.card(pending.NONE)
                 self._follow(True)
         if resolution == pending.VOID:
             self._void(_VOID_FOR_UNREADABLE if error == UNREADABLE else _VOID_BY_SUPERVISOR)
@@ -440,12 +444,12 @@ class Dealing:
     def _void(self, reason: int) -> None:
         self.second_card = False
         self._clear_error()
-        if self.play.open:
+        if self.current_round.open:
             self._record(events.ROUND_VOID, reason)
-            self.play.clear()
+            self.current_round.clear()
             self._count_down()
             self._round_over()
-        elif self.play.phase == BETWEEN and not self.can_change_game():
+        elif self.current_round.phase == BETWEEN and not self.can_change_game():
             # If a round hides its result, the supervisor cannot see that it is too late for `void`,
             # and `void` must not end the shoe of cards then.
             self._end_shoe(_BY_SUPERVISOR)

@@ -3,7 +3,7 @@ loads this module.
 
 `dealing.py` handles a shoe of cards: lid, first burn, cut card, inventory, errors, a card that
 stopped play, the end. It does not handle hands, totals or winners. Each family of games has a class
-for its rounds that does, with everything that `Round` lists.
+for its rounds that does, with everything that `FamilyRound` lists.
 
 The shoe of cards makes one round object for a game and uses it for all rounds of that game. So what
 the dealer chooses for the next rounds (boxes, seats) is an attribute of it. The shoe of cards reads
@@ -17,7 +17,7 @@ from typing import Protocol
 RecordEvent = Callable[..., None]
 """Records an event of the round: `record(shape, *values)`."""
 
-class Round(Protocol):
+class FamilyRound(Protocol):
     """The interface of a round for the shoe of cards. It is constructed as `(game, record)`."""
 
     KEPT: "tuple[str, ...]"

@@ -290,7 +290,7 @@ def test_one_step_sends_at_most_one_line_so_the_cards_do_not_wait() -> None:
     awake(world)
     board.show("A\nB\nC")
     for row in range(3):
-        run(board.activity(8, True))
+        run(board.wait_for_activity(8, True))
         assert world.display.page(row) == _line("ABC"[row])
         assert world.display.page(row + 1) == b"\xa5" * 128
 
@@ -355,7 +355,7 @@ def test_the_temperature_is_that_of_the_data_sheets_formula() -> None:
 def test_samples_that_no_longer_come_are_noticed() -> None:
     board, world = new_board()
     awake(world)
-    run(board.activity(8, True))
+    run(board.wait_for_activity(8, True))
     world.while_asleep = lambda: world.sample([0] * 40)
     assert board.samples_come()
     world.while_asleep = lambda: None

@@ -13,14 +13,14 @@ def test_activity_returns_within_the_time_it_was_given() -> None:
         for wait in (False, True):
             board, world = new_board()
             for turns in range(1, 5):
-                run(board.activity(within_ms, wait))
+                run(board.wait_for_activity(within_ms, wait))
                 assert world.sleeps == [within_ms] * turns
             assert board.take_input() == inputs.NONE
 
 
 def test_activity_makes_no_object_in_a_turn() -> None:
     board, world = new_board()
-    turn = board.activity(0, True)
+    turn = board.wait_for_activity(0, True)
     assert turn is world.sleeping
     run(turn)
 
@@ -29,7 +29,7 @@ def test_inputs_are_looked_at_without_waiting_too() -> None:
     board, world = new_board(switch_lid_open=0)
     world.inputs[_PIN_OF["button_void"]] = 0
     for _ in range(50):
-        run(board.activity(1, False))
+        run(board.wait_for_activity(1, False))
     assert board.take_input() == inputs.pressed(enums.BUTTONS.index("void"))
 
 
@@ -72,7 +72,7 @@ def test_an_input_is_reported_even_if_no_samples_come() -> None:
     board, world = new_board(switch_lid_open=0)
     world.inputs[_PIN_OF["button_void"]] = 0
     for _ in range(5):
-        run(board.activity(8, True))
+        run(board.wait_for_activity(8, True))
     assert board.take_input() == inputs.pressed(enums.BUTTONS.index("void"))
 
 
@@ -154,5 +154,5 @@ def test_a_change_that_was_not_taken_yet_is_not_overtaken_by_the_next() -> None:
     for button in ("reveal", "burn"):
         world.inputs[_PIN_OF["button_" + button]] = 0
         for _ in range(20):
-            run(board.activity(8, True))
+            run(board.wait_for_activity(8, True))
     assert [board.take_input(), board.take_input(), board.take_input()] == [1, 3, inputs.NONE]

@@ -21,7 +21,7 @@ def _released(within_ms: int = 8):
 
 
 def _look(board, within_ms: int = 1) -> None:
-    run(board.activity(within_ms, True))
+    run(board.wait_for_activity(within_ms, True))
     board.read_samples(_buf)
 
 
@@ -70,11 +70,11 @@ def test_it_is_released_again_once_all_of_that_card_has_been_looked_at() -> None
         assert world.outputs[_LOCK] == 0
     world.inputs[_EDGE] = 0
     world.pass_ms(_COLLECTION_MS)
-    run(board.activity(0, True))  # after a collection: no look yet
+    run(board.wait_for_activity(0, True))  # after a collection: no look yet
     assert world.outputs[_LOCK] == 0
     board.read_samples(_buf)
     assert world.outputs[_LOCK] == 0  # the samples must be read first
-    run(board.activity(0, True))
+    run(board.wait_for_activity(0, True))
     assert world.outputs[_LOCK] == 0  # the last marks may have come just now
     for _ in range(5):
         _look(board)
@@ -87,7 +87,7 @@ def test_samples_from_before_the_first_sensor_was_clear_do_not_release_it() -> N
     world.pass_ms(_COLLECTION_MS)
     board.read_samples(_buf)
     world.inputs[_EDGE] = 0  # its last marks may be in samples not read yet
-    run(board.activity(1, True))
+    run(board.wait_for_activity(1, True))
     assert world.outputs[_LOCK] == 0
 
 

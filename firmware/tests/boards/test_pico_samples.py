@@ -12,7 +12,7 @@ _BUF = bytearray(512)
 def _sampling_board():
     board, world = new_board()
     world.while_asleep = lambda: world.sample([0] * 8)
-    run(board.activity(8, True))
+    run(board.wait_for_activity(8, True))
     world.while_asleep = lambda: None
     assert board.read_samples(bytearray(64)) == 4
     return board, world
@@ -79,7 +79,7 @@ def test_nothing_is_sampled_before_the_first_turn() -> None:
     board, world = new_board()
     world.sample(15 for _ in range(8000))
     awake(world)
-    run(board.activity(8, True))
+    run(board.wait_for_activity(8, True))
     assert _read_all(board) == bytearray(8)
     assert board.overruns == 0
 

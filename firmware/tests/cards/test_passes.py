@@ -32,16 +32,16 @@ def _keep(kept, runs, **of):
 
 def _numbers(kept):
     found = []
-    each = kept.behind(0)
+    each = kept.first_after(0)
     while each is not None:
         found.append(each.number)
-        each = kept.behind(each.number)
+        each = kept.first_after(each.number)
     return found
 
 
 def test_nothing_is_kept_at_first():
     kept = new_passes()
-    assert kept.behind(0) is None and kept.get(0) is None and kept.get(1) is None
+    assert kept.first_after(0) is None and kept.get(0) is None and kept.get(1) is None
 
 
 def test_a_pass_is_kept_with_all_its_figures():

@@ -320,7 +320,7 @@ def live(board, world, ms: int) -> "list[int]":
     changes = []
     end = world.now_ms + ms
     while world.now_ms < end:
-        run(board.activity(8, True))
+        run(board.wait_for_activity(8, True))
         change = board.take_input()
         while change != inputs.NONE:
             changes.append(change)

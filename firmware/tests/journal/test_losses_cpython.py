@@ -24,7 +24,7 @@ from firmware.tests.support.scripted import (
 from firmware.tests.test_store import Folder
 from protocol.tests.helpers import seed_random
 from sabot_firmware.journal.contents import RESERVE_SECTORS
-from sabot_firmware.store import Store
+from sabot_firmware.store import SettingsStore
 from sabot_firmware.table import inputs
 from sabot_protocol import enums, events
 
@@ -100,7 +100,7 @@ def test_a_bad_sector_is_recorded_and_counted():
         assert fault == [[enums.JOURNAL_FAULTS.index("program_failed"), bad, 0, 0]]
         assert shoe.journal.bad_sectors == 1
         board, after = again(folder, board)
-        assert after.dealing.play.player == [8] and after.journal.bad_sectors == 0
+        assert after.dealing.current_round.player == [8] and after.journal.bad_sectors == 0
         check_chain(after)
 
 
@@ -119,7 +119,7 @@ def test_damage_is_recorded_by_its_events_and_as_a_gap_once_a_host_reaches_it():
         for _ in range(6 * STEPS_OF_A_SECTOR):
             sector = journal.scrub(sector)
         shoe.ticking.record_faults()
-        shoe.outbox.stand_at(0)
+        shoe.outbox.serve_from(0)
         for _ in range(400):
             shoe.outbox.take()
         shoe.ticking.record_faults()
@@ -137,7 +137,7 @@ def test_damage_is_recorded_by_its_events_and_as_a_gap_once_a_host_reaches_it():
 
 def test_a_house_may_have_the_oldest_events_overwritten():
     with Folder() as folder:
-        Store(folder.path).save("settings", {"when_full": "go_on"})
+        SettingsStore(folder.path).save("settings", {"when_full": "go_on"})
         board, shoe = started_in_file(folder, 6)
         journal = shoe.journal
         while journal.first_held == 1:
@@ -150,7 +150,7 @@ def test_a_house_may_have_the_oldest_events_overwritten():
         journal = shoe.journal
         lost = 1, journal.first_held - 1
         assert (journal.lost_first, journal.lost_last) == lost
-        shoe.outbox.stand_at(0)
+        shoe.outbox.serve_from(0)
         while shoe.outbox.unacked():
             shoe.outbox.acknowledge(journal.durable)
             shoe.acknowledged()
@@ -173,7 +173,10 @@ def test_a_round_that_is_open_when_the_journal_gets_full_is_dealt_to_its_end():
         board.play(shoe, *[card_samples(name) for name in ("2D", "KC")])
         assert not shoe.dealing.error and shoe.dealing.lock_released()
         board.play(shoe, card_samples("2H"))
-        assert enums.ERRORS[shoe.dealing.error] == "journal_full" and shoe.dealing.play.winner >= 0
+        assert (
+            enums.ERRORS[shoe.dealing.error] == "journal_full"
+            and shoe.dealing.current_round.winner >= 0
+        )
         board, shoe = again(folder, board)
         assert enums.ERRORS[shoe.dealing.error] == "journal_full", "it is so still"
         board.play(shoe, *KEY_TURNED, NEXT, BURN)

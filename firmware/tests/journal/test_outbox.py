@@ -32,7 +32,7 @@ class _Model:
             self.cursor = max(self.cursor, number + 1)
         return True
 
-    def stand_at(self, number):
+    def serve_from(self, number):
         if number >= self.next():
             return False
         self.acked = max(number, self.journal.first_held - 1)
@@ -109,7 +109,7 @@ def _random_life(may_overwrite, operations):
             assert outbox.seek(number) == model.seek(number)
         else:
             number = random.choice((model.acked, _any_number(model)))
-            assert outbox.stand_at(number) == model.stand_at(number)
+            assert outbox.serve_from(number) == model.serve_from(number)
         _check(outbox, model)
     return journal
 
@@ -158,7 +158,7 @@ def test_nothing_is_read_while_the_chip_is_busy():
             elif luck == 1:
                 outbox.acknowledge(given)
             elif luck == 2 and random.getrandbits(3) == 0:
-                outbox.stand_at(max(0, given - 5))
+                outbox.serve_from(max(0, given - 5))
                 given = outbox.acked
             elif luck == 3:
                 outbox.seek(max(outbox.first_held, given))
@@ -180,7 +180,7 @@ def test_a_host_that_has_fewer_events_than_the_previous_one_gets_them_again():
     ledger = filled(2)
     outbox = Outbox(ledger.journal, ledger.journal.durable)
     assert outbox.take() is None
-    assert outbox.stand_at(4)
+    assert outbox.serve_from(4)
     assert [_number_of(ledger, outbox.take()) for _ in range(3)] == [5, 6, 7]
     assert ledger.journal.acknowledged() == 4, "what was acknowledged once is kept in the journal"
 
@@ -190,11 +190,11 @@ def test_a_host_that_has_more_events_than_were_ever_written_is_refused():
     outbox = Outbox(ledger.journal, 0)
     number = ledger.journal.durable + 1
     for _ in range(2):
-        assert not outbox.stand_at(number) and not outbox.acknowledge(number)
+        assert not outbox.serve_from(number) and not outbox.acknowledge(number)
         assert outbox.acked == 0
         ledger.event()  # queued but not written
     ledger.drain()
-    assert outbox.stand_at(number)
+    assert outbox.serve_from(number)
 
 
 def test_a_rewind_does_not_skip_what_is_being_read_again():
@@ -300,7 +300,7 @@ def test_damaged_events_in_the_middle_are_left_out_and_reported_once():
         assert got == [n for n in range(1, durable + 1) if not first <= n <= last]
         assert outbox.left_out == [(first, last)]
         outbox.left_out.clear()
-        outbox.stand_at(0)  # another host
+        outbox.serve_from(0)  # another host
         assert _host_takes_all(outbox, ledger) == got
         assert outbox.left_out == [], "it is recorded already"
 

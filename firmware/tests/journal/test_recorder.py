@@ -181,7 +181,7 @@ class _Host:
 
     def attach(self, outbox):
         self.last = max(self.last, outbox.first_held - 1)
-        assert outbox.stand_at(self.last)
+        assert outbox.serve_from(self.last)
 
     def take(self, outbox, count):
         for _ in range(count):

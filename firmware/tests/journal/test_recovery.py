@@ -11,7 +11,7 @@ from firmware.tests.support import table
 from protocol.tests.helpers import raised, seed_random
 from sabot_firmware import panel
 from sabot_firmware.journal.journal import Journal, JournalError
-from sabot_firmware.journal.recovery import Resumed, keep_state, state_of
+from sabot_firmware.journal.recovery import Recovery, keep_state, state_of
 from sabot_firmware.journal.ring import EVENT, NOTE, PASSING, STATE
 from sabot_firmware.table import input_log, pending
 from sabot_firmware.table.dealing import Dealing
@@ -46,7 +46,7 @@ class _Unit:
         self.number = 1
         self.keep()
 
-    # The part of a journal that `keep_state` and `Resumed` use.
+    # The part of a journal that `keep_state` and `Recovery` use.
 
     def put(self, kind, payload, size) -> None:
         self.entries.append((kind, bytes(payload[:size])))
@@ -59,7 +59,7 @@ class _Unit:
         for kind, payload in self.entries[begin:]:
             visit(kind, memoryview(payload))
 
-    def told_of(self, last) -> None:
+    def gap_recorded(self, last) -> None:
         self.told = last
 
     # The part of the shoe that writes entries.
@@ -129,7 +129,7 @@ def _everything(thing, but=()):
         if name[:2] == "__" or name in but:
             continue
         value = getattr(thing, name)
-        if name in ("inventory", "pending", "play"):
+        if name in ("inventory", "pending", "current_round"):
             found[name] = _everything(value)
         elif isinstance(value, (bool, int, str, bytes, bytearray, list, tuple)):
             found[name] = bytes(value) if isinstance(value, bytearray) else value
@@ -154,7 +154,7 @@ def _seen(dealing):
 def _resumed(journal, game):
     """Return a new dealing, recovered from the journal as at a start, and what was resumed."""
     dealing = Dealing(game, table.SET, 0)
-    return Resumed(journal, dealing), dealing
+    return Recovery(journal, dealing), dealing
 
 
 def _random_input(dealing):
@@ -361,9 +361,9 @@ def test_a_state_of_another_firmware_is_refused():
 def test_the_largest_state_fits_an_entry():
     dealing = Dealing(_game({}), table.SET, 0xFFFFFFFF)
     dealing.round = dealing.rounds = 400
-    dealing.play.player = dealing.play.banker = [51, 51, 51]
-    dealing.play.begun = True
-    dealing.play.hits = 0x3FF
+    dealing.current_round.player = dealing.current_round.banker = [51, 51, 51]
+    dealing.current_round.begun = True
+    dealing.current_round.hits = 0x3FF
     dealing.error = len(enums.ERRORS) - 1
     dealing.fault = len(enums.FAULTS) - 1
     dealing.lid_open = dealing.key_on = dealing.service_on = True

@@ -33,7 +33,7 @@ from sabot_firmware.journal.journal import JournalError
 from sabot_firmware.journal.recovery import state_of
 from sabot_firmware.journal.ring import NOTE, PASSING, STATE
 from sabot_firmware.shoe import Shoe
-from sabot_firmware.store import Store
+from sabot_firmware.store import SettingsStore
 from sabot_firmware.table import inputs
 from sabot_protocol import cards, enums, games, messages
 
@@ -45,7 +45,7 @@ def test_a_new_unit_records_its_start_first_under_its_own_chain():
         _, shoe = started(folder)
         ((kind, values),) = recorded(shoe)
         assert kind == "boot" and values[5] == NaiveChain(FIRST_KEY).name
-        assert Store(folder.path).load("first_key") is None, "only the verifier has it now"
+        assert SettingsStore(folder.path).load("first_key") is None, "only the verifier has it now"
         assert shoe.recorder.boot == 1
 
 
@@ -81,7 +81,7 @@ def test_a_unit_without_a_key_is_out_of_service():
 def test_a_second_first_key_puts_the_unit_out_of_service():
     with Folder() as folder:
         board, _ = started(folder)
-        Store(folder.path).save("first_key", bytes(32))
+        SettingsStore(folder.path).save("first_key", bytes(32))
         assert raised(JournalError, again, folder, board)
         provision(folder)  # as if the power went before the first key was removed
         _, shoe = again(folder, board)
@@ -224,7 +224,7 @@ def test_a_card_after_lost_samples_is_marked_too():
 def test_the_game_document_stays_and_the_shoes_of_cards_are_counted_on():
     with Folder() as folder:
         document = games.encode(dict(games.MINI, name="other", burn="none"))
-        Store(folder.path).save("game", document)
+        SettingsStore(folder.path).save("game", document)
         board, shoe = started(folder)
         for n in range(1, 4):
             lid = [inputs.switched(LID, True), inputs.switched(LID, False)]
@@ -242,7 +242,7 @@ def test_the_game_document_stays_and_the_shoes_of_cards_are_counted_on():
 def test_what_is_hidden_in_midi_stays_hidden_over_a_loss_of_power():
     with Folder() as folder:
         midi = dict(games.MINI, name="midi", shown="after_reveal", burn="none")
-        Store(folder.path).save("game", games.encode(midi))
+        SettingsStore(folder.path).save("game", games.encode(midi))
         board, shoe = started(folder)
         board.play(shoe, inputs.switched(LID, True), inputs.switched(LID, False), NEXT)
         for name in ("9C", "2D", "KC", "2H"):
@@ -254,4 +254,4 @@ def test_what_is_hidden_in_midi_stays_hidden_over_a_loss_of_power():
             assert lit == [0], "not even for an instant"
             assert board.outputs == [0, shown]
         board.play(shoe, NEXT, REVEAL)
-        assert shoe.dealing.play.winner >= 0 and board.text != shown
+        assert shoe.dealing.current_round.winner >= 0 and board.text != shown

@@ -4,8 +4,8 @@ import hashlib
 
 from firmware.tests.support.line import HELLO, WELCOME, Line, ack, events_of, problems_of
 from protocol.tests.helpers import random_bytes, seed_random
-from sabot_firmware.link.answers import Refused
-from sabot_firmware.link.authentication import Guard
+from sabot_firmware.link.answers import Refusal
+from sabot_firmware.link.authentication import CommandGuard
 from sabot_protocol import cbor, enums, messages
 from sabot_protocol.chain import command_key
 
@@ -231,14 +231,14 @@ def test_the_refusal_to_a_stranger_is_not_the_answer_to_the_host():
 
 
 def test_a_unit_without_a_key_takes_all_commands_and_no_macs():
-    guard = Guard(None)
+    guard = CommandGuard(None)
     guard.begin(5)
     assert guard.challenge == b"" and guard.proven
     for shape in _COMMANDS:
         guard.allow(shape)
     try:
         guard.allow_signed(1, b"a", bytes(16), 0)
-    except Refused as refused:
+    except Refusal as refused:
         assert refused.reason == "not_a_unit"
     else:
         raise AssertionError("a MAC without a key")

@@ -7,7 +7,7 @@ from sabot_firmware.journal.journal import Journal
 from sabot_firmware.journal.outbox import Outbox
 from sabot_firmware.journal.recorder import Recorder
 from sabot_firmware.link import commands
-from sabot_firmware.store import Store
+from sabot_firmware.store import SettingsStore
 from sabot_firmware.table.dealing import Dealing
 from sabot_protocol import cbor, enums, events, games, messages
 
@@ -44,7 +44,7 @@ class _Shoe:
         self.board = _Board()
         self.link = _Link()
         self.heap = _Heap()
-        self.store = Store(folder.path)
+        self.store = SettingsStore(folder.path)
         game = games.Game(self.store.load("game") or games.document_of("mini"))
         self.journal = Journal(new_chip(ring), bytearray(4096))
         self.journal.mount(FIRST_KEY)
@@ -225,7 +225,7 @@ def test_the_next_shoe_of_cards_is_dealt_by_the_game_that_was_loaded():
         shoe.load_cards()
         for card in (0, 1, 0, 1, 13, 14):  # burn an ace and one; ace, two, ace, two
             shoe.dealing.card_passed(card)
-        assert shoe.dealing.play.player == [0, 13], "the Player stands on 2 in this game"
+        assert shoe.dealing.current_round.player == [0, 13], "the Player stands on 2 in this game"
         actions = shoe.dealing.card_passed(26)
         positions = [values[1] for shape, _, _, values in actions if shape is events.CARD]
         assert positions == [enums.POSITIONS.index("banker_3")]
@@ -359,7 +359,7 @@ def test_a_midi_shoe_is_in_play_until_its_last_round_is_revealed():
         shoe.load_cards()
         for card in (52, 8, 1, 12, 14):  # the cut card; a natural
             shoe.dealing.card_passed(card)
-        assert shoe.dealing.play.winner >= 0 and not shoe.dealing.can_change_game()
+        assert shoe.dealing.current_round.winner >= 0 and not shoe.dealing.can_change_game()
         _refused(_load(shoe, _document()))
         shoe.dealing.pressed(enums.BUTTONS.index("reveal"))
         assert _done(_load(shoe, _document()))

@@ -10,7 +10,7 @@ from firmware.tests.test_store import Folder
 from sabot_firmware.boards.nor import SECTOR
 from sabot_firmware.link import commands
 from sabot_firmware.release import boot
-from sabot_firmware.release.running import Running
+from sabot_firmware.release.running import RunningRelease
 from sabot_firmware.table import inputs
 from sabot_protocol import enums, events, messages
 
@@ -47,7 +47,7 @@ def _records(shoe, count):
 
 
 def _of_slot(folder):
-    """Return a `Running` from a slot that holds _FILES."""
+    """Return a `RunningRelease` from a slot that holds _FILES."""
     slot = folder.path + "/a"
     lines = ""
     with open(slot + boot.CODE, "wb") as file:
@@ -58,7 +58,9 @@ def _of_slot(folder):
     with open(slot + boot.LIST, "w") as file:
         file.write(lines)
     listed = _hex(hashlib.sha256(lines.encode()).digest())
-    return Running(folder.path, "a", boot.State("a", boot.NOTHING, {"a": listed, "b": boot.EMPTY}))
+    return RunningRelease(
+        folder.path, "a", boot.State("a", boot.NOTHING, {"a": listed, "b": boot.EMPTY})
+    )
 
 
 def _hex(digest):

@@ -1,9 +1,9 @@
 """The provisioning of a unit: kept as a whole or not at all, whenever the power fails."""
 
 from firmware.tests.test_store import Folder
-from sabot_firmware.link.answers import Refused
+from sabot_firmware.link.answers import Refusal
 from sabot_firmware.release.provision import PENDING, UNIT, Provision, finish
-from sabot_firmware.store import Store
+from sabot_firmware.store import SettingsStore
 from sabot_protocol import cbor, games, messages, provisioning
 
 _FIRST_KEY, _RELEASE_KEY, _OTHER = bytes(range(32)), b"r" * 32, b"o" * 32
@@ -14,7 +14,7 @@ class _Gone(Exception):
     """A loss of power."""
 
 
-class _Cut(Store):
+class _Cut(SettingsStore):
     """A store that loses its power before a given change of its documents."""
 
     def __init__(self, path, changes=1000):
@@ -60,7 +60,7 @@ def _take(taking, *part):
     """Whether all has come and is kept, and why the part is refused, empty where it is not."""
     try:
         return taking.take(*part), ""
-    except Refused as refused:
+    except Refusal as refused:
         return False, refused.reason
 
 
@@ -84,7 +84,7 @@ def _kept(store):
 def test_a_board_keeps_all_that_it_is_given():
     for size in (400, 100, 7):
         with Folder() as folder:
-            store = Store(folder.path)
+            store = SettingsStore(folder.path)
             assert _give(store, _document(), size) == (True, "")
             assert _all(store) == [
                 ["12", 3],
@@ -105,7 +105,7 @@ def test_until_all_is_there_a_board_is_not_a_unit_whenever_the_power_fails():
                 assert changes == len(_DOCUMENTS)
                 return
             except _Gone:
-                store = Store(folder.path)
+                store = SettingsStore(folder.path)
                 assert store.load(UNIT) is None
                 assert _give(store, _document(first_key=_OTHER)) == (True, "")
                 assert store.load("first_key") == _OTHER
@@ -118,11 +118,11 @@ def test_a_unit_has_all_or_nothing_of_a_new_document_whenever_the_power_fails():
     seen = []
     for changes in range(20):
         with Folder() as folder:
-            assert _give(Store(folder.path), _document()) == (True, "")
-            Store(folder.path).remove("first_key")  # as the first start does
+            assert _give(SettingsStore(folder.path), _document()) == (True, "")
+            SettingsStore(folder.path).remove("first_key")  # as the first start does
             try:
                 assert _give(_Cut(folder.path, changes), _again(release_key=_OTHER)) == (True, "")
-                assert _kept(Store(folder.path)) == new
+                assert _kept(SettingsStore(folder.path)) == new
                 assert seen[0] == old and seen[1:] == [new] * (changes - 1)
                 return
             except _Gone:
@@ -132,7 +132,7 @@ def test_a_unit_has_all_or_nothing_of_a_new_document_whenever_the_power_fails():
                         finish(_Cut(folder.path, more))
                     except _Gone:
                         pass
-                store = Store(folder.path)
+                store = SettingsStore(folder.path)
                 assert store.load(PENDING) is None and store.load(UNIT) == "SHOE-7"
                 seen.append(_kept(store))
     raise AssertionError("it never ends")
@@ -140,7 +140,7 @@ def test_a_unit_has_all_or_nothing_of_a_new_document_whenever_the_power_fails():
 
 def test_a_unit_keeps_its_id_and_its_keys():
     with Folder() as folder:
-        store = Store(folder.path)
+        store = SettingsStore(folder.path)
         assert _give(store, _document()) == (True, "")
         before = _all(store)
         for document, reason in (
@@ -154,7 +154,7 @@ def test_a_unit_keeps_its_id_and_its_keys():
 
 def test_a_board_that_is_not_a_unit_needs_a_first_key():
     with Folder() as folder:
-        store = Store(folder.path)
+        store = SettingsStore(folder.path)
         done, problem = _give(store, _document(first_key=None))
         assert not done and problem == "needs_key"
         assert _all(store) == [None] * len(_DOCUMENTS)
@@ -174,7 +174,7 @@ def test_parts_out_of_order_too_long_or_of_another_size_are_refused_with_all_bef
         (400, provisioning.MAX_DOCUMENT + 1, document[400:]),
     ):
         with Folder() as folder:
-            taking = Provision(Store(folder.path))
+            taking = Provision(SettingsStore(folder.path))
             assert _take(taking, 0, size, part) == (False, "")
             done, problem = _take(taking, *second)
             assert not done and problem, second
@@ -186,7 +186,7 @@ def test_parts_out_of_order_too_long_or_of_another_size_are_refused_with_all_bef
 def test_a_part_at_offset_0_begins_again():
     document = _document()
     with Folder() as folder:
-        taking = Provision(Store(folder.path))
+        taking = Provision(SettingsStore(folder.path))
         assert _take(taking, 0, len(document), document[:400]) == (False, "")
         for offset in range(0, len(document), 400):
             done, problem = _take(taking, offset, len(document), document[offset : offset + 400])

@@ -11,7 +11,7 @@ from firmware.tests.support.scripted import LID, NEXT, VOID, kinds_of, recorded
 from firmware.tests.test_store import Folder
 from sabot_firmware.link import commands
 from sabot_firmware.release import boot
-from sabot_firmware.release.running import TRIAL_MS, Running
+from sabot_firmware.release.running import TRIAL_MS, RunningRelease
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.table import inputs
 from sabot_protocol import enums, messages
@@ -42,7 +42,7 @@ class _Unit:
         board = scripted.ScriptedBoard(self._folder, self._flash)
         board.reset = self._reset
         feed = self._feed if slot != current else None
-        board.shoe = Shoe(board, Running(root, slot, state, feed))
+        board.shoe = Shoe(board, RunningRelease(root, slot, state, feed))
         return board, board.shoe
 
     def again(self, board, slot, current, other):
@@ -121,17 +121,17 @@ def test_on_trial_the_watchdog_is_fed_and_without_a_host_it_restarts():
     with Folder() as folder:
         unit = _Unit(folder)
         _, shoe = unit.start("b", "a", boot.TRIED)
-        assert shoe.running.lives(TRIAL_MS - 1) and unit.fed == 1
-        assert not shoe.running.lives(TRIAL_MS)
+        assert shoe.running.keep_alive(TRIAL_MS - 1) and unit.fed == 1
+        assert not shoe.running.keep_alive(TRIAL_MS)
         shoe.running.confirm()
-        assert shoe.running.lives(TRIAL_MS * 10) and unit.fed == 3
+        assert shoe.running.keep_alive(TRIAL_MS * 10) and unit.fed == 3
 
 
 def test_a_release_that_is_not_on_trial_runs_without_a_watchdog():
     with Folder() as folder:
         unit = _Unit(folder)
         _, shoe = unit.start("a", "a", boot.NOTHING)
-        assert shoe.running.lives(TRIAL_MS * 10) and not unit.fed
+        assert shoe.running.keep_alive(TRIAL_MS * 10) and not unit.fed
 
 
 def test_a_restart_waits_until_no_card_can_come():

@@ -193,7 +193,7 @@ def test_changes_of_the_shoe_are_reported_with_their_times() -> None:
     host.world.levels[PIN_OF["lock"][0]] = 1
     host.live(3000)
     ((seen_us, what, value),) = host.heard(rig.CHANGE)
-    assert rig.WHATS[what] == "lock" and value == 1 and 0 <= seen_us - at_us <= 50
+    assert rig.CHANGE_KINDS[what] == "lock" and value == 1 and 0 <= seen_us - at_us <= 50
     host.send(rig.LOOK, 900)
     assert host.heard(rig.LEVELS)[-1][2] == 0x20
 

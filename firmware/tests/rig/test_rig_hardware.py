@@ -36,7 +36,7 @@ def _changes(board):
     found = []
     change = board.watcher.changes.take()
     while change is not None:
-        found.append((board.watching_since_us + change[0], rig.WHATS[change[1]], change[2]))
+        found.append((board.watching_since_us + change[0], rig.CHANGE_KINDS[change[1]], change[2]))
         change = board.watcher.changes.take()
     return found
 

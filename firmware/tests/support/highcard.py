@@ -21,7 +21,7 @@ _WAITING = -1
 
 
 class HighCardRound:
-    """See `sabot_firmware.table.rounds.Round`."""
+    """See `sabot_firmware.table.rounds.FamilyRound`."""
 
     KEPT = ("hand", "seats", "burned", "winner", "begun", "hidden")
     CARD_FIRST = False

@@ -11,7 +11,7 @@ from sabot_firmware.boards.sim.flash import SimFlash
 from sabot_firmware.journal import keyring
 from sabot_firmware.journal.cursor import Cursor
 from sabot_firmware.shoe import Shoe
-from sabot_firmware.store import Store
+from sabot_firmware.store import SettingsStore
 from sabot_firmware.table import inputs
 from sabot_protocol import cards, cbor, enums, events
 
@@ -67,7 +67,7 @@ class ScriptedBoard:
     def switches(self):
         return self.switches_on
 
-    async def activity(self, within_ms, wait):
+    async def wait_for_activity(self, within_ms, wait):
         if not wait:
             self._now_ms += 1
             return  # the shoe writes its queue first
@@ -140,7 +140,7 @@ def started(folder, flash=None, switches_on=0):
 
 def provision(folder):
     """Store the first key, as provisioning does."""
-    Store(folder.path).save("first_key", FIRST_KEY)
+    SettingsStore(folder.path).save("first_key", FIRST_KEY)
 
 
 def started_in_file(folder, ring=RING):

@@ -100,8 +100,8 @@ class Table:
         shoe = self.shoe
         return (
             shoe.phase, shoe.error, shoe.fault, shoe.lid_open, shoe.shoe, shoe.round, shoe.cards,
-            shoe.rounds, shoe.rounds_left, shoe.burn_left, shoe.play.winner,
-            shoe.play.player[:], shoe.play.banker[:], shoe.lock_released(),
+            shoe.rounds, shoe.rounds_left, shoe.burn_left, shoe.current_round.winner,
+            shoe.current_round.player[:], shoe.current_round.banker[:], shoe.lock_released(),
             bytes(shoe.inventory.counts), shoe.inventory.unread, shoe.pending.position,
         )  # fmt: skip
 

@@ -108,7 +108,12 @@ def test_one_card_is_burned_face_down_or_none_if_the_game_says_so():
         assert table.shoe.burn_left == 1 and enums.PHASES[table.shoe.phase] == "burning"
         assert table.play(name) == ["card %s burn" % name, "betting_open"]
     table = Table("lid+", burn="none")
-    assert table.play("lid-") == ["lid 0", "shoe_loaded 8 mini 4", "betting_open", "lock 1"]
+    assert table.play("lid-") == [
+        "lid 0",
+        "shoe_loaded 8 mini 4",
+        "betting_open",
+        "lock 1",
+    ]
     assert table.play("CUT 4C")[:2] == ["cut_card 1", "betting_closed card"]
 
 

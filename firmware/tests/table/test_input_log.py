@@ -11,7 +11,10 @@ def test_every_input_is_the_same_as_a_note_in_every_situation():
         for text in table.INPUTS + tuple("?" + fault for fault in enums.FAULTS[1:]):
             direct, noted = Table(SITUATIONS[name][0]), Table(SITUATIONS[name][0])
             actions = input_log.carry_out(noted.shoe, note_of(text))
-            assert [told_of(action) for action in actions] == direct.play(text), (name, text)
+            assert [told_of(action) for action in actions] == direct.play(text), (
+                name,
+                text,
+            )
             assert noted.snapshot() == direct.snapshot(), (name, text)
 
 

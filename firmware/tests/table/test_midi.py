@@ -229,10 +229,10 @@ def test_random_inputs_show_no_hand_before_it_is_revealed():
             else:
                 table.play(random.choice(("next", "reveal", "lid+", "lid-", "key+", "key-")))
             lines, lamps = table.display(), table.lamps()
-            if table.shoe.play.hidden:
+            if table.shoe.current_round.hidden:
                 hidden += 1
                 assert "P" in lines[2:4] and "B" in lines[2:5], lines
                 assert lamps in ("", "error"), lamps
-            elif table.shoe.play.winner >= 0:
+            elif table.shoe.current_round.winner >= 0:
                 revealed += 1
     assert hidden > 500 and revealed > 50, (hidden, revealed)

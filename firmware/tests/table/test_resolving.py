@@ -215,7 +215,11 @@ def test_nothing_is_decided_without_the_key_or_with_the_lid_open():
                 table.play("key- " + inputs)
                 before = table.snapshot()
                 for button in enums.BUTTONS * 3:
-                    assert table.play(button) == ["button " + button], (name, fault, inputs)
+                    assert table.play(button) == ["button " + button], (
+                        name,
+                        fault,
+                        inputs,
+                    )
                 assert table.snapshot() == before, (name, fault, inputs)
 
 
@@ -297,7 +301,10 @@ def test_the_second_card_after_the_last_of_a_shoe_is_counted_unread():
 def test_the_second_card_after_the_last_of_a_shoe_does_not_stop_the_next_shoe():
     table = Table("lid+ lid- AC 2C CUT 9C 9D TC ?double_feed !TD", cut_from_end=16)
     assert enums.ERRORS[table.shoe.error] == "cards_missing"
-    assert table.play("key- lid+ lid- key+")[-2:] == ["error_cleared cards_missing", "lock 1"]
+    assert table.play("key- lid+ lid- key+")[-2:] == [
+        "error_cleared cards_missing",
+        "lock 1",
+    ]
 
 
 def test_a_ninth_copy_stops_play_wherever_it_comes():

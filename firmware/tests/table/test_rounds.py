@@ -4,7 +4,7 @@ from firmware.tests.support import highcard
 from firmware.tests.support.table import SET, note_of, told_of
 from protocol.tests.helpers import allocates
 from sabot_firmware import panel
-from sabot_firmware.journal.recovery import Resumed, keep_state, state_of
+from sabot_firmware.journal.recovery import Recovery, keep_state, state_of
 from sabot_firmware.journal.ring import NOTE, STATE
 from sabot_firmware.table import dealing, input_log
 from sabot_protocol import cards, cbor, enums, events, games
@@ -92,7 +92,7 @@ class _Shoe:
     def resumed(self):
         """Return the dealing after a loss of power, from the state and the notes after it."""
         after = dealing.Dealing(self.game, SET, 0)
-        Resumed(self, after)
+        Recovery(self, after)
         return after
 
 
@@ -113,9 +113,9 @@ def test_a_family_is_loaded_when_a_game_of_it_is_dealt():
     shoe = dealing.Dealing(mini, SET, 7)
     assert not _LOADED
     shoe.change_game(highcard.game())
-    assert len(_LOADED) == 1 and isinstance(shoe.play, highcard.HighCardRound)
+    assert len(_LOADED) == 1 and isinstance(shoe.current_round, highcard.HighCardRound)
     shoe.change_game(mini)
-    assert not isinstance(shoe.play, highcard.HighCardRound) and shoe.game is mini
+    assert not isinstance(shoe.current_round, highcard.HighCardRound) and shoe.game is mini
 
 
 def test_a_round_waits_for_its_button_and_a_card_before_it_is_not_due():
@@ -144,7 +144,7 @@ def test_a_round_is_dealt_with_a_burn_in_the_middle_and_ended_by_a_button():
 
 def test_the_lock_is_shut_while_a_round_with_all_its_cards_waits_for_a_button():
     shoe = _Shoe(_DEALT + " next 5D KH 7S")
-    assert shoe.dealing.play.open and not shoe.dealing.card_due()
+    assert shoe.dealing.current_round.open and not shoe.dealing.card_due()
     assert shoe.play("2C")[-1] == "error card_not_due 2C none"
     assert shoe.play("key+ key- reveal")[-1] == "result banker 7 5 0 0 0"
 
@@ -199,7 +199,7 @@ def test_an_unreadable_card_is_resolved_by_how_it_lies_on_the_table():
     shoe.choose("UNSEEN")
     recorded = shoe.play("reveal key-")
     assert recorded[1] == "resolved unreadable no_code burn unseen"
-    assert shoe.dealing.inventory.unread == 1 and shoe.dealing.play.burned == 1
+    assert shoe.dealing.inventory.unread == 1 and shoe.dealing.current_round.burned == 1
     assert shoe.play("7S reveal")[-1] == "result banker 7 5 0 0 0"
 
 
@@ -242,8 +242,8 @@ def test_after_a_loss_of_power_it_has_the_same_state():
         for _ in range(2):  # from the notes alone, then from the kept state
             after = shoe.resumed()
             assert state_of(after) == state_of(shoe.dealing), text
-            assert after.play.due == shoe.dealing.play.due, text
-            assert after.play.open == shoe.dealing.play.open, text
+            assert after.current_round.due == shoe.dealing.current_round.due, text
+            assert after.current_round.open == shoe.dealing.current_round.open, text
             assert after.card_due() == shoe.dealing.card_due(), text
             assert panel.text_of(after, "") == panel.text_of(shoe.dealing, ""), text
             kept = shoe.entries
@@ -279,7 +279,7 @@ def test_a_state_that_firmware_0_1_0_kept_is_read():
         shoe.entries = []
         shoe.put(STATE, buf, cbor.encode_array(buf, 0, state, len(state)))
         after = shoe.resumed()
-        play = after.play
+        play = after.current_round
         assert (play.player, play.banker, play.winner) == (player, banker, winner)
         assert after.card_due() == due, phase
         assert play.open == (phase in ("betting", "dealing") and winner < 0)

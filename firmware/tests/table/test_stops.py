@@ -71,14 +71,20 @@ def test_a_card_while_play_is_stopped_is_not_due_and_not_in_the_round():
         for text, error in _ERRORS:
             table = _at(name)
             table.play(text)
-            hands = table.shoe.play.player[:], table.shoe.play.banker[:], table.shoe.cards
+            hands = (
+                table.shoe.current_round.player[:],
+                table.shoe.current_round.banker[:],
+                table.shoe.cards,
+            )
             recorded = table.play("9S")
             assert recorded == ["card 9S not_due", "error card_not_due 9S none"], (
                 name,
                 text,
                 recorded,
             )
-            assert (table.shoe.play.player, table.shoe.play.banker) == hands[:2], (name, text)
+            assert (table.shoe.current_round.player, table.shoe.current_round.banker) == hands[
+                :2
+            ], (name, text)
             assert table.shoe.cards == hands[2] + 1
             assert enums.ERRORS[table.shoe.error] == error.split()[1], "the first error stays"
 
@@ -199,7 +205,7 @@ def test_void_with_the_key_voids_the_round_or_ends_the_shoe():
             ends = []
         assert recorded == ["button void"] + ends + lock, (name, recorded)
         if name in ROUND_OPEN:
-            assert not table.shoe.play.player and not table.shoe.play.banker, name
+            assert not table.shoe.current_round.player and not table.shoe.current_round.banker, name
 
 
 def test_void_with_the_lid_open_voids_the_round_and_does_not_clear_the_error():

@@ -23,10 +23,10 @@ from sabot.games.catalogue import document
 from sabot.games.odds import odds
 from sabot.link import wire
 from sabot.link.client import Client
-from sabot.link.messages import Status
+from sabot.link.messages import StatusCommand
 from sabot.link.ports import Port
 from sabot.link.session import Record
-from sabot.log.logger import Logger, Watcher
+from sabot.log.logger import Logger, LogWatcher
 from sabot.log.store import Store
 from sabot.release.modules import modules_of
 from sabot.sim import waveform
@@ -157,7 +157,7 @@ def shoe_figures() -> list[Benchmark]:
             after_boot = _heap_used(simulated)
             highest = [after_boot]
             rounds: list[object] = []
-            watcher = Watcher(round_ended=rounds.append)
+            watcher = LogWatcher(round_ended=rounds.append)
             logger = Logger(store, [simulated.port], watcher, once=True)
             dealer = Dealer(simulated.bench, shuffled(1), card_set=0, pace=0)
             begin_s = time.perf_counter()
@@ -361,7 +361,7 @@ def _device(what: str) -> dict[str, float]:
 
 def _heap_used(simulated: SimulatedShoe) -> int:
     with Port(simulated.port) as port:
-        return int(Client(port).ask(Status()).heap_used)
+        return int(Client(port).ask(StatusCommand()).heap_used)
 
 
 def _deals_a_shoe() -> bool:
@@ -371,7 +371,7 @@ def _deals_a_shoe() -> bool:
                 simulated.power_on()
             except Exception:
                 return False
-            logger = Logger(store, [simulated.port], Watcher(), once=True)
+            logger = Logger(store, [simulated.port], LogWatcher(), once=True)
             dealer = Dealer(simulated.bench, shuffled(1), card_set=0, pace=0)
             logger.start()
             dealer.start()

@@ -31,7 +31,7 @@ class _NoBoard:
     def ticks_ms(self) -> int:
         return 0
 
-    async def activity(self, within_ms: int, wait: bool) -> None:
+    async def wait_for_activity(self, within_ms: int, wait: bool) -> None:
         pass
 
     def switches(self) -> int:
@@ -87,11 +87,11 @@ def main() -> None:
     import sabot_firmware.buffers  # noqa: F401
     import sabot_protocol.events  # noqa: F401
     from sabot_firmware.shoe import Shoe
-    from sabot_firmware.store import Store
+    from sabot_firmware.store import SettingsStore
 
     gc.collect()
     modules = allocated_bytes() - before
-    Store(board.storage).save("first_key", bytes(range(32)))
+    SettingsStore(board.storage).save("first_key", bytes(range(32)))
     shoe = Shoe(board)
     gc.collect()
     total = allocated_bytes() - before

@@ -10,7 +10,7 @@ from time import monotonic
 
 import sabot_firmware
 from sabot.link.client import Client
-from sabot.link.command_keys import CommandKeys
+from sabot.link.command_keys import CommandKeyFile
 from sabot.link.ports import Port
 from sabot.release.flash import flash
 from sabot.release.provision import KeyFiles, provision
@@ -37,7 +37,7 @@ def on_simulator() -> Seconds:
     """Measure the simulated board, with this machine's time."""
     first = releases.changed("sim", releases.HOUSE, sabot_firmware.VERSION)
     newer = releases.changed("sim", releases.HOUSE, _NEWER)
-    known = CommandKeys()
+    known = CommandKeyFile()
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder)
         files = KeyFiles(state / "sabot.keys", state / "sabot.commands", known)

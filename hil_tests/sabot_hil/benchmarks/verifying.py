@@ -12,7 +12,7 @@ import cbor2
 from host.tests.support.helpers import FirmwareLog, shuffled_names
 from sabot.audit.chain import Ratchet
 from sabot.audit.checks.findings import Summary
-from sabot.audit.verify import Against, verify, verify_file
+from sabot.audit.verify import VerifyOptions, verify, verify_file
 from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
@@ -54,15 +54,15 @@ def measure_verifying(records: int = _RECORDS) -> Verified:
             two, [f"V{n}" for n in range(_UNITS_AT_ONCE)], records // _UNITS_AT_ONCE, keys
         )
         begin_s = time.perf_counter()
-        findings, summary = verify_file(two, Against(keys=keys))
+        findings, summary = verify_file(two, VerifyOptions(keys=keys))
         at_once_s = time.perf_counter() - begin_s
         assert not findings, findings[:3]
         return Verified(
             made,
             one.stat().st_size,
-            made / min(_cpu_s(one, Against(keys=keys)) for _ in range(_RUNS)),
+            made / min(_cpu_s(one, VerifyOptions(keys=keys)) for _ in range(_RUNS)),
             made / min(_bare_cpu_s(one, keys) for _ in range(_RUNS)),
-            made / min(_cpu_s(one, Against()) for _ in range(_RUNS)),
+            made / min(_cpu_s(one, VerifyOptions()) for _ in range(_RUNS)),
             summary.events / at_once_s,
         )
 
@@ -86,7 +86,7 @@ def _deal_long_log(path: Path, units: list[str], records: int, keys: Keys) -> in
     return log.last_number
 
 
-def _cpu_s(path: Path, against: Against) -> float:
+def _cpu_s(path: Path, against: VerifyOptions) -> float:
     with Store(path) as store:
         begin_s = time.process_time()
         findings = list(verify(store, Summary(), against))

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from sabot.audit.checks.findings import Finding, Summary
-from sabot.audit.verify import Against, verify
+from sabot.audit.verify import VerifyOptions, verify
 from sabot.keys.chain_keys import DEFAULT, Keys
 from sabot.link.client import Client
-from sabot.link.command_keys import CommandKeys
+from sabot.link.command_keys import CommandKeyFile
 from sabot.link.session import Record
-from sabot.log.logger import Logger, Watcher
+from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Round, rounds_of
 from sabot.log.store import Filter, Store
 from sabot_hil.capabilities import Clock, Target, session_with
@@ -37,7 +37,7 @@ class Logbook:
         self._clock = clock
         self.store = Store(folder / "log.sqlite", create=True)
         self.attachments: list[str] = []
-        watcher = Watcher(attached=lambda port, client: self.attachments.append(client.unit))
+        watcher = LogWatcher(attached=lambda port, client: self.attachments.append(client.unit))
         # With the machine's clock, the host would poll a shoe with emulated time without a pause.
         now_s = seconds_of(clock) if clock.emulated else time.monotonic
         keys = command_keys(folder)
@@ -118,13 +118,13 @@ def findings(store: Store, folder: Path) -> list[Finding]:
     keys = Keys()
     for unit, first_key in _first_keys(folder):
         keys.put(unit, first_key)
-    return list(verify(store, Summary(), Against(keys=keys)))
+    return list(verify(store, Summary(), VerifyOptions(keys=keys)))
 
 
-def command_keys(folder: Path) -> CommandKeys:
+def command_keys(folder: Path) -> CommandKeyFile:
     """Return the command keys of the shoes in `folder` and of `sabot.commands` in the current
     folder."""
-    keys = CommandKeys.load(None)
+    keys = CommandKeyFile.load(None)
     for unit, first_key in _first_keys(folder):
         keys.put(unit, command_key(first_key))
     return keys
@@ -161,7 +161,7 @@ def _no_pause() -> None:
     """Do not wait: receiving takes time by itself."""
 
 
-def boot_of(target: Target) -> int:
+def boot_number(target: Target) -> int:
     """Return how often the shoe has started: once if it is new on a simulator, else more often."""
     with session_with(target.shoe) as client:
         return client.welcome.boot

@@ -7,7 +7,7 @@ from sabot.release.documents import document
 from sabot_protocol.chain import chain_id, command_key
 
 
-def know_chain(state: Path, unit: str, first_key: bytes) -> None:
+def write_chain_state(state: Path, unit: str, first_key: bytes) -> None:
     """Write into the folder `state` what the unit keeps of its first key, and the key file of its
     house."""
     (state / "chain.cbor").write_bytes(document(chain_id(first_key)))

@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Callable
 
 from sabot.link import wire
-from sabot.link.client import Line
-from sabot.link.messages import Firmware, Recorded, Welcome, said
+from sabot.link.client import SerialLine
+from sabot.link.messages import EventMessage, FirmwareMessage, WelcomeMessage, shoe_message_of
 from sabot.link.wire import Message
 from sabot_protocol.frame import FrameReader
 
@@ -36,10 +36,10 @@ class Witness:
         """Record bytes sent over the link by HOST or SHOE."""
         for payload in self._frames[by].feed(data):
             message = _message_or_none(payload)
-            told = None if message is None else said(message)
-            if isinstance(told, Welcome):
+            told = None if message is None else shoe_message_of(message)
+            if isinstance(told, WelcomeMessage):
                 self.about["Unit"] = told.unit
-            elif isinstance(told, Firmware):
+            elif isinstance(told, FirmwareMessage):
                 self.about["Firmware"] = f"{told.version}, {told.build.hex()}"
                 self.about["Board"] = told.board
             line = payload.hex() if message is None else _message_text(message)
@@ -53,7 +53,7 @@ class Witness:
 class Witnessed:
     """A line whose bytes a witness records; `now_us` is the target's clock."""
 
-    def __init__(self, line: Line, witness: Witness, now_us: Callable[[], int]) -> None:
+    def __init__(self, line: SerialLine, witness: Witness, now_us: Callable[[], int]) -> None:
         self._line = line
         self._witness = witness
         self._now_us = now_us
@@ -81,8 +81,8 @@ def _message_or_none(payload: bytes) -> Message | None:
 
 
 def _message_text(message: Message) -> str:
-    told = said(message)
-    if isinstance(told, Recorded):
+    told = shoe_message_of(message)
+    if isinstance(told, EventMessage):
         try:
             return _event_text(told)
         except wire.WireError:
@@ -90,7 +90,7 @@ def _message_text(message: Message) -> str:
     return _fields_text(message.shape.name, dict(message.fields))
 
 
-def _event_text(told: Recorded) -> str:
+def _event_text(told: EventMessage) -> str:
     event = wire.parse_event(told.record)
     return _fields_text(f"event {event.number} {event.kind}", dict(event.fields))
 

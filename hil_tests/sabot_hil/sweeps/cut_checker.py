@@ -13,7 +13,7 @@ from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify_unit
 from sabot.keys import chain_keys as unit_keys
 from sabot.link.client import Client
-from sabot.link.events import Checkpoint, Event
+from sabot.link.events import CheckpointEvent, Event
 from sabot.link.ports import Port
 from sabot.link.session import Introduction, Record
 from sabot.sim.channel import Outputs
@@ -28,7 +28,7 @@ from sabot_hil.kit.flash_image import (
 )
 from sabot_hil.kit.journal_image import entries_in, slots_in
 from sabot_hil.kit.logbook import received
-from sabot_hil.kit.used_unit import know_chain
+from sabot_hil.kit.used_unit import write_chain_state
 from sabot_hil.sweeps.cut_plan import (
     DONE,
     CutPlan,
@@ -151,7 +151,7 @@ class Checker:
         if which in ("first_key", "both"):
             (state / "first_key.cbor").write_bytes(board_document(self.run.first_key))
         if which in ("chain", "both"):
-            know_chain(state, UNIT, self.run.first_key)
+            write_chain_state(state, UNIT, self.run.first_key)
 
     def _check_documents(self, state: Path) -> None:
         assert not (state / "first_key.cbor").exists(), "the first key is still there"
@@ -202,7 +202,7 @@ class Checker:
                 right = mac(ratchet.mac_key(epoch_of(number)), before, record.data)
                 assert right == record.mac, f"the MAC of event {number} is wrong"
             before = record.mac
-            if isinstance(record.event, Checkpoint):
+            if isinstance(record.event, CheckpointEvent):
                 assert record.event.records == number - 1
 
     def _check_new(self, new: Sequence[Event], expected: ExpectedState, *, again: bool) -> None:

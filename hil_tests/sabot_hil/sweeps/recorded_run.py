@@ -22,14 +22,14 @@ import cbor2
 
 from sabot.keys import chain_keys as unit_keys
 from sabot.link.client import Client
-from sabot.link.messages import SetClock
+from sabot.link.messages import SetClockCommand
 from sabot.link.ports import Port
 from sabot.sim.channel import Outputs
 from sabot.sim.process import SimulatedShoe
 from sabot.sim.waveform import blank_samples, pass_samples
 from sabot_hil.kit.dealer import BenchDealer, shuffled_shoe
 from sabot_hil.kit.flash_image import ChipImage, FlashOperation, read_trace
-from sabot_hil.kit.used_unit import know_chain
+from sabot_hil.kit.used_unit import write_chain_state
 from sabot_hil.kit.waiting import wait_until_still
 from sabot_protocol import cards
 
@@ -183,7 +183,7 @@ class RecordingHost:
             self._open = Port(self._port)
             self._client = Client(self._open)
             self._client.begin(self._first + len(self.taken))
-            self._client.ask(SetClock(_CLOCK_MS))
+            self._client.ask(SetClockCommand(_CLOCK_MS))
 
     def detach(self) -> None:
         """Close the session."""
@@ -340,7 +340,7 @@ def record_run(
             state.mkdir()
             image.save(state / "journal.nor")
             base = (state / "journal.nor").read_bytes()
-            know_chain(state, UNIT, first_key)
+            write_chain_state(state, UNIT, first_key)
 
         def written() -> int:
             return trace.stat().st_size

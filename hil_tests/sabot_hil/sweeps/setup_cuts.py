@@ -34,8 +34,8 @@ import sabot_firmware
 from sabot.games import catalogue
 from sabot.keys import signing
 from sabot.link.client import Client
-from sabot.link.command_keys import CommandKeys
-from sabot.link.events import Provisioned
+from sabot.link.command_keys import CommandKeyFile
+from sabot.link.events import ProvisionedEvent
 from sabot.link.ports import Port
 from sabot.release import layout
 from sabot.release.build import Release
@@ -99,7 +99,7 @@ class _SetupBoard:
 
     def __init__(self, folder: Path) -> None:
         self.chains, self.commands = folder / "keys", folder / "commands"
-        known = CommandKeys.load(self.commands) if self.commands.exists() else CommandKeys()
+        known = CommandKeyFile.load(self.commands) if self.commands.exists() else CommandKeyFile()
         self._files = KeyFiles(self.chains, self.commands, known)
         self.shoe = SimulatedShoe(_BOARD, state=folder, files={}, flash_speed_permille=0)
 
@@ -123,7 +123,7 @@ class _SetupBoard:
             while last < client.welcome.last_held:
                 for record in client.receive(1.0).records:
                     last = record.event.number
-                    if isinstance(record.event, Provisioned):
+                    if isinstance(record.event, ProvisionedEvent):
                         table = record.event.table
             return client.unit, client.welcome.game, table
 

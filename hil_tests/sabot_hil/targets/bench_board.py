@@ -46,7 +46,7 @@ class RigRefused(BrokenRig):
 class BenchBoard:
     """The line to a bench board, named by USB serial number or port. Thread-safe.
 
-    `on_change` gets the time in us by the board's clock, one of `rig.WHATS`, and the value;
+    `on_change` gets the time in us by the board's clock, one of `rig.CHANGE_KINDS`, and the value;
     `on_display` gets the time and the bytes written. Both are called in parallel with the test.
     Raises BrokenRig, here and in every call after the board was lost.
     """
@@ -258,7 +258,7 @@ class BenchBoard:
         elif self._report is None:
             pass  # it belongs to an earlier session
         elif number == rig.CHANGE.number:
-            self._on_change(values[0], _word_at(rig.WHATS, values[1]), values[2])
+            self._on_change(values[0], _word_at(rig.CHANGE_KINDS, values[1]), values[2])
         elif number == rig.DISPLAY.number:
             self._on_display(values[0], values[1])
         elif number == rig.PROBLEM.number:

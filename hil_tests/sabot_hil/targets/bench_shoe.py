@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from sabot.errors import NoShoe, PortNotFound
 from sabot.keys.signing import PrivateKey
-from sabot.link.client import Client, Line
-from sabot.link.command_keys import CommandKeys
+from sabot.link.client import Client, SerialLine
+from sabot.link.command_keys import CommandKeyFile
 from sabot.sim.channel import Outputs
 from sabot_hil.capabilities import BrokenRig, Seen, Unable
 from sabot_hil.emulation.oled import ADDRESS, Oled
@@ -52,9 +52,9 @@ class BoardTarget:
         bench: str,
         witness: Witness | None = None,
         edge: Edge | None = None,
-        keys: CommandKeys | None = None,
+        keys: CommandKeyFile | None = None,
     ) -> None:
-        keys = keys or CommandKeys.load(None)
+        keys = keys or CommandKeyFile.load(None)
         self._witness = witness or Witness()
         self._edge: Edge = edge or RealEdge()
         self._eyes = _Eyes(self._edge)
@@ -288,7 +288,7 @@ class BoardShoe:
     """The link, over the shoe's own USB serial line. A unit's id is its USB serial number."""
 
     def __init__(
-        self, unit: str, edge: Edge, clock: BoardClock, witness: Witness, keys: CommandKeys
+        self, unit: str, edge: Edge, clock: BoardClock, witness: Witness, keys: CommandKeyFile
     ) -> None:
         self.unit = unit
         self._keys = keys
@@ -306,7 +306,7 @@ class BoardShoe:
         """A new session; ends an earlier one."""
         return Client(self.line(), now_s=self._edge.now_s, keys=self._keys)
 
-    def line(self) -> Line:
+    def line(self) -> SerialLine:
         """The bare link; ends an earlier session."""
         self.detach()
         self._open = self._when_there(lambda: self._edge.open_shoe(self.unit))

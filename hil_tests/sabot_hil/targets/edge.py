@@ -6,11 +6,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from sabot.link.client import Line
+from sabot.link.client import SerialLine
 from sabot.link.ports import Port, resolve
 
 
-class OpenLine(Line, Protocol):
+class OpenLine(SerialLine, Protocol):
     """An open port, as `sabot.link.ports.Port`."""
 
     def close(self) -> None:

@@ -18,8 +18,8 @@ from pathlib import Path
 from sabot.errors import NoShoe, SimulatorFailed
 from sabot.keys import chain_keys as unit_keys
 from sabot.keys.signing import PrivateKey
-from sabot.link.client import Client, Line
-from sabot.link.command_keys import CommandKeys
+from sabot.link.client import Client, SerialLine
+from sabot.link.command_keys import CommandKeyFile
 from sabot.release.uf2 import FLASH_BYTES, Image
 from sabot.sim.channel import Outputs
 from sabot_hil.capabilities import Seen, Unable
@@ -262,7 +262,7 @@ class EmulatedShoe:
 
     def __init__(self, pico: EmulatedPico, clock: EmulatedClock, witness: Witness) -> None:
         self.unit = pico.unique_id.hex()
-        self.keys = CommandKeys()
+        self.keys = CommandKeyFile()
         """The keys that `attach` signs commands with."""
         self.keys.put(self.unit, _COMMAND_KEY)
         self._pico = pico
@@ -282,7 +282,7 @@ class EmulatedShoe:
         """A new session; ends an earlier one."""
         return Client(self.line(), now_s=lambda: self._clock.now_us() / _S, keys=self.keys)
 
-    def line(self) -> Line:
+    def line(self) -> SerialLine:
         """The bare link; ends an earlier session."""
         self.detach()
         if self._terminal is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sabot.keys import signing
 from sabot.keys.signing import PrivateKey
-from sabot.link.client import Client, Line
+from sabot.link.client import Client, SerialLine
 from sabot.link.ports import Port
 from sabot.release import layout
 from sabot.sim.channel import Outputs
@@ -82,7 +82,7 @@ class _SimLink:
     def attach(self) -> Client:
         return Client(self.line())
 
-    def line(self) -> Line:
+    def line(self) -> SerialLine:
         self.detach()
         self._open = Port(self.port)
         return Witnessed(self._open, self._witness, self._clock.now_us)

@@ -10,7 +10,7 @@ import pytest
 
 import sabot_firmware
 from sabot.errors import UpdateFailed
-from sabot.link.events import Error
+from sabot.link.events import ErrorEvent
 from sabot.log.rounds import rounds_of
 from sabot.log.store import Filter, Store
 from sabot.release.uf2 import Image
@@ -89,5 +89,5 @@ def test_from_a_bare_pico_to_a_shoe_in_service_and_never_a_brick(
     kinds = [event.kind for event in events]
     for kind in ("provisioned", "updated", "update_undone"):
         assert kinds.count(kind) == 1, kind
-    errors = {event.error for event in events if isinstance(event, Error)}
+    errors = {event.error for event in events if isinstance(event, ErrorEvent)}
     assert errors == {"cards_missing"}, "the cut card lies so far in front that some are left"

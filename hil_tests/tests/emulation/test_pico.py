@@ -9,7 +9,7 @@ import pytest
 
 from sabot.errors import NoShoe, SimulatorFailed
 from sabot.link.client import Client
-from sabot.link.events import Card, Event
+from sabot.link.events import CardEvent, Event
 from sabot.link.ports import Port
 from sabot.release.uf2 import Image
 from sabot.sim.waveform import pass_samples
@@ -241,7 +241,7 @@ def test_a_card_is_read_and_the_lock_moves_within_its_time(shoe_pico: EmulatorTa
         closed = next(seen for seen in shoe_pico.bench.seen() if seen.what == "lock_released")
         late_us = closed.t_us - began_us - last_mark_us(samples)
         assert closed.value is False and 0 < late_us <= _LOCK_WITHIN_US
-        told = [event.card for event in read if isinstance(event, Card)]
+        told = [event.card for event in read if isinstance(event, CardEvent)]
         assert told == [cards.number_of(card) for card in ("AS", "7H", "9S", "2S", "KS", "3S")]
 
 

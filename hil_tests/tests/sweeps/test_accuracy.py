@@ -49,14 +49,14 @@ def test_two_faults_at_once_are_never_another_card(seed: int) -> None:
     made = []
     for _ in range(_PASSES):
         card = int(random.integers(cards.CARD_COUNT))
-        marks = waveform.printed(cards.marks_of(card, 0))
+        marks = waveform.marks_as_printed(cards.marks_of(card, 0))
         del marks[int(random.integers(len(marks)))]
         begin_mm, width_mm = random.uniform(3, 58), random.uniform(1.2, 2.4)
         tracks = int(random.choice([waveform.A, waveform.B, waveform.A | waveform.B]))
         marks.append(waveform.Mark(begin_mm, begin_mm + width_mm, tracks))
-        spoilt = disturbed.spoilt(random, noise, marks)
-        levels = waveform.seen(disturbed.pull(random, noise), spoilt)
-        samples = waveform.pack(disturbed.finished(random, noise, levels))
+        spoilt = disturbed.with_print_faults(random, noise, marks)
+        levels = waveform.sensor_levels(disturbed.pull(random, noise), spoilt)
+        samples = waveform.pack(disturbed.with_rest_and_flips(random, noise, levels))
         made.append((cards.name_of(card), samples))
     found = accuracy.FirmwareReader().read((0, samples) for _, samples in made)
     for (name, _), outcome in zip(made, found, strict=True):

@@ -15,7 +15,7 @@ from sabot.audit.verify import verify_unit
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit.flash_image import SECTOR, ChipImage, FlashOperation, read_trace
 from sabot_hil.kit.journal_image import KEY_SECTORS, entries_in, events_in, slots_in
-from sabot_hil.kit.used_unit import know_chain
+from sabot_hil.kit.used_unit import write_chain_state
 from sabot_hil.sweeps import power_cut
 from sabot_hil.sweeps.cut_checker import Checker, read_from_shoe
 from sabot_hil.sweeps.cut_plan import CutPlan, JournalCut, last_byte_of
@@ -122,7 +122,7 @@ def _lost(run: RecordedRun, image: ChipImage, state: Path, first: int) -> list[F
     """Start on the rest; return the firmware's operations on the chip. It must report the loss."""
     state.mkdir()
     image.save(state / "journal.nor")
-    know_chain(state, UNIT, run.first_key)
+    write_chain_state(state, UNIT, run.first_key)
     trace = state / "trace"
     trace.touch()
     with SimulatedShoe(UNIT, state=state, flash_speed_permille=0, trace=trace) as shoe:

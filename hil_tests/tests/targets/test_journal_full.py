@@ -11,7 +11,7 @@ from sabot.audit.chain import Ratchet
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify_unit
 from sabot.link.client import Client
-from sabot.link.events import Gap
+from sabot.link.events import GapEvent
 from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.sim.process import SimulatedShoe
@@ -20,7 +20,7 @@ from sabot_hil.kit.dealer import enter, turn_key
 from sabot_hil.kit.flash_image import ChipImage
 from sabot_hil.kit.journal_image import entries_in, events_in
 from sabot_hil.kit.logbook import received
-from sabot_hil.kit.used_unit import know_chain
+from sabot_hil.kit.used_unit import write_chain_state
 from sabot_hil.sweeps.aged_journal import RING, aged_image
 from sabot_hil.targets.sim import RealClock, SimulatedBench
 
@@ -60,7 +60,7 @@ def _old_shoe(
     used = folder / "used"
     used.mkdir()
     image.save(used / "journal.nor")
-    know_chain(used, _UNIT, first_key)
+    write_chain_state(used, _UNIT, first_key)
     with SimulatedShoe(_UNIT, state=used, flash_speed_permille=0, settings=settings) as shoe:
         shoe.power_on()
         yield shoe, SimulatedBench(shoe), first_key, held[:taken]
@@ -185,7 +185,7 @@ def test_a_house_that_goes_on_learns_which_events_it_has_lost(
         bench.press("next")
         records = _take(shoe)
         events = [record.event for record in records]
-        gaps = [event for event in events if isinstance(event, Gap)]
+        gaps = [event for event in events if isinstance(event, GapEvent)]
         assert [(gap.first, gap.last, gap.reason) for gap in gaps] == [
             (len(old) + 1, first - 1, "queue_full")
         ]

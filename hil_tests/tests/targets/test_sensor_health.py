@@ -27,10 +27,12 @@ def _fading(level: str, channel: str, seed: int) -> tuple[int, int]:
     told, misread = _CARDS_TO_NOTHING, 0
     for n in range(_CARDS_TO_NOTHING):
         card = int(random.integers(cards.DECK_SIZE))
-        marks = disturbed.spoilt(random, noise, waveform.printed(cards.marks_of(card, 0)))
+        marks = disturbed.with_print_faults(
+            random, noise, waveform.marks_as_printed(cards.marks_of(card, 0))
+        )
         marks = disturbed.faded(marks, track, n / _CARDS_TO_NOTHING)
-        seen = waveform.seen(disturbed.pull(random, noise), marks)
-        samples = waveform.pack(disturbed.finished(random, noise, seen))
+        seen = waveform.sensor_levels(disturbed.pull(random, noise), marks)
+        samples = waveform.pack(disturbed.with_rest_and_flips(random, noise, seen))
         at = 0
         while not reader.ended or at == 0:
             at = reader.read(samples, at, len(samples))

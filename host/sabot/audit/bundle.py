@@ -22,12 +22,19 @@ from typing import Any
 from sabot.audit import chain
 from sabot.audit.bundle_file import Bundle, Facts, read, readable
 from sabot.audit.checks.findings import Finding, Summary
-from sabot.audit.tombstone import Standing
+from sabot.audit.tombstone import ContextRecord
 from sabot.audit.verify import verify_unit
 from sabot.errors import BundleUnusable, KeysUnusable
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
-from sabot.link.events import Boot, Checkpoint, Event, GameLoaded, Result, ShoeLoaded
+from sabot.link.events import (
+    BootEvent,
+    CheckpointEvent,
+    Event,
+    GameLoadedEvent,
+    ResultEvent,
+    ShoeLoadedEvent,
+)
 from sabot_protocol.chain import EPOCH_RECORDS
 
 
@@ -169,26 +176,26 @@ def ratchet_of(keys: Keys, unit: str, name: bytes) -> chain.Ratchet:
 
 
 def facts_of(
-    shoe: int, context: Sequence[Standing], records: Sequence[tuple[int, bytes, bytes]]
+    shoe: int, context: Sequence[ContextRecord], records: Sequence[tuple[int, bytes, bytes]]
 ) -> Facts:
     """The firmware, game and checkpoint of the shoe of cards `shoe`, from its records."""
-    boot: Boot | None = None
-    game: GameLoaded | None = None
-    loaded: ShoeLoaded | None = None
-    result: Result | None = None
-    checkpoint: Checkpoint | None = None
+    boot: BootEvent | None = None
+    game: GameLoadedEvent | None = None
+    loaded: ShoeLoadedEvent | None = None
+    result: ResultEvent | None = None
+    checkpoint: CheckpointEvent | None = None
     for event in [*_standing(context), *readable(record for _, record, _ in records)]:
-        if isinstance(event, Boot) and not loaded:  # the last one before it
+        if isinstance(event, BootEvent) and not loaded:  # the last one before it
             boot = event
-        elif isinstance(event, GameLoaded) and not loaded:
+        elif isinstance(event, GameLoadedEvent) and not loaded:
             game = event
         elif event.shoe != shoe:
             continue
-        elif isinstance(event, ShoeLoaded):
+        elif isinstance(event, ShoeLoadedEvent):
             loaded = loaded or event
-        elif isinstance(event, Result):
+        elif isinstance(event, ResultEvent):
             result = result or event
-        elif isinstance(event, Checkpoint):
+        elif isinstance(event, CheckpointEvent):
             checkpoint = checkpoint or event
     return Facts(
         firmware=boot.firmware if boot else None,
@@ -199,10 +206,12 @@ def facts_of(
     )
 
 
-def chain_of(context: Sequence[Standing], records: Sequence[tuple[int, bytes, bytes]]) -> bytes:
+def chain_of(
+    context: Sequence[ContextRecord], records: Sequence[tuple[int, bytes, bytes]]
+) -> bytes:
     """The name of the audit chain, from the first start in these records; empty without a start."""
     for event in [*_standing(context), *readable(record for _, record, _ in records)]:
-        if isinstance(event, Boot):
+        if isinstance(event, BootEvent):
             return event.chain
     return b""
 
@@ -231,11 +240,11 @@ def _unlike_records(bundle: Bundle) -> Iterator[str]:
     numbers = [each.number for each in bundle.context]
     if numbers != sorted(set(numbers)) or (numbers and numbers[-1] >= bundle.first):
         yield "its context should come before its records, and does not"
-    boots = [event for event in _standing(bundle.context) if isinstance(event, Boot)]
+    boots = [event for event in _standing(bundle.context) if isinstance(event, BootEvent)]
     events = bundle.events()
     if boots and events and events[0].kind != "boot" and events[0].boot != boots[-1].boot:
         yield f"its context ends with start {boots[-1].boot}, its records are of {events[0].boot}"
-    for event in [*boots, *(event for event in events if isinstance(event, Boot))]:
+    for event in [*boots, *(event for event in events if isinstance(event, BootEvent))]:
         if event.chain != bundle.chain:
             name = event.chain.hex()
             yield f"the bundle's chain is {bundle.chain.hex()}, that of its records {name}"
@@ -274,13 +283,13 @@ def _wrong_context(bundle: Bundle, macs: chain.MacKeys) -> Iterator[Finding]:
         yield Finding(bundle.unit, each.number, "chain", detail)
 
 
-def _checkpoint(event: Checkpoint | None) -> tuple[int, int, bytes] | None:
+def _checkpoint(event: CheckpointEvent | None) -> tuple[int, int, bytes] | None:
     if event is None:
         return None
     return event.number, event.records, event.mac
 
 
-def _standing(context: Sequence[Standing]) -> list[Event]:
+def _standing(context: Sequence[ContextRecord]) -> list[Event]:
     return list(readable(each.record for each in context))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sabot.audit import chain
 from sabot.audit.checks.findings import Finding
-from sabot.audit.tombstone import Standing
+from sabot.audit.tombstone import ContextRecord
 from sabot.errors import BundleUnusable
 from sabot.keys import signing
 from sabot.link.events import Event
@@ -52,7 +52,7 @@ class Bundle:
     """Name of the audit chain; empty if no record names it."""
     before: bytes
     """MAC of the event before the first record; empty for event 1, and if it is not known."""
-    context: tuple[Standing, ...]
+    context: tuple[ContextRecord, ...]
     """The last start, game and clock before the records, as far as the log still had them."""
     records: tuple[tuple[int, bytes, bytes], ...]
     keys: Mapping[int, bytes]
@@ -84,7 +84,7 @@ class Bundle:
 
 
 def epochs_of(
-    context: Sequence[Standing], records: Sequence[tuple[int, bytes, bytes]]
+    context: Sequence[ContextRecord], records: Sequence[tuple[int, bytes, bytes]]
 ) -> list[int]:
     """The epochs of the audit chain that these records belong to, ascending."""
     numbers = [each.number for each in context] + [number for number, _, _ in records]
@@ -208,7 +208,7 @@ def _bundle(document: Mapping[str, Any]) -> Bundle:
         shoe=document["shoe"],
         chain=document["chain"],
         before=document["before"],
-        context=tuple(Standing(*each) for each in document["context"]),
+        context=tuple(ContextRecord(*each) for each in document["context"]),
         records=tuple((number, record, mac) for number, record, mac in document["records"]),
         keys=dict(document["keys"]),
         facts=Facts(
@@ -254,7 +254,7 @@ def _fits(document: Mapping[str, Any]) -> bool:
     numbers = [number for number, _, _ in document["records"]]
     context = document["context"]
     return (
-        all(map(Standing.fits, context))
+        all(map(ContextRecord.fits, context))
         and all(each[0] <= MAX_NUMBER for each in context)
         and bool(numbers)
         and numbers == sorted(set(numbers))

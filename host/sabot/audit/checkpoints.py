@@ -44,7 +44,7 @@ class Checkpoint:
         }
 
 
-class NoCheckpoints(ValueError):
+class CheckpointsUnusable(ValueError):
     """The file does not consist of checkpoints."""
 
 
@@ -57,7 +57,7 @@ def checkpoints_of(store: Store) -> Iterator[Checkpoint]:
                 recorded = row.event()
             except WireError:
                 continue  # `verify` reports it
-            if isinstance(recorded, events.Checkpoint):
+            if isinstance(recorded, events.CheckpointEvent):
                 when = utc_time(row.unix_ms)
                 yield Checkpoint(unit, recorded.records, recorded.mac, row.shoe, when)
         last = store.last_number(unit)
@@ -75,7 +75,7 @@ def load(path: Path) -> list[Checkpoint]:
         lines = file.read(_MOST_BYTES).splitlines()
     kept = [_checkpoint(path, at, line) for at, line in enumerate(lines, 1) if line.strip()]
     if not kept:
-        raise NoCheckpoints(f"{path} has no checkpoint")
+        raise CheckpointsUnusable(f"{path} has no checkpoint")
     return kept
 
 
@@ -116,7 +116,9 @@ def _hex(mac: object) -> str:
 
 
 def _checkpoint(path: Path, at: int, line: bytes) -> Checkpoint:
-    wrong = NoCheckpoints(f"{path}, line {at}: not a checkpoint as `sabot checkpoints` prints it")
+    wrong = CheckpointsUnusable(
+        f"{path}, line {at}: not a checkpoint as `sabot checkpoints` prints it"
+    )
     try:
         entry = json.loads(line)
         unit, records, mac = entry["unit"], entry["records"], bytes.fromhex(entry["mac"])

@@ -7,12 +7,12 @@ been recorded thousands of events before.
 from collections.abc import Iterator
 from contextlib import suppress
 
-from sabot.audit.tombstone import NoTombstone, Standing, Tombstone
-from sabot.link.events import Boot, ClockSet, GameLoaded, Gap
+from sabot.audit.tombstone import ContextRecord, Tombstone, TombstoneUnusable
+from sabot.link.events import BootEvent, ClockSetEvent, GameLoadedEvent, GapEvent
 from sabot.link.wire import WireError, parse_event
 from sabot.log.store import Filter, Store
 
-KINDS = tuple(kind.SHAPE.name for kind in (Boot, GameLoaded, ClockSet))
+KINDS = tuple(kind.SHAPE.name for kind in (BootEvent, GameLoadedEvent, ClockSetEvent))
 """`boot` has firmware, build and chain, `game_loaded` the game's hash, `clock_set` the clock's
 time before it was set."""
 
@@ -30,16 +30,16 @@ def mac_before(store: Store, unit: str, number: int) -> bytes:
     for row in store.rows(Filter(unit=unit, kinds=("gap",))):
         with suppress(WireError):  # `verify` reports damaged records
             gap = row.event()
-            if isinstance(gap, Gap) and gap.last == number - 1:
+            if isinstance(gap, GapEvent) and gap.last == number - 1:
                 return gap.mac
     return b""
 
 
-def standing_before(store: Store, unit: str, number: int) -> tuple[Standing, ...]:
+def standing_before(store: Store, unit: str, number: int) -> tuple[ContextRecord, ...]:
     """The last record of each of KINDS before event `number`, ordered by number, as far as the log
     or a tombstone still has it.
     """
-    latest: dict[str, Standing] = {}
+    latest: dict[str, ContextRecord] = {}
     for tombstone in tombstones(store, unit):
         for each in tombstone.context:
             if each.number < number:
@@ -51,12 +51,12 @@ def standing_before(store: Store, unit: str, number: int) -> tuple[Standing, ...
             break
         found[row.kind] = (row.number, row.data, row.mac)
     for kind, (at, record, mac) in found.items():
-        latest[kind] = Standing(at, mac_before(store, unit, at), record, mac)
+        latest[kind] = ContextRecord(at, mac_before(store, unit, at), record, mac)
     return tuple(sorted(latest.values(), key=lambda each: each.number))
 
 
 def tombstones(store: Store, unit: str) -> Iterator[Tombstone]:
     """The unit's tombstones that can be read; `verify` reports the others."""
     for data in store.tombstones(unit):
-        with suppress(NoTombstone):
+        with suppress(TombstoneUnusable):
             yield Tombstone.parse(data)

@@ -11,7 +11,7 @@ from sabot.audit.checks.findings import Summary
 from sabot.audit.context import mac_before, standing_before, tombstones
 from sabot.errors import BundleUnusable, DatabaseUnusable, did_you_mean
 from sabot.keys.chain_keys import Keys
-from sabot.link.events import Checkpoint, Composition, Event, Gap, ShoeEnded
+from sabot.link.events import CheckpointEvent, CompositionEvent, Event, GapEvent, ShoeEndedEvent
 from sabot.link.wire import WireError, parse_event
 from sabot.log.store import Filter, Store
 
@@ -19,7 +19,7 @@ LEAD = 16
 """At most so many records before `shoe_loaded` are included: how the cards were changed."""
 
 _LATEST_GAP = 4096  # a `gap` is looked for up to so many events after the end
-_END = (ShoeEnded, Composition, Checkpoint)  # of a shoe of cards, in this order
+_END = (ShoeEndedEvent, CompositionEvent, CheckpointEvent)  # of a shoe of cards, in this order
 
 _Raw = tuple[int, bytes, bytes]
 
@@ -85,7 +85,7 @@ def _dealt(store: Store, unit: str, shoe: int, start: int) -> tuple[list[_Raw], 
             )
         if isinstance(event, _END):
             end = len(records)
-            if isinstance(event, Checkpoint):
+            if isinstance(event, CheckpointEvent):
                 break
     return (records[:end], True) if end else (records, False)
 
@@ -114,11 +114,11 @@ def _up_to_gap(store: Store, unit: str, records: Sequence[_Raw]) -> list[_Raw]:
     return list(records)
 
 
-def _gaps(store: Store, unit: str) -> Iterator[Gap]:
+def _gaps(store: Store, unit: str) -> Iterator[GapEvent]:
     for row in store.rows(Filter(unit=unit, kinds=("gap",))):
         with suppress(WireError):
             event = row.event()
-            if isinstance(event, Gap):
+            if isinstance(event, GapEvent):
                 yield event
 
 

@@ -18,7 +18,7 @@ VERSION = 1
 _SHA256_SIZE = 32
 
 
-class NoTombstone(ValueError):
+class TombstoneUnusable(ValueError):
     """The bytes are not a tombstone, or were changed since it was signed."""
 
 
@@ -32,7 +32,7 @@ class RemovedShoe:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ContextRecord:
     """A single record, kept for what it says about the records after it. `before` is the MAC of
     the event before it: empty for event 1, and if it is not known."""
 
@@ -66,7 +66,7 @@ class Tombstone:
     """Hash over record and MAC of each removed event, in order."""
     removed_unix_ms: int
     keep_days: int
-    context: Sequence[Standing]
+    context: Sequence[ContextRecord]
     """The last start, game and clock among the removed records, needed to judge what follows."""
     public_key: bytes
     """Public key of the person who removed them, 32 raw bytes."""
@@ -87,20 +87,22 @@ class Tombstone:
         try:
             sealed = open_sealed(data)
         except NotSealed as error:
-            raise NoTombstone(f"not a tombstone: {error}") from None
+            raise TombstoneUnusable(f"not a tombstone: {error}") from None
         document = sealed.document
         if document.get("format") != FORMAT:
-            raise NoTombstone("not a tombstone but another document")
+            raise TombstoneUnusable("not a tombstone but another document")
         if not sealed.signed:
-            raise NoTombstone("a tombstone that was changed since it was signed")
+            raise TombstoneUnusable("a tombstone that was changed since it was signed")
         if document.get("version") != VERSION:
             version = document.get("version")
-            raise NoTombstone(f"a tombstone of version {version!r}, this sabot reads {VERSION}")
+            raise TombstoneUnusable(
+                f"a tombstone of version {version!r}, this sabot reads {VERSION}"
+            )
         if not _fits(document):
-            raise NoTombstone("a tombstone with other fields than it must have")
+            raise TombstoneUnusable("a tombstone with other fields than it must have")
         fields = {name: document[name] for name in _FIELDS if name not in ("format", "version")}
         fields["shoes"] = tuple(RemovedShoe(*shoe) for shoe in document["shoes"])
-        fields["context"] = tuple(Standing(*each) for each in document["context"])
+        fields["context"] = tuple(ContextRecord(*each) for each in document["context"])
         return cls(**fields)
 
 
@@ -116,7 +118,7 @@ def make(
     sha256: bytes,
     removed_unix_ms: int,
     keep_days: int,
-    context: Sequence[Standing],
+    context: Sequence[ContextRecord],
 ) -> bytes:
     """A tombstone, signed with the operator's key."""
     return seal(
@@ -158,7 +160,7 @@ def _fits(document: Mapping[str, Any]) -> bool:
             type(shoe) is list and [type(part) for part in shoe] == [int, int, int]
             for shoe in document["shoes"]
         )
-        and all(map(Standing.fits, document["context"]))
+        and all(map(ContextRecord.fits, document["context"]))
     )
 
 
@@ -172,7 +174,7 @@ def readable(
     for data in tombstones:
         try:
             tombstone = Tombstone.parse(data)
-        except (NoTombstone, TypeError) as error:
+        except (TombstoneUnusable, TypeError) as error:
             wrong.append(str(error))
             continue
         if tombstone.unit != unit:

@@ -23,7 +23,7 @@ from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.findings import Finding, FoundInUnit, Note, Summary
 from sabot.audit.checks.index_checks import IndexChecks
 from sabot.audit.checks.play_checks import PlayChecks
-from sabot.audit.tombstone import NoTombstone, Tombstone
+from sabot.audit.tombstone import Tombstone, TombstoneUnusable
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.log.derived import LARGEST
@@ -41,7 +41,7 @@ _OF_ALL_SHOES = ("no_key", "wrong_key", "operator", "truncated", "rewritten")
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class VerifyOptions:
     """What a log is checked against. Without `keys` the audit chain cannot be checked."""
 
     keys: Keys | None = None
@@ -53,14 +53,16 @@ class Against:
     """Report findings and rounds of this shoe of cards only; the whole chain is checked anyway."""
 
 
-def verify(store: Store, summary: Summary, against: Against = Against()) -> Iterator[Finding]:
+def verify(
+    store: Store, summary: Summary, against: VerifyOptions = VerifyOptions()
+) -> Iterator[Finding]:
     """Yield every finding in the log, by unit and event; `summary` counts what was checked."""
     for unit in _units(store, against):
         yield from _verify_one(store, unit, summary, against, lambda count: None)
 
 
 def verify_file(
-    path: Path, against: Against, progress: Callable[[int], None] = lambda count: None
+    path: Path, against: VerifyOptions, progress: Callable[[int], None] = lambda count: None
 ) -> tuple[list[Finding], Summary]:
     """The same for the log at `path`, with its units in parallel on the cores of this machine.
 
@@ -88,7 +90,7 @@ def verify_file(
 
 
 def _in_parallel(
-    path: Path, units: Sequence[str], against: Against, progress: Callable[[int], None]
+    path: Path, units: Sequence[str], against: VerifyOptions, progress: Callable[[int], None]
 ) -> Iterator[tuple[list[Finding], Summary]]:
     """Yield findings and counts of each unit, in the order of `units`."""
     done = multiprocessing.Value("q", 0)
@@ -118,7 +120,7 @@ def _begin(done: Any, stop: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _work(path: Path, unit: str, against: Against) -> tuple[list[Finding], Summary]:
+def _work(path: Path, unit: str, against: VerifyOptions) -> tuple[list[Finding], Summary]:
     done, stop = _worker
 
     def count(more: int) -> None:
@@ -136,7 +138,7 @@ class _Stopped(Exception):
     """The parent process does not need the result any more."""
 
 
-def _units(store: Store, against: Against) -> list[str]:
+def _units(store: Store, against: VerifyOptions) -> list[str]:
     """Every unit in the log, and those that only a checkpoint names."""
     units: list[str] = list(store.units())
     return units + sorted({each.unit for each in against.kept} - set(units))
@@ -146,7 +148,7 @@ def _verify_one(
     store: Store,
     unit: str,
     summary: Summary,
-    against: Against,
+    against: VerifyOptions,
     count: Callable[[int], None],
 ) -> Iterator[Finding]:
     """Yield every finding of one unit; `count` is called with the number of records just done."""
@@ -160,7 +162,7 @@ def _verify_one(
     for data in tombstones:
         try:
             tombstone = Tombstone.parse(data)
-        except (NoTombstone, TypeError):
+        except (TombstoneUnusable, TypeError):
             continue  # reported where the records that it stands for are missing
         after[tombstone.last] = tombstone.after
         if against.operator not in (None, tombstone.public_key):

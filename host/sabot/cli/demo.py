@@ -13,12 +13,12 @@ from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sabot.audit.checks.findings import Summary
-from sabot.audit.verify import Against, verify
+from sabot.audit.verify import VerifyOptions, verify
 from sabot.cli.view import bead_plate_text, console, round_line, rounds_table
 from sabot.errors import FINDINGS, INTERRUPTED
 from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
-from sabot.log.logger import Logger, Watcher
+from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Round
 from sabot.log.store import Store
 from sabot.sim.dealer import Dealer
@@ -35,7 +35,7 @@ def run_demo(shoe: SimulatedShoe, dealer: Dealer, *, cards: int, db: Path) -> in
     Ctrl-C stops the dealing; what was logged until then is still verified.
     """
     screen = _Screen(shoe, cards)
-    watcher = Watcher(stored=screen.stored, round_ended=screen.round_ended)
+    watcher = LogWatcher(stored=screen.stored, round_ended=screen.round_ended)
     interrupted = False
     with Store(db, create=True) as store:
         shoe.power_on()
@@ -51,7 +51,7 @@ def run_demo(shoe: SimulatedShoe, dealer: Dealer, *, cards: int, db: Path) -> in
         for failure in logger.failures.values():
             raise failure
         summary = Summary()
-        findings = list(verify(store, summary, Against(keys=Keys.load(shoe.keys))))
+        findings = list(verify(store, summary, VerifyOptions(keys=Keys.load(shoe.keys))))
     screen.print_summary(db, interrupted)
     for finding in findings:
         console.print(f"event {finding.event}: {finding.kind}: {finding.detail}", markup=False)

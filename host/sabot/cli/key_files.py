@@ -12,7 +12,7 @@ from sabot.cli.view import plain, problems
 from sabot.errors import KeysUnusable
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
-from sabot.link.command_keys import CommandKeys
+from sabot.link.command_keys import CommandKeyFile
 
 ENVIRONMENT = "SABOT_PASSPHRASE"
 """The variable of the environment that has a passphrase where nobody can be asked."""
@@ -39,9 +39,9 @@ def load_keys(path: Path | None) -> Keys | None:
     return keys
 
 
-def load_command_keys(path: Path | None) -> CommandKeys:
+def load_command_keys(path: Path | None) -> CommandKeyFile:
     """The units' command keys; warns where others may read the file."""
-    keys = CommandKeys.load(path)
+    keys = CommandKeyFile.load(path)
     if keys.exposed:
         problems.print(plain(f"{keys.source}: others than its owner may read it; chmod 600 it"))
     return keys

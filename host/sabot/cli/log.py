@@ -15,7 +15,7 @@ from sabot.cli.view import console, plain, problems, round_line
 from sabot.errors import INTERRUPTED, SabotError
 from sabot.link.client import Client
 from sabot.link.ports import Port, PortInfo, attached
-from sabot.log.logger import RETRIED, Logger, Watcher
+from sabot.log.logger import RETRIED, Logger, LogWatcher
 from sabot.log.rounds import Round
 from sabot.log.store import Store
 
@@ -50,7 +50,7 @@ def log(
     commands: options.CommandKeyFile = None,
 ) -> None:
     """Log one or many shoes: every event is stored, then acknowledged. Ctrl-C ends it."""
-    watcher = Watcher(attached=_say_attached, lost=_say_lost, round_ended=_say_round)
+    watcher = LogWatcher(attached=_say_attached, lost=_say_lost, round_ended=_say_round)
     keys = load_command_keys(commands)
     with Store(db, create=True) as store:
         logger = Logger(store, list(dict.fromkeys(port)), watcher, once=once, keys=keys)

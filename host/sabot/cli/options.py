@@ -17,9 +17,9 @@ PORT_HELP = "A port's path, a unit's id, or a pyserial URL such as socket://host
 
 Port = Annotated[str, typer.Argument(metavar="UNIT|PORT", help=PORT_HELP)]
 Db = Annotated[Path, typer.Option("--db", help="The log database.")]
-Unit = Annotated[str | None, typer.Option(help="Only this unit.")]
+UnitName = Annotated[str | None, typer.Option(help="Only this unit.")]
 Shoe = Annotated[int | None, typer.Option(help="Only this shoe of cards.", min=0, max=_MOST)]
-Round = Annotated[
+RoundNumber = Annotated[
     int | None, typer.Option("--round", help="Only this round of a shoe.", min=0, max=_MOST)
 ]
 From = Annotated[

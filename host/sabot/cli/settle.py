@@ -16,7 +16,7 @@ from sabot.games.score import Score, score
 from sabot.games.settle import Settlement
 from sabot.games.settle import settle as settle_round
 from sabot.library import logged_rounds
-from sabot.link.events import Result
+from sabot.link.events import ResultEvent
 from sabot.log.store import Filter, Store
 from sabot_protocol.games import MINI_NAME, Game
 
@@ -29,9 +29,9 @@ def settle(
     wagers: Wagers,
     game: GameName = MINI_NAME,
     db: options.Db = options.DEFAULT_DB,
-    unit: options.Unit = None,
+    unit: options.UnitName = None,
     shoe: options.Shoe = None,
-    round_: options.Round = None,
+    round_: options.RoundNumber = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Settle the wagers on a round, in the dealer's order.
@@ -68,7 +68,7 @@ def _logged(
         (only,) = found
         results = store.rows(Filter(only.unit, only.shoe, only.round, ("result",)))
         dealt = [row.event() for row in results]
-        dealt_by = {event.game for event in dealt if isinstance(event, Result)}
+        dealt_by = {event.game for event in dealt if isinstance(event, ResultEvent)}
     if not dealt_by <= {played.sha256}:
         problems.print(
             f"the shoe did not deal {played.name} with these choices, but another game document: "

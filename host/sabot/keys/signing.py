@@ -38,7 +38,7 @@ _MOST_PEM_BYTES = 16_384
 _MOST_DEPTH = 8  # nesting of CBOR items; sealed documents are less deep
 
 
-def make(stem: Path, passphrase: bytes | None = None) -> tuple[Path, Path, str]:
+def make_key_pair(stem: Path, passphrase: bytes | None = None) -> tuple[Path, Path, str]:
     """Make a key pair: STEM.pem, readable only by its owner, and STEM.pub.pem.
 
     With a passphrase, STEM.pem is encrypted. Returns the two paths and the fingerprint. Raises

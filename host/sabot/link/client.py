@@ -8,8 +8,15 @@ from typing import Protocol, TypeVar, cast
 
 from sabot.errors import BadAnswer, CommandRefused, KeysUnusable, NoShoe
 from sabot.link import refusals
-from sabot.link.command_keys import CommandKeys
-from sabot.link.messages import Answer, Command, LoadGame, ReadEvents, Reply, UpdateStatus
+from sabot.link.command_keys import CommandKeyFile
+from sabot.link.messages import (
+    Answer,
+    Command,
+    LoadGameCommand,
+    ReadEventsCommand,
+    Reply,
+    UpdateStatusCommand,
+)
 from sabot.link.session import ASK_PAUSE_S, Introduction, Received, Session
 from sabot_protocol import messages as definitions
 
@@ -27,7 +34,7 @@ _SILENCE_S = definitions.SILENCE_MS / 1000
 _KEEPALIVE_S = definitions.HEARTBEAT_MS / 1000
 
 
-class Line(Protocol):
+class SerialLine(Protocol):
     """What a client talks over, as `sabot.link.ports.Port`."""
 
     @property
@@ -50,14 +57,14 @@ class Client:
 
     def __init__(
         self,
-        port: Line,
+        port: SerialLine,
         timeout_s: float = ATTACH_TIMEOUT_S,
         now_s: Callable[[], float] = time.monotonic,
-        keys: CommandKeys | None = None,
+        keys: CommandKeyFile | None = None,
     ) -> None:
         self.port = port
         self._now_s = now_s
-        self._keys = keys or CommandKeys()
+        self._keys = keys or CommandKeyFile()
         self._proven = False
         self._session = Session(random.getrandbits(_SESSION_BITS))
         self._next_id = 1
@@ -91,7 +98,7 @@ class Client:
             return kept
         if self._now_s() - self._said_s >= _KEEPALIVE_S:
             self._said_s = self._now_s()
-            self._session.say_here()
+            self._session.announce()
         return self._exchange(timeout_s)
 
     def acknowledge(self) -> None:
@@ -132,7 +139,7 @@ class Client:
     def _prove(self) -> None:
         """Have the shoe know that this is no stranger."""
         if self._session.challenge and not self._proven:
-            self._answered(UpdateStatus(), self._keys.of(self.unit, self.port.name))
+            self._answered(UpdateStatusCommand(), self._keys.of(self.unit, self.port.name))
             self._proven = True
 
     def _answered(self, command: Command[AnswerT], key: bytes) -> AnswerT:
@@ -168,7 +175,7 @@ class Client:
         """
         for offset in range(0, max(len(document), 1), definitions.MAX_GAME_PART):
             part = document[offset : offset + definitions.MAX_GAME_PART]
-            self.ask(LoadGame(offset, len(document), part))
+            self.ask(LoadGameCommand(offset, len(document), part))
 
     def read_again(self, first: int) -> None:
         """Have the events from number `first` on sent again: `receive` gives them.
@@ -176,7 +183,7 @@ class Client:
         Raises CommandRefused where the shoe does not hold that event any more.
         """
         self._session.read_again(first)
-        self.ask(ReadEvents(first))
+        self.ask(ReadEventsCommand(first))
 
     def _expected(self, answer: Answer) -> None:
         """Raise BadAnswer for what answers nothing that was asked, or has the wrong shape.

@@ -22,7 +22,7 @@ _OPTION = "--commands"
 _FIELDS = {"unit", "command"}
 
 
-class CommandKeys:
+class CommandKeyFile:
     """The keys of a file, and those of the simulated shoes that run here: they are no secret."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class CommandKeys:
         self._keys: dict[str, bytes] = {}
 
     @classmethod
-    def load(cls, path: Path | None) -> "CommandKeys":
+    def load(cls, path: Path | None) -> "CommandKeyFile":
         """The keys in `path`; with None those of DEFAULT, if that is there. Raises KeysUnusable:
         not there, or not such a file from end to end."""
         keys = cls()
@@ -77,7 +77,7 @@ def add(path: Path, unit: str, key: bytes) -> None:
     entry = {"unit": unit, "command": key.hex()}
 
     def is_there() -> bool:
-        return CommandKeys.load(path).has(unit, key)
+        return CommandKeyFile.load(path).has(unit, key)
 
     key_lines.add(path, entry, is_there, _OPTION)
 

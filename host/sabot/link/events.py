@@ -38,7 +38,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Boot(Event):
+class BootEvent(Event):
     """The unit has started."""
 
     SHAPE: ClassVar[Shape] = definitions.BOOT
@@ -51,7 +51,7 @@ class Boot(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Lid(Event):
+class LidEvent(Event):
     """The lid."""
 
     SHAPE: ClassVar[Shape] = definitions.LID
@@ -59,7 +59,7 @@ class Lid(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Key(Event):
+class KeyEvent(Event):
     """The supervisor's key."""
 
     SHAPE: ClassVar[Shape] = definitions.KEY
@@ -67,7 +67,7 @@ class Key(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Service(Event):
+class ServiceEvent(Event):
     """The service switch."""
 
     SHAPE: ClassVar[Shape] = definitions.SERVICE
@@ -75,7 +75,7 @@ class Service(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Button(Event):
+class ButtonEvent(Event):
     """Pressed."""
 
     SHAPE: ClassVar[Shape] = definitions.BUTTON
@@ -83,7 +83,7 @@ class Button(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ShoeLoaded(Event):
+class ShoeLoadedEvent(Event):
     """A new shoe of cards."""
 
     SHAPE: ClassVar[Shape] = definitions.SHOE_LOADED
@@ -93,7 +93,7 @@ class ShoeLoaded(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Burn(Event):
+class BurnEvent(Event):
     """So many cards are to be burned."""
 
     SHAPE: ClassVar[Shape] = definitions.BURN
@@ -101,14 +101,14 @@ class Burn(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class BettingOpen(Event):
+class BettingOpenEvent(Event):
     """A round begins."""
 
     SHAPE: ClassVar[Shape] = definitions.BETTING_OPEN
 
 
 @dataclass(frozen=True, slots=True)
-class BettingClosed(Event):
+class BettingClosedEvent(Event):
     """No more bets."""
 
     SHAPE: ClassVar[Shape] = definitions.BETTING_CLOSED
@@ -116,7 +116,7 @@ class BettingClosed(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Card(Event):
+class CardEvent(Event):
     """A card came out. `card` is its number, 0 to 53."""
 
     SHAPE: ClassVar[Shape] = definitions.CARD
@@ -130,7 +130,7 @@ class Card(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable(Event):
+class UnreadableEvent(Event):
     """Something came out that is no readable card."""
 
     SHAPE: ClassVar[Shape] = definitions.UNREADABLE
@@ -143,7 +143,7 @@ class Unreadable(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision(Event):
+class DecisionEvent(Event):
     """What the rules ask of a hand."""
 
     SHAPE: ClassVar[Shape] = definitions.DECISION
@@ -153,7 +153,7 @@ class Decision(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Result(Event):
+class ResultEvent(Event):
     """A round has ended. `hits`: bit n is the n-th of `words.HITS`."""
 
     SHAPE: ClassVar[Shape] = definitions.RESULT
@@ -168,7 +168,7 @@ class Result(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class RoundVoid(Event):
+class RoundVoidEvent(Event):
     """A round was voided."""
 
     SHAPE: ClassVar[Shape] = definitions.ROUND_VOID
@@ -176,7 +176,7 @@ class RoundVoid(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Lock(Event):
+class LockEvent(Event):
     """The lock."""
 
     SHAPE: ClassVar[Shape] = definitions.LOCK
@@ -184,7 +184,7 @@ class Lock(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Error(Event):
+class ErrorEvent(Event):
     """Play has stopped."""
 
     SHAPE: ClassVar[Shape] = definitions.ERROR
@@ -194,7 +194,7 @@ class Error(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorCleared(Event):
+class ErrorClearedEvent(Event):
     """It goes on."""
 
     SHAPE: ClassVar[Shape] = definitions.ERROR_CLEARED
@@ -202,7 +202,7 @@ class ErrorCleared(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class CutCard(Event):
+class CutCardEvent(Event):
     """The cut card came."""
 
     SHAPE: ClassVar[Shape] = definitions.CUT_CARD
@@ -210,7 +210,7 @@ class CutCard(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ShoeEnded(Event):
+class ShoeEndedEvent(Event):
     """No more cards of this shoe."""
 
     SHAPE: ClassVar[Shape] = definitions.SHOE_ENDED
@@ -220,7 +220,7 @@ class ShoeEnded(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ClockSet(Event):
+class ClockSetEvent(Event):
     """A host has set the clock."""
 
     SHAPE: ClassVar[Shape] = definitions.CLOCK_SET
@@ -228,7 +228,7 @@ class ClockSet(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Gap(Event):
+class GapEvent(Event):
     """Events are missing that a host may not have."""
 
     SHAPE: ClassVar[Shape] = definitions.GAP
@@ -239,7 +239,7 @@ class Gap(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class GameLoaded(Event):
+class GameLoadedEvent(Event):
     """Another game is dealt."""
 
     SHAPE: ClassVar[Shape] = definitions.GAME_LOADED
@@ -248,14 +248,14 @@ class GameLoaded(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Identified(Event):
+class IdentifiedEvent(Event):
     """A host had the shoe beep."""
 
     SHAPE: ClassVar[Shape] = definitions.IDENTIFIED
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved(Event):
+class ResolvedEvent(Event):
     """The supervisor decided about a card that stopped play."""
 
     SHAPE: ClassVar[Shape] = definitions.RESOLVED
@@ -266,7 +266,7 @@ class Resolved(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Composition(Event):
+class CompositionEvent(Event):
     """How many of each card came out of this shoe of cards."""
 
     SHAPE: ClassVar[Shape] = definitions.COMPOSITION
@@ -276,7 +276,7 @@ class Composition(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class CleanSensor(Event):
+class CleanSensorEvent(Event):
     """A channel has left its bounds."""
 
     SHAPE: ClassVar[Shape] = definitions.CLEAN_SENSOR
@@ -285,7 +285,7 @@ class CleanSensor(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrated(Event):
+class CalibratedEvent(Event):
     """A test card was pulled."""
 
     SHAPE: ClassVar[Shape] = definitions.CALIBRATED
@@ -300,7 +300,7 @@ class Calibrated(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint(Event):
+class CheckpointEvent(Event):
     """How far the audit chain has come."""
 
     SHAPE: ClassVar[Shape] = definitions.CHECKPOINT
@@ -309,7 +309,7 @@ class Checkpoint(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class JournalFault(Event):
+class JournalFaultEvent(Event):
     """Something is wrong with the memory of events."""
 
     SHAPE: ClassVar[Shape] = definitions.JOURNAL_FAULT
@@ -320,7 +320,7 @@ class JournalFault(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Updated(Event):
+class UpdatedEvent(Event):
     """A host has confirmed a release."""
 
     SHAPE: ClassVar[Shape] = definitions.UPDATED
@@ -329,7 +329,7 @@ class Updated(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateUndone(Event):
+class UpdateUndoneEvent(Event):
     """A release was tried and given up."""
 
     SHAPE: ClassVar[Shape] = definitions.UPDATE_UNDONE
@@ -337,7 +337,7 @@ class UpdateUndone(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Provisioned(Event):
+class ProvisionedEvent(Event):
     """The first start since the unit was provisioned."""
 
     SHAPE: ClassVar[Shape] = definitions.PROVISIONED
@@ -346,7 +346,7 @@ class Provisioned(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class WrongMacs(Event):
+class WrongMacsEvent(Event):
     """Commands came with a wrong MAC."""
 
     SHAPE: ClassVar[Shape] = definitions.WRONG_MACS
@@ -354,7 +354,7 @@ class WrongMacs(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class DebugOpened(Event):
+class DebugOpenedEvent(Event):
     """The unit starts with MicroPython's prompt."""
 
     SHAPE: ClassVar[Shape] = definitions.DEBUG_OPENED

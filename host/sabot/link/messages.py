@@ -14,7 +14,7 @@ from sabot_protocol import messages
 from sabot_protocol.schema import Shape
 
 
-class Said:
+class ShoeMessage:
     """A message of a shoe."""
 
     __slots__ = ()
@@ -22,14 +22,14 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Said):
+class Answer(ShoeMessage):
     """A message that answers the command with the same `id`."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Welcome(Said):
+class WelcomeMessage(ShoeMessage):
     """The first of the four answers to `hello`. `first_held` and `last_held` are the first and the
     last event that the shoe can still send."""
 
@@ -45,7 +45,7 @@ class Welcome(Said):
 
 
 @dataclass(frozen=True, slots=True)
-class Firmware(Said):
+class FirmwareMessage(ShoeMessage):
     """The second: what runs. `build` is the SHA-256 of it."""
 
     SHAPE: ClassVar[Shape] = messages.FIRMWARE
@@ -56,7 +56,7 @@ class Firmware(Said):
 
 
 @dataclass(frozen=True, slots=True)
-class Game(Said):
+class GameMessage(ShoeMessage):
     """The third: what is dealt."""
 
     SHAPE: ClassVar[Shape] = messages.GAME
@@ -66,7 +66,7 @@ class Game(Said):
 
 
 @dataclass(frozen=True, slots=True)
-class Challenge(Said):
+class ChallengeMessage(ShoeMessage):
     """The fourth: what the MACs of the session are made over; empty for a board that is no unit
     yet."""
 
@@ -76,7 +76,7 @@ class Challenge(Said):
 
 
 @dataclass(frozen=True, slots=True)
-class WrongVersion(Said):
+class WrongVersionMessage(ShoeMessage):
     """The answer to a `hello` of another version of the protocol."""
 
     SHAPE: ClassVar[Shape] = messages.WRONG_VERSION
@@ -85,7 +85,7 @@ class WrongVersion(Said):
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded(Said):
+class EventMessage(ShoeMessage):
     """A record of the shoe with its MAC: bytes, as they are kept."""
 
     SHAPE: ClassVar[Shape] = messages.EVENT
@@ -94,7 +94,7 @@ class Recorded(Said):
 
 
 @dataclass(frozen=True, slots=True)
-class Heartbeat(Said):
+class HeartbeatMessage(ShoeMessage):
     """The shoe is there, and how it stands."""
 
     SHAPE: ClassVar[Shape] = messages.HEARTBEAT
@@ -108,7 +108,7 @@ class Heartbeat(Said):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem(Said):
+class ProblemMessage(ShoeMessage):
     """Something that came from the host could not be taken, for the `count`th time."""
 
     SHAPE: ClassVar[Shape] = messages.PROBLEM
@@ -250,7 +250,7 @@ class Command(Generic[AnswerT_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class SetClock(Command[Reply]):
+class SetClockCommand(Command[Reply]):
     """The time now, UTC."""
 
     SHAPE: ClassVar[Shape] = messages.SET_CLOCK
@@ -258,14 +258,14 @@ class SetClock(Command[Reply]):
 
 
 @dataclass(frozen=True, slots=True)
-class Identify(Command[Reply]):
+class IdentifyCommand(Command[Reply]):
     """Beep."""
 
     SHAPE: ClassVar[Shape] = messages.IDENTIFY
 
 
 @dataclass(frozen=True, slots=True)
-class ReadEvents(Command[Reply]):
+class ReadEventsCommand(Command[Reply]):
     """Send events again, from that number on."""
 
     SHAPE: ClassVar[Shape] = messages.READ_EVENTS
@@ -273,7 +273,7 @@ class ReadEvents(Command[Reply]):
 
 
 @dataclass(frozen=True, slots=True)
-class LoadGame(Command[Reply]):
+class LoadGameCommand(Command[Reply]):
     """A part of a game document."""
 
     SHAPE: ClassVar[Shape] = messages.LOAD_GAME
@@ -283,50 +283,50 @@ class LoadGame(Command[Reply]):
 
 
 @dataclass(frozen=True, slots=True)
-class Restart(Command[Reply]):
+class RestartCommand(Command[Reply]):
     """Between rounds."""
 
     SHAPE: ClassVar[Shape] = messages.RESTART
 
 
 @dataclass(frozen=True, slots=True)
-class Confirm(Command[Reply]):
+class ConfirmCommand(Command[Reply]):
     """What runs on trial stays."""
 
     SHAPE: ClassVar[Shape] = messages.CONFIRM
 
 
 @dataclass(frozen=True, slots=True)
-class Debug(Command[Reply]):
+class DebugCommand(Command[Reply]):
     """Start again, with MicroPython's prompt at the port."""
 
     SHAPE: ClassVar[Shape] = messages.DEBUG
 
 
 @dataclass(frozen=True, slots=True)
-class Status(Command[StatusReport]):
+class StatusCommand(Command[StatusReport]):
     """How things stand."""
 
     SHAPE: ClassVar[Shape] = messages.STATUS
 
 
 @dataclass(frozen=True, slots=True)
-class Health(Command[HealthReport]):
+class HealthCommand(Command[HealthReport]):
     """How well the sensor head sees."""
 
     SHAPE: ClassVar[Shape] = messages.HEALTH
 
 
 @dataclass(frozen=True, slots=True)
-class NextPass(Command[PassReport]):
-    """The first pass kept whose number is above `behind`."""
+class NextPassCommand(Command[PassReport]):
+    """The first pass kept whose number is above `after`."""
 
     SHAPE: ClassVar[Shape] = messages.NEXT_PASS
-    behind: int
+    after: int
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPass(Command[PassSamples]):
+class ReadPassCommand(Command[PassSamples]):
     """Samples of a pass, from that byte of its runs on."""
 
     SHAPE: ClassVar[Shape] = messages.READ_PASS
@@ -335,14 +335,14 @@ class ReadPass(Command[PassSamples]):
 
 
 @dataclass(frozen=True, slots=True)
-class SelfTest(Command[SelfTestReport]):
+class SelfTestCommand(Command[SelfTestReport]):
     """Between rounds."""
 
     SHAPE: ClassVar[Shape] = messages.SELF_TEST
 
 
 @dataclass(frozen=True, slots=True)
-class Update(Command[UpdateReport]):
+class UpdateCommand(Command[UpdateReport]):
     """A release is to come; `size` are the bytes of its head."""
 
     SHAPE: ClassVar[Shape] = messages.UPDATE
@@ -350,7 +350,7 @@ class Update(Command[UpdateReport]):
 
 
 @dataclass(frozen=True, slots=True)
-class UpdatePart(Command[UpdateReport]):
+class UpdatePartCommand(Command[UpdateReport]):
     """What the last report asked for."""
 
     SHAPE: ClassVar[Shape] = messages.UPDATE_PART
@@ -359,14 +359,14 @@ class UpdatePart(Command[UpdateReport]):
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateStatus(Command[UpdateReport]):
+class UpdateStatusCommand(Command[UpdateReport]):
     """How far a release has come."""
 
     SHAPE: ClassVar[Shape] = messages.UPDATE_STATUS
 
 
 @dataclass(frozen=True, slots=True)
-class Provision(Command[UpdateReport]):
+class ProvisionCommand(Command[UpdateReport]):
     """A part of the document that makes a board a unit."""
 
     SHAPE: ClassVar[Shape] = messages.PROVISION
@@ -375,15 +375,17 @@ class Provision(Command[UpdateReport]):
     part: bytes
 
 
-SAID = {
+SHOE_MESSAGES = {
     each.SHAPE.number: each
     for each in list(globals().values())
-    if isinstance(each, type) and issubclass(each, Said) and each not in (Said, Answer)
+    if isinstance(each, type)
+    and issubclass(each, ShoeMessage)
+    and each not in (ShoeMessage, Answer)
 }
 """The class of each message of a shoe, by the number of its shape."""
 
 
-def said(message: wire.Message) -> Said | None:
+def shoe_message_of(message: wire.Message) -> ShoeMessage | None:
     """The message of a shoe; None where it is of a host or a bench."""
-    each = SAID.get(message.shape.number)
+    each = SHOE_MESSAGES.get(message.shape.number)
     return None if each is None else each(*wire.in_words(message.shape, message.fields.values()))

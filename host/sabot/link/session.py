@@ -7,23 +7,23 @@ acknowledged until the caller says that it is durable.
 
 from dataclasses import dataclass, field
 
-from sabot.errors import WrongVersion
+from sabot.errors import ProtocolMismatch
 from sabot.link import command_keys, wire
 from sabot.link.events import Event
 from sabot.link.messages import (
     Answer,
-    Challenge,
+    ChallengeMessage,
     Command,
-    Firmware,
-    Game,
-    Heartbeat,
-    Problem,
-    Recorded,
-    Said,
-    Welcome,
-    said,
+    EventMessage,
+    FirmwareMessage,
+    GameMessage,
+    HeartbeatMessage,
+    ProblemMessage,
+    ShoeMessage,
+    WelcomeMessage,
+    WrongVersionMessage,
+    shoe_message_of,
 )
-from sabot.link.messages import WrongVersion as OtherVersion
 from sabot_protocol import VERSION
 from sabot_protocol import messages as definitions
 from sabot_protocol.events import MAC_SIZE
@@ -77,7 +77,7 @@ class Received:
     welcome: Introduction | None = None
     """Once, when the shoe has answered `hello`."""
     records: list[Record] = field(default_factory=list)
-    heartbeat: Heartbeat | None = None
+    heartbeat: HeartbeatMessage | None = None
     answers: list[Answer] = field(default_factory=list)
     """Replies and reports to commands, every one that came."""
 
@@ -97,10 +97,10 @@ class Session:
         self._frames = FrameReader()
         self._early: dict[int, Record] = {}
         self._skip_to = 1
-        self._welcome: Welcome | None = None
-        self._firmware: Firmware | None = None
-        self._game: Game | None = None
-        self._challenge: Challenge | None = None
+        self._welcome: WelcomeMessage | None = None
+        self._firmware: FirmwareMessage | None = None
+        self._game: GameMessage | None = None
+        self._challenge: ChallengeMessage | None = None
         self._asked_s = 0.0
         self.challenge = b""
         """What MACs are made over; empty for a unit that has no key yet."""
@@ -127,7 +127,7 @@ class Session:
         self._expect = max(expect, self._skip_to)
         self._durable = self._expect - 1
         self._early.clear()
-        self.say_here()
+        self.announce()
 
     def read_again(self, first: int) -> None:
         """Events from number `first` on are going to be sent again; hand them out again."""
@@ -138,9 +138,9 @@ class Session:
         """Every event handed out so far is durable."""
         if self._expect is not None:
             self._durable = self._expect - 1
-            self.say_here()
+            self.announce()
 
-    def say_here(self) -> None:
+    def announce(self) -> None:
         """Repeat the last acknowledgement: the shoe knows then that somebody listens."""
         if self._expect is not None:
             self._send(definitions.ACK, self._durable)
@@ -158,12 +158,12 @@ class Session:
     def feed(self, data: bytes, now_s: float) -> Received:
         """Take bytes that came from the shoe at `now_s`.
 
-        Raises WrongVersion where the shoe speaks another version of the protocol.
+        Raises ProtocolMismatch where the shoe speaks another version of the protocol.
         """
         received = Received()
         for payload in self._frames.feed(data):
             try:
-                message = said(wire.parse_message(payload))
+                message = shoe_message_of(wire.parse_message(payload))
             except wire.WireError:
                 self.missing = True
                 continue
@@ -180,21 +180,21 @@ class Session:
         if self.attached and self.missing and now_s - self._asked_s >= ASK_PAUSE_S:
             self.missing = False
             self._asked_s = now_s
-            self.say_here()
+            self.announce()
 
-    def _take(self, message: Said, received: Received) -> None:
-        if isinstance(message, OtherVersion):
-            raise WrongVersion(
+    def _take(self, message: ShoeMessage, received: Received) -> None:
+        if isinstance(message, WrongVersionMessage):
+            raise ProtocolMismatch(
                 f"the shoe speaks protocol version {message.protocol}, this host version "
                 f"{VERSION}: update the older of the two"
             )
-        if isinstance(message, Welcome | Firmware | Game | Challenge):
+        if isinstance(message, WelcomeMessage | FirmwareMessage | GameMessage | ChallengeMessage):
             self._introduce(message, received)
         elif not self.attached:
             return
-        elif isinstance(message, Recorded):
+        elif isinstance(message, EventMessage):
             self._event(message, received)
-        elif isinstance(message, Heartbeat):
+        elif isinstance(message, HeartbeatMessage):
             received.heartbeat = message
             self._skip_to = message.first_held
             self._in_order(received)
@@ -202,21 +202,23 @@ class Session:
                 self.missing = True
         elif isinstance(message, Answer):
             received.answers.append(message)
-        elif isinstance(message, Problem):
+        elif isinstance(message, ProblemMessage):
             self.missing = True  # the shoe lost a frame of ours: perhaps the acknowledgement
         else:
             raise AssertionError(f"nothing takes {message.SHAPE.name}: add it in session.py")
 
     def _introduce(
-        self, message: Welcome | Firmware | Game | Challenge, received: Received
+        self,
+        message: WelcomeMessage | FirmwareMessage | GameMessage | ChallengeMessage,
+        received: Received,
     ) -> None:
         if self.attached or message.session != self._session:
             return
-        if isinstance(message, Welcome):
+        if isinstance(message, WelcomeMessage):
             self._welcome = message
-        elif isinstance(message, Firmware):
+        elif isinstance(message, FirmwareMessage):
             self._firmware = message
-        elif isinstance(message, Game):
+        elif isinstance(message, GameMessage):
             self._game = message
         else:
             self._challenge = message
@@ -239,7 +241,7 @@ class Session:
                 challenge=self.challenge,
             )
 
-    def _event(self, message: Recorded, received: Received) -> None:
+    def _event(self, message: EventMessage, received: Received) -> None:
         if self._expect is None:
             return
         data, mac = message.record, message.mac

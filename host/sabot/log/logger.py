@@ -17,9 +17,9 @@ from sabot.errors import (
 )
 from sabot.errors import HistoryDiffers as _HistoryDiffers
 from sabot.link.client import Client
-from sabot.link.command_keys import CommandKeys
-from sabot.link.events import Checkpoint
-from sabot.link.messages import SetClock
+from sabot.link.command_keys import CommandKeyFile
+from sabot.link.events import CheckpointEvent
+from sabot.link.messages import SetClockCommand
 from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.link.wire import WireError
@@ -36,7 +36,7 @@ RETRIED = (PortNotFound, PortBusy, NoShoe, DatabaseLocked)
 
 
 @dataclass(frozen=True, slots=True)
-class Watcher:
+class LogWatcher:
     """Callbacks for what happens. Called from the threads of the shoes, one call at a time."""
 
     attached: Callable[[str, Client], None] = lambda port, client: None
@@ -57,10 +57,10 @@ class Logger:
         self,
         store: Store,
         ports: Sequence[str],
-        watcher: Watcher,
+        watcher: LogWatcher,
         *,
         once: bool = False,
-        keys: CommandKeys | None = None,
+        keys: CommandKeyFile | None = None,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self.failures: dict[str, SabotError] = {}
@@ -149,7 +149,7 @@ class Logger:
                 "another database and keep both"
             )
         try:  # before the first event is requested, so that all later events have the time
-            client.ask(SetClock(time.time_ns() // 1_000_000))
+            client.ask(SetClockCommand(time.time_ns() // 1_000_000))
         except CommandRefused as error:
             raise NoShoe(str(error)) from None  # the line is bad: try again
         # The last stored event is requested again: its bytes show whether this is the same unit as
@@ -214,7 +214,7 @@ class Logger:
 
 def _ends_shoe(record: Record) -> bool:
     """Whether this is the last event of a shoe of cards, its checkpoint."""
-    return isinstance(record.event, Checkpoint)
+    return isinstance(record.event, CheckpointEvent)
 
 
 @contextmanager

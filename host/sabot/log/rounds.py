@@ -5,8 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sabot.link.events import BettingOpen, Event, Result, RoundVoid, ShoeEnded
-from sabot.link.events import Card as CardEvent
+from sabot.link.events import (
+    BettingOpenEvent,
+    CardEvent,
+    Event,
+    ResultEvent,
+    RoundVoidEvent,
+    ShoeEndedEvent,
+)
 from sabot.text import card_symbol, utc_moment, utc_time
 from sabot_protocol import cards, enums
 
@@ -117,7 +123,7 @@ class Rounds:
     def add(self, event: Event) -> Round | None:
         """Take the next event. Return the round that it ended, if it ended one."""
         open_round = self.open
-        if isinstance(event, BettingOpen):
+        if isinstance(event, BettingOpenEvent):
             self.open = Round(self._unit, event.shoe, event.round, event.number, event.unix_ms)
         elif open_round is None:
             pass
@@ -128,7 +134,7 @@ class Rounds:
             self.open = None  # events in between were lost: two rounds must not be mixed
         elif isinstance(event, CardEvent):
             self.open = _with_card(open_round, event)
-        elif isinstance(event, Result):
+        elif isinstance(event, ResultEvent):
             return self._close(
                 replace(
                     open_round,
@@ -140,9 +146,9 @@ class Rounds:
                 ),
                 event,
             )
-        elif isinstance(event, RoundVoid):
+        elif isinstance(event, RoundVoidEvent):
             return self._close(replace(open_round, void=event.reason), event)
-        elif isinstance(event, ShoeEnded):  # as firmware before 0.2 did after a restart
+        elif isinstance(event, ShoeEndedEvent):  # as firmware before 0.2 did after a restart
             return self._close(replace(open_round, void="restart"), event)
         return None
 
@@ -178,7 +184,7 @@ def _with_card(open_round: Round, event: CardEvent) -> Round:
     return replace(open_round, banker=(*open_round.banker, card), by_hand=by_hand)
 
 
-_OF_A_ROUND = (CardEvent, Result, RoundVoid)
+_OF_A_ROUND = (CardEvent, ResultEvent, RoundVoidEvent)
 
 _HAND_OF = {
     position: position.split("_")[0]

@@ -24,9 +24,9 @@ from sabot.errors import (
     NoShoe,
     PortBusy,
     PortNotFound,
+    ProtocolMismatch,
     ReleaseUnusable,
     SabotError,
-    WrongVersion,
 )
 from sabot.keys import signing
 from sabot.link import ports
@@ -153,7 +153,7 @@ def why_unfit(found: Found, manifest: release.Manifest, *, force: bool) -> str:
     return ""
 
 
-def lacking(found: Found, missing: Mapping[str, bytes]) -> int:
+def missing_bytes(found: Found, missing: Mapping[str, bytes]) -> int:
     """Bytes that a board has too few for the files that are `missing`, once what is there in their
     place is gone."""
     needed = sum(len(data) // (found.block - _TAIL) + 1 for data in missing.values())
@@ -166,7 +166,7 @@ def runs_shoe(port: str) -> bool:
     with ports.Port(port) as opened:
         try:
             Client(opened, _LINK_S)
-        except WrongVersion:
+        except ProtocolMismatch:
             return True
         except NoShoe:
             return False
@@ -294,7 +294,7 @@ def _look(
     }
     if _MAIN in found.sizes:  # that takes the place of a new one that is there
         missing = {_NEW_MAIN: files[_NEW_MAIN], **missing}
-    short = lacking(found, missing)
+    short = missing_bytes(found, missing)
     if short:
         raise BoardUnfit(
             f"{port}: its flash is full, {short // 1024} KB more are needed; remove files that are "

@@ -12,8 +12,8 @@ from sabot.errors import CommandRefused, UnitTaken
 from sabot.keys import chain_keys as unit_keys
 from sabot.link import command_keys
 from sabot.link.client import Client
-from sabot.link.command_keys import CommandKeys
-from sabot.link.messages import Provision, SetClock
+from sabot.link.command_keys import CommandKeyFile
+from sabot.link.messages import ProvisionCommand, SetClockCommand
 from sabot.retry import over_sessions
 from sabot_protocol import messages, provisioning
 from sabot_protocol.chain import chain_id, command_key
@@ -42,7 +42,7 @@ class KeyFiles:
 
     chains: Path
     commands: Path
-    known: CommandKeys
+    known: CommandKeyFile
 
 
 def provisioning_document(
@@ -156,7 +156,7 @@ class _ProvisionAttempt:
         size = messages.MAX_PROVISION_PART
         for offset in range(0, len(document), size):
             part = document[offset : offset + size]
-            report = client.ask(Provision(offset, len(document), part))
+            report = client.ask(ProvisionCommand(offset, len(document), part))
             if in_service and report.stage == "restarting":
                 self._tell(f"{client.unit}: restarting to take it")
                 return
@@ -176,7 +176,7 @@ class _ProvisionAttempt:
             about += f"; a unit now, chain {chain}, its keys are in "
             about += f"{self._files.chains} and {self._files.commands}"
         try:
-            client.ask(SetClock(self._unix_ms()))
+            client.ask(SetClockCommand(self._unix_ms()))
         except CommandRefused as refused:  # it is that unit all the same, and a log sets it later
             about += f"; without a clock: {refused}"
         return about

@@ -11,12 +11,12 @@ from sabot.link import refusals
 from sabot.link.client import AnswerT, Client
 from sabot.link.messages import (
     Command,
-    Confirm,
-    Restart,
-    Update,
-    UpdatePart,
+    ConfirmCommand,
+    RestartCommand,
+    UpdateCommand,
+    UpdatePartCommand,
     UpdateReport,
-    UpdateStatus,
+    UpdateStatusCommand,
 )
 from sabot.release.build import Release
 from sabot.release.layout import build_of
@@ -76,12 +76,12 @@ class _UpdateAttempt:
                 f"{unit}: its board is {client.welcome.board}, the release is for "
                 f"{manifest.board}; build one for its board"
             )
-        report = client.ask(UpdateStatus())
+        report = client.ask(UpdateStatusCommand())
         if client.welcome.build == self._build:
             if report.stage != "on_trial":
                 done = "updated" if self._restarted else "runs it already"
                 return f"{unit}: Sabot {manifest.version}, {done}"
-            client.ask(Confirm())
+            client.ask(ConfirmCommand())
             return f"{unit}: Sabot {manifest.version}, updated"
         if self._restarted:
             raise UpdateFailed(
@@ -95,7 +95,7 @@ class _UpdateAttempt:
         if not self._stage(client, report):
             self._tell(Progress(unit, "restarting to take it"))
             return ""
-        self._at_rest(client, "restart", Restart())
+        self._at_rest(client, "restart", RestartCommand())
         self._restarted = True
         self._tell(Progress(unit, "starting it on trial"))
         return ""
@@ -107,7 +107,7 @@ class _UpdateAttempt:
     def _stage(self, client: Client, report: UpdateReport) -> bool:
         """Have all of it in the idle slot. False where the shoe starts anew for that first."""
         if report.manifest != self._digest or report.stage in ("idle", "refused"):
-            report = self._at_rest(client, "update", Update(len(self._head)))
+            report = self._at_rest(client, "update", UpdateCommand(len(self._head)))
         if report.stage == "restarting":
             return False
         while report.stage != "staged":
@@ -118,11 +118,11 @@ class _UpdateAttempt:
                 whole = self._head if stage == "head" else self._code
                 part = whole[offset : offset + messages.MAX_UPDATE_PART]
                 self._tell(Progress(client.unit, "sending", offset, len(self._code)))
-                report = self._at_rest(client, "update", UpdatePart(offset, part))
+                report = self._at_rest(client, "update", UpdatePartCommand(offset, part))
             else:
                 self._tell(Progress(client.unit, "the shoe checks it"))
                 client.receive(_PAUSE_S)
-                report = client.ask(UpdateStatus())
+                report = client.ask(UpdateStatusCommand())
         return True
 
     def _why(self, report: UpdateReport) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
 
-from sabot.link.events import Error, Gap, JournalFault
+from sabot.link.events import ErrorEvent, GapEvent, JournalFaultEvent
 from sabot.reports.table_time import duration_text, iso_of
 from sabot.text import card_symbol
 from sabot_protocol import cards
@@ -119,7 +119,7 @@ class Incident:
         }
 
 
-def error_text(event: Error) -> str:
+def error_text(event: ErrorEvent) -> str:
     """An error that stopped play, with its card and the fault of its pass."""
     text = spaced(event.error)
     if event.card is not None and event.card < cards.DECK_SIZE:
@@ -132,7 +132,7 @@ def spaced(name: str) -> str:
     return name.replace("_", " ")
 
 
-def numbers_text(event: Gap | JournalFault) -> str:
+def numbers_text(event: GapEvent | JournalFaultEvent) -> str:
     """Which events a gap or a fault of the journal is about."""
     first, last = event.first, event.last
     return f"event {first}" if first == last else f"events {first} to {last}"

@@ -11,29 +11,29 @@ from dataclasses import dataclass
 from sabot.audit.checks.findings import Finding
 from sabot.games.catalogue import GAMES
 from sabot.link.events import (
-    BettingClosed,
-    BettingOpen,
-    Boot,
-    Button,
-    Card,
-    CleanSensor,
-    ClockSet,
-    DebugOpened,
-    Error,
-    ErrorCleared,
+    BettingClosedEvent,
+    BettingOpenEvent,
+    BootEvent,
+    ButtonEvent,
+    CardEvent,
+    CleanSensorEvent,
+    ClockSetEvent,
+    DebugOpenedEvent,
+    ErrorClearedEvent,
+    ErrorEvent,
     Event,
-    Gap,
-    JournalFault,
-    Key,
-    Lid,
-    Resolved,
-    Result,
-    RoundVoid,
-    Service,
-    ShoeEnded,
-    ShoeLoaded,
-    Unreadable,
-    WrongMacs,
+    GapEvent,
+    JournalFaultEvent,
+    KeyEvent,
+    LidEvent,
+    ResolvedEvent,
+    ResultEvent,
+    RoundVoidEvent,
+    ServiceEvent,
+    ShoeEndedEvent,
+    ShoeLoadedEvent,
+    UnreadableEvent,
+    WrongMacsEvent,
 )
 from sabot.reports.incident import (
     CLEARED,
@@ -149,7 +149,7 @@ class Watch:
 
     # A method for each kind of event that is an incident or part of one.
 
-    def _on_boot(self, event: Boot) -> None:
+    def _on_boot(self, event: BootEvent) -> None:
         if event.number > 1:
             where = "a round open" if self._round_open else "no round open"
             detail = f"start {event.boot}, {spaced(event.reset_cause)}, {where}"
@@ -160,48 +160,48 @@ class Watch:
         self._build = event.build
         self._game(event.game)
 
-    def _on_lid(self, event: Lid) -> None:
+    def _on_lid(self, event: LidEvent) -> None:
         if not event.open:
             self._end("lid", event)
         elif self._in_play:
             self._end("lid", event)
             self._begin("lid", event, "lid open with a shoe of cards in play")
 
-    def _on_service(self, event: Service) -> None:
+    def _on_service(self, event: ServiceEvent) -> None:
         self._end("service", event)
         if event.on:
             self._begin("service", event, "service switch on")
 
-    def _on_debug_opened(self, event: DebugOpened) -> None:
+    def _on_debug_opened(self, event: DebugOpenedEvent) -> None:
         self._put("debug", event, "MicroPython's prompt opened, until the next start")
 
-    def _on_wrong_macs(self, event: WrongMacs) -> None:
+    def _on_wrong_macs(self, event: WrongMacsEvent) -> None:
         self._put("stranger", event, f"{event.count} wrong MACs since the start")
 
-    def _on_key(self, event: Key) -> None:
+    def _on_key(self, event: KeyEvent) -> None:
         self._key_on = event.on
 
-    def _on_button(self, event: Button) -> None:
+    def _on_button(self, event: ButtonEvent) -> None:
         if event.button == "reveal":
             self._end("long_reveal", event)
 
-    def _on_shoe_loaded(self, event: ShoeLoaded) -> None:
+    def _on_shoe_loaded(self, event: ShoeLoadedEvent) -> None:
         self._drop("long_reveal")
         self._in_play = True
         self._round_open = False
         self._game(event.game)
 
-    def _on_betting_open(self, event: BettingOpen) -> None:
+    def _on_betting_open(self, event: BettingOpenEvent) -> None:
         # If no reveal came before the next round, none was due: the game shows cards at once.
         self._drop("long_reveal")
         self._drop("long_round")
         self._in_play = self._round_open = True
 
-    def _on_betting_closed(self, event: BettingClosed) -> None:
+    def _on_betting_closed(self, event: BettingClosedEvent) -> None:
         detail = "from no more bets to the result"
         self._begin("long_round", event, detail, 1000 * self._limits.round_s)
 
-    def _on_card(self, event: Card) -> None:
+    def _on_card(self, event: CardEvent) -> None:
         name, position = event.card, event.position
         card = card_symbol(cards.name_of(name))
         self._in_play = self._in_play or position != "not_due"
@@ -210,26 +210,26 @@ class Watch:
         if position == "not_due":
             self._put("not_due", event, card)
 
-    def _on_unreadable(self, event: Unreadable) -> None:
+    def _on_unreadable(self, event: UnreadableEvent) -> None:
         fault, position = event.fault, event.position
         if position == "not_due":
             self._put("not_due", event, f"no readable card: {spaced(fault)}")
         if fault == "power_lost":
             self._put("power_lost", event, f"a card was passing as {spaced(position)}")
 
-    def _on_result(self, event: Result) -> None:
+    def _on_result(self, event: ResultEvent) -> None:
         self._round_open = False
         self._end("long_round", event)
         if self._shows_at_once is not True:
             detail = "from the last card to the reveal"
             self._begin("long_reveal", event, detail, 1000 * self._limits.reveal_s)
 
-    def _on_round_void(self, event: RoundVoid) -> None:
+    def _on_round_void(self, event: RoundVoidEvent) -> None:
         self._round_open = False
         self._end("long_round", event)
         self._put("void", event, VOIDED[event.reason])
 
-    def _on_error(self, event: Error) -> None:
+    def _on_error(self, event: ErrorEvent) -> None:
         detail = error_text(event)
         if self._errors:
             detail += f", while not cleared: {self._first_error}"
@@ -239,17 +239,17 @@ class Watch:
         draft.over = False
         self._errors.append(draft)
 
-    def _on_resolved(self, event: Resolved) -> None:
+    def _on_resolved(self, event: ResolvedEvent) -> None:
         for draft in self._errors[:1]:
             draft.detail += f"; {RESOLVED[event.resolution]}"
 
-    def _on_error_cleared(self, event: ErrorCleared) -> None:
+    def _on_error_cleared(self, event: ErrorClearedEvent) -> None:
         for draft in self._errors:
             draft.detail += f"; {CLEARED[self._key_on]}"
             draft.end, draft.over = event, True
         self._errors = []
 
-    def _on_shoe_ended(self, event: ShoeEnded) -> None:
+    def _on_shoe_ended(self, event: ShoeEndedEvent) -> None:
         self._drop("long_reveal")
         self._in_play = self._round_open = False
         if event.reason == "supervisor":
@@ -257,7 +257,7 @@ class Watch:
             detail = "" if after is None else f" after {after} rounds"
             self._put("ended_early", event, f"ended by the supervisor{detail}")
 
-    def _on_clock_set(self, event: ClockSet) -> None:
+    def _on_clock_set(self, event: ClockSetEvent) -> None:
         before = event.before_unix_ms
         if event.unix_ms is None:
             return
@@ -271,15 +271,15 @@ class Watch:
                 detail = f"set {change_text(change)} from its time before the restart"
                 self._put("clock", event, detail)
 
-    def _on_gap(self, event: Gap) -> None:
+    def _on_gap(self, event: GapEvent) -> None:
         self._gaps.append((event.first, event.last))
         self._put("gap", event, f"{numbers_text(event)} lost: {spaced(event.reason)}")
 
-    def _on_clean_sensor(self, event: CleanSensor) -> None:
+    def _on_clean_sensor(self, event: CleanSensorEvent) -> None:
         channel, mean = event.channel.upper(), event.mean_permille
         self._put("sensor", event, f"channel {channel} to be cleaned, mean {mean / 10:.1f} %")
 
-    def _on_journal_fault(self, event: JournalFault) -> None:
+    def _on_journal_fault(self, event: JournalFaultEvent) -> None:
         detail = f"{spaced(event.fault)}, sector {event.sector}"
         if event.last:
             detail += f", {numbers_text(event)} cannot be read any more"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from sabot.audit.checks.findings import Finding
-from sabot.link.events import Card, Event, ShoeEnded
+from sabot.link.events import CardEvent, Event, ShoeEndedEvent
 from sabot.log.rounds import Round, Rounds
 from sabot.reports import svg
 from sabot.reports.html import as_text, page, verdict
@@ -155,7 +155,7 @@ def _counted(rounds: Sequence[Round]) -> str:
 
 def _end_of(report: ReportInput) -> str:
     for event in report.events:
-        if isinstance(event, ShoeEnded) and event.shoe == report.shoe:
+        if isinstance(event, ShoeEndedEvent) and event.shoe == report.shoe:
             count = "" if event.cards is None else f", {event.cards} cards drawn"
             return f"{as_text(_ENDED[event.reason])}{count}"
     return "not in these events"
@@ -191,7 +191,7 @@ def _round(report: ReportInput, ended: Round) -> tuple[str, ...]:
     drawn = [
         event
         for event in report.events
-        if isinstance(event, Card) and ended.first_event <= event.number <= last
+        if isinstance(event, CardEvent) and ended.first_event <= event.number <= last
     ]
     hands: list[str] = []
     for name, total in (("player", ended.player_total), ("banker", ended.banker_total)):
@@ -210,7 +210,7 @@ def _total(total: int | None) -> str:
     return _NONE if total is None else f'<strong class="total">{total}</strong>'
 
 
-def _shown(event: Card) -> Shown:
+def _shown(event: CardEvent) -> Shown:
     return Shown(cards.name_of(event.card), event.position.endswith("_3"), event.by_hand)
 
 
@@ -251,7 +251,7 @@ def _other_cards(report: ReportInput) -> str:
             as_text(event.position.replace("_", " ")),
         )
         for event in report.events
-        if isinstance(event, Card) and not event.position.startswith(_HANDS)
+        if isinstance(event, CardEvent) and not event.position.startswith(_HANDS)
         for shown in [_shown(event)]
     ]
     if not rows:
@@ -339,7 +339,7 @@ def _hash(text: str) -> str:
 
 
 def _cards_in(events: Iterable[Event]) -> Iterator[str]:
-    return (cards.name_of(each.card) for each in events if isinstance(each, Card))
+    return (cards.name_of(each.card) for each in events if isinstance(each, CardEvent))
 
 
 _HANDS = ("player", "banker")

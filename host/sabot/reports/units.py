@@ -6,26 +6,34 @@ from datetime import tzinfo
 from typing import Any
 
 from sabot.link.events import (
-    Boot,
-    Calibrated,
-    CleanSensor,
+    BootEvent,
+    CalibratedEvent,
+    CleanSensorEvent,
     Event,
-    GameLoaded,
-    Provisioned,
-    Resolved,
-    Updated,
+    GameLoadedEvent,
+    ProvisionedEvent,
+    ResolvedEvent,
+    UpdatedEvent,
 )
 from sabot.link.wire import WireError
 from sabot.log.store import DAMAGED, Row
 from sabot.reports.table_time import iso_of
 
 _PER = 10_000
-_LEARNED_FROM = (Boot, Calibrated, CleanSensor, GameLoaded, Provisioned, Resolved, Updated)
+_LEARNED_FROM = (
+    BootEvent,
+    CalibratedEvent,
+    CleanSensorEvent,
+    GameLoadedEvent,
+    ProvisionedEvent,
+    ResolvedEvent,
+    UpdatedEvent,
+)
 _LOOKED_AT = [kind.SHAPE.name for kind in _LEARNED_FROM]
 
 
 @dataclass(slots=True)
-class Unit:
+class UnitSummary:
     """A unit, as its events describe it."""
 
     unit: str
@@ -85,9 +93,9 @@ class Unit:
         }
 
 
-def unit_of(name: str, rows: Iterable[Row]) -> Unit:
+def unit_of(name: str, rows: Iterable[Row]) -> UnitSummary:
     """The summary of the unit `name`, all of whose events are `rows`."""
-    unit = Unit(name)
+    unit = UnitSummary(name)
     last: Row | None = None
     for row in rows:
         unit.last_seen_unix_ms = row.received_unix_ms
@@ -112,24 +120,24 @@ def unit_of(name: str, rows: Iterable[Row]) -> Unit:
     return unit
 
 
-def _learn(unit: Unit, event: Event) -> None:
-    if isinstance(event, Boot):
+def _learn(unit: UnitSummary, event: Event) -> None:
+    if isinstance(event, BootEvent):
         unit.starts += 1
         unit.firmware, unit.build = event.firmware, event.build.hex()
         unit.board, unit.game = event.board, event.game
-    elif isinstance(event, GameLoaded):
+    elif isinstance(event, GameLoadedEvent):
         unit.game = event.game
-    elif isinstance(event, Provisioned):
+    elif isinstance(event, ProvisionedEvent):
         unit.table = event.table
-    elif isinstance(event, Updated):
+    elif isinstance(event, UpdatedEvent):
         unit.updates += 1
-    elif isinstance(event, Calibrated):
+    elif isinstance(event, CalibratedEvent):
         unit.calibrated_unix_ms, unit.dirty = event.unix_ms, ""
-    elif isinstance(event, CleanSensor):
+    elif isinstance(event, CleanSensorEvent):
         channel = event.channel.upper()
         if channel not in unit.dirty:
             unit.dirty = " ".join(sorted([*unit.dirty.split(), channel]))
-    elif isinstance(event, Resolved) and event.resolution == "entered":
+    elif isinstance(event, ResolvedEvent) and event.resolution == "entered":
         unit.cards -= 1  # entered by hand: the head did not read it
 
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from sabot.errors import BadAnswer, BadRecording
 from sabot.link.client import Client
-from sabot.link.messages import NextPass
-from sabot.link.messages import ReadPass as AskForSamples
+from sabot.link.messages import NextPassCommand, ReadPassCommand
 from sabot.service import picture
 from sabot.sim import waveform
 from sabot.sim.replay import ReadPass
@@ -32,7 +31,7 @@ class RunsError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptPass:
+class SavedPass:
     """A pass that a shoe keeps, as the shoe read it."""
 
     unit: str
@@ -62,21 +61,21 @@ class KeptPass:
         return where | self.read.as_json() | {"cut": self.cut} | files
 
 
-def kept_passes(client: Client) -> Iterator[KeptPass]:
+def kept_passes(client: Client) -> Iterator[SavedPass]:
     """The passes that the shoe keeps, the oldest first.
 
     A shoe in play goes on making passes: after 1,000 no more are asked for.
     Raises CommandRefused, and BadAnswer for what cannot be.
     """
-    behind = 0
+    after = 0
     for _ in range(_MOST_PASSES):
-        report = client.ask(NextPass(behind))
+        report = client.ask(NextPassCommand(after))
         number = report.pass_
         if not number:
             return
         fault, card = report.fault, report.card
         one_of_both = (fault == "none") == (card is not None)
-        if number <= behind or report.bytes > _MOST_BYTES or not one_of_both:
+        if number <= after or report.bytes > _MOST_BYTES or not one_of_both:
             raise _nonsense(client, f"the report of pass {number}")
         read = ReadPass(
             card=None if card is None else cards.name_of(card),
@@ -87,7 +86,7 @@ def kept_passes(client: Client) -> Iterator[KeptPass]:
             skew_um=report.skew_um,
             samples=report.samples,
         )
-        yield KeptPass(
+        yield SavedPass(
             client.unit,
             client.welcome.boot,
             number,
@@ -96,10 +95,10 @@ def kept_passes(client: Client) -> Iterator[KeptPass]:
             report.bytes,
             report.cut,
         )
-        behind = number
+        after = number
 
 
-def levels_of(client: Client, kept: KeptPass, came: Callable[[KeptPass, int], None]) -> Levels:
+def levels_of(client: Client, kept: SavedPass, came: Callable[[SavedPass, int], None]) -> Levels:
     """The samples of a pass; `came` is told how many bytes of its runs have come.
 
     Raises CommandRefused where the shoe does not keep it any more, BadAnswer.
@@ -107,7 +106,7 @@ def levels_of(client: Client, kept: KeptPass, came: Callable[[KeptPass, int], No
     runs = b""
     while len(runs) < kept.run_bytes:
         asked = (kept.number, len(runs))
-        answer = client.ask(AskForSamples(*asked))
+        answer = client.ask(ReadPassCommand(*asked))
         more = answer.runs
         fits = 0 < len(more) <= kept.run_bytes - len(runs)
         if not fits or (answer.pass_, answer.offset) != asked:
@@ -149,7 +148,7 @@ def prepare(folder: Path) -> None:
     _write(folder / INDEX, json.dumps(_index(folder), indent=1).encode() + b"\n")
 
 
-def save(folder: Path, kept: KeptPass, levels: Levels) -> None:
+def save(folder: Path, kept: SavedPass, levels: Levels) -> None:
     """Write a pass to `folder`: a recording, which ends with a rest as `sabot read` needs it to
     see the pass end; a picture; and its place in the index.
 

@@ -2,8 +2,8 @@
 
 from sabot.errors import NoShoe, PortNotFound
 from sabot.link.client import Client
-from sabot.link.command_keys import CommandKeys
-from sabot.link.messages import Debug
+from sabot.link.command_keys import CommandKeyFile
+from sabot.link.messages import DebugCommand
 from sabot.link.ports import Port
 from sabot.retry import retried
 
@@ -13,7 +13,7 @@ _PROMPT = b">>>"
 _INTERRUPT = b"\r\x03"  # what a prompt answers with a new one
 
 
-def open_prompt(name: str, path: str, keys: CommandKeys) -> str:
+def open_prompt(name: str, path: str, keys: CommandKeyFile) -> str:
     """Have the shoe at the port `path`, which the user calls `name`, restart with the prompt,
     and wait until it is there; the unit's id.
 
@@ -22,7 +22,7 @@ def open_prompt(name: str, path: str, keys: CommandKeys) -> str:
     """
     with Port(path) as opened:
         client = Client(opened, keys=keys)
-        client.ask(Debug())
+        client.ask(DebugCommand())
 
     def see_prompt() -> None:
         with Port(path) as opened:

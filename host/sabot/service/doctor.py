@@ -9,13 +9,13 @@ import sabot_firmware
 from sabot.errors import CommandRefused, KeysUnusable
 from sabot.link.client import Client
 from sabot.link.messages import (
-    Health,
+    HealthCommand,
     HealthReport,
-    SelfTest,
+    SelfTestCommand,
     SelfTestReport,
-    Status,
+    StatusCommand,
     StatusReport,
-    UpdateStatus,
+    UpdateStatusCommand,
 )
 from sabot.link.session import Introduction
 from sabot_firmware.boards.nor import SECTOR
@@ -107,13 +107,13 @@ def ask(
             "`sabot update` it, then look again"
         )
     before_ms = now_ms()
-    status = client.ask(Status())
+    status = client.ask(StatusCommand())
     between_ms = (before_ms + now_ms()) // 2
-    health = client.ask(Health())
-    stage = client.ask(UpdateStatus()).stage
+    health = client.ask(HealthCommand())
+    stage = client.ask(UpdateStatusCommand()).stage
     self_test, untested = None, ""
     try:
-        self_test = client.ask(SelfTest())
+        self_test = client.ask(SelfTestCommand())
     except (CommandRefused, KeysUnusable) as error:
         untested = str(error)
     return ShoeAnswers(

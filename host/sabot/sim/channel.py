@@ -37,7 +37,7 @@ class Outputs:
         return self.display[-1] if self.display else ""
 
 
-class SimBench:
+class SimHands:
     """The parts of a shoe that people touch and see. Thread-safe.
 
     `restarting` says whether a shoe that has stopped will start again by itself.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sabot.errors import SabotError, SimulatorFailed
-from sabot.sim.channel import Outputs, SimBench
+from sabot.sim.channel import Outputs, SimHands
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.waveform import pack
 from sabot_protocol import cards
@@ -40,7 +40,7 @@ class Dealer:
 
     def __init__(
         self,
-        bench: SimBench,
+        bench: SimHands,
         deck: Sequence[int],
         *,
         card_set: int,

@@ -37,13 +37,17 @@ NOISE = {
 
 def noisy_pass(random: np.random.Generator, noise: Noise, card: int, card_set: int) -> Levels:
     """Return one pass of `card` 0-53 of set 0-12, with the rest after it."""
-    marks = spoilt(random, noise, waveform.printed(cards.marks_of(card, card_set)))
-    return finished(
-        random, noise, waveform.seen(pull(random, noise), marks, skew_mm=skew(random, noise))
+    marks = with_print_faults(
+        random, noise, waveform.marks_as_printed(cards.marks_of(card, card_set))
+    )
+    return with_rest_and_flips(
+        random,
+        noise,
+        waveform.sensor_levels(pull(random, noise), marks, skew_mm=skew(random, noise)),
     )
 
 
-def finished(random: np.random.Generator, noise: Noise, levels: Levels) -> Levels:
+def with_rest_and_flips(random: np.random.Generator, noise: Noise, levels: Levels) -> Levels:
     """Return the pass with its rest, with single samples flipped on single channels."""
     levels = waveform.with_rest(levels)
     if noise.flip_chance:
@@ -65,7 +69,7 @@ def pull(random: np.random.Generator, noise: Noise, travel_mm: float = TRAVEL_MM
         accel_mm_s2 = 1000 * random.uniform(-noise.accel_m_s2, noise.accel_m_s2)
         if slowest**2 <= first_mm_s**2 + 2 * accel_mm_s2 * travel_mm <= fastest**2:
             break
-    edge_mm = waveform.moving(first_mm_s, accel_mm_s2, travel_mm)
+    edge_mm = waveform.positions_at(first_mm_s, accel_mm_s2, travel_mm)
     if random.random() < noise.pause_chance:
         edge_mm = paused(
             edge_mm, int(random.integers(1, len(edge_mm))), random.uniform(0, noise.pause_s)
@@ -94,7 +98,7 @@ def faded(marks: list[Mark], track: int, share: float) -> list[Mark]:
     return made
 
 
-def spoilt(random: np.random.Generator, noise: Noise, marks: list[Mark]) -> list[Mark]:
+def with_print_faults(random: np.random.Generator, noise: Noise, marks: list[Mark]) -> list[Mark]:
     """Return the marks with changed widths, some with a hole."""
     made: list[Mark] = []
     for mark in marks:

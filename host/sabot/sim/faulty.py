@@ -29,7 +29,7 @@ def faulty_pass(random: Random, noise: Noise, fault: str, card_set: int) -> Leve
 
 def _code(random: Random, card_set: int) -> list[Mark]:
     card = int(random.integers(cards.CARD_COUNT))
-    return waveform.printed(cards.marks_of(card, card_set))
+    return waveform.marks_as_printed(cards.marks_of(card, card_set))
 
 
 def _pass_of(
@@ -37,9 +37,9 @@ def _pass_of(
 ) -> Levels:
     if edge_mm is None:
         edge_mm = disturbed.pull(random, noise)
-    marks = disturbed.spoilt(random, noise, marks)
-    levels = waveform.seen(edge_mm, marks, skew_mm=disturbed.skew(random, noise))
-    return disturbed.finished(random, noise, levels)
+    marks = disturbed.with_print_faults(random, noise, marks)
+    levels = waveform.sensor_levels(edge_mm, marks, skew_mm=disturbed.skew(random, noise))
+    return disturbed.with_rest_and_flips(random, noise, levels)
 
 
 def _double_feed(random: Random, noise: Noise, card_set: int) -> Levels:
@@ -47,15 +47,17 @@ def _double_feed(random: Random, noise: Noise, card_set: int) -> Levels:
     edge_mm = disturbed.pull(random, noise, TRAVEL_MM + lag_mm)
     skew_mm = disturbed.skew(random, noise)
     codes = [
-        waveform.seen(
-            at_mm, disturbed.spoilt(random, noise, _code(random, card_set)), skew_mm=skew_mm
+        waveform.sensor_levels(
+            at_mm,
+            disturbed.with_print_faults(random, noise, _code(random, card_set)),
+            skew_mm=skew_mm,
         )
         for at_mm in (edge_mm, edge_mm - lag_mm)
     ]
     first_covers = edge_mm < waveform.UV_MM + CARD_MM
     levels = waveform.covered(edge_mm, CARD_MM + lag_mm)
     levels |= np.where(first_covers, codes[0], codes[1]) & (A | B)
-    return disturbed.finished(random, noise, levels)
+    return disturbed.with_rest_and_flips(random, noise, levels)
 
 
 def _pushed_back(random: Random, noise: Noise, card_set: int) -> Levels:
@@ -95,7 +97,7 @@ def _bad_code(random: Random, noise: Noise, card_set: int) -> Levels:
         marks = [replace(mark, tracks=mark.tracks & alive) for mark in marks]
     else:
         card_set, card = divmod(int(random.choice(_UNUSED)), cards.CARD_COUNT)
-        marks = waveform.printed(cards.marks_of(card, card_set))
+        marks = waveform.marks_as_printed(cards.marks_of(card, card_set))
     return _pass_of(random, noise, marks)
 
 

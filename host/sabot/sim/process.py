@@ -21,7 +21,7 @@ from sabot.errors import SimulatorFailed
 from sabot.keys import chain_keys
 from sabot.link import runtime
 from sabot.release import documents
-from sabot.sim.channel import SimBench
+from sabot.sim.channel import SimHands
 from sabot_firmware.release.provision import UNIT
 from sabot_protocol import enums
 from sabot_protocol.chain import command_key
@@ -119,7 +119,7 @@ class SimulatedShoe:
         self._process: subprocess.Popen[bytes] | None = None
         self._process_lock = threading.Lock()  # held while the process is started or stopped
         self._errors = (self.state / "stderr.log").open("ab")
-        self.bench = SimBench(self._restarting)
+        self.bench = SimHands(self._restarting)
 
     def __enter__(self) -> "SimulatedShoe":
         return self

@@ -46,7 +46,7 @@ class Mark:
     tracks: int
 
 
-def printed(symbols: Iterable[int]) -> list[Mark]:
+def marks_as_printed(symbols: Iterable[int]) -> list[Mark]:
     """Return the marks of a code's symbols, at their nominal places and widths."""
     begins = [FIRST_MARK_MM + PITCH_MM * place for place, _ in enumerate(symbols)]
     return [
@@ -55,7 +55,7 @@ def printed(symbols: Iterable[int]) -> list[Mark]:
     ]
 
 
-def seen(edge_mm: Positions, marks: Iterable[Mark], *, skew_mm: float = 0.0) -> Levels:
+def sensor_levels(edge_mm: Positions, marks: Iterable[Mark], *, skew_mm: float = 0.0) -> Levels:
     """Return what the head sees while a card moves along `edge_mm`. Track B lags A by `skew_mm`."""
     levels = covered(edge_mm, CARD_MM)
     for mark in marks:
@@ -74,7 +74,9 @@ def covered(edge_mm: Positions, length_mm: float) -> Levels:
     return levels
 
 
-def moving(speed_mm_s: float, accel_mm_s2: float = 0.0, travel_mm: float = TRAVEL_MM) -> Positions:
+def positions_at(
+    speed_mm_s: float, accel_mm_s2: float = 0.0, travel_mm: float = TRAVEL_MM
+) -> Positions:
     """Return the motion of a card with this speed at the entry and constant acceleration.
 
     It must not come to a stop.
@@ -111,14 +113,16 @@ def pass_samples(
     accel_mm_s2: float = 0.0,
     rest_s: float = REST_S,
 ) -> bytes:
-    """Return the sample words of a clean pass of `card` 0-53, moved as by `moving`, and its rest.
+    """Return the sample words of a clean pass of `card` 0-53, moved as by `positions_at`.
 
-    `rest_s` is the rest in seconds.
+    `rest_s` is the rest after it, in seconds.
     """
-    levels = seen(moving(speed_mm_s, accel_mm_s2), printed(cards.marks_of(card, card_set)))
+    levels = sensor_levels(
+        positions_at(speed_mm_s, accel_mm_s2), marks_as_printed(cards.marks_of(card, card_set))
+    )
     return pack(with_rest(levels, rest_s))
 
 
 def blank_samples(*, speed_mm_s: float = DEALER_SPEED_MM_S) -> bytes:
     """Return the sample words of a card without a code, pulled at constant speed."""
-    return pack(with_rest(seen(moving(speed_mm_s), [])))
+    return pack(with_rest(sensor_levels(positions_at(speed_mm_s), [])))

@@ -35,7 +35,7 @@ from sabot.audit.chain import RevealedKeys
 from sabot.audit.checkpoints import Checkpoint, checkpoints_of
 from sabot.audit.checks.chain_checks import RawRecord
 from sabot.audit.checks.findings import Summary
-from sabot.audit.verify import Against, verify, verify_unit
+from sabot.audit.verify import VerifyOptions, verify, verify_unit
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.log.rounds import rounds_of
@@ -117,7 +117,7 @@ class Log:
             keys.put("U1", key)
         self.summary = Summary()
         with Store(path) as store:
-            findings = list(verify(store, self.summary, Against(keys=keys, **given)))
+            findings = list(verify(store, self.summary, VerifyOptions(keys=keys, **given)))
         self.details = [each.detail for each in findings if each.kind not in OF_THE_EVENTS]
         found = [(each.event, each.kind) for each in findings if each.kind not in OF_THE_EVENTS]
         return [each for each in found if each != (GAP[0], "gap")]
@@ -505,7 +505,7 @@ def test_records_moved_to_another_unit_are_changed_there_and_missing_here(
     with Store(path) as store:
         found = [
             (each.unit, each.event, each.kind)
-            for each in verify(store, Summary(), Against(keys=keys))
+            for each in verify(store, Summary(), VerifyOptions(keys=keys))
             if each.kind not in OF_THE_EVENTS and each.kind != "gap"
         ]
     start = any(parsed(data).kind == "boot" for _, data, _ in moved)  # which names the chain
@@ -541,7 +541,7 @@ def test_of_several_keys_of_a_unit_the_one_is_taken_that_its_records_are_made_wi
         keys.put("U1", first)
         keys.put("U1", second)
         with Store(log.store()) as store:
-            found = list(verify(store, Summary(), Against(keys=keys)))
+            found = list(verify(store, Summary(), VerifyOptions(keys=keys)))
         assert [each.kind for each in found] == ["gap", "incomplete"]
 
 

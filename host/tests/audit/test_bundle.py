@@ -31,7 +31,7 @@ from sabot.audit.bundle import BundleVerdict, verify_bundle
 from sabot.audit.bundle_file import Bundle
 from sabot.audit.checks.findings import Finding
 from sabot.audit.excerpt import LEAD, collect
-from sabot.audit.tombstone import Standing
+from sabot.audit.tombstone import ContextRecord
 from sabot.errors import BundleUnusable, DatabaseUnusable, KeysUnusable
 from sabot.keys import chain_keys as unit_keys
 from sabot.keys import signing
@@ -385,7 +385,7 @@ def test_the_start_before_must_be_that_of_the_records(tmp_path: Path) -> None:
 def test_what_comes_before_comes_before(house: House) -> None:
     taken = house.collect()
     number, record, mac = taken.records[3]
-    inside = Standing(number, taken.records[2][2], record, mac)
+    inside = ContextRecord(number, taken.records[2][2], record, mac)
     assert "bundle" in house.found(replace(taken, context=(*taken.context, inside)))
     assert "bundle" in house.found(replace(taken, context=taken.context[::-1]))
 

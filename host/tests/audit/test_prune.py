@@ -19,7 +19,7 @@ from sabot.audit.context import tombstones
 from sabot.audit.excerpt import collect
 from sabot.audit.prune import PrunePlan
 from sabot.audit.retention import DAY_MS
-from sabot.audit.tombstone import NoTombstone, RemovedShoe, Tombstone
+from sabot.audit.tombstone import RemovedShoe, Tombstone, TombstoneUnusable
 from sabot.audit.verify import verify_unit
 from sabot.errors import DatabaseUnusable, KeptByLaw, KeysUnusable
 from sabot.keys import chain_keys as unit_keys
@@ -206,16 +206,16 @@ def test_no_byte_of_a_tombstone_can_be_changed_unseen(kept: Kept) -> None:
     for at in range(len(data)):
         changed = bytearray(data)
         changed[at] ^= 1 << at % 8
-        with pytest.raises(NoTombstone):
+        with pytest.raises(TombstoneUnusable):
             Tombstone.parse(bytes(changed))
 
 
 def test_what_is_no_tombstone_is_refused() -> None:
     document = {"format": "sabot-tombstone", "version": 1}
     for odd in ({"format": "sabot-bundle"}, {**document, "version": 2}, document):
-        with pytest.raises(NoTombstone):
+        with pytest.raises(TombstoneUnusable):
             Tombstone.parse(signing.seal(_OPERATOR, odd))
-    with pytest.raises(NoTombstone):
+    with pytest.raises(TombstoneUnusable):
         Tombstone.parse(b"")
 
 

@@ -17,7 +17,7 @@ from host.tests.support.helpers import (
     stored,
 )
 from sabot.audit.checks.findings import Summary
-from sabot.audit.verify import Against, verify
+from sabot.audit.verify import VerifyOptions, verify
 from sabot.keys.chain_keys import Keys
 from sabot.link import wire
 from sabot.log.store import Store
@@ -99,7 +99,7 @@ def found_in(store: Store, *, key: bytes | None = TEST_KEY) -> list[tuple[str, i
     keys = Keys()
     for unit in ("U1", "U2") if key else ():
         keys.put(unit, key)
-    found = verify(store, Summary(), Against(keys=keys))
+    found = verify(store, Summary(), VerifyOptions(keys=keys))
     return [(each.unit, each.event, each.kind) for each in found if each.kind != "incomplete"]
 
 

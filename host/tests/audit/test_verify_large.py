@@ -15,7 +15,7 @@ from host.tests.support.helpers import TEST_KEY, FirmwareLog, mac_of, parsed, sh
 from sabot.audit.chain import Ratchet
 from sabot.audit.checks.chain_checks import RawRecord
 from sabot.audit.checks.findings import Finding, Note, Summary
-from sabot.audit.verify import Against, verify, verify_file, verify_unit
+from sabot.audit.verify import VerifyOptions, verify, verify_file, verify_unit
 from sabot.keys import chain_keys
 from sabot.log.store import Store
 
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_units_at_once_give_what_one_after_the_other_does(folder: Path) -> None:
-    against = Against(keys=chain_keys.Keys.load(folder / "sabot.keys"))
+    against = VerifyOptions(keys=chain_keys.Keys.load(folder / "sabot.keys"))
     summary, told = Summary(), []
     with Store(folder / "log.sqlite") as store:
         findings = list(verify(store, summary, against))

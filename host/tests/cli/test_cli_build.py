@@ -17,7 +17,7 @@ _PASSPHRASE = "correct horse"
 @pytest.fixture
 def house(tmp_path: Path) -> Path:
     """A folder with the key of the house."""
-    signing.make(tmp_path / "house", _PASSPHRASE.encode())
+    signing.make_key_pair(tmp_path / "house", _PASSPHRASE.encode())
     return tmp_path
 
 

@@ -186,7 +186,7 @@ def test_a_shoe_of_cards_that_is_not_there_is_wrong_usage(folder: Path) -> None:
 
 
 def test_the_operator_must_be_a_public_key(folder: Path) -> None:
-    private, public, _ = signing.make(folder / "casino")
+    private, public, _ = signing.make_key_pair(folder / "casino")
     assert found("--operator", str(public)) == []
     done = run(folder, "verify", "--db", "log.sqlite", "--operator", str(private), code=21)
     assert "not a public Ed25519 key" in done.stderr

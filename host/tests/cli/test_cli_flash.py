@@ -87,7 +87,7 @@ def test_what_must_be_there_before_a_board_is_touched(folder: Path) -> None:
     assert line.startswith("none.pub.pem: no such file; name the house's public key with --house")
     line = error_line_here(folder, "flash", "NONE-1", "--release", "none", code=29)
     assert "none/manifest.cbor: cannot be read" in line and "`sabot build`" in line
-    signing.make(folder / "other")
+    signing.make_key_pair(folder / "other")
     line = error_line_here(folder, "flash", "NONE-1", "--house", "other.pub.pem", code=29)
     assert line.startswith(f"{_RELEASE}: not signed with the key of other.pub.pem; ")
     line = error_line_here(folder, "flash", "NONE-1", code=3)

@@ -28,7 +28,7 @@ from sabot.audit.verify import verify
 from sabot.cli import app
 from sabot.link import runtime
 from sabot.link.ports import Port
-from sabot.log.logger import Logger, Watcher
+from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Round, rounds_of
 from sabot.log.store import Filter, Store
 from sabot.sim.process import SimulatedShoe
@@ -70,7 +70,7 @@ def findings_in(folder: Path, db: str = "log.sqlite") -> list[str]:
 def log_once(folder: Path, shoe: SimulatedShoe, db: str = "log.sqlite") -> None:
     """What `sabot log --once` does, within this process."""
     with Store(folder / db, create=True) as store:
-        logger = Logger(store, [shoe.port], Watcher(), once=True)
+        logger = Logger(store, [shoe.port], LogWatcher(), once=True)
         logger.start()
         assert logger.wait(TIMEOUT_S) and not logger.failures
 

@@ -19,7 +19,7 @@ def test_a_folder_that_is_no_release_and_a_unit_that_is_not_there_are_told_apart
 ) -> None:
     line = error_line(tmp_path, "update", "NONE-1", "--release", "nowhere", code=29)
     assert "nowhere" in line and "`sabot build`" in line
-    signing.make(tmp_path / "house", _PASSPHRASE.encode())
+    signing.make_key_pair(tmp_path / "house", _PASSPHRASE.encode())
     given = {ENVIRONMENT: _PASSPHRASE}
     run(tmp_path, "build", "--key", "house.pem", "-o", "made", **given)
     (tmp_path / "made" / "sabot_firmware" / "shoe.mpy").write_bytes(b"other")
@@ -29,7 +29,7 @@ def test_a_folder_that_is_no_release_and_a_unit_that_is_not_there_are_told_apart
 
 def test_a_simulated_shoe_of_another_board_is_told_so(tmp_path: Path) -> None:
     """It runs from no slot."""
-    signing.make(tmp_path / "house", _PASSPHRASE.encode())
+    signing.make_key_pair(tmp_path / "house", _PASSPHRASE.encode())
     given = {ENVIRONMENT: _PASSPHRASE}
     run(tmp_path, "build", "--key", "house.pem", "-o", "made", **given)
     with SimulatedShoe("SIM-U", state=tmp_path / "state") as shoe:

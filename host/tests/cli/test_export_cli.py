@@ -43,7 +43,7 @@ def house(tmp_path: Path) -> Path:
     with Store(tmp_path / "db", create=True) as store:
         store.append("U1", log.stored())
     unit_keys.add(tmp_path / "keys", "U1", FIRST_KEY)
-    signing.make(tmp_path / "house")
+    signing.make_key_pair(tmp_path / "house")
     return tmp_path
 
 
@@ -90,7 +90,7 @@ def test_a_bundle_says_what_it_is_as_json_too(house: Path) -> None:
 
 
 def test_verify_refuses_a_bundle_of_another_operator(house: Path) -> None:
-    signing.make(house / "other")
+    signing.make_key_pair(house / "other")
     sabot(house, _EXPORT)
     done = sabot(house, "verify @a.sabot --operator @other.pub.pem", code=22)
     assert "not by" in said(done)
@@ -208,7 +208,7 @@ def test_prune_tells_of_a_shoe_of_cards_that_never_ends(tmp_path: Path) -> None:
     with Store(tmp_path / "db", create=True) as store:
         store.append("U1", log.stored())
     _aged(tmp_path, 90)
-    signing.make(tmp_path / "house")
+    signing.make_key_pair(tmp_path / "house")
     done = sabot(tmp_path, "prune --db @db --key @house.pem --keep-days 30", code=23)
     assert "U1 shoe 1: its end is not in" in said(done)
 

@@ -111,7 +111,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         with Store(tmp_path / name, create=True) as store:
             store.append("U1", each.stored())
     unit_keys.add(tmp_path / "keys", "U1", FIRST_KEY)
-    signing.make(tmp_path / "operator")
+    signing.make_key_pair(tmp_path / "operator")
     bad = FirmwareLog().load().draw("AS", "2C", "9S", "KC", "KD", "7D", "next")
     bad.draw("KS", "7H", "blank", "!void", "next", "?jam", "!9S").power_on()
     with Store(tmp_path / "log", create=True) as store:

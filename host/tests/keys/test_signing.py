@@ -58,7 +58,7 @@ def test_a_signature_has_no_second_form() -> None:
 
 
 def test_the_files_are_pem_as_others_read_it(tmp_path: Path) -> None:
-    private, public, fingerprint = signing.make(tmp_path / "house")
+    private, public, fingerprint = signing.make_key_pair(tmp_path / "house")
     assert (private.name, public.name) == ("house.pem", "house.pub.pem")
     assert private.read_text().splitlines()[0] == "-----BEGIN PRIVATE KEY-----"
     begin, body, _ = public.read_text().splitlines()
@@ -72,7 +72,7 @@ def test_the_files_are_pem_as_others_read_it(tmp_path: Path) -> None:
 def test_only_its_owner_may_read_a_new_private_key(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        private, _, _ = signing.make(tmp_path / "house")
+        private, _, _ = signing.make_key_pair(tmp_path / "house")
     finally:
         os.umask(before)
     assert private.stat().st_mode & 0o777 == 0o600
@@ -85,20 +85,20 @@ def test_only_its_owner_may_read_a_new_private_key(tmp_path: Path) -> None:
 def test_a_key_that_is_there_is_not_overwritten(tmp_path: Path, there: str) -> None:
     (tmp_path / there).write_text("precious")
     with pytest.raises(KeysUnusable, match=rf"{there}: exists already"):
-        signing.make(tmp_path / "house")
+        signing.make_key_pair(tmp_path / "house")
     assert [path.name for path in tmp_path.glob("house*")] == [there]
     assert (tmp_path / there).read_text() == "precious"
 
 
 def test_two_keys_differ(tmp_path: Path) -> None:
-    _, _, one = signing.make(tmp_path / "one")
-    _, _, two = signing.make(tmp_path / "two")
+    _, _, one = signing.make_key_pair(tmp_path / "one")
+    _, _, two = signing.make_key_pair(tmp_path / "two")
     assert one != two
 
 
 def test_where_no_key_can_be_written(tmp_path: Path) -> None:
     with pytest.raises(KeysUnusable, match=r"cannot be written \(No such file or directory\)"):
-        signing.make(tmp_path / "none" / "house")
+        signing.make_key_pair(tmp_path / "none" / "house")
 
 
 def test_ctrl_c_leaves_no_half_of_a_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_ctrl_c_leaves_no_half_of_a_pair(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(os, "fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        signing.make(tmp_path / "house")
+        signing.make_key_pair(tmp_path / "house")
     assert len(synced) == 2 and not list(tmp_path.glob("house*"))
 
 

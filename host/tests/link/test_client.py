@@ -10,21 +10,28 @@ import pytest
 
 from host.tests.support.helpers import framed
 from host.tests.support.naive_shoe import Answering, NaiveShoe, Relay, answering_shoe
-from sabot.errors import BadAnswer, CommandRefused, KeysUnusable, NoShoe, SabotError, WrongVersion
+from sabot.errors import (
+    BadAnswer,
+    CommandRefused,
+    KeysUnusable,
+    NoShoe,
+    ProtocolMismatch,
+    SabotError,
+)
 from sabot.link import client as client_module
 from sabot.link import runtime, wire
 from sabot.link.client import Client
-from sabot.link.command_keys import CommandKeys
+from sabot.link.command_keys import CommandKeyFile
 from sabot.link.messages import (
     Command,
-    Health,
-    Identify,
-    LoadGame,
-    NextPass,
-    ReadEvents,
+    HealthCommand,
+    IdentifyCommand,
+    LoadGameCommand,
+    NextPassCommand,
+    ReadEventsCommand,
     Reply,
-    SetClock,
-    Status,
+    SetClockCommand,
+    StatusCommand,
 )
 from sabot.link.ports import Port
 from sabot.link.session import Record
@@ -103,7 +110,7 @@ def test_a_shoe_of_another_version_is_told_with_both_versions() -> None:
         )
 
     with Answering(answer) as port:
-        said = refusal(port.path, WrongVersion)
+        said = refusal(port.path, ProtocolMismatch)
         assert f"version {VERSION + 7}," in said and f"version {VERSION}:" in said
 
 
@@ -123,7 +130,7 @@ def test_a_shoe_is_reached_by_port_by_unit_and_over_the_network(
             client.begin(1)
             (record,) = received(client, 1)
             assert (record.event.kind, record.event.number) == ("boot", 1)
-            assert client.ask(Status()).queue_events == 1
+            assert client.ask(StatusCommand()).queue_events == 1
             client.acknowledge()
 
 
@@ -155,12 +162,12 @@ def test_a_host_without_the_units_key_learns_its_status_and_nothing_else(
     monkeypatch.setattr(runtime, "published_key", lambda name: b"")
     with Port(shoe.port) as port:
         client = Client(port)
-        client.ask(Status())
-        client.ask(Health())
+        client.ask(StatusCommand())
+        client.ask(HealthCommand())
         for ask in (
             lambda: client.begin(1),
-            lambda: client.ask(Identify()),
-            lambda: client.ask(NextPass(0)),
+            lambda: client.ask(IdentifyCommand()),
+            lambda: client.ask(NextPassCommand(0)),
             lambda: client.read_again(1),
         ):
             with pytest.raises(KeysUnusable, match=r"no command key for it.*--commands"):
@@ -168,7 +175,7 @@ def test_a_host_without_the_units_key_learns_its_status_and_nothing_else(
 
 
 def test_a_wrong_key_is_told_and_the_shoe_records_it_and_goes_on(shoe: SimulatedShoe) -> None:
-    wrong = CommandKeys()
+    wrong = CommandKeyFile()
     wrong.put(shoe.unit, bytes(32))
     with Port(shoe.port) as port:
         with pytest.raises(KeysUnusable, match=r"has another command key .* --commands"):
@@ -192,8 +199,8 @@ def test_events_that_come_while_a_command_runs_are_kept(shoe: SimulatedShoe) -> 
     with Port(shoe.port) as port:
         client = Client(port)
         client.begin(1)
-        client.ask(Identify())
-        client.ask(SetClock(1_800_000_000_000))
+        client.ask(IdentifyCommand())
+        client.ask(SetClockCommand(1_800_000_000_000))
         kinds = [record.event.kind for record in received(client, 3)]
         assert kinds == ["boot", "identified", "clock_set"]
 
@@ -202,7 +209,7 @@ def test_events_can_be_read_again(shoe: SimulatedShoe) -> None:
     with Port(shoe.port) as port:
         client = Client(port)
         client.begin(1)
-        client.ask(Identify())
+        client.ask(IdentifyCommand())
         first = received(client, 2)
         client.acknowledge()
         client.read_again(2)
@@ -215,8 +222,8 @@ def test_events_can_be_read_again(shoe: SimulatedShoe) -> None:
 @pytest.mark.parametrize(
     ("command", "refusal", "reason"),
     [
-        (SetClock(5), "clock_old", "set the host's clock"),
-        (ReadEvents(4711), "not_held", "event 4711 is not held"),
+        (SetClockCommand(5), "clock_old", "set the host's clock"),
+        (ReadEventsCommand(4711), "not_held", "event 4711 is not held"),
     ],
 )
 def test_a_refused_command_is_told_with_its_reason(
@@ -273,8 +280,8 @@ def test_a_command_is_carried_out_once_though_it_is_repeated(shoe: SimulatedShoe
         client.begin(1)
         client.load_game(document)
         for _ in range(3):
-            client._session.command(LoadGame(400, len(document), document[400:]), 2)
-        client.ask(Status())
+            client._session.command(LoadGameCommand(400, len(document), document[400:]), 2)
+        client.ask(StatusCommand())
         kinds = [record.event.kind for record in received(client, 2)]
         assert kinds == ["boot", "game_loaded"]
         assert client.receive(0.4).records == []
@@ -286,7 +293,7 @@ def test_a_command_that_nobody_answers_is_told(monkeypatch: pytest.MonkeyPatch) 
     with answering_shoe(naive) as there, Port(there.path) as port:
         client = Client(port)
         with pytest.raises(CommandRefused, match="U1: no answer to status"):
-            client.ask(Status())
+            client.ask(StatusCommand())
 
 
 @pytest.mark.parametrize(
@@ -307,7 +314,7 @@ def test_a_report_that_was_not_asked_for_is_an_error(answer: dict[str, Any], why
     with answering_shoe(Odd(1)) as there, Port(there.path) as port:
         client = Client(port)
         with pytest.raises(BadAnswer, match=why):
-            client.ask(Status())
+            client.ask(StatusCommand())
 
 
 def test_an_answer_that_comes_again_after_the_next_command_is_no_error() -> None:
@@ -320,7 +327,7 @@ def test_an_answer_that_comes_again_after_the_next_command_is_no_error() -> None
 
     with answering_shoe(Repeating(1)) as there, Port(there.path) as port:
         client = Client(port)
-        assert [client.ask(Status()).id for _ in range(4)] == [1, 2, 3, 4]
+        assert [client.ask(StatusCommand()).id for _ in range(4)] == [1, 2, 3, 4]
 
 
 class _BusyLine:
@@ -355,7 +362,7 @@ def test_a_busy_shoe_is_asked_ever_more_seldom_and_one_on_a_bad_line_is_not(
     client = Client(line, now_s=lambda: line.now_s)
     line.spoilt = spoilt
     with pytest.raises(CommandRefused, match="no answer to status"):
-        client.ask(Status())
+        client.ask(StatusCommand())
     assert least <= line.asked <= most
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from sabot.errors import KeysUnusable
 from sabot.link import command_keys
-from sabot.link.command_keys import CommandKeys
+from sabot.link.command_keys import CommandKeyFile
 from sabot.sim.process import SimulatedShoe
 
 _KEY, _OTHER = bytes(range(32)), bytes(range(1, 33))
@@ -21,7 +21,7 @@ def test_a_key_that_was_added_is_there_and_only_its_owner_may_read_it(tmp_path: 
     path = tmp_path / "keys"
     command_keys.add(path, "SHOE-7", _KEY)
     command_keys.add(path, "SHOE-8", _OTHER)
-    keys = CommandKeys.load(path)
+    keys = CommandKeyFile.load(path)
     assert (keys.of("SHOE-7"), keys.of("SHOE-8"), keys.exposed) == (_KEY, _OTHER, False)
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_text() == _line() + _line("SHOE-8", _OTHER)
@@ -31,7 +31,7 @@ def test_of_a_units_keys_the_last_counts_and_the_same_one_is_added_once(tmp_path
     path = tmp_path / "keys"
     for key in (_KEY, _OTHER, _OTHER, _KEY):
         command_keys.add(path, "SHOE-7", key)
-    assert CommandKeys.load(path).of("SHOE-7") == _KEY
+    assert CommandKeyFile.load(path).of("SHOE-7") == _KEY
     assert len(path.read_text().splitlines()) == 3
 
 
@@ -39,9 +39,9 @@ def test_a_unit_without_a_key_is_told_with_the_file_that_was_looked_at(tmp_path:
     path = tmp_path / "keys"
     command_keys.add(path, "SHOE-7", _KEY)
     with pytest.raises(KeysUnusable, match=f"SHOE-9: {path} has no command key for it"):
-        CommandKeys.load(path).of("SHOE-9")
+        CommandKeyFile.load(path).of("SHOE-9")
     with pytest.raises(KeysUnusable, match="SHOE-9: there is no command key for it"):
-        CommandKeys().of("SHOE-9")
+        CommandKeyFile().of("SHOE-9")
 
 
 def test_without_a_name_the_file_in_the_current_folder_is_taken_if_there_is_one(
@@ -49,19 +49,19 @@ def test_without_a_name_the_file_in_the_current_folder_is_taken_if_there_is_one(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(KeysUnusable):
-        CommandKeys.load(None).of("SHOE-7")
+        CommandKeyFile.load(None).of("SHOE-7")
     command_keys.add(Path("sabot.commands"), "SHOE-7", _KEY)
-    assert CommandKeys.load(None).of("SHOE-7") == _KEY
+    assert CommandKeyFile.load(None).of("SHOE-7") == _KEY
     with pytest.raises(KeysUnusable, match="other: cannot be read"):
-        CommandKeys.load(Path("other"))
+        CommandKeyFile.load(Path("other"))
 
 
 def test_a_simulated_shoe_that_runs_makes_its_key_known(tmp_path: Path) -> None:
     with SimulatedShoe("SIM-K") as shoe:
-        key = CommandKeys().of(shoe.unit)
+        key = CommandKeyFile().of(shoe.unit)
         assert len(key) == 32
     with pytest.raises(KeysUnusable):
-        CommandKeys().of("SIM-K")
+        CommandKeyFile().of("SIM-K")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_file_with_a_line_that_is_no_key_is_refused_whole(tmp_path: Path, line
     path = tmp_path / "keys"
     path.write_text(_line() + line + "\n")
     with pytest.raises(KeysUnusable, match=f"{path}, line 2: ") as raised:
-        CommandKeys.load(path)
+        CommandKeyFile.load(path)
     assert _KEY.hex()[:16] not in str(raised.value)
     before = path.read_bytes()
     with pytest.raises(KeysUnusable):
@@ -99,4 +99,4 @@ def test_a_file_that_others_may_read_says_so(tmp_path: Path) -> None:
     path = tmp_path / "keys"
     path.write_text(_line())
     path.chmod(0o640)
-    assert CommandKeys.load(path).exposed
+    assert CommandKeyFile.load(path).exposed

@@ -10,9 +10,9 @@ import pytest
 from host.tests.support.helpers import event_bytes, framed
 from host.tests.support.naive_shoe import Line, NaiveShoe, mac_of
 from host.tests.support.naive_shoe import event_frame as frame_of_event
-from sabot.errors import WrongVersion
+from sabot.errors import ProtocolMismatch
 from sabot.link import wire
-from sabot.link.messages import SetClock, Status
+from sabot.link.messages import SetClockCommand, StatusCommand
 from sabot.link.session import ASK_PAUSE_S, Record, Session
 from sabot_protocol import VERSION, messages
 from sabot_protocol.frame import FrameReader
@@ -53,7 +53,7 @@ class Host:
             session.hello()
         if now_s - self._said_s >= 1.0:
             self._said_s = now_s
-            session.say_here()
+            session.announce()
         session.ask_for_missing(now_s)
         out, session.out = bytes(session.out), bytearray()
         self._assert_nothing_is_acknowledged_early(out)
@@ -214,7 +214,7 @@ def test_a_signed_command_carries_its_message_and_the_mac_of_the_definition() ->
     for shape in (messages.WELCOME, messages.FIRMWARE, messages.GAME):
         session.feed(framed(shape, session=SESSION), 0.0)
     session.feed(framed(messages.CHALLENGE, session=SESSION, challenge=challenge), 0.0)
-    session.signed(key, SetClock(1764000067000), 17)
+    session.signed(key, SetClockCommand(1764000067000), 17)
     (payload,) = FrameReader().feed(bytes(session.out))
     command = cbor2.dumps([messages.SET_CLOCK.number, 17, 1764000067000])
     mac = hmac.digest(key, challenge + command, "sha256")[:16]
@@ -232,7 +232,7 @@ def test_events_before_begin_are_ignored_and_none_is_lost_for_it() -> None:
     session = attached(last_held=2)
     assert numbers_in(session, event_frame(1) + event_frame(2)) == []
     session.acknowledge()
-    session.say_here()
+    session.announce()
     assert acks_in(session.out) == []
     session.begin(1)
     assert acks_in(session.out) == [0]
@@ -244,7 +244,7 @@ def test_only_what_was_handed_out_is_acknowledged() -> None:
     session.begin(4)
     assert acks_in(session.out) == [3]
     assert numbers_in(session, event_frame(4) + event_frame(5) + event_frame(7)) == [4, 5]
-    session.say_here()
+    session.announce()
     session.ask_for_missing(ASK_PAUSE_S)
     assert acks_in(session.out) == [3, 3]
     session.acknowledge()
@@ -323,7 +323,7 @@ def test_a_shoe_that_gives_up_very_many_numbers_at_once_is_followed_at_once() ->
 
 def test_another_version_is_told_with_both_versions_and_what_to_do() -> None:
     session = Session(SESSION)
-    with pytest.raises(WrongVersion) as raised:
+    with pytest.raises(ProtocolMismatch) as raised:
         session.feed(framed(messages.WRONG_VERSION, protocol=913, asked=VERSION), 0.0)
     said = str(raised.value)
     assert "version 913" in said and f"version {VERSION}" in said
@@ -332,7 +332,7 @@ def test_another_version_is_told_with_both_versions_and_what_to_do() -> None:
 
 def test_answers_and_heartbeats_are_handed_on() -> None:
     session = attached()
-    session.command(Status(), 5)
+    session.command(StatusCommand(), 5)
     (payload,) = FrameReader().feed(bytes(session.out))
     assert wire.parse_message(payload).fields == {"id": 5}
     answers = framed(messages.REPLY, id=4, detail="done")

@@ -41,7 +41,7 @@ def _fields_of(one: type) -> list[tuple[str, object]]:
 
 
 def _command_of(shape: Shape) -> type[messages.Command[Any]]:
-    name = "".join(part.title() for part in shape.name.split("_"))
+    name = "".join(part.title() for part in shape.name.split("_")) + "Command"
     one = getattr(messages, name, None)
     assert one is not None, f"sabot/link/messages.py has no class {name} for this command"
     return one  # type: ignore[no-any-return]
@@ -49,8 +49,10 @@ def _command_of(shape: Shape) -> type[messages.Command[Any]]:
 
 @pytest.mark.parametrize("shape", definitions.TO_HOST, ids=lambda shape: shape.name)
 def test_a_message_of_a_shoe_has_a_class_with_its_fields(shape: Shape) -> None:
-    assert shape.number in messages.SAID, f"sabot/link/messages.py has no class for {shape.name}"
-    one = messages.SAID[shape.number]
+    assert shape.number in messages.SHOE_MESSAGES, (
+        f"sabot/link/messages.py has no class for {shape.name}"
+    )
+    one = messages.SHOE_MESSAGES[shape.number]
     assert one.SHAPE is shape and _fields_of(one) == _expected(shape.fields)
     answers = {each.answer or definitions.REPLY for each in _COMMANDS}
     assert issubclass(one, messages.Answer) == (shape in answers)
@@ -90,13 +92,16 @@ def test_no_incident_is_made_of_an_event_that_there_is_not() -> None:
 def test_what_a_shoe_says_comes_as_its_class_with_words() -> None:
     for shape in definitions.TO_HOST:
         message = wire.parse_message(_payload(framed(shape)))
-        said = messages.said(message)
+        said = messages.shoe_message_of(message)
         assert said is not None and said.SHAPE is shape
         for (name, kind), value in zip(shape.fields, values_of(shape), strict=True):
             names = enums.ENUMERATIONS.get(kind.rstrip("?"))
             own = name + "_" if keyword.iskeyword(name) else name
             assert getattr(said, own) == (value if names is None else names[value]), name
-    assert messages.said(wire.parse_message(_payload(framed(definitions.ACK, number=1)))) is None
+    assert (
+        messages.shoe_message_of(wire.parse_message(_payload(framed(definitions.ACK, number=1))))
+        is None
+    )
 
 
 def test_an_event_is_shown_with_all_its_own_fields() -> None:

@@ -19,7 +19,7 @@ from host.tests.support.naive_shoe import NaiveShoe, Relay, answering_shoe, mac_
 from sabot.errors import DiskFull, HistoryDiffers, NoShoe, PortBusy, SabotError, SameUnit
 from sabot.link.client import Client
 from sabot.log import log_file
-from sabot.log.logger import Logger, Watcher
+from sabot.log.logger import Logger, LogWatcher
 from sabot.log.store import DatabaseLocked, Store
 
 pytestmark = pytest.mark.slow
@@ -60,7 +60,7 @@ def logging(path: Path, *ports: str, once: bool = False) -> Iterator[Logging]:
     """`sabot log`, within this process."""
     lost: list[SabotError] = []
     with Store(path, create=True) as store:
-        watcher = Watcher(lost=lambda port, error: lost.append(error))
+        watcher = LogWatcher(lost=lambda port, error: lost.append(error))
         running = Logging(store, Logger(store, ports, watcher, once=once), lost)
         running.logger.start()
         yield running
@@ -133,7 +133,7 @@ def test_a_full_disk_ends_the_log_and_what_it_has_acknowledged_is_kept(tmp_path:
             try:
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
-                logger = Logger(Store(path, create=True), [shoe.port], Watcher())
+                logger = Logger(Store(path, create=True), [shoe.port], LogWatcher())
                 logger.start()
                 logger.wait()
                 said = f"{type(logger.failures[shoe.port]).__name__}: {logger.failures[shoe.port]}"

@@ -27,7 +27,7 @@ from sabot.errors import (
 from sabot.keys import chain_keys, signing
 from sabot.link import ports
 from sabot.link.client import Client
-from sabot.link.command_keys import CommandKeys
+from sabot.link.command_keys import CommandKeyFile
 from sabot.link.ports import Port
 from sabot.release import build as releases
 from sabot.release import flash as flashing
@@ -207,7 +207,7 @@ def test_a_shoe_in_service_is_flashed_by_force_with_its_key_and_service_switch_o
     built = _release()
     put(board, UNIT)
     _flash("BARE-1", built)
-    known = CommandKeys()
+    known = CommandKeyFile()
 
     def prompt() -> None:
         open_prompt("BARE-1", board.port, known)

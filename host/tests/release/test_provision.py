@@ -14,8 +14,16 @@ from sabot.games import catalogue
 from sabot.keys import chain_keys, signing
 from sabot.keys.chain_keys import Keys
 from sabot.link.client import Client
-from sabot.link.command_keys import CommandKeys
-from sabot.link.messages import Debug, Identify, Provision, ReadEvents, SetClock, Status, Update
+from sabot.link.command_keys import CommandKeyFile
+from sabot.link.messages import (
+    DebugCommand,
+    IdentifyCommand,
+    ProvisionCommand,
+    ReadEventsCommand,
+    SetClockCommand,
+    StatusCommand,
+    UpdateCommand,
+)
 from sabot.link.ports import Port
 from sabot.release import layout
 from sabot.release.provision import KeyFiles, UnitSettings, provision, provisioning_document
@@ -40,7 +48,7 @@ class House:
     """Its key files, and boards on its technician's table."""
 
     def __init__(self, folder: Path) -> None:
-        self.files = KeyFiles(folder / "keys", folder / "commands", CommandKeys())
+        self.files = KeyFiles(folder / "keys", folder / "commands", CommandKeyFile())
         self.steps: list[str] = []
 
     def provision(
@@ -100,11 +108,16 @@ def test_a_flashed_board_waits_to_be_provisioned_and_does_nothing_else(
         client = Client(port)
         assert (client.unit, client.welcome.challenge) == ("BOARD-1", b"")
         assert client.welcome.build == layout.build_of(releases.compiled("sim"))
-        for command in (SetClock(1_800_000_000_000), Identify(), Debug(), ReadEvents(1)):
+        for command in (
+            SetClockCommand(1_800_000_000_000),
+            IdentifyCommand(),
+            DebugCommand(),
+            ReadEventsCommand(1),
+        ):
             with pytest.raises(CommandRefused) as refused:
                 client.ask(command)
             assert refused.value.refusal == "not_a_unit"
-        report = client.ask(Update(1000))
+        report = client.ask(UpdateCommand(1000))
         assert (report.stage, report.refusal) == ("refused", "no_key")
 
 
@@ -114,9 +127,9 @@ def test_it_becomes_the_unit_that_it_is_told(board: SimulatedShoe, house: House)
     (chain,) = Keys.load(house.files.chains).chains("SHOE-9")
     assert chain.hex() in done
     with Port(board.port) as port:
-        client = Client(port, keys=CommandKeys.load(house.files.commands))
+        client = Client(port, keys=CommandKeyFile.load(house.files.commands))
         assert (client.unit, client.welcome.game) == ("SHOE-9", "ez-mini")
-        status = client.ask(Status())
+        status = client.ask(StatusCommand())
         assert abs(status.unix_ms - time.time() * 1000) < 60_000
     told = _events(board, house, 3)
     assert [kind for kind, _ in told] == ["boot", "provisioned", "clock_set"]
@@ -139,7 +152,7 @@ def test_keys_are_shown_to_nobody(board: SimulatedShoe, house: House) -> None:
     first_key = Keys.load(house.files.chains).first_key(
         "SHOE-9", Keys.load(house.files.chains).chains("SHOE-9")[0]
     )
-    command = CommandKeys.load(house.files.commands).of("SHOE-9")
+    command = CommandKeyFile.load(house.files.commands).of("SHOE-9")
     assert first_key is not None
     for key in (first_key, command):
         assert key.hex()[:12] not in said
@@ -245,7 +258,7 @@ def test_power_that_goes_in_the_middle_leaves_a_board_that_can_be_provisioned(
         board.power_on()
         document = provisioning_document(_told(), "SHOE-9", bytes(32))
         with Port(board.port) as port:
-            Client(port).ask(Provision(0, len(document), document[:400]))
+            Client(port).ask(ProvisionCommand(0, len(document), document[:400]))
         board.power_off()
         board.power_on()
         assert board.bench.outputs.title == "NOT PROVISIONED"
@@ -286,7 +299,7 @@ def test_what_no_unit_can_be_is_refused_by_host_and_board_alike(
         with pytest.raises(CommandRefused):
             for offset in range(0, len(document), 400):
                 part = document[offset : offset + 400]
-                client.ask(Provision(offset, len(document), part))
+                client.ask(ProvisionCommand(offset, len(document), part))
     board.power_off()
     board.power_on()
     assert board.bench.outputs.title == "NOT PROVISIONED"

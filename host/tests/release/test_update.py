@@ -17,10 +17,10 @@ from sabot.release import build as releases
 from sabot.release import layout
 from sabot.release.update import Progress, update
 from sabot_firmware.link import commands
-from sabot_firmware.link.authentication import Guard
+from sabot_firmware.link.authentication import CommandGuard
 from sabot_firmware.link.link import Link
 from sabot_firmware.release import boot, updater
-from sabot_firmware.release.running import Running
+from sabot_firmware.release.running import RunningRelease
 from sabot_protocol import VERSION, enums, frame, messages
 from sabot_protocol.schema import Shape
 
@@ -94,12 +94,12 @@ class _Dealt:
 
     def __init__(self, root: str, slot: str, state: boot.State, busy: int) -> None:
         on_trial = slot != state.current
-        self.running = Running(root, slot, state, (lambda: None) if on_trial else None)
+        self.running = RunningRelease(root, slot, state, (lambda: None) if on_trial else None)
         self.build = self.running.build
         self.restart_due = False
         self.busy = busy
         self.journal, self.recorder, self.dealing = _Journal(), _Recorder(), _Dealing()
-        self.link = Link(updater.NoEvents(), self, Guard(None))
+        self.link = Link(updater.NoEvents(), self, CommandGuard(None))
 
     def at_rest(self) -> bool:
         self.busy -= 1

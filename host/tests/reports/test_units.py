@@ -16,7 +16,7 @@ from sabot.cli import app
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.store import Row, Store
-from sabot.reports.units import Unit, unit_of
+from sabot.reports.units import UnitSummary, unit_of
 
 _UNIX_MS = 1_795_000_000_000  # 2026-11-18 11:06:40 UTC
 _HOUR_MS = 3_600_000
@@ -109,7 +109,7 @@ def test_a_record_that_cannot_be_read_is_counted_and_nothing_else_of_it() -> Non
 
 
 def test_nothing_is_known_of_a_unit_without_events() -> None:
-    assert unit_of("U1", ()) == Unit("U1")
+    assert unit_of("U1", ()) == UnitSummary("U1")
     assert unit_of("U1", ()).as_json(UTC)["last_seen"] is None
 
 

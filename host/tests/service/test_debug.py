@@ -11,8 +11,8 @@ from mpremote.transport_serial import SerialTransport
 from sabot.errors import CommandRefused, KeysUnusable
 from sabot.keys import signing
 from sabot.link.client import Client
-from sabot.link.command_keys import CommandKeys
-from sabot.link.messages import Debug, Status
+from sabot.link.command_keys import CommandKeyFile
+from sabot.link.messages import DebugCommand, StatusCommand
 from sabot.link.ports import Port
 from sabot.release import layout
 from sabot.service.debug import open_prompt
@@ -31,8 +31,8 @@ def shoe(tmp_path: Path) -> Iterator[SimulatedShoe]:
         yield simulated
 
 
-def _asked(shoe: SimulatedShoe, keys: CommandKeys | None = None) -> None:
-    assert open_prompt(shoe.unit, shoe.port, keys or CommandKeys()) == shoe.unit
+def _asked(shoe: SimulatedShoe, keys: CommandKeyFile | None = None) -> None:
+    assert open_prompt(shoe.unit, shoe.port, keys or CommandKeyFile()) == shoe.unit
 
 
 def _kinds(shoe: SimulatedShoe) -> list[str]:
@@ -79,7 +79,7 @@ def test_without_the_service_switch_there_is_none(shoe: SimulatedShoe) -> None:
 
 def test_a_stranger_gets_none_even_with_the_service_switch_on(shoe: SimulatedShoe) -> None:
     _service(shoe)
-    wrong = CommandKeys()
+    wrong = CommandKeyFile()
     wrong.put(shoe.unit, bytes(32))
     with pytest.raises(KeysUnusable, match="another command key"):
         _asked(shoe, wrong)
@@ -88,7 +88,7 @@ def test_a_stranger_gets_none_even_with_the_service_switch_on(shoe: SimulatedSho
         assert client.unit == shoe.unit
         client._session.challenge = b""  # a host that signs nothing
         with pytest.raises(CommandRefused, match="not signed"):
-            client.ask(Debug())
+            client.ask(DebugCommand())
 
 
 def test_with_cards_in_play_there_is_none(shoe: SimulatedShoe) -> None:
@@ -112,5 +112,5 @@ def test_in_service_no_byte_leads_to_a_prompt(shoe: SimulatedShoe, noise: bytes)
         said = port.read(0.2)
     assert b">>>" not in said and b"raw REPL" not in said
     with Port(shoe.port) as port:
-        Client(port).ask(Status())
+        Client(port).ask(StatusCommand())
     assert shoe.running()

@@ -19,9 +19,9 @@ pytestmark = pytest.mark.slow
 
 
 def test_marks_are_where_they_are_printed() -> None:
-    marks = waveform.printed(cards.marks_of(32, 3))
-    edge_mm = waveform.moving(800.0)
-    levels = waveform.seen(edge_mm, marks)
+    marks = waveform.marks_as_printed(cards.marks_of(32, 3))
+    edge_mm = waveform.positions_at(800.0)
+    levels = waveform.sensor_levels(edge_mm, marks)
     found = [edge_mm[[begin, end]] - waveform.UV_MM for begin, end in marks_in(levels)]
     wanted = [(mark.begin_mm, mark.end_mm) for mark in marks]
     assert np.allclose(found, wanted, atol=0.05)
@@ -35,12 +35,12 @@ def test_marks_are_counted_in_spite_of_holes_specks_and_pauses(noise: str, share
 
 
 def test_a_mark_that_is_missing_or_added_is_not_made_up_or_hidden() -> None:
-    marks = waveform.printed(cards.marks_of(32, 3))
-    edge_mm = waveform.moving(800.0)
-    assert len(marks_in(waveform.seen(edge_mm, marks[:6] + marks[7:]))) == 13
+    marks = waveform.marks_as_printed(cards.marks_of(32, 3))
+    edge_mm = waveform.positions_at(800.0)
+    assert len(marks_in(waveform.sensor_levels(edge_mm, marks[:6] + marks[7:]))) == 13
     added = [*marks, Mark(marks[-1].begin_mm + 3.5, marks[-1].end_mm + 3.5, A)]
-    assert len(marks_in(waveform.seen(edge_mm, added))) == 15
-    assert marks_in(waveform.seen(edge_mm, [])) == []
+    assert len(marks_in(waveform.sensor_levels(edge_mm, added))) == 15
+    assert marks_in(waveform.sensor_levels(edge_mm, [])) == []
 
 
 def test_no_other_command_waits_for_matplotlib() -> None:

@@ -12,7 +12,7 @@ from mpremote.transport_serial import SerialTransport
 from sabot.errors import SimulatorFailed
 from sabot.keys import chain_keys, signing
 from sabot.link.client import Client
-from sabot.link.messages import Status
+from sabot.link.messages import StatusCommand
 from sabot.link.ports import Port
 from sabot.release import layout
 from sabot.release.documents import document
@@ -98,7 +98,7 @@ def test_what_mpremote_installs_runs_after_a_reset(
         client = Client(port)
         assert client.welcome.build == layout.build_of(modules)
         assert client.unit == "BARE-1"
-        client.ask(Status())
+        client.ask(StatusCommand())
 
 
 def test_files_too_large_for_the_flash_are_refused(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from sabot.audit.checks.findings import Summary
-from sabot.audit.verify import Against, verify
+from sabot.audit.verify import VerifyOptions, verify
 from sabot.games import catalogue
 from sabot.keys.chain_keys import Keys
 from sabot.link.events import Event
-from sabot.log.logger import Logger, Watcher
+from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import rounds_of
 from sabot.log.store import Filter, Store
 from sabot.sim import dealer
@@ -38,7 +38,7 @@ _ROUNDS = [
 def _dealt(shoe: SimulatedShoe, store: Store, hands: dealer.Dealer) -> list[Event]:
     """Deal the deck to its end; check the rounds; return the logged events."""
     shoe.power_on()
-    logger = Logger(store, [shoe.port], Watcher(), once=True)
+    logger = Logger(store, [shoe.port], LogWatcher(), once=True)
     logger.start()
     hands.start()
     try:
@@ -63,7 +63,7 @@ def test_every_game_is_dealt_to_its_end(game: str, tmp_path: Path, rng: random.R
         events = _dealt(shoe, store, hands)
         revealed = [event.fields["button"] for event in events if event.kind == "button"]
         assert revealed.count("reveal") == (len(_ROUNDS) if game.endswith("midi") else 0)
-        assert list(verify(store, Summary(), Against(keys=Keys.load(shoe.keys)))) == []
+        assert list(verify(store, Summary(), VerifyOptions(keys=Keys.load(shoe.keys)))) == []
 
 
 @pytest.mark.parametrize("fault", _FAULTS_OF_PASSES)
@@ -91,4 +91,4 @@ def test_the_supervisor_settles_every_fault_at_every_card(
         hands = dealer.Dealer(shoe.bench, deck, card_set=0, pace=0, seed=rng.randrange(1000))
         events = _dealt(shoe, store, hands)
         assert len([event for event in events if event.kind == "resolved"]) >= len(_DECK.split())
-        assert list(verify(store, Summary(), Against(keys=Keys.load(shoe.keys)))) == []
+        assert list(verify(store, Summary(), VerifyOptions(keys=Keys.load(shoe.keys)))) == []

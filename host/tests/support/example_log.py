@@ -64,7 +64,9 @@ class _Evening(FirmwareLog):
                 self.wait(_TO_BET_MS)
                 self.draw("next")
             self.wait(_TO_TURN_MS)
-            within = len(self.dealing.play.player) == 1 and self.dealing.play.banker
+            within = (
+                len(self.dealing.current_round.player) == 1 and self.dealing.current_round.banker
+            )
             if within and not unreadable and self.unix_ms() > _unix_ms(_UNREADABLE_FROM):
                 unreadable = True
                 self.draw("blank")

@@ -74,7 +74,7 @@ class KeepingShoe(NaiveShoe):
         if message.shape is messages.HEALTH:
             return [self._framed(messages.HEALTH_REPORT, **own, **self._health)]
         if message.shape is messages.NEXT_PASS:
-            number = min((n for n in self._passes if n > message.fields["behind"]), default=0)
+            number = min((n for n in self._passes if n > message.fields["after"]), default=0)
             return [self._framed(messages.PASS_REPORT, **own, **self._report(number))]
         if message.shape is messages.READ_PASS:
             number, offset = message.fields["pass"], message.fields["offset"]

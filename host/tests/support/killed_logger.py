@@ -31,7 +31,7 @@ from rich.progress import track
 
 from host.tests.support.naive_shoe import NaiveShoe, mac_of, naive_event
 from sabot.link.client import Client
-from sabot.log.logger import Logger, Watcher
+from sabot.log.logger import Logger, LogWatcher
 from sabot.log.store import Store
 
 _UNIT = "U1"
@@ -177,7 +177,7 @@ def _log(port: str, path: Path, armed: Callable[[], None]) -> None:
     """Log for ever, in the child process. It must never return to the parent's code."""
     try:
         armed()
-        logger = Logger(Store(path, create=True), [port], Watcher())
+        logger = Logger(Store(path, create=True), [port], LogWatcher())
         logger.start()
         logger.wait()
         print(f"logger: {logger.failures}", file=sys.stderr)

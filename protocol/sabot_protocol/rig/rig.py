@@ -43,7 +43,7 @@ SENSES = (
 WATCH_US = 50
 """How often it samples them. The time of a change is that of the first sample with it."""
 
-WHATS = ("lamps", "lock", "beep", "supply")
+CHANGE_KINDS = ("lamps", "lock", "beep", "supply")
 """What changed. `lamps`: bit n is the n-th of `enums.LAMPS`; `lock`: 1 is released; `beep`: a beep
 that has ended, with the time of its start and its length in us as value; `supply`: 1 is on."""
 

@@ -173,7 +173,7 @@ class Board:
     def switches(self) -> int:
         return self._at_start >> inputs.BUTTON_COUNT
 
-    def activity(self, within_ms: int, wait: bool) -> "Awaitable[None]":
+    def wait_for_activity(self, within_ms: int, wait: bool) -> "Awaitable[None]":
         """This is not a coroutine: that would make an object in each turn, and there are 2,000
         turns a second while the last marks of a card pass."""
         if not self._sampling:
@@ -185,7 +185,7 @@ class Board:
         return asyncio.sleep_ms(within_ms)  # samples always come: there is no event to wait for
 
     def _step(self, within_ms: int) -> None:
-        self._lock.done()
+        self._lock.read_done()
         levels = self._contacts.look()
         while levels >= 0:
             self._debouncer.look((levels ^ self._inverted) & _CONTACTS_MASK)
@@ -198,7 +198,7 @@ class Board:
             self._display.refresh()
 
     def read_samples(self, buf: bytearray) -> int:
-        self._lock.looking()
+        self._lock.read_begins()
         return self._sampler.read(buf)
 
     def levels(self) -> int:

@@ -49,14 +49,14 @@ class Lock:
             period=LOOK_MS, callback=self._look, hard=True
         )
 
-    def looking(self) -> None:
+    def read_begins(self) -> None:
         """Note that reading the samples up to now begins; with many of them it takes some time."""
         self._looking_ms = time.ticks_ms()
         was_clear, self._clear = self._clear, not self._edge.value()
         if not was_clear:
             self._clear_ms = self._looking_ms
 
-    def done(self) -> None:
+    def read_done(self) -> None:
         """Note that the samples were read and acted on. Release a lock that the interrupt has shut
         once all marks of that card were among them."""
         self._seen_ms = self._looking_ms

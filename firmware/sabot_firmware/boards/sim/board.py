@@ -63,7 +63,7 @@ class Board:
     def switches(self) -> int:
         return self._switches
 
-    async def activity(self, within_ms: int, wait: bool) -> None:
+    async def wait_for_activity(self, within_ms: int, wait: bool) -> None:
         """Take one message of the bench at a time, so that their order is kept."""
         while not self._bench_messages:
             if not wait:

@@ -5,8 +5,8 @@ import pytest
 from sabot.errors import CommandRefused
 from sabot.games import catalogue
 from sabot.link.client import Client
-from sabot.link.events import Event, GameLoaded
-from sabot.link.messages import Identify, SetClock, Status
+from sabot.link.events import Event, GameLoadedEvent
+from sabot.link.messages import IdentifyCommand, SetClockCommand, StatusCommand
 from sabot_hil.capabilities import Target, session_with
 from sabot_hil.kit import dealer
 from sabot_hil.kit.waiting import wait_until
@@ -28,7 +28,7 @@ def test_the_clock_is_carried_by_every_event_after_it_was_set(target: Target) ->
     with session_with(target.shoe) as client:
         client.begin(1)
         now_ms = time.time_ns() // 1_000_000
-        client.ask(SetClock(now_ms))
+        client.ask(SetClockCommand(now_ms))
         target.bench.press("next")
         events = _events(client, "button")
         started = [event for event in events if event.kind == "boot"][-1]
@@ -42,14 +42,14 @@ def test_the_clock_is_carried_by_every_event_after_it_was_set(target: Target) ->
 def test_a_clock_before_the_project_began_is_refused_with_the_reason(target: Target) -> None:
     with session_with(target.shoe) as client:
         with pytest.raises(CommandRefused, match="time is past"):
-            client.ask(SetClock(1_000_000))
+            client.ask(SetClockCommand(1_000_000))
 
 
 def test_status_shows_the_state_of_the_dealing(target: Target) -> None:
     dealing = dealer.BenchDealer(target.bench, dealer.shuffled_shoe(1))
     dealing.load()
     with session_with(target.shoe) as client:
-        status = client.ask(Status())
+        status = client.ask(StatusCommand())
     assert status.lock_released and status.shoe == 1 and status.round == 1
     assert status.heap_used > 0 and status.heap_free > 0 and status.cards >= 2
 
@@ -58,7 +58,7 @@ def test_identify_beeps_and_is_recorded(target: Target) -> None:
     beeps = target.bench.outputs.beeps
     with session_with(target.shoe) as client:
         client.begin(1)
-        client.ask(Identify())
+        client.ask(IdentifyCommand())
         target.bench.wait_for(lambda seen: seen.beeps == beeps + 1, "beeped")
         assert _events(client, "identified")
 
@@ -99,7 +99,7 @@ def test_a_game_is_loaded_between_shoes_and_survives_a_restart(target: Target) -
         client.begin(1)
         client.load_game(document)
         loaded = _events(client, "game_loaded")[-1]
-        assert isinstance(loaded, GameLoaded)
+        assert isinstance(loaded, GameLoadedEvent)
     target.power.off()
     target.power.on()
     with session_with(target.shoe) as client:

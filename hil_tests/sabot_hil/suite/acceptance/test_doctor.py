@@ -3,7 +3,7 @@
 import pytest
 
 from sabot.errors import CommandRefused
-from sabot.link.messages import Health, SelfTest, SelfTestReport, SetClock
+from sabot.link.messages import HealthCommand, SelfTestCommand, SelfTestReport, SetClockCommand
 from sabot.service import doctor
 from sabot_hil.capabilities import Measure, ShoeLink, Target, session_with
 from sabot_hil.kit import dealer
@@ -14,19 +14,19 @@ _E_COVERED = b"\x11" * 4  # four bytes of eight samples
 
 def _self_test(shoe: ShoeLink) -> SelfTestReport:
     with session_with(shoe) as client:
-        return client.ask(SelfTest())
+        return client.ask(SelfTestCommand())
 
 
 def test_a_shoe_that_is_well_finds_nothing_and_loses_no_sample(
     target: Target, measure: Measure
 ) -> None:
     with session_with(target.shoe) as client:
-        client.ask(SetClock(1_795_000_000_000))
+        client.ask(SetClockCommand(1_795_000_000_000))
         told = doctor.ask(client, now_ms=lambda: 1_795_000_000_000)
         begun_us = target.clock.now_us()
-        report = client.ask(SelfTest())
+        report = client.ask(SelfTestCommand())
         taken_ms = (target.clock.now_us() - begun_us) / 1000
-        lost = client.ask(Health()).overruns
+        lost = client.ask(HealthCommand()).overruns
     assert report.failed == report.seen == report.wrong_macs == 0
     assert report.begun >= 1 and report.sectors > 1000
     found = [check.name for check in doctor.examine(told, doctor.Expectations()) if check.to_do]

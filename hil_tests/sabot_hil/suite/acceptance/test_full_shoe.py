@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from sabot.games import catalogue
-from sabot.link.events import Result
+from sabot.link.events import ResultEvent
 from sabot.log.store import Filter
 from sabot_hil.capabilities import Target, session_with
 from sabot_hil.kit import dealer
@@ -49,7 +49,7 @@ def test_a_full_shoe_of_every_game_is_logged_as_an_independent_dealer_dealt_it(
         assert target.clock.emulated or len(dealing.hands) > _ROUNDS
         rows = book.store.rows(Filter(unit=target.shoe.unit, kinds=["result"]))
         results = [row.event() for row in rows]
-        dealt = {event.game for event in results if isinstance(event, Result)}
+        dealt = {event.game for event in results if isinstance(event, ResultEvent)}
         assert dealt == {Game(document).sha256}
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from sabot.errors import WrongVersion
+from sabot.errors import ProtocolMismatch
 from sabot.link import wire
 from sabot.link.session import Session
 from sabot_hil.capabilities import Target
@@ -111,7 +111,7 @@ def test_another_protocol_version_is_refused_with_both_versions_named(target: Ta
     def read() -> None:
         session.feed(line.read(0.1), now_s())
 
-    with pytest.raises(WrongVersion) as refused:
+    with pytest.raises(ProtocolMismatch) as refused:
         wait_until(lambda: False, _ANSWER_S, read, now_s)
     target.shoe.detach()
     assert f"version {VERSION}," in str(refused.value)

@@ -7,8 +7,8 @@ import pytest
 
 from sabot.games import catalogue
 from sabot.link.client import Client
-from sabot.link.events import Unreadable
-from sabot.link.messages import Identify
+from sabot.link.events import UnreadableEvent
+from sabot.link.messages import IdentifyCommand
 from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.log.store import Filter
@@ -17,7 +17,7 @@ from sabot.sim.waveform import DEALER_SPEED_MM_S, SAMPLE_RATE_HZ, pass_samples
 from sabot_hil.capabilities import Bench, Target, session_with
 from sabot_hil.kit import dealer
 from sabot_hil.kit.dealer import enter, load_cards, press_until, turn_key
-from sabot_hil.kit.logbook import Logbook, boot_of, check_taken, command_keys, received, taken
+from sabot_hil.kit.logbook import Logbook, boot_number, check_taken, command_keys, received, taken
 from sabot_hil.kit.waiting import seconds_of, wait_until
 from sabot_protocol import cards
 
@@ -80,7 +80,7 @@ def test_a_shoe_whose_power_goes_again_and_again_is_dealt_and_logged_as_if_it_ha
 def test_a_shoe_switched_off_right_after_its_cards_leaves_no_gap(
     target: Target, tmp_path: Path, seed: int
 ) -> None:
-    starts = boot_of(target)
+    starts = boot_number(target)
     with Logbook(tmp_path, [target.shoe.port], target.clock) as book:
         hands = []
         for n in range(2):
@@ -105,7 +105,7 @@ def test_killed_within_a_round_it_is_in_the_same_round_with_the_same_cards_and_l
     target: Target, tmp_path: Path, cards: int
 ) -> None:
     dealt = ["2C", "3D", "2H", "KS", "9C", "9H"]
-    starts = boot_of(target)
+    starts = boot_number(target)
     before = load_cards(target.bench, *_BURNED, *dealt[:cards])
     assert before.lock_released
     shown = _power_cut(target)
@@ -167,7 +167,7 @@ def test_an_error_that_was_showing_still_shows(target: Target, error: str) -> No
 
 
 def test_no_host_is_answered_before_the_shoe_has_started(target: Target, tmp_path: Path) -> None:
-    starts = boot_of(target)
+    starts = boot_number(target)
     load_cards(target.bench, *_BURNED, "4C")
     target.power.off()
     told: list[tuple[str, int]] = []
@@ -229,7 +229,7 @@ def test_a_card_that_was_passing_is_for_the_supervisor_to_decide(
     target: Target, tmp_path: Path, came_mm: float
 ) -> None:
     bench = target.bench
-    starts = boot_of(target)
+    starts = boot_number(target)
     before = load_cards(bench, *_BURNED, "4C")
     bench.pull_part("7D", came_mm)
     shown = _power_cut(target)
@@ -250,7 +250,7 @@ def test_a_card_that_was_passing_is_for_the_supervisor_to_decide(
     (ended,) = check_taken(target, tmp_path)
     assert (ended.player, ended.banker) == (("4C", "4H"), ("7D", "2S"))
     events = [record.event for record in taken(target)]
-    unread = [event for event in events if isinstance(event, Unreadable)]
+    unread = [event for event in events if isinstance(event, UnreadableEvent)]
     assert [(event.boot, event.fault) for event in unread] == [(starts + 1, "power_lost")]
 
 
@@ -359,7 +359,7 @@ def test_a_host_that_records_much_does_not_make_the_shoe_forget(target: Target) 
     with session_with(target.shoe) as client:
         client.begin(1)
         for _ in range(_MANY_EVENTS):
-            client.ask(Identify())
+            client.ask(IdentifyCommand())
             if client.receive(0).records:
                 client.acknowledge()
     assert _seen(_power_cut(target)) == _seen(before)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from sabot.link.events import Resolved
+from sabot.link.events import ResolvedEvent
 from sabot.log.store import Filter
 from sabot_hil.capabilities import Bench, Target
 from sabot_hil.kit import dealer
@@ -85,4 +85,4 @@ def test_a_ninth_copy_stops_play_until_it_is_put_aside(target: Target, tmp_path:
         )
         (row,) = book.store.rows(Filter(unit=target.shoe.unit, kinds=["resolved"]))
         resolved = row.event()
-        assert isinstance(resolved, Resolved) and resolved.resolution == "drawn_again"
+        assert isinstance(resolved, ResolvedEvent) and resolved.resolution == "drawn_again"

@@ -8,7 +8,7 @@ import pytest
 
 from sabot.games import catalogue
 from sabot.link import wire
-from sabot.link.messages import Health, LoadGame, Status
+from sabot.link.messages import HealthCommand, LoadGameCommand, StatusCommand
 from sabot.sim.waveform import SAMPLE_RATE_HZ, A, B, pass_samples, unpack
 from sabot_hil.capabilities import Bench, Clock, Measure, ShoeLink, Target, Unable, session_with
 from sabot_hil.kit.dealer import load_cards
@@ -152,14 +152,14 @@ def test_no_sample_is_lost_while_flash_is_erased(target: Target, measure: Measur
     parts = [*range(0, len(document), messages.MAX_GAME_PART)]
     for offset in parts[:-1]:
         part = document[offset : offset + messages.MAX_GAME_PART]
-        client.ask(LoadGame(offset, len(document), part))
-    client.begin_command(LoadGame(parts[-1], len(document), document[parts[-1] :]))
+        client.ask(LoadGameCommand(offset, len(document), part))
+    client.begin_command(LoadGameCommand(parts[-1], len(document), document[parts[-1] :]))
     # So slowly that the game is stored within the pass: the host gets its turn 0.3 s later.
     target.bench.play(pass_samples(cards.number_of("4C"), 0, speed_mm_s=100.0))
     shown = target.bench.settle()
     with session_with(target.shoe) as client:
         assert client.welcome.game == "pa-midi"
-        lost = client.ask(Health()).overruns
+        lost = client.ask(HealthCommand()).overruns
     assert "CARD NOT DUE" in shown.display, shown
     measure("samples lost while flash is erased", lost, "times", at_most=0)
 
@@ -172,4 +172,4 @@ def test_the_heap_has_room(shoe: ShoeLink, bench: Bench, measure: Measure) -> No
 
 def _heap_free(shoe: ShoeLink) -> float:
     with session_with(shoe) as client:
-        return float(client.ask(Status()).heap_free)
+        return float(client.ask(StatusCommand()).heap_free)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sabot.games import catalogue
-from sabot.link.messages import Identify
+from sabot.link.messages import IdentifyCommand
 from sabot_hil.capabilities import Bench, Measure, Target, session_with
 from sabot_hil.kit import dealer
 from sabot_hil.kit.dealer import enter, load_cards
@@ -98,5 +98,5 @@ def test_a_command_is_done_and_heard(target: Target) -> None:
     beeps = target.bench.outputs.beeps
     with session_with(target.shoe) as client:
         client.begin(1)
-        client.ask(Identify())
+        client.ask(IdentifyCommand())
         target.bench.wait_for(lambda shown: shown.beeps == beeps + 1, "beeped")

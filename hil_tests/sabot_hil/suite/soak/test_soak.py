@@ -12,7 +12,7 @@ from statistics import median
 
 import numpy as np
 
-from sabot.link.messages import Status
+from sabot.link.messages import StatusCommand
 from sabot.log.rounds import rounds_of
 from sabot.log.store import Filter, Store
 from sabot.sim import waveform
@@ -82,7 +82,7 @@ class _Soak:
     def look_at_journal(self, shoe: int) -> None:
         """Read the journal's room, without taking events, so that it only shrinks."""
         with session_with(self.target.shoe) as client:
-            room = client.ask(Status()).journal_room
+            room = client.ask(StatusCommand()).journal_room
             self.journal.setdefault(shoe, []).append((room, client.welcome.last_held))
 
     def in_words(self) -> dict[str, str]:
@@ -217,7 +217,7 @@ def test_shoe_after_shoe_is_recorded_as_it_was_dealt(
                 before = store.last_number(target.shoe.unit) or 0
                 client.begin(before + 1)
                 store.append(target.shoe.unit, received(client, target.clock, before))
-                status = client.ask(Status())
+                status = client.ask(StatusCommand())
                 last = store.last_number(target.shoe.unit) or 0
                 soak.heap.append(status.heap_used)
                 soak.happened["events"] = last

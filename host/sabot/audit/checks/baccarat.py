@@ -21,8 +21,8 @@ _OF_HAND = [word.startswith(("player", "banker")) for word in enums.POSITIONS]
 _NO_THIRD = -1
 
 
-class BaccaratRound:
-    """The cards and decisions of one round; see `play_checks.Round`."""
+class BaccaratChecks:
+    """The cards and decisions of one round; see `play_checks.RoundChecks`."""
 
     def __init__(self) -> None:
         self.begin()

@@ -1,14 +1,15 @@
 """Checks the play of one unit: each shoe of cards against its decks, each round by its cards.
 
 It works on the values of records (decoding.py), in the order of their numbers. A round is checked
-by a class of its game's family (`Round`); the checks of the shoe of cards do not depend on hands.
-Nothing is shared with log/rounds.py or with the firmware, which divides the two in the same way.
+by a class of its game's family (`RoundChecks`); the checks of the shoe of cards do not depend on
+hands. Nothing is shared with log/rounds.py or with the firmware, which divides the two in the same
+way.
 """
 
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from sabot.audit.checks.baccarat import BaccaratRound
+from sabot.audit.checks.baccarat import BaccaratChecks
 from sabot.audit.checks.decoding import Values
 from sabot_protocol import cards, enums, events
 
@@ -39,7 +40,7 @@ _AFTER_THE_END = ("composition", "boot", "gap")
 _MAY_FOLLOW = [shape.number for shape in events.KINDS if shape.name in _AFTER_THE_END]
 
 
-class Round(Protocol):
+class RoundChecks(Protocol):
     """The checks of one round, as a family of games implements them."""
 
     def begin(self) -> None:
@@ -71,7 +72,7 @@ class PlayChecks:
     `play` has the checks of the rounds. Baccarat is the only family so far; no event names one.
     """
 
-    def __init__(self, report: Report, play: Round | None = None) -> None:
+    def __init__(self, report: Report, play: RoundChecks | None = None) -> None:
         self.rounds = 0
         """Rounds that ended, void ones too."""
         self.timeless = 0
@@ -84,7 +85,7 @@ class PlayChecks:
         self._whole = False  # whether all events of this shoe of cards so far are known to be there
         self._game: bytes | None = None  # SHA-256 of the game in the shoe, if known
         self._open: tuple[int, int] | None = None  # shoe and number of the open round
-        self._play = play or BaccaratRound()
+        self._play = play or BaccaratChecks()
         self._play.begin()
         self._new_shoe(0)
         for shape, handler in (

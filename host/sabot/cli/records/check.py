@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sabot.audit import checkpoints as kept_elsewhere
 from sabot.audit.bundle import verify_bundle
 from sabot.audit.checks.findings import Finding, Note, Summary
-from sabot.audit.verify import Against, verify_file
+from sabot.audit.verify import VerifyOptions, verify_file
 from sabot.cli import options
 from sabot.cli.view import Output, console, plain, print_objects, problems
 from sabot.errors import FINDINGS
@@ -48,7 +48,7 @@ def verify(
             raise typer.BadParameter("--shoe and --checkpoints are for logs, not for a bundle")
         _verify_bundle(bundle, None if keys is None else _keys(keys), operator, as_json)
         return
-    against = Against(
+    against = VerifyOptions(
         keys=_keys(keys or DEFAULT) if keys or DEFAULT.exists() else None,
         operator=None if operator is None else signing.load_public(operator),
         kept=() if checkpoints is None else _checkpoints(checkpoints),
@@ -133,7 +133,7 @@ def _keys(path: Path) -> Keys:
 def _checkpoints(path: Path) -> Sequence[kept_elsewhere.Checkpoint]:
     try:
         return kept_elsewhere.load(path)
-    except kept_elsewhere.NoCheckpoints as error:
+    except kept_elsewhere.CheckpointsUnusable as error:
         raise typer.BadParameter(str(error)) from None
     except OSError as error:
         raise typer.BadParameter(f"{path} cannot be read ({error.strerror})") from None

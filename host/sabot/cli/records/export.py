@@ -30,7 +30,7 @@ def operator_key(
     NAME.pem signs and stays secret; NAME.pub.pem is for whoever checks. Tell them the fingerprint
     by another way than the file.
     """
-    private, public, fingerprint = signing.make(out)
+    private, public, fingerprint = signing.make_key_pair(out)
     console.print(plain(f"{private}: the private key; keep it, and keep it secret"))
     console.print(plain(f"{public}: the public key, fingerprint {fingerprint}"))
 

@@ -24,7 +24,7 @@ _DEFAULTS = Limits()
 
 def incidents(
     db: options.Db = options.DEFAULT_DB,
-    unit: options.Unit = None,
+    unit: options.UnitName = None,
     shoe: options.Shoe = None,
     from_: options.From = None,
     to: options.To = None,

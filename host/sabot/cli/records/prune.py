@@ -31,7 +31,7 @@ def prune(
         int, typer.Option(min=1, max=_MOST_DAYS, help="Keep what is younger than so many days.")
     ],
     db: options.Db = options.DEFAULT_DB,
-    unit: options.Unit = None,
+    unit: options.UnitName = None,
     keys: Annotated[
         Path | None, typer.Option("--keys", help="File with the units' keys: checks the chain.")
     ] = None,

@@ -15,9 +15,9 @@ from sabot.text import local_time
 
 def rounds(
     db: options.Db = options.DEFAULT_DB,
-    unit: options.Unit = None,
+    unit: options.UnitName = None,
     shoe: options.Shoe = None,
-    round_: options.Round = None,
+    round_: options.RoundNumber = None,
     from_: options.From = None,
     to: options.To = None,
     as_json: options.Json = False,
@@ -46,9 +46,9 @@ def rounds(
 
 def events(
     db: options.Db = options.DEFAULT_DB,
-    unit: options.Unit = None,
+    unit: options.UnitName = None,
     shoe: options.Shoe = None,
-    round_: options.Round = None,
+    round_: options.RoundNumber = None,
     kind: Annotated[
         list[str] | None, typer.Option(help="Only this kind of event; may be repeated.")
     ] = None,

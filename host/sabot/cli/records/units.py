@@ -8,14 +8,14 @@ from sabot.cli import options
 from sabot.cli.view import Output, console, plain, print_objects, problems
 from sabot.log.store import Filter, Store
 from sabot.reports.table_time import text_of
-from sabot.reports.units import Unit, unit_of
+from sabot.reports.units import UnitSummary, unit_of
 
 _BUILD_DIGITS = 8
 
 
 def units(
     db: options.Db = options.DEFAULT_DB,
-    unit: options.Unit = None,
+    unit: options.UnitName = None,
     zone: options.Zone = None,
     as_json: options.Json = False,
     as_csv: options.Csv = False,
@@ -44,7 +44,7 @@ def units(
         problems.print(f"records that cannot be read: {damaged}; `sabot verify` tells why")
 
 
-def _table(found: list[Unit], zone: tzinfo) -> Table:
+def _table(found: list[UnitSummary], zone: tzinfo) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("unit", "table", "Sabot", "build", "board", "game", "last seen"):
         table.add_column(name)
@@ -72,10 +72,10 @@ def _table(found: list[Unit], zone: tzinfo) -> Table:
     return table
 
 
-def _calibrated(unit: Unit, zone: tzinfo) -> str:
+def _calibrated(unit: UnitSummary, zone: tzinfo) -> str:
     when = "never" if unit.calibrated_unix_ms is None else text_of(unit.calibrated_unix_ms, zone)
     return f"{when}, clean {unit.dirty}" if unit.dirty else when
 
 
-def _updates(unit: Unit) -> str:
+def _updates(unit: UnitSummary) -> str:
     return f"{unit.updates}, {unit.undone} given up" if unit.undone else str(unit.updates)

@@ -13,7 +13,7 @@ from sabot.cli.service.parallel import side_by_side
 from sabot.cli.view import plain, problems
 from sabot.errors import KeysUnusable, PortNotFound
 from sabot.link import ports
-from sabot.link.command_keys import CommandKeys
+from sabot.link.command_keys import CommandKeyFile
 from sabot.release import bootloader_drive
 from sabot.release import flash as flashing
 from sabot.release.update import Progress
@@ -84,7 +84,7 @@ def flash(
     side_by_side(names, one)
 
 
-def _prompt(name: str, path: str, keys: CommandKeys) -> None:
+def _prompt(name: str, path: str, keys: CommandKeyFile) -> None:
     debug.open_prompt(name, path, keys)
 
 

@@ -28,7 +28,7 @@ def make(
     every shoe that is to run these releases.
     """
     private_path = out.with_name(out.name + ".pem")
-    private, public, fingerprint = signing.make(out, new_passphrase(private_path))
+    private, public, fingerprint = signing.make_key_pair(out, new_passphrase(private_path))
     console.print(plain(f"{private}: the private key; keep it, and keep its passphrase elsewhere"))
     console.print(plain(f"{public}: the public key, fingerprint {fingerprint}"))
 

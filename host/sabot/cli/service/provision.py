@@ -14,7 +14,7 @@ from sabot.cli.view import console, plain, problems
 from sabot.keys import chain_keys, signing
 from sabot.link import command_keys
 from sabot.link.client import Client
-from sabot.link.command_keys import CommandKeys
+from sabot.link.command_keys import CommandKeyFile
 from sabot.link.ports import Port
 from sabot.release import provision as provisions
 from sabot_protocol import provisioning
@@ -86,6 +86,6 @@ def provision(
 
 
 @contextmanager
-def _attached(port: str, known: CommandKeys) -> Iterator[Client]:
+def _attached(port: str, known: CommandKeyFile) -> Iterator[Client]:
     with Port(port) as opened:
         yield Client(opened, keys=known)

@@ -12,7 +12,7 @@ from sabot.cli.key_files import load_command_keys
 from sabot.cli.view import console, plain, problems
 from sabot.errors import CommandRefused
 from sabot.link.client import Client
-from sabot.link.messages import Health
+from sabot.link.messages import HealthCommand
 from sabot.link.ports import Port
 from sabot.service import capture as captures
 from sabot.text import local_time
@@ -38,7 +38,7 @@ def capture(
         fetched = []
         with problems.status(plain(f"{client.unit}: fetching passes")) as status:
 
-            def came(kept: captures.KeptPass, size: int) -> None:
+            def came(kept: captures.SavedPass, size: int) -> None:
                 progress = f"pass {kept.number}, {size:,} of {kept.run_bytes:,} bytes"
                 status.update(plain(f"{kept.unit}: {progress}"))
 
@@ -69,7 +69,7 @@ def health(port: options.Port, as_json: options.Json = False) -> None:
     """Show how well each channel of a shoe's sensor head sees, and which sensor to clean."""
     with Port(port) as opened:
         client = Client(opened)
-        report = client.ask(Health())
+        report = client.ask(HealthCommand())
     channels: list[dict[str, Any]] = [
         {
             "channel": channel,

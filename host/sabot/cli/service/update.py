@@ -11,7 +11,7 @@ from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.service.parallel import side_by_side
 from sabot.link.client import Client
-from sabot.link.command_keys import CommandKeys
+from sabot.link.command_keys import CommandKeyFile
 from sabot.link.ports import Port
 from sabot.release import build as releases
 from sabot.release import update as updates
@@ -37,6 +37,6 @@ def update(
 
 
 @contextmanager
-def _attached(unit: str, keys: CommandKeys) -> Iterator[Client]:
+def _attached(unit: str, keys: CommandKeyFile) -> Iterator[Client]:
     with Port(unit) as port:
         yield Client(port, keys=keys)
