@@ -32,6 +32,19 @@ def _pages() -> list[Path]:
     return sorted([*(page for page in own if page.exists()), *readmes])
 
 
+def _all_pages() -> list[Path]:
+    """Every page of the project."""
+    folders = ("docs", "firmware", "protocol", "hil_tests", "host")
+    found = [page for folder in folders for page in (_ROOT / folder).rglob("*.md")]
+    return [_ROOT / "README.md", *sorted(found)]
+
+
+def _make_targets(text: str) -> set[str]:
+    """The targets that a page names: in code spans, also over the end of a line, and in blocks.
+    `make NAME=value` sets a variable and names none."""
+    return set(re.findall(r"(?:`|^ {4}|^\$ )make\s+(\w+)\b(?!=)", text, re.MULTILINE))
+
+
 def _spans(text: str) -> list[str]:
     """The code spans of a page, code blocks left out."""
     return re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
@@ -107,6 +120,20 @@ def test_every_file_that_a_page_names_exists(page: Path) -> None:
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text())
     assert not [link for link in links if "://" not in link and not (page.parent / link).exists()]
+
+
+@pytest.mark.parametrize("page", _all_pages(), ids=lambda page: page.relative_to(_ROOT).as_posix())
+def test_every_make_target_that_a_page_names_is_in_the_makefile(page: Path) -> None:
+    makefile = (_ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z]\w*):", makefile, re.MULTILINE))
+    missing = _make_targets(page.read_text()) - targets
+    where = page.relative_to(_ROOT)
+    assert not missing, f"{where}: the Makefile has no target {sorted(missing)}"
+
+
+def test_make_targets_are_found_in_spans_and_blocks() -> None:
+    page = "`make a`, `make\nb`, to make\nmake x\n\n    make c  # ...\n```\n$ make d\n`make E=1`"
+    assert _make_targets(page) == set("abcd")
 
 
 def _layers(drawn: str) -> list[set[str]]:

@@ -241,8 +241,15 @@ def test_enumerations_name_their_words() -> None:
         assert listed is enumeration
 
 
+def test_the_version_is_that_of_the_protocol() -> None:
+    first = _CDDL.splitlines()[0]
+    where = f"protocol/sabot.cddl, line 1, is not of version {VERSION}: {first}"
+    assert first.startswith(f"; Sabot protocol, version {VERSION}, "), where
+    rule = f"protocol-version = {VERSION}"
+    assert rule in _CDDL.splitlines(), f"protocol/sabot.cddl does not say {rule}"
+
+
 def test_sizes_are_those_of_the_code() -> None:
-    assert f"protocol-version = {VERSION}\n" in _CDDL
     assert f"max_payload: {frame.MAX_PAYLOAD}\n" in _CDDL
     assert f"bstr .size (8..{events.MAX_SIZE})" in _CDDL
     assert f"mac = bstr .size {events.MAC_SIZE} " in _CDDL

@@ -98,6 +98,18 @@ def test_every_kind_has_a_good_vector_and_bad_ones():
             assert shape.name in bad, shape.name + " has no bad vector: " + where
 
 
+def test_vectors_have_the_version_of_the_protocol():
+    where = "protocol/vectors/messages.json: a vector of "
+    seen = {"hello": 0, "welcome": 0, "wrong_version": 0}
+    for case in each_case("messages", "good"):
+        if case["name"] in seen and case.get("what") != "a host of another version":
+            seen[case["name"]] += 1
+            version = case["fields"]["protocol"]
+            expected = " has version " + str(version) + ", not " + str(VERSION)
+            assert version == VERSION, where + case["name"] + expected
+    assert all(seen.values()), seen
+
+
 def test_the_golden_event_messages_carry_events():
     carried = []
     for name, fields, _ in _good("messages"):

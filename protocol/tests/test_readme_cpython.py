@@ -207,6 +207,15 @@ def test_the_table_of_commands_says_who_may_ask_and_what_answers() -> None:
     assert named[2:] == list(who.values())
 
 
+def test_who_may_ask_names_every_command_that_anyone_may_ask() -> None:
+    text = " ".join(_section("Who may ask").split())
+    said = re.search(r"may say `hello` and ask ([^.]*)\.", text)
+    assert said is not None, 'protocol/README.md, "Who may ask", does not say what anyone may ask'
+    commands = {shape.name for shape in messages.TO_DEVICE if shape.by == messages.OPEN}
+    where = f'protocol/README.md, "Who may ask": anyone may ask {sorted(commands)}'
+    assert set(re.findall(r"`(\w+)`", said[1])) == commands, where
+
+
 def test_every_refusal_is_explained() -> None:
     rows = [row[0].strip("`") for row in _rows(_section("Refusals")) if len(row) == 3][2:]
     refusals = enums.REFUSALS
@@ -278,26 +287,32 @@ def test_sizes_are_those_of_the_code() -> None:
             games.MAX_DOCUMENT,
         )
     ]
-    assert f"Version {VERSION}." in _README
-    assert f"1 to {frame.MAX_PAYLOAD} bytes" in _README
-    assert f"at most {sim_channel.MAX_SAMPLE_BYTES} bytes" in _README
-    assert f"1 to {messages.MAX_RUN_BYTES} bytes; a run may go on" in _README
-    assert f"1 to {messages.MAX_GAME_PART} bytes of it" in _README
-    assert f"more than {cbor.MAX_DEPTH} deep" in _README
-    assert f"{games.MAX_DOCUMENT} bytes at most" in _README
-    assert f"bytes: {frame.MAX_PAYLOAD}" in _README
+    for words in (
+        f"Version {VERSION}.",
+        f"1 to {frame.MAX_PAYLOAD} bytes",
+        f"at most {sim_channel.MAX_SAMPLE_BYTES} bytes",
+        f"1 to {messages.MAX_RUN_BYTES} bytes; a run may go on",
+        f"1 to {messages.MAX_GAME_PART} bytes of it",
+        f"more than {cbor.MAX_DEPTH} deep",
+        f"{games.MAX_DOCUMENT} bytes at most",
+        f"bytes: {frame.MAX_PAYLOAD}",
+    ):
+        assert words in _README, f"protocol/README.md does not say: {words}"
     assert binascii.crc32(b"123456789") == 0xCBF43926 and "cbf43926" in _README
 
 
 def test_times_and_the_window_are_those_of_the_code() -> None:
     text = " ".join(_section("The link").split())
-    assert f"at most {link.WINDOW} beyond the last acknowledged one (`WINDOW`)" in text
-    assert f"{link.RESEND_MS} ms passed without progress (`RESEND_MS`)" in text
-    assert f"at most once in {link.REWIND_PAUSE_MS} ms (`REWIND_PAUSE_MS`)" in text
-    assert f"`heartbeat` every {messages.HEARTBEAT_MS} ms" in text
-    assert f"nothing good for {messages.SILENCE_MS} ms" in text
     commands = [shape.number for shape in messages.TO_DEVICE if shape.fields[0][0] == "id"]
-    assert f"Numbers {min(commands)} to {max(commands)}" in text
+    for words in (
+        f"at most {link.WINDOW} beyond the last acknowledged one (`WINDOW`)",
+        f"{link.RESEND_MS} ms passed without progress (`RESEND_MS`)",
+        f"at most once in {link.REWIND_PAUSE_MS} ms (`REWIND_PAUSE_MS`)",
+        f"`heartbeat` every {messages.HEARTBEAT_MS} ms",
+        f"nothing good for {messages.SILENCE_MS} ms",
+        f"Numbers {min(commands)} to {max(commands)}",
+    ):
+        assert words in text, f'protocol/README.md, section "The link", does not say: {words}'
 
 
 def test_every_problem_is_explained() -> None:

@@ -15,6 +15,8 @@ from sabot_protocol import events as event_definitions
 from sabot_protocol import messages as definitions
 from sabot_protocol.schema import Shape
 
+_MESSAGES = "host/sabot/link/messages.py"
+_EVENTS = "host/sabot/link/events.py"
 _TYPES: dict[str, Any] = {
     "uint": int, "int": int, "card": int, "flag": bool, "text": str, "bytes": bytes,
 }  # fmt: skip
@@ -40,39 +42,46 @@ def _fields_of(one: type) -> list[tuple[str, object]]:
     return [(each.name, hints[each.name]) for each in dataclasses.fields(one)]
 
 
+def _check_class(one: type, shape: Shape, fields: tuple[tuple[str, str], ...], path: str) -> None:
+    """Compare the class `one` of the module `path` with the definition of its message or event."""
+    said, expected = getattr(one, "SHAPE", None), _expected(fields)
+    assert said is shape, f"{path}: {one.__name__} is not of {shape.name}: change its SHAPE"
+    assert _fields_of(one) == expected, f"{path}: {one.__name__} must have the fields {expected}"
+
+
 def _command_of(shape: Shape) -> type[messages.Command[Any]]:
     name = "".join(part.title() for part in shape.name.split("_")) + "Command"
     one = getattr(messages, name, None)
-    assert one is not None, f"sabot/link/messages.py has no class {name} for this command"
+    assert one is not None, f"{_MESSAGES} has no class {name} for this command"
     return one  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("shape", definitions.TO_HOST, ids=lambda shape: shape.name)
 def test_a_message_of_a_shoe_has_a_class_with_its_fields(shape: Shape) -> None:
-    assert shape.number in messages.SHOE_MESSAGES, (
-        f"sabot/link/messages.py has no class for {shape.name}"
-    )
+    assert shape.number in messages.SHOE_MESSAGES, f"{_MESSAGES} has no class for {shape.name}"
     one = messages.SHOE_MESSAGES[shape.number]
-    assert one.SHAPE is shape and _fields_of(one) == _expected(shape.fields)
+    _check_class(one, shape, shape.fields, _MESSAGES)
     answers = {each.answer or definitions.REPLY for each in _COMMANDS}
-    assert issubclass(one, messages.Answer) == (shape in answers)
+    where = f"{_MESSAGES}: {one.__name__} must be an Answer if it answers a command, and only then"
+    assert issubclass(one, messages.Answer) == (shape in answers), where
 
 
 @pytest.mark.parametrize("shape", _COMMANDS, ids=lambda shape: shape.name)
 def test_a_command_has_a_class_with_its_fields_and_its_answer(shape: Shape) -> None:
     one = _command_of(shape)
-    assert one.SHAPE is shape and shape.fields[0] == ("id", "uint")
-    assert _fields_of(one) == _expected(shape.fields[1:])
+    assert shape.fields[0] == ("id", "uint"), f"{shape.name}: a command begins with id:uint"
+    _check_class(one, shape, shape.fields[1:], _MESSAGES)
     (answer,) = get_args(one.__orig_bases__[0])  # type: ignore[attr-defined]
-    assert answer.SHAPE is (shape.answer or definitions.REPLY)
+    expected = shape.answer or definitions.REPLY
+    where = f"{_MESSAGES}: {one.__name__} is answered with {expected.name}: Command[...]"
+    assert answer.SHAPE is expected, where
 
 
 @pytest.mark.parametrize("kind", event_definitions.KINDS, ids=lambda kind: kind.name)
 def test_an_event_has_a_class_with_its_fields(kind: Shape) -> None:
-    assert kind.number in events.EVENTS, f"sabot/link/events.py has no class for {kind.name}"
-    one = events.EVENTS[kind.number]
-    assert one.SHAPE is kind
-    assert _fields_of(one) == _expected((*event_definitions.HEADER[1:], *kind.fields))
+    assert kind.number in events.EVENTS, f"{_EVENTS} has no class for {kind.name}"
+    fields = (*event_definitions.HEADER[1:], *kind.fields)
+    _check_class(events.EVENTS[kind.number], kind, fields, _EVENTS)
 
 
 @pytest.mark.parametrize("kind", event_definitions.KINDS, ids=lambda kind: kind.name)
@@ -86,7 +95,10 @@ def test_an_event_is_an_incident_or_is_said_to_be_none(kind: Shape) -> None:
 
 def test_no_incident_is_made_of_an_event_that_there_is_not() -> None:
     names = {kind.name for kind in event_definitions.KINDS}
-    assert {name[4:] for name in dir(Watch) if name.startswith("_on_")} | _NO_INCIDENT == names
+    taken = {name[4:] for name in dir(Watch) if name.startswith("_on_")}
+    where = "which protocol/sabot_protocol/events.py does not define"
+    assert taken <= names, f"host/sabot/reports/incidents.py has {taken - names}, {where}"
+    assert names >= _NO_INCIDENT, f"_NO_INCIDENT of {__file__} has {_NO_INCIDENT - names}, {where}"
 
 
 def test_what_a_shoe_says_comes_as_its_class_with_words() -> None:
@@ -107,13 +119,13 @@ def test_what_a_shoe_says_comes_as_its_class_with_words() -> None:
 def test_an_event_is_shown_with_all_its_own_fields() -> None:
     for kind in event_definitions.KINDS:
         event = wire.parse_event(event_bytes(kind.name, 1))
-        assert list(event.fields) == [name for name, _ in kind.fields]
+        assert list(event.fields) == [name for name, _ in kind.fields], kind.name
 
 
 @pytest.mark.parametrize("place", range(1, len(enums.REFUSALS)), ids=enums.REFUSALS.__getitem__)
 def test_every_refusal_has_a_text_for_people(place: int) -> None:
     refusal = enums.REFUSALS[place]
-    assert refusal in TEXTS, f"sabot/link/refusals.py has no text for {refusal}"
+    assert refusal in TEXTS, f"host/sabot/link/refusals.py has no text for {refusal}"
     text = text_of(refusal, "DETAIL")
     assert "\n" not in text and not text.endswith(".") and 0 < len(text) < 100
     assert ("DETAIL" in text) == ("{}" in TEXTS[refusal])

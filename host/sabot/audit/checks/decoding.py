@@ -76,13 +76,19 @@ def _up_to(limit: int) -> bytes:
     return pattern
 
 
-def _of_type(name: str, kind: str) -> bytes:
+def _of_type(event: str, name: str, kind: str) -> bytes:
     plain = kind.rstrip("?")
     if plain in enums.ENUMERATIONS:
         pattern = _up_to(len(enums.ENUMERATIONS[plain]))
     else:
         uint = _LARGE if name in _LARGE_FIELDS else _SMALL
         known = {"uint": uint, "bytes": _BYTES, "flag": _FLAG, "card": _up_to(cards.CARD_COUNT)}
+        if plain not in known:
+            raise ValueError(
+                f"{event}.{name} has the type {kind}, which has no pattern: add one to `known` in "
+                "_of_type, host/sabot/audit/checks/decoding.py; or, if its values are words, add "
+                "them to ENUMERATIONS in protocol/sabot_protocol/enums.py"
+            )
         pattern = known[plain]
     return b"(?:" + pattern + (rb"|\xf6" if plain != kind else b"") + b")"
 
@@ -92,7 +98,7 @@ def _pattern(shape: Shape) -> bytes:
     kind = shape.number
     head = rb"\x%02x" % (0x81 + len(fields))
     head += rb"\x%02x" % kind if kind < _TAKEN_BY_THE_SHORT_HEAD else rb"\x18\x%02x" % kind
-    return head + b"".join(_of_type(name, type_) for name, type_ in fields)
+    return head + b"".join(_of_type(shape.name, name, type_) for name, type_ in fields)
 
 
 def _matches() -> list[Callable[[Any], object]]:

@@ -1,15 +1,19 @@
 """The fast way from records to values takes what `wire.parse_event` takes, and nothing else."""
 
 import random
+from pathlib import Path
 from typing import Any
 
 import cbor2
 import pytest
 
 from host.tests.support.helpers import SHAPES
-from sabot.audit.checks.decoding import _MATCHES, values_of, why_damaged
+from sabot.audit.checks.decoding import _MATCHES, _pattern, values_of, why_damaged
 from sabot.link import wire
 from sabot_protocol import enums, events
+from sabot_protocol.schema import Shape
+
+_ROOT = Path(__file__).resolve().parents[4]
 
 NUMBERS = (
     0, 1, 5, 22, 23, 24, 25, 52, 53, 54, 255, 256, 257, 65_535, 65_536, (1 << 32) - 1, 1 << 32,
@@ -100,3 +104,17 @@ def test_what_is_no_record_is_none_among_good_ones(record: Any) -> None:
 
 def test_no_records_are_no_values() -> None:
     assert values_of([]) == []
+
+
+@pytest.mark.parametrize("kind", ["int", "angel", "text?"])
+def test_a_type_without_a_pattern_is_named_with_the_place_to_add_it(kind: str) -> None:
+    shape = Shape(35, "tilted", f"since_ms:uint? angle_deg:{kind}")
+    with pytest.raises(ValueError) as raised:
+        _pattern(shape)
+    text = str(raised.value)
+    assert text.startswith(f"tilted.angle_deg has the type {kind}, "), text
+    for path, place in (
+        ("host/sabot/audit/checks/decoding.py", "def _of_type("),
+        ("protocol/sabot_protocol/enums.py", "\nENUMERATIONS: "),
+    ):
+        assert path in text and place in (_ROOT / path).read_text()
