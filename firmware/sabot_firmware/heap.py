@@ -1,4 +1,4 @@
-"""The free heap after the last collection. To measure it when a host asks would take as long as a
+"""The free heap after the last collection. Measuring it when a host asks would take as long as a
 collection, and the cards must not wait for that."""
 
 import gc

@@ -83,7 +83,7 @@ class Flash(Protocol):
         """Start to erase the sector with this number."""
 
     def busy(self) -> bool:
-        """Whether a program or an erase is still going on."""
+        """Whether a program or an erase is still in progress."""
 
 class Board(Protocol):
     """The members of a board that the firmware uses; boards/__init__.py describes them."""

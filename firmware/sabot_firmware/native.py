@@ -1,4 +1,4 @@
-"""Names that MicroPython's compiler has built in, for an interpreter that has not.
+"""Names that are built into MicroPython's compiler, for interpreters without them.
 
 The loops over samples, edges and marks are written in viper, MicroPython's machine code: they use
 only integers of 32 bits and pointers into buffers. CPython runs the same lines as plain Python.

@@ -40,7 +40,7 @@ class CardPriority:
         self.last_marks = False
         """Whether the last marks pass now: then not even the journal is written."""
         self.late = False
-        """Whether so many samples waited that more arrived while they were read."""
+        """Whether reading the samples took so long that more arrived meanwhile."""
         self._reader = reader
         self._journal = journal
         self._ticks_ms = ticks_ms

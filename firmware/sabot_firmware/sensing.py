@@ -58,7 +58,7 @@ class Sensing:
         """Read the samples that are there now. It does not wait until none is left: on a Pico the
         next word arrives meanwhile, and the loop would never end.
 
-        Returns whether so many samples waited that more arrived while they were read.
+        Returns whether reading the samples took so long that more arrived meanwhile.
         """
         reader, samples = self._reader, self._samples
         size, late = len(samples), False

@@ -43,7 +43,8 @@ class RigBoard:
         """Return the microseconds since the start. MicroPython's own count wraps at 2**30, after 18
         minutes.
 
-        It must be called once in 9 minutes to be right; `step` calls it many times a second.
+        The result is right only if it is called at least every 9 minutes; `step` calls it many
+        times a second.
         """
         now = time.ticks_us()
         self._elapsed_us += time.ticks_diff(now, self._ticks_us)

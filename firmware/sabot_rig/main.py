@@ -15,8 +15,8 @@ _CTRL_C = 3
 _ASKS_FOR_PROMPT = b"\r\x03"
 
 _REST_MS = 5
-"""A board with nothing to do waits this long for its host. A press may last that much longer than
-asked for; everything else that it must do by itself can wait ten times as long."""
+"""A board with nothing to do waits this long for its host. A press may last longer than asked
+for by this time; all its other work can wait ten times as long."""
 
 
 def serve(controller: RigController, line: HostLine) -> None:

@@ -1,5 +1,5 @@
 """The logic of the bench board: takes and answers frames, and acts on the shoe. It uses no hardware
-itself; `board` is that of sabot_rig/board.py, or one made for a test.
+itself; `board` is a board of sabot_rig/board.py, or a fake of a test.
 """
 
 from sabot_protocol import cbor, enums, frame, schema
@@ -130,7 +130,7 @@ class RigController:
             self._answer(answer)
 
     def _carry_out(self, shape: schema.Shape, values: "list[Any]") -> "list[object]":
-        """The answer; empty where it comes later."""
+        """Return the answer; empty if it comes later."""
         board, number, value = self._board, values[0], 0
         if shape is rig.POWER:
             self._set_power(values[1])

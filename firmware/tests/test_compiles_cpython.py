@@ -1,4 +1,4 @@
-"""Compiles everything that goes onto the device with MicroPython's own compiler."""
+"""Compiles all code for the device with MicroPython's own compiler."""
 
 import re
 import subprocess

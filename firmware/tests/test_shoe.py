@@ -161,7 +161,7 @@ def test_a_card_held_before_its_last_mark_keeps_the_journal_waiting_for_a_while_
         assert not shoe.journal.unwritten() and shoe.reader.scanner.in_pass
 
 
-def test_that_a_fast_card_passes_is_on_flash_before_its_last_marks():
+def test_the_note_of_a_passing_fast_card_is_on_flash_before_its_last_marks():
     with Folder() as folder:
         board, shoe = loaded(folder, "9C", "2D", "KC")
         begun_ms = board.ticks_ms()

@@ -25,7 +25,7 @@ from sabot_protocol import enums
 FOLDER = Path(__file__).resolve().parent
 UNIT = "GOLDEN"
 FIGURES = ("lock_released", "shoe", "round", "cards")
-"""Of the message `status_report`: where a shoe stands, besides its phase and error."""
+"""Fields of the message `status_report` that are compared, besides phase and error."""
 HANDS = slice(1, 4)
 """The display's lines with the round and its cards."""
 
@@ -69,7 +69,7 @@ SCENES = {
 
 
 def status_of(shoe: SimulatedShoe) -> dict[str, object]:
-    """Where a shoe says that it stands, and the cards that it shows."""
+    """Return the state that a shoe reports, and the hands that it shows."""
     with Port(shoe.port) as port:
         report = Client(port).ask(StatusCommand())
     return {

@@ -30,7 +30,7 @@ _TESTS = (
     "host/tests/link/test_typed.py",
 )
 _BENCH_TEST = "hil_tests/sabot_hil/suite/acceptance/test_temperature.py"
-_THAT_SHOW_WHAT_WAS_FORGOTTEN = (
+_COMPLETENESS_TESTS = (
     "overheated or temperature or every_shape_has or names_of_fields or every_kind_has "
     "or left_out or numbers_say or tables_list or times_and_the_window"
 )
@@ -74,7 +74,7 @@ def _numbered(text: str) -> str:
 
 
 def _apply(diff: str, root: Path) -> None:
-    """Apply a diff of the page: a file, then pieces that are parted by `@@`."""
+    """Apply a diff of the page: a file, then pieces separated by `@@`."""
     heading, _, body = diff.partition("\n")
     path = root / heading.removeprefix("+++ ")
     pieces = [piece.strip("\n").splitlines() for piece in f"\n{body}".split("\n@@\n")]
@@ -119,11 +119,11 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_the_event_and_the_message_have_all_that_tests_ask_for(changed: Path) -> None:
+def test_the_event_and_the_message_pass_the_tests_of_completeness(changed: Path) -> None:
     options = ("-q", "-p", "no:cacheprovider", "-o", "consider_namespace_packages=true")
     # The bench test is imported; without a shoe that is all.
     bench = ("-p", "sabot_hil.pytest_plugin.plugin", _BENCH_TEST, "--deselect", _BENCH_TEST)
-    only = ("-k", _THAT_SHOW_WHAT_WAS_FORGOTTEN)
+    only = ("-k", _COMPLETENESS_TESTS)
     ran = _run(changed, "-m", "pytest", *options, *bench, *only, *_TESTS)
     assert " passed" in ran and " skipped" not in ran
 

@@ -32,7 +32,7 @@ def test_no_import_runs_upward_between_rooms() -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_room_can_be_held_in_the_head(package: str) -> None:
+def test_a_room_has_few_modules(package: str) -> None:
     crowded = {room: len(names) for room, names in _rooms(package).items()}
     assert not {room: count for room, count in crowded.items() if count > _MOST_MODULES}
 
@@ -45,7 +45,7 @@ def test_no_test_is_in_a_package_and_no_module_beside_it(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_the_folders_of_tests_are_named_for_the_rooms_that_they_hold(package: str) -> None:
+def test_the_folders_of_tests_are_named_after_the_rooms_that_they_test(package: str) -> None:
     own = {"fakes", "support", "samples", "rig", "__pycache__"}
     rooms = {path.name for path in (_ROOT / package).iterdir() if path.is_dir()} | own
     folders = {path.name for path in (_ROOT / PACKAGES[package]).iterdir() if path.is_dir()}

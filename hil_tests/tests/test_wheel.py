@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 _ROOT = Path(__file__).resolve().parents[2]
 _TIMEOUT_S = 240
-# The first is burned with five more; no round has the same cards twice.
+# The first is burned with five more; no two rounds have the same cards.
 _CARDS = [rank + suit for suit in "CDHS" for rank in "5A23467TJQK98"]
 _PACKAGES = {"sabot", "sabot_firmware", "sabot_hil", "sabot_protocol", "sabot_rig"}
 

@@ -7,7 +7,7 @@ null; no floats, no tags, no indefinite lengths. Items not in their shortest for
 import struct
 
 MAX_DEPTH = 4
-"""The most arrays and maps inside each other, counted with the outermost."""
+"""How deep arrays and maps may be nested; the outermost counts as one level."""
 
 _UINT, _NEGATIVE, _BYTES, _TEXT, _ARRAY, _MAP = 0, 1, 2, 3, 4, 5
 _FALSE, _TRUE, _NULL = 0xF4, 0xF5, 0xF6
@@ -27,7 +27,7 @@ def encode_into(buf: bytearray, at: int, value: object, depth: int = MAX_DEPTH) 
 
     It allocates only for maps (their keys are sorted), and for each character of a text that
     MicroPython has not used before: MicroPython keeps an object for it from then on. `depth` is how
-    many arrays and maps may still be inside each other. Raises CborError for a value outside the
+    many more levels of arrays and maps are allowed. Raises CborError for a value outside the
     subset, IndexError if `buf` is too short.
     """
     if type(value) is int:

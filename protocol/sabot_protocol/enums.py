@@ -48,10 +48,10 @@ HITS = (
     "player_pair", "banker_pair", "dragon_7", "panda_8", "fortune_7", "golden_8",
     "heavenly_9", "heavenly_9_both", "blazing_7s_two", "blazing_7s_three",
 )  # fmt: skip
-"""Results of a round besides its winner that wagers depend on. Pair: the first two cards of a hand
-have the same rank. Dragon 7, Fortune 7: the Banker wins with 7 in three cards. Panda 8, Golden 8:
-the Player wins with 8 in three cards. Heavenly 9: exactly one hand has 9 in three cards, or both
-have. Blazing 7s: both hands have 7 in two cards, or both in three."""
+"""Results of a round, besides its winner, on which wagers depend. Pair: the first two cards of a
+hand have the same rank. Dragon 7, Fortune 7: the Banker wins with 7 in three cards. Panda 8,
+Golden 8: the Player wins with 8 in three cards. Heavenly 9: exactly one hand has 9 in three cards,
+or both have. Blazing 7s: both hands have 7 in two cards, or both in three."""
 
 CLOSED_BY = ("button", "card")
 

@@ -23,7 +23,7 @@ HEADER = HEAD.fields
 
 DEALING = 0
 """Who makes an event: the dealing, from an input (table/dealing.py). After a loss of power it makes
-the event again from the notes of the inputs."""
+the event again from the input log."""
 DEVICE = 1
 """Who makes an event: the rest of the shoe, once. Only `shoe_ended` is made by both: by the device
 with the reason `restart`."""

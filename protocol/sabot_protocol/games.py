@@ -1,6 +1,6 @@
 """Games as data: the document from which a shoe deals a game, and the default document.
 
-`sabot.games` on the host makes such documents from the other games and the choices of the house.
+`sabot.games` on the host makes the documents of the other games, with the choices of the house.
 """
 
 import hashlib
@@ -75,8 +75,9 @@ MINI = {
         "maximum_cents": 500000,
     },
 }
-"""The game of a shoe that got no other. Burning, the place of the cut card and the rounds after it
-are common practice; `house` holds the choices of the house, by which the host settles wagers."""
+"""The game of a shoe until another is loaded. Burning, the place of the cut card and the rounds
+after it are common practice; `house` holds the choices of the house, by which the host settles
+wagers."""
 
 MAX_HOUSE = 16
 """The most choices of the house in a document."""

@@ -9,7 +9,7 @@ answers it. All lists of messages are made from these definitions.
 from sabot_protocol.schema import Shape
 
 OPEN = 0
-"""Who may send a command, which is a message with an `id` and an answer: anyone."""
+"""Who may send a command (a message with an `id` and an answer): anyone."""
 PROVEN = 1
 """Who may send a command: a host that has sent a `signed` command in this session."""
 IN_SIGNED = 2

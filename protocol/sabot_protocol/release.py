@@ -122,7 +122,7 @@ def _hex(digest: bytes) -> str:
 
 
 def signed(manifest: bytes) -> bytes:
-    """Return the message that the signature of a release is over, from the bytes of its manifest.
+    """Return the message that the signature of a release covers, from the bytes of its manifest.
 
     It has 47 bytes: with the 64 before them they fit into one block of SHA-512, which takes 40 ms
     on a Pico.
@@ -142,8 +142,9 @@ def numbers_of(version: str) -> "tuple[int, ...]":
 
 
 def refusal(manifest: Manifest, board: str, micropython: str, running: str) -> "tuple[str, str]":
-    """Why a shoe on `board`, with that MicroPython and firmware `running`, must not run a release:
-    one of `words.REFUSALS`, and what it has that does not fit. The signature is another matter.
+    """Return why a shoe on `board`, with this MicroPython and the firmware `running`, must refuse a
+    release: one of `enums.REFUSALS`, and the property of the shoe that does not fit. The signature
+    is not checked here.
     """
     if manifest.board != board:
         return "bad_board", board

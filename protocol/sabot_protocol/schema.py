@@ -12,9 +12,9 @@ class SchemaError(ValueError):
 class Shape:
     """One kind of array on the wire: `[number, field, field, ...]`.
 
-    A field is `name:type`, with a blank before the next. Types: `uint`, `int` (64 bits), `flag`,
-    `text`, `bytes`, `card` (0-53), or the name of one of `words.ENUMERATIONS`; a `?` after it
-    allows null. `listed` gets the new shape at its end: lists are made from the definitions.
+    A field is `name:type`; a space separates fields. Types: `uint`, `int` (64 bits), `flag`,
+    `text`, `bytes`, `card` (0-53), or the name of one of `enums.ENUMERATIONS`; a `?` after it
+    allows null. The new shape is appended to `listed`, so the definitions make the lists.
     """
 
     answer: "Shape | None" = None
@@ -32,10 +32,10 @@ class Shape:
         self.number = number
         self.name = name
         self.by = by
-        """Of a command: who may ask it (messages.py). Of an event: who makes it (events.py)."""
-        if answer is not None:  # an attribute more costs heap
+        """Of a command: who may send it (messages.py). Of an event: who makes it (events.py)."""
+        if answer is not None:  # each attribute costs heap
             self.answer = answer
-        # A shoe reads few of its shapes, and as objects all of them would take 6 KB of its heap.
+        # A shoe reads the fields of few shapes; those of all would take 6 KB of its heap as tuples.
         self._fields: "str | tuple[tuple[str, str], ...]" = fields
         if listed is not None:
             listed.append(self)

@@ -7,7 +7,7 @@ from sabot_protocol import cards
 
 _MESSAGES = cards.CARD_COUNT * cards.SET_COUNT
 
-# The matrix H of the specification. The words of its code are made in another way than in
+# The matrix H of the specification. The words of its code are made differently than in
 # cards.py: as sums of the six rows of the generator matrix [I | H].
 _H = ("011111", "101221", "110122", "121012", "122101", "112210")
 _ROWS = [[1 if j == i else 0 for j in range(6)] + [int(digit) for digit in _H[i]] for i in range(6)]
@@ -55,7 +55,7 @@ def test_unused_messages_are_not_a_code():
         assert cards.decode_marks([2] + _codeword(message) + [0]) == cards.NOT_A_CODE
 
 
-def test_any_two_codewords_differ_in_six_symbols_or_more():
+def test_any_two_codewords_differ_in_at_least_six_symbols():
     # The code is linear: the distance of two words is the weight of their difference.
     weights = [12 - _codeword(message).count(0) for message in range(1, 3**6)]
     assert min(weights) == 6

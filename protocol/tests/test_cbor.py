@@ -114,9 +114,9 @@ def test_a_buffer_too_short_raises_index_error_and_is_never_made_longer():
             buf = bytearray(size)
             assert raised(IndexError, cbor.encode_into, buf, 0, value), (data.hex(), size)
             assert len(buf) == size
-            behind = bytearray(size + 5)
-            assert raised(IndexError, cbor.encode_into, behind, 5, value), (data.hex(), size)
-            assert len(behind) == size + 5
+            longer = bytearray(size + 5)
+            assert raised(IndexError, cbor.encode_into, longer, 5, value), (data.hex(), size)
+            assert len(longer) == size + 5
             if isinstance(value, list):
                 assert raised(IndexError, cbor.encode_array, buf, 0, value, len(value))
                 assert len(buf) == size

@@ -48,7 +48,7 @@ def test_an_unknown_game_has_no_document():
         assert raised(games.GameError, games.document_of, name), name
 
 
-def test_fields_too_long_or_not_cbor_make_no_document():
+def test_a_game_with_too_long_or_unencodable_fields_has_no_document():
     assert games.encode(games.MINI) == games.document_of("mini")
     for house in ({"note": "x" * 600}, {"odds": 1.5}, {"odds": 1 << 64}, {1: 1}):
         assert raised(games.GameError, games.encode, _mini(house=house)), house
@@ -103,9 +103,9 @@ def test_a_document_not_in_deterministic_form_is_refused():
     assert _refused(b"\xbf" + document[1:] + b"\xff")
     first, last = b"\x64burn\x68by_first", b"\x64name\x64mini"
     assert document[:1] == b"\xb2" and document[1:].startswith(first + last)
-    behind = document[1 + len(first + last) :]
-    assert _refused(b"\xb2" + last + first + behind)  # keys out of order
-    assert _refused(b"\xb3" + first + first + last + behind)  # a key twice
+    rest = document[1 + len(first + last) :]
+    assert _refused(b"\xb2" + last + first + rest)  # keys out of order
+    assert _refused(b"\xb3" + first + first + last + rest)  # a key twice
 
 
 def test_an_unknown_version_is_refused():
@@ -126,14 +126,14 @@ def test_decks_rounds_after_the_cut_card_and_cards_after_it_out_of_range_are_ref
         assert _refused(_mini(decks=decks)), decks
     for rounds in (3, 255, -1, None, True, False, "1", []):
         assert _refused(_mini(rounds_after_cut=rounds)), rounds
-    for behind in (0, 105, 416, -1, None, True, False, "16", []):
-        assert _refused(_mini(cut_from_end=behind)), behind
+    for count in (0, 105, 416, -1, None, True, False, "16", []):
+        assert _refused(_mini(cut_from_end=count)), count
     for decks in range(1, 9):
         assert games.Game(_document(_mini(decks=decks))).decks == decks
     for rounds in range(3):
         assert games.Game(_document(_mini(rounds_after_cut=rounds))).rounds_after_cut == rounds
-    for behind in (1, 16, 104):
-        assert games.Game(_document(_mini(cut_from_end=behind))).cut_from_end == behind
+    for count in (1, 16, 104):
+        assert games.Game(_document(_mini(cut_from_end=count))).cut_from_end == count
 
 
 _IMPOSSIBLE = (
@@ -153,7 +153,7 @@ def test_a_table_that_is_impossible_is_refused():
             assert _refused(_mini(banker_draws=tables)), (total, table)
 
 
-def test_banker_tables_that_are_not_ten_are_refused():
+def test_a_banker_table_without_ten_rows_is_refused():
     tables = games.MINI["banker_draws"]
     others = (None, 10, "", {}, b"\x00" * 10, [0] * 10)
     for value in ([], tables[:9], tables + [[]], tables * 2) + others:
@@ -243,13 +243,13 @@ def test_the_hits_of_a_game_are_those_of_its_wagers():
         ("cover_all dragon_7 fortune_7", "dragon_7 " + treasures),
     ):
         game = games.Game(_document(_mini(wagers=wagers.split())))
-        told = [enums.HITS[n] for n in range(len(enums.HITS)) if game.hits >> n & 1]
-        assert told == hits.split(), wagers
+        found = [enums.HITS[n] for n in range(len(enums.HITS)) if game.hits >> n & 1]
+        assert found == hits.split(), wagers
         assert game.wagers == wagers.split() and game.hits >> len(enums.HITS) == 0
     assert {hit for hits in games.HITS_OF_WAGER.values() for hit in hits} == set(enums.HITS)
 
 
-def test_a_house_that_is_not_a_map_of_a_few_plain_choices_is_refused():
+def test_house_must_be_a_map_of_a_few_plain_choices():
     for house in (None, [], "", 0, True, b"", [["odds", 1]]):
         assert _refused(_mini(house=house)), house
     for choice in (None, -1, [], [1], {}, {"a": 1}, b"", b"40"):

@@ -55,7 +55,7 @@ def _taken(name, shapes, header=()):
     return taken
 
 
-def test_good_messages_go_there_and_back():
+def test_good_messages_survive_a_round_trip():
     for name, fields, data in _good("messages"):
         shape = _named(_SHAPES, name)
         values = [fields[field] for field, _ in shape.fields]
@@ -66,7 +66,7 @@ def test_good_messages_go_there_and_back():
         assert parsed is shape and same(came, values), name
 
 
-def test_good_events_go_there_and_back():
+def test_good_events_survive_a_round_trip():
     header = events.HEADER[1:]
     for name, fields, data in _good("events"):
         shape = _named(events.KINDS, name)
@@ -93,7 +93,7 @@ def test_every_kind_has_a_good_vector_and_bad_ones():
         good = {case["name"] for case in each_case(name, "good")}
         bad = {case.get("name") for case in each_case(name, "bad")}
         for shape in shapes:
-            where = "add one to protocol/vectors/" + name + ".json, made by other code than ours"
+            where = "add one to protocol/vectors/" + name + ".json, made with code other than ours"
             assert shape.name in good, shape.name + " has no good vector: " + where
             assert shape.name in bad, shape.name + " has no bad vector: " + where
 
@@ -156,7 +156,7 @@ def test_a_command_has_an_id_and_is_answered_by_a_report_with_that_id():
         assert (shape.fields[0][0] == "id") == (shape in answers), shape.name + " answers nothing"
 
 
-def test_an_event_says_who_makes_it():
+def test_every_event_names_who_makes_it():
     for shape in events.KINDS:
         assert shape.by in (events.DEALING, events.DEVICE), shape.name
 
@@ -230,7 +230,7 @@ def test_types_take_their_own_values_and_nothing_else():
             assert _fits(kind + "?", value) == (fits or value is None), (kind, value)
 
 
-def test_integers_and_cards_end_where_they_should():
+def test_integers_and_cards_keep_to_their_range():
     half = 1 << 63
     assert _fits("int", half - 1) and _fits("int", -half)
     assert not _fits("int", half) and not _fits("int", -half - 1)

@@ -34,10 +34,10 @@ def _refused(document):
 
 
 def test_a_good_document_is_accepted_with_its_values():
-    told = provisioning.Provisioning(_document())
-    assert (told.unit, told.table, told.card_set, told.when_full) == ("SHOE-7", "12", 3, "stop")
-    assert (told.game, told.release_key) == (_GOOD["game"], b"r" * 32)
-    assert told.first_key == b"f" * 32
+    read = provisioning.Provisioning(_document())
+    assert (read.unit, read.table, read.card_set, read.when_full) == ("SHOE-7", "12", 3, "stop")
+    assert (read.game, read.release_key) == (_GOOD["game"], b"r" * 32)
+    assert read.first_key == b"f" * 32
     assert provisioning.Provisioning(_without("first_key")).first_key is None
     for changed in (
         {"unit": "a"},
@@ -51,13 +51,13 @@ def test_a_good_document_is_accepted_with_its_values():
         provisioning.Provisioning(_document(**changed))
 
 
-def test_a_field_that_is_missing_or_one_too_many_is_refused():
+def test_a_missing_or_an_extra_field_is_refused():
     for field in _GOOD:
         assert field == "first_key" or _refused(_without(field)), field
     assert _refused(_document(more=1))
 
 
-def test_a_field_of_another_kind_or_beyond_its_bounds_is_refused():
+def test_a_field_of_another_type_or_out_of_range_is_refused():
     spoiled = {
         "version": (0, 2, None, "1", True),
         "unit": ("", "x" * 33, "a b", "a/b", "é", 7, b"a", None, "\x1b[2J"),
@@ -74,13 +74,13 @@ def test_a_field_of_another_kind_or_beyond_its_bounds_is_refused():
             assert _refused(_document(**{field: value})), (field, value)
 
 
-def test_what_is_not_a_document_is_refused():
+def test_bytes_that_are_not_a_document_are_refused():
     for data in (b"", b"\xff", b"\xa0", b"\x80", b"\x01", _document()[:-1], _document() + b"\0"):
         assert _refused(data), data
     assert _refused(bytes(provisioning.MAX_DOCUMENT + 1))
 
 
-def test_the_largest_one_fits():
+def test_the_largest_document_fits():
     game = dict(games.MINI)
     game["title"], game["source"] = "t" * 40, "s" * 120
     game["house"] = {"note": "x" * 300}

@@ -48,7 +48,7 @@ def test_a_manifest_is_read() -> None:
     assert manifest.size == 16
 
 
-def test_what_is_not_a_manifest_is_refused_with_the_reason() -> None:
+def test_bytes_that_are_not_a_manifest_are_refused_with_the_reason() -> None:
     good = encoded(fields())
     assert "is not CBOR" in refused(b"") and "is not CBOR" in refused(good[:-1])
     assert "is not CBOR" in refused(good + b"\0")
@@ -112,7 +112,7 @@ def test_files_have_an_order_sizes_and_hashes() -> None:
     assert why(*large) == "files have more than 400000 bytes"
 
 
-def test_what_is_signed_depends_on_every_byte_and_fills_one_block_of_sha512_at_most() -> None:
+def test_the_signed_message_depends_on_every_byte_and_fits_one_block_of_sha512() -> None:
     data = encoded(fields())
     assert release.signed(data) == b"sabot release 1" + hashlib.sha256(data).digest()
     assert release.signed(data) != release.signed(data[:-1] + b"\0")

@@ -6,8 +6,8 @@ A board owns its pins and ports. The firmware uses these members of it:
 - `NAME`; `storage`, the folder for documents; `serial`, the number of the board, which USB also
   shows; `reset_cause`, a place in `enums.RESET_CAUSES`
 - `ticks_ms()`: milliseconds since the start; it never wraps
-- `await activity(within_ms, wait)`: returns when there may be samples or input, samples within
-  `within_ms`; without `wait` it returns after `within_ms` in any case
+- `await wait_for_activity(within_ms, wait)`: returns when there may be samples or input, samples
+  within `within_ms`; without `wait` it returns after `within_ms` in any case
 - `flash`: the journal's chip, as in boards/nor.py
 - `switches()`: the positions of the switches at the start; bit n is the n-th of `enums.SWITCHES`
 - `read_samples(buf)`: puts sensor samples into `buf`, in the form that cards/reader.py reads;

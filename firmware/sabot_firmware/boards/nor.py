@@ -46,7 +46,7 @@ class NorFlash:
     `select` is low. `read`, `program`, `erase` and `busy` allocate nothing.
 
     Raises FlashError if no chip answers, or if the chip is too small or protected. Waits for the
-    end of an operation that was going on when the processor was reset.
+    end of an operation that was in progress when the processor was reset.
     """
 
     def __init__(self, spi: "Spi", select: "Select") -> None:
@@ -111,7 +111,7 @@ class NorFlash:
         self._begin(_ERASE, sector * SECTOR, None)
 
     def busy(self) -> bool:
-        """Whether a program or an erase is still going on."""
+        """Whether a program or an erase is still in progress."""
         if self._working:
             self._working = self._status() & _BUSY != 0
         return self._working

@@ -12,7 +12,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.cards.scan import Scanner
 
 MAX_PIECES = const(40)
-"""The most marks that are kept of one pass. A code never has so many."""
+"""The most marks that are kept of one pass. A code has far fewer."""
 
 SYMBOLS = const(14)
 """Marks of a code."""

@@ -116,7 +116,7 @@ class Reader:
         self.scanner.give_up()
 
     def _look_early(self) -> None:
-        """What the card is, should its pass end as a card's does."""
+        """Read the card before its pass has ended, as if the pass ends normally."""
         scanner, marks = self.scanner, self._marks
         if scanner.levels[scanner.count - 1] & _COVERED != _COVERED:
             return

@@ -27,7 +27,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Flash
 
 RESERVE_SECTORS = const(8)
-"""Kept free for what an open round and the supervisor may still add to a full journal."""
+"""Kept free for entries that an open round and the supervisor may still add to a full journal."""
 
 MOST_BAD = const(16)
 """The most sectors without a header between two that have one."""

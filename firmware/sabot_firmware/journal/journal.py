@@ -2,7 +2,7 @@
 
 Sectors (ring.py) are used one after another. They hold events with their MACs, and what the shoe
 needs to continue after a loss of power (notes of inputs, states, a mark that a card is passing).
-contents.py finds what is on the chip at the start and knows what of it must stay.
+contents.py finds the entries on the chip at the start and decides which of them must stay.
 
 `put` only queues an entry. `step` writes, one flash operation at a time, and never waits for the
 chip; it reads back what it has programmed. Sectors are erased ahead, or when needed if none is
@@ -78,7 +78,7 @@ class Journal(Contents):
         self._put(kind, payload, size, b"")
 
     def state_is_far(self) -> bool:
-        """Whether so much was written since the last state that it is time for another one."""
+        """Whether a new state is due, because much was written since the last one."""
         return self._open - self._state_sector > MOST_BACK // 2
 
     def _put(self, kind: int, payload: memoryview, size: int, mac: "Readable") -> None:
@@ -108,8 +108,8 @@ class Journal(Contents):
         self._tail = rest
 
     def crowded(self) -> bool:
-        """Whether it waits for a host and the rest of the queue must stay free for what may still
-        come."""
+        """Whether it waits for a host, and the rest of the queue must stay free for entries that
+        may still come."""
         return self.stuck and self._tail - self._head > len(self._queue) // 2
 
     def unwritten(self) -> bool:

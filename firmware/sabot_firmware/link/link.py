@@ -1,8 +1,8 @@
 """The shoe's end of the link: bytes in, bytes out. It uses no port and no clock.
 
-Nothing is sent before a host's `hello`. Its first `ack` says from which event on it wants events.
-They are sent in order, up to WINDOW ahead of the acknowledged ones, and again without progress. If
-a host is silent for long, nothing is sent until the next `hello`.
+Nothing is sent before a host's `hello`. Its first `ack` says which events it has. The next ones are
+sent in order, up to WINDOW ahead of the acknowledged ones, and sent again if there is no progress.
+If a host is silent for long, nothing is sent until the next `hello`.
 """
 
 from sabot_firmware.link.answers import Refusal, reply
@@ -37,7 +37,7 @@ class Link:
         self.attached = False
         """Whether a host has said `hello` and is not silent."""
         self.listening = False
-        """Whether that host has said from which event on it takes events."""
+        """Whether that host has sent its first `ack`, so that it gets events."""
         self.out = bytearray(_BUFFER_SIZE)
         """The bytes to send; `fill` writes them."""
         self.dropped = 0

@@ -99,7 +99,7 @@ def _decoded(data: bytes) -> "_Point | None":
 
 
 def _point(y: int, sign: int) -> "_Point | None":
-    """Return the point with this y and an even x, with an odd x for `sign` 1; None if none is."""
+    """Return the point with this y and an even x (odd for `sign` 1); None if there is none."""
     square_y = y * y % _P
     u, v = (square_y - 1) % _P, (_D * square_y + 1) % _P
     v3 = v * v % _P * v % _P

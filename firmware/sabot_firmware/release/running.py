@@ -1,4 +1,4 @@
-"""The release that runs: the slot from which the boot loader started it, and whether on trial."""
+"""The release that runs: the slot that the boot loader started, and whether it is on trial."""
 
 import hashlib
 from binascii import unhexlify

@@ -135,8 +135,8 @@ class Dealing:
     def lock_after(self, card: int) -> bool:
         """Whether the lock will be released once `card` 0-53, which is passing, is dealt.
 
-        The lock is set from this while the end of that card is still in the head. So it changes and
-        allocates nothing, and takes less than a millisecond.
+        The lock is set from this while the end of that card is still in the head. Therefore it must
+        change and allocate nothing, and take less than a millisecond.
         """
         if card == cards.CUT_CARD:
             return self._cut_card_fits()

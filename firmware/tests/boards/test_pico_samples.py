@@ -1,7 +1,7 @@
 """The sensor head's samples on a fake Pico: order, rate, ring, overrun."""
 
 from firmware.tests.fakes import fake_pico
-from firmware.tests.fakes.fake_pico import awake, endless, live, new_board, run, sampler
+from firmware.tests.fakes.fake_pico import awake, dma_ring, live, new_board, run, sampler
 from firmware.tests.fakes.fake_pico import board as pico
 from sabot_firmware.cards import reader
 from sabot_firmware.table import inputs
@@ -149,18 +149,18 @@ def test_a_small_buffer_takes_whole_words_and_leaves_the_rest() -> None:
 
 
 def test_a_new_run_of_the_dma_loses_nothing() -> None:
-    run_words = endless.RUN_WORDS
-    endless.RUN_WORDS = 2 * sampler.RING_WORDS
+    run_words = dma_ring.RUN_WORDS
+    dma_ring.RUN_WORDS = 2 * sampler.RING_WORDS
     try:
         board, world = _sampling_board()
         _check_stream(board, world, 5 * 8 * sampler.RING_WORDS, _sizes())
     finally:
-        endless.RUN_WORDS = run_words
+        dma_ring.RUN_WORDS = run_words
 
 
 def test_numbers_of_the_sampler_are_no_heap_objects_on_the_device() -> None:
-    assert endless.RUN_WORDS < 1 << 28
-    assert endless.RUN_WORDS % sampler.RING_WORDS == 0
+    assert dma_ring.RUN_WORDS < 1 << 28
+    assert dma_ring.RUN_WORDS % sampler.RING_WORDS == 0
     assert 1 << sampler._RING_BITS == 4 * sampler.RING_WORDS
 
 

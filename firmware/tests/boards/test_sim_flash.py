@@ -218,7 +218,7 @@ def test_every_operation_is_in_the_trace_and_no_refused_one() -> None:
         assert raised(FlashError, flash.program, 0xFF, b"ab")
         flash.erase(0x12)
         assert _content(trace) == b"P\x45\x23\x01\x00\x02\x00ab" + b"E\x00\x20\x01\x00\x00\x00"
-        flash = SimFlash(path, speed=0, trace=trace)  # the next start goes on with it
+        flash = SimFlash(path, speed=0, trace=trace)  # the next start continues it
         flash.program(0, bytes(256))
         assert _content(trace)[16:] == b"P\x00\x00\x00\x00\x00\x01" + bytes(256)
 

@@ -66,7 +66,7 @@ class BenchWorld(fake_serial.Line):
         """A write to CTRL of PIO0, in its alias that sets bits."""
         for number in self.machines:
             if bits >> number & 1:
-                assert bits >> 8 + number & 1, "its clock goes on where it was"
+                assert bits >> 8 + number & 1, "its clock is not restarted"
                 self.machines[number].active(1)
 
 

@@ -269,7 +269,7 @@ def _import_board():
     sys.modules.pop("sabot_firmware.boards.pico.dma_ring", None)
     from sabot_firmware.boards.pico import board, contacts, lock, sampler
 
-    endless = sys.modules["sabot_firmware.boards.pico.dma_ring"]
+    dma_ring = sys.modules["sabot_firmware.boards.pico.dma_ring"]
 
     for name in before:
         if before[name] is None:
@@ -279,13 +279,13 @@ def _import_board():
     board.time, board.asyncio, board.os = _Time(), _Asyncio(), _Os()
     board.select, board.sys = fake_serial.Select(lambda: world), fake_serial.Sys(lambda: world)
     lock.time = sampler.time = board.time
-    return board, sampler, contacts, endless, lock
+    return board, sampler, contacts, dma_ring, lock
 
 
 real_micropython = _real("micropython")
 framebuf = _real("framebuf") or fake_display.Framebuf()
 world = World()
-board, sampler, contacts, endless, lock = _import_board()
+board, sampler, contacts, dma_ring, lock = _import_board()
 _buf = bytearray(512)
 
 

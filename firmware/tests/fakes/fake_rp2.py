@@ -169,7 +169,7 @@ class DMA:
     def config(self, *, read=None, write=None, count=None, ctrl=None, trigger=False) -> None:
         if read is not None:
             self._read = read
-            self._from = read if isinstance(read, int) else 0  # in an array: bytes from its begin
+            self._from = read if isinstance(read, int) else 0  # in an array: bytes from its start
         if write is not None:
             self._write = write
             if isinstance(write, int):

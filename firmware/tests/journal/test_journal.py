@@ -256,7 +256,7 @@ def test_a_queue_that_is_moved_up_while_it_is_written_loses_nothing() -> None:
         for _ in range(60):
             ledger.some()
             if random.getrandbits(1):
-                ledger.journal.step()  # an operation begins or goes on
+                ledger.journal.step()  # an operation begins or continues
         ledger.drain()
         ledger.restart()
         assert ledger.journal.durable == ledger.last()

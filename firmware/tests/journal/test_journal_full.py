@@ -1,4 +1,4 @@
-"""A journal that gets full: events that no host has are kept and dealing stops, or it goes on."""
+"""A full journal keeps the events that no host has and dealing stops, or it overwrites them."""
 
 import random
 
@@ -42,7 +42,7 @@ def test_room_shrinks_until_the_reserve_and_dealing_must_stop() -> None:
     for _ in range(room):
         ledger.event(192)
     ledger.drain()
-    assert not journal.stuck and journal.durable == durable + room, "room is what surely fits"
+    assert not journal.stuck and journal.durable == durable + room, "the room is there"
 
 
 def test_a_full_ring_erases_nothing_that_no_host_has_and_then_waits() -> None:

@@ -130,7 +130,7 @@ def test_the_newest_slot_is_found_after_any_number_of_steps() -> None:
     _check(flash, epoch, naive, epoch * 7)
 
 
-def test_it_goes_on_around_the_end_of_the_ring() -> None:
+def test_it_continues_around_the_end_of_the_ring() -> None:
     naive = NaiveChain(_FIRST)
     for slot in range(SECTORS * _SLOTS - 3, SECTORS * _SLOTS):
         for tidy in (False, True):

@@ -178,7 +178,7 @@ def test_a_round_that_is_open_when_the_journal_gets_full_is_dealt_to_its_end():
             and shoe.dealing.current_round.winner >= 0
         )
         board, shoe = again(folder, board)
-        assert enums.ERRORS[shoe.dealing.error] == "journal_full", "it is so still"
+        assert enums.ERRORS[shoe.dealing.error] == "journal_full", "the journal is still full"
         board.play(shoe, *KEY_TURNED, NEXT, BURN)
         assert enums.ERRORS[shoe.dealing.error] == "journal_full"
         assert enums.PHASES[shoe.dealing.phase] == "between"

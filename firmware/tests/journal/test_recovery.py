@@ -60,7 +60,7 @@ class _Unit:
             visit(kind, memoryview(payload))
 
     def gap_recorded(self, last) -> None:
-        self.told = last
+        self.gap_last = last
 
     # The part of the shoe that writes entries.
 
@@ -338,7 +338,7 @@ def test_the_dealing_makes_the_events_whose_definition_says_so_and_no_others():
         assert kind.by == by, "sabot_protocol/events.py does not say who makes " + kind.name
 
 
-def test_the_boot_and_what_the_host_has_are_known_again():
+def test_the_boot_number_and_the_acknowledged_events_are_recovered():
     unit = _Unit(_game({}))
     unit.boot = 41
     unit.number = 5000

@@ -44,7 +44,7 @@ def test_a_host_of_another_version_gets_wrong_version_and_nothing_more():
         assert line.hear() == [] and not line.link.attached
         line.attach()
         assert events_of(line.hear()) == list(range(1, 11))
-        line.say(hello)  # another host: the one before is gone
+        line.say(hello)  # another host: the previous one is gone
         line.put(5)
         assert line.hear() == [[messages.WRONG_VERSION.number, VERSION, version]], version
 
@@ -62,7 +62,7 @@ def test_a_host_that_has_said_hello_gets_events_once_it_says_what_it_has():
         assert events_of(line.hear()) == list(range(has + 1, 11))
 
 
-def test_a_host_that_has_less_than_the_one_before_gets_it_all():
+def test_a_host_that_has_fewer_events_than_the_previous_one_gets_them_all():
     line = Line()
     line.put(10)
     line.attach()
@@ -223,7 +223,7 @@ def test_a_new_session_may_use_the_same_command_number():
         assert line.hear()[-1][3] == "number %d" % count
 
 
-def test_answers_meant_for_the_session_before_are_not_sent_to_the_next():
+def test_answers_for_the_previous_session_are_not_sent_in_the_next():
     line = Line()
     line.attach()
     line.say([_STATUS, 1], HELLO)
@@ -272,10 +272,10 @@ def test_damaged_and_oversize_frames_are_counted_and_reported():
     assert problems_of(line.hear()) == [("oversize", 1)]
     assert line.link.dropped == 2
     line.say([_STATUS, 1])
-    assert len(line.hear()) == 1, "in step again after the zero"
+    assert len(line.hear()) == 1, "synchronized again after the zero"
 
 
-def test_garbage_takes_no_memory_and_the_link_goes_on():
+def test_garbage_takes_no_memory_and_the_link_continues():
     seed_random()
     line = Line()
     line.put(5)

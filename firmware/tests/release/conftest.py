@@ -8,7 +8,7 @@ _SLOW = Path(__file__).with_name("test_update.py")  # it checks many signatures 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`make check` leaves out what is slow."""
+    """`make check` leaves out slow tests."""
     for item in items:
         if item.path == _SLOW:
             item.add_marker(pytest.mark.slow)

@@ -57,7 +57,7 @@ def _again(**changed):
 
 
 def _take(taking, *part):
-    """Whether all has come and is kept, and why the part is refused, empty where it is not."""
+    """Return whether the whole document is kept, and why the part is refused, or ""."""
     try:
         return taking.take(*part), ""
     except Refusal as refused:

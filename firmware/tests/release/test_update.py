@@ -1,4 +1,4 @@
-"""A release written into the idle slot of a folder: what is accepted, refused, and left there."""
+"""A release written into the idle slot of a folder: what is accepted, refused and kept."""
 
 import binascii
 import gc

@@ -243,7 +243,7 @@ def test_a_buzzer_is_one_beep_with_its_length() -> None:
         for level, us in ((1, 185), (0, 185)):
             world.levels[_BUZZER] = level
             world.run(us)
-    assert _changes(board) == []  # the beep may still go on
+    assert _changes(board) == []  # the beep may still last
     world.run(5000)
     ((at_us, what, length_us),) = _changes(board)
     assert what == "beep" and 0 <= at_us - begin_us <= 50

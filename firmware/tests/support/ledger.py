@@ -136,7 +136,7 @@ class Ledger:
         del self.entries[at:]
 
     def _ends_with(self, at: int, found) -> bool:
-        """Whether `found` is the last state among the first `at` entries, and all after it."""
+        """Whether `found` is the last state of the first `at` entries, and all entries after it."""
         begin = at - len(found)
         if begin < 0 or self.entries[begin:at] != found:
             return False
@@ -234,13 +234,13 @@ def events_of(journal: Journal, sector: int) -> "tuple[int, int]":
 
 
 def sectors_in_use(journal: Journal) -> "list[int]":
-    """Those with a header, the oldest first, as numbers of the journal's order."""
+    """Return the sectors with a header, the oldest first, as numbers of the journal's order."""
     first = max(0, journal._open - journal.sectors + 1)
     return [sector for sector in range(first, journal._open + 1) if journal._first_of(sector) >= 0]
 
 
 def epoch_events(ledger: Ledger, count: int) -> None:
-    """So many events of the newest epoch, the last that were put."""
+    """Put events until the newest epoch has `count` of them; they are the last ones."""
     while ledger.last() % 4 != 3:
         ledger.event(30)
     for _ in range(count):
@@ -249,11 +249,11 @@ def epoch_events(ledger: Ledger, count: int) -> None:
 
 
 STEPS_OF_A_SECTOR = 40
-"""Of a scrub, more than it ever takes."""
+"""More steps than a scrub of one sector takes."""
 
 
 def scrubbed(journal: Journal) -> "list[tuple[int, int, int, int]]":
-    """What one way through all sectors reports."""
+    """Return the faults that one scrub of all sectors reports."""
     journal.faults.clear()
     sector = journal._first
     for _ in range(2 * journal.sectors * STEPS_OF_A_SECTOR):

@@ -173,7 +173,7 @@ class Table:
             lock_after = shoe.lock_after(card)
             actions = shoe.card_passed(card, FIGURES)
             assert shoe.lock_released() == lock_after, "lock_after was wrong before " + text
-        lines = [told_of(action) for action in actions]
+        lines = [action_text(action) for action in actions]
         self._check_lock(text, lines)
         for i in range(len(lines)):
             self._check_round(lines[i])
@@ -255,7 +255,7 @@ def note_of(text):
     return [input_log.CARD, cards.number_of(text)] + list(FIGURES)
 
 
-def told_of(action):
+def action_text(action):
     """Return an action of the dealing as text; check its values by its shape."""
     shape, _, _, values = action
     shape.check(list(values))

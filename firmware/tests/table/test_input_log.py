@@ -1,7 +1,7 @@
 """A note has the same effect on the dealing as the input itself."""
 
 from firmware.tests.support import table
-from firmware.tests.support.table import SITUATIONS, Table, note_of, told_of
+from firmware.tests.support.table import SITUATIONS, Table, action_text, note_of
 from sabot_firmware.table import input_log
 from sabot_protocol import cbor, enums
 
@@ -11,7 +11,7 @@ def test_every_input_is_the_same_as_a_note_in_every_situation():
         for text in table.INPUTS + tuple("?" + fault for fault in enums.FAULTS[1:]):
             direct, noted = Table(SITUATIONS[name][0]), Table(SITUATIONS[name][0])
             actions = input_log.carry_out(noted.shoe, note_of(text))
-            assert [told_of(action) for action in actions] == direct.play(text), (
+            assert [action_text(action) for action in actions] == direct.play(text), (
                 name,
                 text,
             )

@@ -49,7 +49,7 @@ def test_every_output_is_the_same_from_the_first_card_until_reveal():
             recorded, shown = table.play(name), mini.play(name)
             assert [line for line in recorded if line[:4] != "lock"] == [
                 line for line in shown if line[:4] != "lock"
-            ], "what is recorded is the same"
+            ], "the same events are recorded"
             assert table.released == mini.released, (deal, name)
             assert _outputs(table) == ("", _HIDDEN), (deal, name)
         assert recorded[-2].startswith("result ") and recorded[-1] == "lock 0"

@@ -1,7 +1,7 @@
 """The seam between a shoe of cards and a round: a second family is dealt from the same shoe."""
 
 from firmware.tests.support import highcard
-from firmware.tests.support.table import SET, note_of, told_of
+from firmware.tests.support.table import SET, action_text, note_of
 from protocol.tests.helpers import allocates
 from sabot_firmware import panel
 from sabot_firmware.journal.recovery import Recovery, keep_state, state_of
@@ -53,7 +53,7 @@ class _Shoe:
     def _input(self, note):
         buf = bytearray(64)
         self.put(NOTE, buf, cbor.encode_array(buf, 0, note, len(note)))
-        return [told_of(action) for action in input_log.carry_out(self.dealing, note)]
+        return [action_text(action) for action in input_log.carry_out(self.dealing, note)]
 
     def display(self):
         return panel.text_of(self.dealing, panel.HOST).split("\n")

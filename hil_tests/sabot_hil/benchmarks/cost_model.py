@@ -42,7 +42,7 @@ def _viper_functions() -> frozenset[CodeType]:
 _VIPER = _viper_functions()
 
 
-def counted(work: Callable[[], object]) -> dict[str, int]:
+def lines_executed(work: Callable[[], object]) -> dict[str, int]:
     """Count the lines of the firmware that `work` executes: `viper`, and `plain` for bytecode."""
     lines = {"viper": 0, "plain": 0}
 
@@ -65,11 +65,11 @@ def counted(work: Callable[[], object]) -> dict[str, int]:
 
 def rp2040_us(work: Callable[[], object]) -> float:
     """Return the microseconds that `work` takes on an RP2040, by its lines."""
-    lines = counted(work)
+    lines = lines_executed(work)
     return lines["viper"] * VIPER_LINE_US + lines["plain"] * PLAIN_LINE_US
 
 
-# The shoe's intervals, and two words more: how long a sample waits until it is read.
+# How long a sample waits until it is read: the shoe's interval and two words more.
 _REST_BYTES = 80  # every 8 ms
 _PASS_BYTES = 20  # every 2 ms
 _LAST_BYTES = 8  # every 0.6 ms, by words

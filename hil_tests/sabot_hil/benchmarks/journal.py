@@ -22,25 +22,25 @@ _RING_SECTORS = flash_image.SECTORS - keyring.SECTORS
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class ChipUse:
     """The operations on the chip for one shoe of cards."""
 
     events: int
     rounds: int
     programmed_bytes: int
     ring_bytes: int
-    """The part of them for records and the shoe's states, without the keys."""
+    """The bytes among them for records and the shoe's states, without the keys."""
     ring_erases: int
     key_erases: int
     most_programs: int
-    """The most programs between two moments of rest: from an event until it is on flash."""
-    erases_on_the_way: int
+    """The most programs between two rests: from an event until it is on flash."""
+    erases_while_due: int
     """Erases while cards of a round were due."""
 
     @property
     def erases_per_event(self) -> float:
-        """Erases per event. The ring is counted by its filling: a blank chip's first lap counts as
-        if it erased."""
+        """Erases per event. Each sector of the ring that is filled counts as an erase, also on a
+        blank chip's first lap."""
         sectors = self.ring_bytes / flash_image.SECTOR
         return (sectors + self.key_erases) / self.events
 
@@ -55,7 +55,7 @@ class Work:
         return _RING_SECTORS * flash_image.SECTOR / self.ring_bytes
 
     def years(self, sectors: int, erases: float) -> float:
-        """How many years `sectors` sectors last that share `erases` erases per shoe of cards."""
+        """The years that `sectors` sectors last if they share `erases` erases per shoe of cards."""
         a_day = erases * _ROUNDS_A_DAY / self.rounds / sectors
         return _ERASES_A_SECTOR / a_day / _DAYS_A_YEAR
 
@@ -77,7 +77,7 @@ class Work:
         return self.most_programs * typical_ms, self.most_programs * longest_ms
 
 
-def deal_and_count() -> Work:
+def deal_and_count() -> ChipUse:
     """Deal a shoe of cards on the simulated board and count the operations on its chip."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace"
@@ -94,21 +94,21 @@ def deal_and_count() -> Work:
             marks.append(("end", trace.stat().st_size))
             with Port(shoe.port) as port:
                 events = Client(port).welcome.last_held
-            return _work_of(trace.read_bytes(), marks, events, len(hands.hands))
+            return _chip_use(trace.read_bytes(), marks, events, len(hands.hands))
 
 
-def _work_of(trace: bytes, marks: "list[tuple[str, int]]", events: int, rounds: int) -> Work:
+def _chip_use(trace: bytes, marks: "list[tuple[str, int]]", events: int, rounds: int) -> ChipUse:
     operations = flash_image.read_trace(trace)
     keys_end = keyring.SECTORS * flash_image.SECTOR
-    most = on_the_way = 0
+    most = while_due = 0
     for (where, begin), (then, end) in itertools.pairwise(marks):
         step = flash_image.read_trace(trace[begin:end])
         most = max(most, sum(operation.kind == "program" for operation in step))
         if where.startswith("card") and then.startswith("card"):  # another card is due
-            on_the_way += sum(operation.kind == "erase" for operation in step)
+            while_due += sum(operation.kind == "erase" for operation in step)
     programs = [operation for operation in operations if operation.kind == "program"]
     erases = [operation for operation in operations if operation.kind == "erase"]
-    return Work(
+    return ChipUse(
         events=events,
         rounds=rounds,
         programmed_bytes=sum(len(each.data) for each in programs),
@@ -116,5 +116,5 @@ def _work_of(trace: bytes, marks: "list[tuple[str, int]]", events: int, rounds: 
         ring_erases=sum(each.address >= keys_end for each in erases),
         key_erases=sum(each.address < keys_end for each in erases),
         most_programs=most,
-        erases_on_the_way=on_the_way,
+        erases_while_due=while_due,
     )

@@ -22,9 +22,9 @@ from sabot_protocol.events import MAC_SIZE
 
 _BUILD = Path(__file__).resolve().parents[3] / "build"
 _RECORDS = 1_000_000
-_DECKS = 20  # different ones; a restart after each turn through them
+_DECKS = 20  # different shuffles, dealt in turn; a restart after each time through all
 _UNITS_AT_ONCE = 2
-_RUNS = 3  # the best one counts: other programs may be running on this machine
+_RUNS = 3  # the fastest counts: other programs may be running on this machine
 
 
 @dataclass(frozen=True, slots=True)

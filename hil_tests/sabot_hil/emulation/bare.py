@@ -176,7 +176,7 @@ class BarePico:
         del self._mcu, self._clock, self._usb, self._pio, self._runner, self._looking
         self._power_went()
         for gpio in self._levels:
-            self._tell(gpio, 0)
+            self._report_level(gpio, 0)
 
     def run_us(self, us: float) -> None:
         """Let `us` microseconds pass; a busy processor runs a few instructions longer."""
@@ -317,9 +317,9 @@ class BarePico:
             self._look_at_pin(gpio)
 
     def _look_at_pin(self, gpio: int) -> None:
-        self._tell(gpio, self.pin(gpio))
+        self._report_level(gpio, self.pin(gpio))
 
-    def _tell(self, gpio: int, level: int) -> None:
+    def _report_level(self, gpio: int, level: int) -> None:
         if self._levels[gpio] == level:
             return
         self._levels[gpio] = level

@@ -25,7 +25,7 @@ _BUSY, _WRITE_ENABLED = 0x01, 0x02
 _ADDRESS_ENDS = 4  # a command, then three bytes of address
 _OPEN_LINE = 0xFF  # what the processor reads if the chip does not drive its output
 
-_ZEROS_FIRST = 0.2  # share of an erase's time; a guess, for no data sheet states it
+_ZEROS_FIRST = 0.2  # share of an erase's time; a guess: no data sheet states it
 
 _MS = 1_000_000  # in ns
 
@@ -44,8 +44,8 @@ WORST = Times(program_ns=3 * _MS, erase_ns=400 * _MS)
 
 @dataclass(frozen=True, slots=True)
 class NorOperation:
-    """A program or an erase. `before` and `after` are the chip's content from `address` on, at the
-    begin and at the end; times are in ns of the chip's clock."""
+    """A program or an erase. `before` and `after` are the chip's content from `address` on, before
+    and after it; times are in ns of the chip's clock."""
 
     command: int
     address: int
@@ -56,11 +56,11 @@ class NorOperation:
 
 
 class NorChip:
-    """A chip whose clock is `now_ns`. `content` is its 16 MB, which stay over a power cycle. `seed`
+    """A chip whose clock is `now_ns`. `content` is its 16 MB, which survive a power cycle. `seed`
     decides which bits a cut operation has changed.
 
     It ignores what a real chip ignores, and records it in `misuse`: one line for each command that
-    was unknown, came too early, was not enabled, or ended in the wrong place.
+    was unknown, came too early, was not enabled, or ended at the wrong place.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class NorChip:
 
     @property
     def busy(self) -> bool:
-        """Whether a program or an erase is going on."""
+        """Whether a program or an erase is in progress."""
         self._catch_up()
         return self._running is not None
 
@@ -180,7 +180,7 @@ class NorChip:
         address = self._address()
         page = address // PAGE * PAGE
         after = bytearray(self.content[page : page + PAGE])
-        # Beyond the page's end it goes on at the page's begin; the last byte for a place counts.
+        # After the page's end it continues at the page's start; the last byte for a place counts.
         given: dict[int, int] = {}
         for place, octet in enumerate(self._heard[_ADDRESS_ENDS:], address - page):
             given[place % PAGE] = octet

@@ -1,7 +1,7 @@
 """A 128 x 64 display with an SSD1306 on I2C: bytes in, the picture and its text out.
 
 Written from the controller's data sheet (Solomon Systech SSD1306, sections 8 to 10). The panel is
-mounted as on the usual module: with segment remap and COM scan reversed, its top left is the begin
+mounted as on the usual module: with segment remap and COM scan reversed, its top left is the start
 of the memory.
 """
 

@@ -114,7 +114,7 @@ class EmulatedPico(BarePico):
 
     def brown_out(self, us: int) -> None:
         """Let the supply be too low for the processor, but not for the journal's chip, for `us`
-        microseconds. The chip goes on with its operation; then the processor is at its first
+        microseconds. The chip continues its operation; then the processor is at its first
         instruction."""
         if self.powered:
             self._stop_all()

@@ -105,7 +105,7 @@ class Pair:
             else:
                 self._wire_to_bench(wire.shoe, wire.bench)
         bench.on_pin(bench.pins["power"].gpio, self._power)
-        shoe.on_buzzer = lambda _t_us, hertz: self._tell_bench(partial(bench.buzz, hertz))
+        shoe.on_buzzer = lambda _t_us, hertz: self._queue_for_bench(partial(bench.buzz, hertz))
         shoe.on_bus = self
         self._t_ns = bench.t_ns
 
@@ -133,55 +133,55 @@ class Pair:
     def begin(self, address: int) -> bool:
         """The shoe begins a write; returns whether the bench board answers."""
         screen = self.bench.screen
-        self._tell_bench(partial(screen.begin, address))
+        self._queue_for_bench(partial(screen.begin, address))
         return screen.answers(address)
 
     def octet(self, octet: int) -> None:
         """A byte of the write."""
-        self._tell_bench(partial(self.bench.screen.octet, octet))
+        self._queue_for_bench(partial(self.bench.screen.octet, octet))
 
     def end(self) -> None:
         """The write ends."""
-        self._tell_bench(self.bench.screen.end)
+        self._queue_for_bench(self.bench.screen.end)
 
     # Inside
 
     def _wire_to_shoe(self, bench: int, shoe: int) -> None:
         def changed(_t_us: int, level: int) -> None:
-            self._tell_shoe(partial(self.shoe.set_pin, shoe, level))
+            self._queue_for_shoe(partial(self.shoe.set_pin, shoe, level))
 
         self.shoe.set_pin(shoe, self.bench.pin(bench))
         self.bench.on_pin(bench, changed)
 
     def _wire_to_bench(self, shoe: int, bench: int) -> None:
         def changed(_t_us: int, level: int) -> None:
-            self._tell_bench(partial(self.bench.set_pin, bench, level))
+            self._queue_for_bench(partial(self.bench.set_pin, bench, level))
 
         self.bench.set_pin(bench, self.shoe.pin(shoe))
         self.shoe.on_pin(shoe, changed)
 
     def _power(self, _t_us: int, level: int) -> None:
-        self._tell_shoe(self.shoe.power_on if level else self.shoe.power_off)
+        self._queue_for_shoe(self.shoe.power_on if level else self.shoe.power_off)
 
-    def _tell_shoe(self, act: Callable[[], None]) -> None:
+    def _queue_for_shoe(self, act: Callable[[], None]) -> None:
         self._to_shoe.append((self.bench.t_ns, act))
 
-    def _tell_bench(self, act: Callable[[], None]) -> None:
+    def _queue_for_bench(self, act: Callable[[], None]) -> None:
         self._to_bench.append((self.shoe.t_ns + _QUANTUM_NS, act))
 
     def _go_on(self, end_ns: int) -> None:
         bench, shoe = self.bench, self.shoe
         bench.run_to_ns(end_ns)
-        told, self._to_shoe = self._to_shoe, []
-        for t_ns, act in told:
+        due, self._to_shoe = self._to_shoe, []
+        for t_ns, act in due:
             if shoe.powered and act != shoe.power_off:
                 shoe.at_ns(t_ns, act)
             else:
                 shoe.run_to_ns(t_ns)
                 act()
         shoe.run_to_ns(end_ns)
-        told, self._to_bench = self._to_bench, []
-        for t_ns, act in told:
+        due, self._to_bench = self._to_bench, []
+        for t_ns, act in due:
             bench.at_ns(t_ns, act)
         self._t_ns = end_ns
         self.on_quantum()

@@ -170,7 +170,7 @@ def enter(bench: Controls, card: str) -> None:
     bench.switch("key_on", False)
 
 
-def settle_stop(bench: Controls, card: str) -> bool:
+def resolve_stop(bench: Controls, card: str) -> bool:
     """The supervisor resolves the stop over a card, whatever its cause. Return whether the card is
     to be drawn again. No second card may have followed it.
     """

@@ -101,7 +101,7 @@ class Logbook:
 
 def check_log(store: Store, unit: str, hands: Sequence[Hand], folder: Path) -> int:
     """Check that a log holds exactly these hands of `unit` and every event from the first to the
-    last, in an audit chain without a fault. Return the number of the last event. The shoes' keys
+    last, in an unbroken audit chain. Return the number of the last event. The shoes' keys
     are somewhere in `folder`.
     """
     rows = store.rows(Filter(unit=unit))
@@ -162,7 +162,7 @@ def _no_pause() -> None:
 
 
 def boot_number(target: Target) -> int:
-    """Return how often the shoe has started: once if it is new on a simulator, else more often."""
+    """Return the number of the shoe's present start: 1 for a new simulated shoe."""
     with session_with(target.shoe) as client:
         return client.welcome.boot
 

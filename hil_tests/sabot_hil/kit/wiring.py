@@ -24,7 +24,7 @@ _PINS_OF_GPIO = (
 """The pin for each GPIO in the Pico's two rows; 0: it is not led out (Pico data sheet)."""
 
 _GROUPS = (
-    # begin of the parts' names, what they are, direction seen from the bench board, colour
+    # prefix of the parts' names, what they are, direction seen from the bench board, colour
     ("sensor_", "sensor head", "out", "#1f77b4"),
     ("button_", "buttons", "out", "#2ca02c"),
     ("switch_", "switches", "out", "#2ca02c"),

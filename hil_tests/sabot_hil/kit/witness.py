@@ -36,12 +36,12 @@ class Witness:
         """Record bytes sent over the link by HOST or SHOE."""
         for payload in self._frames[by].feed(data):
             message = _message_or_none(payload)
-            told = None if message is None else shoe_message_of(message)
-            if isinstance(told, WelcomeMessage):
-                self.about["Unit"] = told.unit
-            elif isinstance(told, FirmwareMessage):
-                self.about["Firmware"] = f"{told.version}, {told.build.hex()}"
-                self.about["Board"] = told.board
+            reported = None if message is None else shoe_message_of(message)
+            if isinstance(reported, WelcomeMessage):
+                self.about["Unit"] = reported.unit
+            elif isinstance(reported, FirmwareMessage):
+                self.about["Firmware"] = f"{reported.version}, {reported.build.hex()}"
+                self.about["Board"] = reported.board
             line = payload.hex() if message is None else _message_text(message)
             self.link.append(f"{t_us / 1e6:12.6f} s  {by}  {line}")
 
@@ -81,17 +81,17 @@ def _message_or_none(payload: bytes) -> Message | None:
 
 
 def _message_text(message: Message) -> str:
-    told = shoe_message_of(message)
-    if isinstance(told, EventMessage):
+    reported = shoe_message_of(message)
+    if isinstance(reported, EventMessage):
         try:
-            return _event_text(told)
+            return _event_text(reported)
         except wire.WireError:
-            pass  # shown as it came
+            pass  # show the message as it arrived
     return _fields_text(message.shape.name, dict(message.fields))
 
 
-def _event_text(told: EventMessage) -> str:
-    event = wire.parse_event(told.record)
+def _event_text(message: EventMessage) -> str:
+    event = wire.parse_event(message.record)
     return _fields_text(f"event {event.number} {event.kind}", dict(event.fields))
 
 

@@ -28,7 +28,7 @@ from sabot_hil.kit.flash_image import (
 )
 from sabot_hil.kit.journal_image import entries_in, slots_in
 from sabot_hil.kit.logbook import received
-from sabot_hil.kit.used_unit import write_chain_state
+from sabot_hil.kit.used_unit import write_key_files
 from sabot_hil.sweeps.cut_plan import (
     DONE,
     CutPlan,
@@ -47,11 +47,11 @@ PROGRAM_MIDDLES = tuple(how for how in PROGRAM_CUTS if how not in ("nothing", DO
 ERASE_MIDDLES = tuple(how for how in ERASE_CUTS if how not in ("nothing", DONE))
 
 _READ = 40  # events before the cut that a host reads again; older ones were checked before
-_ALL_EVERY = 25  # at every so many operations it reads all events
+_ALL_EVERY = 25  # at one in this many operations the host reads all events
 
 
 class ReplayedChip:
-    """The chip during a run. Going on to a later operation is cheap, going back is not."""
+    """The chip during a run. A later operation is reached cheaply, an earlier one is not."""
 
     def __init__(self, operations: Sequence[FlashOperation], base: ChipImage) -> None:
         self._operations = operations
@@ -151,12 +151,12 @@ class Checker:
         if which in ("first_key", "both"):
             (state / "first_key.cbor").write_bytes(board_document(self.run.first_key))
         if which in ("chain", "both"):
-            write_chain_state(state, UNIT, self.run.first_key)
+            write_key_files(state, UNIT, self.run.first_key)
 
     def _check_documents(self, state: Path) -> None:
         assert not (state / "first_key.cbor").exists(), "the first key is still there"
         named = (state / "chain.cbor").read_bytes()
-        assert named == board_document(chain_id(self.run.first_key)), "the chain's name is another"
+        assert named == board_document(chain_id(self.run.first_key)), "the chain's id differs"
 
     def _check_keys(self, image: ChipImage) -> None:
         """Check that only the newest secret is left."""
@@ -206,7 +206,7 @@ class Checker:
                 assert record.event.records == number - 1
 
     def _check_new(self, new: Sequence[Event], expected: ExpectedState, *, again: bool) -> None:
-        """The events behind the cut. A start that was cut off itself has left its `boot`, too."""
+        """Check the events after the cut. A start that was itself cut leaves a `boot` too."""
         kinds = [event.kind for event in new]
         assert kinds[0] == "boot", f"it begins with {kinds[0]}"
         assert again or kinds.count("boot") == 1, f"more than one start: {kinds}"
@@ -221,7 +221,7 @@ class Checker:
         for event in stopped[:2]:
             assert ("fault", "power_lost") in event.fields, f"{event}"
 
-    # ---- dealing on
+    # ---- dealing continues
 
     def _go_on(self, shoe: SimulatedShoe, cut: JournalCut, expected: ExpectedState) -> None:
         """Do the next actions of the run: the shoe must show the same after each of them."""
@@ -275,7 +275,7 @@ class _Settling:
 
 
 def read_from_shoe(port: str, first: int) -> tuple[Introduction, list[Record]]:
-    """What a shoe says to a host that has all events before `first`, and all that it gives it."""
+    """Return the `welcome` and the events that a host with all events before `first` gets."""
     with Port(port) as opened:
         client = Client(opened)
         client.begin(first)

@@ -129,12 +129,12 @@ class CutPlan:
         notes = [entry.place for entry in entries if entry.kind == "note"]
         whole = {entry.number: entry for entry in entries if entry.number}
         last_note = notes[-1] if notes else None
-        self._hold_to_the_run(whole)
+        self._check_events_match_run(whole)
         done = last_note == self._notes[acting]
         before = self._notes[acting - 1] if acting else None
         assert done or last_note == before, "the last note belongs to neither action"
         step = acting if done else acting - 1
-        self._hold_events_to_their_note(acting, done, whole)
+        self._check_note_comes_first(acting, done, whole)
         passing = [entry.place for entry in entries if entry.kind == "passing"]
         card_passing = bool(passing) and (not notes or passing[-1] > notes[-1])
         rest: list[EventContent] = []
@@ -152,7 +152,7 @@ class CutPlan:
             return ExpectedState(step, _stopped_over_card(outputs), whole, [], True)
         return ExpectedState(step, visible(outputs), whole, [], False)
 
-    def _hold_events_to_their_note(self, acting: int, done: bool, whole: dict[int, Entry]) -> None:
+    def _check_note_comes_first(self, acting: int, done: bool, whole: dict[int, Entry]) -> None:
         """Check that no event is on flash before the note of its action: a host could get an event
         of an action that the shoe has lost."""
         if done or self.run.steps[acting].action == ("power",):
@@ -162,7 +162,7 @@ class CutPlan:
             kind = wire.parse_event(whole[number].record).kind
             assert kind in _OF_HOST, f"event {number}, {kind}, is on flash before its note"
 
-    def _hold_to_the_run(self, whole: dict[int, Entry]) -> None:
+    def _check_events_match_run(self, whole: dict[int, Entry]) -> None:
         """Check that the whole events on a cut image are the recorded ones, without a gap. Of the
         events from before the run, the oldest may have been erased."""
         new = [number for number in whole if number >= self.run.first]
@@ -194,7 +194,7 @@ def is_of_keys(operation: FlashOperation) -> bool:
 
 
 def content_of(event: Event) -> EventContent:
-    """Of an event, but of a checkpoint that it was one: its own MAC depends on all before."""
+    """Return the content to compare; without the fields of a checkpoint, as its MAC may differ."""
     fields = () if event.kind == "checkpoint" else tuple(event.fields.items())
     return EventContent(event.kind, event.shoe, event.round, fields)
 

@@ -164,7 +164,7 @@ def _wait_for_all(target: Target, db: Path) -> int:
     last = wait_until_still(
         lambda: _last_number(db, target.shoe.unit), _QUIET_S, _TIMEOUT_S, lambda: time.sleep(0.1)
     )
-    assert last is not None, "the log goes on growing"
+    assert last is not None, "the log does not stop growing"
     return last
 
 

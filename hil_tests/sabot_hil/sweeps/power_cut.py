@@ -4,9 +4,9 @@
         [--only N]
 
 A full shoe of cards is dealt on a new simulated shoe whose chip is traced (recorded_run.py), and
-the begin of one on a shoe whose chip has long been full. Then, for each operation, the real
+the first part of one on a shoe whose chip has long been full. Then, for each operation, the real
 firmware is started on the chip as it was right after the operation, and as it was after a power cut
-in the middle of it. It must start in the state in which it was: what it shows, and what a host gets
+in the middle of it. It must start in its last state: what it shows, and what a host gets
 from it, is compared with the recorded run. Some cuts go further: the power is cut again at every
 operation of the start, or dealing goes on.
 
@@ -43,11 +43,11 @@ from sabot_hil.sweeps.cut_plan import DONE, CutPlan, JournalCut
 from sabot_hil.sweeps.recorded_run import UNIT, RecordedRun, record_run
 
 GO_ON_EVERY = 40
-"""After every so many cuts, dealing goes on,"""
+"""One in this many cuts is followed by more dealing,"""
 GO_ON_STEPS = 40
-"""for this many actions; every tenth time to the end of the shoe of cards."""
+"""of this many actions; every tenth time to the end of the shoe of cards."""
 AGAIN_EVERY = 50
-"""After every so many cuts, the power is cut again at every operation of the start."""
+"""After one in this many cuts, the power is cut again at every operation of the start."""
 
 _SECTORS_LEFT = 3  # in the ring, before its first sector is used again
 _SLOTS_LEFT = 13
@@ -114,7 +114,7 @@ def _check_in_worker(run: Path, folder: Path, cut: JournalCut) -> tuple[JournalC
     failure = ""
     try:
         checker.check(cut)
-    except Exception as error:  # any failure: the other cuts go on
+    except Exception as error:  # any failure: the other cuts are still checked
         at = traceback.extract_tb(error.__traceback__)[-1]
         failure = f"{type(error).__name__}: {error} ({Path(at.filename).name}:{at.lineno})"
     return cut, checker.boots - before, failure

@@ -29,7 +29,7 @@ from sabot.sim.process import SimulatedShoe
 from sabot.sim.waveform import blank_samples, pass_samples
 from sabot_hil.kit.dealer import BenchDealer, shuffled_shoe
 from sabot_hil.kit.flash_image import ChipImage, FlashOperation, read_trace
-from sabot_hil.kit.used_unit import write_chain_state
+from sabot_hil.kit.used_unit import write_key_files
 from sabot_hil.kit.waiting import wait_until_still
 from sabot_protocol import cards
 
@@ -178,7 +178,7 @@ class RecordingHost:
         self._thread.start()
 
     def attach(self) -> None:
-        """Attach, and go on after the last event that was taken."""
+        """Attach, and continue after the last event that was taken."""
         with self._turn:
             self._open = Port(self._port)
             self._client = Client(self._open)
@@ -340,7 +340,7 @@ def record_run(
             state.mkdir()
             image.save(state / "journal.nor")
             base = (state / "journal.nor").read_bytes()
-            write_chain_state(state, UNIT, first_key)
+            write_key_files(state, UNIT, first_key)
 
         def written() -> int:
             return trace.stat().st_size

@@ -48,9 +48,9 @@ from sabot_hil.kit.flash_image import SECTOR, ChipImage, FlashOperation, read_tr
 from sabot_hil.sweeps.sweep import sweep
 
 AGAIN_EVERY = 100
-"""After every so many cuts during flashing, the board is flashed again."""
+"""After one in this many cuts during flashing, the board is flashed again."""
 
-_SHORT_STEPS = 20  # the other steps have so many times fewer operations than flashing
+_SHORT_STEPS = 20  # flashing has this many times the operations of the other steps
 
 FLASHED, PROVISIONED, AGAIN = "flashed", "provisioned", "provisioned again"
 
@@ -107,9 +107,9 @@ class _SetupBoard:
         flash(self.shoe.port, release, force=True, open_repl=_no_prompt)
 
     def provision(
-        self, settings: UnitSettings, tell: Callable[[str], None] = lambda what: None
+        self, settings: UnitSettings, report: Callable[[str], None] = lambda what: None
     ) -> None:
-        provision(self._attached, settings, self._files, replaces=True, tell=tell)
+        provision(self._attached, settings, self._files, replaces=True, tell=report)
 
     def service_on(self) -> None:
         self.shoe.bench.switch("service_on", True)
@@ -162,11 +162,11 @@ def record_setup(seed: int, folder: Path) -> RecordedSetup:
     def provisioned(settings: UnitSettings) -> int:
         taken: list[int] = []
 
-        def tell(said: str) -> None:
-            if said.endswith("restarting as a unit"):
+        def report(what: str) -> None:
+            if what.endswith("restarting as a unit"):
                 taken.append(len(read_trace(trace.read_bytes())))
 
-        board.provision(settings, tell)
+        board.provision(settings, report)
         return taken[-1]  # power_cut.py tests the start after it, which uses the journal too
 
     try:
@@ -247,7 +247,7 @@ def _check_provisioned(step: SetupStep, folder: Path) -> str:
                 board.provision(_FIRST)
             assert board.settings() == (_UNIT, "mini", "12"), board.settings()
             return f"{PROVISIONED}: {'waits for it' if shown == _WAITS else 'the unit'}"
-        if shown == _UPDATE:  # it had accepted the new settings, and goes on with a host
+        if shown == _UPDATE:  # it had accepted the new settings, and continues with a host
             board.service_on()
             board.provision(_SECOND)
         settings = board.settings()

@@ -32,5 +32,5 @@ def sweep(check: Callable[[C], str], cuts: Sequence[C], console: Console) -> int
 def _checked_cut(check: Callable[[C], str], cut: C) -> tuple[C, str, bool]:
     try:
         return cut, check(cut), True
-    except Exception as error:  # any failure is shown with its cut, and the others go on
+    except Exception as error:  # any failure is shown with its cut; the others are still checked
         return cut, f"{type(error).__name__}: {error}", False

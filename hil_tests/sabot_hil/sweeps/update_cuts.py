@@ -6,7 +6,7 @@ A simulated shoe that runs from a slot takes a release, and its flash, with the 
 is traced: the host's command, the updater, the start on trial and the host's confirmation. Then,
 for each operation, a shoe starts on the flash as it was right after the operation, and as it was
 after a power cut in the middle of it. It must start with the old release or the new one, complete,
-with its journal and its keys unchanged; each twentieth takes the release again.
+with its journal and its keys unchanged. One in twenty takes the release again.
 
 Prints what was done and each failure; exit code 1 if there is one.
 """
@@ -39,7 +39,7 @@ from sabot_hil.targets.sim import SimTarget
 
 NEWER = "0.2.0"
 AGAIN_EVERY = 20
-"""After every so many cuts, the shoe takes the release again."""
+"""After one in this many cuts, the shoe takes the release again."""
 
 _UNIT = "CUT-1"
 _KEYS = "sabot.keys"
@@ -48,8 +48,8 @@ _TITLES = ("LOAD CARDS", "UPDATE")
 
 @dataclass(frozen=True, slots=True)
 class RecordedUpdate:
-    """A recorded update: the flash before it and the operations on it; the journal's chips, each
-    with the operation from which on it was so and its number of events; the keys."""
+    """A recorded update: the flash before it and the operations on it; the states of the
+    journal's chip, each with its first operation and its number of events; the keys."""
 
     seed: int
     before: bytes
@@ -142,7 +142,7 @@ def check_update_cut(recorded: RecordedUpdate, cut: UpdateCut) -> str:
 def _version_after(
     target: SimTarget, recorded: RecordedUpdate, cut: UpdateCut, held: int, folder: Path
 ) -> str:
-    # A shoe in the middle of an update starts its updater, which goes on with a host.
+    # A shoe in the middle of an update starts its updater, which continues with a host.
     shown = target.bench.settle().title
     assert shown in _TITLES, shown
     if cut.again or shown == _TITLES[1]:

@@ -124,7 +124,7 @@ class BenchBoard:
         return levels
 
     def play(self, runs: bytes) -> tuple[int, int]:
-        """Play runs, as defined in rig.py. Returns at the end, with the times of begin and end by
+        """Play runs, as defined in rig.py. Returns at the end, with the times of start and end by
         the board's clock."""
         total = len(runs) // rig.RUN_BYTES
         length_us = sum(_lengths(runs))

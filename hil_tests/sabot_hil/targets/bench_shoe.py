@@ -166,7 +166,7 @@ class _Eyes:
     def seen(self) -> list[Seen]:
         with self._changed:
             seen, self._seen = self._seen, []
-        # A beep is reported at its end, with the time of its begin.
+        # A beep is reported at its end, with the time of its start.
         return sorted(seen, key=lambda each: each.t_us)
 
     def dark(self) -> None:

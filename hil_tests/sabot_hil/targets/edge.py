@@ -44,7 +44,7 @@ class Edge(Protocol):
         """Let `seconds` pass."""
 
     def condition(self) -> Condition:
-        """Return a new condition that goes by this time."""
+        """Return a new condition that uses this time."""
 
     def open_bench(self, name: str) -> OpenLine:
         """Open the line to a bench board. Raises SabotError."""

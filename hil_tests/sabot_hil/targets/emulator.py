@@ -411,7 +411,7 @@ class EmulatedPower:
         self._pico.power_off()
 
     def brown_out(self, us: int) -> None:
-        """Leave the processor without power for `us` microseconds; the journal's chip goes on with
+        """Leave the processor without power for `us` microseconds; the journal's chip continues
         its operation."""
         self._pico.brown_out(us)
 

@@ -47,7 +47,7 @@ class ChipAndClock:
         self.now_ns += ns
 
 
-def test_it_says_what_it_is() -> None:
+def test_it_answers_with_its_identity() -> None:
     assert ChipAndClock().say(0x9F, 0, 0, 0)[1:] == bytes((0xEF, 0x40, 0x18))
 
 
@@ -58,7 +58,7 @@ def test_a_program_makes_zeros_and_never_ones() -> None:
     rig.program(0x1234, b"\x3c\xff")
     rig.wait(TYPICAL.program_ns)
     assert rig.read(0x1233, 4) == b"\xff\x30\x0f\xff"
-    assert rig.chip.misuse  # it says that ones were asked for
+    assert rig.chip.misuse  # it records that ones were asked for
 
 
 def test_an_erase_makes_one_sector_ones() -> None:
@@ -111,7 +111,7 @@ def test_without_write_enable_nothing_changes_and_it_is_cleared_after_each_opera
     assert rig.status() == 0
 
 
-def test_a_program_beyond_the_end_of_its_page_goes_on_at_its_begin() -> None:
+def test_a_program_beyond_the_end_of_its_page_continues_at_its_start() -> None:
     rig = ChipAndClock()
     rig.program(PAGE - 1, b"\x01\x02")
     rig.wait(TYPICAL.program_ns)
@@ -166,7 +166,7 @@ def test_an_erase_that_is_cut_early_has_made_zeros() -> None:
     assert rig.chip.content[:SECTOR].count(0) == SECTOR
 
 
-def test_what_it_holds_goes_to_the_next_power_on() -> None:
+def test_its_content_survives_a_power_cycle() -> None:
     rig = ChipAndClock()
     rig.program(0, b"card")
     rig.wait(TYPICAL.program_ns)

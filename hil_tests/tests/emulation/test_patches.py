@@ -239,11 +239,11 @@ def test_operations_of_the_pico_s_own_flash_are_reported(chip: SleepingChip) -> 
         return flash_says(one, 0x05, 0)[1]
 
     still(erase(SleepingChip()) & 1 == 0, patches.watch_flash)
-    told: list[tuple[int, int]] = []
-    patches.watch_flash(chip.mcu, lambda command, address: told.append((command, address)))
+    reported: list[tuple[int, int]] = []
+    patches.watch_flash(chip.mcu, lambda command, address: reported.append((command, address)))
     flash_says(chip, 0x20, 0, 0, 0)  # not enabled
     erase(chip)
-    assert told == [(0x20, 0x012000)]
+    assert reported == [(0x20, 0x012000)]
 
 
 def test_a_silent_buzzer_costs_nothing(chip: SleepingChip, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,11 +262,11 @@ def test_a_silent_buzzer_costs_nothing(chip: SleepingChip, monkeypatch: pytest.M
         return count
 
     still(wraps(SleepingChip()) > 20, patches.quieten_pwm)
-    told: list[tuple[int, int, int, float]] = []
-    patches.quieten_pwm(chip.mcu, lambda *duty: told.append(duty))
+    reported: list[tuple[int, int, int, float]] = []
+    patches.quieten_pwm(chip.mcu, lambda *duty: reported.append(duty))
     assert wraps(chip) == 0
     chip.write(PWM + 7 * 0x14 + 0x0C, 23148 << 16)
-    channel, low, high, hertz = told[-1]
+    channel, low, high, hertz = reported[-1]
     assert (channel, low) == (7, 0) and high > 20_000 and 2690 < hertz < 2710
 
 
@@ -329,7 +329,7 @@ def test_a_write_on_i2c_takes_its_time(chip: SleepingChip) -> None:
 
     def stopped(one: SleepingChip, wait_ns: float) -> list[bool]:
         one.write(I2C0 + 0x04, 0x3C)
-        one.write(I2C0 + 0x1C, 125)  # 400 kHz: so many cycles high, and as many low
+        one.write(I2C0 + 0x1C, 125)  # cycles high for 400 kHz, and as many low
         one.write(I2C0 + 0x20, 187)
         one.write(I2C0 + 0x6C, 1)
         one.write(I2C0 + 0x10, 1 << 9 | 0x55)

@@ -241,8 +241,8 @@ def test_a_card_is_read_and_the_lock_moves_within_its_time(shoe_pico: EmulatorTa
         closed = next(seen for seen in shoe_pico.bench.seen() if seen.what == "lock_released")
         late_us = closed.t_us - began_us - last_mark_us(samples)
         assert closed.value is False and 0 < late_us <= _LOCK_WITHIN_US
-        told = [event.card for event in read if isinstance(event, CardEvent)]
-        assert told == [cards.number_of(card) for card in ("AS", "7H", "9S", "2S", "KS", "3S")]
+        recorded = [event.card for event in read if isinstance(event, CardEvent)]
+        assert recorded == [cards.number_of(card) for card in ("AS", "7H", "9S", "2S", "KS", "3S")]
 
 
 def last_mark_us(samples: bytes) -> int:
@@ -271,12 +271,12 @@ def test_a_power_cut_within_a_program_of_the_journal_leaves_a_shoe_that_starts_a
 
 
 def listen(shoe_pico: EmulatorTarget, client: Client, ms: float) -> list[Event]:
-    """Be a host that keeps what it is told, for so long; what it was told."""
-    came: list[Event] = []
+    """Act as a host for `ms`; return the events that it got."""
+    events: list[Event] = []
     end_us = shoe_pico.clock.now_us() + ms * 1000
     while shoe_pico.clock.now_us() < end_us:
         records = client.receive(0.02).records
         if records:
-            came += [record.event for record in records]
+            events += [record.event for record in records]
             client.acknowledge()
-    return came
+    return events

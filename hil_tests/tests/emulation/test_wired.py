@@ -1,8 +1,8 @@
 """Bench board and shoe as two emulated Picos, wired pin to pin. Without an image of MicroPython
 these are skipped.
 
-In most of them a few lines of MicroPython stand in for the shoe's firmware and tell by their own
-clock, or by a state machine of their own, what they have seen of the bench board.
+In most of them a few lines of MicroPython stand in for the shoe's firmware. They report what
+they saw of the bench board, with times by their own clock or state machine.
 """
 
 import random
@@ -86,7 +86,7 @@ class WiredRig:
         self.shoe = EmulatedPico(image, {"main.py": main})
         self.bench = BenchPico.started(image)
         self.pair = Pair(self.bench, self.shoe)
-        self.told: list[tuple[int, str, int]] = []
+        self.reports: list[tuple[int, str, int]] = []
         self.written: list[bytes] = []
         self.moved: list[tuple[int, str, int]] = []
         """The true times of changes of the bench board's and the shoe's outputs, in ns."""
@@ -95,7 +95,7 @@ class WiredRig:
         self._watch(self.shoe, self.shoe.pins["lamp_tie"].gpio, "lamp_tie")
         self.board = BenchBoard(
             BENCH,
-            lambda t_us, what, value: self.told.append((t_us, what, value)),
+            lambda t_us, what, value: self.reports.append((t_us, what, value)),
             lambda _t_us, written: self.written.append(written),
             EmulatedEdge(self.pair, self.shoe),
         )
@@ -132,7 +132,7 @@ def press(image: Image) -> tuple[WiredRig, list[str]]:
     random.seed(1)  # a session takes its number from `random`
     made = WiredRig(image, ANSWERER)
     said = made.hear(b"ready")
-    made.told.clear()
+    made.reports.clear()
     made.board.command(rig.PRESS, enums.BUTTONS.index("next"), 10_000)
     said += made.hear(b"3d")
     made.pair.run_us(_S // 10)
@@ -153,12 +153,12 @@ def test_a_lamp_is_reported_with_its_time_and_a_beep_with_its_length(
 ) -> None:
     made, _ = pressed_rig
     lit_us, dark_us = (t_ns / 1000 for t_ns, part, _ in made.moved if part == "lamp_tie")
-    (on_us, _, on), (off_us, _, off) = (each for each in made.told if each[1] == "lamps")
+    (on_us, _, on), (off_us, _, off) = (each for each in made.reports if each[1] == "lamps")
     assert (on, off) == (1 << enums.LAMPS.index("tie"), 0)
-    for told_us, real_us in ((on_us, lit_us), (off_us, dark_us)):
-        late_us = told_us + made.ahead_us - real_us
+    for reported_us, real_us in ((on_us, lit_us), (off_us, dark_us)):
+        late_us = reported_us + made.ahead_us - real_us
         assert QUANTUM_US - 2 <= late_us <= QUANTUM_US + rig.WATCH_US + 2
-    ((_, _, length_us),) = (each for each in made.told if each[1] == "beep")
+    ((_, _, length_us),) = (each for each in made.reports if each[1] == "beep")
     assert abs(length_us - 20_000) < 1000
 
 
@@ -175,7 +175,7 @@ def test_the_same_calls_give_the_same_trace_to_the_nanosecond(
 ) -> None:
     first, said = pressed_rig
     again, said_again = press(image)
-    assert (first.moved, first.told, said) == (again.moved, again.told, said_again)
+    assert (first.moved, first.reports, said) == (again.moved, again.reports, said_again)
 
 
 def test_a_pattern_is_at_the_shoe_s_pins_with_every_edge_in_its_microsecond(image: Image) -> None:
@@ -221,7 +221,7 @@ def test_the_shoe_s_power_is_the_bench_board_s_to_switch(image: Image) -> None:
         edge.open_shoe("shoe")
     (off_ns, _, _), (on_ns, _, _) = [each for each in made.moved if each[1] == "power"][:2]
     assert 5000 <= (on_ns - off_ns) / 1000 <= 5030
-    assert [value for _, what, value in made.told if what == "supply"] == [1, 0, 1, 0]
+    assert [value for _, what, value in made.reports if what == "supply"] == [1, 0, 1, 0]
 
 
 def test_the_rig_s_own_check_finds_nothing_wrong(image: Image) -> None:

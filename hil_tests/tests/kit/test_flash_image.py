@@ -58,7 +58,7 @@ def _cut(kind: str, how: str, seed: int) -> Iterator[tuple[bytes, bytes, bytes]]
         yield image.read(*place), done.read(*place), torn.read(*place)
         for other in (0, operation.address), (operation.address + size, _SMALL * SECTOR):
             rest = (other[0], other[1] - other[0])
-            assert torn.read(*rest) == image.read(*rest), "beside it something changed"
+            assert torn.read(*rest) == image.read(*rest), "something changed outside the operation"
 
 
 def test_sizes_are_those_of_the_firmware() -> None:
@@ -77,7 +77,7 @@ def test_a_new_image_is_erased_and_an_empty_file(tmp_path: Path) -> None:
     assert ChipImage.load(tmp_path / "flash") == image
 
 
-def test_images_are_equal_by_what_they_hold() -> None:
+def test_images_with_equal_content_are_equal() -> None:
     image = ChipImage(b"\x00" + b"\xff" * 100)
     assert (
         image == ChipImage(b"\x00") and image != ChipImage(b"\x00\x00") and image != ChipImage(b"")
@@ -88,7 +88,7 @@ def test_images_are_equal_by_what_they_hold() -> None:
     assert copy != image and copy.read(0, 3) == b"\x00\x7f\xff"
 
 
-def test_what_flash_cannot_do_is_refused() -> None:
+def test_an_operation_that_flash_cannot_do_is_refused() -> None:
     image = ChipImage(b"\xf0")
     with pytest.raises(ValueError, match="cannot make a zero a one"):
         image.apply(FlashOperation("program", 0, b"\xf1"))
@@ -104,7 +104,7 @@ def test_what_flash_cannot_do_is_refused() -> None:
     assert image == ChipImage(b"\xf0")
 
 
-def test_damage_may_be_written_against_the_nature_of_flash() -> None:
+def test_damage_that_flash_cannot_do_can_be_written() -> None:
     image = ChipImage(b"\x00\x00\x00")
     image.write(1, b"\xff")
     image.write(SECTOR, b"\x12")
@@ -182,7 +182,7 @@ def test_a_killed_micropython_leaves_all_it_did_in_file_and_trace(tmp_path: Path
     assert image.read(0, 6) == b"\xff" * 6 and image.read(4096, 8) == b"record 0"
 
 
-def test_a_record_that_its_writer_was_killed_in_was_not_done() -> None:
+def test_an_incomplete_last_record_is_left_out() -> None:
     whole = b"P\x00\x01\x00\x00\x03\x00abc" + b"E\x00\x10\x00\x00\x00\x00"
     operations = [FlashOperation("program", 256, b"abc"), FlashOperation("erase", SECTOR)]
     for size in range(len(whole) + 1):

@@ -14,7 +14,7 @@ from sabot.link.client import Client
 from sabot.link.ports import Port
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit.logbook import received
-from sabot_hil.kit.used_unit import write_chain_state
+from sabot_hil.kit.used_unit import write_key_files
 from sabot_hil.targets.sim import RealClock
 
 pytestmark = pytest.mark.slow
@@ -23,15 +23,13 @@ _GOLDEN = sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
 @pytest.mark.parametrize("name", _GOLDEN)
-def test_a_journal_of_an_earlier_version_is_read_and_gone_on_with(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_journal_of_an_earlier_version_is_read_and_continued(name: str, tmp_path: Path) -> None:
     golden = json.loads((FOLDER / f"{name}.json").read_text())
     first_key = bytes.fromhex(golden["first_key"])
     (tmp_path / "journal.nor").write_bytes(
         lzma.decompress((FOLDER / f"{name}.nor.xz").read_bytes())
     )
-    write_chain_state(tmp_path, UNIT, first_key)
+    write_key_files(tmp_path, UNIT, first_key)
     with SimulatedShoe(UNIT, state=tmp_path, flash_speed_permille=0) as shoe:
         start_on(shoe, golden["switches_on"])
         assert status_of(shoe) == golden["says"]

@@ -32,7 +32,7 @@ def _run(
     )
 
 
-def test_a_run_comes_back_as_it_was_written(tmp_path: Path) -> None:
+def test_a_run_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     run = _run(outcome="failed")
     run.results[1].passes = [(12, "AAAA")]
     run.results[1].summary = [("Dealt: rounds", "70")]
@@ -73,10 +73,10 @@ def test_its_time_and_how_to_repeat_it_are_not_differences() -> None:
 
 def test_changes_of_firmware_outcome_and_figures_are_shown() -> None:
     before, after = _run(about={"firmware": "1"}), _run(4.8, "failed", {"firmware": "2"})
-    told = list(differences(before, after))
-    assert told[0] == "firmware: 1 -> 2"
-    assert "test_draws[3]: passed -> failed (R & <b>)" in told[1]
-    assert told[2].endswith("last mark to lock: 4 -> 4.8 ms, +20%")
+    lines = list(differences(before, after))
+    assert lines[0] == "firmware: 1 -> 2"
+    assert "test_draws[3]: passed -> failed (R & <b>)" in lines[1]
+    assert lines[2].endswith("last mark to lock: 4 -> 4.8 ms, +20%")
     assert worse(before, after) and not worse(after, before) and not worse(after, after)
 
 
@@ -88,7 +88,7 @@ def test_tests_that_came_or_went_are_shown() -> None:
     ]
 
 
-def test_whatever_a_shoe_or_test_said_comes_onto_the_page_as_text() -> None:
+def test_output_of_a_shoe_or_a_test_is_escaped_on_the_page() -> None:
     run = _run(outcome="failed")
     run.results[1].link = ["shoe <script>alert(1)</script>"]
     text = page.render_page(run)

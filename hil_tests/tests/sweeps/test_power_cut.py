@@ -15,7 +15,7 @@ from sabot.audit.verify import verify_unit
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit.flash_image import SECTOR, ChipImage, FlashOperation, read_trace
 from sabot_hil.kit.journal_image import KEY_SECTORS, entries_in, events_in, slots_in
-from sabot_hil.kit.used_unit import write_chain_state
+from sabot_hil.kit.used_unit import write_key_files
 from sabot_hil.sweeps import power_cut
 from sabot_hil.sweeps.cut_checker import Checker, read_from_shoe
 from sabot_hil.sweeps.cut_plan import CutPlan, JournalCut, last_byte_of
@@ -63,13 +63,13 @@ def test_after_a_power_cut_at_any_operation_the_shoe_is_in_the_state_before_it(
     assert not tally.failures
 
 
-def test_on_a_chip_that_is_full_of_old_sectors_it_does_too(tmp_path: Path, seed: int) -> None:
+def test_the_same_on_a_chip_that_is_full_of_old_sectors(tmp_path: Path, seed: int) -> None:
     run = power_cut.record_old(seed)
     assert any(operation.kind == "erase" for operation in run.operations[10:])
     assert not _sweep(run, tmp_path, _OLD_CUTS).failures
 
 
-def test_a_run_has_all_that_a_power_cut_may_meet(new: RecordedRun) -> None:
+def test_a_run_has_every_situation_that_a_power_cut_may_meet(new: RecordedRun) -> None:
     plan = CutPlan(new)
     assert set(plan.kinds) == {"event", "note", "state", "passing"}
     assert {step.action[0] for step in new.steps} == {"power", "switch", "pull", "blank", "press"}
@@ -78,7 +78,7 @@ def test_a_run_has_all_that_a_power_cut_may_meet(new: RecordedRun) -> None:
     assert {"STOP", "NO MORE BETS", "BETTING OPEN", "NEXT ROUND?", "SHOE ENDED"} <= titles
 
 
-def test_what_was_recorded_is_on_the_chip_and_of_the_secrets_the_newest_alone(
+def test_the_chip_holds_every_event_and_only_the_newest_secret(
     new: RecordedRun,
 ) -> None:
     image = ChipImage()
@@ -119,10 +119,10 @@ def test_a_start_that_finds_a_loss_reports_it_however_often_the_power_is_cut_in_
 
 
 def _lost(run: RecordedRun, image: ChipImage, state: Path, first: int) -> list[FlashOperation]:
-    """Start on the rest; return the firmware's operations on the chip. It must report the loss."""
+    """Start on the damaged chip, and check that the loss is reported; return the operations."""
     state.mkdir()
     image.save(state / "journal.nor")
-    write_chain_state(state, UNIT, run.first_key)
+    write_key_files(state, UNIT, run.first_key)
     trace = state / "trace"
     trace.touch()
     with SimulatedShoe(UNIT, state=state, flash_speed_permille=0, trace=trace) as shoe:
@@ -135,9 +135,9 @@ def _lost(run: RecordedRun, image: ChipImage, state: Path, first: int) -> list[F
     found = {(finding.kind, finding.event) for finding in findings if finding.kind != "incomplete"}
     assert found == {("gap", first)}, (state.name, found)
     new = [record.event for record in records if record.event.number >= first]
-    told = [event.kind for event in new if event.kind not in _BESIDES]
-    assert told[:2] == ["gap", "shoe_ended"], (state.name, told)
-    assert set(told[2:]) <= {"gap"}, "what a host asked for that is not there"
+    kinds = [event.kind for event in new if event.kind not in _BESIDES]
+    assert kinds[:2] == ["gap", "shoe_ended"], (state.name, kinds)
+    assert set(kinds[2:]) <= {"gap"}, "only gaps may follow, for events that a host asked for"
     return done
 
 

@@ -25,7 +25,7 @@ def recorded_setup(tmp_path_factory: pytest.TempPathFactory) -> RecordedSetup:
     return record_setup(1, tmp_path_factory.mktemp("set-up"))
 
 
-def test_wherever_the_power_is_cut_a_board_has_its_prompt_or_is_a_shoe_and_a_unit_or_not_yet_one(
+def test_after_any_power_cut_a_board_has_its_prompt_or_runs_with_or_without_settings(
     recorded_setup: RecordedSetup,
 ) -> None:
     seen = {check_setup_cut(recorded_setup, cut) for cut in setup_cuts(recorded_setup, _EVERY)}

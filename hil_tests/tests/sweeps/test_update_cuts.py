@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 _EVERY = 70
 _ONLY_IN_PLAY = "sabot_firmware/table/dealing.mpy"
-"""A module that no start needs: where the rescue's is damaged, the shoe starts as before."""
+"""A module that no start needs: with a damaged copy in `rescue` the shoe starts as before."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_a_shoe_whose_slot_is_damaged_is_found(recorded_update: RecordedUpdate) 
     piece = code[len(code) // 2 :][:40]
     found = []
     copies = list(re.finditer(re.escape(piece), recorded_update.before))
-    assert len(copies) == 2, "its slot's, and the rescue's"
+    assert len(copies) == 2, "one in its slot, one in `rescue`"
     for copy in copies:
         spoiled = bytearray(recorded_update.before)
         spoiled[copy.start() : copy.end()] = bytes(len(piece))

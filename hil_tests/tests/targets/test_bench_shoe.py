@@ -270,7 +270,7 @@ def test_a_round_is_dealt_and_seen(board_target: BoardTarget) -> None:
     assert board_target.about()["Unit"] == _UNIT and "0.1.0" in board_target.about()["Rig"]
 
 
-def test_power_goes_and_comes_and_hands_stay_where_they_are(
+def test_switches_keep_their_positions_over_a_power_cycle(
     board_target: BoardTarget, fake: FakeRig
 ) -> None:
     assert fake.board.contacts["switch_lid_open"] is False
@@ -293,7 +293,7 @@ def test_an_emulated_shoe_has_an_emulated_bench_board_or_none() -> None:
         choice_of("emulator", bench="E66118604B3A2D2A")
 
 
-def test_power_cannot_go_in_a_chosen_flash_operation(board_target: BoardTarget) -> None:
+def test_power_cannot_be_cut_in_a_chosen_flash_operation(board_target: BoardTarget) -> None:
     with pytest.raises(Unable, match="emulator"):
         board_target.power.off_in_flash(0, 0.5)
 
@@ -373,7 +373,7 @@ def test_a_sense_that_is_high_without_power_is_a_broken_rig(
         BoardTarget(_UNIT, fake.port)
 
 
-def test_what_the_rig_lost_breaks_it(board_target: BoardTarget, fake: FakeRig) -> None:
+def test_a_rig_that_has_lost_reports_is_broken(board_target: BoardTarget, fake: FakeRig) -> None:
     fake.board.changes.lost += 1
     with pytest.raises(BrokenRig, match="changes lost"):
         board_target.bench.wait_for(lambda shown: False, "nothing")
@@ -411,14 +411,14 @@ def test_a_rig_that_vanishes_in_mid_test_ends_the_command_with_one_line_and_a_re
         _wait(lambda: fake.board.supply, "power at the shoe")
         fake.vanish()
         assert command.end(by=None) == 28
-    told, report = command.problems
-    assert f": bench board {fake.port}: it vanished: " in told
+    error, report = command.problems
+    assert f": bench board {fake.port}: it vanished: " in error
     assert report == "Report: report/report.html"
     results = json.loads((tmp_path / "report" / "results.json").read_text())["results"]
     assert "Not judged to the end" in (tmp_path / "report" / "report.html").read_text()
     assert {result["outcome"] for result in results} == {"failed"}
     (reason,) = {result["reason"] for result in results}
-    assert told == f"sabot: {reason}; repair the rig, then run this again"
+    assert error == f"sabot: {reason}; repair the rig, then run this again"
 
 
 def test_ctrl_c_leaves_a_real_shoe_without_power_and_its_lock_shut(

@@ -20,7 +20,7 @@ from sabot_hil.kit.dealer import enter, turn_key
 from sabot_hil.kit.flash_image import ChipImage
 from sabot_hil.kit.journal_image import entries_in, events_in
 from sabot_hil.kit.logbook import received
-from sabot_hil.kit.used_unit import write_chain_state
+from sabot_hil.kit.used_unit import write_key_files
 from sabot_hil.sweeps.aged_journal import RING, aged_image
 from sabot_hil.targets.sim import RealClock, SimulatedBench
 
@@ -60,7 +60,7 @@ def _old_shoe(
     used = folder / "used"
     used.mkdir()
     image.save(used / "journal.nor")
-    write_chain_state(used, _UNIT, first_key)
+    write_key_files(used, _UNIT, first_key)
     with SimulatedShoe(_UNIT, state=used, flash_speed_permille=0, settings=settings) as shoe:
         shoe.power_on()
         yield shoe, SimulatedBench(shoe), first_key, held[:taken]
@@ -196,4 +196,4 @@ def test_a_house_that_goes_on_learns_which_events_it_has_lost(
         shoe.power_off()
         shoe.power_on()
         again = [record.event.kind for record in _take(shoe)]
-        assert again.count("gap") == 1, "it is told once"
+        assert again.count("gap") == 1, "the gap is recorded once"

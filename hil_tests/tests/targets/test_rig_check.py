@@ -168,7 +168,7 @@ def _checked(broken: str, monkeypatch: pytest.MonkeyPatch) -> tuple[bool, str]:
     return rig_check.check_bench("PLUGGED", said.append), "\n".join(said)
 
 
-def test_an_honest_rig_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_good_rig_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     good, said = _checked("", monkeypatch)
     assert good and "WRONG" not in said, said
     for part in ("button_void", "switch_lid_open", "supply on", "supply off", "sensor outputs"):

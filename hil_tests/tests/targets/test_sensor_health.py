@@ -24,7 +24,7 @@ def _fading(level: str, channel: str, seed: int) -> tuple[int, int]:
     noise = NOISE[level]
     track = {"a": waveform.A, "b": waveform.B}[channel]
     reader, health = Reader(0), Health()
-    told, misread = _CARDS_TO_NOTHING, 0
+    noticed, misread = _CARDS_TO_NOTHING, 0
     for n in range(_CARDS_TO_NOTHING):
         card = int(random.integers(cards.DECK_SIZE))
         marks = disturbed.with_print_faults(
@@ -39,18 +39,18 @@ def _fading(level: str, channel: str, seed: int) -> tuple[int, int]:
         if reader.passed.fault != NONE:
             misread += 1
             if misread == 2:
-                return told, n
+                return noticed, n
             continue
         assert reader.passed.card == card
-        channel_told = health.add(reader.passed.permille)
-        if channel_told != NOTHING:
-            assert enums.CHANNELS[channel_told] == channel
-            told = min(told, n)
+        reported = health.add(reader.passed.permille)
+        if reported != NOTHING:
+            assert enums.CHANNELS[reported] == channel
+            noticed = min(noticed, n)
     raise AssertionError("a sensor that sees nothing misread no card")
 
 
 @pytest.mark.parametrize("level", ["clean", "nominal"])
 @pytest.mark.parametrize("channel", ["a", "b"])
 def test_the_notice_comes_before_the_sensor_misreads(level: str, channel: str, seed: int) -> None:
-    told, misread = _fading(level, channel, seed)
-    assert told + 30 < misread, (told, misread)
+    noticed, misread = _fading(level, channel, seed)
+    assert noticed + 30 < misread, (noticed, misread)

@@ -84,7 +84,7 @@ REPORT = Shape(176, "rig_report", "rig:uint firmware:text session:uint t_us:uint
 DONE = Shape(177, "rig_done", "number:uint value:uint", _from_rig)
 REFUSED = Shape(178, "rig_refused", "number:uint reason:uint", _from_rig)
 PLAYED = Shape(179, "rig_played", "number:uint begin_us:uint end_us:uint", _from_rig)
-"""The pattern that the START with this number began is over."""
+"""The pattern that the START with this number began has ended."""
 CHANGE = Shape(180, "rig_change", "t_us:uint what:uint value:uint", _from_rig)
 LEVELS = Shape(181, "rig_levels", "number:uint t_us:uint levels:uint", _from_rig)
 """The answer to LOOK: bit n is the n-th of SENSES."""

@@ -1,8 +1,8 @@
 """The reference board: a Raspberry Pi Pico with official MicroPython v1.28, its parts on its pins.
 
 The hardware samples the sensor head (sampler.py). Everything else is handled in the steps of
-`activity` and never in an interrupt, so no change comes in the middle of another one. Only the lock
-can shut by itself (lock.py).
+`wait_for_activity` and never in an interrupt, so no change comes in the middle of another one. Only
+the lock can shut by itself (lock.py).
 """
 
 import asyncio
@@ -57,7 +57,7 @@ PINS = (
     (27, "lamp_ready", HIGH),
     (28, "lamp_error", HIGH),
 )
-"""Every pin of the Pico but 23, 24, 25 and 29, which are not led out."""
+"""Every pin of the Pico except 23, 24, 25 and 29, which are not led out."""
 
 SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
 
@@ -163,7 +163,8 @@ class Board:
         """Return the milliseconds since the start. MicroPython's own count wraps at 2**30, after
         12.4 days.
 
-        It must be called once in 6 days to be right; the link calls it many times a second.
+        The result is right only if it is called at least every 6 days; the link calls it many times
+        a second.
         """
         now = time.ticks_ms()
         self._elapsed_ms += time.ticks_diff(now, self._ticks_ms)

@@ -16,8 +16,8 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
 LOOK_MS = const(5)
 HELD_MS = const(160)
-"""The FIFO holds the looks of this time; later ones are lost. It is longer than any turn but an
-erase of the Pico's own flash."""
+"""The FIFO holds the looks of this time; later ones are lost. It is longer than any turn except
+one with an erase of the Pico's own flash."""
 
 _LOOKS_PER_WORD = const(4)
 _CYCLES = const(32)  # a look: a state machine cannot run below 1,908 Hz

@@ -118,7 +118,7 @@ def install(source: str, target: str) -> None:
 
 
 def send_idle(descriptor: int) -> "BinaryIO":
-    """Report `idle` to the bench, so that it goes on: no shoe takes its messages.
+    """Report `idle` to the bench, so that it continues: no shoe takes its messages.
 
     Returns this end of the bench's line, which must stay open.
     """

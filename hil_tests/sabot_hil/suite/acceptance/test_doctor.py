@@ -17,19 +17,17 @@ def _self_test(shoe: ShoeLink) -> SelfTestReport:
         return client.ask(SelfTestCommand())
 
 
-def test_a_shoe_that_is_well_finds_nothing_and_loses_no_sample(
-    target: Target, measure: Measure
-) -> None:
+def test_a_good_shoe_finds_nothing_and_loses_no_sample(target: Target, measure: Measure) -> None:
     with session_with(target.shoe) as client:
         client.ask(SetClockCommand(1_795_000_000_000))
-        told = doctor.ask(client, now_ms=lambda: 1_795_000_000_000)
+        answers = doctor.ask(client, now_ms=lambda: 1_795_000_000_000)
         begun_us = target.clock.now_us()
         report = client.ask(SelfTestCommand())
         taken_ms = (target.clock.now_us() - begun_us) / 1000
         lost = client.ask(HealthCommand()).overruns
     assert report.failed == report.seen == report.wrong_macs == 0
     assert report.begun >= 1 and report.sectors > 1000
-    found = [check.name for check in doctor.examine(told, doctor.Expectations()) if check.to_do]
+    found = [check.name for check in doctor.examine(answers, doctor.Expectations()) if check.to_do]
     assert found == ["test card"]
     if target.clock.emulated:
         assert report.temperature_c is not None and 25 <= report.temperature_c <= 29
@@ -43,7 +41,7 @@ def test_a_sensor_that_is_covered_with_no_card_is_reported(target: Target) -> No
     assert _self_test(target.shoe).seen == 1 << enums.CHANNELS.index("e")
 
 
-def test_while_a_card_may_come_it_does_not_test_itself(target: Target) -> None:
+def test_a_shoe_does_not_test_itself_while_a_card_may_come(target: Target) -> None:
     dealing = dealer.BenchDealer(target.bench, dealer.shuffled_shoe(1))
     dealing.load()
     with pytest.raises(CommandRefused, match="between rounds"):

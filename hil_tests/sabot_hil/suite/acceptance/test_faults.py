@@ -38,14 +38,14 @@ class _Clumsy(dealer.BenchDealer):
         shown = self._bench.settle()
         stopped = (shown.title, shown.lock_released, shown.lamps)
         assert stopped == ("STOP", False, frozenset({"error"})), shown
-        if dealer.settle_stop(self._bench, card):
+        if dealer.resolve_stop(self._bench, card):
             self._bench.pull(card)
         return card
 
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_stops_play_and_the_round_comes_out_as_its_cards_are(
+def test_a_fault_stops_play_and_the_result_follows_from_the_cards(
     target: Target, tmp_path: Path, fault: str, place: str
 ) -> None:
     levels = faulty_pass(np.random.default_rng(1), NOISE["clean"], fault, 0)

@@ -29,7 +29,7 @@ def test_a_full_shoe_is_logged_as_an_independent_dealer_dealt_it(
     with Logbook(tmp_path, [target.shoe.port], target.clock, once=True) as book:
         dealing = dealer.BenchDealer(target.bench, dealer.whole_shoe(seed, target.clock))
         dealing.deal_shoe()
-        book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
+        book.wait(lambda: book.logger.wait(0), "done with the shoe of cards")
         book.check(target.shoe.unit, dealing.hands)
         assert target.clock.emulated or len(dealing.hands) > _ROUNDS
 
@@ -44,7 +44,7 @@ def test_a_full_shoe_of_every_game_is_logged_as_an_independent_dealer_dealt_it(
         cards = dealer.whole_shoe(seed, target.clock)
         dealing = dealer.BenchDealer(target.bench, cards, game=document)
         dealing.deal_shoe()
-        book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
+        book.wait(lambda: book.logger.wait(0), "done with the shoe of cards")
         book.check(target.shoe.unit, dealing.hands)
         assert target.clock.emulated or len(dealing.hands) > _ROUNDS
         rows = book.store.rows(Filter(unit=target.shoe.unit, kinds=["result"]))
@@ -55,7 +55,7 @@ def test_a_full_shoe_of_every_game_is_logged_as_an_independent_dealer_dealt_it(
 
 @pytest.mark.parametrize("game", ["ez-mini", "pa-midi"])
 @pytest.mark.parametrize("house", _OTHER_HOUSES, ids=str)
-def test_other_houses_burn_and_end_the_shoe_otherwise(
+def test_the_choices_of_the_house_for_the_burn_and_the_cut_card_are_dealt(
     target: Target, tmp_path: Path, seed: int, game: str, house: dict[str, object]
 ) -> None:
     document = catalogue.document(game, house)
@@ -67,11 +67,11 @@ def test_other_houses_burn_and_end_the_shoe_otherwise(
     with Logbook(tmp_path, [target.shoe.port], target.clock, once=True) as book:
         dealing = dealer.BenchDealer(target.bench, cards, game=document)
         dealing.deal_shoe()
-        book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
+        book.wait(lambda: book.logger.wait(0), "done with the shoe of cards")
         book.check(target.shoe.unit, dealing.hands)
 
 
-def test_two_shoes_of_cards_one_after_the_other_are_numbered_on(
+def test_shoes_of_cards_are_numbered_one_after_the_other(
     target: Target, tmp_path: Path, seed: int
 ) -> None:
     with Logbook(tmp_path, [target.shoe.port], target.clock) as book:

@@ -101,7 +101,7 @@ def _wait_for(book: Logbook, target: Target, kind: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("cards", [0, 1, 3, 4])
-def test_killed_within_a_round_it_is_in_the_same_round_with_the_same_cards_and_lock(
+def test_after_a_power_cut_in_a_round_the_round_its_cards_and_the_lock_are_the_same(
     target: Target, tmp_path: Path, cards: int
 ) -> None:
     dealt = ["2C", "3D", "2H", "KS", "9C", "9H"]
@@ -170,13 +170,13 @@ def test_no_host_is_answered_before_the_shoe_has_started(target: Target, tmp_pat
     starts = boot_number(target)
     load_cards(target.bench, *_BURNED, "4C")
     target.power.off()
-    told: list[tuple[str, int]] = []
+    got: list[tuple[str, int]] = []
 
     def attach(port: Port) -> None:
         client = Client(port, _ATTACH_TIMEOUT_S, keys=command_keys(tmp_path))
         assert client.welcome.boot == starts + 1
         client.begin(1)
-        told.extend(
+        got.extend(
             (record.event.kind, record.event.boot) for record in received(client, target.clock)
         )
 
@@ -193,7 +193,7 @@ def test_no_host_is_answered_before_the_shoe_has_started(target: Target, tmp_pat
             lambda: target.clock.pass_ms(_POLL_MS),
             seconds_of(target.clock),
         )
-    assert ("boot", starts + 1) in told, "its answer leaves out its own start"
+    assert ("boot", starts + 1) in got, "the event `boot` of this start is missing"
 
 
 def _browned_out(target: Target) -> Outputs:
@@ -238,7 +238,7 @@ def test_a_card_that_was_passing_is_for_the_supervisor_to_decide(
     assert shown.display[5:7] == ("POWER LOST", "TURN KEY")
     assert _seen(_power_cut(target)) == _seen(shown)
     turn_key(bench)
-    assert _seen(bench.outputs) == _seen(shown), "the key alone settles nothing"
+    assert _seen(bench.outputs) == _seen(shown), "the key alone resolves nothing"
     bench.switch("key_on", True)
     assert bench.outputs.display[:2] == ("STOP BANKER 1", "POWER LOST")
     press_until(bench, "next", "DRAW AGAIN")
@@ -254,7 +254,7 @@ def test_a_card_that_was_passing_is_for_the_supervisor_to_decide(
     assert [(event.boot, event.fault) for event in unread] == [(starts + 1, "power_lost")]
 
 
-def test_a_card_that_had_hardly_begun_to_pass_is_just_pulled_again(target: Target) -> None:
+def test_a_card_that_had_hardly_begun_to_pass_is_pulled_again(target: Target) -> None:
     before = load_cards(target.bench, *_BURNED, "4C")
     bytes_in = round(_HARDLY_IN_MM / DEALER_SPEED_MM_S * SAMPLE_RATE_HZ / 2)
     target.bench.play(pass_samples(cards.number_of("7D"), 0)[:bytes_in])  # the power goes at once

@@ -25,7 +25,7 @@ def test_a_shoe_with_cards_entered_by_hand_is_logged_as_it_was_dealt(
         cards = dealer.shuffled_shoe(seed, cut_from_end=after_cut[every])
         dealing = dealer.BenchDealer(target.bench, cards, unreadable_every=every)
         dealing.deal_shoe()
-        book.wait(lambda: book.logger.wait(0), "through with the shoe of cards")
+        book.wait(lambda: book.logger.wait(0), "done with the shoe of cards")
         rounds = book.rounds(target.shoe.unit)
         assert [dealer.logged(ended) for ended in rounds] == [
             hand.as_logged() for hand in dealing.hands
@@ -38,7 +38,7 @@ def test_a_shoe_with_cards_entered_by_hand_is_logged_as_it_was_dealt(
             assert sorted(entered) == sorted(dealt)
 
 
-def test_a_card_that_cannot_be_read_is_named_on_the_display_with_what_to_press(
+def test_the_display_names_an_unreadable_card_and_what_to_press(
     bench: Bench,
 ) -> None:
     load_cards(bench, *_BURNED, "4C")
@@ -75,13 +75,14 @@ def test_a_ninth_copy_stops_play_until_it_is_put_aside(target: Target, tmp_path:
         shown = bench.pull("9S")
         assert shown.display[5] == "SURPLUS COPY 9S" and not shown.lock_released
         turn_key(bench)
-        assert not bench.outputs.lock_released, "the key alone settles nothing"
+        assert not bench.outputs.lock_released, "the key alone resolves nothing"
         bench.switch("key_on", True)
         press_until(bench, "next", "DRAW AGAIN")
         assert bench.press("reveal").lock_released
         assert bench.outputs.title == "BURN: 2 LEFT"
         book.wait(
-            lambda: any(book.store.rows(Filter(unit=target.shoe.unit, kinds=["resolved"]))), "told"
+            lambda: any(book.store.rows(Filter(unit=target.shoe.unit, kinds=["resolved"]))),
+            "logged",
         )
         (row,) = book.store.rows(Filter(unit=target.shoe.unit, kinds=["resolved"]))
         resolved = row.event()

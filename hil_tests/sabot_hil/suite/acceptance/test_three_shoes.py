@@ -41,6 +41,6 @@ def test_three_shoes_at_once_are_logged_apart(
         for thread in threads:
             thread.join()
         assert all(dealing.ended for dealing in dealings)
-        book.wait(lambda: book.logger.wait(0), "through with three shoes of cards")
+        book.wait(lambda: book.logger.wait(0), "done with three shoes of cards")
         for target, dealing in zip(targets, dealings, strict=True):
             book.check(target.shoe.unit, dealing.hands)

@@ -1,4 +1,4 @@
-"""How soon the shoe acts. Only with the chip's own time: a simulator has the machine's time."""
+"""How soon the shoe acts. Only on targets with the chip's own time; a simulator has none."""
 
 import random
 from collections.abc import Callable
@@ -90,7 +90,7 @@ def test_the_lock_shuts_in_time_whatever_a_host_asks(
         target.bench.settle()
         worst_ms = max(worst_ms, _lock_shut_ms(target.bench, begun_us, samples))
         _end_the_shoe(target.bench)
-    measure("last mark to lock, with a host that asks and asks", worst_ms, "ms", at_most=5.0)
+    measure("last mark to lock, with a host that asks without a pause", worst_ms, "ms", at_most=5.0)
 
 
 def _end_the_shoe(bench: Bench) -> None:
@@ -111,10 +111,10 @@ def test_a_card_is_on_flash_and_at_the_host_soon(target: Target, measure: Measur
         left_us = begun_us + _left_us(samples)
         while not any(each.event.kind == "result" for each in client.receive(0.005).records):
             assert target.clock.now_us() < left_us + 5_000_000
-        told_ms = (target.clock.now_us() - left_us) / 1000
+        reported_ms = (target.clock.now_us() - left_us) / 1000
         target.bench.settle()
         written_ms = (target.power.written_us() - left_us) / 1000
-    measure("card out of the head to its result with the host", told_ms, "ms", at_most=500.0)
+    measure("card out of the head to its result with the host", reported_ms, "ms", at_most=500.0)
     measure("card out of the head to all of it on flash", written_ms, "ms", at_most=500.0)
 
 

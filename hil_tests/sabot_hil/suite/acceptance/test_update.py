@@ -25,13 +25,13 @@ def _release(target: Target, changes: dict[str, tuple[bytes, bytes]] | None = No
 
 
 def _update(
-    target: Target, release: Release, tell: Callable[[Progress], None] = lambda progress: None
+    target: Target, release: Release, report: Callable[[Progress], None] = lambda progress: None
 ) -> str:
     """Send the release as `sabot update` does."""
     return update(
         lambda: session_with(target.shoe),
         release,
-        tell,
+        report,
         now_s=lambda: target.clock.now_us() / _S,
         pause=lambda seconds: target.clock.pass_ms(1000 * seconds),
     )
@@ -94,12 +94,12 @@ def test_a_release_that_does_not_run_is_given_up_and_the_shoe_deals_on(
     assert _runs(target) == sabot_firmware.VERSION
 
 
-def test_an_update_goes_on_where_it_was_when_the_power_went(target: Target) -> None:
+def test_an_update_continues_after_a_loss_of_power(target: Target) -> None:
     release = _release(target)
     offsets: list[int] = []
     cut_at = 0
 
-    def tell(progress: Progress) -> None:
+    def report(progress: Progress) -> None:
         nonlocal cut_at
         if progress.what != "sending":
             return
@@ -110,7 +110,7 @@ def test_an_update_goes_on_where_it_was_when_the_power_went(target: Target) -> N
             target.power.off()
             target.power.on()
 
-    assert _update(target, release, tell).endswith(f"Sabot {_NEWER}, updated")
+    assert _update(target, release, report).endswith(f"Sabot {_NEWER}, updated")
     assert cut_at
     # The head comes first; then the shoe asks only for the code that was not on flash.
     skipped = max(after - before for before, after in pairwise(offsets))

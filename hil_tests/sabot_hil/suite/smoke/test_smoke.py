@@ -38,7 +38,7 @@ def test_a_shoe_is_ready_soon_after_power_on_and_answers_a_host(
     measure("a host's hello to its answer", (answered_us - asked_us) / 1000, "ms")
 
 
-def test_without_cards_the_lock_is_shut_and_says_what_to_do(bench: Bench) -> None:
+def test_without_cards_the_lock_is_shut_and_the_display_says_what_to_do(bench: Bench) -> None:
     shown = bench.outputs
     assert not shown.lock_released and not shown.lamps and "LOAD CARDS" in shown.display
 
@@ -52,7 +52,7 @@ def test_a_round_is_dealt_shown_and_recorded(target: Target, tmp_path: Path) -> 
     assert dealer.logged(ended) == hand.as_logged()
 
 
-def test_every_lamp_of_a_winner_is_lit_for_its_own(bench: Bench) -> None:
+def test_the_lamp_of_the_winner_is_lit(bench: Bench) -> None:
     for cards, winner in ((_LIKE_PLAYER, "player"), (_LIKE_BANKER, "banker"), (_ROUND, "tie")):
         dealing = dealer.BenchDealer(bench, cards)
         dealing.load()

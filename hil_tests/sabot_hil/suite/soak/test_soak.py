@@ -62,7 +62,7 @@ class _Soak:
     heap: list[int] = field(default_factory=list)
     """Bytes in use after each shoe of cards."""
     card_ms: list[float] = field(default_factory=list)
-    """For each shoe of cards, the median time from a card's begin until the shoe has acted."""
+    """For each shoe of cards, the median time from the start of a card until the shoe has acted."""
     start_ms: list[float] = field(default_factory=list)
     """For each start, the time from power on until the shoe has started."""
     journal: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
@@ -141,8 +141,8 @@ class _Dealer(dealer.BenchDealer):
             number = cards.number_of(card)
             self._play(noisy_pass(self._random(), NOISE[self._noise], number, 0))
         if dealer.asks_for_a_card(self._bench.outputs):
-            self._soak.happened["stops that the supervisor settled"] += 1
-            if dealer.settle_stop(self._bench, card):
+            self._soak.happened["stops that the supervisor resolved"] += 1
+            if dealer.resolve_stop(self._bench, card):
                 self._bench.pull(card)
         return card
 
@@ -284,8 +284,8 @@ def _cable(soak: _Soak, folder: Path) -> Iterator[Callable[[], None]]:
 
 def _check(store: Store, unit: str, shoe: int, dealing: dealer.BenchDealer) -> None:
     rows = store.rows(Filter(unit=unit, shoe=shoe))
-    told = [each for each in rounds_of(unit, (row.event() for row in rows)) if each.winner]
-    assert [dealer.logged(each) for each in told] == [hand.as_logged() for hand in dealing.hands]
+    logged = [each for each in rounds_of(unit, (row.event() for row in rows)) if each.winner]
+    assert [dealer.logged(each) for each in logged] == [hand.as_logged() for hand in dealing.hands]
 
 
 def _measure_drift(soak: _Soak, measure: Measure) -> None:
