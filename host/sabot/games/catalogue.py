@@ -1,4 +1,4 @@
-"""The games of the rule documents, one table for each, and what a house may choose in them.
+"""The games of the rule documents, a table for each, and the choices of the house.
 
 The documents, by the names under which clauses are cited:
 
@@ -27,7 +27,7 @@ WAGERS_OF_CHOICE = {
     "dragon_bonus": ("dragon_bonus_player", "dragon_bonus_banker"),
     "treasures": ("fortune_7", "golden_8", "heavenly_9", "blazing_7s", "cover_all"),
 }
-"""The wagers that a house offers or not, by the name of the choice."""
+"""The wagers that a house may offer or not, by the name of the choice."""
 
 DEALING_CHOICES = (
     "decks", "announced", "burn", "burn_ace", "cut_from_end", "rounds_after_cut",
@@ -56,14 +56,14 @@ class Choice:
         return len(self.allowed) > 1
 
     def allowed_text(self) -> str:
-        """Return what is allowed, as text for people."""
+        """Return the allowed values as text for people."""
         if isinstance(self.allowed, range):
             return f"{self.allowed[0]} to {self.allowed[-1]}"
         *others, last = map(value_text, self.allowed)
         return f"{', '.join(others)} or {last}" if others else f"only {last}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the choice as `sabot games --json` prints it; a range by its first and last."""
+        """Return the choice as `sabot games --json` prints it; a range as first and last."""
         ends = self.allowed
         allowed = {"from": ends[0], "to": ends[-1]} if isinstance(ends, range) else list(ends)
         return {
@@ -100,7 +100,7 @@ class HouseGame:
         raise Forbidden(f"{self.name} has no choice {name!r}; {did_you_mean(name, names)}")
 
     def as_json(self) -> dict[str, Any]:
-        """Return the game as `sabot games --json` prints it; the wagers as with the defaults."""
+        """Return the game as `sabot games --json` prints it, with the default choices."""
         game = documents.Game(document(self.name))
         return {
             "name": self.name,

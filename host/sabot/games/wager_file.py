@@ -187,8 +187,8 @@ def _position(entry: Mapping[str, Any], where: str) -> Position:
         area,
         player,
         {name: _cents(cents, f"{area}: {name}") for name, cents in wagers.items()},
-        _word(entry, "changed_after", CHANGED_AFTER, area),
-        _word(entry, "called", CALLED, area),
+        _one_of(entry, "changed_after", CHANGED_AFTER, area),
+        _one_of(entry, "called", CALLED, area),
     )
 
 
@@ -283,7 +283,7 @@ def _names(value: object, where: str) -> frozenset[str]:
     return frozenset(_name(each, where) for each in _list(value, where))
 
 
-def _word(entry: Mapping[str, Any], key: str, words: tuple[str, ...], area: Area) -> str | None:
+def _one_of(entry: Mapping[str, Any], key: str, words: tuple[str, ...], area: Area) -> str | None:
     if key not in entry:
         return None
     value = entry[key]

@@ -1,4 +1,4 @@
-"""Key files: one JSON object a line, with a unit, and keys in hex; readable only by their owner.
+"""Key files: a JSON object on each line, with a unit and keys in hex; readable only by the owner.
 
 If any line is wrong, the whole file is refused. No message contains any part of a key.
 """
@@ -70,7 +70,7 @@ def add(path: Path, entry: Mapping[str, str], is_there: Callable[[], bool], opti
     except OSError as error:
         raise _unwritable(path, error, option) from None
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX)  # two processes at once must not lose a key
+        fcntl.flock(folder, fcntl.LOCK_EX)  # or two processes at once could lose a key
         there = path.exists()
         if there and is_there():
             return

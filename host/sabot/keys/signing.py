@@ -1,5 +1,5 @@
-"""Ed25519 signatures with keys in PEM files: the operator's under bundles and tombstones, and a
-house's under its releases.
+"""Ed25519 signatures with keys in PEM files: an operator signs bundles and tombstones, a house its
+releases.
 
 A signed document is called *sealed*: the document in canonical CBOR with the signature over its
 bytes. The private key is only in its file and in memory, never in a message.
@@ -46,8 +46,8 @@ def make_key_pair(stem: Path, passphrase: bytes | None = None) -> tuple[Path, Pa
     """
     private = Ed25519PrivateKey.generate()
     public_pem = pem_of(public_of(private))
-    lock = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
-    private_pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, lock)
+    encryption = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
+    private_pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
     private_path = stem.with_name(stem.name + ".pem")
     public_path = stem.with_name(stem.name + ".pub.pem")
     made: list[Path] = []
@@ -62,7 +62,7 @@ def make_key_pair(stem: Path, passphrase: bytes | None = None) -> tuple[Path, Pa
                 file.write(pem)
                 file.flush()
                 os.fsync(file.fileno())
-    except BaseException as error:  # Ctrl-C too: half a pair is useless
+    except BaseException as error:  # also Ctrl-C: half a pair is useless
         for path in made:
             with suppress(OSError):
                 path.unlink()
@@ -153,14 +153,14 @@ def fingerprint(public: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """A document that was read; `signed`: the signature by its own `public_key` is right."""
+    """A document that was read; `signed`: its signature by its own `public_key` is right."""
 
     document: Mapping[str, Any]
     signed: bool
 
 
 class NotSealed(ValueError):
-    """Bytes that are not a sealed document: cut off, or something else."""
+    """Bytes that are not a sealed document, or only a part of one."""
 
 
 def seal(private: PrivateKey, document: Mapping[str, Any]) -> bytes:

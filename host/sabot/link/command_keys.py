@@ -1,9 +1,9 @@
-"""The keys with which shoes take commands and tell events: a file for who runs the log.
+"""The command keys of units, in a file for the person who runs the log.
 
-JSON lines, `{"unit": "SHOE-7", "command": "<64 hex digits>"}`; of a unit's lines the last one
-counts. Made of the units' first keys (sabot/audit/keys.py), which do not follow from it: whoever
-has this file can tell the shoes what to do, and cannot make a MAC of their audit chains. A key is
-in no message and no repr.
+With its command key a host can give a shoe commands and get its events. The file has JSON lines,
+`{"unit": "SHOE-7", "command": "<64 hex digits>"}`; the last line of a unit counts. A command key is
+derived from the unit's first key (sabot/keys/chain_keys.py), which cannot be derived from it: this
+file does not suffice to make a MAC of an audit chain. No message and no repr contains a key.
 """
 
 import hmac
@@ -16,26 +16,28 @@ from sabot.link import runtime
 from sabot_protocol.events import MAC_SIZE
 
 DEFAULT = Path("sabot.commands")
-"""The file where none is named, in the current folder."""
+"""The default file, in the current folder."""
 
 _OPTION = "--commands"
 _FIELDS = {"unit", "command"}
 
 
 class CommandKeyFile:
-    """The keys of a file, and those of the simulated shoes that run here: they are no secret."""
+    """The keys of a file, and those of the simulated shoes that run here, which are not secret."""
 
     def __init__(self) -> None:
         self.source = ""
-        """The file that they are from, empty where there is none."""
+        """The name of the file; empty if there is none."""
         self.exposed = False
-        """Whether others than its owner may read or write it."""
+        """Whether users other than the owner may read or write the file."""
         self._keys: dict[str, bytes] = {}
 
     @classmethod
     def load(cls, path: Path | None) -> "CommandKeyFile":
-        """The keys in `path`; with None those of DEFAULT, if that is there. Raises KeysUnusable:
-        not there, or not such a file from end to end."""
+        """Read the keys in `path`; with None those in DEFAULT, if it exists.
+
+        Raises KeysUnusable if the file is missing, or a line is not a key.
+        """
         keys = cls()
         if path is None and not DEFAULT.exists():
             return keys
@@ -48,31 +50,31 @@ class CommandKeyFile:
         return keys
 
     def put(self, unit: str, key: bytes) -> None:
-        """Have one more, in place of the one of before."""
+        """Add a unit's key; it replaces the key that the unit had."""
         self._keys[unit] = key
 
     def has(self, unit: str, key: bytes) -> bool:
-        """Whether that is the unit's."""
+        """Whether `key` is the unit's key."""
         return self._keys.get(unit) == key
 
-    def of(self, unit: str, port: str = "") -> bytes:
-        """That of the unit at a port. Raises KeysUnusable where it is not there."""
+    def key_for(self, unit: str, port: str = "") -> bytes:
+        """Return the key of the unit at `port`. Raises KeysUnusable if it is not known."""
         key = self._keys.get(unit) or runtime.published_key(port or unit)
         key = key or runtime.published_key(unit)
         if not key:
             where = f"{self.source} has" if self.source else "there is"
             raise KeysUnusable(
-                f"{unit}: {where} no command key for it, and it tells a stranger its status only; "
-                f"name the file that has it with {_OPTION}"
+                f"{unit}: {where} no command key for it, and without the key it only reports its "
+                f"status; name the file that has it with {_OPTION}"
             )
         return key
 
 
 def add(path: Path, unit: str, key: bytes) -> None:
-    """Put a key into the file, which is made where it is not there, for its owner alone.
+    """Add a key to the file; a new file can be read only by its owner.
 
-    On return it is durable; on any error, and on Ctrl-C, the file is as it was. Raises
-    KeysUnusable where it cannot be written, or is no such file.
+    On return the key is durable; after any error or Ctrl-C the file is as before. Raises
+    KeysUnusable if the file cannot be written or is not a key file.
     """
     entry = {"unit": unit, "command": key.hex()}
 
@@ -83,6 +85,6 @@ def add(path: Path, unit: str, key: bytes) -> None:
 
 
 def mac(key: bytes, challenge: bytes, command: bytes) -> bytes:
-    """Of a command's message, in a session with that challenge (protocol/README.md, "Who may
-    ask")."""
+    """Return the MAC of a command's message in a session with `challenge`: protocol/README.md,
+    "Who may ask"."""
     return hmac.digest(key, challenge + command, "sha256")[:MAC_SIZE]

@@ -1,8 +1,8 @@
-"""What a shoe records, as frozen objects: a class for each kind of event, with the fields of its
-definition in sabot_protocol/events.py. Enumerations are words.
+"""The events that a shoe records, as frozen objects: a class for each kind, with the fields of its
+definition in sabot_protocol/events.py. The value of an enumeration is its name.
 
-To add an event: its class here, below. A test holds each against the definition, name by name and
-type by type.
+To add an event, add its class below. A test compares the names and types of the fields of every
+class with the definition.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ from sabot_protocol.schema import Shape
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event as a shoe recorded it: what every kind has."""
+    """An event as a shoe recorded it, with the fields that every kind has."""
 
     SHAPE: ClassVar[Shape]
     number: int
-    """From 1, the unit's first event."""
+    """Counted by the unit from 1."""
     boot: int
     t_ms: int
     unix_ms: int | None
@@ -33,13 +33,13 @@ class Event:
 
     @property
     def fields(self) -> Mapping[str, object]:
-        """The kind's own fields by name, to be shown."""
+        """The kind's own fields by name, for display."""
         return {name: getattr(self, name) for name, _ in self.SHAPE.fields}
 
 
 @dataclass(frozen=True, slots=True)
 class BootEvent(Event):
-    """The unit has started."""
+    """The unit started."""
 
     SHAPE: ClassVar[Shape] = definitions.BOOT
     reset_cause: str
@@ -52,7 +52,7 @@ class BootEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class LidEvent(Event):
-    """The lid."""
+    """The lid was opened or closed."""
 
     SHAPE: ClassVar[Shape] = definitions.LID
     open: bool
@@ -60,7 +60,7 @@ class LidEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class KeyEvent(Event):
-    """The supervisor's key."""
+    """The supervisor's key was turned on or off."""
 
     SHAPE: ClassVar[Shape] = definitions.KEY
     on: bool
@@ -68,7 +68,7 @@ class KeyEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class ServiceEvent(Event):
-    """The service switch."""
+    """The service switch was switched on or off."""
 
     SHAPE: ClassVar[Shape] = definitions.SERVICE
     on: bool
@@ -76,7 +76,7 @@ class ServiceEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class ButtonEvent(Event):
-    """Pressed."""
+    """A button was pressed."""
 
     SHAPE: ClassVar[Shape] = definitions.BUTTON
     button: str
@@ -84,7 +84,7 @@ class ButtonEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class ShoeLoadedEvent(Event):
-    """A new shoe of cards."""
+    """A new shoe of cards was loaded."""
 
     SHAPE: ClassVar[Shape] = definitions.SHOE_LOADED
     decks: int
@@ -94,7 +94,7 @@ class ShoeLoadedEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class BurnEvent(Event):
-    """So many cards are to be burned."""
+    """`count` cards are to be burned."""
 
     SHAPE: ClassVar[Shape] = definitions.BURN
     count: int
@@ -102,7 +102,7 @@ class BurnEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class BettingOpenEvent(Event):
-    """A round begins."""
+    """A round begins: bets may be placed."""
 
     SHAPE: ClassVar[Shape] = definitions.BETTING_OPEN
 
@@ -131,7 +131,7 @@ class CardEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class UnreadableEvent(Event):
-    """Something came out that is no readable card."""
+    """Something came out that could not be read as a card."""
 
     SHAPE: ClassVar[Shape] = definitions.UNREADABLE
     fault: str
@@ -144,7 +144,7 @@ class UnreadableEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class DecisionEvent(Event):
-    """What the rules ask of a hand."""
+    """What a hand does by the rules: it draws, stands, or has a natural."""
 
     SHAPE: ClassVar[Shape] = definitions.DECISION
     hand: str
@@ -154,7 +154,7 @@ class DecisionEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class ResultEvent(Event):
-    """A round has ended. `hits`: bit n is the n-th of `words.HITS`."""
+    """A round has ended. `hits`: bit n is the n-th of `enums.HITS`."""
 
     SHAPE: ClassVar[Shape] = definitions.RESULT
     winner: str
@@ -177,7 +177,7 @@ class RoundVoidEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class LockEvent(Event):
-    """The lock."""
+    """The lock was released or closed."""
 
     SHAPE: ClassVar[Shape] = definitions.LOCK
     released: bool
@@ -195,7 +195,7 @@ class ErrorEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class ErrorClearedEvent(Event):
-    """It goes on."""
+    """Play goes on after an error."""
 
     SHAPE: ClassVar[Shape] = definitions.ERROR_CLEARED
     error: str
@@ -203,7 +203,7 @@ class ErrorClearedEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class CutCardEvent(Event):
-    """The cut card came."""
+    """The cut card came out."""
 
     SHAPE: ClassVar[Shape] = definitions.CUT_CARD
     rounds_left: int
@@ -211,7 +211,7 @@ class CutCardEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class ShoeEndedEvent(Event):
-    """No more cards of this shoe."""
+    """The shoe of cards has ended."""
 
     SHAPE: ClassVar[Shape] = definitions.SHOE_ENDED
     reason: str
@@ -229,7 +229,7 @@ class ClockSetEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class GapEvent(Event):
-    """Events are missing that a host may not have."""
+    """Events are gone; a host may not have them."""
 
     SHAPE: ClassVar[Shape] = definitions.GAP
     first: int
@@ -240,7 +240,7 @@ class GapEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class GameLoadedEvent(Event):
-    """Another game is dealt."""
+    """Another game was loaded."""
 
     SHAPE: ClassVar[Shape] = definitions.GAME_LOADED
     game: str
@@ -249,7 +249,7 @@ class GameLoadedEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class IdentifiedEvent(Event):
-    """A host had the shoe beep."""
+    """A host made the shoe beep."""
 
     SHAPE: ClassVar[Shape] = definitions.IDENTIFIED
 
@@ -267,7 +267,7 @@ class ResolvedEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class CompositionEvent(Event):
-    """How many of each card came out of this shoe of cards."""
+    """The number of each card that came out of this shoe of cards."""
 
     SHAPE: ClassVar[Shape] = definitions.COMPOSITION
     counts: bytes
@@ -277,7 +277,7 @@ class CompositionEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class CleanSensorEvent(Event):
-    """A channel has left its bounds."""
+    """A channel of the sensor head has left its bounds."""
 
     SHAPE: ClassVar[Shape] = definitions.CLEAN_SENSOR
     channel: str
@@ -301,7 +301,7 @@ class CalibratedEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class CheckpointEvent(Event):
-    """How far the audit chain has come."""
+    """The state of the audit chain."""
 
     SHAPE: ClassVar[Shape] = definitions.CHECKPOINT
     records: int
@@ -310,7 +310,7 @@ class CheckpointEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class JournalFaultEvent(Event):
-    """Something is wrong with the memory of events."""
+    """A sector of the journal has a fault."""
 
     SHAPE: ClassVar[Shape] = definitions.JOURNAL_FAULT
     fault: str
@@ -321,7 +321,7 @@ class JournalFaultEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class UpdatedEvent(Event):
-    """A host has confirmed a release."""
+    """A host confirmed a release."""
 
     SHAPE: ClassVar[Shape] = definitions.UPDATED
     firmware: str
@@ -330,7 +330,7 @@ class UpdatedEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class UpdateUndoneEvent(Event):
-    """A release was tried and given up."""
+    """A release was tried and undone."""
 
     SHAPE: ClassVar[Shape] = definitions.UPDATE_UNDONE
     build: bytes
@@ -338,7 +338,7 @@ class UpdateUndoneEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class ProvisionedEvent(Event):
-    """The first start since the unit was provisioned."""
+    """The unit started for the first time after it was provisioned."""
 
     SHAPE: ClassVar[Shape] = definitions.PROVISIONED
     table: str
@@ -355,7 +355,7 @@ class WrongMacsEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class DebugOpenedEvent(Event):
-    """The unit starts with MicroPython's prompt."""
+    """The unit restarts with MicroPython's prompt."""
 
     SHAPE: ClassVar[Shape] = definitions.DEBUG_OPENED
 
@@ -365,4 +365,4 @@ EVENTS = {
     for each in list(globals().values())
     if isinstance(each, type) and issubclass(each, Event) and each is not Event
 }
-"""The class of each kind of event, by its number."""
+"""The class of each kind of event, by the kind's number."""

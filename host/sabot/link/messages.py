@@ -1,9 +1,9 @@
-"""What a shoe says, and what it is asked: a frozen class for each message, with the fields of its
-definition in sabot_protocol/messages.py. Enumerations are words. A field whose name is a keyword of
-Python ends in `_`.
+"""The messages of a shoe and the commands to it: a frozen class for each, with the fields of its
+definition in sabot_protocol/messages.py. The value of an enumeration is its name. A field whose
+name is a keyword of Python ends in `_`.
 
-To add a command: its class here, below; to add a report: its class, an `Answer`. A test holds each
-against the definition, name by name and type by type.
+To add a command, add its class below; to add a report, add a subclass of `Answer`. A test compares
+the names and types of the fields of every class with the definition.
 """
 
 from dataclasses import dataclass, fields
@@ -15,7 +15,7 @@ from sabot_protocol.schema import Shape
 
 
 class ShoeMessage:
-    """A message of a shoe."""
+    """A message that a shoe sends."""
 
     __slots__ = ()
     SHAPE: ClassVar[Shape]
@@ -30,8 +30,8 @@ class Answer(ShoeMessage):
 
 @dataclass(frozen=True, slots=True)
 class WelcomeMessage(ShoeMessage):
-    """The first of the four answers to `hello`. `first_held` and `last_held` are the first and the
-    last event that the shoe can still send."""
+    """The first of the four answers to `hello`. `first_held` and `last_held` are the numbers of the
+    first and the last event that the shoe can still send."""
 
     SHAPE: ClassVar[Shape] = messages.WELCOME
     session: int
@@ -46,7 +46,7 @@ class WelcomeMessage(ShoeMessage):
 
 @dataclass(frozen=True, slots=True)
 class FirmwareMessage(ShoeMessage):
-    """The second: what runs. `build` is the SHA-256 of it."""
+    """The second answer to `hello`: the firmware that runs. `build` is its SHA-256."""
 
     SHAPE: ClassVar[Shape] = messages.FIRMWARE
     session: int
@@ -57,7 +57,7 @@ class FirmwareMessage(ShoeMessage):
 
 @dataclass(frozen=True, slots=True)
 class GameMessage(ShoeMessage):
-    """The third: what is dealt."""
+    """The third answer to `hello`: the game that is dealt. `sha256` is that of its document."""
 
     SHAPE: ClassVar[Shape] = messages.GAME
     session: int
@@ -67,8 +67,8 @@ class GameMessage(ShoeMessage):
 
 @dataclass(frozen=True, slots=True)
 class ChallengeMessage(ShoeMessage):
-    """The fourth: what the MACs of the session are made over; empty for a board that is no unit
-    yet."""
+    """The fourth answer to `hello`: random bytes that are part of each MAC of the session; empty if
+    the board is not a unit yet."""
 
     SHAPE: ClassVar[Shape] = messages.CHALLENGE
     session: int
@@ -86,7 +86,7 @@ class WrongVersionMessage(ShoeMessage):
 
 @dataclass(frozen=True, slots=True)
 class EventMessage(ShoeMessage):
-    """A record of the shoe with its MAC: bytes, as they are kept."""
+    """A record of the shoe and its MAC, in the bytes that are stored."""
 
     SHAPE: ClassVar[Shape] = messages.EVENT
     record: bytes
@@ -95,7 +95,7 @@ class EventMessage(ShoeMessage):
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatMessage(ShoeMessage):
-    """The shoe is there, and how it stands."""
+    """The shoe is attached; its state."""
 
     SHAPE: ClassVar[Shape] = messages.HEARTBEAT
     t_ms: int
@@ -109,7 +109,7 @@ class HeartbeatMessage(ShoeMessage):
 
 @dataclass(frozen=True, slots=True)
 class ProblemMessage(ShoeMessage):
-    """Something that came from the host could not be taken, for the `count`th time."""
+    """The shoe dropped a frame from the host, for the `count`th time."""
 
     SHAPE: ClassVar[Shape] = messages.PROBLEM
     problem: str
@@ -118,7 +118,7 @@ class ProblemMessage(ShoeMessage):
 
 @dataclass(frozen=True, slots=True)
 class Reply(Answer):
-    """A command was carried out, or refused; `detail` belongs to the refusal."""
+    """A command was carried out (`refusal` is "none") or refused; `detail` explains the refusal."""
 
     SHAPE: ClassVar[Shape] = messages.REPLY
     refusal: str
@@ -127,7 +127,7 @@ class Reply(Answer):
 
 @dataclass(frozen=True, slots=True)
 class StatusReport(Answer):
-    """How things stand. Heap in bytes; `journal_room` in events."""
+    """The state of the shoe. Heap in bytes; `journal_room` in events."""
 
     SHAPE: ClassVar[Shape] = messages.STATUS_REPORT
     t_ms: int
@@ -148,7 +148,8 @@ class StatusReport(Answer):
 
 @dataclass(frozen=True, slots=True)
 class HealthReport(Answer):
-    """How well each channel sees. `dirty`: bit n is the n-th of `words.CHANNELS`."""
+    """How well the channels of the sensor head see. `dirty`: bit n is the n-th of
+    `enums.CHANNELS`."""
 
     SHAPE: ClassVar[Shape] = messages.HEALTH_REPORT
     cards: int
@@ -166,12 +167,12 @@ class HealthReport(Answer):
 
     @property
     def means(self) -> tuple[int, ...]:
-        """Of each of `words.CHANNELS`."""
+        """The mean of each of `enums.CHANNELS`, in permille."""
         return self.e_permille, self.a_permille, self.b_permille, self.x_permille
 
     @property
     def calibrated(self) -> tuple[int | None, ...]:
-        """What the last test card gave for each of `words.CHANNELS`; None: there was none."""
+        """The same of the last test card; None if there was none."""
         return (
             self.calibrated_e_permille,
             self.calibrated_a_permille,
@@ -182,8 +183,8 @@ class HealthReport(Answer):
 
 @dataclass(frozen=True, slots=True)
 class PassReport(Answer):
-    """A pass that is kept; with `pass_` 0 there is none, and nothing else has a meaning. `bytes`
-    are those of its runs, `cut` says that there were more than are kept."""
+    """A kept pass. If there is none, `pass_` is 0 and the other fields have no meaning. `bytes` is
+    the size of its runs; `cut` is true if the pass had more runs than are kept."""
 
     SHAPE: ClassVar[Shape] = messages.PASS_REPORT
     pass_: int
@@ -211,8 +212,8 @@ class PassSamples(Answer):
 
 @dataclass(frozen=True, slots=True)
 class SelfTestReport(Answer):
-    """What the shoe found. `failed`: bit n is the n-th of `words.SELF_TESTS`; `seen`: the n-th of
-    `words.CHANNELS`."""
+    """The result of the self-tests. `failed`: bit n is the n-th of `enums.SELF_TESTS`; `seen`: the
+    n-th of `enums.CHANNELS` sees something now."""
 
     SHAPE: ClassVar[Shape] = messages.SELF_TEST_REPORT
     failed: int
@@ -225,7 +226,7 @@ class SelfTestReport(Answer):
 
 @dataclass(frozen=True, slots=True)
 class UpdateReport(Answer):
-    """How far a release has come. `offset` is where the next part begins that is wanted."""
+    """How far a release has come. `offset` is the next byte to send."""
 
     SHAPE: ClassVar[Shape] = messages.UPDATE_REPORT
     stage: str
@@ -239,19 +240,19 @@ AnswerT_co = TypeVar("AnswerT_co", bound=Answer, covariant=True)
 
 
 class Command(Generic[AnswerT_co]):
-    """What a shoe is asked; its type says which answer it gets."""
+    """A command to a shoe; the type parameter is the type of its answer."""
 
     __slots__ = ()
     SHAPE: ClassVar[Shape]
 
-    def values(self) -> list[object]:
-        """Those of its fields, after the `id`."""
+    def field_values(self) -> list[object]:
+        """Return the values of its fields after the `id`, in order."""
         return [getattr(self, each.name) for each in fields(self)]  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
 class SetClockCommand(Command[Reply]):
-    """The time now, UTC."""
+    """Set the clock, in UTC."""
 
     SHAPE: ClassVar[Shape] = messages.SET_CLOCK
     unix_ms: int
@@ -259,14 +260,14 @@ class SetClockCommand(Command[Reply]):
 
 @dataclass(frozen=True, slots=True)
 class IdentifyCommand(Command[Reply]):
-    """Beep."""
+    """Make the shoe beep."""
 
     SHAPE: ClassVar[Shape] = messages.IDENTIFY
 
 
 @dataclass(frozen=True, slots=True)
 class ReadEventsCommand(Command[Reply]):
-    """Send events again, from that number on."""
+    """Send the events from number `first` on again."""
 
     SHAPE: ClassVar[Shape] = messages.READ_EVENTS
     first: int
@@ -274,7 +275,7 @@ class ReadEventsCommand(Command[Reply]):
 
 @dataclass(frozen=True, slots=True)
 class LoadGameCommand(Command[Reply]):
-    """A part of a game document."""
+    """Load a part of a game document."""
 
     SHAPE: ClassVar[Shape] = messages.LOAD_GAME
     offset: int
@@ -284,42 +285,42 @@ class LoadGameCommand(Command[Reply]):
 
 @dataclass(frozen=True, slots=True)
 class RestartCommand(Command[Reply]):
-    """Between rounds."""
+    """Restart the shoe, between rounds."""
 
     SHAPE: ClassVar[Shape] = messages.RESTART
 
 
 @dataclass(frozen=True, slots=True)
 class ConfirmCommand(Command[Reply]):
-    """What runs on trial stays."""
+    """Confirm the release on trial."""
 
     SHAPE: ClassVar[Shape] = messages.CONFIRM
 
 
 @dataclass(frozen=True, slots=True)
 class DebugCommand(Command[Reply]):
-    """Start again, with MicroPython's prompt at the port."""
+    """Restart the shoe with MicroPython's prompt at its port."""
 
     SHAPE: ClassVar[Shape] = messages.DEBUG
 
 
 @dataclass(frozen=True, slots=True)
 class StatusCommand(Command[StatusReport]):
-    """How things stand."""
+    """Report the state of the shoe."""
 
     SHAPE: ClassVar[Shape] = messages.STATUS
 
 
 @dataclass(frozen=True, slots=True)
 class HealthCommand(Command[HealthReport]):
-    """How well the sensor head sees."""
+    """Report how well the sensor head sees."""
 
     SHAPE: ClassVar[Shape] = messages.HEALTH
 
 
 @dataclass(frozen=True, slots=True)
 class NextPassCommand(Command[PassReport]):
-    """The first pass kept whose number is above `after`."""
+    """Report the first kept pass with a number above `after`."""
 
     SHAPE: ClassVar[Shape] = messages.NEXT_PASS
     after: int
@@ -327,7 +328,7 @@ class NextPassCommand(Command[PassReport]):
 
 @dataclass(frozen=True, slots=True)
 class ReadPassCommand(Command[PassSamples]):
-    """Samples of a pass, from that byte of its runs on."""
+    """Send the runs of a kept pass, from byte `offset` on."""
 
     SHAPE: ClassVar[Shape] = messages.READ_PASS
     pass_: int
@@ -336,14 +337,14 @@ class ReadPassCommand(Command[PassSamples]):
 
 @dataclass(frozen=True, slots=True)
 class SelfTestCommand(Command[SelfTestReport]):
-    """Between rounds."""
+    """Test the shoe, between rounds."""
 
     SHAPE: ClassVar[Shape] = messages.SELF_TEST
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateCommand(Command[UpdateReport]):
-    """A release is to come; `size` are the bytes of its head."""
+    """Begin a release; `size` is that of its head, in bytes."""
 
     SHAPE: ClassVar[Shape] = messages.UPDATE
     size: int
@@ -351,7 +352,7 @@ class UpdateCommand(Command[UpdateReport]):
 
 @dataclass(frozen=True, slots=True)
 class UpdatePartCommand(Command[UpdateReport]):
-    """What the last report asked for."""
+    """Take the part of a release that the last report asked for."""
 
     SHAPE: ClassVar[Shape] = messages.UPDATE_PART
     offset: int
@@ -360,14 +361,14 @@ class UpdatePartCommand(Command[UpdateReport]):
 
 @dataclass(frozen=True, slots=True)
 class UpdateStatusCommand(Command[UpdateReport]):
-    """How far a release has come."""
+    """Report how far a release has come."""
 
     SHAPE: ClassVar[Shape] = messages.UPDATE_STATUS
 
 
 @dataclass(frozen=True, slots=True)
 class ProvisionCommand(Command[UpdateReport]):
-    """A part of the document that makes a board a unit."""
+    """Take a part of the document that provisions a board."""
 
     SHAPE: ClassVar[Shape] = messages.PROVISION
     offset: int
@@ -382,10 +383,12 @@ SHOE_MESSAGES = {
     and issubclass(each, ShoeMessage)
     and each not in (ShoeMessage, Answer)
 }
-"""The class of each message of a shoe, by the number of its shape."""
+"""The class of each message of a shoe, by the number of the message."""
 
 
 def shoe_message_of(message: wire.Message) -> ShoeMessage | None:
-    """The message of a shoe; None where it is of a host or a bench."""
+    """Return a message of a shoe as its class; None for a message of a host or a bench."""
     each = SHOE_MESSAGES.get(message.shape.number)
-    return None if each is None else each(*wire.in_words(message.shape, message.fields.values()))
+    if each is None:
+        return None
+    return each(*wire.with_enum_names(message.shape, message.fields.values()))

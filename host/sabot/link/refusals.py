@@ -1,4 +1,4 @@
-"""Why a shoe refuses something, for people: the codes are those of `words.REFUSALS`."""
+"""The texts of refusals for people, by the codes in `enums.REFUSALS`."""
 
 TEXTS = {
     "in_play": "a round is in play: try again between rounds",
@@ -12,35 +12,35 @@ TEXTS = {
     "not_kept": "pass {} is not kept any more",
     "past_end": "pass {} has fewer bytes",
     "bad_size": "its size must be 1 to {} bytes",
-    "bad_part": "a part is empty, too long or ends after the end",
-    "bad_order": "its parts come in order, from offset 0 on",
+    "bad_part": "a part is empty, too long, or ends after the end of the document",
+    "bad_order": "its parts must come in order from offset 0",
     "invalid": "{}",
-    "needs_key": "this board is no unit yet: it needs a first key",
-    "has_keys": "this is {}, with keys of its own: they stay",
-    "other_unit": "this is {}, and stays it: its records are that unit's",
-    "bad_flash": "the flash of the board takes no more: {}",
+    "needs_key": "this board is not a unit yet: it needs a first key",
+    "has_keys": "this board is {} and keeps its own keys",
+    "other_unit": "this board is {}: a unit cannot get another id",
+    "bad_flash": "writing to the board's flash failed: {}",
     "not_signed": "not signed with the unit's command key",
-    "not_proven": "this session is not proven: it has no signed command",
-    "no_command": "no command in what was signed",
+    "not_proven": "this session is not proven: it has no signed command yet",
+    "no_command": "the signed message holds no command",
     "wrong_mac": "its MAC is wrong: another unit's command key?",
-    "closed": "a wrong MAC has come: try again in {} s",
-    "replayed": "played again: its id is not above the last one",
-    "not_a_unit": "this board is no unit yet: provision it",
-    "updating": "an update is on its way",
-    "no_update": "no release is on its way: ask for an update",
+    "closed": "a wrong MAC came shortly before: try again in {} s",
+    "replayed": "replayed: its id is not above the last one",
+    "not_a_unit": "this board is not a unit yet: provision it",
+    "updating": "an update is in progress: try again after it",
+    "no_update": "no update is in progress: begin one",
     "on_trial": "a release is on trial: confirm it first",
     "no_trial": "no release is on trial",
-    "no_key": "this unit has no key of releases: provision it",
-    "not_ours": "not signed by this house: build it with its key",
-    "bad_head": "its manifest is not good: {}",
-    "bad_board": "it is for another board, this is {}",
+    "no_key": "this unit has no key for releases: provision it",
+    "not_ours": "not signed by this house: build it with the house's key",
+    "bad_head": "its manifest is not valid: {}",
+    "bad_board": "it is for another board, not for {}",
     "old_python": "it needs a newer MicroPython than {}",
-    "older": "it is older than {}",
-    "damaged": "what came is not as it was signed: send it again",
-    "no_heap": "its heap has no room for this release: try again",
+    "older": "it is older than {}, which runs",
+    "damaged": "its files are not those that were signed: send it again",
+    "no_heap": "the heap has no room for this release: try again",
 }
 
 
 def text_of(refusal: str, detail: str) -> str:
-    """One line that says why, and what to do."""
+    """Return one line for a refusal: the reason, and what to do."""
     return TEXTS[refusal].format(detail)

@@ -1,8 +1,9 @@
-"""Where running simulated shoes are found: a file named after the unit, with its port in it; and,
-by port, the keys of their commands, which are no secret.
+"""The registry of running simulated shoes, in files in a folder of the user.
 
-Like /dev/serial/by-id for boards: a port's own name is nobody's identity. Whoever runs the
-shoe holds a lock on the file, so that what a killed one left behind is known as such.
+A file named after the unit holds its port; a file named after the port holds the command key, which
+is not secret. As with /dev/serial/by-id, a shoe is found although names of ports change. The
+process that runs a shoe holds a lock on the unit's file; a file without a lock is left from a
+process that was killed.
 """
 
 import fcntl
@@ -13,9 +14,9 @@ from typing import TextIO
 
 
 def publish(unit: str, port: str) -> TextIO | None:
-    """Make `port` known as the port of `unit`, as long as the returned file is open.
+    """Publish `port` as the port of `unit`, as long as the returned file is open.
 
-    None where another shoe that runs has that id already: it keeps the name.
+    Returns None if another running shoe has that id already.
     """
     file = (_folder() / unit).open("a+")
     try:
@@ -30,40 +31,40 @@ def publish(unit: str, port: str) -> TextIO | None:
 
 
 def withdraw(file: TextIO | None) -> None:
-    """Take back what `publish` made known."""
+    """Withdraw what `publish` published."""
     if file is not None:
         Path(file.name).unlink(missing_ok=True)
         file.close()
 
 
 def published() -> dict[str, str]:
-    """Port by unit of every simulated shoe that runs."""
+    """Return the port of every running simulated shoe, by unit."""
     ports = {}
     for path in sorted(_folder().iterdir()):
         try:
             with path.open() as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                path.unlink(missing_ok=True)  # nobody holds it: its shoe was killed
+                path.unlink(missing_ok=True)  # not locked: the process of its shoe was killed
         except BlockingIOError:
             ports[path.name] = path.read_text()
         except OSError:
-            continue  # gone meanwhile, or none of ours
+            continue  # removed meanwhile, or not a file of ours
     return ports
 
 
 def publish_key(port: str, command_key: bytes) -> None:
-    """Make the command key of the simulated shoe at `port` known, until `withdraw_key`."""
+    """Publish the command key of the simulated shoe at `port`, until `withdraw_key`."""
     _key_file(port).write_text(command_key.hex())
 
 
 def withdraw_key(port: str) -> None:
-    """Take it back."""
+    """Withdraw the command key of the simulated shoe at `port`."""
     _key_file(port).unlink(missing_ok=True)
 
 
 def published_key(name: str) -> bytes:
-    """The command key of the simulated shoe at a port, or of that unit; empty where there is
-    none."""
+    """Return the command key of a simulated shoe; `name` is its port or its unit's id. Empty if
+    there is none."""
     file = _key_file(published().get(name, name))
     return bytes.fromhex(file.read_text()) if file.is_file() else b""
 

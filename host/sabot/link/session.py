@@ -1,8 +1,8 @@
-"""The host's end of the link: bytes in, bytes out, no port and no clock of its own.
+"""The host's end of the link: takes and makes bytes, without a port or a clock of its own.
 
-Events reach the caller in order and once each, however the line damages, drops or repeats
-frames: what comes too early is kept until its turn, what came before is dropped. Nothing is
-acknowledged until the caller says that it is durable.
+The caller gets every event once and in order, even if the line damages, drops or repeats frames: an
+event that comes too early is kept until the events before it have come, and a repeated event is
+dropped. Nothing is acknowledged before the caller says that it is durable.
 """
 
 from dataclasses import dataclass, field
@@ -32,66 +32,67 @@ from sabot_protocol.schema import Shape
 
 _EARLY_LIMIT = 256
 ASK_PAUSE_S = 0.02
-"""Least time between two requests for what is missing."""
+"""Least time between two requests for missing events."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An event with the bytes in which the shoe wrote it: those are kept and verified."""
+    """An event with the bytes that the shoe wrote, which are stored and verified."""
 
     event: Event
     data: bytes
     mac: bytes
-    """Its MAC in the audit chain, 16 bytes, as the shoe sent it: unchecked."""
+    """The event's MAC in the audit chain, 16 bytes, as the shoe sent it, not checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """All that a shoe says of itself when a host attaches, in four messages."""
+    """What a shoe reports about itself when a host attaches, in four messages."""
 
     unit: str
-    """Its id."""
+    """The id of the unit."""
     boot: int
-    """Which start of the unit this is."""
+    """The number of this start of the unit."""
     reset_cause: str
     first_held: int
     last_held: int
-    """Numbers of the first and the last event that it can still send."""
+    """The numbers of the first and the last event that the shoe can still send."""
     firmware: str
-    """The version that runs,"""
+    """The version of the firmware that runs."""
     build: bytes
-    """and its SHA-256."""
+    """The SHA-256 of the firmware that runs."""
     board: str
     game: str
-    """The name of what it deals,"""
+    """The name of the game that is dealt."""
     game_sha256: bytes
-    """and the SHA-256 of its document."""
+    """The SHA-256 of the game's document."""
     challenge: bytes
-    """What MACs are made over; empty for a board that is no unit yet."""
+    """Random bytes that are part of each MAC; empty if the board is not a unit yet."""
 
 
 @dataclass(slots=True)
 class Received:
-    """What some bytes from the shoe amounted to."""
+    """What some bytes from the shoe contained."""
 
     welcome: Introduction | None = None
-    """Once, when the shoe has answered `hello`."""
+    """Set once, when the shoe has answered `hello`."""
     records: list[Record] = field(default_factory=list)
     heartbeat: HeartbeatMessage | None = None
     answers: list[Answer] = field(default_factory=list)
-    """Replies and reports to commands, every one that came."""
+    """All replies and reports that came, repeated ones too."""
 
 
 class Session:
-    """One attachment to one shoe: `hello`, then `begin`. Times are seconds of any steady
-    clock, passed in.
+    """One attachment to one shoe: `hello`, then `begin`.
+
+    The caller passes in times, in seconds of any steady clock.
     """
 
     def __init__(self, session: int) -> None:
         self.attached = False
         self.heard_s: float | None = None
-        """When the last good message came."""
-        self._expect: int | None = None
+        """When the last good message came; None before the first one."""
+        self._next_event: int | None = None
         self._durable = 0
         self._session = session
         self._frames = FrameReader()
@@ -101,64 +102,64 @@ class Session:
         self._firmware: FirmwareMessage | None = None
         self._game: GameMessage | None = None
         self._challenge: ChallengeMessage | None = None
-        self._asked_s = 0.0
+        self._requested_s = 0.0
         self.challenge = b""
-        """What MACs are made over; empty for a unit that has no key yet."""
+        """Random bytes that are part of each MAC; empty if the board is not a unit yet."""
         self.missing = False
-        """Whether `ask_for_missing` has something to ask for, once its pause is over."""
-        self._seen_bad = 0
+        """Whether `ask_for_missing` has something to request after its pause."""
+        self._damaged_before = 0
         self.out = bytearray()
-        """What is to be sent; the caller empties it."""
+        """Bytes to be sent; the caller empties it."""
 
     @property
     def damaged(self) -> int:
-        """Frames that came and could not be read."""
+        """The number of frames that came and could not be read."""
         return self._frames.damaged + self._frames.oversize
 
     def hello(self) -> None:
-        """Ask for the link."""
+        """Ask the shoe to attach this host."""
         self._send(definitions.HELLO, VERSION, self._session)
 
     def begin(self, expect: int) -> None:
-        """The first event wanted is number `expect`; everything before it is durable.
+        """Request the events from number `expect` on; all before it are durable.
 
-        Where the shoe has given that one up, its oldest is the first.
+        If the shoe no longer holds that event, the first one is the oldest that it holds.
         """
-        self._expect = max(expect, self._skip_to)
-        self._durable = self._expect - 1
+        self._next_event = max(expect, self._skip_to)
+        self._durable = self._next_event - 1
         self._early.clear()
         self.announce()
 
     def read_again(self, first: int) -> None:
-        """Events from number `first` on are going to be sent again; hand them out again."""
-        self._expect = first
+        """Hand out the events from number `first` on again; the caller must request them."""
+        self._next_event = first
         self._early.clear()
 
     def acknowledge(self) -> None:
-        """Every event handed out so far is durable."""
-        if self._expect is not None:
-            self._durable = self._expect - 1
+        """Acknowledge every event handed out so far as durable."""
+        if self._next_event is not None:
+            self._durable = self._next_event - 1
             self.announce()
 
     def announce(self) -> None:
-        """Repeat the last acknowledgement: the shoe knows then that somebody listens."""
-        if self._expect is not None:
+        """Repeat the last acknowledgement: it shows the shoe that a host listens."""
+        if self._next_event is not None:
             self._send(definitions.ACK, self._durable)
 
-    def command(self, command: Command[Answer], command_id: int) -> None:
-        """Send a command; its answer comes with the same `command_id`."""
-        self._send(command.SHAPE, command_id, *command.values())
+    def send_command(self, command: Command[Answer], command_id: int) -> None:
+        """Send a command; its answer has the same `command_id`."""
+        self._send(command.SHAPE, command_id, *command.field_values())
 
-    def signed(self, key: bytes, command: Command[Answer], command_id: int) -> None:
+    def send_signed(self, key: bytes, command: Command[Answer], command_id: int) -> None:
         """Send a command with its MAC under the unit's command key."""
-        payload = wire.payload_of(command.SHAPE, command_id, *command.values())
+        payload = wire.payload_of(command.SHAPE, command_id, *command.field_values())
         mac = command_keys.mac(key, self.challenge, payload)
         self._send(definitions.SIGNED, command_id, payload, mac)
 
     def feed(self, data: bytes, now_s: float) -> Received:
-        """Take bytes that came from the shoe at `now_s`.
+        """Take bytes that came from the shoe at `now_s`; return what they contained.
 
-        Raises ProtocolMismatch where the shoe speaks another version of the protocol.
+        Raises ProtocolMismatch if the shoe has another version of the protocol.
         """
         received = Received()
         for payload in self._frames.feed(data):
@@ -167,22 +168,22 @@ class Session:
             except wire.WireError:
                 self.missing = True
                 continue
-            if message is not None:  # an echo of ours is no shoe
+            if message is not None:  # not an echo of the host's own message
                 self.heard_s = now_s
-                self._take(message, received)
-        if self.damaged != self._seen_bad:
-            self._seen_bad = self.damaged
+                self._handle(message, received)
+        if self.damaged != self._damaged_before:
+            self._damaged_before = self.damaged
             self.missing = True
         return received
 
     def ask_for_missing(self, now_s: float) -> None:
-        """Where something was damaged or left out, ask for it."""
-        if self.attached and self.missing and now_s - self._asked_s >= ASK_PAUSE_S:
+        """If something was damaged or left out, request it again."""
+        if self.attached and self.missing and now_s - self._requested_s >= ASK_PAUSE_S:
             self.missing = False
-            self._asked_s = now_s
+            self._requested_s = now_s
             self.announce()
 
-    def _take(self, message: ShoeMessage, received: Received) -> None:
+    def _handle(self, message: ShoeMessage, received: Received) -> None:
         if isinstance(message, WrongVersionMessage):
             raise ProtocolMismatch(
                 f"the shoe speaks protocol version {message.protocol}, this host version "
@@ -193,19 +194,19 @@ class Session:
         elif not self.attached:
             return
         elif isinstance(message, EventMessage):
-            self._event(message, received)
+            self._handle_event(message, received)
         elif isinstance(message, HeartbeatMessage):
             received.heartbeat = message
             self._skip_to = message.first_held
-            self._in_order(received)
-            if self._expect is not None and message.last_held >= self._expect:
+            self._hand_out(received)
+            if self._next_event is not None and message.last_held >= self._next_event:
                 self.missing = True
         elif isinstance(message, Answer):
             received.answers.append(message)
         elif isinstance(message, ProblemMessage):
-            self.missing = True  # the shoe lost a frame of ours: perhaps the acknowledgement
+            self.missing = True  # the shoe dropped a frame, perhaps the acknowledgement
         else:
-            raise AssertionError(f"nothing takes {message.SHAPE.name}: add it in session.py")
+            raise AssertionError(f"no code handles {message.SHAPE.name}: add it in session.py")
 
     def _introduce(
         self,
@@ -241,8 +242,8 @@ class Session:
                 challenge=self.challenge,
             )
 
-    def _event(self, message: EventMessage, received: Received) -> None:
-        if self._expect is None:
+    def _handle_event(self, message: EventMessage, received: Received) -> None:
+        if self._next_event is None:
             return
         data, mac = message.record, message.mac
         try:
@@ -252,21 +253,21 @@ class Session:
         except wire.WireError:
             self.missing = True
             return
-        ahead = record.event.number - self._expect
+        ahead = record.event.number - self._next_event
         if 0 <= ahead <= _EARLY_LIMIT:
             self._early[record.event.number] = record
-            self._in_order(received)
+            self._hand_out(received)
         if ahead:
-            self.missing = True  # something came too early, or again: an answer was lost
+            self.missing = True  # it came too early, or again: a frame was lost
 
-    def _in_order(self, received: Received) -> None:
-        while self._expect is not None:
-            record = self._early.pop(self._expect, None)
+    def _hand_out(self, received: Received) -> None:
+        while self._next_event is not None:
+            record = self._early.pop(self._next_event, None)
             if record is not None:
                 received.records.append(record)
-                self._expect += 1
-            elif self._expect < self._skip_to:  # the shoe has given it up: go on after it
-                self._expect = min([self._skip_to, *self._early])
+                self._next_event += 1
+            elif self._next_event < self._skip_to:  # the shoe no longer holds it: skip it
+                self._next_event = min([self._skip_to, *self._early])
             else:
                 return
 

@@ -1,6 +1,6 @@
 """Messages and events as frozen objects, to and from the bytes of the line.
 
-Strict: a payload that is not deterministic CBOR of a known shape is refused whole.
+A payload that is not deterministic CBOR of a known shape is refused.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,12 +16,12 @@ from sabot_protocol.sim import sim_channel
 
 
 class WireError(ValueError):
-    """Bytes that are no message or event of this protocol."""
+    """Bytes that are not a message or an event of this protocol."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message of either end: its shape and its fields by name, as they are on the wire."""
+    """A message in either direction: its shape, and its fields by name as they are on the wire."""
 
     shape: Shape
     fields: Mapping[str, object]
@@ -42,7 +42,7 @@ _HEADER_SIZE = len(events.HEADER) - 1  # after the kind
 
 
 def frame_of(shape: Shape, *values: object) -> bytes:
-    """The frame that carries a message. Raises SchemaError for values that do not fit."""
+    """Return the frame of a message. Raises SchemaError for values that do not fit."""
     body = payload_of(shape, *values)
     payload = bytearray(body) + bytes(frame.CRC_SIZE)
     out = bytearray(frame.MAX_FRAME)
@@ -50,7 +50,7 @@ def frame_of(shape: Shape, *values: object) -> bytes:
 
 
 def payload_of(shape: Shape, *values: object) -> bytes:
-    """The bytes of a message. Raises SchemaError for values that do not fit."""
+    """Return the bytes of a message. Raises SchemaError for values that do not fit."""
     shape.check(list(values))
     body = cbor2.dumps([shape.number, *values], canonical=True)
     if len(body) > frame.MAX_PAYLOAD:
@@ -59,27 +59,29 @@ def payload_of(shape: Shape, *values: object) -> bytes:
 
 
 def parse_message(payload: bytes) -> Message:
-    """The message in a frame's payload. Raises WireError."""
-    shape, values = _take(payload, _MESSAGES)
-    _check(shape, values)
+    """Return the message in a frame's payload. Raises WireError."""
+    shape, values = _decode(payload, _MESSAGES)
+    _check_shape(shape, values)
     return Message(shape, dict(zip([name for name, _ in shape.fields], values, strict=True)))
 
 
 def parse_event(record: bytes) -> Event:
-    """The event in a record's bytes. Raises WireError."""
-    shape, values = _take(record, _EVENTS)
+    """Return the event in a record's bytes. Raises WireError."""
+    shape, values = _decode(record, _EVENTS)
     head, own = values[:_HEADER_SIZE], values[_HEADER_SIZE:]
-    _check(_HEADER, [shape.number, *head])
-    _check(shape, own)
-    return EVENTS[shape.number](*head, *in_words(shape, own))
+    _check_shape(_HEADER, [shape.number, *head])
+    _check_shape(shape, own)
+    return EVENTS[shape.number](*head, *with_enum_names(shape, own))
 
 
-def in_words(shape: Shape, values: Iterable[object]) -> list[Any]:
-    """The values of a shape, with words in place of their numbers."""
-    return [_in_words(kind, value) for (_, kind), value in zip(shape.fields, values, strict=True)]
+def with_enum_names(shape: Shape, values: Iterable[object]) -> list[Any]:
+    """Return the values of a shape, those of enumerations as names instead of numbers."""
+    return [
+        _with_enum_name(kind, value) for (_, kind), value in zip(shape.fields, values, strict=True)
+    ]
 
 
-def _take(data: bytes, shapes: Mapping[int, Shape]) -> tuple[Shape, list[Any]]:
+def _decode(data: bytes, shapes: Mapping[int, Shape]) -> tuple[Shape, list[Any]]:
     try:
         value = cbor2.loads(data)
         canonical = cbor2.dumps(value, canonical=True) == data
@@ -88,21 +90,21 @@ def _take(data: bytes, shapes: Mapping[int, Shape]) -> tuple[Shape, list[Any]]:
     if not canonical:
         raise WireError("not deterministic CBOR")
     if not isinstance(value, list) or not value or type(value[0]) is not int:
-        raise WireError("no array that begins with a number")
+        raise WireError("not an array that begins with a number")
     shape = shapes.get(value[0])
     if shape is None:
         raise WireError(f"unknown number {value[0]}")
     return shape, value[1:]
 
 
-def _check(shape: Shape, values: list[Any]) -> None:
+def _check_shape(shape: Shape, values: list[Any]) -> None:
     try:
         shape.check(values)
     except SchemaError as error:
         raise WireError(str(error)) from None
 
 
-def _in_words(kind: str, value: Any) -> Any:
+def _with_enum_name(kind: str, value: Any) -> Any:
     if value is None:
         return None
     names = enums.ENUMERATIONS.get(kind.rstrip("?"))

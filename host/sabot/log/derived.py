@@ -67,8 +67,8 @@ class Row:
         return wire.parse_event(self.data)
 
 
-def tail(
-    connection: sqlite3.Connection, known: int
+def underived(
+    connection: sqlite3.Connection, unit_id: int
 ) -> Generator[tuple[Derived, int, bytes, bytes]]:
     """Yield the records of a unit that `events` does not have yet, in order: the row derived from
     each, when it was received, the record and its MAC.
@@ -76,13 +76,13 @@ def tail(
     newest = connection.execute(
         "SELECT number, shoe, round FROM events WHERE unit = ? AND number <= ?"
         " ORDER BY number DESC LIMIT 1",
-        (known, LARGEST),
+        (unit_id, LARGEST),
     ).fetchone()
     last, shoe, round_ = (0, 0, 0) if newest is None else newest
     records = connection.execute(
         "SELECT number, received_unix_ms, record, mac FROM records"
         " WHERE unit = ? AND number > ? AND number <= ? ORDER BY number",
-        (known, last, LARGEST),
+        (unit_id, last, LARGEST),
     )
     for number, received, record, mac in records:
         kind, unix_ms = DAMAGED, None
@@ -91,19 +91,19 @@ def tail(
             kind = event.kind
             unix_ms = None if event.unix_ms is None else min(event.unix_ms, LARGEST)
             shoe, round_ = min(event.shoe, LARGEST), min(event.round, LARGEST)
-        yield (known, number, kind, unix_ms, shoe, round_), received, record, mac
+        yield (unit_id, number, kind, unix_ms, shoe, round_), received, record, mac
 
 
-def derive(connection: sqlite3.Connection, known: int, most: int) -> int:
+def derive(connection: sqlite3.Connection, unit_id: int, most: int) -> int:
     """Make rows in `events` for the next records of a unit, at most `most`. Return how many."""
-    with closing(tail(connection, known)) as rows:
+    with closing(underived(connection, unit_id)) as rows:
         made = [derived for derived, *_ in islice(rows, most)]
     connection.executemany(_INSERT_EVENT, made)
     return len(made)
 
 
 def derived_rows(
-    connection: sqlite3.Connection, known: int, unit: str, wanted: Filter
+    connection: sqlite3.Connection, unit_id: int, unit: str, wanted: Filter
 ) -> Iterator[Row]:
     """Yield the rows of `events` that a filter selects."""
     query = (
@@ -111,7 +111,7 @@ def derived_rows(
         " r.mac FROM events e CROSS JOIN records r ON r.unit = e.unit AND r.number = e.number"
         " WHERE e.unit = ?"
     )
-    given: list[object] = [unit, known]
+    parameters: list[object] = [unit, unit_id]
     for condition, value in (
         ("e.shoe = ?", wanted.shoe),
         ("e.round = ?", wanted.round),
@@ -120,15 +120,15 @@ def derived_rows(
     ):
         if value is not None:
             query += f" AND {condition}"
-            given.append(value)
+            parameters.append(value)
     if wanted.kinds is not None:
         query += f" AND e.kind IN ({', '.join('?' * len(wanted.kinds))})"
-        given += wanted.kinds
-    for row in connection.execute(query + " ORDER BY e.number", given):
+        parameters += wanted.kinds
+    for row in connection.execute(query + " ORDER BY e.number", parameters):
         yield Row(*row)
 
 
-def lets_through(wanted: Filter, row: Row) -> bool:
+def selects(wanted: Filter, row: Row) -> bool:
     """Whether a filter selects a row that is not in `events` yet."""
     if wanted.shoe not in (None, row.shoe) or wanted.round not in (None, row.round):
         return False

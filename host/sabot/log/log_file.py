@@ -24,7 +24,7 @@ class DatabaseLocked(DatabaseUnusable):
 
 
 class Writer:
-    """The one connection that writes. A `with` block is a transaction, for one thread at a time.
+    """The only connection that writes. A `with` block is a transaction, for one thread at a time.
 
     It is a class and not a generator for speed: a log makes a transaction for each event.
     """
@@ -43,7 +43,7 @@ class Writer:
             return connection
         except BaseException as error:
             self._end()
-            raise in_words(self._path, error) from None
+            raise user_error(self._path, error) from None
 
     def __exit__(
         self,
@@ -55,11 +55,11 @@ class Writer:
             if error is None and self._connection is not None:
                 self._connection.execute("COMMIT")
         except sqlite3.Error as failed:
-            raise in_words(self._path, failed) from None
+            raise user_error(self._path, failed) from None
         finally:
             self._end()
         if isinstance(error, sqlite3.Error):
-            raise in_words(self._path, error) from None
+            raise user_error(self._path, error) from None
 
     def pragma(self, pragma: str) -> None:
         """Set a pragma, outside of any transaction."""
@@ -67,7 +67,7 @@ class Writer:
             try:
                 (self._connection or self._open()).execute(f"PRAGMA {pragma}")
             except sqlite3.Error as error:
-                raise in_words(self._path, error) from None
+                raise user_error(self._path, error) from None
 
     def write_ahead(self) -> None:
         """Switch to write-ahead logging: readers and the writer do not wait for each other. The
@@ -94,14 +94,14 @@ class Writer:
     def _end(self) -> None:
         try:
             if self._connection is not None and self._connection.in_transaction:
-                with suppress(sqlite3.Error):  # the disk failed: then nothing is committed either
+                with suppress(sqlite3.Error):  # the disk failed, and nothing was committed
                     self._connection.execute("ROLLBACK")
         finally:
             self._lock.release()
 
 
-def in_words(path: Path, error: BaseException) -> BaseException:
-    """An error of the database library as one that says what to do; other errors unchanged."""
+def user_error(path: Path, error: BaseException) -> BaseException:
+    """Return an error of the database library as one that says what to do; others unchanged."""
     if not isinstance(error, sqlite3.Error):
         return error
     text = str(error)
@@ -144,7 +144,7 @@ _WHEN_DAMAGED = "keep it, and log to another file with --db: the shoe sends what
 
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
-    """A connection that begins no transactions by itself; `mode` is SQLite's: ro, rw or rwc."""
+    """Open a connection that begins no transaction by itself. `mode` is SQLite's: ro, rw or rwc."""
     return sqlite3.connect(
         f"{path.resolve().as_uri()}?mode={mode}",
         uri=True,

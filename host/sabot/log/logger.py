@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from sabot.errors import (
     CommandRefused,
     FaultOfOurs,
+    HistoryDiffers,
     NoShoe,
     PortBusy,
     PortNotFound,
     SabotError,
     SameUnit,
 )
-from sabot.errors import HistoryDiffers as _HistoryDiffers
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.events import CheckpointEvent
@@ -30,7 +30,7 @@ from sabot_protocol import messages
 _RECEIVE_S = 0.25
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
-_IDLE_DERIVES = 5000  # takes far less time than a shoe waits before it takes its host for gone
+_IDLE_DERIVES = 5000  # takes far less time than a shoe waits for a silent host
 RETRIED = (PortNotFound, PortBusy, NoShoe, DatabaseLocked)
 """Errors that may go away: the logger tries again."""
 
@@ -48,9 +48,10 @@ class LogWatcher:
 class Logger:
     """Logs the shoes at `ports` into `store` until `stop` is called.
 
-    With `once` each shoe is left after one finished shoe of cards. A permanent error (disk full,
-    one id twice, other history, wrong version) ends that shoe's log and is kept in `failures`, by
-    port. `keys` has the shoes' command keys. `now_s` is the clock for all waiting for shoes.
+    With `once` the log of each shoe ends after one shoe of cards has ended. A permanent error (disk
+    full, the same id twice, another history, wrong version) ends that shoe's log and is kept in
+    `failures`, by port. `keys` has the shoes' command keys. `now_s` is the clock for waiting for
+    shoes.
     """
 
     def __init__(
@@ -97,32 +98,32 @@ class Logger:
     def _log(self, port: str) -> None:
         pause_s, attached_once, reported = _FIRST_PAUSE_S, False, ""
 
-        def begun() -> None:
+        def reset_pause() -> None:
             nonlocal pause_s, reported
             pause_s, reported = _FIRST_PAUSE_S, ""
 
         while not self._stop.is_set():
             try:
-                self._store.derive()  # what an earlier log left when it was killed
+                self._store.derive()  # what a killed log left underived
                 with Port(port) as opened:
                     client = Client(opened, now_s=self._now_s, keys=self._keys)
                     attached_once = True
-                    self._log_attached(port, client, begun)
+                    self._log_attached(port, client, reset_pause)
                 return
             except RETRIED as error:
-                # At the first try the name may be wrong; later a cable is just unplugged.
+                # At the first try the name may be wrong; later the cable may be unplugged.
                 if not attached_once and len(self._ports) == 1:
                     self.failures[port] = error
                     return
                 if str(error) != reported:  # report the same error only once
                     reported = str(error)
-                    with self._lock, _watched():
+                    with self._lock, _ignoring_output_errors():
                         self._watcher.lost(port, error)
                 self._stop.wait(pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             except SabotError as error:
                 self.failures[port] = error
-                with self._lock, _watched():
+                with self._lock, _ignoring_output_errors():
                     self._watcher.lost(port, error)
                 return
             except Exception as error:
@@ -134,16 +135,16 @@ class Logger:
             finally:
                 self._release(port)
 
-    def _log_attached(self, port: str, client: Client, begun: Callable[[], None]) -> None:
+    def _log_attached(self, port: str, client: Client, on_begun: Callable[[], None]) -> None:
         unit = client.unit
         if client.welcome.game == messages.NO_GAME:
             raise NoShoe(
-                f"{port}: {unit} is not provisioned, or takes an update; `sabot ports` says more"
+                f"{port}: {unit} is not provisioned, or takes an update; `sabot ports` shows more"
             )
         self._claim(port, unit)
         last = self._store.last_number(unit)
         if last > client.welcome.last_held:
-            raise _HistoryDiffers(
+            raise HistoryDiffers(
                 f"{port}: {unit} has recorded {client.welcome.last_held} events, "
                 f"{self._store.path} has {last} of it: its memory was replaced; log it to "
                 "another database and keep both"
@@ -155,8 +156,8 @@ class Logger:
         # The last stored event is requested again: its bytes show whether this is the same unit as
         # in the database.
         client.begin(max(last, 1))
-        begun()
-        with self._lock, _watched():
+        on_begun()
+        with self._lock, _ignoring_output_errors():
             self._watcher.attached(port, client)
         while not self._stop.is_set():
             records = client.receive(_RECEIVE_S).records
@@ -174,7 +175,7 @@ class Logger:
         """Call the watcher. Return whether a shoe of cards ended in `records`."""
         shoe_ended = False
         with self._lock:
-            with _watched():
+            with _ignoring_output_errors():
                 self._watcher.stored(unit, records)
             rounds = self._rounds.get(unit)
             if rounds is None:
@@ -182,13 +183,13 @@ class Logger:
             for record in records:
                 ended = rounds.add(record.event)
                 if ended is not None:
-                    with _watched():
+                    with _ignoring_output_errors():
                         self._watcher.round_ended(ended)
                 shoe_ended = shoe_ended or _ends_shoe(record)
         return shoe_ended
 
     def _rounds_so_far(self, unit: str, first: Record) -> Rounds:
-        """The rounds as they were before `first`: the log may have begun within a round."""
+        """Return the rounds as they were before `first`: the log may have begun within a round."""
         rounds = Rounds(unit)
         event = first.event
         for row in self._store.rows(Filter(unit=unit, shoe=event.shoe, round=event.round)):
@@ -218,7 +219,7 @@ def _ends_shoe(record: Record) -> bool:
 
 
 @contextmanager
-def _watched() -> Iterator[None]:
-    """Ignore errors of the output, a full disk or a closed pipe: the log goes on."""
+def _ignoring_output_errors() -> Iterator[None]:
+    """Ignore errors of the output, such as a full disk or a closed pipe: the log goes on."""
     with suppress(OSError, SystemExit):  # rich turns a closed pipe into SystemExit
         yield

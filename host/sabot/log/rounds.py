@@ -1,4 +1,4 @@
-"""Makes rounds from events: what was dealt between "betting open" and the result."""
+"""Makes rounds from events: the cards dealt from "betting open" to the result."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -20,8 +20,7 @@ from sabot_protocol import cards, enums
 class Card(str):
     """A card by its name: rank and suit, such as "7H", "TC" for the ten of clubs, "AS".
 
-    It is a string: compare it with strings, use it as one. Cards that are not played with are
-    "CUT" and "TEST".
+    It is a string and compares like one. The cards that are not for play are "CUT" and "TEST".
     """
 
     __slots__ = ()
@@ -81,8 +80,8 @@ class Round:
 
     @property
     def started(self) -> datetime | None:
-        """When the betting was opened, in UTC; None if the unit had no clock, or one so wrong that
-        its time is beyond the calendar."""
+        """When the betting was opened, in UTC; None if the unit had no clock, or if the time is too
+        large for a calendar."""
         return utc_moment(self.started_unix_ms)
 
     @property
@@ -158,16 +157,16 @@ class Rounds:
 
 
 def rounds_of(unit: str, events: Iterable[Event]) -> Iterator[Round]:
-    """The ended rounds among `events` of one unit."""
-    fold = Rounds(unit)
+    """Yield the rounds that ended in `events` of one unit."""
+    rounds = Rounds(unit)
     for event in events:
-        ended = fold.add(event)
+        ended = rounds.add(event)
         if ended is not None:
             yield ended
 
 
 def hit_names(bits: int) -> list[str]:
-    """The names of hits, of `enums.HITS`, whose bits are set."""
+    """Return the names, from `enums.HITS`, of the hits whose bits are set."""
     return [name for place, name in enumerate(enums.HITS) if bits >> place & 1]
 
 

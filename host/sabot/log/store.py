@@ -1,7 +1,7 @@
 """The log: events of many units in a database, each byte for byte as its shoe wrote it.
 
-What a shoe sent is stored at once, in the table `records`, which alone counts. The table `events`
-is derived from it, to find events quickly; it follows when there is time, and can be rebuilt.
+Every event is stored at once in the table `records`, which is the log. The table `events` is an
+index to find events quickly: it is derived from `records` when there is time, and can be rebuilt.
 """
 
 import os
@@ -22,18 +22,18 @@ from sabot.log.derived import (
     Row,
     derive,
     derived_rows,
-    lets_through,
-    tail,
+    selects,
+    underived,
 )
-from sabot.log.log_file import FORMAT, DatabaseLocked, Writer, connect, in_words
+from sabot.log.log_file import FORMAT, DatabaseLocked, Writer, connect, user_error
 
 __all__ = ["DAMAGED", "DatabaseLocked", "Filter", "Row", "Store"]
 
 VERSION = 2
 
 _CLOSING_BUSY_TIMEOUT_MS = 100
-_CHUNK = 1000  # records derived in one transaction, while others wait to append
-_CLOSING_DERIVES = 20_000  # fewer than half a second takes
+_CHUNK = 1000  # records derived in one transaction; appending waits meanwhile
+_CLOSING_DERIVES = 20_000  # takes less than half a second
 
 _TABLES = (
     "CREATE TABLE about (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
@@ -45,7 +45,7 @@ _TABLES = (
     " last INTEGER NOT NULL, tombstone BLOB NOT NULL, PRIMARY KEY (unit, first)) WITHOUT ROWID",
 )
 _INSERT_RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?)"
-_INSERT_NEWEST = (  # after all that was pruned or derived, so that nothing else needs a change
+_INSERT_NEWEST = (  # newer than all that was pruned or derived: no other table changes
     "INSERT INTO records SELECT ?1, ?2, ?3, ?4, ?5 WHERE"
     " ?2 > ifnull((SELECT last FROM tombstones WHERE unit = ?1 ORDER BY first DESC LIMIT 1), 0) AND"
     f" ?2 > ifnull((SELECT max(number) FROM events WHERE unit = ?1 AND number <= {LARGEST}), 0)"
@@ -60,7 +60,7 @@ _NEWEST = (
 class Store:
     """A log database at `path`; a new one is made with `create`. Thread-safe.
 
-    Without `create` it is for reading; an existing log can be pruned and rebuilt too. Raises
+    Without `create` an existing log can be read, pruned and rebuilt. Raises
     DatabaseUnusable if the file does not exist, is not a Sabot log, has another version, is
     damaged, or cannot be written with `create`; DatabaseLocked; DiskFull if it cannot grow.
     """
@@ -70,7 +70,7 @@ class Store:
         self._appends = create
         self._writer = Writer(path, "rwc" if create else "rw")
         self._ids: dict[str, int] = {}
-        self._behind = create  # whether there may be records without a row in `events`
+        self._may_lack_rows = create  # some records may have no row in `events`
         if path.is_dir():
             raise DatabaseUnusable(f"{path}: a folder; name a file with --db")
         if not create and not path.exists():
@@ -83,7 +83,7 @@ class Store:
             with self._writer as connection:
                 self._create(connection)
                 self._check(connection)
-            self._writer.write_ahead()  # only now that the file is known as ours
+            self._writer.write_ahead()  # only now: the file is a Sabot log
         except SabotError:
             self._writer.close()
             raise
@@ -105,8 +105,8 @@ class Store:
     def append(self, unit: str, records: Sequence[Record]) -> None:
         """Store events of `unit` in one transaction; on return they are durable.
 
-        An event that is there already with the same bytes and MAC is left, as is one that was
-        pruned. Raises HistoryDiffers if bytes or MAC differ, and then stores none of them.
+        An event that is stored already with the same bytes and MAC is skipped, and so is a pruned
+        one. Raises HistoryDiffers if bytes or MAC differ, and then stores none of the events.
         """
         if not self._appends:
             raise DatabaseUnusable(f"{self.path}: opened for reading, cannot be written to")
@@ -114,31 +114,31 @@ class Store:
             return
         received = time.time_ns() // 1_000_000
         with self._writer as connection:
-            known = self._ids.get(unit) or _id_of(connection, unit)
-            rows = sorted(  # if the first is newer than all that is stored, all are
-                (known, record.event.number, received, record.data, record.mac)
+            unit_id = self._ids.get(unit) or _find_or_add_unit(connection, unit)
+            rows = sorted(  # if the first is newer than every stored record, all are
+                (unit_id, record.event.number, received, record.data, record.mac)
                 for record in records
             )
-            self._behind = True
+            self._may_lack_rows = True
             try:
                 if connection.execute(_INSERT_NEWEST, rows[0]).rowcount:
                     connection.executemany(_INSERT_RECORD, rows[1:])
                 else:
                     self._append_missing(connection, unit, rows)
-            except sqlite3.IntegrityError:  # one of them is there
+            except sqlite3.IntegrityError:  # one of them is stored already
                 self._append_missing(connection, unit, rows)
             except OverflowError:
                 raise DatabaseUnusable(
                     f"{self.path}: an event of {unit} has a number too large to be stored; "
                     "switch the shoe off and on, update its firmware"
                 ) from None
-        self._ids[unit] = known
+        self._ids[unit] = unit_id
 
     def last_number(self, unit: str) -> int:
         """Number of the newest event of `unit` that was ever stored; 0 if there is none."""
         with self._reading() as connection:
-            known = _known(connection, unit)
-            return 0 if known is None else _newest(connection, known)
+            unit_id = _find_unit(connection, unit)
+            return 0 if unit_id is None else _newest(connection, unit_id)
 
     def units(self) -> list[str]:
         """Every unit in the log, sorted."""
@@ -153,16 +153,16 @@ class Store:
     def rows(self, wanted: Filter = Filter()) -> Iterator[Row]:
         """Yield the events that `wanted` selects, by unit and number, a few in memory at a time.
 
-        They are those in the log when the first one is requested; it can grow meanwhile.
+        The result is the log as it was when the first event was requested.
         """
         with self._reading() as connection:
-            for known, unit in _units(connection):
+            for unit_id, unit in _units(connection):
                 if wanted.unit in (None, unit):
-                    yield from derived_rows(connection, known, unit, wanted)
-                    for derived, received, data, mac in tail(connection, known):
+                    yield from derived_rows(connection, unit_id, unit, wanted)
+                    for derived, received, data, mac in underived(connection, unit_id):
                         _, number, kind, unix_ms, shoe, round_ = derived
                         row = Row(unit, number, kind, unix_ms, shoe, round_, received, data, mac)
-                        if lets_through(wanted, row):
+                        if selects(wanted, row):
                             yield row
 
     def raw(
@@ -173,11 +173,11 @@ class Store:
         """
         query = "SELECT number, record, mac FROM records WHERE unit = ? AND number >= ?"
         with self._reading() as connection:
-            given = [_known(connection, unit), first]
+            parameters = [_find_unit(connection, unit), first]
             if last is not None:
                 query += " AND number <= ?"
-                given.append(last)
-            yield from connection.execute(query + " ORDER BY number", given)
+                parameters.append(last)
+            yield from connection.execute(query + " ORDER BY number", parameters)
 
     def derived(self, unit: str) -> Iterator[tuple[int, str, int | None, int, int]]:
         """Yield the rows of the table `events` alone, by number: number, kind, time, shoe and round
@@ -185,14 +185,14 @@ class Store:
         """
         query = "SELECT number, kind, unix_ms, shoe, round FROM events WHERE unit = ?"
         with self._reading() as connection:
-            given = (_known(connection, unit),)
-            yield from connection.execute(query + " ORDER BY number", given)
+            parameters = (_find_unit(connection, unit),)
+            yield from connection.execute(query + " ORDER BY number", parameters)
 
     def tombstones(self, unit: str) -> list[bytes]:
         """The tombstones of the pruned events of `unit`, in the order of their numbers."""
         query = "SELECT tombstone FROM tombstones WHERE unit = ? ORDER BY first"
         with self._reading() as connection:
-            return [row[0] for row in connection.execute(query, (_known(connection, unit),))]
+            return [row[0] for row in connection.execute(query, (_find_unit(connection, unit),))]
 
     def prune(self, unit: str, first: int, last: int, tombstone: bytes) -> None:
         """Remove events `first` to `last` of `unit` and put `tombstone` in their place, in one
@@ -201,10 +201,10 @@ class Store:
         Raises DatabaseUnusable if the log does not have the unit, or some are pruned already.
         """
         with self._writer as connection:
-            known = _known(connection, unit)
-            if known is None:
+            unit_id = _find_unit(connection, unit)
+            if unit_id is None:
                 raise DatabaseUnusable(f"{self.path}: has no unit {unit}; check its name")
-            if _pruned_within(connection, known, first, last):
+            if _pruned_within(connection, unit_id, first, last):
                 raise DatabaseUnusable(
                     f"{self.path}: some of the events {first} to {last} of {unit} are "
                     "pruned already; run the command again"
@@ -212,24 +212,24 @@ class Store:
             for table in ("records", "events"):
                 connection.execute(
                     f"DELETE FROM {table} WHERE unit = ? AND number BETWEEN ? AND ?",
-                    (known, first, last),
+                    (unit_id, first, last),
                 )
             connection.execute(
-                "INSERT INTO tombstones VALUES (?, ?, ?, ?)", (known, first, last, tombstone)
+                "INSERT INTO tombstones VALUES (?, ?, ?, ?)", (unit_id, first, last, tombstone)
             )
 
     def derive(self, most: int | None = None) -> None:
-        """Let the table `events` catch up with all records, or with `most` of them or some more.
+        """Derive the rows of `events` that are missing: all, or at least `most` of them.
 
         Does nothing if the store is opened for reading.
         """
         done = 0
-        while self._appends and self._behind and (most is None or done < most):
+        while self._appends and self._may_lack_rows and (most is None or done < most):
             made = 0
             with self._writer as connection:
-                for known, _ in _units(connection):
-                    made += derive(connection, known, _CHUNK - made)
-                self._behind = made > 0
+                for unit_id, _ in _units(connection):
+                    made += derive(connection, unit_id, _CHUNK - made)
+                self._may_lack_rows = made > 0
             done += made
 
     def rebuild(self, progress: Callable[[int], None] | None = None) -> int:
@@ -241,8 +241,8 @@ class Store:
         with self._writer as connection:
             connection.execute("DROP TABLE IF EXISTS events")
             connection.execute(EVENTS_TABLE)
-            for known, _ in _units(connection):
-                while made := derive(connection, known, _CHUNK):
+            for unit_id, _ in _units(connection):
+                while made := derive(connection, unit_id, _CHUNK):
                     done += made
                     if progress is not None:
                         progress(done)
@@ -275,13 +275,13 @@ class Store:
     ) -> None:
         query = "SELECT record, mac FROM records WHERE unit = ? AND number = ?"
         for row in rows:
-            known, number, _, *contents = row
-            stored = connection.execute(query, (known, number)).fetchone()
+            unit_id, number, _, *contents = row
+            stored = connection.execute(query, (unit_id, number)).fetchone()
             if stored is None:
-                if not _pruned_within(connection, known, number, number):
+                if not _pruned_within(connection, unit_id, number, number):
                     connection.execute(_INSERT_RECORD, row)
-                    connection.execute(  # `events` has all up to some number, and none after it
-                        "DELETE FROM events WHERE unit = ? AND number > ?", (known, number)
+                    connection.execute(  # `events` has every record up to some number
+                        "DELETE FROM events WHERE unit = ? AND number > ?", (unit_id, number)
                     )
             elif stored != tuple(contents):
                 what = "contents" if stored[0] != contents[0] else "MAC"
@@ -338,7 +338,7 @@ class Store:
                 connection.execute("BEGIN")
                 yield connection
         except sqlite3.Error as error:
-            raise in_words(self.path, error) from None
+            raise user_error(self.path, error) from None
 
 
 def _fact(connection: sqlite3.Connection, name: str) -> str | None:
@@ -357,27 +357,27 @@ def _units(connection: sqlite3.Connection) -> list[tuple[int, str]]:
     return connection.execute("SELECT id, unit FROM units ORDER BY unit").fetchall()
 
 
-def _known(connection: sqlite3.Connection, unit: str) -> int | None:
+def _find_unit(connection: sqlite3.Connection, unit: str) -> int | None:
     """The id of a unit in this log; None if it has none."""
     found = connection.execute("SELECT id FROM units WHERE unit = ?", (unit,)).fetchone()
     return None if found is None else int(found[0])
 
 
-def _id_of(connection: sqlite3.Connection, unit: str) -> int:
+def _find_or_add_unit(connection: sqlite3.Connection, unit: str) -> int:
     """The id of a unit in this log; a new unit gets one."""
-    known = _known(connection, unit)
-    if known is None:
-        known = connection.execute("INSERT INTO units (unit) VALUES (?)", (unit,)).lastrowid
-    assert known is not None
-    return known
+    unit_id = _find_unit(connection, unit)
+    if unit_id is None:
+        unit_id = connection.execute("INSERT INTO units (unit) VALUES (?)", (unit,)).lastrowid
+    assert unit_id is not None
+    return unit_id
 
 
-def _newest(connection: sqlite3.Connection, known: int) -> int:
+def _newest(connection: sqlite3.Connection, unit_id: int) -> int:
     """The last number of a unit, including pruned events; 0 if there is none."""
-    return int(connection.execute(_NEWEST, (known,)).fetchone()[0])
+    return int(connection.execute(_NEWEST, (unit_id,)).fetchone()[0])
 
 
-def _pruned_within(connection: sqlite3.Connection, known: int, first: int, last: int) -> bool:
+def _pruned_within(connection: sqlite3.Connection, unit_id: int, first: int, last: int) -> bool:
     query = "SELECT last FROM tombstones WHERE unit = ? AND first <= ? ORDER BY first DESC LIMIT 1"
-    found = connection.execute(query, (known, last)).fetchone()
+    found = connection.execute(query, (unit_id, last)).fetchone()
     return found is not None and found[0] >= first

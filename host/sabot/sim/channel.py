@@ -14,7 +14,7 @@ from sabot_protocol.sim import sim_channel
 
 _RECEIVE = 65536
 _SETTLE_TIMEOUT_S = 30.0
-_LOOK_S = 0.05
+_POLL_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class SimHands:
                     why = "it has stopped" if stopped else f"not within {timeout_s:g} s"
                     shown = " / ".join(line for line in self._outputs.display if line)
                     raise SimulatorFailed(f"the shoe has not {what}: {why}; it shows: {shown}")
-                self._changed.wait(min(left_s, _LOOK_S) if self._gone else left_s)
+                self._changed.wait(min(left_s, _POLL_S) if self._gone else left_s)
             return self._outputs
 
     def _send(self, frame: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The firmware as a child process: MicroPython's unix port, a pseudo-terminal, a bench."""
+"""The firmware as a child process: MicroPython's unix port, a pseudo-terminal, and a bench."""
 
 import fcntl
 import os
@@ -43,7 +43,7 @@ WATCHDOG_S = 8.0
 
 _STOP_TIMEOUT_S = 5.0
 _INSTALL_TIMEOUT_S = 60.0
-_LOOK_S = 0.05
+_POLL_S = 0.05
 JOURNAL = "journal.nor"
 """The file in `state` with the journal's chip (sabot_firmware/boards/sim/flash.py)."""
 
@@ -195,7 +195,7 @@ class SimulatedShoe:
         """Restart the board when it resets itself or no longer feeds its watchdog."""
         deadline_s: float | None = None
         while process.poll() is None:
-            if select.select([feed_in], [], [], _LOOK_S)[0]:
+            if select.select([feed_in], [], [], _POLL_S)[0]:
                 if not os.read(feed_in, 4096):
                     process.wait()
                     break
@@ -286,7 +286,7 @@ class SimulatedShoe:
             )
 
     def power_off(self) -> None:
-        """Stop the firmware as a loss of power does: at once, whatever it is doing."""
+        """Stop the firmware at once, as a loss of power does."""
         with self._process_lock:
             process, self._process = self._process, None
         if process is not None:
@@ -307,7 +307,7 @@ class SimulatedShoe:
         """Power off and remove everything except a `state` folder that was passed in."""
         self.power_off()
         if self._lock.closed:
-            return  # closed before: its file descriptors may belong to others by now
+            return  # closed already: other files may have its descriptors by now
         runtime.withdraw(self._name)
         runtime.withdraw_key(self.port)
         self._errors.close()

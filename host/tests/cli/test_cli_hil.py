@@ -222,7 +222,7 @@ def _plugged_in(monkeypatch: pytest.MonkeyPatch, *serials: str) -> None:
         (
             ("B", "B"),
             ("--bench", "B"),
-            "bench board B: so are called /dev/ttyACM0 and /dev/ttyACM1; "
+            "bench board B: /dev/ttyACM0 and /dev/ttyACM1 have this name; "
             "name the port, or detach one",
         ),
         (("SHOE-7", "B"), (), "bench board B: no such port"),

@@ -1,4 +1,4 @@
-"""The catalogue of games: what each document leaves to the house, and what it refuses."""
+"""The catalogue of games: what each document leaves to the house, and what it forbids."""
 
 import inspect
 import itertools
@@ -61,7 +61,7 @@ def test_the_wagers_are_those_that_the_document_offers(name: str, offered: list[
     assert game_of(name).wagers == offered
 
 
-def test_a_house_that_offers_no_side_wager_has_nothing_of_it_in_its_document() -> None:
+def test_a_side_wager_that_is_not_offered_is_not_in_the_document() -> None:
     for name, without in (
         ("mini-pairs", {"pairs": False}),
         ("md-midi", {"dragon_bonus": "none"}),
@@ -80,7 +80,7 @@ def test_every_wager_has_its_clause_in_the_games_document(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_value_that_is_allowed_makes_a_document(name: str) -> None:
+def test_every_allowed_value_makes_a_document(name: str) -> None:
     for choice in find_game(name).choices:
         assert choice.allows(choice.default), choice.name
         for value in {choice.allowed[0], choice.allowed[-1]} | set(choice.allowed[:3]):
@@ -136,14 +136,14 @@ def test_the_longest_document_is_short_enough_for_a_shoe(name: str) -> None:
         ("pa-midi", "tie_pays", 9, "paragraph 1: a winning tie bet pays 8 to 1"),
     ],
 )
-def test_what_the_document_forbids_is_refused_with_the_clause(
+def test_a_forbidden_value_is_refused_with_the_clause(
     name: str, choice: str, value: object, clause: str
 ) -> None:
     with pytest.raises(Forbidden) as refused:
         document(name, {choice: value})
-    said = str(refused.value)
-    assert said.startswith(f"{name}: {choice} ") and "\n" not in said
-    assert find_game(name).source in said and clause in said
+    message = str(refused.value)
+    assert message.startswith(f"{name}: {choice} ") and "\n" not in message
+    assert find_game(name).source in message and clause in message
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_value_of_another_kind_is_refused(choice: str, value: object) -> None:
         document("mini", {choice: value})
 
 
-def test_a_misspelled_name_is_answered_with_the_nearest() -> None:
+def test_the_error_for_a_misspelled_name_suggests_the_nearest() -> None:
     with pytest.raises(UnknownGame, match=r"'ezmini'; did you mean ez-mini\?"):
         find_game("ezmini")
     with pytest.raises(UnknownGame, match="'chemin de fer'; there are: mini, mini-pairs, md-mini,"):
@@ -172,7 +172,7 @@ def test_a_minimum_above_the_maximum_is_refused() -> None:
         document("mini", {"minimum_cents": 2501, "maximum_cents": 2500})
 
 
-def test_no_code_asks_for_a_games_name() -> None:
+def test_no_code_depends_on_the_name_of_a_game() -> None:
     table = inspect.getsource(catalogue)
     for name in NAMES:
         assert table.count(f'"{name}"') == (name != "mini"), name

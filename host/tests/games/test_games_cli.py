@@ -61,10 +61,10 @@ def test_a_rule_card_has_every_wager_and_choice_with_its_clause(name: str) -> No
     assert "Banker on 7 draws never" in shown
 
 
-def test_the_rule_card_of_ez_baccarat_says_that_a_dragon_7_pushes() -> None:
-    said = "banker Banker 1 tie, dragon_7 Chapters 7 A(1), 12 C"
-    assert said in lines_of(printed("games show ez-mini"))
-    assert said.replace(", dragon_7", "") in lines_of(printed("games show md-mini"))
+def test_the_rule_card_of_ez_baccarat_shows_that_a_dragon_7_pushes() -> None:
+    line = "banker Banker 1 tie, dragon_7 Chapters 7 A(1), 12 C"
+    assert line in lines_of(printed("games show ez-mini"))
+    assert line.replace(", dragon_7", "") in lines_of(printed("games show md-mini"))
 
 
 def test_score_shows_totals_winner_and_every_outcome() -> None:
@@ -92,14 +92,14 @@ def test_score_shows_totals_winner_and_every_outcome() -> None:
     assert "tie" in lines_of(printed("score --player 9S,KD --banker 9C,QH"))
 
 
-def test_odds_in_json_are_integers_but_for_the_edge() -> None:
+def test_odds_in_json_are_integers_except_the_edge() -> None:
     counted = json_of("odds --game ez-midi")
     assert counted["total"] == 4_998_398_275_503_360
-    for worth in counted["wagers"].values():
-        assert worth["win"] + worth["push"] + worth["lose"] == counted["total"]
-        assert isinstance(worth["edge"], float)
-        prizes = worth.get("pays", {}).values()
-        assert not prizes or sum(prize["combinations"] for prize in prizes) == worth["win"]
+    for tally in counted["wagers"].values():
+        assert tally["win"] + tally["push"] + tally["lose"] == counted["total"]
+        assert isinstance(tally["edge"], float)
+        prizes = tally.get("pays", {}).values()
+        assert not prizes or sum(prize["combinations"] for prize in prizes) == tally["win"]
     pays = counted["wagers"]["dragon_bonus_player"]["pays"]
     assert pays["win_by_9"] == {"pays_to_one": 30, "combinations": 18_409_431_764_992}
     assert "pays" not in counted["wagers"]["dragon_7"]
@@ -111,7 +111,7 @@ def test_odds_of_fewer_decks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         ("games show ez-minni", 17, "unknown game 'ez-minni'; did you mean ez-mini?"),
         ("odds --game md", 17, "unknown game 'md'; there are: mini, mini-pairs,"),
@@ -127,8 +127,8 @@ def test_odds_of_fewer_decks() -> None:
         ),
     ],
 )
-def test_an_error_is_one_line(tmp_path: Path, arguments: str, code: int, said: str) -> None:
-    assert said in error_line_here(tmp_path, *arguments.split(), code=code)
+def test_an_error_is_one_line(tmp_path: Path, arguments: str, code: int, message: str) -> None:
+    assert message in error_line_here(tmp_path, *arguments.split(), code=code)
 
 
 @pytest.mark.parametrize("arguments", ["odds --decks 9", "odds --decks 0", "score", "games shaw"])
@@ -164,12 +164,12 @@ def test_a_choice_made_twice_is_wrong_usage() -> None:
     assert CliRunner().invoke(app(), ["odds", *twice]).exit_code == 2
 
 
-def test_a_game_is_loaded_onto_a_shoe_between_shoes_of_cards_and_not_within_one() -> None:
+def test_a_game_can_be_loaded_only_between_shoes_of_cards() -> None:
     document = catalogue.document("ez-midi", {"dragon_bonus": "none"})
     with SimulatedShoe("LOAD-1") as shoe:
         shoe.power_on()
-        said = printed(f"load {shoe.port} --game ez-midi --choose dragon_bonus=none")
-        assert hashlib.sha256(document).hexdigest() in said
+        output = printed(f"load {shoe.port} --game ez-midi --choose dragon_bonus=none")
+        assert hashlib.sha256(document).hexdigest() in output
         with Port(shoe.port) as port:
             welcome = Client(port).welcome
         assert welcome.game == "ez-midi"

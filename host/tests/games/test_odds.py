@@ -28,8 +28,8 @@ def test_eight_decks_have_the_published_combinations() -> None:
     counted = odds_of("mini")
     assert counted.total == TOTAL == perm(416, 6)
     for wager, other in (("banker", "player"), ("player", "banker")):
-        worth = counted.wagers[wager]
-        assert (worth.win, worth.push, worth.lose) == (WINS[wager], TIES, WINS[other])
+        tally = counted.wagers[wager]
+        assert (tally.win, tally.push, tally.lose) == (WINS[wager], TIES, WINS[other])
     tie = counted.wagers["tie"]
     assert (tie.win, tie.push, tie.lose) == (TIES, 0, TOTAL - TIES)
 
@@ -73,9 +73,9 @@ def test_dragon_bonus_has_the_published_combinations() -> None:
     }  # fmt: skip
     names = [*(f"win_by_{margin}" for margin in range(9, 3, -1)), "natural"]
     for wager, figures in published.items():
-        worth = odds_of("md-mini").wagers[wager]
-        counted = [worth.prizes[name].combinations for name in names]
-        assert (*counted, worth.push) == figures
+        tally = odds_of("md-mini").wagers[wager]
+        counted = [tally.prizes[name].combinations for name in names]
+        assert (*counted, tally.push) == figures
 
 
 def test_treasures_have_the_published_combinations() -> None:
@@ -100,10 +100,10 @@ def sequences(decks: int) -> dict[str, Any]:
         before = (points[:place] == points[place]).sum(axis=0)
         ways *= np.maximum(copies[points[place]] - before, 0)
     player, banker = (points[0] + points[2]) % 10, (points[1] + points[3]) % 10
-    nobody_draws = (player >= 8) | (banker >= 8)
-    player_three = ~nobody_draws & (player <= 5)
+    has_natural = (player >= 8) | (banker >= 8)
+    player_three = ~has_natural & (player <= 5)
     chart = np.array([[letter == "D" for letter in row] for row in DRAWS])
-    banker_three = ~nobody_draws & np.where(player_three, chart[banker, points[4]], banker <= 5)
+    banker_three = ~has_natural & np.where(player_three, chart[banker, points[4]], banker <= 5)
     player_total = np.where(player_three, player + points[4], player) % 10
     drawn = np.where(player_three, points[5], points[4])
     banker_total = np.where(banker_three, banker + drawn, banker) % 10
@@ -160,24 +160,24 @@ def test_every_prize_is_won_as_often_as_among_all_sequences(decks: int) -> None:
     for name in ("ez-mini", "pa-mini"):
         counted = odds_of(name, decks)
         assert counted.total == perm(52 * decks, 6)
-        for wager, worth in counted.wagers.items():
+        for wager, tally in counted.wagers.items():
             hand = wager.removeprefix("dragon_bonus_")
-            for prize, each in worth.prizes.items():
+            for prize, each in tally.prizes.items():
                 dragon_7 = expected["dragon_7"] if (name, wager) == ("ez-mini", "banker") else 0
                 key = f"{hand} {prize}" if hand != wager else prize
                 assert each.combinations == expected[key] - dragon_7, (name, wager, prize)
-            assert worth.win == sum(each.combinations for each in worth.prizes.values())
-            assert worth.win + worth.push + worth.lose == counted.total
+            assert tally.win == sum(each.combinations for each in tally.prizes.values())
+            assert tally.win + tally.push + tally.lose == counted.total
 
 
 @pytest.mark.parametrize("decks", range(1, 9))
-def test_a_pair_is_as_likely_as_a_second_card_of_one_rank(decks: int) -> None:
+def test_a_pair_is_as_likely_as_a_second_card_of_the_first_ones_rank(decks: int) -> None:
     for wager in ("player_pair", "banker_pair"):
-        worth = odds_of("mini-pairs", decks).wagers[wager]
-        assert worth.win * (52 * decks - 1) == perm(52 * decks, 6) * (4 * decks - 1)
+        tally = odds_of("mini-pairs", decks).wagers[wager]
+        assert tally.win * (52 * decks - 1) == perm(52 * decks, 6) * (4 * decks - 1)
 
 
-def test_an_error_in_the_shoes_draws_shows() -> None:
+def test_an_error_in_the_drawing_tables_changes_the_odds() -> None:
     wrong: Any = [*games.BANKER_DRAWS]
     wrong[6] = [6]
     counted = odds(Game(games.encode({**games.MINI, "banker_draws": wrong})), 8)
@@ -185,7 +185,7 @@ def test_an_error_in_the_shoes_draws_shows() -> None:
     assert counted.wagers["banker"].win != WINS["banker"]
 
 
-def test_commission_only_costs_those_who_win_on_the_banker() -> None:
+def test_commission_affects_only_the_banker_wager() -> None:
     without, with_five = odds_of("mini", vigorish_permille=0), odds_of("mini")
     for wager in ("player", "tie"):
         assert without.wagers[wager].edge == with_five.wagers[wager].edge

@@ -1,4 +1,4 @@
-"""The score of a round against the verifier's rules and the firmware's, and what cannot happen."""
+"""The score of a round, compared with the verifier's and the firmware's rules; impossible deals."""
 
 import itertools
 from typing import Any
@@ -72,7 +72,7 @@ HAND = st.lists(st.sampled_from(PLAYING_CARDS), min_size=2, max_size=3)
 
 
 @given(HAND, HAND)
-def test_a_deal_is_impossible_exactly_where_the_verifier_finds_it_wrong(
+def test_a_deal_is_impossible_exactly_if_the_verifier_finds_it_wrong(
     player: list[str], banker: list[str]
 ) -> None:
     wrong = rules.judge(player, banker).wrong
@@ -126,13 +126,15 @@ def test_a_pair_is_two_first_cards_of_one_rank(
         ("7S KD", "9C ?", "'?' is not a playing card; write 7H, TC"),
     ],
 )
-def test_why_a_deal_cannot_happen(player: str, banker: str, reason: str) -> None:
+def test_the_error_for_an_impossible_deal_has_the_reason(
+    player: str, banker: str, reason: str
+) -> None:
     with pytest.raises(ImpossibleDeal) as refused:
         score(MINI, player.split(), banker.split())
     assert str(refused.value).startswith(reason)
 
 
-def test_no_card_comes_more_often_than_there_are_decks() -> None:
+def test_there_are_no_more_copies_of_a_card_than_decks() -> None:
     two_decks = Game(document("mini", {"decks": 2}))
     score(two_decks, ["KS", "9H"], ["KS", "7C"])
     with pytest.raises(ImpossibleDeal, match="3 copies of KS in a shoe of 2 decks"):

@@ -1,4 +1,4 @@
-"""`sabot settle` as it is used: rounds given and logged, the table, --json, and its errors."""
+"""`sabot settle`: rounds from the file and from a log, the table, --json, and the errors."""
 
 import json
 import re
@@ -48,8 +48,8 @@ def settled(*arguments: str) -> Any:
 
 
 def test_the_table_is_in_the_dealers_order_with_totals(folder: Path) -> None:
-    said = run(folder, "settle", wagers(folder, round=ROUND)).stdout
-    lines = [re.sub(r" +", " ", line).strip() for line in said.splitlines()]
+    output = run(folder, "settle", wagers(folder, round=ROUND)).stdout
+    lines = [re.sub(r" +", " ", line).strip() for line in output.splitlines()]
     assert lines == [
         "Player 6, Banker 9: Banker wins",
         "what where player wager amount",
@@ -69,19 +69,19 @@ def test_the_table_is_in_the_dealers_order_with_totals(folder: Path) -> None:
 
 
 def test_json_has_a_list_of_each_kind_with_the_step(folder: Path) -> None:
-    said = settled(wagers(folder, round=ROUND))
-    assert list(said) == [
+    result = settled(wagers(folder, round=ROUND))
+    assert list(result) == [
         "announced", "returned", "collected", "vigorish", "paid", "pushed", "markers", "warned",
         "notices", "totals",
     ]  # fmt: skip
-    assert said["paid"][1] == {
+    assert result["paid"][1] == {
         "step": 7, "do": "paid", "seat": 3, "player": "Ann", "amount_cents": 10_000,
         "wager": "banker", "stake_cents": 10_000, "why": "banker: 1 to 1",
     }  # fmt: skip
-    assert said["totals"]["house_cents"] == 489_600
+    assert result["totals"]["house_cents"] == 489_600
 
 
-def test_markers_and_what_the_floor_is_to_know_are_shown(folder: Path) -> None:
+def test_markers_and_notices_for_the_floor_are_shown(folder: Path) -> None:
     file = wagers(
         folder, round=ROUND, house={"vigorish_when": "marked"}, positions=[seat(3, banker=500)]
     )
@@ -91,14 +91,14 @@ def test_markers_and_what_the_floor_is_to_know_are_shown(folder: Path) -> None:
 
 
 def test_the_round_may_come_from_a_log(folder: Path) -> None:
-    said = settled(wagers(folder), "--round", "1")
-    assert said["announced"] == "Player 9, Banker 7: Player wins"
-    said = settled(wagers(folder), "--unit", "U1", "--shoe", "1", "--round", "2")
-    assert said["announced"] == "round void: unreadable"
-    assert said["totals"]["returned_cents"] == said["totals"]["wagered_cents"] == 613_000
+    result = settled(wagers(folder), "--round", "1")
+    assert result["announced"] == "Player 9, Banker 7: Player wins"
+    result = settled(wagers(folder), "--unit", "U1", "--shoe", "1", "--round", "2")
+    assert result["announced"] == "round void: unreadable"
+    assert result["totals"]["returned_cents"] == result["totals"]["wagered_cents"] == 613_000
 
 
-def test_it_is_reported_that_the_shoe_dealt_another_game(folder: Path) -> None:
+def test_a_round_of_another_game_document_is_reported(folder: Path) -> None:
     for game, reported in (("mini", False), ("md-mini", True)):
         done = CliRunner().invoke(app(), ["settle", wagers(folder), "--round", "1", "--game", game])
         assert done.exit_code == 0
@@ -106,7 +106,7 @@ def test_it_is_reported_that_the_shoe_dealt_another_game(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "arguments", "code", "said"),
+    ("fields", "arguments", "code", "message"),
     [
         ({}, "", 20, "sabot.sqlite: 2 rounds match; choose one with --unit, --shoe, --round"),
         ({}, "--round 9", 20, "sabot.sqlite: no rounds match; `sabot rounds` lists them"),
@@ -123,20 +123,20 @@ def test_it_is_reported_that_the_shoe_dealt_another_game(folder: Path) -> None:
          "mini has no choice 'area'; did you mean areas?"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_one_line_and_nothing_is_settled(
-    folder: Path, fields: dict[str, Any], arguments: str, code: int, said: str
+def test_an_error_is_one_line_and_nothing_is_settled(
+    folder: Path, fields: dict[str, Any], arguments: str, code: int, message: str
 ) -> None:
     name = wagers(folder, **fields)
     line = error_line_here(folder, "settle", name, *arguments.split(), code=code)
-    assert line.startswith(said)
+    assert line.startswith(message)
 
 
-def test_a_file_that_is_not_there(folder: Path) -> None:
+def test_a_missing_file(folder: Path) -> None:
     line = error_line_here(folder, "settle", "none.json", code=20)
     assert line == "none.json: cannot be read (No such file or directory); check the name"
 
 
-def test_a_round_of_the_file_and_of_the_log_exclude_each_other(folder: Path) -> None:
+def test_a_round_in_the_file_excludes_one_from_the_log(folder: Path) -> None:
     done = CliRunner().invoke(app(), ["settle", wagers(folder, round=ROUND), "--round", "1"])
     assert done.exit_code == 2 and done.stdout == "" and "contains a round" in done.stderr
 
@@ -144,6 +144,6 @@ def test_a_round_of_the_file_and_of_the_log_exclude_each_other(folder: Path) -> 
 def test_the_example_of_the_readme_is_settled(folder: Path) -> None:
     (example,) = re.findall(r"```json\n(.*?)```", _README.read_text(), re.DOTALL)
     (folder / "wagers.json").write_text(example)
-    said = settled("wagers.json")
-    assert [each["do"] for each in said["vigorish"]] == ["vigorish marked", "marker collected"]
-    assert said["totals"]["vigorish_collected_cents"] == 750
+    result = settled("wagers.json")
+    assert [each["do"] for each in result["vigorish"]] == ["vigorish marked", "marker collected"]
+    assert result["totals"]["vigorish_collected_cents"] == 750

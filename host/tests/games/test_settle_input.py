@@ -1,4 +1,4 @@
-"""WAGERS.json as people write it: each mistake is one line that says what and where."""
+"""WAGERS.json as people write it: the error for each mistake is one line with what and where."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from host.tests.support.table import line, seat
 from sabot.errors import BadWagers
@@ -30,9 +30,9 @@ def refused(value: object) -> str:
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
     with pytest.raises(BadWagers) as caught:
         wager_file.parse(data)
-    said = str(caught.value)
-    assert said.isprintable() and len(said) < 300
-    return said
+    message = str(caught.value)
+    assert message.isprintable() and len(message) < 300
+    return message
 
 
 def with_wagers(**wagers: object) -> dict[str, Any]:
@@ -56,21 +56,22 @@ def test_a_whole_file_is_read() -> None:
     "cents",
     [0, -1, -(10**30), 10**12 + 1, 10**40, 0.5, 100.0, 1e3, "100", True, None, [], {}, [100]],
 )
-def test_what_is_not_an_amount(cents: object) -> None:
-    said = refused(with_wagers(banker=1000, tie=cents))
+def test_a_wrong_amount_is_refused(cents: object) -> None:
+    message = refused(with_wagers(banker=1000, tie=cents))
     assert (
-        said.startswith("seat 3: tie: ") and "not an amount; write whole cents, from 1 to" in said
+        message.startswith("seat 3: tie: ")
+        and "not an amount; write whole cents, from 1 to" in message
     )
-    said = refused(GOOD | {"markers": [{"seat": 3, "player": "Ann", "owed_cents": cents}]})
-    assert said.startswith("marker 1: owed_cents: ")
+    message = refused(GOOD | {"markers": [{"seat": 3, "player": "Ann", "owed_cents": cents}]})
+    assert message.startswith("marker 1: owed_cents: ")
 
 
-def test_the_largest_amount_is_taken() -> None:
+def test_the_largest_amount_is_accepted() -> None:
     assert wager_file.parse(json.dumps(with_wagers(tie=10**12)).encode()).positions
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         (
             with_wagers(bankr=1000),
@@ -173,19 +174,19 @@ def test_the_largest_amount_is_taken() -> None:
         (GOOD | {"markers": [{"owed_cents": 5}]}, f"marker 1: {NO_AREA}"),
     ],
 )
-def test_a_mistake_is_named(value: object, said: str) -> None:
-    assert refused(value) == said
+def test_the_error_names_the_mistake(value: object, message: str) -> None:
+    assert refused(value) == message
 
 
 @pytest.mark.parametrize("number", [-1, 100, 3.0, "3", True, None, 10**50])
-def test_an_area_without_a_number(number: object) -> None:
+def test_an_area_without_a_valid_number_is_refused(number: object) -> None:
     for kind in ("seat", "line"):
         entry = {kind: number, "player": "Ann", "wagers": {"tie": 1000}}
         assert refused({"positions": [entry]}).startswith(f"position 1: {kind}: ")
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"", "not JSON: Expecting value in line 1; fix it"),
         (b'{"positions":\n [}', "not JSON: Expecting value in line 2; fix it"),
@@ -199,35 +200,35 @@ def test_an_area_without_a_number(number: object) -> None:
          '"tie" is given twice in one object; keep one of them'),
     ],
 )  # fmt: skip
-def test_damaged_json(data: bytes, said: str) -> None:
-    assert refused(data) == said
+def test_damaged_json_is_refused(data: bytes, message: str) -> None:
+    assert refused(data) == message
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    for path, said in (
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    for path, message in (
         (tmp_path / "none.json", "cannot be read (No such file or directory); check the name"),
         (tmp_path, "cannot be read (Is a directory); check the name"),
         (Path("/dev/zero"), "over 1,048,576 bytes; a round's wagers need far less"),
     ):
         with pytest.raises(BadWagers) as caught:
             wager_file.read(path)
-        assert str(caught.value) == f"{path}: {said}"
+        assert str(caught.value) == f"{path}: {message}"
     (tmp_path / "bad.json").write_text("{}")
     with pytest.raises(BadWagers, match=r'bad\.json: no "positions"'):
         wager_file.read(tmp_path / "bad.json")
 
 
-_json = some.recursive(
-    some.none() | some.booleans() | some.integers() | some.floats() | some.text(max_size=50),
-    lambda inner: some.lists(inner, max_size=4) | some.dictionaries(
-        some.sampled_from([*GOOD, "seat", "line", "player", "wagers", "tie", "void", "x\n"]),
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=50),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(
+        st.sampled_from([*GOOD, "seat", "line", "player", "wagers", "tie", "void", "x\n"]),
         inner, max_size=4,
     ),
 )  # fmt: skip
 
 
 @settings(deadline=None, max_examples=500)
-@given(_json, some.sampled_from([None, *GOOD]), some.sampled_from([None, 0, 1]))
+@given(_json, st.sampled_from([None, *GOOD]), st.sampled_from([None, 0, 1]))
 def test_any_file_is_read_or_refused_in_one_line(
     value: Any, key: str | None, index: int | None
 ) -> None:

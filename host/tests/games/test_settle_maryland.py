@@ -93,7 +93,7 @@ def test_seats_are_numbered_to_nine_at_the_most(any_md: str) -> None:
 
 @every
 @clause("Maryland 2 A(2)", "Maryland 2 B(1)", "Maryland 2 B(4)", "Maryland 7 B")
-def test_a_wager_lies_in_a_wagering_area_and_nowhere_else_on_the_layout(any_md: str) -> None:
+def test_a_wager_can_only_be_in_a_wagering_area(any_md: str) -> None:
     with pytest.raises(Forbidden, match=r"^seat 0: "):
         settled(any_md, [seat(0, tie=1000)])
     for place in ("dealer", "logo", "cards"):
@@ -125,7 +125,7 @@ def test_the_odds_of_every_offered_wager_are_shown(any_md: str) -> None:
 
 @every
 @clause("Maryland 2 B(5)", "Maryland 7 A(4)")
-def test_the_dragon_bonus_if_offered_is_on_either_hand_or_both_with_nothing_beside(
+def test_the_dragon_bonus_is_on_either_hand_or_both_without_another_wager(
     any_md: str,
 ) -> None:
     on_both = [seat(1, dragon_bonus_player=1000, dragon_bonus_banker=1000)]
@@ -142,7 +142,7 @@ def test_the_dragon_bonus_if_offered_is_on_either_hand_or_both_with_nothing_besi
     "Maryland 2 B(6)", "Maryland 2 B(6)(a)", "Maryland 2 B(6)(c)",
     "Maryland 7 A", "Maryland 7 A(5)", "Maryland 7 A(6)",
 )  # fmt: skip
-def test_insurance_wagers_are_for_ez_tables_and_other_wagers_for_none(md: str) -> None:
+def test_only_ez_tables_offer_insurance_wagers_and_none_offers_other_wagers(md: str) -> None:
     ez = md.replace("md", "ez")
     for wager in ("dragon_7", "panda_8"):
         assert settled(ez, [seat(1, **{wager: 1000})]).wagered_cents == 1000
@@ -177,7 +177,7 @@ def test_banker_wins_loses_ties_and_in_ez_ties_on_a_dragon_7(md: str) -> None:
     "Maryland 7 A(2)(b)", "Maryland 7 A(2)(b)(i)", "Maryland 7 A(2)(b)(ii)", "Maryland 7 A(2)(c)",
     "Maryland 12 A",
 )  # fmt: skip
-def test_player_wins_on_a_panda_8_too_and_loses_on_a_dragon_7_too(md: str) -> None:
+def test_player_also_wins_on_a_panda_8_and_loses_on_a_dragon_7(md: str) -> None:
     for name in (md, md.replace("md", "ez")):
         assert outcome(name, "player", PLAYER_WINS) == 1
         assert outcome(name, "player", PANDA_8) == 1
@@ -239,7 +239,7 @@ def test_the_panda_8_insurance_pays_25_to_1(ez: str) -> None:
 
 @every
 @clause("Maryland 7 C")
-def test_a_wager_called_out_needs_confirmation_and_conversion(any_md: str) -> None:
+def test_a_called_out_wager_must_be_confirmed_and_changed_to_chips(any_md: str) -> None:
     def called(how: str) -> dict[str, object]:
         return seat(2, changed={"called": how}, tie=1000)
 
@@ -283,7 +283,7 @@ def test_dragon_7_and_panda_8_are_announced_at_ez_tables_only(md: str) -> None:
 @both
 @pytest.mark.parametrize(("when", "taken"), [("at_once", "collected"), ("marked", "marked")])
 @clause("Maryland 11 B", "Maryland 11 B(1)", "Maryland 11 B(2)", "Maryland 11 B(3)")
-def test_losers_first_then_from_the_highest_winner_down_vigorish_and_payment(
+def test_losers_come_first_then_the_winners_from_the_highest_seat_down(
     md: str, when: str, taken: str
 ) -> None:
     wagers = [
@@ -307,7 +307,7 @@ def test_losers_first_then_from_the_highest_winner_down_vigorish_and_payment(
 
 @every
 @clause("Maryland 11 C")
-def test_a_round_that_is_settled_leaves_nothing_for_the_next(any_md: str) -> None:
+def test_settling_a_round_does_not_affect_the_next(any_md: str) -> None:
     wagers = [seat(1, banker=1000)]
     first = settled(any_md, wagers, BANKER_WINS)
     settled(any_md, wagers, PLAYER_WINS)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from host.tests.support.table import BANKER_WINS, game, of_three, scored
 from sabot.audit.checks.rules import judge
@@ -19,20 +19,20 @@ pytestmark = pytest.mark.slow
 NAMES = [each.name for each in catalogue.GAMES]
 LEAST, MOST = 1000, 500_000
 
-some_cents = some.one_of(
-    some.integers(LEAST, MOST + 10),
-    some.integers(MOST - 10, wager_file.MAX_CENTS),
-    some.sampled_from([LEAST, MOST, MOST + 1, wager_file.MAX_CENTS]),
+some_cents = st.one_of(
+    st.integers(LEAST, MOST + 10),
+    st.integers(MOST - 10, wager_file.MAX_CENTS),
+    st.sampled_from([LEAST, MOST, MOST + 1, wager_file.MAX_CENTS]),
 )
 CARDS = [rank + suit for rank in "A23456789TJQK" for suit in "CDHS"]
 
 
-@some.composite
-def some_hands(draw: some.DrawFn) -> tuple[str, str]:
+@st.composite
+def some_hands(draw: st.DrawFn) -> tuple[str, str]:
     """Cards of a round, dealt by the rules of the host's verifier."""
-    if draw(some.booleans()):  # otherwise totals of 7 to 9 with three cards would be rare
-        return of_three(draw(some.integers(0, 9)), draw(some.integers(0, 9)))
-    cards = draw(some.lists(some.sampled_from(CARDS), min_size=6, max_size=6))
+    if draw(st.booleans()):  # otherwise totals of 7 to 9 with three cards would be rare
+        return of_three(draw(st.integers(0, 9)), draw(st.integers(0, 9)))
+    cards = draw(st.lists(st.sampled_from(CARDS), min_size=6, max_size=6))
     tries = [
         (cards[:2] + cards[4 : 4 + more], cards[2:4] + cards[4 + more : 4 + more + other])
         for more in (0, 1)
@@ -42,25 +42,25 @@ def some_hands(draw: some.DrawFn) -> tuple[str, str]:
     return " ".join(player), " ".join(banker)
 
 
-@some.composite
-def some_table(draw: some.DrawFn) -> tuple[str, dict[str, Any], tuple[str, str] | str]:
+@st.composite
+def some_table(draw: st.DrawFn) -> tuple[str, dict[str, Any], tuple[str, str] | str]:
     """A game, a WAGERS.json as written by people, and a round; the rules allow all of it."""
-    name = draw(some.sampled_from(NAMES))
+    name = draw(st.sampled_from(NAMES))
     choices = {each.name: each for each in catalogue.find_game(name).choices}
-    when = draw(some.sampled_from(choices["vigorish_when"].allowed))
-    rounding = draw(some.sampled_from(choices["vigorish_rounding"].allowed))
+    when = draw(st.sampled_from(choices["vigorish_when"].allowed))
+    rounding = draw(st.sampled_from(choices["vigorish_rounding"].allowed))
     house = {"vigorish_when": when, "vigorish_rounding": rounding}
     extra = [each for each in game(name).wagers if each not in ("player", "banker", "tie")]
-    seats = draw(some.sets(some.integers(1, 9), min_size=1))
+    seats = draw(st.sets(st.integers(1, 9), min_size=1))
     lines: set[int] = set()
     if choices["gallery"].default and len(seats) == 9:
-        lines = draw(some.sets(some.integers(1, 8)))
+        lines = draw(st.sets(st.integers(1, 8)))
     honoured_once = WAGER_CLAUSES[catalogue.find_game(name).rules].honoured_once is not None
-    cents = some.integers(1, LEAST) | some_cents if honoured_once else some_cents
+    cents = st.integers(1, LEAST) | some_cents if honoured_once else some_cents
     positions: list[dict[str, Any]] = []
     for kind, number in [("seat", n) for n in seats] + [("line", n) for n in lines]:
-        own = {draw(some.sampled_from(["player", "banker", "tie"]))} | draw(
-            some.sets(some.sampled_from(extra or ["tie"]))
+        own = {draw(st.sampled_from(["player", "banker", "tie"]))} | draw(
+            st.sets(st.sampled_from(extra or ["tie"]))
         )
         if "dragon_bonus_player" in own:
             own.discard("dragon_bonus_banker")
@@ -68,15 +68,15 @@ def some_table(draw: some.DrawFn) -> tuple[str, dict[str, Any], tuple[str, str] 
         positions.append({kind: number, "player": f"{kind} {number}", "wagers": wagers})
     names = [each["player"] for each in positions]
     file: dict[str, Any] = {"positions": positions, "house": house}
-    file["warned"] = sorted(draw(some.sets(some.sampled_from(names))))
+    file["warned"] = sorted(draw(st.sets(st.sampled_from(names))))
     if when == "marked":
         file["markers"] = [
-            {"seat": n, "player": f"seat {n}", "owed_cents": draw(some.integers(1, 10_000))}
-            for n in draw(some.sets(some.sampled_from(sorted(seats))))
+            {"seat": n, "player": f"seat {n}", "owed_cents": draw(st.integers(1, 10_000))}
+            for n in draw(st.sets(st.sampled_from(sorted(seats))))
         ]
-        file["leaving"] = sorted(draw(some.sets(some.sampled_from(names))))
-        file["last_of_shoe"] = draw(some.booleans())
-    hands = draw(some.one_of(some_hands(), some.just("misdeal")))
+        file["leaving"] = sorted(draw(st.sets(st.sampled_from(names))))
+        file["last_of_shoe"] = draw(st.booleans())
+    hands = draw(st.one_of(some_hands(), st.just("misdeal")))
     return name, file, hands
 
 
@@ -90,27 +90,27 @@ def _settle(
 
 @settings(deadline=None, max_examples=400)
 @given(some_table())
-def test_each_wager_goes_somewhere_and_to_one_place_only(
+def test_each_wager_is_accounted_for_once(
     table: tuple[str, dict[str, Any], tuple[str, str] | str],
 ) -> None:
     wagers, done = _settle(*table)
-    went: Counter[tuple[str, str]] = Counter()
-    ends: Counter[tuple[str, str]] = Counter()
+    accounted_for: Counter[tuple[str, str]] = Counter()
+    outcomes: Counter[tuple[str, str]] = Counter()
     for step in done.steps:
         assert step.amount_cents > 0
         if step.wager is None:
             continue
         key = (str(step.area), step.wager)
         if step.do in ("returned", "collected", "pushed"):
-            went[key] += step.amount_cents
-        went[key] += step.stake_cents
-        ends[key] += step.do in ("collected", "pushed", "paid")
-    assert went == {
+            accounted_for[key] += step.amount_cents
+        accounted_for[key] += step.stake_cents
+        outcomes[key] += step.do in ("collected", "pushed", "paid")
+    assert accounted_for == {
         (str(position.area), wager): cents
         for position in wagers.positions
         for wager, cents in position.wagers.items()
     }
-    assert max(ends.values()) <= 1
+    assert max(outcomes.values()) <= 1
 
 
 @settings(deadline=None, max_examples=400)
@@ -153,7 +153,7 @@ def _one_banker_wager(
 @example(_one_banker_wager("nearest_25", 249))
 @example(_one_banker_wager("nearest_25", 250))
 @example(_one_banker_wager("up_25", 1))
-def test_vigorish_is_of_what_was_paid_and_the_order_is_the_dealers(
+def test_vigorish_is_a_share_of_what_was_paid_and_the_order_is_the_dealers(
     table: tuple[str, dict[str, Any], tuple[str, str] | str],
 ) -> None:
     name, file, _ = table

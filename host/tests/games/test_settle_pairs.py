@@ -65,7 +65,7 @@ def test_pairs_pay_eleven_to_one_if_the_house_offers_them() -> None:
 
 
 @clause("Pairs paragraph 3", "Pairs Player draws")
-def test_third_cards_are_no_option_and_there_is_no_fourth() -> None:
+def test_third_cards_are_not_optional_and_there_is_no_fourth() -> None:
     for total in range(8):
         two = f"KD {'TA234567'[total]}C"
         due, undue = (f"{two} 9C", two) if total <= 5 else (two, f"{two} 9C")
@@ -138,7 +138,7 @@ def test_after_a_misdeal_all_bets_are_returned() -> None:
 
 
 @clause("Pairs maximum")
-def test_what_is_over_the_maximum_is_returned_and_the_rest_honoured() -> None:
+def test_the_part_over_the_maximum_is_returned_and_the_rest_honoured() -> None:
     done = settled(NAME, [seat(3, player=500_001, tie=500_000)], PLAYER_WINS)
     assert steps(done) == [
         ("returned", "seat 3", "player", 1),
@@ -149,7 +149,7 @@ def test_what_is_over_the_maximum_is_returned_and_the_rest_honoured() -> None:
 
 
 @clause("Pairs minimum")
-def test_what_is_below_the_minimum_is_honoured_once_and_then_returned() -> None:
+def test_a_wager_below_the_minimum_is_honoured_once_and_then_returned() -> None:
     wagers = [seat(3, player=999), seat(4, "Bob", player=1000)]
     first = settled(NAME, wagers, PLAYER_WINS)
     assert [step for step in steps(first) if step[1] == "seat 3"] == [

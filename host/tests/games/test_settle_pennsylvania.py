@@ -24,7 +24,7 @@ TREASURES = ("fortune_7", "golden_8", "heavenly_9", "blazing_7s", "cover_all")
 
 @every
 @clause("Pennsylvania paragraph 1")
-def test_bank_player_or_tie_eight_decks_and_commission_as_each_wager_is_settled(pa: str) -> None:
+def test_eight_decks_three_wagers_and_commission_as_each_wager_is_settled(pa: str) -> None:
     assert game(pa).decks == 8
     assert outcome(pa, "tie", TIE) == 8
     wagers = [seat(3, banker=10_000), seat(5, "Bob", banker=2000)]
@@ -42,7 +42,7 @@ def test_bank_player_or_tie_eight_decks_and_commission_as_each_wager_is_settled(
 
 @every
 @clause("Pennsylvania paragraph 2")
-def test_after_no_more_bets_four_cards_and_no_more_than_one_to_each_hand(pa: str) -> None:
+def test_after_no_more_bets_each_hand_gets_two_cards_and_at_most_a_third(pa: str) -> None:
     for after in ("no_more_bets", "first_card"):
         late = seat(4, changed={"changed_after": after}, player=1000)
         with pytest.raises(Forbidden, match=r"^seat 4: Ann .*\(Pennsylvania, paragraph 2\)"):
@@ -104,7 +104,7 @@ def _check_banker(pa: str, player: str, total: int, draws: bool) -> None:
 
 @every
 @clause("Pennsylvania Dragon Bonus")
-def test_the_dragon_bonus_is_for_either_hand_beside_a_standard_wager(pa: str) -> None:
+def test_the_dragon_bonus_is_for_one_hand_and_needs_a_standard_wager(pa: str) -> None:
     for hand in ("player", "banker"):
         for standard in ("player", "banker", "tie"):
             assert settled(pa, [seat(1, **{f"dragon_bonus_{hand}": 1000, standard: 1000})]).steps
@@ -143,7 +143,7 @@ def test_a_win_by_four_points_or_more_pays_by_the_table(pa: str) -> None:
 
 @every
 @clause("Pennsylvania 5 Treasures Bonus")
-def test_treasures_in_any_combination_beside_a_standard_wager(pa: str) -> None:
+def test_treasures_need_a_standard_wager_and_combine_freely(pa: str) -> None:
     everything = dict.fromkeys(TREASURES, 1000)
     assert settled(pa, [seat(1, tie=1000, **everything)]).wagered_cents == 6000
     for wagers in (everything, {"golden_8": 1000}, {"golden_8": 1000, "cover_all": 1000}):
@@ -192,7 +192,7 @@ def test_heavenly_9_is_9_of_three_cards_and_pays_more_for_both(pa: str) -> None:
 
 @every
 @clause("Pennsylvania Blazing 7s")
-def test_blazing_7s_are_both_hands_with_7_of_as_many_cards(pa: str) -> None:
+def test_blazing_7s_are_two_hands_with_7_of_the_same_number_of_cards(pa: str) -> None:
     assert wins(pa, "blazing_7s", TIE)
     assert wins(pa, "blazing_7s", of_three(7, 7))
     assert not wins(pa, "blazing_7s", ("KD QD 7C", "KH 7S"))

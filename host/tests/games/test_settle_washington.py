@@ -92,11 +92,11 @@ def test_a_gallery_wager_lies_on_the_line_between_two_areas() -> None:
 def test_the_gallery_wagers_only_if_all_areas_are_occupied() -> None:
     positions = [*full(), line(8, "Zoe", player=1000)]
     for missing in (0, 4, 8):
-        some = [each for number, each in enumerate(positions) if number != missing]
+        without_one = [each for number, each in enumerate(positions) if number != missing]
         with pytest.raises(
             Forbidden, match=rf"^line 8: .*empty: {missing + 1} \(Washington, item 4\(b\)\)"
         ):
-            settled("mini", some)
+            settled("mini", without_one)
 
 
 @clause("Washington 4(c)")
@@ -107,7 +107,7 @@ def test_one_player_a_line() -> None:
 
 
 @clause("Washington 4(d)")
-def test_eight_lines_and_not_the_two_outside() -> None:
+def test_there_are_eight_lines_and_none_outside_the_areas() -> None:
     lines = [line(number, f"Z{number}", player=1000) for number in range(1, 9)]
     assert len(settled("mini", [*full(), *lines]).steps) == 17
     for number in (0, 9, 10):
@@ -143,7 +143,7 @@ def test_player_and_banker_get_cards_in_turn() -> None:
 @pytest.mark.parametrize(
     ("value", "cards"), [(0, "TJQK"), (1, "A"), *((n, str(n)) for n in range(2, 10))]
 )
-def test_tens_and_pictures_are_nothing_aces_one_others_their_value(value: int, cards: str) -> None:
+def test_tens_and_pictures_count_0_aces_1_and_others_their_value(value: int, cards: str) -> None:
     for card in cards:
         assert scored("mini", (f"KC KD {card}S", "KH 7S")).player_total == value
 
@@ -244,8 +244,8 @@ def test_the_first_card_closes_the_betting_not_an_announcement() -> None:
 @clause("Washington Announcements 2", "Washington Announcements 3")
 def test_the_hands_are_called_and_after_the_decision_the_result() -> None:
     wagers = [seat(1, tie=1000)]
-    said = {hands: settled("mini", wagers, hands).announced for hands in (BANKER_WINS, TIE)}
-    assert said == {
+    announced = {hands: settled("mini", wagers, hands).announced for hands in (BANKER_WINS, TIE)}
+    assert announced == {
         BANKER_WINS: "Player 6, Banker 9: Banker wins",
         TIE: "Player 7, Banker 7: tie hand",
     }
@@ -264,7 +264,7 @@ def test_after_a_misdeal_all_wagers_are_returned_as_they_lay() -> None:
     assert done.announced == "round void: misdeal"
 
 
-def test_what_is_below_the_minimum_is_refused() -> None:
+def test_a_wager_below_the_minimum_is_refused() -> None:
     with pytest.raises(Forbidden, match=r"^seat 2: tie of 999 cents is below the minimum of 1000"):
         settled("mini", [seat(2, tie=999)])
     assert settled("mini", [seat(2, tie=1000)]).steps

@@ -1,4 +1,4 @@
-"""When wagers win, push and lose, and what they pay, checked against the rule documents."""
+"""When wagers win, push and lose, and what they pay, by the rule documents."""
 
 import itertools
 from fractions import Fraction
@@ -69,7 +69,7 @@ def test_a_tie_pays_what_the_house_chose() -> None:
 
 
 @pytest.mark.parametrize("name", ["ez-mini", "ez-midi"])
-def test_in_ez_baccarat_a_dragon_7_returns_the_wager_on_the_banker(name: str) -> None:
+def test_in_ez_baccarat_the_banker_wager_pushes_on_a_dragon_7(name: str) -> None:
     game = game_of(name)
     wagers = ("player", "banker", "tie", "dragon_7", "panda_8")
     verdicts = [verdict(game, wager, DRAGON_7) for wager in wagers]
@@ -159,7 +159,7 @@ def test_rounds_without_a_treasure_lose_all_five(hands: tuple[str, str]) -> None
         assert verdict(game_of("pa-mini"), wager, hands) == LOSE
 
 
-def test_a_fortune_7_does_not_return_the_wager_on_the_banker() -> None:
+def test_the_banker_wager_wins_on_a_fortune_7() -> None:
     assert verdict(game_of("pa-mini"), "banker", DRAGON_7) == WIN
 
 
@@ -215,7 +215,7 @@ def test_exact_vigorish_is_never_more_than_the_rate_nor_a_cent_less(
 
 
 @given(st.integers(0, 10**9))
-def test_vigorish_in_quarters_is_the_nearest_or_the_next(won_cents: int) -> None:
+def test_vigorish_is_rounded_to_the_nearest_or_the_next_25_cents(won_cents: int) -> None:
     rate = Fraction(won_cents, 20)
     nearest = vigorish_cents(won_cents, game_of("md-midi", vigorish_rounding="nearest_25"))
     up = vigorish_cents(won_cents, game_of("md-midi", vigorish_rounding="up_25"))

@@ -1,5 +1,4 @@
-"""Key files: keys that were added are read again, wrong files are refused whole, no message shows a
-key."""
+"""Key files: added keys are read again, wrong files are refused, and no message shows a key."""
 
 import json
 import os
@@ -22,7 +21,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "keys" / "sabot.keys"
 
 
-def test_what_was_added_is_there(path: Path) -> None:
+def test_added_keys_are_read_again(path: Path) -> None:
     first, second, other = new_key(), new_key(), new_key()
     add(path, "SHOE-7", first)
     add(path, "SHOE-7", second)
@@ -42,14 +41,14 @@ def test_new_keys_are_all_different() -> None:
     assert len(made) == 100 and {len(key) for key in made} == {32}
 
 
-def test_a_key_that_is_there_is_not_added_again(path: Path) -> None:
+def test_a_key_is_not_added_twice(path: Path) -> None:
     key = new_key()
     for _ in range(3):
         add(path, "U1", key)
     assert len(path.read_text().splitlines()) == 1
 
 
-def test_a_new_file_is_for_its_owner_alone_whatever_the_mask(path: Path) -> None:
+def test_only_the_owner_may_read_a_new_file_whatever_the_umask(path: Path) -> None:
     before = os.umask(0)
     try:
         add(path, "U1", new_key())
@@ -69,14 +68,14 @@ def test_a_file_that_others_may_read_is_reported_and_its_mode_is_kept(
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
-def test_keys_that_are_added_at_once_are_all_there(path: Path) -> None:
+def test_keys_added_at_the_same_time_are_all_there(path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: add(path, f"U{n}", new_key()), range(40)))
     assert len(Keys.load(path).units()) == 40
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
-def test_a_file_without_a_last_newline_is_not_spoilt(path: Path) -> None:
+def test_a_key_can_be_added_to_a_file_without_a_last_newline(path: Path) -> None:
     add(path, "U1", new_key())
     path.write_bytes(path.read_bytes().rstrip(b"\n"))
     add(path, "U2", new_key())
@@ -122,22 +121,18 @@ GOOD = {"unit": "U1", "chain": chain_id(KEY).hex(), "key": KEY.hex()}
         ("\xff\xfe", "not a unit's key"),
     ],
 )
-def test_what_is_not_a_key_file_is_refused_whole_with_the_line(
-    path: Path, line: str, why: str
-) -> None:
+def test_the_error_for_a_wrong_file_names_the_line(path: Path, line: str, why: str) -> None:
     path.write_bytes(json.dumps(GOOD).encode() + b"\n\n" + line.encode("latin-1") + b"\n")
     for use in (lambda: Keys.load(path), lambda: add(path, "U2", new_key())):
         with pytest.raises(KeysUnusable) as raised:
             use()
-        said = str(raised.value)
-        assert f"{path}, line 3: " in said and why in said and "\n" not in said
-        assert KEY.hex()[:16] not in said and raised.value.exit_code == 21
+        message = str(raised.value)
+        assert f"{path}, line 3: " in message and why in message and "\n" not in message
+        assert KEY.hex()[:16] not in message and raised.value.exit_code == 21
     assert path.read_bytes().startswith(json.dumps(GOOD).encode())
 
 
-def test_random_damage_is_refused_or_changes_nothing_but_the_unit(
-    path: Path, rng: random.Random
-) -> None:
+def test_random_damage_is_refused_or_changes_only_the_unit(path: Path, rng: random.Random) -> None:
     good = json.dumps(GOOD).encode()
     for _ in range(300):
         at = rng.randrange(len(good))
@@ -156,7 +151,7 @@ def test_a_missing_file_is_an_error(path: Path) -> None:
         add(path / "folder" / "file", "U1", new_key())
 
 
-def test_no_repr_has_a_key(path: Path) -> None:
+def test_no_repr_contains_a_key(path: Path) -> None:
     add(path, "U1", KEY)
     loaded = Keys.load(path)
     assert KEY.hex() not in repr(loaded) and repr(KEY) not in repr(loaded)

@@ -1,4 +1,4 @@
-"""The operator's key and signature, against vectors of RFC 8032 and PEM files of other tools."""
+"""The operator's key and signature, compared with vectors of RFC 8032 and keys in PEM."""
 
 import base64
 import os
@@ -33,7 +33,7 @@ def _private() -> signing.PrivateKey:
     return ed25519.Ed25519PrivateKey.from_private_bytes(_SECRET)
 
 
-def test_signatures_are_those_of_rfc_8032() -> None:
+def test_signatures_are_as_in_rfc_8032() -> None:
     assert signing.public_of(_private()) == _PUBLIC
     assert signing.sign(_private(), _MESSAGE) == _SIGNATURE
     assert signing.verify(_PUBLIC, _SIGNATURE, _MESSAGE)
@@ -57,7 +57,7 @@ def test_a_signature_has_no_second_form() -> None:
     assert not signing.verify(_PUBLIC, malleable, _MESSAGE)
 
 
-def test_the_files_are_pem_as_others_read_it(tmp_path: Path) -> None:
+def test_the_files_are_pem_that_other_tools_read(tmp_path: Path) -> None:
     private, public, fingerprint = signing.make_key_pair(tmp_path / "house")
     assert (private.name, public.name) == ("house.pem", "house.pub.pem")
     assert private.read_text().splitlines()[0] == "-----BEGIN PRIVATE KEY-----"
@@ -81,13 +81,13 @@ def test_only_its_owner_may_read_a_new_private_key(tmp_path: Path) -> None:
     assert signing.exposed(private)
 
 
-@pytest.mark.parametrize("there", ["house.pem", "house.pub.pem"])
-def test_a_key_that_is_there_is_not_overwritten(tmp_path: Path, there: str) -> None:
-    (tmp_path / there).write_text("precious")
-    with pytest.raises(KeysUnusable, match=rf"{there}: exists already"):
+@pytest.mark.parametrize("existing", ["house.pem", "house.pub.pem"])
+def test_an_existing_key_is_not_overwritten(tmp_path: Path, existing: str) -> None:
+    (tmp_path / existing).write_text("precious")
+    with pytest.raises(KeysUnusable, match=rf"{existing}: exists already"):
         signing.make_key_pair(tmp_path / "house")
-    assert [path.name for path in tmp_path.glob("house*")] == [there]
-    assert (tmp_path / there).read_text() == "precious"
+    assert [path.name for path in tmp_path.glob("house*")] == [existing]
+    assert (tmp_path / existing).read_text() == "precious"
 
 
 def test_two_keys_differ(tmp_path: Path) -> None:
@@ -96,12 +96,12 @@ def test_two_keys_differ(tmp_path: Path) -> None:
     assert one != two
 
 
-def test_where_no_key_can_be_written(tmp_path: Path) -> None:
+def test_a_folder_where_no_key_can_be_written(tmp_path: Path) -> None:
     with pytest.raises(KeysUnusable, match=r"cannot be written \(No such file or directory\)"):
         signing.make_key_pair(tmp_path / "none" / "house")
 
 
-def test_ctrl_c_leaves_no_half_of_a_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_does_not_leave_half_a_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
 
     def interrupted(descriptor: int) -> None:
@@ -124,7 +124,7 @@ def _pem(key: object, encryption: object = None) -> bytes:
 def test_what_is_not_a_private_key_is_refused(tmp_path: Path) -> None:
     rsa_key = rsa.generate_private_key(65537, 2048)
     public = _private().public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    for data, said in (
+    for data, message in (
         (b"", "not a private Ed25519 key"),
         (b"Dear sir or madam", "not a private Ed25519 key"),
         (_pem(_private())[:60], "not a private Ed25519 key"),
@@ -134,7 +134,7 @@ def test_what_is_not_a_private_key_is_refused(tmp_path: Path) -> None:
         (b"\0" * 100_000, "not a private Ed25519 key"),
     ):
         (tmp_path / "key").write_bytes(data)
-        with pytest.raises(KeysUnusable, match=said):
+        with pytest.raises(KeysUnusable, match=message):
             signing.load_private(tmp_path / "key")
     with pytest.raises(KeysUnusable, match="No such file"):
         signing.load_private(tmp_path / "none")
@@ -168,7 +168,7 @@ def test_a_private_key_is_in_no_error_and_no_repr(tmp_path: Path) -> None:
         assert not any(secret in text for secret in secrets)
 
 
-def test_what_is_sealed_is_read_again_with_its_signer() -> None:
+def test_a_sealed_document_is_read_again_with_its_signer() -> None:
     sealed = signing.open_sealed(signing.seal(_private(), {"format": "x", "list": [1, b"2", None]}))
     assert sealed.signed
     assert sealed.document == {"format": "x", "list": [1, b"2", None], "public_key": _PUBLIC}
@@ -180,7 +180,7 @@ def test_a_seal_is_the_signature_over_the_documents_bytes() -> None:
     assert signing.verify(_PUBLIC, signature, document)
 
 
-def test_a_changed_document_is_not_signed_and_damaged_ones_are_refused() -> None:
+def test_a_changed_document_is_not_signed_and_a_damaged_one_is_refused() -> None:
     data = signing.seal(_private(), {"format": "x"})
     for at in range(len(data)):
         for bit in range(8):

@@ -1,4 +1,4 @@
-"""A client at real and odd ports: who answers, who does not, and what is told then."""
+"""A client at good and odd ports: what answers there, and the error if no shoe does."""
 
 import os
 import random
@@ -45,13 +45,13 @@ HURRY_S = 0.4
 
 
 def refusal(port: str, kind: type[SabotError], timeout_s: float = HURRY_S) -> str:
-    """The one line in which attaching to what is at `port` fails."""
+    """The error message, one line, of attaching to what is at `port`."""
     with Port(port) as opened, pytest.raises(SabotError) as raised:
         Client(opened, timeout_s)
     assert type(raised.value) is kind
-    said = str(raised.value)
-    assert "\n" not in said
-    return said
+    text = str(raised.value)
+    assert "\n" not in text
+    return text
 
 
 def received(client: Client, count: int) -> list[Record]:
@@ -72,7 +72,7 @@ def echo(data: bytes) -> bytes:
 
 
 class EchoWithNoise:
-    """Echoes whole frames with damaged ones between, for longer than anybody should wait."""
+    """Echoes whole frames with damaged ones between, for longer than a client should wait."""
 
     def __init__(self) -> None:
         self._end_s: float | None = None
@@ -95,13 +95,13 @@ def silence(data: bytes) -> bytes:
     [silence, echo, garbage, EchoWithNoise(), heartbeats_only],
     ids=["silence", "echo", "garbage", "echo and garbage", "heartbeats only"],
 )
-def test_what_is_no_shoe_is_told_in_time(answer: Callable[[bytes], bytes]) -> None:
+def test_a_port_without_a_shoe_is_an_error_in_time(answer: Callable[[bytes], bytes]) -> None:
     with Answering(answer) as port:
-        said = refusal(port.path, NoShoe)
-        assert said.startswith(f"{port.path}: no shoe answers") and "is it powered" in said
+        text = refusal(port.path, NoShoe)
+        assert text.startswith(f"{port.path}: no shoe answers") and "is it powered" in text
 
 
-def test_a_shoe_of_another_version_is_told_with_both_versions() -> None:
+def test_the_error_for_another_version_has_both_versions() -> None:
     def answer(data: bytes) -> bytes:
         asked = [wire.parse_message(payload) for payload in FrameReader().feed(data)]
         return b"".join(
@@ -110,8 +110,8 @@ def test_a_shoe_of_another_version_is_told_with_both_versions() -> None:
         )
 
     with Answering(answer) as port:
-        said = refusal(port.path, ProtocolMismatch)
-        assert f"version {VERSION + 7}," in said and f"version {VERSION}:" in said
+        text = refusal(port.path, ProtocolMismatch)
+        assert f"version {VERSION + 7}," in text and f"version {VERSION}:" in text
 
 
 @pytest.mark.parametrize("way", ["port", "unit", "network"])
@@ -125,8 +125,9 @@ def test_a_shoe_is_reached_by_port_by_unit_and_over_the_network(
         with Port(name) as port:
             client = Client(port)
             assert client.unit == shoe.unit
-            told = client.welcome
-            assert (told.board, told.game, told.boot, told.last_held) == ("sim", "mini", 1, 1)
+            welcome = client.welcome
+            facts = (welcome.board, welcome.game, welcome.boot, welcome.last_held)
+            assert facts == ("sim", "mini", 1, 1)
             client.begin(1)
             (record,) = received(client, 1)
             assert (record.event.kind, record.event.number) == ("boot", 1)
@@ -150,13 +151,13 @@ def test_events_come_once_and_a_second_host_goes_on_where_the_first_one_ended(
         client.begin(first[-1].event.number + 1)
         (second,) = received(client, 1)
         assert second.event.kind == "service"
-        assert client.receive(0.6).records == []  # not again, though unacknowledged for long
+        assert client.receive(0.6).records == []  # not repeated, although not acknowledged for long
     numbers = [record.event.number for record in [*first, second]]
     assert numbers == list(range(1, 13))
     assert {record.event.kind for record in first[1:]} == {"key"}
 
 
-def test_a_host_without_the_units_key_learns_its_status_and_nothing_else(
+def test_a_host_without_the_units_key_gets_its_status_and_nothing_else(
     shoe: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runtime, "published_key", lambda name: b"")
@@ -174,20 +175,20 @@ def test_a_host_without_the_units_key_learns_its_status_and_nothing_else(
                 ask()
 
 
-def test_a_wrong_key_is_told_and_the_shoe_records_it_and_goes_on(shoe: SimulatedShoe) -> None:
+def test_a_wrong_key_is_an_error_and_the_shoe_records_it_and_goes_on(shoe: SimulatedShoe) -> None:
     wrong = CommandKeyFile()
     wrong.put(shoe.unit, bytes(32))
     with Port(shoe.port) as port:
         with pytest.raises(KeysUnusable, match=r"has another command key .* --commands"):
             Client(port, keys=wrong).begin(1)
-        time.sleep(1.1)  # for so long the shoe looks at no MAC
+        time.sleep(1.1)  # until then the shoe checks no MAC
         client = Client(port)
         client.begin(1)
-        (_, told) = received(client, 2)
-    assert (told.event.kind, dict(told.event.fields)) == ("wrong_macs", {"count": 1})
+        (_, record) = received(client, 2)
+    assert (record.event.kind, dict(record.event.fields)) == ("wrong_macs", {"count": 1})
 
 
-def test_what_is_not_acknowledged_is_sent_to_the_next_host(shoe: SimulatedShoe) -> None:
+def test_unacknowledged_events_are_sent_to_the_next_host(shoe: SimulatedShoe) -> None:
     for _ in range(2):
         with Port(shoe.port) as port:
             client = Client(port)
@@ -226,15 +227,15 @@ def test_events_can_be_read_again(shoe: SimulatedShoe) -> None:
         (ReadEventsCommand(4711), "not_held", "event 4711 is not held"),
     ],
 )
-def test_a_refused_command_is_told_with_its_reason(
+def test_the_error_for_a_refused_command_has_the_reason(
     shoe: SimulatedShoe, command: Command[Reply], refusal: str, reason: str
 ) -> None:
     with Port(shoe.port) as port:
         client = Client(port)
         with pytest.raises(CommandRefused) as raised:
             client.ask(command)
-        said = str(raised.value)
-        assert said.startswith(f"{shoe.unit} refused {command.SHAPE.name}: ") and reason in said
+        text = str(raised.value)
+        assert text.startswith(f"{shoe.unit} refused {command.SHAPE.name}: ") and reason in text
         assert raised.value.refusal == refusal
 
 
@@ -249,21 +250,21 @@ def test_a_refused_command_is_told_with_its_reason(
         (games.encode({**games.MINI, "wagers": ["tie"]}).replace(b"ctie", b"clie"), "wager lie"),
     ],
 )
-def test_a_refused_game_is_told_with_its_reason_and_the_old_one_stays(
+def test_the_error_for_a_refused_game_has_the_reason_and_the_old_game_stays(
     shoe: SimulatedShoe, document: bytes, reason: str
 ) -> None:
     with Port(shoe.port) as port:
         client = Client(port)
         with pytest.raises(CommandRefused) as raised:
             client.load_game(document)
-        said = str(raised.value)
-        assert said.startswith(f"{shoe.unit} refused load_game: ") and reason in said
+        text = str(raised.value)
+        assert text.startswith(f"{shoe.unit} refused load_game: ") and reason in text
     with Port(shoe.port) as port:
         mini = games.Game(games.document_of(games.MINI_NAME))
         assert Client(port).welcome.game_sha256 == mini.sha256
 
 
-def test_a_game_is_sent_in_parts_and_told_at_the_next_attachment(shoe: SimulatedShoe) -> None:
+def test_a_game_is_sent_in_parts_and_reported_at_the_next_attachment(shoe: SimulatedShoe) -> None:
     document = games.encode({**games.MINI, "name": "long", "house": {"note": "x" * 480}})
     assert len(document) > 2 * messages.MAX_GAME_PART
     with Port(shoe.port) as port:
@@ -273,21 +274,21 @@ def test_a_game_is_sent_in_parts_and_told_at_the_next_attachment(shoe: Simulated
         assert (welcome.game, welcome.game_sha256) == ("long", games.Game(document).sha256)
 
 
-def test_a_command_is_carried_out_once_though_it_is_repeated(shoe: SimulatedShoe) -> None:
+def test_a_repeated_command_is_carried_out_once(shoe: SimulatedShoe) -> None:
     document = games.document_of(games.MINI_NAME)
     with Port(shoe.port) as port:
         client = Client(port)
         client.begin(1)
         client.load_game(document)
         for _ in range(3):
-            client._session.command(LoadGameCommand(400, len(document), document[400:]), 2)
+            client._session.send_command(LoadGameCommand(400, len(document), document[400:]), 2)
         client.ask(StatusCommand())
         kinds = [record.event.kind for record in received(client, 2)]
         assert kinds == ["boot", "game_loaded"]
         assert client.receive(0.4).records == []
 
 
-def test_a_command_that_nobody_answers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_without_an_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "_COMMAND_TIMEOUT_S", HURRY_S)
     naive = NaiveShoe(1)
     with answering_shoe(naive) as there, Port(there.path) as port:
@@ -301,12 +302,18 @@ def test_a_command_that_nobody_answers_is_told(monkeypatch: pytest.MonkeyPatch) 
     [
         ({"shape": messages.HEALTH_REPORT, "id": 1}, "answers status with health_report"),
         ({"shape": messages.REPLY, "id": 1}, "answers status with reply"),
-        ({"shape": messages.STATUS_REPORT, "id": 2}, "status_report for a command 2 that was nev"),
-        ({"shape": messages.STATUS_REPORT, "id": 0}, "status_report for a command 0 that was nev"),
+        (
+            {"shape": messages.STATUS_REPORT, "id": 2},
+            "status_report for command 2, which was never sent",
+        ),
+        (
+            {"shape": messages.STATUS_REPORT, "id": 0},
+            "status_report for command 0, which was never sent",
+        ),
     ],
     ids=["another report", "a reply", "the next id", "no id"],
 )
-def test_a_report_that_was_not_asked_for_is_an_error(answer: dict[str, Any], why: str) -> None:
+def test_an_unexpected_answer_is_an_error(answer: dict[str, Any], why: str) -> None:
     class Odd(NaiveShoe):
         def answer(self, message: wire.Message) -> list[bytes]:
             return [framed(**answer)]
@@ -319,11 +326,11 @@ def test_a_report_that_was_not_asked_for_is_an_error(answer: dict[str, Any], why
 
 def test_an_answer_that_comes_again_after_the_next_command_is_no_error() -> None:
     class Repeating(NaiveShoe):
-        said: ClassVar[list[bytes]] = []
+        answers: ClassVar[list[bytes]] = []
 
         def answer(self, message: wire.Message) -> list[bytes]:
-            self.said.append(framed(messages.STATUS_REPORT, id=message.fields["id"]))
-            return self.said
+            self.answers.append(framed(messages.STATUS_REPORT, id=message.fields["id"]))
+            return self.answers
 
     with answering_shoe(Repeating(1)) as there, Port(there.path) as port:
         client = Client(port)
@@ -331,7 +338,7 @@ def test_an_answer_that_comes_again_after_the_next_command_is_no_error() -> None
 
 
 class _BusyLine:
-    """To a shoe that has said who it is and is busy from then on. Each read takes its time."""
+    """A line to a shoe that attaches and is then too busy to answer. Each read takes time."""
 
     name = "busy"
 
@@ -355,7 +362,7 @@ class _BusyLine:
 
 
 @pytest.mark.parametrize(("spoilt", "least", "most"), [(b"", 8, 12), (b"noise\0", 60, 110)])
-def test_a_busy_shoe_is_asked_ever_more_seldom_and_one_on_a_bad_line_is_not(
+def test_repetitions_slow_down_for_a_busy_shoe_but_not_on_a_bad_line(
     spoilt: bytes, least: int, most: int
 ) -> None:
     line = _BusyLine()
@@ -366,7 +373,7 @@ def test_a_busy_shoe_is_asked_ever_more_seldom_and_one_on_a_bad_line_is_not(
     assert least <= line.asked <= most
 
 
-def test_a_shoe_that_falls_silent_is_told(
+def test_a_shoe_that_falls_silent_is_an_error(
     shoe: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "_SILENCE_S", 1.5)  # more than a heartbeat
@@ -375,14 +382,14 @@ def test_a_shoe_that_falls_silent_is_told(
         client.begin(1)
         deadline = time.monotonic() + 2.2
         while time.monotonic() < deadline:
-            client.receive(0.1)  # nothing happens, and the shoe is heard
+            client.receive(0.1)  # no events, only heartbeats
         shoe.power_off()
         with pytest.raises(NoShoe) as raised:
             received(client, 1_000_000)
         assert str(raised.value) == f"{shoe.port}: {shoe.unit} has fallen silent"
 
 
-def test_many_events_come_whole_from_a_naive_shoe_on_a_noisy_line(rng: random.Random) -> None:
+def test_many_events_come_undamaged_from_a_naive_shoe_on_a_noisy_line(rng: random.Random) -> None:
     naive = NaiveShoe(1)
     naive.record(300)
 

@@ -1,6 +1,7 @@
 """Ports that are missing, busy, wrong or gone: each has its own error, in one line."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -28,34 +29,34 @@ sys.stdin.readline()
 
 
 def refusal(name: str, kind: type[SabotError]) -> str:
-    """The one line in which opening `name` fails."""
+    """The error message, one line, of opening `name`."""
     with pytest.raises(SabotError) as raised:
         Port(name).close()
     assert type(raised.value) is kind
-    said = str(raised.value)
-    assert "\n" not in said and said.startswith(f"{name}: ")
-    return said
+    text = str(raised.value)
+    assert "\n" not in text and text.startswith(f"{name}: ")
+    return text
 
 
 @pytest.fixture
 def echo() -> Iterator[Answering]:
-    """A port that says back what it is told."""
+    """A port that echoes what is written to it."""
     with Answering(lambda data: data) as port:
         yield port
 
 
 def test_a_port_that_is_not_there() -> None:
-    said = refusal("/dev/ttyNONE7", PortNotFound)
-    assert "no such port" in said and "`sabot ports`" in said
+    text = refusal("/dev/ttyNONE7", PortNotFound)
+    assert "no such port" in text and "`sabot ports`" in text
 
 
 @pytest.mark.parametrize("name", ["SHOE-9", "e6614104030abcde", "ttyACM0", "", "COM3"])
 def test_a_unit_that_is_not_attached(name: str) -> None:
-    said = refusal(name, PortNotFound)
-    assert "no such unit is attached" in said and "`sabot ports`" in said
+    text = refusal(name, PortNotFound)
+    assert "no such unit is attached" in text and "`sabot ports`" in text
 
 
-def test_a_folder_and_a_file_are_no_ports(tmp_path: Path) -> None:
+def test_a_folder_and_a_file_are_not_ports(tmp_path: Path) -> None:
     assert "not a serial port" in refusal(str(tmp_path), NoShoe)
     (tmp_path / "file").write_text("hello")
     assert "not a serial port" in refusal(str(tmp_path / "file"), NoShoe)
@@ -63,29 +64,29 @@ def test_a_folder_and_a_file_are_no_ports(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["/dev/null", "/dev/zero"])
-def test_a_device_that_is_no_terminal_is_no_port(name: str) -> None:
+def test_a_device_that_is_not_a_terminal_is_not_a_port(name: str) -> None:
     assert "not a serial port" in refusal(name, NoShoe)
 
 
-def test_a_port_that_another_program_has(echo: Answering) -> None:
+def test_a_port_that_another_program_uses(echo: Answering) -> None:
     command = [sys.executable, "-c", _HOLD, echo.path]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **pipes) as child:  # type: ignore[call-overload]
         assert child.stdout.readline() == "held\n"
-        said = refusal(echo.path, PortBusy)
-        assert "in use by another program" in said and "stop that" in said
+        text = refusal(echo.path, PortBusy)
+        assert "in use by another program" in text and "stop that" in text
         child.communicate("\n", timeout=30)
     Port(echo.path).close()
 
 
-def test_a_port_that_we_have_ourselves(echo: Answering) -> None:
+def test_a_port_that_this_program_uses_already(echo: Answering) -> None:
     with Port(echo.path):
         refusal(echo.path, PortBusy)
     Port(echo.path).close()
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="root alone can become somebody else")
-def test_a_port_that_we_may_not_open(echo: Answering) -> None:
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+def test_a_port_without_permission(echo: Answering) -> None:
     code = (
         "import os, sys; from sabot.link.ports import Port; from sabot.errors import SabotError\n"
         "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
@@ -93,15 +94,15 @@ def test_a_port_that_we_may_not_open(echo: Answering) -> None:
         "except SabotError as error: print(type(error).__name__, error)"
     )
     Path(echo.path).chmod(0o600)
-    said = subprocess.check_output([sys.executable, "-c", code, echo.path], text=True, timeout=30)
-    assert said.startswith(f"PortNotFound {echo.path}: no permission") and "group" in said
+    text = subprocess.check_output([sys.executable, "-c", code, echo.path], text=True, timeout=30)
+    assert text.startswith(f"PortNotFound {echo.path}: no permission") and "group" in text
 
 
-def test_an_address_where_nobody_listens() -> None:
+def test_an_address_where_no_one_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         number = server.getsockname()[1]
-    said = refusal(f"socket://127.0.0.1:{number}", PortNotFound)
-    assert "no connection" in said and "device server" in said
+    text = refusal(f"socket://127.0.0.1:{number}", PortNotFound)
+    assert "no connection" in text and "device server" in text
 
 
 @pytest.mark.parametrize(
@@ -118,12 +119,12 @@ def test_an_address_where_nobody_listens() -> None:
         "loop://?nonsense=1",
     ],
 )
-def test_an_address_that_is_none(url: str) -> None:
+def test_a_malformed_address(url: str) -> None:
     assert "socket://host:port" in refusal(url, PortNotFound)
 
 
 @pytest.mark.parametrize("url", ["loop://", ""])
-def test_what_is_written_can_be_read(echo: Answering, url: str) -> None:
+def test_what_was_written_can_be_read(echo: Answering, url: str) -> None:
     with Port(url or echo.path) as port:
         begin = time.monotonic()
         assert port.read(0.2) == b""
@@ -136,7 +137,7 @@ def test_what_is_written_can_be_read(echo: Answering, url: str) -> None:
         assert read == b"\0\x03\x04hello\xff"
 
 
-def test_reading_does_not_wait_for_more_than_there_is(echo: Answering) -> None:
+def test_reading_returns_as_soon_as_something_came(echo: Answering) -> None:
     with Port(echo.path) as port:
         later = threading.Timer(0.1, port.write, (b"x",))
         later.start()
@@ -144,7 +145,7 @@ def test_reading_does_not_wait_for_more_than_there_is(echo: Answering) -> None:
         later.join(5)
 
 
-def test_a_port_that_goes_away_is_no_shoe_any_more(echo: Answering) -> None:
+def test_a_port_that_goes_away_is_an_error(echo: Answering) -> None:
     with Port(echo.path) as port:
         port.write(b"x")
         echo.close()
@@ -156,7 +157,7 @@ def test_a_port_that_goes_away_is_no_shoe_any_more(echo: Answering) -> None:
         assert "\n" not in str(raised.value)
 
 
-def test_a_connection_that_is_closed_is_no_shoe_any_more() -> None:
+def test_a_connection_that_is_closed_is_an_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"socket://127.0.0.1:{server.getsockname()[1]}"
         with Port(url) as port:
@@ -167,7 +168,7 @@ def test_a_connection_that_is_closed_is_no_shoe_any_more() -> None:
                     port.write(b"x")
 
 
-def test_a_closed_port_is_no_shoe(echo: Answering) -> None:
+def test_reading_and_writing_a_closed_port_is_an_error(echo: Answering) -> None:
     port = Port(echo.path)
     port.close()
     port.close()
@@ -190,15 +191,16 @@ def test_simulated_shoes_are_found_by_unit_while_they_run(echo: Answering) -> No
     assert runtime.published() == {}
 
 
-def test_what_a_killed_shoe_left_behind_is_no_shoe(echo: Answering) -> None:
-    program = "import os, sys\nfrom sabot import runtime\n"
+def test_a_simulated_shoe_that_was_killed_is_not_found(echo: Answering) -> None:
+    program = "import os, sys\nfrom sabot.link import runtime\n"
     program += "kept = runtime.publish('SIM-K', sys.argv[1])\nos.kill(os.getpid(), 9)"
-    subprocess.run([sys.executable, "-c", program, echo.path], check=False)
+    killed = subprocess.run([sys.executable, "-c", program, echo.path], check=False)
+    assert killed.returncode == -signal.SIGKILL
     assert runtime.published() == {}
     refusal("SIM-K", PortNotFound)
 
 
-def test_a_second_shoe_of_one_name_does_not_take_it(echo: Answering) -> None:
+def test_a_second_shoe_of_one_name_does_not_get_it(echo: Answering) -> None:
     first = runtime.publish("SIM-A", "/dev/pts/first")
     second = runtime.publish("SIM-A", echo.path)
     assert first is not None and second is None
@@ -223,7 +225,7 @@ def test_boards_are_found_by_usb_serial_number(monkeypatch: pytest.MonkeyPatch) 
     refusal("FT1", PortNotFound)
 
 
-def test_two_boards_of_one_serial_number_are_told_apart_by_the_user(
+def test_two_boards_with_one_serial_number_are_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     boards = [
@@ -231,5 +233,5 @@ def test_two_boards_of_one_serial_number_are_told_apart_by_the_user(
         for n in range(2)
     ]
     monkeypatch.setattr(list_ports, "comports", lambda: boards)
-    said = refusal("E66", SameUnit)
-    assert "/dev/ttyACM0 and /dev/ttyACM1" in said and "name the port" in said
+    text = refusal("E66", SameUnit)
+    assert "/dev/ttyACM0 and /dev/ttyACM1" in text and "name the port" in text

@@ -1,4 +1,4 @@
-"""The session against a naive shoe at the other end of a line that loses, repeats and damages."""
+"""The session with a naive shoe, on a line that loses, repeats and damages frames."""
 
 import hmac
 import random
@@ -24,7 +24,7 @@ LONGEST_S = 600.0
 
 
 class Host:
-    """What a client does with a session, with the clock of the simulation."""
+    """Uses a session as a client does, with the clock of the simulation."""
 
     def __init__(self, rng: random.Random, expect: int) -> None:
         self.session = Session(SESSION)
@@ -33,13 +33,13 @@ class Host:
         self.durable = expect - 1
         self._acked = expect - 1
         self._rng = rng
-        self._hello_s = self._said_s = -1.0
+        self._hello_s = self._announced_s = -1.0
         self._waiting: list[int] = []
 
     def step(self, data: bytes, now_s: float) -> bytes:
-        """Bytes that it sends at `now_s`, after `data` from the shoe."""
+        """Take `data` from the shoe; return the bytes that the host sends at `now_s`."""
         session = self.session
-        while data:  # in pieces, as a port gives it
+        while data:  # in pieces, as from a port
             size = self._rng.randrange(1, 600)
             received = session.feed(data[:size], now_s)
             data = data[size:]
@@ -51,8 +51,8 @@ class Host:
         if not session.attached and now_s - self._hello_s >= 0.1:
             self._hello_s = now_s
             session.hello()
-        if now_s - self._said_s >= 1.0:
-            self._said_s = now_s
+        if now_s - self._announced_s >= 1.0:
+            self._announced_s = now_s
             session.announce()
         session.ask_for_missing(now_s)
         out, session.out = bytes(session.out), bytearray()
@@ -81,7 +81,7 @@ def simulate(
     until: Callable[[], bool],
     each_step: Callable[[float], bool] = lambda now_s: True,
 ) -> None:
-    """Run both ends until `until`; the host is unplugged where `each_step` says false."""
+    """Run both ends until `until` is true; while `each_step` is false, the host is unplugged."""
     to_host, to_shoe = Line(rng, trouble), Line(rng, trouble)
     now_s = 0.0
     while not until():
@@ -116,7 +116,7 @@ def test_every_event_comes_once_and_in_order(
 
 
 @pytest.mark.parametrize("trouble", [0.0, 0.2])
-def test_numbers_that_the_shoe_gave_up_are_skipped_and_no_others(
+def test_only_numbers_that_the_shoe_no_longer_holds_are_skipped(
     rng: random.Random, trouble: float
 ) -> None:
     shoe, host = NaiveShoe(1, room=100), Host(rng, 1)
@@ -125,7 +125,7 @@ def test_numbers_that_the_shoe_gave_up_are_skipped_and_no_others(
     def unplugged_now_and_then(now_s: float) -> bool:
         if shoe.next_number <= 3000:
             shoe.record(rng.randrange(3))
-        return int(now_s) % 5 != 3  # 300 events a second into room for 100
+        return int(now_s) % 5 != 3  # 300 events a second, and room for 100
 
     simulate(
         rng, shoe, host, trouble,
@@ -139,7 +139,9 @@ def test_numbers_that_the_shoe_gave_up_are_skipped_and_no_others(
 
 
 @pytest.mark.parametrize("ahead", [2, 255, 256, 257, 258, 5000])
-def test_a_shoe_that_holds_only_later_events_is_followed(rng: random.Random, ahead: int) -> None:
+def test_a_shoe_that_holds_only_later_events_is_logged_from_there(
+    rng: random.Random, ahead: int
+) -> None:
     shoe, host = NaiveShoe(1 + ahead), Host(rng, 1)
     shoe.record(5)
     simulate(rng, shoe, host, 0.0, lambda: host.durable == shoe.next_number - 1)
@@ -166,9 +168,9 @@ def numbers_in(session: Session, data: bytes, now_s: float = 0.0) -> list[int]:
 
 
 def acks_in(out: bytearray) -> list[int]:
-    said = [wire.parse_message(payload) for payload in FrameReader().feed(bytes(out))]
+    sent = [wire.parse_message(payload) for payload in FrameReader().feed(bytes(out))]
     out.clear()
-    return [message.fields["number"] for message in said if message.shape is messages.ACK]
+    return [message.fields["number"] for message in sent if message.shape is messages.ACK]
 
 
 def test_hello_carries_the_version_and_the_session() -> None:
@@ -180,7 +182,7 @@ def test_hello_carries_the_version_and_the_session() -> None:
     assert dict(message.fields) == {"protocol": VERSION, "session": SESSION}
 
 
-def test_the_welcome_is_told_once_and_whole() -> None:
+def test_the_welcome_is_reported_once_and_complete() -> None:
     session = Session(SESSION)
     welcome = framed(messages.WELCOME, session=SESSION, unit="U1", boot=4, last_held=9)
     firmware = framed(messages.FIRMWARE, session=SESSION, version="1.2", board="pico")
@@ -188,15 +190,15 @@ def test_the_welcome_is_told_once_and_whole() -> None:
     challenge = framed(messages.CHALLENGE, session=SESSION, challenge=bytes(16))
     assert session.feed(game + welcome + challenge + welcome, 0.0).welcome is None
     assert not session.attached
-    told = session.feed(firmware, 0.0).welcome
-    assert told is not None and session.attached
+    introduction = session.feed(firmware, 0.0).welcome
+    assert introduction is not None and session.attached
     expected = {"unit": "U1", "boot": 4, "last_held": 9, "firmware": "1.2", "board": "pico"}
     expected |= {"game": "mini", "game_sha256": b"x"}
-    assert {name: getattr(told, name) for name in expected} == expected
+    assert {name: getattr(introduction, name) for name in expected} == expected
     assert session.feed(welcome + firmware + game, 0.0).welcome is None
 
 
-def test_an_answer_to_another_hosts_hello_is_no_answer() -> None:
+def test_an_answer_to_another_hosts_hello_is_ignored() -> None:
     session = Session(SESSION)
     shapes = (messages.WELCOME, messages.FIRMWARE, messages.CHALLENGE, messages.GAME)
     for shape in shapes:
@@ -208,27 +210,27 @@ def test_an_answer_to_another_hosts_hello_is_no_answer() -> None:
     assert not session.attached
 
 
-def test_a_signed_command_carries_its_message_and_the_mac_of_the_definition() -> None:
+def test_a_signed_command_has_its_message_and_the_mac_of_the_definition() -> None:
     session = Session(SESSION)
     key, challenge = bytes(range(32)), bytes(range(160, 176))
     for shape in (messages.WELCOME, messages.FIRMWARE, messages.GAME):
         session.feed(framed(shape, session=SESSION), 0.0)
     session.feed(framed(messages.CHALLENGE, session=SESSION, challenge=challenge), 0.0)
-    session.signed(key, SetClockCommand(1764000067000), 17)
+    session.send_signed(key, SetClockCommand(1764000067000), 17)
     (payload,) = FrameReader().feed(bytes(session.out))
     command = cbor2.dumps([messages.SET_CLOCK.number, 17, 1764000067000])
     mac = hmac.digest(key, challenge + command, "sha256")[:16]
     assert cbor2.loads(payload) == [messages.SIGNED.number, 17, command, mac]
 
 
-def test_nothing_is_taken_from_a_shoe_that_has_not_answered() -> None:
+def test_messages_before_the_answer_to_hello_are_ignored() -> None:
     session = Session(SESSION)
     session.begin(1)
     received = session.feed(event_frame(1) + framed(messages.HEARTBEAT, last_held=5), 0.0)
     assert (received.records, received.heartbeat, received.answers) == ([], None, [])
 
 
-def test_events_before_begin_are_ignored_and_none_is_lost_for_it() -> None:
+def test_events_before_begin_are_ignored_but_not_lost() -> None:
     session = attached(last_held=2)
     assert numbers_in(session, event_frame(1) + event_frame(2)) == []
     session.acknowledge()
@@ -239,7 +241,7 @@ def test_events_before_begin_are_ignored_and_none_is_lost_for_it() -> None:
     assert numbers_in(session, event_frame(1) + event_frame(2)) == [1, 2]
 
 
-def test_only_what_was_handed_out_is_acknowledged() -> None:
+def test_only_events_that_were_handed_out_are_acknowledged() -> None:
     session = attached(last_held=9)
     session.begin(4)
     assert acks_in(session.out) == [3]
@@ -251,7 +253,7 @@ def test_only_what_was_handed_out_is_acknowledged() -> None:
     assert acks_in(session.out) == [5]
 
 
-def test_what_came_too_early_is_handed_out_in_its_turn() -> None:
+def test_events_that_came_too_early_are_handed_out_in_order() -> None:
     session = attached(last_held=9)
     session.begin(1)
     assert numbers_in(session, event_frame(3) + event_frame(2) + event_frame(3)) == []
@@ -265,26 +267,26 @@ def test_what_came_too_early_is_handed_out_in_its_turn() -> None:
         event_frame(3),  # one was left out
         event_frame(1)[:-3] + b"\0",  # damage
         b"\1" * 5000 + b"\0",  # longer than any frame
-        frame_of_event(b"\xff"),  # an event that is none
+        frame_of_event(b"\xff"),  # not an event
         framed(messages.EVENT, record=event_bytes("identified", 1), mac=bytes(15)),
         framed(messages.EVENT, record=event_bytes("identified", 1), mac=bytes(17)),
-        framed(messages.HEARTBEAT, first_held=1, last_held=4),  # more is held than came
-        framed(messages.PROBLEM, count=1),  # the shoe lost something of ours
+        framed(messages.HEARTBEAT, first_held=1, last_held=4),  # the shoe holds more than came
+        framed(messages.PROBLEM, count=1),  # the shoe dropped a frame
         wire.frame_of(Shape(99, "unknown", "")),
     ],
     ids=[
         "left out",
         "damaged",
         "oversize",
-        "no event",
+        "not an event",
         "short mac",
         "long mac",
         "held",
         "problem",
-        "no message",
+        "not a message",
     ],
 )
-def test_what_is_missing_is_asked_for_once_and_not_too_often(trouble: bytes) -> None:
+def test_missing_events_are_requested_once_and_not_too_often(trouble: bytes) -> None:
     session = attached(last_held=4)
     session.begin(1)
     acks_in(session.out)
@@ -313,7 +315,7 @@ def test_an_event_whose_mac_has_another_length_is_not_handed_out() -> None:
     assert numbers_in(session, event_frame(1)) == [1, 2]
 
 
-def test_a_shoe_that_gives_up_very_many_numbers_at_once_is_followed_at_once() -> None:
+def test_very_many_numbers_are_skipped_at_once() -> None:
     session = attached(last_held=5)
     session.begin(1)
     last = (1 << 63) - 1
@@ -321,18 +323,18 @@ def test_a_shoe_that_gives_up_very_many_numbers_at_once_is_followed_at_once() ->
     assert numbers_in(session, event_frame(last)) == [last]
 
 
-def test_another_version_is_told_with_both_versions_and_what_to_do() -> None:
+def test_the_error_for_another_version_has_both_versions_and_what_to_do() -> None:
     session = Session(SESSION)
     with pytest.raises(ProtocolMismatch) as raised:
         session.feed(framed(messages.WRONG_VERSION, protocol=913, asked=VERSION), 0.0)
-    said = str(raised.value)
-    assert "version 913" in said and f"version {VERSION}" in said
-    assert "update the older" in said and "\n" not in said
+    text = str(raised.value)
+    assert "version 913" in text and f"version {VERSION}" in text
+    assert "update the older" in text and "\n" not in text
 
 
 def test_answers_and_heartbeats_are_handed_on() -> None:
     session = attached()
-    session.command(StatusCommand(), 5)
+    session.send_command(StatusCommand(), 5)
     (payload,) = FrameReader().feed(bytes(session.out))
     assert wire.parse_message(payload).fields == {"id": 5}
     answers = framed(messages.REPLY, id=4, detail="done")
@@ -345,7 +347,7 @@ def test_answers_and_heartbeats_are_handed_on() -> None:
     assert received.heartbeat is not None and received.heartbeat.t_ms == 3
 
 
-def test_read_again_hands_out_events_a_second_time_from_there_on() -> None:
+def test_read_again_hands_out_the_events_from_a_number_on_again() -> None:
     session = attached(last_held=4)
     session.begin(1)
     frames = [event_frame(number) for number in range(1, 5)]
@@ -355,7 +357,7 @@ def test_read_again_hands_out_events_a_second_time_from_there_on() -> None:
     assert numbers_in(session, b"".join(frames)) == [2, 3, 4]
 
 
-def test_heard_tells_when_the_last_good_message_came() -> None:
+def test_heard_s_is_the_time_of_the_last_good_message() -> None:
     session = Session(SESSION)
     session.feed(b"noise\0", 3.0)
     assert session.heard_s is None

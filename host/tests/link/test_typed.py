@@ -1,4 +1,4 @@
-"""The classes that the host has for messages and events, against the one definition of each."""
+"""The host's classes of messages and events, compared with their definitions."""
 
 import dataclasses
 import keyword
@@ -25,13 +25,13 @@ _NO_INCIDENT = {
     "burn", "decision", "lock", "cut_card", "game_loaded", "identified", "composition",
     "calibrated", "checkpoint", "updated", "update_undone", "provisioned",
 }  # fmt: skip
-"""Kinds of events that surveillance does not look for."""
+"""Kinds of events that are not incidents."""
 
 
 def _expected(fields: tuple[tuple[str, str], ...]) -> list[tuple[str, object]]:
     expected: list[tuple[str, object]] = []
     for name, kind in fields:
-        plain = _TYPES.get(kind.rstrip("?"), str)  # enumerations are words
+        plain = _TYPES.get(kind.rstrip("?"), str)  # the value of an enumeration is its name
         own = name + "_" if keyword.iskeyword(name) else name
         expected.append((own, plain | None if kind.endswith("?") else plain))
     return expected
@@ -101,15 +101,15 @@ def test_no_incident_is_made_of_an_event_that_there_is_not() -> None:
     assert names >= _NO_INCIDENT, f"_NO_INCIDENT of {__file__} has {_NO_INCIDENT - names}, {where}"
 
 
-def test_what_a_shoe_says_comes_as_its_class_with_words() -> None:
+def test_a_message_of_a_shoe_becomes_its_class_with_names_of_enumerations() -> None:
     for shape in definitions.TO_HOST:
         message = wire.parse_message(_payload(framed(shape)))
-        said = messages.shoe_message_of(message)
-        assert said is not None and said.SHAPE is shape
+        typed = messages.shoe_message_of(message)
+        assert typed is not None and typed.SHAPE is shape
         for (name, kind), value in zip(shape.fields, values_of(shape), strict=True):
             names = enums.ENUMERATIONS.get(kind.rstrip("?"))
             own = name + "_" if keyword.iskeyword(name) else name
-            assert getattr(said, own) == (value if names is None else names[value]), name
+            assert getattr(typed, own) == (value if names is None else names[value]), name
     assert (
         messages.shoe_message_of(wire.parse_message(_payload(framed(definitions.ACK, number=1))))
         is None
@@ -131,7 +131,7 @@ def test_every_refusal_has_a_text_for_people(place: int) -> None:
     assert ("DETAIL" in text) == ("{}" in TEXTS[refusal])
 
 
-def test_there_is_no_text_for_what_is_no_refusal() -> None:
+def test_only_refusals_have_a_text() -> None:
     known = {enums.REFUSALS[place] for place in range(1, len(enums.REFUSALS))}
     assert set(TEXTS) == known
 

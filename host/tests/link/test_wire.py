@@ -1,4 +1,4 @@
-"""The wire: every shape there and back, against the firmware's codec and the golden vectors."""
+"""Every shape is written and read, as the firmware's codec and the golden vectors have it."""
 
 import dataclasses
 import json
@@ -28,7 +28,7 @@ HEADER = [1, 1, 0, None, 0, 0]  # number, boot, t_ms, unix_ms, shoe, round
 
 
 def cobs(data: bytes) -> bytes:
-    """Consistent overhead byte stuffing, from the paper's description: runs of up to 254."""
+    """Consistent overhead byte stuffing as its paper describes it: runs of up to 254."""
     out = bytearray()
     for i, run in enumerate(runs := data.split(b"\0")):
         while len(run) >= 254:
@@ -40,13 +40,13 @@ def cobs(data: bytes) -> bytes:
     return bytes(out)
 
 
-def value_of_vector(noted: Any) -> Any:
+def value_of_vector(in_json: Any) -> Any:
     """A vector's value: JSON has neither byte strings nor integers of 64 bits."""
-    if isinstance(noted, list):
-        return [value_of_vector(each) for each in noted]
-    if isinstance(noted, dict) and "$bytes" in noted:
-        return bytes.fromhex(noted["$bytes"])
-    return int(noted["$int"]) if isinstance(noted, dict) and "$int" in noted else noted
+    if isinstance(in_json, list):
+        return [value_of_vector(each) for each in in_json]
+    if isinstance(in_json, dict) and "$bytes" in in_json:
+        return bytes.fromhex(in_json["$bytes"])
+    return int(in_json["$int"]) if isinstance(in_json, dict) and "$int" in in_json else in_json
 
 
 def vectors(name: str, group: str) -> list[Any]:
@@ -56,8 +56,8 @@ def vectors(name: str, group: str) -> list[Any]:
     ]
 
 
-def firmware_takes(payload: bytes, shapes: dict[int, Shape], header: int = 0) -> bool:
-    """Whether the firmware's codec and the shapes let the payload through."""
+def firmware_accepts(payload: bytes, shapes: dict[int, Shape], header: int = 0) -> bool:
+    """Whether the firmware's codec and the shapes accept the payload."""
     try:
         value = cbor.decode(payload, 0, len(payload))
         if not isinstance(value, list) or not value or type(value[0]) is not int:
@@ -74,7 +74,7 @@ def firmware_takes(payload: bytes, shapes: dict[int, Shape], header: int = 0) ->
     return True
 
 
-def host_takes(parse: Any, payload: bytes) -> bool:
+def host_accepts(parse: Any, payload: bytes) -> bool:
     try:
         parse(payload)
     except wire.WireError:
@@ -82,7 +82,7 @@ def host_takes(parse: Any, payload: bytes) -> bool:
     return True
 
 
-def test_a_frame_is_a_payload_its_crc_and_cobs(rng: random.Random) -> None:
+def test_a_frame_is_a_payload_with_its_crc_in_cobs(rng: random.Random) -> None:
     for size in [0, 4, 240, 244, 248, 252, 256, 480, *rng.choices(range(0, 484, 4), k=200)]:
         samples = rng.choices((0, 0, 1, 255), k=size)
         framed = wire.frame_of(sim_channel.SAMPLES, bytes(samples))
@@ -94,7 +94,7 @@ def test_a_frame_is_a_payload_its_crc_and_cobs(rng: random.Random) -> None:
 
 
 @pytest.mark.parametrize("shape", MESSAGES.values(), ids=lambda shape: shape.name)
-def test_every_message_comes_back_and_the_firmware_would_write_the_same(shape: Shape) -> None:
+def test_every_message_is_read_back_and_the_firmware_writes_the_same_bytes(shape: Shape) -> None:
     values = values_of(shape)
     framed = wire.frame_of(shape, *values)
     payload = frame.read_frame(framed[:-1])
@@ -118,33 +118,33 @@ def test_the_golden_messages_are_read_and_written(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", vectors("events.json", "good"))
-def test_the_golden_events_are_read_in_words(case: dict[str, Any]) -> None:
+def test_the_golden_events_are_read_with_names_of_enumerations(case: dict[str, Any]) -> None:
     event = wire.parse_event(bytes.fromhex(case["hex"]))
     fields = {name: value_of_vector(value) for name, value in case["fields"].items()}
     assert event.kind == case["name"]
     for name, _ in events.HEADER[1:]:
         assert getattr(event, name) == fields[name]
     for name, kind in event.SHAPE.fields:
-        told = fields[name]
-        if kind.rstrip("?") in enums.ENUMERATIONS and told is not None:
-            told = enums.ENUMERATIONS[kind.rstrip("?")][told]
-        assert event.fields[name] == told
+        expected = fields[name]
+        if kind.rstrip("?") in enums.ENUMERATIONS and expected is not None:
+            expected = enums.ENUMERATIONS[kind.rstrip("?")][expected]
+        assert event.fields[name] == expected
 
 
 def test_the_bad_vectors_are_refused() -> None:
     for name, parse in (("messages.json", wire.parse_message), ("events.json", wire.parse_event)):
         bad = json.loads((VECTORS / name).read_text(encoding="utf-8"))["bad"]
         assert len(bad) > 100
-        taken = [case for case in bad if host_takes(parse, bytes.fromhex(case["hex"]))]
-        assert taken == []
+        accepted = [case for case in bad if host_accepts(parse, bytes.fromhex(case["hex"]))]
+        assert accepted == []
 
 
 @pytest.mark.parametrize(
     "payload",
     [
         b"",
-        b"\x82",  # ends within
-        b"\x82\x02\x05\x00",  # a byte behind
+        b"\x82",  # cut off
+        b"\x82\x02\x05\x00",  # a byte too many
         b"\x83\x02\x05\x00",  # a field too many
         b"\x81\x02",  # a field too few
         b"\x82\x18\x02\x05",  # 2 in two bytes
@@ -155,17 +155,17 @@ def test_the_bad_vectors_are_refused() -> None:
         b"\x82\x02\xc1\x05",  # a tagged time
         b"\x82\x02\xc2\x49\x01\0\0\0\0\0\0\0\0",  # 2**64 as a big integer
         b"\x82\x02\xf7",  # undefined
-        b"\x82\x02\xf6",  # null where none may be
-        b"\x82\x02\xf5",  # true is no number
+        b"\x82\x02\xf6",  # null in a field that cannot be null
+        b"\x82\x02\xf5",  # true is not a number
         b"\x82\x02\x20",  # -1
         b"\x82\x02\x61\x35",  # text
-        b"\x82\xf5\x05",  # a message called true
-        b"\x82\x21\x05",  # a message called -2
+        b"\x82\xf5\x05",  # true as the number of the message
+        b"\x82\x21\x05",  # -2 as the number of the message
         b"\x82\x18\xff\x05",  # no such message
         b"\xa1\x02\x05",  # a map
-        b"\x02",  # no array
+        b"\x02",  # not an array
         b"\x80",  # an empty array
-        b"\x81" * 400,  # nesting without end
+        b"\x81" * 400,  # very deep nesting
         b"\x82\x02\x82\x02\x05",  # an array as a number
         b"\x82\x02\xd8\x1c\x82\x05\xd8\x1d\x00",  # shared references, a cycle
         b"\x9b\xff\xff\xff\xff\xff\xff\xff\xff",  # an array longer than any memory
@@ -174,18 +174,18 @@ def test_the_bad_vectors_are_refused() -> None:
         b"\x82\x02\xd8\x23\x61\x28",  # a broken regular expression
         b"\x82\x02\xd8\x24\x60",  # a MIME message
         b"\x82\x02\xd8\x1e\x82\x01\x00",  # a fraction over zero
-        b"\x82\x02\xc0\x61\x78",  # a date that is none
+        b"\x82\x02\xc0\x61\x78",  # text that is not a date
         b"\x82\x02\xc1\x1b\xff\xff\xff\xff\xff\xff\xff\xff",  # a date past all calendars
     ],
 )
-def test_a_payload_that_is_no_message_is_refused(payload: bytes) -> None:
+def test_a_payload_that_is_not_a_message_is_refused(payload: bytes) -> None:
     assert wire.parse_message(b"\x82\x02\x05").fields["number"] == 5
     with pytest.raises(wire.WireError):
         wire.parse_message(payload)
 
 
 def changed(rng: random.Random, payload: bytes) -> Iterator[bytes]:
-    """The payload with a byte changed, cut off, doubled, with random ones behind, and noise."""
+    """Damaged forms of the payload, one with bytes after its end, and random bytes."""
     at = rng.randrange(len(payload))
     yield payload[:at] + bytes([rng.randrange(256)]) + payload[at + 1 :]
     yield payload[:at] + bytes([payload[at] ^ 1 << rng.randrange(8)]) + payload[at + 1 :]
@@ -195,32 +195,32 @@ def changed(rng: random.Random, payload: bytes) -> Iterator[bytes]:
     yield rng.randbytes(rng.randrange(30))
 
 
-def test_host_and_firmware_refuse_and_take_the_same_messages(rng: random.Random) -> None:
+def test_host_and_firmware_accept_the_same_messages(rng: random.Random) -> None:
     payloads = [cbor2.dumps([shape.number, *values_of(shape)]) for shape in MESSAGES.values()]
-    taken = refused = 0
+    accepted = refused = 0
     for _ in range(200):
         for payload in payloads:
             for other in changed(rng, payload):
-                both = host_takes(wire.parse_message, other)
-                assert both == firmware_takes(other, MESSAGES), other.hex()
-                taken, refused = taken + both, refused + (not both)
-    assert taken > 100 and refused > 100
+                by_host = host_accepts(wire.parse_message, other)
+                assert by_host == firmware_accepts(other, MESSAGES), other.hex()
+                accepted, refused = accepted + by_host, refused + (not by_host)
+    assert accepted > 100 and refused > 100
 
 
-def test_host_and_firmware_refuse_and_take_the_same_events(rng: random.Random) -> None:
+def test_host_and_firmware_accept_the_same_events(rng: random.Random) -> None:
     shapes = {shape.number: shape for shape in events.KINDS}
-    taken = refused = 0
+    accepted = refused = 0
     for _ in range(100):
         for kind in SHAPES:
             for other in changed(rng, event_bytes(kind, 1 + rng.getrandbits(20))):
-                both = host_takes(wire.parse_event, other)
-                assert both == firmware_takes(other, shapes, len(events.HEADER)), other.hex()
-                taken, refused = taken + both, refused + (not both)
-    assert taken > 100 and refused > 100
+                by_host = host_accepts(wire.parse_event, other)
+                assert by_host == firmware_accepts(other, shapes, len(events.HEADER)), other.hex()
+                accepted, refused = accepted + by_host, refused + (not by_host)
+    assert accepted > 100 and refused > 100
 
 
 @pytest.mark.parametrize("kind", SHAPES)
-def test_an_event_keeps_its_header_and_its_words(kind: str) -> None:
+def test_an_event_has_its_header_and_names_of_enumerations(kind: str) -> None:
     given = {"boot": 3, "t_ms": 70_000, "unix_ms": 1_800_000_000_001, "shoe": 12, "round": 81}
     event = wire.parse_event(event_bytes(kind, 4711, **given))
     assert (event.kind, event.number) == (kind, 4711)
@@ -231,7 +231,7 @@ def test_an_event_keeps_its_header_and_its_words(kind: str) -> None:
 
 
 @pytest.mark.parametrize("enumeration", enums.ENUMERATIONS)
-def test_a_number_behind_the_last_word_is_refused(enumeration: str) -> None:
+def test_a_number_after_the_last_name_is_refused(enumeration: str) -> None:
     size = len(enums.ENUMERATIONS[enumeration])
     places = [
         (shape, n)
@@ -248,7 +248,7 @@ def test_a_number_behind_the_last_word_is_refused(enumeration: str) -> None:
             values[n] = value
             head = HEADER if event else []
             payload = cbor2.dumps([shape.number, *head, *values], canonical=True)
-            assert host_takes(parse, payload) == good
+            assert host_accepts(parse, payload) == good
 
 
 def test_a_card_is_0_to_53() -> None:
@@ -263,13 +263,13 @@ def test_an_event_whose_header_is_cut_off_is_refused(size: int) -> None:
         wire.parse_event(cbor2.dumps([events.LID.number, *([1] * 7)][:size]))
 
 
-def test_what_does_not_fit_a_shape_is_not_sent() -> None:
+def test_values_that_do_not_fit_a_shape_are_not_sent() -> None:
     for values in ((), (1,), (1, 2, 3), (1, "a"), (1, None), (1, True), (1, -1), (1, 1 << 64)):
         with pytest.raises(SchemaError):
             wire.frame_of(messages.HELLO, *values)
 
 
-def test_what_is_larger_than_a_frame_is_not_sent() -> None:
+def test_a_message_larger_than_a_frame_is_not_sent() -> None:
     largest = frame.MAX_PAYLOAD - len(cbor2.dumps([sim_channel.SAMPLES.number, b"x" * 480])) + 480
     framed = wire.frame_of(sim_channel.SAMPLES, b"\1" * largest)
     assert len(frame.read_frame(framed[:-1])) == frame.MAX_PAYLOAD

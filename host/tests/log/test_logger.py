@@ -1,4 +1,4 @@
-"""The logger and a naive shoe: every event in the log once, whatever stands in the way."""
+"""The logger and a naive shoe: every event is logged once, in spite of faults."""
 
 import os
 import resource
@@ -29,19 +29,19 @@ TIMEOUT_S = 30.0
 
 @dataclass
 class Logging:
-    """A log that runs, and what it has told."""
+    """A running log, and the errors that it has reported."""
 
     store: Store
     logger: Logger
     lost: list[SabotError] = field(default_factory=list)
 
     def wait_for(self, last: int, unit: str = "U1") -> None:
-        """Wait until so many events are stored."""
+        """Wait until event `last` is stored."""
         wait_until(lambda: self.store.last_number(unit) >= last)
 
     @property
     def failure(self) -> SabotError:
-        """The one error in which the log ends."""
+        """The error that ends the log."""
         assert self.logger.wait(TIMEOUT_S)
         (failure,) = self.logger.failures.values()
         assert "\n" not in str(failure)
@@ -57,7 +57,7 @@ def wait_until(done: Callable[[], bool]) -> None:
 
 @contextmanager
 def logging(path: Path, *ports: str, once: bool = False) -> Iterator[Logging]:
-    """`sabot log`, within this process."""
+    """Run `sabot log` in this process."""
     lost: list[SabotError] = []
     with Store(path, create=True) as store:
         watcher = LogWatcher(lost=lambda port, error: lost.append(error))
@@ -69,7 +69,7 @@ def logging(path: Path, *ports: str, once: bool = False) -> Iterator[Logging]:
 
 
 def assert_holds(path: Path, first: int, last: int) -> None:
-    """A log holds just what the naive shoe recorded under these numbers."""
+    """Check that a log holds what the naive shoe recorded from `first` to `last`, and no more."""
     wanted = [(n, naive_event(n), mac_of(naive_event(n))) for n in range(first, last + 1)]
     with Store(path) as store:
         assert list(store.raw("U1")) == wanted
@@ -81,7 +81,7 @@ def derived_in(path: Path) -> int:
         return int(connection.execute("SELECT count(*) FROM events").fetchone()[0])
 
 
-def test_what_is_logged_is_acknowledged_and_derived_once_nothing_comes(tmp_path: Path) -> None:
+def test_logged_events_are_acknowledged_and_derived_in_idle_time(tmp_path: Path) -> None:
     shoe, path = NaiveShoe(1), tmp_path / "log"
     shoe.record(3000)
     with answering_shoe(shoe) as port, logging(path, port.path) as log:
@@ -90,7 +90,7 @@ def test_what_is_logged_is_acknowledged_and_derived_once_nothing_comes(tmp_path:
     assert_holds(path, 1, 3000)
 
 
-def test_what_a_killed_log_left_underived_is_derived_by_the_next(tmp_path: Path) -> None:
+def test_the_next_log_derives_what_a_killed_log_did_not(tmp_path: Path) -> None:
     shoe, path = NaiveShoe(1), tmp_path / "log"
     shoe.record(10)
     with answering_shoe(shoe) as port:
@@ -102,7 +102,7 @@ def test_what_a_killed_log_left_underived_is_derived_by_the_next(tmp_path: Path)
             wait_until(lambda: derived_in(path) == 10)
 
 
-def test_a_locked_database_is_waited_for_and_told_and_nothing_is_lost(
+def test_the_log_reports_and_waits_for_a_locked_database_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_file, "BUSY_TIMEOUT_S", 0.2)
@@ -121,7 +121,7 @@ def test_a_locked_database_is_waited_for_and_told_and_nothing_is_lost(
     assert_holds(path, 1, 110)
 
 
-def test_a_full_disk_ends_the_log_and_what_it_has_acknowledged_is_kept(tmp_path: Path) -> None:
+def test_a_full_disk_ends_the_log_and_acknowledged_events_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "log"
     shoe = ShoeProcess()
     try:
@@ -129,23 +129,25 @@ def test_a_full_disk_ends_the_log_and_what_it_has_acknowledged_is_kept(tmp_path:
         ours, theirs = os.pipe()
         child = os.fork()
         if not child:
-            said = "nothing"
+            message = "nothing"
             try:
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
                 logger = Logger(Store(path, create=True), [shoe.port], LogWatcher())
                 logger.start()
                 logger.wait()
-                said = f"{type(logger.failures[shoe.port]).__name__}: {logger.failures[shoe.port]}"
+                message = (
+                    f"{type(logger.failures[shoe.port]).__name__}: {logger.failures[shoe.port]}"
+                )
             finally:
-                os.write(theirs, said.encode())
+                os.write(theirs, message.encode())
                 os._exit(0)
         os.close(theirs)
         os.waitpid(child, 0)
         with os.fdopen(ours, "rb") as pipe:
-            said = pipe.read().decode()
-        assert said.startswith(f"DiskFull: {path}: the disk is full") and "make room" in said
-        assert DiskFull.__name__ in said
+            message = pipe.read().decode()
+        assert message.startswith(f"DiskFull: {path}: the disk is full") and "make room" in message
+        assert DiskFull.__name__ in message
         _, acknowledged = shoe.record(0)
         with Store(path) as store:
             assert 0 < acknowledged <= store.last_number("U1") < 900
@@ -157,8 +159,10 @@ def test_a_full_disk_ends_the_log_and_what_it_has_acknowledged_is_kept(tmp_path:
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_a_second_log_of_one_port_is_told_and_the_first_goes_on(tmp_path: Path, same: bool) -> None:
-    """Into the same database or another one."""
+def test_a_second_log_of_one_port_is_an_error_and_the_first_goes_on(
+    tmp_path: Path, same: bool
+) -> None:
+    """The second log is in the same database or in another one."""
     shoe = NaiveShoe(1)
     paths = [tmp_path / "log", tmp_path / ("log" if same else "other")]
     with answering_shoe(shoe) as port, logging(paths[0], port.path) as first:
@@ -189,7 +193,7 @@ def test_a_second_log_through_a_device_server_gets_no_shoe_and_the_first_goes_on
     assert_holds(tmp_path / "log", 1, 10)
 
 
-def test_one_unit_at_two_ports_is_told_and_logged_at_one(tmp_path: Path) -> None:
+def test_one_unit_at_two_ports_is_an_error_and_is_logged_at_one(tmp_path: Path) -> None:
     one, two = NaiveShoe(1), NaiveShoe(1)
     for shoe in (one, two):
         shoe.record(20)
@@ -203,7 +207,7 @@ def test_one_unit_at_two_ports_is_told_and_logged_at_one(tmp_path: Path) -> None
     assert_holds(tmp_path / "log", 1, 20)
 
 
-def test_a_shoe_moved_to_another_host_and_back_is_whole_on_the_first(tmp_path: Path) -> None:
+def test_a_shoe_moved_to_another_host_and_back_is_complete_on_the_first(tmp_path: Path) -> None:
     shoe, at_a, at_b = NaiveShoe(1, room=150), tmp_path / "a", tmp_path / "b"
     with answering_shoe(shoe) as port:
         for path, last in ((at_a, 100), (at_b, 200), (at_a, 240), (at_b, 250), (at_a, 300)):
@@ -211,10 +215,10 @@ def test_a_shoe_moved_to_another_host_and_back_is_whole_on_the_first(tmp_path: P
             with logging(path, port.path) as log:
                 log.wait_for(last)
     assert_holds(at_a, 1, 300)
-    assert_holds(at_b, 51, 250)  # from the oldest that the shoe held
+    assert_holds(at_b, 51, 250)  # from the oldest event that the shoe held
 
 
-def test_a_host_that_was_away_for_too_long_has_what_the_shoe_still_holds(tmp_path: Path) -> None:
+def test_a_host_that_was_away_for_too_long_gets_what_the_shoe_still_holds(tmp_path: Path) -> None:
     shoe, path = NaiveShoe(1, room=50), tmp_path / "log"
     with answering_shoe(shoe) as port:
         for last in (30, 130):
@@ -226,7 +230,7 @@ def test_a_host_that_was_away_for_too_long_has_what_the_shoe_still_holds(tmp_pat
 
 
 @pytest.mark.parametrize("what", ["contents", "MAC"])
-def test_another_history_is_known_by_the_last_event_and_nothing_of_it_is_stored(
+def test_another_history_is_found_by_the_last_event_and_not_stored(
     tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, shoe, other = tmp_path / "log", NaiveShoe(1), NaiveShoe(1)
@@ -248,20 +252,20 @@ def test_another_history_is_known_by_the_last_event_and_nothing_of_it_is_stored(
     assert_holds(path, 1, 20)
 
 
-def test_a_shoe_with_fewer_events_than_the_log_has_is_another_one(tmp_path: Path) -> None:
+def test_a_shoe_with_fewer_events_than_the_log_has_another_history(tmp_path: Path) -> None:
     path, shoe, other = tmp_path / "log", NaiveShoe(1), NaiveShoe(1)
     shoe.record(20)
     other.record(19)
     with answering_shoe(shoe) as port, logging(path, port.path) as log:
         log.wait_for(20)
     with Store(path) as store:
-        store.prune("U1", 1, 20, b"")  # which does not make the log forget
+        store.prune("U1", 1, 20, b"")  # the log still knows the last number
     with answering_shoe(other) as port, logging(path, port.path) as log:
         assert isinstance(log.failure, HistoryDiffers)
         assert "has recorded 19 events" in str(log.failure)
 
 
-def test_what_was_pruned_is_not_logged_again(tmp_path: Path) -> None:
+def test_pruned_events_are_not_logged_again(tmp_path: Path) -> None:
     path, shoe = tmp_path / "log", NaiveShoe(1)
     shoe.record(20)
     with answering_shoe(shoe) as port:

@@ -1,4 +1,4 @@
-"""Rounds folded out of events, against rounds typed by hand and a naive fold of a whole shoe."""
+"""Rounds from events, compared with rounds typed by hand and a naive reading of a whole shoe."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -15,8 +15,8 @@ from sabot_protocol import enums
 T0 = 1_795_000_000_000
 
 
-def folded(log: FirmwareLog) -> list[dict[str, Any]]:
-    """The rounds of a log as JSON; events, times and unit left out."""
+def rounds_in(log: FirmwareLog) -> list[dict[str, Any]]:
+    """The rounds of a log as JSON, without unit, shoe, times and event numbers."""
     left_out = {"unit", "shoe", "started", "ended", "first_event", "last_event"}
     rounds = [each.as_json() for each in rounds_of("U1", [parsed(data) for data in log.records])]
     return [
@@ -27,7 +27,7 @@ def folded(log: FirmwareLog) -> list[dict[str, Any]]:
 def round_(
     number: int, player: str, banker: str, *outcome: Any, by_hand: str = ""
 ) -> dict[str, Any]:
-    """A round as `folded` gives it: cards, totals, winner, natural; mini has no hits."""
+    """A round as `rounds_in` gives it: cards, totals, winner, natural; mini has no hits."""
     names = ("player_total", "banker_total", "winner", "natural")
     hands = {"player": player.split(), "banker": banker.split(), "by_hand": by_hand.split()}
     return (
@@ -42,7 +42,7 @@ def void(number: int, player: str, banker: str, reason: str) -> dict[str, Any]:
     return round_(number, player, banker, None, None, None, False) | {"void": reason}
 
 
-def test_rounds_of_every_form_are_as_they_were_dealt() -> None:
+def test_rounds_of_every_form_are_read_as_they_were_dealt() -> None:
     log = FirmwareLog().load().draw("AS", "2C")
     log.draw("9S", "KC", "KD", "7D", "next")  # a natural; card 1 closes betting
     log.draw("next", "TS", "8H", "TD", "8D", "6S", "4C", "next")  # closed by button
@@ -51,7 +51,7 @@ def test_rounds_of_every_form_are_as_they_were_dealt() -> None:
     log.draw("TC", "2H", "JC", "AC", "8S", "next")  # the Banker stands on 3 against an 8
     log.draw("JD", "AD", "7C", "6H", "next", "9D", "4S", "QS", "5S", "next")
     log.draw("2C", "9H", "TH", "KS")  # a natural of the Banker alone
-    assert folded(log) == [
+    assert rounds_in(log) == [
         round_(1, "9S KD", "KC 7D", 9, 7, "player", True),
         round_(2, "TS TD 6S", "8H 8D 4C", 6, 0, "player", False),
         round_(3, "2S 3S 7H", "KH 4H 9H", 2, 3, "banker", False),
@@ -63,9 +63,9 @@ def test_rounds_of_every_form_are_as_they_were_dealt() -> None:
     ]
 
 
-def test_a_round_keeps_its_events_and_times() -> None:
+def test_a_round_has_its_event_numbers_and_times() -> None:
     given = {"shoe": 4, "round": 9}
-    fold = Rounds("U7")
+    rounds = Rounds("U7")
     events = [
         event_of("betting_open", 30, unix_ms=T0, **given),
         event_of("card", 31, unix_ms=T0 + 1, card="7H", position="player_1", **given),
@@ -80,10 +80,10 @@ def test_a_round_keeps_its_events_and_times() -> None:
             **given,
         ),
     ]
-    assert [fold.add(event) for event in events[:3]] == [None] * 3
-    assert fold.open is not None and fold.open.player == ("7H",)
-    ended = fold.add(events[3])
-    assert ended is not None and fold.open is None
+    assert [rounds.add(event) for event in events[:3]] == [None] * 3
+    assert rounds.open is not None and rounds.open.player == ("7H",)
+    ended = rounds.add(events[3])
+    assert ended is not None and rounds.open is None
     assert ended.as_json() == {
         "unit": "U7", "shoe": 4, "round": 9,
         "started": "2026-11-18T11:06:40.000Z", "ended": "2026-11-18T11:07:41.001Z",
@@ -97,33 +97,33 @@ def test_a_round_keeps_its_events_and_times() -> None:
 
 def test_a_round_goes_on_over_a_restart() -> None:
     log = FirmwareLog().load().draw("AS", "2C", "9S", "KC").power_on().draw("KD").power_on()
-    assert folded(log.draw("7D")) == [round_(1, "9S KD", "KC 7D", 9, 7, "player", True)]
+    assert rounds_in(log.draw("7D")) == [round_(1, "9S KD", "KC 7D", 9, 7, "player", True)]
 
 
 @pytest.mark.parametrize("decided", ["!drawn_again", "!KD"])
-def test_a_card_that_passed_when_the_power_went_is_in_a_hand_once(decided: str) -> None:
+def test_a_card_that_passed_while_the_power_failed_is_in_a_hand_once(decided: str) -> None:
     log = FirmwareLog().load().draw("AS", "2C", "9S", "KC").power_on(passing=True)
     log.draw(decided, *(["KD"] if decided == "!drawn_again" else []), "7D")
     by_hand = "" if decided == "!drawn_again" else "KD"
     wanted = round_(1, "9S KD", "KC 7D", 9, 7, "player", True, by_hand=by_hand)
-    assert folded(log) == [wanted]
+    assert rounds_in(log) == [wanted]
 
 
-def test_a_round_that_a_shoe_of_cards_ended_in_is_void() -> None:
-    """As firmware up to protocol version 2 ended it after a restart."""
-    fold = Rounds("U1")
-    fold.add(event_of("betting_open", 1, round=2))
-    fold.add(event_of("card", 2, round=2, card="KS", position="player_1"))
-    ended = fold.add(event_of("shoe_ended", 3, round=0))
-    assert ended is not None and fold.open is None
+def test_a_round_is_void_if_the_shoe_of_cards_ends_in_it() -> None:
+    """Firmware up to protocol version 2 ended it so after a restart."""
+    rounds = Rounds("U1")
+    rounds.add(event_of("betting_open", 1, round=2))
+    rounds.add(event_of("card", 2, round=2, card="KS", position="player_1"))
+    ended = rounds.add(event_of("shoe_ended", 3, round=0))
+    assert ended is not None and rounds.open is None
     assert (ended.void, ended.winner, ended.player) == ("restart", None, ("KS",))
 
 
 @pytest.mark.parametrize("reason", enums.VOID_REASONS)
 def test_a_void_round_has_a_reason_and_no_winner(reason: str) -> None:
-    fold = Rounds("U1")
-    fold.add(event_of("betting_open", 1))
-    ended = fold.add(event_of("round_void", 2, reason=reason))
+    rounds = Rounds("U1")
+    rounds.add(event_of("betting_open", 1))
+    ended = rounds.add(event_of("round_void", 2, reason=reason))
     assert ended is not None
     assert (ended.void, ended.winner, ended.player_total) == (reason, None, None)
 
@@ -133,50 +133,50 @@ def test_voids_of_the_firmware() -> None:
     log.draw("KS", "7H", "blank", "!void", "next", "9S")
     log.power_on().act(log.dealing.switched(KEY, True))
     log.act(log.dealing.pressed(enums.BUTTONS.index("void")))
-    assert folded(log) == [void(1, "KS", "7H", "unreadable"), void(2, "9S", "", "supervisor")]
+    assert rounds_in(log) == [void(1, "KS", "7H", "unreadable"), void(2, "9S", "", "supervisor")]
 
 
-def test_cards_outside_of_hands_are_in_no_hand() -> None:
+def test_burned_and_surplus_cards_are_in_no_hand() -> None:
     log = FirmwareLog().load().draw("3S", "2C", "8C", "9C")  # burned
     log.draw("9S", "KC", "KD", "7D", "5H", "key", "next", "CUT")  # 5H was not due
     log.draw("8S", "JC", "QD", "TD")
-    assert folded(log) == [
+    assert rounds_in(log) == [
         round_(1, "9S KD", "KC 7D", 9, 7, "player", True),
         round_(2, "8S QD", "JC TD", 8, 0, "player", True),
     ]
 
 
-def test_cards_entered_by_hand_are_named_and_those_put_aside_are_not() -> None:
+def test_by_hand_has_the_cards_that_were_entered_and_not_those_put_aside() -> None:
     log = FirmwareLog().load().draw("AS", "?bad_code", "!2C")
     log.draw("9S", "?jam", "!drawn_again", "KC", "?reversed", "!KD", "?double_feed", "!7D", "!5H")
     log.draw("key", "next", "blank", "!8S", "JC", "QD", "TD")
-    assert folded(log) == [
+    assert rounds_in(log) == [
         round_(1, "9S KD", "KC 7D", 9, 7, "player", True, by_hand="KD 7D"),
         round_(2, "8S QD", "JC TD", 8, 0, "player", True, by_hand="8S"),
     ]
 
 
-def test_what_comes_without_betting_open_is_no_round() -> None:
-    fold = Rounds("U1")
+def test_events_without_betting_open_make_no_round() -> None:
+    rounds = Rounds("U1")
     for number, kind in enumerate(("card", "result", "round_void", "boot", "shoe_ended"), 1):
-        assert fold.add(event_of(kind, number)) is None
-    assert fold.open is None
+        assert rounds.add(event_of(kind, number)) is None
+    assert rounds.open is None
 
 
 @pytest.mark.parametrize("kind", ["card", "result", "round_void"])
 @pytest.mark.parametrize("where", [{"round": 4}, {"shoe": 2}])
 def test_two_rounds_are_never_mixed(kind: str, where: dict[str, int]) -> None:
-    """The events between were lost: the round is neither ended nor added to."""
-    fold = Rounds("U1")
+    """If the events between were lost, the round is neither ended nor continued."""
+    rounds = Rounds("U1")
     given = {"shoe": 1, "round": 3}
-    fold.add(event_of("betting_open", 1, **given))
-    fold.add(event_of("card", 2, card="KS", position="player_1", **given))
-    assert fold.add(event_of(kind, 80, **given | where)) is None
-    assert fold.open is None
-    assert fold.add(event_of("result", 81, **given | where)) is None
+    rounds.add(event_of("betting_open", 1, **given))
+    rounds.add(event_of("card", 2, card="KS", position="player_1", **given))
+    assert rounds.add(event_of(kind, 80, **given | where)) is None
+    assert rounds.open is None
+    assert rounds.add(event_of("result", 81, **given | where)) is None
 
 
-def test_a_whole_shoe_folds_as_a_naive_reading_of_it_does(good_log: list[bytes]) -> None:
+def test_the_rounds_of_a_whole_shoe_are_those_of_a_naive_reading(good_log: list[bytes]) -> None:
     events = [parsed(data) for data in good_log]
     rounds = list(rounds_of("U1", events))
     assert [each.round for each in rounds] == list(range(1, len(rounds) + 1))
@@ -202,9 +202,9 @@ def test_times_are_iso_8601_in_utc_to_the_millisecond(unix_ms: int) -> None:
 
 
 @pytest.mark.parametrize("unix_ms", [1 << 50, 1 << 62, (1 << 64) - 1])
-def test_a_time_that_is_in_no_calendar_is_told_in_milliseconds(unix_ms: int) -> None:
+def test_a_time_too_large_for_a_calendar_is_shown_in_milliseconds(unix_ms: int) -> None:
     assert utc_time(unix_ms) == f"{unix_ms} ms"
 
 
-def test_no_clock_is_no_time() -> None:
+def test_without_a_clock_there_is_no_time() -> None:
     assert utc_time(None) is None

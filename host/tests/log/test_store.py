@@ -1,6 +1,6 @@
-"""The log database: what is stored, exactly once, and every file that it must not touch.
+"""The log database: every event is stored exactly once, and other files are not touched.
 
-What is in the file is read and changed without any of our code, with SQL.
+The tests read and change the file with SQL, without code of the project.
 """
 
 import itertools
@@ -28,7 +28,7 @@ from sabot.log import log_file
 from sabot.log.store import DatabaseLocked, Filter, Row, Store
 
 NOBODY = 65534
-LEAF = 10  # first byte of a page at the end of a tree whose keys are all there is
+LEAF = 10  # first byte of a leaf page in an index B-tree
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def varied(last: int) -> list[Record]:
 
 
 def sql(path: Path, statement: str, *given: object) -> list[tuple[object, ...]]:
-    """What the database library itself says."""
+    """Execute a statement on the file with the database library; return the rows."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         return connection.execute(statement, given).fetchall()
 
@@ -77,7 +77,7 @@ def contents(records: list[Record]) -> list[tuple[bytes, bytes]]:
 
 
 def derived_in(path: Path) -> list[tuple[object, ...]]:
-    """All that is derived, as it stands in the file."""
+    """The rows of the table `events` in the file."""
     return sql(path, "SELECT * FROM events ORDER BY unit, number")
 
 
@@ -90,7 +90,7 @@ def error_of(call: Callable[[], object]) -> SabotError:
 
 
 def as_nobody(call: Callable[[], object]) -> str:
-    """What `call` comes to in a process that may not write what root wrote."""
+    """Call in a process of the user nobody, who may not write root's files; return the error."""
     ours, theirs = os.pipe()
     child = os.fork()
     if not child:
@@ -99,27 +99,27 @@ def as_nobody(call: Callable[[], object]) -> str:
             os.setgid(NOBODY)
             os.setuid(NOBODY)
             call()
-            said = "no error"
+            message = "no error"
         except BaseException as error:
-            said = f"{type(error).__name__}: {error}"
-        os.write(theirs, said.encode())
+            message = f"{type(error).__name__}: {error}"
+        os.write(theirs, message.encode())
         os._exit(0)
     os.close(theirs)
     with os.fdopen(ours, "rb") as pipe:
-        said = pipe.read().decode()
+        message = pipe.read().decode()
     os.waitpid(child, 0)
-    return said
+    return message
 
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder of root's into which everybody may look."""
+    """A folder of root that every user may read."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
 
 
-def test_what_was_appended_is_there_byte_for_byte(tmp_path: Path) -> None:
+def test_appended_events_are_stored_byte_for_byte(tmp_path: Path) -> None:
     path, log = tmp_path / "log.sqlite", varied(1000)
     with Store(path, create=True) as store:
         for at in range(0, len(log), 99):
@@ -175,11 +175,11 @@ def test_two_different_events_under_one_number_in_one_batch_store_nothing(tmp_pa
         with pytest.raises(HistoryDiffers):
             store.append("U1", some(1, 2) + some(2, 2, t_ms=999))
         assert store.last_number("U1") == 0 and store.units() == []
-        store.append("U1", some(1, 2))  # the unit itself was not stored either
+        store.append("U1", some(1, 2))  # the first try had not stored the unit either
         assert store.last_number("U1") == 2
 
 
-def test_a_number_that_no_column_holds_is_told(tmp_path: Path) -> None:
+def test_a_number_too_large_for_a_column_is_an_error(tmp_path: Path) -> None:
     with Store(tmp_path / "log.sqlite", create=True) as store:
         error = error_of(lambda: store.append("U1", some(1 << 63, 1 << 63)))
         assert isinstance(error, DatabaseUnusable) and "too large" in str(error)
@@ -188,26 +188,26 @@ def test_a_number_that_no_column_holds_is_told(tmp_path: Path) -> None:
         assert (row.number, row.unix_ms) == ((1 << 63) - 1, (1 << 63) - 1)
 
 
-def test_what_is_stored_is_on_the_disk_before_append_returns(tmp_path: Path) -> None:
-    """A killed process shows nothing of it; what can be held is that SQLite is asked to."""
-    asked: list[str] = []
+def test_append_returns_after_a_synchronous_commit(tmp_path: Path) -> None:
+    """Killing a process cannot test this, so the test checks the statements that SQLite gets."""
+    statements: list[str] = []
     connect = sqlite3.connect
 
     def watched(*given: Any, **options: Any) -> sqlite3.Connection:
         connection = connect(*given, **options)
-        connection.set_trace_callback(asked.append)
+        connection.set_trace_callback(statements.append)
         return connection
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sqlite3, "connect", watched)
         with Store(tmp_path / "log.sqlite", create=True) as store:
-            assert "PRAGMA synchronous=FULL" in asked
-            assert "PRAGMA journal_mode=WAL" in asked
-            asked.clear()
+            assert "PRAGMA synchronous=FULL" in statements
+            assert "PRAGMA journal_mode=WAL" in statements
+            statements.clear()
             store.append("U1", some(1, 3))
-            assert (asked[0], asked[-1]) == ("BEGIN IMMEDIATE", "COMMIT")
-            assert not any("INTO events" in statement for statement in asked)
-    assert not any("synchronous" in statement for statement in asked)
+            assert (statements[0], statements[-1]) == ("BEGIN IMMEDIATE", "COMMIT")
+            assert not any("INTO events" in statement for statement in statements)
+    assert not any("synchronous" in statement for statement in statements)
 
 
 def test_units_do_not_mix(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_units_do_not_mix(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("derived", [0, 31, 54])
-def test_a_filter_lets_through_what_a_list_comprehension_does(
+def test_a_filter_selects_what_a_list_comprehension_does(
     tmp_path: Path, wanted: Filter, derived: int
 ) -> None:
     with Store(tmp_path / "log.sqlite", create=True) as store:
@@ -252,14 +252,14 @@ def test_a_filter_lets_through_what_a_list_comprehension_does(
         store.derive()
         for unit in ("U1", "U2"):
             store.append(unit, [recorded(data) for data in log[derived:]])
-        rows = [row for row in store.rows() if _let_through(wanted, row)]
+        rows = [row for row in store.rows() if _selected(wanted, row)]
         assert list(store.rows(wanted)) == rows
         assert len(rows) in (108, 54, 0, 36, 18, 1) or wanted.kinds or wanted.to_unix_ms
         assert len(derived_in(store.path)) == 2 * derived
 
 
-def _let_through(wanted: Filter, row: Row) -> bool:
-    """The filter, in other words; a row without a time is in no span of time."""
+def _selected(wanted: Filter, row: Row) -> bool:
+    """The filter, written in another way; a row without a time is in no span of time."""
     if wanted.unit not in (None, row.unit) or wanted.shoe not in (None, row.shoe):
         return False
     if wanted.round not in (None, row.round):
@@ -273,7 +273,7 @@ def _let_through(wanted: Filter, row: Row) -> bool:
 
 
 @pytest.mark.parametrize("name", ["a b.sqlite", "a#b?c=d&mode=memory.sqlite", "a%20b", "ä'\".db"])
-def test_any_file_name_will_do(tmp_path: Path, name: str) -> None:
+def test_any_file_name_can_be_used(tmp_path: Path, name: str) -> None:
     with Store(tmp_path / name, create=True) as store:
         store.append("U1", some(1, 1))
     assert contents_in(tmp_path / name) == contents(some(1, 1))
@@ -328,7 +328,7 @@ def _damaged_page_size(path: Path) -> None:
 
 @pytest.mark.parametrize("create", [True, False])
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (_text, "not a Sabot log; name another file"),
         (_other_database, "a database, but not a Sabot log; name another file"),
@@ -341,15 +341,15 @@ def _damaged_page_size(path: Path) -> None:
         (Path.mkdir, "a folder; name a file"),
     ],
 )
-def test_what_is_not_ours_is_named_and_left_alone(
-    tmp_path: Path, make: Callable[[Path], None], said: str, create: bool
+def test_a_file_that_is_not_a_log_is_an_error_and_not_changed(
+    tmp_path: Path, make: Callable[[Path], None], message: str, create: bool
 ) -> None:
     path = tmp_path / "thing"
     make(path)
     before = path.read_bytes() if path.is_file() else b""
     error = error_of(lambda: Store(path, create=create))
     assert isinstance(error, DatabaseUnusable)
-    assert str(error).startswith(f"{path}: {said}")
+    assert str(error).startswith(f"{path}: {message}")
     assert (path.read_bytes() if path.is_file() else b"") == before
     assert {each.name for each in tmp_path.iterdir()} <= {"run", "thing", "thing-wal", "thing-shm"}
 
@@ -367,7 +367,7 @@ def test_a_log_of_version_1_is_recognised_as_it_was_written(tmp_path: Path) -> N
         assert "a log of version 1" in str(error) and "another file with --db" in str(error)
 
 
-def test_an_empty_file_is_no_log_until_one_is_made_there(tmp_path: Path) -> None:
+def test_an_empty_file_is_not_a_log_until_one_is_made_there(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
     path.touch()
     error = error_of(lambda: Store(path))
@@ -377,7 +377,7 @@ def test_an_empty_file_is_no_log_until_one_is_made_there(tmp_path: Path) -> None
     assert contents_in(path) == contents(some(1, 1))
 
 
-def test_a_page_damaged_in_the_middle_is_told_and_the_rest_can_be_read(
+def test_a_damaged_page_is_an_error_and_the_rest_can_be_read(
     tmp_path: Path, rng: random.Random
 ) -> None:
     path = tmp_path / "log.sqlite"
@@ -387,7 +387,7 @@ def test_a_page_damaged_in_the_middle_is_told_and_the_rest_can_be_read(
     page = sql(path, "PRAGMA page_size")[0][0]
     assert isinstance(page, int)
     data = bytearray(path.read_bytes())
-    begin = event_bytes("identified", 1)[:2]  # a record's
+    begin = event_bytes("identified", 1)[:2]  # of every record
     leaves = [
         at for at in range(0, len(data), page) if data[at] == LEAF and begin in data[at : at + page]
     ]
@@ -400,11 +400,15 @@ def test_a_page_damaged_in_the_middle_is_told_and_the_rest_can_be_read(
             for number, record, mac in store.raw("U1"):
                 read.append((record, mac))
                 assert number == len(read)
-        said = str(raised.value)
-        assert said.startswith(f"{path}: damaged (") and "keep it" in said and "\n" not in said
+        message = str(raised.value)
+        assert (
+            message.startswith(f"{path}: damaged (")
+            and "keep it" in message
+            and "\n" not in message
+        )
         assert read == contents(some(1, len(read))) and read
-        behind = list(store.raw("U1", len(read) + 200))
-        assert behind[-1][0] == 20_000
+        after_it = list(store.raw("U1", len(read) + 200))
+        assert after_it[-1][0] == 20_000
 
 
 def test_reading_makes_no_database(tmp_path: Path) -> None:
@@ -415,28 +419,28 @@ def test_reading_makes_no_database(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["none/deeper", "/proc", "/sys/kernel"])
-def test_a_folder_that_is_missing_or_takes_no_files(tmp_path: Path, folder: str) -> None:
+def test_a_folder_that_is_missing_or_cannot_have_files(tmp_path: Path, folder: str) -> None:
     path = tmp_path / folder / "log.sqlite"
     error = error_of(lambda: Store(path, create=True))
     assert isinstance(error, DatabaseUnusable)
     assert str(path) in str(error) and "does the folder exist" in str(error)
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="root alone can become somebody else")
-def test_a_file_that_may_not_be_written(open_folder: Path) -> None:
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+def test_a_file_without_write_permission(open_folder: Path) -> None:
     path = open_folder / "log.sqlite"
     with Store(path, create=True) as store:
         store.append("U1", some(1, 1))
-    said = as_nobody(lambda: Store(path, create=True).append("U1", some(2, 2)))
-    assert said.startswith(f"DatabaseUnusable: {path}: ") and "permissions" in said
+    message = as_nobody(lambda: Store(path, create=True).append("U1", some(2, 2)))
+    assert message.startswith(f"DatabaseUnusable: {path}: ") and "permissions" in message
     assert as_nobody(lambda: Store(open_folder / "new.sqlite", create=True)).startswith(
         f"DatabaseUnusable: {open_folder}/new.sqlite: cannot be opened; does the folder exist"
     )
     assert contents_in(path) == contents(some(1, 1))
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="root alone can become somebody else")
-def test_a_finished_log_can_be_read_by_whoever_may_not_write_it(open_folder: Path) -> None:
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+def test_a_finished_log_can_be_read_without_write_permission(open_folder: Path) -> None:
     path = open_folder / "log.sqlite"
     with Store(path, create=True) as store:
         store.append("U1", some(1, 3))
@@ -479,7 +483,7 @@ def test_a_lock_held_for_too_long_is_an_error(
 ) -> None:
     monkeypatch.setattr(log_file, "BUSY_TIMEOUT_S", 0.2)
     with Store(good_store.path) as reader:
-        assert reader.last_number("U1") > 0  # a reader is not held up
+        assert reader.last_number("U1") > 0  # a reader does not wait
     error = error_of(lambda: Store(good_store.path, create=True))
     assert isinstance(error, DatabaseLocked)
     assert "locked by another program" in str(error) and "stop that" in str(error)
@@ -487,7 +491,7 @@ def test_a_lock_held_for_too_long_is_an_error(
     assert isinstance(error, DatabaseLocked)
 
 
-def test_whoever_reads_does_not_hold_up_the_log(
+def test_the_log_does_not_wait_for_a_reader(
     good_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_file, "BUSY_TIMEOUT_S", 0.2)
@@ -500,7 +504,7 @@ def test_whoever_reads_does_not_hold_up_the_log(
         assert reader.last_number("U9") == 99
 
 
-def test_a_lock_held_for_a_while_is_waited_for(
+def test_appending_waits_for_a_lock_held_for_a_while(
     good_store: Store, locked: subprocess.Popen[str]
 ) -> None:
     release = threading.Timer(0.4, locked.communicate, ("\n",))
@@ -545,7 +549,7 @@ except BaseException as error:
 """
 
 
-def test_processes_that_make_a_database_at_the_same_moment_all_have_it(tmp_path: Path) -> None:
+def test_several_processes_can_make_a_database_at_the_same_moment(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _OPEN, str(tmp_path / "log.sqlite")]
     children = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -557,5 +561,5 @@ def test_processes_that_make_a_database_at_the_same_moment_all_have_it(tmp_path:
         assert child.stdin is not None
         child.stdin.write("\n")
         child.stdin.flush()
-    said = [json.loads(child.communicate(timeout=30)[0]) for child in children]
-    assert said == ["opened"] * len(children)
+    outcomes = [json.loads(child.communicate(timeout=30)[0]) for child in children]
+    assert outcomes == ["opened"] * len(children)

@@ -1,4 +1,4 @@
-"""What a log derives from its records: nobody misses an event for it, and it can be made anew."""
+"""The table derived from the records: it hides no event, and it can be rebuilt."""
 
 import os
 import random
@@ -39,24 +39,24 @@ def varied(first: int, last: int) -> list[Record]:
 
 
 def sql(path: Path, statement: str, *given: object) -> list[tuple[object, ...]]:
-    """What the database library itself says; changes are kept."""
+    """Execute a statement on the file with the database library and commit; return the rows."""
     with closing(sqlite3.connect(path)) as connection, connection:
         return connection.execute(statement, given).fetchall()
 
 
 def derived_in(path: Path) -> list[tuple[object, ...]]:
-    """All that is derived, as it stands in the file."""
+    """The rows of the table `events` in the file."""
     return sql(path, "SELECT * FROM events ORDER BY unit, number")
 
 
 def wanted_of(unit: int, records: list[Record]) -> list[tuple[object, ...]]:
-    """What is to be derived from good records."""
+    """The rows that are derived from good records."""
     events = [record.event for record in records]
     return [(unit, e.number, e.kind, e.unix_ms, e.shoe, e.round) for e in events]
 
 
 def append_and_die(path: Path, unit: str, records: list[Record]) -> None:
-    """Append as a process that is killed right behind: nothing is derived."""
+    """Append in a process that ends directly after it, before anything is derived."""
     child = os.fork()
     if not child:
         try:
@@ -71,12 +71,12 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "log.sqlite"
 
 
-def test_appending_derives_nothing_and_closing_all(path: Path) -> None:
+def test_appending_derives_nothing_and_closing_derives_all(path: Path) -> None:
     log = varied(1, 2500)
     with Store(path, create=True) as store:
         store.append("U1", log)
         assert derived_in(path) == []
-        store.derive(most=1)  # a portion at least
+        store.derive(most=1)  # at least one chunk
         assert derived_in(path) == wanted_of(1, log[: store_module._CHUNK])
         store.derive()
         assert derived_in(path) == wanted_of(1, log)
@@ -84,9 +84,7 @@ def test_appending_derives_nothing_and_closing_all(path: Path) -> None:
     assert derived_in(path) == wanted_of(1, log) + wanted_of(2, log[:10])
 
 
-def test_closing_derives_no_longer_than_a_moment(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_closing_derives_only_a_limited_number(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "_CLOSING_DERIVES", 3000)
     with Store(path, create=True) as store:
         store.append("U1", varied(1, 8000))
@@ -97,19 +95,19 @@ def test_closing_derives_no_longer_than_a_moment(
     assert len(derived_in(path)) == 8000
 
 
-def test_a_log_that_another_program_keeps_locked_is_closed_at_once(path: Path) -> None:
+def test_a_log_that_another_program_has_locked_is_closed_at_once(path: Path) -> None:
     store = Store(path, create=True)
     store.append("U1", varied(1, 10))
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        closing_it = threading.Thread(target=store.close)
-        closing_it.start()
-        closing_it.join(20)  # far less than an append waits
-        assert not closing_it.is_alive()
+        closing_thread = threading.Thread(target=store.close)
+        closing_thread.start()
+        closing_thread.join(20)  # far less than an append waits
+        assert not closing_thread.is_alive()
     assert derived_in(path) == []
 
 
-def test_readers_find_what_was_not_derived_when_the_log_was_killed(path: Path) -> None:
+def test_readers_find_events_that_a_killed_log_did_not_derive(path: Path) -> None:
     first, second = varied(1, 300), varied(301, 450)
     with Store(path, create=True) as store:
         store.append("U2", first)
@@ -145,20 +143,18 @@ def test_a_row_is_the_same_before_it_is_derived_and_after(path: Path) -> None:
             )  # fmt: skip
 
 
-def test_what_is_appended_below_what_is_derived_is_found_too(
-    path: Path, rng: random.Random
-) -> None:
+def test_events_appended_before_derived_ones_are_found(path: Path, rng: random.Random) -> None:
     log = varied(1, 400)
     order = list(range(0, 400, 20))
     rng.shuffle(order)
     with Store(path, create=True) as store:
-        there: list[Record] = []
+        appended: list[Record] = []
         for at in order:
             store.append("U1", log[at : at + 20])
-            there = sorted(there + log[at : at + 20], key=lambda record: record.event.number)
+            appended = sorted(appended + log[at : at + 20], key=lambda record: record.event.number)
             if rng.random() < 0.5:
                 store.derive()
-            assert [row.data for row in store.rows()] == [record.data for record in there]
+            assert [row.data for row in store.rows()] == [record.data for record in appended]
     assert derived_in(path) == wanted_of(1, log)
 
 
@@ -193,7 +189,7 @@ def damage(path: Path, number: int, data: bytes = b"\x00") -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00", b"\xff" * 60, event_bytes("lid", 9)[:-1]])
-def test_a_record_that_cannot_be_read_is_found_where_it_lies(path: Path, data: bytes) -> None:
+def test_a_record_that_cannot_be_read_is_found_in_its_place(path: Path, data: bytes) -> None:
     log = varied(1, 100)
     append_and_die(path, "U1", log)
     damage(path, 50, data)
@@ -225,9 +221,7 @@ def test_a_first_record_that_cannot_be_read_belongs_to_no_shoe(path: Path) -> No
         assert (row.number, row.kind, row.shoe, row.round) == (1, DAMAGED, 0, 0)
 
 
-def test_rebuilding_gives_the_same_whatever_became_of_what_was_derived(
-    path: Path, rng: random.Random
-) -> None:
+def test_rebuilding_gives_the_same_rows_after_any_damage(path: Path, rng: random.Random) -> None:
     with Store(path, create=True) as store:
         for unit in ("U2", "U1"):
             at = 1
@@ -250,9 +244,9 @@ def test_rebuilding_gives_the_same_whatever_became_of_what_was_derived(
     ):
         sql(path, statement)
         with Store(path) as store:
-            told: list[int] = []
-            assert store.rebuild(told.append) == store.count() == len(rows)
-            assert told == sorted(set(told)) and told[-1] == len(rows)
+            progress: list[int] = []
+            assert store.rebuild(progress.append) == store.count() == len(rows)
+            assert progress == sorted(set(progress)) and progress[-1] == len(rows)
             assert list(store.rows()) == rows
         assert derived_in(path) == good
     damaged = {unit: [row for row in records if row[0] != 77] for unit, records in raw.items()}
@@ -263,7 +257,7 @@ def test_rebuilding_gives_the_same_whatever_became_of_what_was_derived(
     assert {"events_by_round", "events_by_time"} <= names
 
 
-def test_a_log_without_what_is_derived_says_how_to_mend_it(path: Path) -> None:
+def test_the_error_for_a_missing_index_names_the_command_that_rebuilds_it(path: Path) -> None:
     with Store(path, create=True) as store:
         store.append("U1", varied(1, 10))
         sql(path, "DROP TABLE events")
@@ -276,7 +270,7 @@ def test_a_log_without_what_is_derived_says_how_to_mend_it(path: Path) -> None:
     assert derived_in(path) == wanted_of(1, varied(1, 12))
 
 
-def test_rebuilding_that_is_interrupted_changes_nothing(path: Path) -> None:
+def test_an_interrupted_rebuild_changes_nothing(path: Path) -> None:
     with Store(path, create=True) as store:
         store.append("U1", varied(1, 5000))
         store.derive()
@@ -295,7 +289,7 @@ def test_rebuilding_that_is_interrupted_changes_nothing(path: Path) -> None:
     assert derived_in(path) == wanted_of(1, varied(1, 5001))
 
 
-def test_the_command_rebuilds_and_tells_what_is_damaged(path: Path) -> None:
+def test_the_command_rebuilds_and_reports_damaged_records(path: Path) -> None:
     append_and_die(path, "U1", varied(1, 50))
     sql(path, "DROP TABLE events")
     done = CliRunner().invoke(app(), ["rebuild", "--db", str(path)])
@@ -314,7 +308,7 @@ def test_the_command_makes_no_database(path: Path) -> None:
     assert not path.exists()
 
 
-def test_rounds_with_a_record_in_them_that_cannot_be_read_are_not_told(path: Path) -> None:
+def test_rounds_with_a_damaged_record_are_an_error(path: Path) -> None:
     append_and_die(path, "U1", varied(1, 50))
     damage(path, 30)
     for wanted in ((), ("--shoe", "0"), ("--unit", "U1")):
@@ -323,8 +317,8 @@ def test_rounds_with_a_record_in_them_that_cannot_be_read_are_not_told(path: Pat
         assert str(done.exception).startswith("event 30 of U1 is damaged")
 
 
-def test_numbers_that_are_none_are_found_by_the_raw_reader_alone(path: Path) -> None:
-    """Somebody put text into a column of numbers: SQLite lets him."""
+def test_only_the_raw_reader_returns_numbers_that_are_text(path: Path) -> None:
+    """SQLite allows text in a column of integers."""
     with Store(path, create=True) as store:
         store.append("U1", varied(1, 5))
         sql(path, "INSERT INTO records VALUES (1, 'six', 0, x'00', x'00')")
@@ -337,7 +331,7 @@ def test_numbers_that_are_none_are_found_by_the_raw_reader_alone(path: Path) -> 
 
 
 def pruned(path: Path, first: int, last: int) -> Store:
-    """A log with events 1 to 100, of which some were pruned."""
+    """Return a log with events 1 to 100, of which `first` to `last` are pruned."""
     with Store(path, create=True) as store:
         store.append("U1", varied(1, 100))
         store.append("U2", varied(1, 3))
@@ -348,7 +342,7 @@ def pruned(path: Path, first: int, last: int) -> Store:
 
 @pytest.mark.parametrize("derived", [True, False])
 @pytest.mark.parametrize(("first", "last"), [(1, 40), (41, 60), (61, 100), (1, 100)])
-def test_what_was_pruned_is_gone_and_stays_so(
+def test_pruned_events_are_gone_and_are_not_stored_again(
     path: Path, first: int, last: int, derived: bool
 ) -> None:
     log = varied(1, 100)
@@ -362,7 +356,7 @@ def test_what_was_pruned_is_gone_and_stays_so(
             assert store.tombstones("U1") == [b"stone"] and store.tombstones("U2") == []
             assert store.last_number("U1") == 100 and store.units() == ["U1", "U2"]
             assert store.count() == len(left) + 3
-            store.append("U1", log)  # once more, and others under the same numbers
+            store.append("U1", log)  # again, and then other events with the same numbers
             store.append("U1", [recorded(event_bytes("key", n)) for n in range(first, last + 1)])
             store.derive()
         store.append("U1", varied(100, 105))
@@ -397,7 +391,7 @@ def test_nothing_is_pruned_twice(path: Path, first: int, last: int) -> None:
             store.prune("U3", 1, 2, b"")
 
 
-def test_a_log_that_was_opened_to_be_read_can_be_pruned(path: Path) -> None:
+def test_a_log_opened_for_reading_can_be_pruned(path: Path) -> None:
     pruned(path, 1, 10).close()
     with Store(path) as store:
         store.prune("U1", 11, 20, b"more")

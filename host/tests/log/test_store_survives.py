@@ -1,4 +1,4 @@
-"""The log database where the disk is full or the process is killed: what was stored is there."""
+"""The log database keeps stored events if the disk is full or the process is killed."""
 
 import os
 import random
@@ -46,7 +46,7 @@ _TESTS = Path(__file__).resolve().parents[3]
 
 
 def appending(path: Path, most_bytes: int = 0) -> subprocess.Popen[str]:
-    """A process that appends three events at a time and prints each number once it is durable."""
+    """Start a process that appends three events at a time and prints each durable number."""
     return subprocess.Popen(
         [sys.executable, "-c", _APPEND, str(path), str(most_bytes)],
         stdout=subprocess.PIPE,
@@ -57,7 +57,8 @@ def appending(path: Path, most_bytes: int = 0) -> subprocess.Popen[str]:
 
 
 def assert_holds(path: Path, last: int) -> int:
-    """All events to `last` and no half batch behind are in a sound database; the last of all."""
+    """Check that a sound database holds whole batches, at least to event `last`; return the number
+    of its events."""
     with Store(path) as store:
         rows = list(store.rows())
     assert [row.number for row in rows] == list(range(1, len(rows) + 1))
@@ -70,12 +71,14 @@ def assert_holds(path: Path, last: int) -> int:
 
 
 @pytest.mark.parametrize("most_bytes", [20_000, 100_000])
-def test_a_full_disk_is_told_and_all_before_it_is_kept(tmp_path: Path, most_bytes: int) -> None:
+def test_a_full_disk_is_an_error_and_earlier_events_are_kept(
+    tmp_path: Path, most_bytes: int
+) -> None:
     path = tmp_path / "log.sqlite"
     Store(path, create=True).close()
-    said, problems = appending(path, most_bytes).communicate(timeout=60)
+    output, problems = appending(path, most_bytes).communicate(timeout=60)
     assert problems == ""
-    *durable, last = said.splitlines()
+    *durable, last = output.splitlines()
     assert last.startswith(f"DiskFull: {path}: the disk is full")
     assert "make room" in last and "still on the shoe" in last
     kept = assert_holds(path, int(durable[-1]) if durable else 0)
@@ -87,30 +90,32 @@ def test_a_full_disk_is_told_and_all_before_it_is_kept(tmp_path: Path, most_byte
 
 def test_a_disk_too_full_for_a_new_database(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
-    said, problems = appending(path, 2000).communicate(timeout=60)
+    output, problems = appending(path, 2000).communicate(timeout=60)
     assert problems == ""
-    assert said.startswith(f"DiskFull: {path}: the disk is full") and said.count("\n") == 1
+    assert output.startswith(f"DiskFull: {path}: the disk is full") and output.count("\n") == 1
 
 
-def test_what_a_killed_process_called_durable_is_there(tmp_path: Path, rng: random.Random) -> None:
+def test_events_that_a_killed_process_reported_as_durable_are_there(
+    tmp_path: Path, rng: random.Random
+) -> None:
     path = tmp_path / "log.sqlite"
     held = 0
     for _ in range(3):
         child = appending(path)
         assert child.stdout is not None
-        said = [child.stdout.readline() for _ in range(rng.randrange(1, 40))]
+        output = [child.stdout.readline() for _ in range(rng.randrange(1, 40))]
         time.sleep(rng.random() / 20)
         child.send_signal(signal.SIGKILL)
-        said += child.communicate(timeout=30)[0].splitlines()
-        durable = max(int(line) for line in said if line)
+        output += child.communicate(timeout=30)[0].splitlines()
+        durable = max(int(line) for line in output if line)
         assert durable > held
         held = assert_holds(path, durable)
 
 
-def test_loggers_killed_at_any_moment_lose_and_double_nothing(
+def test_loggers_killed_at_any_moment_lose_and_repeat_nothing(
     tmp_path: Path, rng: random.Random
 ) -> None:
-    """A sample; `python -m host.tests.support.killed_logger` kills hundreds."""
+    """This kills 40; `python -m host.tests.support.killed_logger` kills hundreds."""
     with Kills(tmp_path, rng) as kills:
         for _ in range(40):
             kills.kill()
@@ -121,11 +126,11 @@ def test_two_processes_that_store_the_same_events_store_each_once(tmp_path: Path
     path = tmp_path / "log.sqlite"
     Store(path, create=True).close()
     children = [appending(path) for _ in range(2)]
-    said = []
+    output = []
     for child in children:
         assert child.stdout is not None
-        said += [int(child.stdout.readline()) for _ in range(15)]
+        output += [int(child.stdout.readline()) for _ in range(15)]
     for child in children:
         child.kill()
-        said += [int(line) for line in child.communicate(timeout=30)[0].splitlines() if line]
-    assert_holds(path, max(said))
+        output += [int(line) for line in child.communicate(timeout=30)[0].splitlines() if line]
+    assert_holds(path, max(output))

@@ -479,7 +479,7 @@ def test_two_boards_side_by_side_and_two_with_one_serial_number(
         assert said == [f"BARE-{n}: Sabot {sabot_firmware.VERSION}, flashed" for n in (1, 2)]
         twice = [ports.PortInfo("SAME", each.port, "USB board") for each in (board, other)]
         monkeypatch.setattr(ports, "attached", lambda: twice)
-        with pytest.raises(SabotError, match=r"SAME: so are called .* and .*") as same:
+        with pytest.raises(SabotError, match=r"SAME: .* and .* have this name") as same:
             _flash("SAME", built)
         assert same.value.exit_code == 7
 

@@ -152,7 +152,7 @@ def test_keys_are_shown_to_nobody(board: SimulatedShoe, house: House) -> None:
     first_key = Keys.load(house.files.chains).first_key(
         "SHOE-9", Keys.load(house.files.chains).chains("SHOE-9")[0]
     )
-    command = CommandKeyFile.load(house.files.commands).of("SHOE-9")
+    command = CommandKeyFile.load(house.files.commands).key_for("SHOE-9")
     assert first_key is not None
     for key in (first_key, command):
         assert key.hex()[:12] not in said

@@ -41,15 +41,17 @@ def repl(board: SimulatedShoe) -> Iterator[SerialTransport]:
 
 
 @pytest.mark.parametrize("paste", [True, False])
-def test_what_a_program_prints_comes_and_names_stay(repl: SerialTransport, paste: bool) -> None:
+def test_the_output_of_a_program_comes_and_its_names_stay(
+    repl: SerialTransport, paste: bool
+) -> None:
     repl.use_raw_paste = paste
-    assert repl.exec("import sys\nthere = 6 * 7\nprint(there)").split() == [b"42"]
+    assert repl.exec("import sys\nkept = 6 * 7\nprint(kept)").split() == [b"42"]
     long = "x" * 5000
-    assert repl.exec(f"print('{long}', there)").split() == [long.encode(), b"42"]
+    assert repl.exec(f"print('{long}', kept)").split() == [long.encode(), b"42"]
     assert repl.eval("sys.implementation.name") == "micropython"
 
 
-def test_an_error_comes_as_one_and_the_next_program_runs(repl: SerialTransport) -> None:
+def test_the_error_of_a_program_is_raised_and_the_next_one_runs(repl: SerialTransport) -> None:
     with pytest.raises(TransportExecError, match="ZeroDivisionError"):
         repl.exec("1 / 0")
     with pytest.raises(TransportExecError, match="SyntaxError"):
@@ -58,12 +60,12 @@ def test_an_error_comes_as_one_and_the_next_program_runs(repl: SerialTransport) 
 
 
 def test_a_soft_reset_clears_names_and_ctrl_c_cancels_input(repl: SerialTransport) -> None:
-    repl.exec("there = 1")
+    repl.exec("kept = 1")
     repl.serial.write(b"print('never')\x03")
-    assert repl.eval("there") == 1
+    assert repl.eval("kept") == 1
     repl.enter_raw_repl(soft_reset=True)
     with pytest.raises(TransportExecError, match="NameError"):
-        repl.exec("print(there)")
+        repl.exec("print(kept)")
 
 
 def test_files_are_kept_without_power(board: SimulatedShoe, repl: SerialTransport) -> None:
@@ -79,7 +81,7 @@ def test_files_are_kept_without_power(board: SimulatedShoe, repl: SerialTranspor
         repl.fs_stat("/kept/other")
 
 
-def test_what_mpremote_installs_runs_after_a_reset(
+def test_firmware_that_mpremote_installed_runs_after_a_reset(
     board: SimulatedShoe, repl: SerialTransport
 ) -> None:
     modules = releases.compiled("sim")

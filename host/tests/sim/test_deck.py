@@ -1,4 +1,4 @@
-"""Deck files: which can be dealt, and the error for every kind that cannot."""
+"""Deck files: those that can be dealt, and the errors for all others."""
 
 import os
 import random
@@ -20,12 +20,12 @@ def write(path: Path, names: list[str]) -> Path:
 
 
 def refusal(path: Path, *, short: bool = False) -> str:
-    """The error message, one line, that says why a deck cannot be dealt."""
+    """The error message, one line, for a deck that cannot be dealt."""
     with pytest.raises(BadDeck) as raised:
         deck.read(path, short=short)
-    said = str(raised.value)
-    assert "\n" not in said and said.startswith(str(path))
-    return said
+    message = str(raised.value)
+    assert "\n" not in message and message.startswith(str(path))
+    return message
 
 
 def test_a_whole_deck_is_read_in_drawing_order(tmp_path: Path, rng: random.Random) -> None:
@@ -36,7 +36,7 @@ def test_a_whole_deck_is_read_in_drawing_order(tmp_path: Path, rng: random.Rando
 
 
 @pytest.mark.parametrize("text", ["7h\ntc\ncut\n", "7H\r\nTC\r\nCUT", " 7H\t\n\n\nTC\n  \nCUT"])
-def test_small_letters_blanks_and_windows_lines_do_no_harm(tmp_path: Path, text: str) -> None:
+def test_small_letters_blanks_and_windows_lines_are_accepted(tmp_path: Path, text: str) -> None:
     path = tmp_path / "deck"
     path.write_bytes(text.encode())
     assert deck.read(path, short=True) == [32, 9, 52]
@@ -46,8 +46,8 @@ def test_small_letters_blanks_and_windows_lines_do_no_harm(tmp_path: Path, text:
     "name", ["1H", "11H", "7X", "H7", "JOKER", "TEST", "7", "7HH", "7H TC", "#"]
 )
 def test_an_unknown_card_is_reported_with_its_line(tmp_path: Path, name: str) -> None:
-    said = refusal(write(tmp_path / "deck", ["7H", "", name, "TC"]), short=True)
-    assert "line 3" in said and repr(name) in said and "write 7H, TC or CUT" in said
+    message = refusal(write(tmp_path / "deck", ["7H", "", name, "TC"]), short=True)
+    assert "line 3" in message and repr(name) in message and "write 7H, TC or CUT" in message
 
 
 def test_a_long_line_is_shortened_in_the_message(tmp_path: Path) -> None:
@@ -58,8 +58,8 @@ def test_a_long_line_is_shortened_in_the_message(tmp_path: Path) -> None:
 
 def test_nine_copies_of_a_card_are_too_many(tmp_path: Path) -> None:
     assert len(deck.read(write(tmp_path / "deck", ["7H"] * 8), short=True)) == 8
-    said = refusal(write(tmp_path / "deck", ["7H"] * 9), short=True)
-    assert "9 copies of 7H" in said and "have 8" in said and "remove the surplus" in said
+    message = refusal(write(tmp_path / "deck", ["7H"] * 9), short=True)
+    assert "9 copies of 7H" in message and "have 8" in message and "remove the surplus" in message
     names = [*WHOLE, "CUT"]
     names[names.index("AC")] = "KS"
     assert "9 copies of KS" in refusal(write(tmp_path / "deck", names))
@@ -68,16 +68,16 @@ def test_nine_copies_of_a_card_are_too_many(tmp_path: Path) -> None:
 @pytest.mark.parametrize("missing", [1, 52, 415])
 def test_too_few_cards_need_short(tmp_path: Path, missing: int) -> None:
     path = write(tmp_path / "deck", [*WHOLE[missing:], "CUT"])
-    said = refusal(path)
-    assert f"{416 - missing} cards" in said and "have 416" in said and "--short" in said
+    message = refusal(path)
+    assert f"{416 - missing} cards" in message and "have 416" in message and "--short" in message
     assert len(deck.read(path, short=True)) == 417 - missing
 
 
 @pytest.mark.parametrize("short", [True, False])
 @pytest.mark.parametrize("names", [[], [""], ["CUT"]])
-def test_no_cards_at_all(tmp_path: Path, names: list[str], short: bool) -> None:
-    said = refusal(write(tmp_path / "deck", names), short=short)
-    assert ("no cards" in said) if short else ("0 cards" in said)
+def test_a_deck_without_cards_is_refused(tmp_path: Path, names: list[str], short: bool) -> None:
+    message = refusal(write(tmp_path / "deck", names), short=short)
+    assert ("no cards" in message) if short else ("0 cards" in message)
 
 
 @pytest.mark.parametrize("short", [True, False])
@@ -93,13 +93,13 @@ def test_one_cut_card_or_none(tmp_path: Path, short: bool) -> None:
     "data",
     [b"\x89PNG\r\n\x1a\n\0\0", "7\N{BLACK HEART SUIT}\n".encode(), bytes(range(256)), b"\0" * 99],
 )
-def test_what_is_not_text_is_not_a_deck(tmp_path: Path, data: bytes) -> None:
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "deck"
     path.write_bytes(data)
     assert "no" in refusal(path, short=True)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     assert "No such file" in refusal(tmp_path / "none")
     assert "Is a directory" in refusal(tmp_path)
 
@@ -111,7 +111,7 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
     assert "too large" in refusal(path)
 
 
-def test_a_file_without_end_is_not_read_to_its_end() -> None:
+def test_an_endless_file_is_refused() -> None:
     assert refusal(Path("/dev/zero"))
 
 
@@ -135,7 +135,7 @@ def test_shuffled_is_eight_decks_and_the_cut_card_14_from_the_end(seed: int) -> 
     deck.check(shuffled, "shuffled", short=False)
 
 
-def test_the_same_seed_gives_the_same_cards_and_another_others() -> None:
+def test_the_same_seed_gives_the_same_cards_and_another_seed_others() -> None:
     assert deck.shuffled(7) == deck.shuffled(7)
     assert deck.shuffled(7) != deck.shuffled(8)
     assert deck.shuffled() != deck.shuffled()
@@ -147,7 +147,7 @@ def test_every_card_comes_to_every_place() -> None:
     assert all(abs(count - 5000) < 300 for count in counts.values())  # 5.6 standard deviations
 
 
-def test_a_game_of_fewer_decks_is_shuffled_and_read_with_so_many(tmp_path: Path) -> None:
+def test_fewer_decks_are_shuffled_and_read(tmp_path: Path) -> None:
     dealt = deck.shuffled(5, decks=2, cut_from_end=10)
     assert len(dealt) == 105 and dealt[-11] == cards.CUT_CARD
     assert Counter(dealt).most_common(1)[0][1] == 2

@@ -1,4 +1,4 @@
-"""`sabot read` and `sabot waveform`: recordings through the firmware's reader under MicroPython."""
+"""`sabot read` and `sabot waveform`: the firmware's reader reads recordings under MicroPython."""
 
 import json
 import random
@@ -19,7 +19,7 @@ _RECORDINGS = Path(__file__).resolve().parents[3] / "firmware" / "tests" / "samp
 
 
 @pytest.mark.parametrize("name", ["clean", "clean-set-7", "nominal", "harsh", "faults"])
-def test_every_recording_comes_out_as_its_answers_say(name: str) -> None:
+def test_every_recording_is_read_as_in_its_answers(name: str) -> None:
     wanted = json.loads((_RECORDINGS / "answers.json").read_text())[name]
     options = ["--set", str(wanted["set"]), "--json"]
     done = CliRunner().invoke(app(), ["read", str(_RECORDINGS / f"{name}.samples"), *options])
@@ -30,7 +30,7 @@ def test_every_recording_comes_out_as_its_answers_say(name: str) -> None:
     assert all(each["samples"] > 0 for each in found)
 
 
-def test_a_waveform_that_was_written_reads_back_and_is_the_same_for_a_seed(tmp_path: Path) -> None:
+def test_a_waveform_can_be_read_and_depends_only_on_the_seed(tmp_path: Path) -> None:
     names = ["7H", "TC", "as", "CUT", "TEST"]
     made = []
     for n in range(2):
@@ -45,14 +45,16 @@ def test_a_waveform_that_was_written_reads_back_and_is_the_same_for_a_seed(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [(b"", "empty"), (b"\x11" * 7, "not whole sample words"), (None, "cannot be read")],
 )
-def test_what_is_not_a_recording_is_refused(tmp_path: Path, data: bytes | None, said: str) -> None:
+def test_a_file_that_is_not_a_recording_is_refused(
+    tmp_path: Path, data: bytes | None, message: str
+) -> None:
     path = tmp_path / "x.samples"
     if data is not None:
         path.write_bytes(data)
-    with pytest.raises(BadRecording, match=said):
+    with pytest.raises(BadRecording, match=message):
         list(replay(path, 0))
 
 
@@ -73,7 +75,7 @@ def test_what_is_not_a_recording_is_refused(tmp_path: Path, data: bytes | None, 
         ("222222000000", ["sensor_fault"]),
     ],
 )
-def test_a_head_that_cannot_be_right_is_a_fault_and_the_next_card_is_read(
+def test_impossible_samples_are_a_fault_and_the_next_card_is_read(
     tmp_path: Path, octets: str, faults: list[str]
 ) -> None:
     path = tmp_path / "x.samples"
@@ -84,7 +86,7 @@ def test_a_head_that_cannot_be_right_is_a_fault_and_the_next_card_is_read(
     assert found[-1].card == "7H"
 
 
-def test_random_bytes_name_no_card(tmp_path: Path) -> None:
+def test_random_bytes_are_not_read_as_cards(tmp_path: Path) -> None:
     seed = random.randrange(2**32)
     print("seed", seed)
     path = tmp_path / "x.samples"
@@ -103,7 +105,7 @@ def test_three_hours_are_read_in_the_memory_of_a_shoe(tmp_path: Path) -> None:
     assert [each.card for each in replay(path, 0)] == ["KC"] * 4
 
 
-def test_wrong_words_are_wrong_usage(tmp_path: Path) -> None:
+def test_wrong_arguments_are_wrong_usage(tmp_path: Path) -> None:
     for arguments in (["1H"], ["7H", "--noise", "loud"], ["7H", "--set", "13"]):
         done = CliRunner().invoke(app(), ["waveform", *arguments, "-o", str(tmp_path / "x")])
         assert done.exit_code == 2, arguments

@@ -1,4 +1,4 @@
-"""The simulated sensor head against the card code specification, the reader and recordings."""
+"""The simulated sensor head, compared with the card code specification, the reader, recordings."""
 
 import json
 import random
@@ -61,7 +61,7 @@ def test_any_motion_within_the_specification_is_read(rng: random.Random) -> None
 
 
 @pytest.mark.parametrize("speed", [50.0, 800.0, 3000.0])
-def test_the_speed_that_is_read_is_that_of_the_card(speed: float) -> None:
+def test_the_reader_measures_the_speed_of_the_card(speed: float) -> None:
     ((_, _, _, read),) = passes(waveform.pass_samples(5, 0, speed_mm_s=speed), 0)
     assert read == pytest.approx(speed, rel=0.02)
 
@@ -71,12 +71,12 @@ def test_a_card_of_another_set_is_foreign_and_a_blank_has_no_code() -> None:
     assert passes(waveform.blank_samples(), 0)[0][0] == NO_CODE
 
 
-def test_cards_one_after_the_other_are_read_one_after_the_other() -> None:
+def test_cards_in_sequence_are_read_in_sequence() -> None:
     samples = b"".join(waveform.pass_samples(card, 0) for card in (7, 7, 50, cards.CUT_CARD))
     assert [card for _, card, _, _ in passes(samples, 0)] == [7, 7, 50, cards.CUT_CARD]
 
 
-def test_the_worked_example_of_the_specification_lies_where_its_geometry_says() -> None:
+def test_the_worked_example_has_its_marks_where_the_geometry_says() -> None:
     """The seven of hearts of set 3, at 1 m/s: a sample every 0.05 mm."""
     levels = nibbles(waveform.pass_samples(32, 3, speed_mm_s=1000.0))
     # The specification's text says check digits 1 2 0 1 1 0; its matrix and the recordings say:
@@ -95,7 +95,7 @@ def test_the_worked_example_of_the_specification_lies_where_its_geometry_says() 
     assert set(levels[20 * 75 + 1 :]) == {0}
 
 
-def test_the_rest_before_the_next_card_is_as_long_as_asked() -> None:
+def test_the_rest_before_the_next_card_has_the_length_asked_for() -> None:
     for rest_s in (0.03, 0.1):
         levels = nibbles(waveform.pass_samples(0, 0, rest_s=rest_s))
         rest = len(levels) - max(n for n, level in enumerate(levels) if level) - 1
@@ -113,7 +113,7 @@ def test_samples_are_packed_as_in_a_recording() -> None:
 
 @pytest.mark.parametrize("name", ["clean", "clean-set-7"])
 def test_recorded_cards_look_like_simulated_ones(name: str) -> None:
-    """The same card at the same mean speed has the same levels in the same order, to the last."""
+    """The same card at the same mean speed has the same levels in the same order."""
     recording = RECORDINGS / f"{name}.samples"
     if not recording.exists():
         pytest.skip("no recordings in firmware/tests/samples")
@@ -132,6 +132,6 @@ def test_recorded_cards_look_like_simulated_ones(name: str) -> None:
 
 
 def runs(samples: bytes) -> list[int]:
-    """The levels in order, each one once however long it lasts, without rests."""
+    """The levels in order, each once however long it lasts."""
     levels = [0, *nibbles(samples), 0]
     return [level for before, level in pairwise(levels) if level != before]

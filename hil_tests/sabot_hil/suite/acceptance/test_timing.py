@@ -153,7 +153,7 @@ def test_no_sample_is_lost_while_flash_is_erased(target: Target, measure: Measur
     for offset in parts[:-1]:
         part = document[offset : offset + messages.MAX_GAME_PART]
         client.ask(LoadGameCommand(offset, len(document), part))
-    client.begin_command(LoadGameCommand(parts[-1], len(document), document[parts[-1] :]))
+    client.send_signed(LoadGameCommand(parts[-1], len(document), document[parts[-1] :]))
     # So slowly that the game is stored within the pass: the host gets its turn 0.3 s later.
     target.bench.play(pass_samples(cards.number_of("4C"), 0, speed_mm_s=100.0))
     shown = target.bench.settle()
