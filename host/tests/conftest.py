@@ -1,4 +1,4 @@
-"""What several test modules of the host tools share; helpers without state are in helpers.py."""
+"""Fixtures that several test modules of the host share. Helpers without state are in support/."""
 
 import os
 import random
@@ -15,13 +15,13 @@ from sabot.sim.process import SimulatedShoe
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest tests first: as one of the last, all workers but one would wait for it."""
+    """Run the longest tests first, so that no worker waits for them at the end."""
     items.sort(key=lambda item: item.path.name != "test_docs.py")
 
 
 @pytest.fixture(autouse=True)
 def runtime_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Simulated shoes of a test are published where nobody else looks."""
+    """The folder in which a test's simulated shoes are published, hidden from other programs."""
     folder = tmp_path / "run"
     folder.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
@@ -30,7 +30,7 @@ def runtime_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def rng() -> random.Random:
-    """A generator whose seed pytest prints where the test fails; SABOT_SEED=... repeats one."""
+    """A generator whose seed pytest prints if the test fails; SABOT_SEED=... sets the seed."""
     given = os.environ.get("SABOT_SEED")
     seed = int(given) if given else time.time_ns() // 1000 & 0x3FFFFFFF
     print(f"SABOT_SEED={seed}")
@@ -39,7 +39,7 @@ def rng() -> random.Random:
 
 @pytest.fixture(scope="session")
 def good_log() -> list[bytes]:
-    """The records of one whole shoe of cards, made by the firmware's own dealing."""
+    """The records of one whole shoe of cards, from the firmware's own dealing."""
     return FirmwareLog().deal_shoe(shuffled_names(5)).records
 
 
@@ -53,7 +53,7 @@ def good_store(tmp_path: Path, good_log: list[bytes]) -> Iterator[Store]:
 
 @pytest.fixture
 def shoe() -> Iterator[SimulatedShoe]:
-    """A simulated shoe with power, no cards in it."""
+    """A simulated shoe with power and without cards."""
     with SimulatedShoe("SIM-TEST") as simulated:
         simulated.power_on()
         yield simulated

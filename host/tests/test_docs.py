@@ -1,4 +1,4 @@
-"""The pages in docs/: commands print what the pages show, and the tables are the code's."""
+"""The pages in docs/: commands print what the pages show, and tables agree with the code."""
 
 import re
 import shutil
@@ -32,7 +32,7 @@ def _copy_example(folder: Path) -> None:
 
 @pytest.mark.parametrize("page", _WITH_COMMANDS)
 def test_the_commands_print_what_the_page_shows(tmp_path: Path, page: str) -> None:
-    if page != "README.md":  # which begins in an empty folder
+    if page != "README.md":  # the README begins in an empty folder
         _copy_example(tmp_path)
     given = {"XDG_RUNTIME_DIR": str(tmp_path), ENVIRONMENT: "a passphrase of a test"}
     follow(page, tmp_path, given | _GIVEN.get(page, {}))
@@ -43,7 +43,7 @@ def test_the_readme_and_four_people_have_commands() -> None:
     assert {*wanted, "docs/bench.md", "docs/games.md"} <= set(_WITH_COMMANDS)
 
 
-def test_what_is_not_shown_does_not_agree() -> None:
+def test_output_that_differs_from_the_page_does_not_agree() -> None:
     assert agrees(["a ... z", "...", "end"], "a   b z\nx\ny\nend")
     assert not agrees(["a ... z"], "a b z\nmore")
     assert not agrees(["a b"], "a c")
@@ -57,7 +57,7 @@ def test_the_program_on_the_programmers_page_runs(tmp_path: Path) -> None:
     assert re.fullmatch(r"[1-9]\d* ties\n", done.stdout), done.stdout
 
 
-def test_the_example_is_what_its_maker_makes() -> None:
+def test_the_example_log_is_what_its_module_writes() -> None:
     records = example_log.evening().records
     with Store(example_log.LOG) as store:
         kept = [row.data for row in store.rows(Filter(unit=example_log.UNIT))]
@@ -65,7 +65,7 @@ def test_the_example_is_what_its_maker_makes() -> None:
 
 
 @pytest.mark.parametrize("page", _PAGES)
-def test_links_lead_somewhere(page: str) -> None:
+def test_every_link_has_a_target(page: str) -> None:
     folder = (ROOT / page).parent
     text = re.sub(r"```.*?```", "", text_of(page), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
@@ -88,10 +88,10 @@ def test_every_exit_code_is_documented() -> None:
     assert all(to_do.strip() for code, _, to_do in rows if code != "0")
 
 
-def test_the_supervisors_page_has_all_that_the_display_can_say() -> None:
+def test_the_supervisors_page_has_every_text_of_the_display() -> None:
     page = text_of("docs/supervisor.md")
     faults = [name.upper().replace("_", " ") for name in enums.FAULTS[1:]]
     titles = [*panel._TITLES.values(), *baccarat._WINNERS, *filter(None, panel._ERRORS), *faults]
     notices = [panel.ON_TRIAL, panel.NO_HOST, panel.LOG_BEHIND, panel.HOST]
-    for words in [*titles, *panel._CHOICES.values(), *notices]:
-        assert f"`{words}" in page, words
+    for text in [*titles, *panel._CHOICES.values(), *notices]:
+        assert f"`{text}" in page, text

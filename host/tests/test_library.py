@@ -1,4 +1,4 @@
-"""`import sabot` as other programs use it, outside of the checkout."""
+"""`import sabot` as other programs use it, outside the checkout."""
 
 import inspect
 import os
@@ -46,7 +46,7 @@ def _blocks(language: str) -> list[str]:
 
 
 def _python(folder: Path, *arguments: str) -> str:
-    """What Python prints there, which finds the installed package only."""
+    """The output of Python in `folder`, where it finds only the installed package."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [sys.executable, *arguments],
@@ -61,7 +61,7 @@ def _python(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_the_program_of_the_document_has_types_and_prints_what_it_says(folder: Path) -> None:
+def test_the_program_in_the_document_passes_mypy_and_prints_what_is_shown(folder: Path) -> None:
     (program,) = _blocks("python")
     (printed,) = _blocks("text")
     (folder / "program.py").write_text(program)
@@ -70,7 +70,7 @@ def test_the_program_of_the_document_has_types_and_prints_what_it_says(folder: P
     assert _python(folder, "program.py") == printed
 
 
-def test_types_tell_a_wrong_name_and_a_wrong_argument(folder: Path) -> None:
+def test_mypy_finds_a_wrong_name_and_a_wrong_argument(folder: Path) -> None:
     (folder / "program.py").write_text(
         "import sabot\n"
         "sabot.nothing\n"
@@ -104,7 +104,7 @@ def test_the_document_lists_every_public_name_and_field() -> None:
             assert re.findall(r"\w+", listed) == parameters, name
 
 
-def test_every_public_name_says_what_it_is() -> None:
+def test_every_public_name_has_a_docstring() -> None:
     for name in sabot.__all__:
         value = getattr(sabot, name)
         if name != "__version__":
@@ -116,14 +116,14 @@ def test_every_public_name_says_what_it_is() -> None:
             assert inspect.getdoc(member), f"{kind.__name__}.{name}"
 
 
-def test_to_import_it_imports_next_to_nothing() -> None:
-    said = _python(
+def test_importing_it_imports_almost_nothing_else() -> None:
+    imported = _python(
         Path("/"),
         "-c",
         "import sys; before = {*sys.modules}; import sabot; sabot.__version__; dir(sabot)\n"
         "print(*sorted({*sys.modules} - before))",
     )
-    assert len(said.split()) <= 3, said
+    assert len(imported.split()) <= 3, imported
 
 
 def test_the_version_is_that_of_the_release() -> None:
@@ -133,7 +133,7 @@ def test_the_version_is_that_of_the_release() -> None:
         _ = sabot.rounds_of  # type: ignore[attr-defined]
 
 
-def test_rounds_are_those_that_are_asked_for(path: Path) -> None:
+def test_rounds_can_be_filtered(path: Path) -> None:
     with sabot.open(str(path)) as log:
         assert log.path == path and log.units() == ["SHOE-7"]
         whole = list(log.rounds())
@@ -152,7 +152,7 @@ def test_rounds_are_those_that_are_asked_for(path: Path) -> None:
         assert list(log.rounds(since=elsewhere)) == whole[2:]
 
 
-def test_a_round_has_cards_and_moments(path: Path) -> None:
+def test_a_round_has_cards_and_times(path: Path) -> None:
     with sabot.open(path) as log:
         dealt = next(log.rounds())
     assert dealt.player == ("9S", "KD") and dealt.banker == ("KC", "7D")
@@ -165,7 +165,7 @@ def test_a_round_has_cards_and_moments(path: Path) -> None:
         dealt.winner = "tie"  # type: ignore[misc]
 
 
-def test_void_rounds_are_listed_where_they_are_wanted(tmp_path: Path) -> None:
+def test_void_rounds_are_listed_on_request(tmp_path: Path) -> None:
     log = FirmwareLog().load().draw("AS", "2C", "KS", "7H", "blank", "!void")
     with Store(tmp_path / "log", create=True) as store:
         store.append("U1", stored(log.records))
@@ -175,7 +175,7 @@ def test_void_rounds_are_listed_where_they_are_wanted(tmp_path: Path) -> None:
     assert voided.void == "unreadable" and voided.winner is None
 
 
-def test_events_are_those_that_are_asked_for(path: Path) -> None:
+def test_events_can_be_filtered(path: Path) -> None:
     with sabot.open(path) as log:
         whole = list(log.events())
         assert [each.number for each in whole] == list(range(1, len(whole) + 1))
@@ -212,7 +212,7 @@ def test_a_log_is_verified_with_its_keys_and_without(folder: Path, path: Path) -
             log.verify(keys=folder / "nowhere")
 
 
-def test_errors_are_of_one_kind(tmp_path: Path) -> None:
+def test_every_error_is_a_sabot_error(tmp_path: Path) -> None:
     with pytest.raises(sabot.DatabaseUnusable, match="no such database"):
         sabot.open(tmp_path / "nothing")
     assert issubclass(sabot.DatabaseUnusable, sabot.SabotError)

@@ -1,4 +1,4 @@
-"""What the README promises. Its commands are run by test_docs.py, with those of the other pages."""
+"""What the README promises. test_docs.py runs its commands, with those of the other pages."""
 
 import re
 from pathlib import Path
@@ -10,17 +10,17 @@ _README = (_ROOT / "README.md").read_text()
 _MOST_LINES = 150
 
 
-def test_the_readme_is_read_in_five_minutes() -> None:
+def test_the_readme_is_short() -> None:
     assert len(_README.splitlines()) <= _MOST_LINES
 
 
-def test_the_two_commands_are_in_the_makefile() -> None:
+def test_the_three_commands_are_in_the_makefile() -> None:
     makefile = (_ROOT / "Makefile").read_text()
     for command in ("demo", "test", "check"):
         assert f"make {command}" in _README and f"\n{command}:" in makefile
 
 
-def test_the_simulated_heap_is_what_the_firmwares_readme_derives() -> None:
+def test_the_simulated_heap_has_the_size_that_the_firmwares_readme_derives() -> None:
     text = (_ROOT / "firmware" / "README.md").read_text()
     bits_32, bits_64 = (
         int(

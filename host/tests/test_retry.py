@@ -1,4 +1,4 @@
-"""What is tried again, for how long, and what ends it."""
+"""Which errors lead to another attempt, for how long, and which end it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,8 +9,8 @@ from sabot.errors import NoShoe, PortBusy, PortNotFound, SabotError
 from sabot.retry import over_sessions, retried
 
 
-class Hours:
-    """A clock that goes only while somebody waits."""
+class FakeClock:
+    """A clock that moves only in `pause`."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -23,7 +23,7 @@ class Hours:
 
 
 def _failing(*errors: SabotError) -> Callable[[], str]:
-    """Raises these errors, one a call, and then says "done"."""
+    """A function that raises these errors, one in each call, and then returns "done"."""
     left = list(errors)
 
     def attempt() -> str:
@@ -35,49 +35,49 @@ def _failing(*errors: SabotError) -> Callable[[], str]:
 
 
 def test_an_attempt_is_repeated_until_it_works() -> None:
-    clock = Hours()
+    clock = FakeClock()
     attempt = _failing(NoShoe("1"), PortNotFound("2"), NoShoe("3"))
     given = {"within_s": 9.0, "every_s": 2.0, "now_s": clock.now_s, "pause": clock.pause}
     assert retried(attempt, NoShoe, PortNotFound, **given) == "done"  # type: ignore[arg-type]
     assert clock.now == 6.0
 
 
-def test_the_last_error_comes_after_the_time_is_over() -> None:
-    clock = Hours()
+def test_the_last_error_is_raised_when_the_time_is_over() -> None:
+    clock = FakeClock()
     attempt = _failing(*(NoShoe(f"{n}") for n in range(99)))
     with pytest.raises(NoShoe, match=r"^6$"):
         retried(attempt, NoShoe, within_s=5, every_s=1, now_s=clock.now_s, pause=clock.pause)
 
 
-def test_another_error_comes_at_once() -> None:
+def test_another_error_is_raised_at_once() -> None:
     with pytest.raises(PortBusy):
         retried(_failing(PortBusy("held")), NoShoe, within_s=5, every_s=1)
 
 
-class Sessions:
-    """A shoe with which these sessions can be held: an error for one that cannot be opened, "lost"
-    for one in which the shoe goes away, else what is said at its end."""
+class ScriptedShoe:
+    """A shoe with these sessions: an error for a session that cannot be opened, "lost" for one in
+    which the shoe goes away, else what `advance` returns at its end."""
 
-    def __init__(self, *course: SabotError | str) -> None:
-        self.course = list(course)
-        self.clock = Hours()
-        self.away = 0
+    def __init__(self, *sessions: SabotError | str) -> None:
+        self.sessions = list(sessions)
+        self.clock = FakeClock()
+        self.times_missed = 0
 
     @contextmanager
     def attached(self) -> Iterator[str]:
-        step = self.course.pop(0)
-        if isinstance(step, SabotError):
-            raise step
-        yield step
+        session = self.sessions.pop(0)
+        if isinstance(session, SabotError):
+            raise session
+        yield session
 
-    def advance(self, step: str) -> str:
-        if step == "lost":
+    def advance(self, session: str) -> str:
+        if session == "lost":
             raise NoShoe("lost")
         self.clock.pause(100)  # longer than a shoe may be away
-        return "" if step == "again" else step
+        return "" if session == "again" else session
 
     def missed(self) -> None:
-        self.away += 1
+        self.times_missed += 1
 
     def run(self) -> str:
         return over_sessions(
@@ -89,22 +89,22 @@ class Sessions:
         )
 
 
-def test_what_needs_several_sessions_is_carried_through() -> None:
-    shoe = Sessions("again", "lost", PortNotFound("x"), NoShoe("x"), "again", "lost", "updated")
+def test_work_over_several_sessions_is_completed() -> None:
+    shoe = ScriptedShoe("again", "lost", PortNotFound("x"), NoShoe("x"), "again", "lost", "updated")
     assert shoe.run() == "updated"
-    assert shoe.away == 4
-    assert shoe.course == []
+    assert shoe.times_missed == 4
+    assert shoe.sessions == []
 
 
 def test_a_shoe_that_is_not_there_at_first_is_not_waited_for() -> None:
-    shoe = Sessions(PortNotFound("no such port"), "done")
+    shoe = ScriptedShoe(PortNotFound("no such port"), "done")
     with pytest.raises(PortNotFound):
         shoe.run()
-    assert shoe.away == 0 and shoe.clock.now == 0
+    assert shoe.times_missed == 0 and shoe.clock.now == 0
 
 
 def test_a_shoe_that_stays_away_is_given_up_after_a_minute() -> None:
-    shoe = Sessions("again", *(NoShoe("gone") for _ in range(999)))
+    shoe = ScriptedShoe("again", *(NoShoe("gone") for _ in range(999)))
     with pytest.raises(NoShoe, match="gone"):
         shoe.run()
     assert 160 < shoe.clock.now < 161

@@ -1,16 +1,19 @@
 """Bundles: one shoe of cards out of a log, signed by the operator, verifiable without the log.
 
-A bundle is sealed (signing.py). It holds the records of a shoe of cards as the shoe wrote them,
-from shortly before `shoe_loaded` to its `checkpoint`, each with its MAC; the last start, game and
-clock before them; what the exporter found wrong with them; and, if the exporter had the unit's
-key, the MAC keys of exactly the epochs of these records.
+A bundle is sealed (signing.py). It holds:
+
+- the records of a shoe of cards as the shoe wrote them, each with its MAC, from shortly before
+  `shoe_loaded` to its `checkpoint`;
+- the last start, game and clock before them;
+- what the exporter found wrong with them;
+- the MAC keys of exactly the epochs of these records, if the exporter had the unit's key.
 
 With those keys anyone can check the audit chain within the bundle, and no one can derive the key
-of another epoch. But a MAC key makes MACs as well as it checks them: from then on anyone who has
-the bundle can forge MACs of these epochs, and only the operator's signature counts. It is stronger
-if the operator never had the unit's first key: the bundle is exported without keys, and the holder
-of that key verifies it. An epoch is four events, so the last revealed key also covers up to three
-events after the bundle.
+of another epoch. But a MAC key also makes MACs: from then on anyone who has the bundle can forge
+MACs of these epochs, and only the operator's signature proves anything. The proof is stronger if
+the operator never had the unit's first key: then the bundle is exported without keys, and the
+holder of that key verifies it. An epoch is four events, so the last revealed key also covers up to
+three events after the bundle.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from sabot.audit import chain
-from sabot.audit.bundle_file import Bundle, Facts, read, readable
+from sabot.audit.bundle_file import Bundle, BundleFacts, read, readable_events
 from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.tombstone import ContextRecord
 from sabot.audit.verify import verify_unit
@@ -56,8 +59,8 @@ class BundleVerdict:
     def lines(self) -> Iterator[str]:
         """A description of the bundle for people, without the findings."""
         bundle, facts = self.bundle, self.bundle.facts
-        what = f"{bundle.unit} shoe {bundle.shoe}: events {bundle.first} to {bundle.last}"
-        yield what if bundle.ended else f"{what}, exported before its end"
+        content = f"{bundle.unit} shoe {bundle.shoe}: events {bundle.first} to {bundle.last}"
+        yield content if bundle.ended else f"{content}, exported before its end"
         yield _facts_text(facts)
         if self.vouched:
             yield f"signed by {self.signer}, the operator's key"
@@ -99,9 +102,10 @@ def verify_bundle(path: Path, keys: Keys | None, operator: Path | None) -> Bundl
 
     `operator` is the file of the public key that must have signed it; without it the signer is
     unknown, which is a finding (`signer`). `keys` are the verifier's own: with them the chain, and
-    the keys in the bundle, are checked against the unit's own key. Raises BundleUnusable if the
-    file is not a bundle, is damaged, has a newer format, or was signed by another key than
-    `operator`; KeysUnusable if `keys` or `operator` cannot be used.
+    the keys in the bundle, are checked against the unit's own key.
+
+    Raises BundleUnusable if the file is not a bundle, is damaged, has a newer format, or was signed
+    by another key than `operator`; KeysUnusable if `keys` or `operator` cannot be used.
     """
     bundle, public = read(path)
     signer = signing.fingerprint(public)
@@ -117,7 +121,7 @@ def verify_bundle(path: Path, keys: Keys | None, operator: Path | None) -> Bundl
     own = None if keys is None else unit_keys(keys, bundle.unit, bundle.chain, bundle.epochs())
     summary = Summary(units=1)
     findings += check_bundle(bundle, own, summary)
-    # The exporter had the whole log, and may have found more than the bundle shows.
+    # The exporter had the whole log, and may have found more than can be found in the bundle.
     findings += [each for each in bundle.findings if each not in findings]
     return BundleVerdict(
         path, bundle, findings, summary, signer, operator is not None, own is not None
@@ -150,41 +154,41 @@ def check_bundle(
     )
 
 
-def unit_keys(keys: Keys, unit: str, name: bytes, epochs: Sequence[int]) -> dict[int, bytes]:
-    """The MAC keys of these epochs (ascending) of the chain `name`. Raises KeysUnusable if `keys`
-    lack that chain.
+def unit_keys(keys: Keys, unit: str, chain_id: bytes, epochs: Sequence[int]) -> dict[int, bytes]:
+    """The MAC keys of these epochs (ascending) of the chain `chain_id`. Raises KeysUnusable if
+    `keys` lack that chain.
     """
-    ratchet = ratchet_of(keys, unit, name)
+    ratchet = ratchet_of(keys, unit, chain_id)
     return {epoch: ratchet.mac_key(epoch) for epoch in epochs}
 
 
-def ratchet_of(keys: Keys, unit: str, name: bytes) -> chain.Ratchet:
-    """The keys of a unit's chain `name`. An empty name, when no record names the chain, means the
+def ratchet_of(keys: Keys, unit: str, chain_id: bytes) -> chain.Ratchet:
+    """The keys of a unit's chain `chain_id`. An empty id, for records that name no chain, means the
     only chain that `keys` have of the unit.
 
     Raises KeysUnusable if `keys` lack that chain.
     """
-    if not name and len(keys.chains(unit)) == 1:
-        (name,) = keys.chains(unit)
-    first_key = keys.first_key(unit, name)
+    if not chain_id and len(keys.chains(unit)) == 1:
+        (chain_id,) = keys.chains(unit)
+    first_key = keys.first_key(unit, chain_id)
     if first_key is None:
-        what = f"the chain {name.hex()}" if name else "its chain, which no record names"
+        which = f"the chain {chain_id.hex()}" if chain_id else "its chain, which no record names"
         raise KeysUnusable(
-            f"{unit}: no key for {what}; name the file that has it with --keys, or leave it out"
+            f"{unit}: no key for {which}; name the file that has it with --keys, or leave it out"
         )
     return chain.Ratchet(first_key)
 
 
 def facts_of(
     shoe: int, context: Sequence[ContextRecord], records: Sequence[tuple[int, bytes, bytes]]
-) -> Facts:
+) -> BundleFacts:
     """The firmware, game and checkpoint of the shoe of cards `shoe`, from its records."""
     boot: BootEvent | None = None
     game: GameLoadedEvent | None = None
     loaded: ShoeLoadedEvent | None = None
     result: ResultEvent | None = None
     checkpoint: CheckpointEvent | None = None
-    for event in [*_standing(context), *readable(record for _, record, _ in records)]:
+    for event in [*_context_events(context), *readable_events(record for _, record, _ in records)]:
         if isinstance(event, BootEvent) and not loaded:  # the last one before it
             boot = event
         elif isinstance(event, GameLoadedEvent) and not loaded:
@@ -197,7 +201,7 @@ def facts_of(
             result = result or event
         elif isinstance(event, CheckpointEvent):
             checkpoint = checkpoint or event
-    return Facts(
+    return BundleFacts(
         firmware=boot.firmware if boot else None,
         build=boot.build if boot else None,
         game=loaded.game if loaded else None,
@@ -206,18 +210,18 @@ def facts_of(
     )
 
 
-def chain_of(
+def chain_id_of(
     context: Sequence[ContextRecord], records: Sequence[tuple[int, bytes, bytes]]
 ) -> bytes:
-    """The name of the audit chain, from the first start in these records; empty without a start."""
-    for event in [*_standing(context), *readable(record for _, record, _ in records)]:
+    """The id of the audit chain, from the first start in these records; empty without a start."""
+    for event in [*_context_events(context), *readable_events(record for _, record, _ in records)]:
         if isinstance(event, BootEvent):
             return event.chain
     return b""
 
 
 def _wrong_facts(bundle: Bundle) -> Iterator[Finding]:
-    """Where a bundle's description of itself contradicts its records."""
+    """Yield a finding where a bundle's description of itself contradicts its records."""
     for detail in _unlike_records(bundle):
         yield Finding(bundle.unit, bundle.first, "bundle", detail)
     events = bundle.events()
@@ -234,25 +238,25 @@ def _wrong_facts(bundle: Bundle) -> Iterator[Finding]:
 
 
 def _unlike_records(bundle: Bundle) -> Iterator[str]:
-    stated, right = bundle.facts, facts_of(bundle.shoe, bundle.context, bundle.records)
-    if stated != right:
-        yield f"the bundle says {_facts_text(stated)}; its records say {_facts_text(right)}"
+    stated, recorded = bundle.facts, facts_of(bundle.shoe, bundle.context, bundle.records)
+    if stated != recorded:
+        yield f"the bundle says {_facts_text(stated)}; its records say {_facts_text(recorded)}"
     numbers = [each.number for each in bundle.context]
     if numbers != sorted(set(numbers)) or (numbers and numbers[-1] >= bundle.first):
-        yield "its context should come before its records, and does not"
-    boots = [event for event in _standing(bundle.context) if isinstance(event, BootEvent)]
+        yield "its context must come before its records, and does not"
+    boots = [event for event in _context_events(bundle.context) if isinstance(event, BootEvent)]
     events = bundle.events()
     if boots and events and events[0].kind != "boot" and events[0].boot != boots[-1].boot:
         yield f"its context ends with start {boots[-1].boot}, its records are of {events[0].boot}"
     for event in [*boots, *(event for event in events if isinstance(event, BootEvent))]:
         if event.chain != bundle.chain:
-            name = event.chain.hex()
-            yield f"the bundle's chain is {bundle.chain.hex()}, that of its records {name}"
+            recorded_id = event.chain.hex()
+            yield f"the bundle's chain is {bundle.chain.hex()}, that of its records {recorded_id}"
             return
 
 
 def _wrong_keys(bundle: Bundle, own: Mapping[int, bytes] | None) -> Iterator[Finding]:
-    """Keys in the bundle that are not the unit's, that are missing, or that no record needs."""
+    """Yield a finding for keys that are not the unit's, are missing, or belong to no record."""
     needed = set(bundle.epochs())
     wrong = {
         "not the unit's": [
@@ -263,10 +267,10 @@ def _wrong_keys(bundle: Bundle, own: Mapping[int, bytes] | None) -> Iterator[Fin
         "missing": sorted(needed - bundle.keys.keys()) if bundle.keys else [],
         "not of any of its records": sorted(bundle.keys.keys() - needed),
     }
-    for what, epochs in wrong.items():
+    for fault, epochs in wrong.items():
         if epochs:
             others = f" and {len(epochs) - 1} more" if len(epochs) > 1 else ""
-            detail = f"the bundle's key of epoch {epochs[0]}{others}: {what}"
+            detail = f"the bundle's key of epoch {epochs[0]}{others}: {fault}"
             yield Finding(bundle.unit, max(1, epochs[0] * EPOCH_RECORDS), "keys", detail)
 
 
@@ -289,16 +293,16 @@ def _checkpoint(event: CheckpointEvent | None) -> tuple[int, int, bytes] | None:
     return event.number, event.records, event.mac
 
 
-def _standing(context: Sequence[ContextRecord]) -> list[Event]:
-    return list(readable(each.record for each in context))
+def _context_events(context: Sequence[ContextRecord]) -> list[Event]:
+    return list(readable_events(each.record for each in context))
 
 
-def _facts_text(facts: Facts) -> str:
+def _facts_text(facts: BundleFacts) -> str:
     game = f"game {_or(facts.game)}, document {_hex(facts.game_sha256)}"
     return f"firmware {_or(facts.firmware)}, build {_hex(facts.build)}, {game}, {_at_end(facts)}"
 
 
-def _at_end(facts: Facts) -> str:
+def _at_end(facts: BundleFacts) -> str:
     if facts.checkpoint is None:
         return "no checkpoint"
     number, records, mac = facts.checkpoint

@@ -1,4 +1,4 @@
-"""The file of a bundle: its fields, how it is written and read. bundle.py says what it is for."""
+"""The file of a bundle: its fields, writing and reading. bundle.py explains bundles."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,11 +28,11 @@ _MARK = b"\x66format\x6csabot-bundle"  # the encoded name of the format, in ever
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What a shoe of cards was dealt with, by its own records and those before them.
+class BundleFacts:
+    """What a shoe of cards was dealt with, from its own records and those before them.
 
-    None for what no record says. `checkpoint` is the number of its event, how many records came
-    before it, and the MAC of the last of them.
+    A field is None if no record says it. `checkpoint` is the number of its event, how many records
+    came before it, and the MAC of the last of them.
     """
 
     firmware: str | None
@@ -49,15 +49,15 @@ class Bundle:
     unit: str
     shoe: int
     chain: bytes
-    """Name of the audit chain; empty if no record names it."""
+    """Id of the audit chain; empty if no record names it."""
     before: bytes
-    """MAC of the event before the first record; empty for event 1, and if it is not known."""
+    """MAC of the event before the first record; empty for event 1, or if it is not known."""
     context: tuple[ContextRecord, ...]
-    """The last start, game and clock before the records, as far as the log still had them."""
+    """The last start, game and clock before the records, if the log still had them."""
     records: tuple[tuple[int, bytes, bytes], ...]
     keys: Mapping[int, bytes]
     """MAC keys by epoch, of all epochs of `records` and `context`; empty if they stay secret."""
-    facts: Facts
+    facts: BundleFacts
     ended: bool
     """Whether the shoe of cards had ended."""
     findings: tuple[Finding, ...]
@@ -75,8 +75,8 @@ class Bundle:
         return self.records[-1][0]
 
     def events(self) -> list[Event]:
-        """The events in its records, without those that are damaged."""
-        return list(readable(record for _, record, _ in self.records))
+        """The events in its records, without damaged records."""
+        return list(readable_events(record for _, record, _ in self.records))
 
     def epochs(self) -> list[int]:
         """The epochs of the audit chain that its records belong to."""
@@ -91,16 +91,17 @@ def epochs_of(
     return sorted({chain.epoch_of(number) for number in numbers})
 
 
-def readable(records: Iterable[bytes]) -> Iterator[Event]:
-    """The events in records, without the damaged ones, which `verify_unit` reports."""
+def readable_events(records: Iterable[bytes]) -> Iterator[Event]:
+    """The events in records, without damaged records, which `verify_unit` reports."""
     for record in records:
         with suppress(WireError):
             yield parse_event(record)
 
 
 def save(path: Path, bundle: Bundle, private: signing.PrivateKey) -> int:
-    """Sign a bundle and write it, whole or not at all. Return its size in bytes. Raises
-    BundleUnusable if it is larger than MAX_SIZE or cannot be written.
+    """Sign a bundle and write it, completely or not at all. Return its size in bytes.
+
+    Raises BundleUnusable if it is larger than MAX_SIZE or cannot be written.
     """
     data = signing.seal(private, _document(bundle))
     if len(data) > MAX_SIZE:
@@ -113,7 +114,7 @@ def save(path: Path, bundle: Bundle, private: signing.PrivateKey) -> int:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file whole, or leave it as it was. Raises BundleUnusable if that fails."""
+    """Write a file completely, or leave it as it was. Raises BundleUnusable if that fails."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with draft.open("xb") as file:
@@ -134,7 +135,7 @@ def write_whole(path: Path, data: bytes) -> None:
 def read(path: Path) -> tuple[Bundle, bytes]:
     """The bundle in a file, and the public key that signed it (32 raw bytes).
 
-    The signature is checked; whose key it is, is not. Raises BundleUnusable if the file cannot be
+    The signature is checked, but not who owns the key. Raises BundleUnusable if the file cannot be
     read, is too large, is not a bundle, is damaged or cut off, or has another version.
     """
     try:
@@ -150,7 +151,7 @@ def read(path: Path) -> tuple[Bundle, bytes]:
 
 
 def parse(data: bytes, path: Path) -> tuple[Bundle, bytes]:
-    """The same, from a file's bytes; `path` is for the messages."""
+    """As `read`, from a file's bytes; `path` is for the error messages."""
     try:
         sealed = signing.open_sealed(data)
     except signing.NotSealed as error:
@@ -211,7 +212,7 @@ def _bundle(document: Mapping[str, Any]) -> Bundle:
         context=tuple(ContextRecord(*each) for each in document["context"]),
         records=tuple((number, record, mac) for number, record, mac in document["records"]),
         keys=dict(document["keys"]),
-        facts=Facts(
+        facts=BundleFacts(
             document["firmware"],
             document["build"],
             document["game"],

@@ -1,7 +1,7 @@
-"""Checkpoints: how many events a log had, and the MAC of the last, to be kept away from the log.
+"""Checkpoints: how many events a log had, and the MAC of the last one. Keep them outside the log.
 
-A chain is valid up to any of its events, so the chain alone does not show that a log was cut off;
-nor that a person with the key wrote it again. A checkpoint that is kept elsewhere shows both.
+A chain is valid up to any of its events. So the chain alone does not show that a log was cut off,
+or that a person with the key rewrote it. A checkpoint that is kept elsewhere shows both.
 """
 
 import json
@@ -17,19 +17,19 @@ from sabot.log.store import Filter, Store
 from sabot.text import utc_time
 from sabot_protocol.events import MAC_SIZE
 
-_MOST_BYTES = 1 << 26
+_MAX_BYTES = 1 << 26
 _MODE = 0o644
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """`unit` had recorded `records` events, the last of which had this MAC."""
+    """`unit` had recorded `records` events; the last of them had this MAC."""
 
     unit: str
     records: int
     mac: bytes
     shoe: int = 0
-    """The shoe of cards that had ended, or was in play; 0 if it is not known."""
+    """The shoe of cards that had ended or was in play; 0 if it is not known."""
     time: str | None = None
     """The time of its event, as text; None without a clock."""
 
@@ -49,8 +49,9 @@ class CheckpointsUnusable(ValueError):
 
 
 def checkpoints_of(store: Store) -> Iterator[Checkpoint]:
-    """Every checkpoint that the shoes recorded, by unit and number. Each unit's last event follows
-    as one more checkpoint."""
+    """Yield every checkpoint that the shoes recorded, by unit and number, and after those of a unit
+    one for its last event.
+    """
     for unit in store.units():
         for row in store.rows(Filter(unit=unit, kinds=("checkpoint",))):
             try:
@@ -70,9 +71,9 @@ def checkpoints_of(store: Store) -> Iterator[Checkpoint]:
 
 
 def load(path: Path) -> list[Checkpoint]:
-    """The checkpoints in a file of JSON lines. Raises NoCheckpoints and OSError."""
+    """The checkpoints in a file of JSON lines. Raises CheckpointsUnusable, OSError."""
     with path.open("rb") as file:
-        lines = file.read(_MOST_BYTES).splitlines()
+        lines = file.read(_MAX_BYTES).splitlines()
     kept = [_checkpoint(path, at, line) for at, line in enumerate(lines, 1) if line.strip()]
     if not kept:
         raise CheckpointsUnusable(f"{path} has no checkpoint")
@@ -80,7 +81,7 @@ def load(path: Path) -> list[Checkpoint]:
 
 
 def save(path: Path, kept: Iterable[Checkpoint]) -> None:
-    """Write checkpoints as `load` reads them, whole or not at all. Raises OSError."""
+    """Write checkpoints as `load` reads them, completely or not at all. Raises OSError."""
     lines = "".join(json.dumps(each.as_json()) + "\n" for each in kept)
     replace_whole(path, lines.encode(), _MODE)
 
@@ -88,8 +89,8 @@ def save(path: Path, kept: Iterable[Checkpoint]) -> None:
 def wrong_with(
     store: Store, unit: str, kept: Iterable[Checkpoint], after: dict[int, bytes]
 ) -> Iterator[tuple[int, str, str]]:
-    """Yield event number, kind and detail where the log of `unit` contradicts its checkpoints: the
-    first finding of each kind. `after` has MACs of removed events, by number.
+    """Yield event number, kind and detail where the log of `unit` contradicts its checkpoints, for
+    the first contradiction of each kind. `after` has MACs of removed events, by number.
     """
     last = store.last_number(unit)
     found = set()
@@ -102,10 +103,10 @@ def wrong_with(
             detail = f"a checkpoint of {when} has {each.records} events, the log ends before them"
         elif macs and macs[0] != each.mac:
             kind, number = "rewritten", each.records
-            detail = f"its MAC is {_hex(macs[0])}, by a checkpoint of {when} it was"
-            detail += f" {each.mac.hex()}: this event or earlier ones were written again"
+            detail = f"its MAC is {_hex(macs[0])}; a checkpoint of {when} has"
+            detail += f" {each.mac.hex()}: this event or earlier ones were rewritten"
         else:
-            continue  # unchanged, or missing, which the chain's check reports
+            continue  # unchanged; or missing, which the check of the chain reports
         if kind not in found:
             found.add(kind)
             yield number, kind, detail
@@ -124,8 +125,8 @@ def _checkpoint(path: Path, at: int, line: bytes) -> Checkpoint:
         unit, records, mac = entry["unit"], entry["records"], bytes.fromhex(entry["mac"])
     except (ValueError, KeyError, TypeError, RecursionError):
         raise wrong from None
-    whole = isinstance(unit, str) and type(records) is int and records > 0 and len(mac) == MAC_SIZE
-    if not whole:
+    valid = isinstance(unit, str) and type(records) is int and records > 0 and len(mac) == MAC_SIZE
+    if not valid:
         raise wrong
     when = entry.get("time")
     return Checkpoint(unit, records, mac, time=when if isinstance(when, str) else None)

@@ -1,7 +1,7 @@
-"""What came before some records: the MAC of the event before, and the firmware, game and clock.
+"""The context of records: the MAC of the event before them, and the firmware, game and clock.
 
-A shoe of cards can be judged only with the firmware and the game that dealt it, and these may have
-been recorded thousands of events before.
+A shoe of cards can be judged only with the firmware and the game that dealt it. These may have been
+recorded thousands of events earlier.
 """
 
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from sabot.link.wire import WireError, parse_event
 from sabot.log.store import Filter, Store
 
 KINDS = tuple(kind.SHAPE.name for kind in (BootEvent, GameLoadedEvent, ClockSetEvent))
-"""`boot` has firmware, build and chain, `game_loaded` the game's hash, `clock_set` the clock's
-time before it was set."""
+"""`boot` has firmware, build and chain; `game_loaded` has the game's hash; `clock_set` has the
+clock's time before it was set."""
 
 
 def mac_before(store: Store, unit: str, number: int) -> bytes:
     """The MAC of the event before `number`: from its record, from the tombstone of the removed
-    events up to there, or from the `gap` that reports its loss. Empty for event 1, and if the log
-    does not have it.
+    events that ends with it, or from the `gap` that reports its loss. Empty for event 1, and if the
+    log does not have it.
     """
     for _, _, mac in store.raw(unit, number - 1, number - 1):
         return mac
@@ -35,9 +35,9 @@ def mac_before(store: Store, unit: str, number: int) -> bytes:
     return b""
 
 
-def standing_before(store: Store, unit: str, number: int) -> tuple[ContextRecord, ...]:
-    """The last record of each of KINDS before event `number`, ordered by number, as far as the log
-    or a tombstone still has it.
+def context_before(store: Store, unit: str, number: int) -> tuple[ContextRecord, ...]:
+    """The last record of each of KINDS before event `number`, ordered by number, if the log or a
+    tombstone still has it.
     """
     latest: dict[str, ContextRecord] = {}
     for tombstone in tombstones(store, unit):

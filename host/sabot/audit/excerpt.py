@@ -5,10 +5,10 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise, takewhile
 
-from sabot.audit.bundle import chain_of, check_bundle, facts_of, unit_keys
+from sabot.audit.bundle import chain_id_of, check_bundle, facts_of, unit_keys
 from sabot.audit.bundle_file import MAX_SIZE, Bundle, epochs_of
 from sabot.audit.checks.findings import Summary
-from sabot.audit.context import mac_before, standing_before, tombstones
+from sabot.audit.context import context_before, mac_before, tombstones
 from sabot.errors import BundleUnusable, DatabaseUnusable, did_you_mean
 from sabot.keys.chain_keys import Keys
 from sabot.link.events import CheckpointEvent, CompositionEvent, Event, GapEvent, ShoeEndedEvent
@@ -16,9 +16,10 @@ from sabot.link.wire import WireError, parse_event
 from sabot.log.store import Filter, Store
 
 LEAD = 16
-"""At most so many records before `shoe_loaded` are included: how the cards were changed."""
+"""Maximum number of records before `shoe_loaded` that are included: they show how the cards were
+changed."""
 
-_LATEST_GAP = 4096  # a `gap` is looked for up to so many events after the end
+_LATEST_GAP = 4096  # a `gap` is searched up to this many events after the end
 _END = (ShoeEndedEvent, CompositionEvent, CheckpointEvent)  # of a shoe of cards, in this order
 
 _Raw = tuple[int, bytes, bytes]
@@ -35,9 +36,11 @@ def collect(
 ) -> Bundle:
     """A bundle of the shoe of cards `shoe` of `unit`; its `findings` say what is wrong with it.
 
-    With `keys` it includes the MAC keys of its epochs. Raises DatabaseUnusable if the shoe of cards
-    is not in the log; BundleUnusable if it has not ended, unless `still_open`, or is too large;
-    KeysUnusable if `keys` lack the unit's.
+    With `keys` the bundle includes the MAC keys of its epochs.
+
+    Raises DatabaseUnusable if the shoe of cards is not in the log; BundleUnusable if it is too
+    large, or has not ended and `still_open` is false; KeysUnusable if `keys` have no key of the
+    unit.
     """
     start = next((row.number for row in store.rows(Filter(unit=unit, shoe=shoe))), None)
     if start is None:
@@ -48,17 +51,17 @@ def collect(
             f"{unit} shoe {shoe}: has not ended in {store.path}; --open exports it up to now"
         )
     records = _up_to_gap(store, unit, [*_lead(store, unit, start), *dealt])
-    context = standing_before(store, unit, records[0][0])
-    name = chain_of(context, records)
+    context = context_before(store, unit, records[0][0])
+    chain_id = chain_id_of(context, records)
     epochs = epochs_of(context, records)
     bundle = Bundle(
         unit=unit,
         shoe=shoe,
-        chain=name,
+        chain=chain_id,
         before=mac_before(store, unit, records[0][0]),
         context=context,
         records=tuple(records),
-        keys={} if keys is None else unit_keys(keys, unit, name, epochs),
+        keys={} if keys is None else unit_keys(keys, unit, chain_id, epochs),
         facts=facts_of(shoe, context, records),
         ended=ended,
         findings=(),
@@ -71,7 +74,7 @@ def collect(
 def _dealt(store: Store, unit: str, shoe: int, start: int) -> tuple[list[_Raw], bool]:
     """The records from `start` to the end of the shoe of cards, and whether it has ended."""
     records: list[_Raw] = []
-    end = size = 0  # `end`: how many records there are up to the last event of _END
+    end = size = 0  # `end`: the number of records up to the last event of _END
     for raw in store.raw(unit, start):
         event = _event_in(raw)
         if event is not None and event.kind == "shoe_loaded" and event.shoe != shoe:
@@ -104,7 +107,7 @@ def _is_between(raw: _Raw) -> bool:
 
 
 def _up_to_gap(store: Store, unit: str, records: Sequence[_Raw]) -> list[_Raw]:
-    """The records; if some are lost among them, also those up to the `gap` that reports it."""
+    """The records; if events are lost among them, also those up to the `gap` that reports it."""
     lost = [later - 1 for (earlier, *_), (later, *_) in pairwise(records) if later > earlier + 1]
     last = records[-1][0]
     for gap in _gaps(store, unit) if lost else ():
@@ -134,9 +137,9 @@ def _not_there(store: Store, unit: str, shoe: int) -> DatabaseUnusable:
                 f"{tombstone.first} to {tombstone.last}; name a copy of the log with --db"
             )
     there = sorted({row.shoe for row in store.rows(Filter(unit=unit, kinds=("shoe_loaded",)))})
-    what = f"it has {there[0]} to {there[-1]}" if there else "it has none"
+    known = f"it has {there[0]} to {there[-1]}" if there else "it has none"
     return DatabaseUnusable(
-        f"{store.path}: has no shoe of cards {shoe} of {unit}, {what}; name another with "
+        f"{store.path}: has no shoe of cards {shoe} of {unit}, {known}; name another with "
         "--shoe, or another log with --db"
     )
 

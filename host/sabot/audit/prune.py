@@ -1,17 +1,17 @@
-"""Retention: removes old shoes of cards from a log, only whole ones, and leaves tombstones.
+"""Retention: removes old, whole shoes of cards from a log, and leaves tombstones.
 
-The removed records are contiguous, from the beginning of a unit's records or from the end of its
-last tombstone. With a shoe of cards go the events up to the next `shoe_loaded`; with the first one
-also those before it. A shoe of cards stays if
+The removed records are contiguous. They begin with the unit's first record or after its last
+tombstone. A shoe of cards is removed together with the events up to the next `shoe_loaded`; the
+first one also with the events before it. A shoe of cards stays if
 
 - any of its records is younger than the retention time, or it has not ended,
 - it is the unit's last one: the log goes on from there, or
 - the verifier finds anything wrong in what would be removed: a log in dispute is evidence.
 
-A record's age is the lesser of two: since the host received it, by the host's clock, and since the
-shoe wrote it, by the shoe's. A shoe's clock that is ahead of now is wrong and does not count, nor
-does one that was never set. So one clock alone, set wrong, cannot make a record old; and the
-shoe's time is protected by the audit chain.
+A record has two ages: since the host received it, by the host's clock, and since the shoe wrote it,
+by the shoe's clock. The lesser one counts. A shoe's clock that is ahead of now is wrong and does
+not count; nor does one that was never set. So one wrong clock alone cannot make a record old. The
+audit chain protects the shoe's time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from sabot.audit import tombstone
-from sabot.audit.bundle import chain_of, ratchet_of
+from sabot.audit.bundle import chain_id_of, ratchet_of
 from sabot.audit.checks.findings import Finding, Summary
-from sabot.audit.context import mac_before, standing_before, tombstones
+from sabot.audit.context import context_before, mac_before, tombstones
 from sabot.audit.retention import DAY_MS
 from sabot.audit.tombstone import RemovedShoe
 from sabot.audit.verify import verify_unit
@@ -36,8 +36,8 @@ from sabot.text import local_time
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The records of a shoe of cards, and those removed with it. `shoe` is 0 if no shoe of cards
-    was loaded in them."""
+    """The records of a shoe of cards, and those that are removed with it. `shoe` is 0 if no shoe of
+    cards was loaded in them."""
 
     shoe: int
     first: int
@@ -46,25 +46,25 @@ class Stretch:
     rounds: int
     ended: bool
     youngest_unix_ms: int
-    """When the youngest record was written or received, see above."""
+    """When the youngest record was written or received, as the module's docstring defines it."""
     followed: bool
     """Whether another shoe of cards was loaded after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrunePlan:
-    """What to remove of a unit: the stretches from its first record on, and why no more."""
+    """What to remove of a unit: stretches that begin with its first record, and why no more."""
 
     unit: str
     going: Sequence[Stretch]
     stays: Stretch | None
-    """The first stretch that stays; None if the log has no other records."""
+    """The first stretch that is not removed; None if the log has no other records."""
     why: str
-    """Why that stays, for people."""
+    """Why that stretch stays, for people."""
     stuck: bool
-    """Whether it stays for ever: it is old, and its end is not in the log."""
+    """Whether it stays for ever, because it is old and its end is not in the log."""
     findings: Sequence[Finding]
-    """What is wrong in the records to remove; if there is any finding, nothing may be removed."""
+    """What is wrong in the records to remove. If there is any finding, nothing may be removed."""
 
     @property
     def first(self) -> int:
@@ -85,10 +85,10 @@ class PrunePlan:
 def plan(
     store: Store, unit: str, *, keep_days: int, now_unix_ms: int, keys: Keys | None
 ) -> PrunePlan:
-    """Plan the removal of a unit's records older than `keep_days`; with `keys` their audit chain is
-    checked too.
+    """Plan the removal of a unit's records that are older than `keep_days`. With `keys` their audit
+    chain is checked too.
 
-    Raises KeysUnusable if `keys` lack the unit's.
+    Raises KeysUnusable if `keys` have no key of the unit.
     """
     going: list[Stretch] = []
     stays, why, stuck = None, "there is nothing else", False
@@ -111,8 +111,8 @@ def plan(
     if going:
         macs = None
         if keys is not None:
-            before = standing_before(store, unit, going[-1].last + 1)
-            macs = ratchet_of(keys, unit, chain_of(before, ()))
+            before = context_before(store, unit, going[-1].last + 1)
+            macs = ratchet_of(keys, unit, chain_id_of(before, ()))
         found = verify_unit(
             unit,
             store.raw(unit, 1, going[-1].last),
@@ -127,10 +127,10 @@ def plan(
 def carry_out(
     store: Store, planned: PrunePlan, private: PrivateKey, *, keep_days: int, now_unix_ms: int
 ) -> None:
-    """Remove what was planned, and leave a tombstone signed with `private`; all or nothing.
+    """Remove what was planned, and leave a tombstone signed with `private`: all of it or nothing.
 
-    Raises KeptByLaw if the plan has findings, and DatabaseUnusable if the log is not the one that
-    was planned for.
+    Raises KeptByLaw if the plan has findings, and DatabaseUnusable if the plan was made for another
+    log.
     """
     unit, first, last = planned.unit, planned.first, planned.last
     if planned.findings:
@@ -145,7 +145,7 @@ def carry_out(
             f"{store.path}: events {first} to {last} of {unit} are {count} records, but "
             f"{planned.events} by its tables; run `sabot rebuild`, then try again"
         )
-    stone = tombstone.make(
+    sealed = tombstone.make(
         private,
         unit=unit,
         first=first,
@@ -156,16 +156,16 @@ def carry_out(
         sha256=digest.digest(),
         removed_unix_ms=now_unix_ms,
         keep_days=keep_days,
-        context=standing_before(store, unit, last + 1),
+        context=context_before(store, unit, last + 1),
     )
-    store.prune(unit, first, last, stone)
+    store.prune(unit, first, last, sealed)
 
 
 def _stretches(
     rows: Iterator[Row], first: int, now_unix_ms: int, keep_ms: int
 ) -> Iterator[Stretch]:
-    """A unit's records, divided where a shoe of cards is loaded. The last stretch may end early,
-    as soon as it is known to be too young.
+    """Yield a unit's records, divided where a shoe of cards is loaded. The last stretch may end
+    early, as soon as it is known to be too young.
     """
     shoe = events = rounds = youngest = last = 0
     ended = False
@@ -189,7 +189,7 @@ def _stretches(
 
 
 def _recorded_unix_ms(row: Row, event: Event | None, now_unix_ms: int) -> int:
-    """The latest time, by its two clocks, at which a record can have been made."""
+    """The later of a record's two times: when the host received it, and when the shoe wrote it."""
     received = row.received_unix_ms
     if not isinstance(received, int):  # SQLite keeps text in a column of numbers
         return now_unix_ms + 1

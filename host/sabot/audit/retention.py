@@ -1,8 +1,8 @@
-"""The least number of days that a log's records must be kept, set in the log itself.
+"""The minimum number of days that a log's records must be kept, set in the log itself.
 
-The log keeps every minimum that was ever set, in its fact `retention`. That guards against
-mistakes, not against a person who can write to the file: the audit chain and the tombstones show
-which records were removed.
+The log keeps every minimum that was ever set, in its fact `retention`. This guards against
+mistakes, not against a person who can write to the file. Which records were removed is shown by the
+audit chain and the tombstones.
 """
 
 import json
@@ -19,14 +19,14 @@ _NAME = "retention"
 
 @dataclass(frozen=True, slots=True)
 class Minimum:
-    """The least number of days that records must be kept, and when that was set."""
+    """The minimum number of days that records must be kept, and when it was set."""
 
     days: int
     set_unix_ms: int
 
 
 def minimums(store: Store) -> list[Minimum]:
-    """Every minimum that was ever set for a log; the last is in force.
+    """Every minimum that was ever set for a log; the last one is in force.
 
     Raises DatabaseUnusable.
     """
@@ -34,8 +34,9 @@ def minimums(store: Store) -> list[Minimum]:
 
 
 def set_minimum(store: Store, days: int, now_unix_ms: int, *, lower: bool) -> None:
-    """Set the least number of days that a log's records must be kept. Raises KeptByLaw if that is
-    fewer than before, unless `lower`; DatabaseUnusable.
+    """Set the minimum number of days that a log's records must be kept.
+
+    Raises KeptByLaw if it is fewer than before and `lower` is false; DatabaseUnusable.
     """
 
     def with_new(text: str | None) -> str | None:

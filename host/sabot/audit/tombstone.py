@@ -1,7 +1,7 @@
-"""Tombstones: what a log has in place of records that were removed by retention.
+"""Tombstones: what a log has instead of records that were removed by retention.
 
-A tombstone is sealed (signing.py) and keeps the audit chain whole: `before` is the MAC of the
-event before the first removed record, `after` the MAC of the last removed one, from which the next
+A tombstone is sealed (signing.py). It keeps the audit chain whole: `before` is the MAC of the event
+before the first removed record; `after` is the MAC of the last removed one, from which the next
 record continues. `sha256` identifies the removed records, in case a copy of them exists.
 """
 
@@ -33,8 +33,8 @@ class RemovedShoe:
 
 @dataclass(frozen=True, slots=True)
 class ContextRecord:
-    """A single record, kept for what it says about the records after it. `before` is the MAC of
-    the event before it: empty for event 1, and if it is not known."""
+    """A record that is kept because it describes the records after it. `before` is the MAC of the
+    event before it: empty for event 1, or if it is not known."""
 
     number: int
     before: bytes
@@ -54,7 +54,7 @@ class ContextRecord:
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """Events `first` to `last` of `unit` were removed. `before` is empty where `first` is 1."""
+    """Events `first` to `last` of `unit` were removed. `before` is empty if `first` is 1."""
 
     unit: str
     first: int
@@ -67,7 +67,8 @@ class Tombstone:
     removed_unix_ms: int
     keep_days: int
     context: Sequence[ContextRecord]
-    """The last start, game and clock among the removed records, needed to judge what follows."""
+    """The last start, game and clock among the removed records: they are needed to judge those that
+    follow."""
     public_key: bytes
     """Public key of the person who removed them, 32 raw bytes."""
 
@@ -82,15 +83,17 @@ class Tombstone:
 
     @classmethod
     def parse(cls, data: bytes) -> "Tombstone":
-        """The tombstone in these bytes. Its signature is checked by the key in it. Raises
-        NoTombstone."""
+        """The tombstone in these bytes. Its signature is checked with the key in it.
+
+        Raises TombstoneUnusable.
+        """
         try:
             sealed = open_sealed(data)
         except NotSealed as error:
             raise TombstoneUnusable(f"not a tombstone: {error}") from None
         document = sealed.document
         if document.get("format") != FORMAT:
-            raise TombstoneUnusable("not a tombstone but another document")
+            raise TombstoneUnusable("not a tombstone, but another document")
         if not sealed.signed:
             raise TombstoneUnusable("a tombstone that was changed since it was signed")
         if document.get("version") != VERSION:
@@ -99,7 +102,7 @@ class Tombstone:
                 f"a tombstone of version {version!r}, this sabot reads {VERSION}"
             )
         if not _fits(document):
-            raise TombstoneUnusable("a tombstone with other fields than it must have")
+            raise TombstoneUnusable("a tombstone with the wrong fields")
         fields = {name: document[name] for name in _FIELDS if name not in ("format", "version")}
         fields["shoes"] = tuple(RemovedShoe(*shoe) for shoe in document["shoes"])
         fields["context"] = tuple(ContextRecord(*each) for each in document["context"])
@@ -164,11 +167,11 @@ def _fits(document: Mapping[str, Any]) -> bool:
     )
 
 
-def readable(
-    unit: str, tombstones: Iterable[bytes], most_events: int
+def usable_tombstones(
+    unit: str, tombstones: Iterable[bytes], max_events: int
 ) -> tuple[list[Tombstone], list[str]]:
-    """The usable tombstones of a unit by number, and what is wrong with the others. One for more
-    than `most_events` events is not usable."""
+    """The usable tombstones of a unit, by number, and what is wrong with the others. A tombstone of
+    more than `max_events` events is not usable."""
     good: list[Tombstone] = []
     wrong: list[str] = []
     for data in tombstones:
@@ -179,7 +182,7 @@ def readable(
             continue
         if tombstone.unit != unit:
             wrong.append(f"a tombstone of another unit, {tombstone.unit}")
-        elif tombstone.last - tombstone.first > most_events:
+        elif tombstone.last - tombstone.first > max_events:
             wrong.append("a tombstone of more events than a shoe can deal")
         else:
             good.append(tombstone)

@@ -1,8 +1,7 @@
 """The verifier: checks a log's audit chain, its numbers, its clock and every round.
 
 It makes one pass over the records of each unit, with a few in memory at a time. ChainChecks finds
-what was done to the records, PlayChecks what is wrong in the dealing, ClockChecks what is wrong
-with the times.
+changes to the records, PlayChecks faults in the dealing, ClockChecks faults in the times.
 """
 
 import multiprocessing
@@ -31,7 +30,7 @@ from sabot.log.store import Store
 from sabot_protocol import events
 from sabot_protocol.chain import chain_id
 
-_PROBED = 64  # so many first records are tried to find out which key is theirs
+_PROBED = 64  # the first records, which are tried to find out which key made them
 _PROGRESS_EVERY = 2000
 _POLL_S = 0.1
 
@@ -42,36 +41,38 @@ _OF_ALL_SHOES = ("no_key", "wrong_key", "operator", "truncated", "rewritten")
 
 @dataclass(frozen=True, slots=True)
 class VerifyOptions:
-    """What a log is checked against. Without `keys` the audit chain cannot be checked."""
+    """What a log is checked against, and which part of it is reported. Without `keys` the audit
+    chain cannot be checked."""
 
     keys: Keys | None = None
     operator: bytes | None = None
-    """Public key (32 raw bytes) that must have signed every tombstone; None for any key."""
+    """Public key (32 raw bytes) that must have signed every tombstone; None if any key may."""
     kept: Sequence[Checkpoint] = ()
-    """Checkpoints of any units that were kept elsewhere."""
+    """Checkpoints of any units, kept outside the log."""
     shoe: int | None = None
     """Report findings and rounds of this shoe of cards only; the whole chain is checked anyway."""
 
 
 def verify(
-    store: Store, summary: Summary, against: VerifyOptions = VerifyOptions()
+    store: Store, summary: Summary, options: VerifyOptions = VerifyOptions()
 ) -> Iterator[Finding]:
     """Yield every finding in the log, by unit and event; `summary` counts what was checked."""
-    for unit in _units(store, against):
-        yield from _verify_one(store, unit, summary, against, lambda count: None)
+    for unit in _units(store, options):
+        yield from _verify_one(store, unit, summary, options, lambda count: None)
 
 
 def verify_file(
-    path: Path, against: VerifyOptions, progress: Callable[[int], None] = lambda count: None
+    path: Path, options: VerifyOptions, progress: Callable[[int], None] = lambda count: None
 ) -> tuple[list[Finding], Summary]:
-    """The same for the log at `path`, with its units in parallel on the cores of this machine.
+    """Verify the log at `path`, with its units in parallel on the cores of this machine. Return the
+    findings, by unit and event, and the counts.
 
-    `progress` is called now and then with how many records have been checked so far.
+    `progress` is called now and then with the number of records checked so far.
     """
     summary = Summary()
     findings: list[Finding] = []
     with Store(path) as store:
-        units = _units(store, against)
+        units = _units(store, options)
         if len(units) < 2 or multiprocessing.cpu_count() < 2:
             done = 0
 
@@ -81,23 +82,23 @@ def verify_file(
                 progress(done)
 
             for unit in units:
-                findings += _verify_one(store, unit, summary, against, count)
+                findings += _verify_one(store, unit, summary, options, count)
             return findings, summary
-    for found, checked in _in_parallel(path, units, against, progress):
+    for found, checked in _in_parallel(path, units, options, progress):
         findings += found
         summary.add(checked)
     return findings, summary
 
 
 def _in_parallel(
-    path: Path, units: Sequence[str], against: VerifyOptions, progress: Callable[[int], None]
+    path: Path, units: Sequence[str], options: VerifyOptions, progress: Callable[[int], None]
 ) -> Iterator[tuple[list[Finding], Summary]]:
     """Yield findings and counts of each unit, in the order of `units`."""
     done = multiprocessing.Value("q", 0)
     stop = multiprocessing.Event()
     workers = min(len(units), multiprocessing.cpu_count())
     with ProcessPoolExecutor(workers, initializer=_begin, initargs=(done, stop)) as pool:
-        futures = [pool.submit(_work, path, unit, against) for unit in units]
+        futures = [pool.submit(_work, path, unit, options) for unit in units]
         pending: set[Future[tuple[list[Finding], Summary]]] = set(futures)
         try:
             while pending:
@@ -114,44 +115,44 @@ _worker: Any = None
 
 
 def _begin(done: Any, stop: Any) -> None:
-    """In a worker: keep the means to report progress; Ctrl-C is for the parent process."""
+    """Prepare a worker to report progress and to ignore Ctrl-C, which the parent handles."""
     global _worker
     _worker = (done, stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _work(path: Path, unit: str, against: VerifyOptions) -> tuple[list[Finding], Summary]:
+def _work(path: Path, unit: str, options: VerifyOptions) -> tuple[list[Finding], Summary]:
     done, stop = _worker
 
     def count(more: int) -> None:
         with done.get_lock():
             done.value += more
         if stop.is_set():
-            raise _Stopped
+            raise _WorkerStopped
 
     summary = Summary()
     with Store(path) as store:
-        return list(_verify_one(store, unit, summary, against, count)), summary
+        return list(_verify_one(store, unit, summary, options, count)), summary
 
 
-class _Stopped(Exception):
-    """The parent process does not need the result any more."""
+class _WorkerStopped(Exception):
+    """Raised in a worker when the parent process no longer needs its result."""
 
 
-def _units(store: Store, against: VerifyOptions) -> list[str]:
-    """Every unit in the log, and those that only a checkpoint names."""
+def _units(store: Store, options: VerifyOptions) -> list[str]:
+    """Every unit in the log, then the units that only a checkpoint names."""
     units: list[str] = list(store.units())
-    return units + sorted({each.unit for each in against.kept} - set(units))
+    return units + sorted({each.unit for each in options.kept} - set(units))
 
 
 def _verify_one(
     store: Store,
     unit: str,
     summary: Summary,
-    against: VerifyOptions,
+    options: VerifyOptions,
     count: Callable[[int], None],
 ) -> Iterator[Finding]:
-    """Yield every finding of one unit; `count` is called with the number of records just done."""
+    """Yield every finding of one unit; `count` gets the number of records just checked."""
     summary.units += 1
     if not isinstance(unit, str):  # SQLite keeps bytes in a column of text
         yield Finding(repr(unit), 0, "derived", "the table's unit is not text")
@@ -163,9 +164,9 @@ def _verify_one(
         try:
             tombstone = Tombstone.parse(data)
         except (TombstoneUnusable, TypeError):
-            continue  # reported where the records that it stands for are missing
+            continue  # reported where the records that it replaces are missing
         after[tombstone.last] = tombstone.after
-        if against.operator not in (None, tombstone.public_key):
+        if options.operator not in (None, tombstone.public_key):
             signer = signing.fingerprint(tombstone.public_key)
             detail = f"events to {tombstone.last} were removed by {signer}, not by the operator"
             found.append(Finding(unit, tombstone.first, "operator", detail))
@@ -176,12 +177,12 @@ def _verify_one(
         unit,
         records,
         summary,
-        macs=_macs_of(store, unit, against.keys),
+        macs=_macs_of(store, unit, options.keys),
         tombstones=tombstones,
         derived=chain(known, derived),
-        shoe=against.shoe,
+        shoe=options.shoe,
     )
-    kept = [each for each in against.kept if each.unit == unit]
+    kept = [each for each in options.kept if each.unit == unit]
     for number, kind, detail in checkpoints.wrong_with(store, unit, kept, after):
         if not any((each.event, each.kind) == (number, "changed") for each in found):
             found.append(Finding(unit, number, kind, detail))
@@ -195,7 +196,7 @@ def _counted(records: Iterator[RawRecord], count: Callable[[int], None]) -> Iter
 
 
 def _macs_of(store: Store, unit: str, keys: Keys | None) -> MacKeys | None:
-    """The keys of a unit's chain; if it has several chains, of the one that a record fits."""
+    """The keys of a unit's chain. Of the keys of several chains, those that made its records."""
     chains = [] if keys is None else keys.chains(unit)
     if keys is None or not chains:
         return None
@@ -209,15 +210,15 @@ def _macs_of(store: Store, unit: str, keys: Keys | None) -> MacKeys | None:
 
 
 def _fits(first_key: bytes, rows: Sequence[RawRecord]) -> bool:
-    """Whether any of these records continues the one before it under this key."""
+    """Whether any of these records continues the one before it with this key."""
     ratchet = Ratchet(first_key)
     before, due = chain_id(first_key), 1
-    for number, record, own in rows:
-        if not all(isinstance(each, bytes) for each in (record, own)) or type(number) is not int:
+    for number, record, stored in rows:
+        if not all(isinstance(each, bytes) for each in (record, stored)) or type(number) is not int:
             continue
-        if number == due and mac(ratchet.mac_key(epoch_of(number)), before, record) == own:
+        if number == due and mac(ratchet.mac_key(epoch_of(number)), before, record) == stored:
             return True
-        before, due = own, number + 1
+        before, due = stored, number + 1
     return False
 
 
@@ -236,16 +237,16 @@ def verify_unit(
     """Yield every finding among the records of one unit (number, record, MAC), by event.
 
     `records` come in the order of their rows. `macs` has the keys of the chain; without them the
-    chain is not checked, which is a finding. `first` is the first event that must be there, and
+    chain is not checked, which is a finding. `first` is the first event that must be present, and
     `before` the MAC of the event before it; None means the chain's id for event 1, and unknown for
-    any other. `derived` are the rows derived from the records: number, name of the kind, time,
-    shoe of cards, round. `shoe` leaves out what does not concern that shoe of cards.
+    any other. `derived` are the rows derived from the records: number, name of the kind, time, shoe
+    of cards, round. With `shoe` only what concerns that shoe of cards is reported.
     """
     found = FoundInUnit(unit)
     play = PlayChecks(found.add)
     clock = ClockChecks(unit, found.add, summary.notes)
     chain_checks = ChainChecks(unit, macs, found.add, play.not_judged, tombstones, first, before)
-    span = None if shoe is None else _Span(shoe, play, clock)
+    span = None if shoe is None else _ShoeSpan(shoe, play, clock)
     if derived is not None:
         index = IndexChecks(derived, found.add)
         chain_checks.seen = index.compare
@@ -254,10 +255,10 @@ def verify_unit(
     base: int | None = None
     for values in chain_checks.follow(records):
         t_ms, unix_ms = values[3:5]
-        # While no one sets the clock, time of day minus time since the start stays the same.
+        # Until the clock is set again, time of day minus time since the start is constant.
         now = None if unix_ms is None else unix_ms - t_ms
         if now != base or values[2] != previous[2] or t_ms < previous[3]:
-            base = clock.other(values, previous, base)
+            base = clock.check_change(values, previous, base)
         previous = values
         if play.not_composed:
             play.end_of(values)
@@ -284,8 +285,8 @@ def verify_unit(
     yield from findings
 
 
-class _Span:
-    """The events of a log that can concern one shoe of cards: from which to which."""
+class _ShoeSpan:
+    """The range of a log's events that can concern one shoe of cards."""
 
     def __init__(self, shoe: int, play: PlayChecks, clock: ClockChecks) -> None:
         self.seen = False
@@ -315,7 +316,7 @@ class _Span:
         self._play.handlers[kind] = watched
 
     def rounds(self) -> int:
-        """How many rounds of the shoe of cards there were."""
+        """The number of rounds of the shoe of cards."""
         last = self._play.rounds if self._ends == LARGEST else self._rounds
         return last - self._rounds_before if self.seen else 0
 

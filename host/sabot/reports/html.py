@@ -24,7 +24,7 @@ thead th { border-bottom: 2px solid #111; }
 
 
 def page(title: str, style: str, body: Iterable[str], *, images: bool = False) -> str:
-    """A whole HTML file. It forbids the browser to load anything, except, with `images`, the images
+    """A whole HTML file. The browser may load nothing; with `images` it may show images that are
     within the page. `style` is added to the style that all pages share.
     """
     allowed = "default-src 'none'; style-src 'unsafe-inline'" + (
@@ -40,12 +40,12 @@ def page(title: str, style: str, body: Iterable[str], *, images: bool = False) -
     )
 
 
-def verdict(good: bool, said: str, details: str) -> str:
-    """The box at the top of a page: the verdict, and `details` in small type, both HTML."""
+def verdict(good: bool, headline: str, details: str) -> str:
+    """The box at the top of a page: `headline`, and `details` in small type, both as HTML."""
     kind = "good" if good else "bad"
-    return f'<p class="verdict {kind}">{said}<small>{details}</small></p>'
+    return f'<p class="verdict {kind}">{headline}<small>{details}</small></p>'
 
 
-def as_text(said: str) -> str:
-    """Text as HTML; control characters, also those for the writing direction, are written out."""
-    return escape(printable(said))
+def as_text(text: str) -> str:
+    """Text as HTML. Control characters, and those for the writing direction, are escaped."""
+    return escape(printable(text))

@@ -1,4 +1,4 @@
-"""An incident, and how it is described to people."""
+"""An incident, and its description for people."""
 
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -54,21 +54,21 @@ CLEARED = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What takes longer than these is an incident."""
+    """Whatever takes longer than these times is an incident."""
 
     round_s: int = 120
     """From no more bets to the result. Not from the opening of the bets: an idle table waits for
-    wagers for hours. The slowest tables, where players squeeze the cards, deal some 40 rounds an
-    hour, which is 90 s each including the wagers. If the cards alone take longer, something else
+    wagers for hours. The slowest tables, where players squeeze the cards, deal about 40 rounds
+    an hour: 90 s each, including the wagers. If the cards alone take longer, something else
     happened."""
     reveal_s: int = 60
-    """From the last card to the reveal: one card is squeezed, and a button pressed."""
+    """From the last card to the reveal: one card is squeezed, then a button is pressed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Something to look at, from event `event` of `unit` on. Its shoe of cards and round are those
-    in play, or the last that were."""
+    """Something to look at, which began with event `event` of `unit`. Its shoe of cards and round
+    are those in play, or the last ones that were."""
 
     unit: str
     kind: str
@@ -78,17 +78,17 @@ class Incident:
     boot: int
     t_ms: int
     unix_ms: int | None
-    """When it began, UTC; None if no clock was set since the unit's start."""
+    """When it began, UTC; None if the clock was not set after the unit's start."""
     reckoned: bool
-    """Whether `unix_ms` was computed back from a clock that was set later in the same start."""
+    """Whether `unix_ms` was computed from a clock that was set later after the same start."""
     lasted_ms: int | None
-    """None if it has no length, or if its end or the clock is not known."""
+    """How long it lasted; None if it has no length, or if its end or the clock is not known."""
     stands: bool
-    """Whether it was not over at the last event; then `lasted_ms` is its length up to there."""
+    """Whether it was not over at the last event; then `lasted_ms` counts up to that event."""
     detail: str
 
     def within(self, from_unix_ms: int | None, to_unix_ms: int | None) -> bool:
-        """Whether any of it lies in that time; True if its time is not known."""
+        """Whether any part of it is in that span; True if its time is not known."""
         if self.unix_ms is None:
             return True
         end = self.unix_ms + (self.lasted_ms or 0)
@@ -128,7 +128,7 @@ def error_text(event: ErrorEvent) -> str:
 
 
 def spaced(name: str) -> str:
-    """A name of the protocol as words, with spaces."""
+    """A name of the protocol, with spaces between its words."""
     return name.replace("_", " ")
 
 

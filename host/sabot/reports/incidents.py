@@ -1,8 +1,8 @@
 """Finds the incidents in a log: what a surveillance officer may want to see on the video.
 
-An incident is not a fault: cards are entered by hand, lids are opened. What must not be in a log at
-all is found by `sabot.audit.verify`; of its findings only the rounds that it recomputed and
-disagrees with are incidents too.
+An incident is not a fault: cards are entered by hand, lids are opened. Faults in a log are found by
+`sabot.audit.verify`. Of its findings, only disagreements about a recomputed round are incidents
+too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -51,8 +51,8 @@ from sabot.text import card_symbol, printable
 from sabot_protocol import cards
 
 CLOCK_TOLERANCE_MS = 5000
-"""A clock may be set by so much without an incident. A crystal of 50 ppm is off by 4.3 s after a
-day. A larger change means that the clock was wrong, or not set for days, and that times before it
+"""A clock may be set by this much without an incident. A crystal of 50 ppm is off by 4.3 s after a
+day. A larger change means that the clock was wrong, or was not set for days, so that earlier times
 do not match the video."""
 
 
@@ -63,10 +63,10 @@ def incidents_of(
     limits: Limits = Limits(),
 ) -> list[Incident]:
     """The incidents, by event, in the `events` of one unit, which come in order. `findings` are
-    the verifier's in these events."""
-    watch = Watch(unit, limits)
-    watch.add_all(events, findings)
-    return watch.incidents()
+    the verifier's findings in these events."""
+    finder = IncidentFinder(unit, limits)
+    finder.add_all(events, findings)
+    return finder.incidents()
 
 
 @dataclass(slots=True, eq=False)
@@ -80,15 +80,15 @@ class _Draft:
     detail: str
     end: Event | None = None
     over: bool = True
-    """Whether no later event can be its end."""
+    """Whether no later event can end it."""
     least_ms: int = 0
-    """It is an incident only if it is known to be longer than this; 0 if it always is one."""
+    """It is an incident only if it is known to be longer than this; 0 for any length."""
     before: Event | None = None
     """For a restart, the last event before it."""
 
 
-class Watch:
-    """Folds the events of one unit, in order, into incidents."""
+class IncidentFinder:
+    """Finds the incidents in the events of one unit, which come in order."""
 
     def __init__(self, unit: str, limits: Limits = Limits()) -> None:
         self._unit = unit
@@ -101,18 +101,19 @@ class Watch:
         self._round_open = False
         self._key_on: bool | None = None
         self._build: bytes | None = None
-        self._shows_at_once: bool | None = None  # None: not known
+        self._shows_at_once: bool | None = None  # None if it is not known
         self._last_unix_ms: int | None = None
-        self._clock_base: int | None = None  # time of day at the start, by the clock as now set
-        self._first_bases: dict[int, int] = {}  # by boot: the same, by the clock as first set
-        self._errors: list[_Draft] = []  # not cleared yet; the first is the one on the display
+        # Time of day at the start of the unit, by the clock as last set and, by boot, as first set.
+        self._clock_base: int | None = None
+        self._first_bases: dict[int, int] = {}
+        self._errors: list[_Draft] = []  # not cleared yet; the first is on the display
         self._first_error = ""  # its detail
         self._open: dict[str, _Draft] = {}  # by kind
         self._missing: list[tuple[int, int, _Draft]] = []
         self._gaps: list[tuple[int, int]] = []
 
     def add_all(self, events: Iterable[Event], findings: Iterable[Finding] = ()) -> None:
-        """Take the next events, and what the verifier found in them."""
+        """Take the next events, and the verifier's findings in them."""
         disagreements: dict[int, list[str]] = {}
         for finding in findings:
             if finding.kind == "rules":
@@ -121,7 +122,7 @@ class Watch:
             self.add(event, disagreements.get(event.number, ()))
 
     def add(self, event: Event, disagreements: Sequence[str] = ()) -> None:
-        """Take the next event, and what the verifier disagrees with there."""
+        """Take the next event, and the verifier's disagreements with it."""
         self._place(event)
         self._clock(event)
         take = getattr(self, f"_on_{event.kind}", None)
@@ -133,7 +134,7 @@ class Watch:
         self._whole = True
 
     def skip(self) -> None:
-        """Note that events are left out here; what began before them has no known end."""
+        """Note that events are left out here: what began before them has no known end."""
         self._break()
         self._whole = False
 
@@ -286,7 +287,7 @@ class Watch:
         self._put("journal", event, detail)
 
     def _place(self, event: Event) -> None:
-        """Note which shoe of cards and round the event is in, and what is missing before it."""
+        """Note the event's shoe of cards and round, and the events that are missing before it."""
         last = self._last
         if self._whole and last is not None and event.number > last.number + 1:
             self._break()
@@ -295,14 +296,14 @@ class Watch:
             which = f"event {first} is" if one else f"events {first} to {before} are"
             detail = f"{which} missing, or cannot be read"
             self._missing.append((first, before, self._put("gap", event, detail)))
-        if event.shoe:  # events about the unit itself may have none
+        if event.shoe:  # events about the unit itself may have no shoe of cards
             if event.shoe != self._shoe:
                 self._round = 0
             self._shoe = event.shoe
             self._round = event.round or self._round
 
     def _break(self) -> None:
-        """Note that events are missing: what has begun may have ended in them."""
+        """Note that events are missing: an open incident may have ended in them."""
         for draft in self._errors:
             draft.detail += "; its end is not in the log"
             draft.over = True
@@ -346,12 +347,12 @@ class Watch:
         if draft is None:
             return
         draft.end, draft.over = event, True
-        known = draft.begin.boot == event.boot  # otherwise a clock that is set later may give it
-        if not known or event.t_ms - draft.begin.t_ms > draft.least_ms or not draft.least_ms:
+        length_known = draft.begin.boot == event.boot  # a clock that is set later may show it
+        if not length_known or event.t_ms - draft.begin.t_ms > draft.least_ms or not draft.least_ms:
             self._drafts.append(draft)
 
     def _drop(self, kind: str) -> None:
-        """End a draft at an unknown time; drop it if it is an incident only by its length."""
+        """End a draft at an unknown time. Drop it if only its length would make it an incident."""
         draft = self._open.pop(kind, None)
         if draft is not None and not draft.least_ms:
             draft.over = True
@@ -384,7 +385,9 @@ class Watch:
         return None if base is None else base + event.t_ms
 
     def _ms_between(self, begin: Event, end: Event) -> int | None:
-        """The time between two events: since the start, which cannot be set, else by the clock."""
+        """The time between two events: by the time since the start if they have the same, else by
+        the clock, which can be set.
+        """
         if begin.boot == end.boot:
             return max(0, end.t_ms - begin.t_ms)
         first, last = self._unix_ms(begin), self._unix_ms(end)

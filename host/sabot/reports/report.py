@@ -1,7 +1,7 @@
 """A shoe of cards as one page of HTML, to be read, printed and filed.
 
-The page is self-contained, without script, font or network, and forbids the browser to load
-anything. All that comes from a shoe is escaped as text.
+The page is self-contained, without script, font or network, and the browser may load nothing.
+Everything that comes from a shoe is escaped as text.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ from sabot.reports.html import as_text, page, verdict
 from sabot.reports.incident import Incident
 from sabot.reports.incidents import incidents_of
 from sabot.reports.roads import Outcome, outcomes_of
-from sabot.reports.svg import Shown
+from sabot.reports.svg import ShownCard
 from sabot.reports.table_time import duration_text, iso_of, moment_of, text_of
 from sabot.text import card_symbol
 from sabot_protocol import cards
@@ -24,12 +24,12 @@ from sabot_protocol import cards
 
 @dataclass(frozen=True, slots=True)
 class ReportInput:
-    """The content of a report; None for what is not known."""
+    """The content of a report; a field is None if it is not known."""
 
     unit: str
     shoe: int
     events: Sequence[Event]
-    """The unit's events, in order: those of the shoe of cards, and what belongs to it."""
+    """The unit's events, in order: those of the shoe of cards, and others that belong to it."""
     findings: Sequence[Finding]
     zone: tzinfo
     """The time zone of the table."""
@@ -38,7 +38,7 @@ class ReportInput:
     game: str | None
     game_sha256_hex: str | None
     checkpoint: tuple[int, str] | None
-    """Number of the last event that it covers, and the MAC of that event in hex."""
+    """Number of the last event that it covers, and that event's MAC in hex."""
     signer_fingerprint: str | None
     chain_checked: bool = False
     """Whether the check that made `findings` had the keys of the audit chain."""
@@ -71,7 +71,7 @@ def render(report: ReportInput) -> str:
 
 _NONE = "&#x2013;"
 
-_NOT_CHECKED = "no_key"  # the finding that the audit chain could not be checked
+_NOT_CHECKED = "no_key"  # the kind of finding that the audit chain could not be checked
 
 _STYLE = """
 body { max-width: 190mm; }
@@ -104,13 +104,13 @@ def _verdict(report: ReportInput) -> str:
         else "Records and rounds were checked; the audit chain was not: its keys are missing."
     )
     if not report.events:
-        good, said = False, "&#x2717; There is nothing to check: no events"
+        good, headline = False, "&#x2717; There is nothing to check: no events"
     elif wrong:
         count = "1 finding" if len(wrong) == 1 else f"{len(wrong)} findings"
-        good, said = False, f"&#x2717; Something is wrong: {count}"
+        good, headline = False, f"&#x2717; Something is wrong: {count}"
     else:
-        good, said = True, "&#x2713; Nothing to find fault with"
-    return verdict(good, said, chain)
+        good, headline = True, "&#x2713; Nothing to find fault with"
+    return verdict(good, headline, chain)
 
 
 def _facts(report: ReportInput, rounds: Sequence[Round]) -> str:
@@ -138,7 +138,7 @@ def _facts(report: ReportInput, rounds: Sequence[Round]) -> str:
         ("Checkpoint", checkpoint),
         ("Signed by", _hash(report.signer_fingerprint) if report.signer_fingerprint else "no one"),
     )
-    cells = "".join(f'<tr><th scope="row">{name}</th><td>{what}</td></tr>' for name, what in rows)
+    cells = "".join(f'<tr><th scope="row">{name}</th><td>{value}</td></tr>' for name, value in rows)
     return f'<table class="facts"><tbody>{cells}</tbody></table>'
 
 
@@ -195,14 +195,14 @@ def _round(report: ReportInput, ended: Round) -> tuple[str, ...]:
     ]
     hands: list[str] = []
     for name, total in (("player", ended.player_total), ("banker", ended.banker_total)):
-        shown = [_shown(each) for each in drawn if each.position.startswith(name)]
+        shown = [_shown_card(each) for each in drawn if each.position.startswith(name)]
         hands += [_hand(name.capitalize(), shown), _total(total)]
     return (
         str(ended.round),
         _stacked_time(ended.started_unix_ms, report.zone),
         _stacked_time(ended.ended_unix_ms, report.zone) if ended.last_event else _NONE,
         *hands,
-        _result(ended, [_shown(each) for each in drawn]),
+        _result(ended, [_shown_card(each) for each in drawn]),
     )
 
 
@@ -210,22 +210,22 @@ def _total(total: int | None) -> str:
     return _NONE if total is None else f'<strong class="total">{total}</strong>'
 
 
-def _shown(event: CardEvent) -> Shown:
-    return Shown(cards.name_of(event.card), event.position.endswith("_3"), event.by_hand)
+def _shown_card(event: CardEvent) -> ShownCard:
+    return ShownCard(cards.name_of(event.card), event.position.endswith("_3"), event.by_hand)
 
 
-def _hand(name: str, shown: Sequence[Shown]) -> str:
+def _hand(name: str, shown: Sequence[ShownCard]) -> str:
     if not shown:
         return _NONE
     return svg.hand(shown, f"{name}: " + ", ".join(map(_card_label, shown)))
 
 
-def _card_label(shown: Shown) -> str:
+def _card_label(shown: ShownCard) -> str:
     third = "third card " if shown.sideways else ""
     return f"{third}{svg.card_name(shown.card)}{', entered by hand' if shown.by_hand else ''}"
 
 
-def _result(ended: Round, drawn: Iterable[Shown]) -> str:
+def _result(ended: Round, drawn: Iterable[ShownCard]) -> str:
     if ended.winner is not None:
         parts = [f'<span class="{ended.winner}">{_WINNERS[ended.winner]}</span>']
         parts += ["natural"] * ended.natural
@@ -252,7 +252,7 @@ def _other_cards(report: ReportInput) -> str:
         )
         for event in report.events
         if isinstance(event, CardEvent) and not event.position.startswith(_HANDS)
-        for shown in [_shown(event)]
+        for shown in [_shown_card(event)]
     ]
     if not rows:
         return ""
@@ -304,7 +304,7 @@ def _findings(report: ReportInput) -> str:
 
 
 def _table(title: str, columns: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
-    """A heading and a table; the cells are HTML already."""
+    """A heading and a table. The cells are HTML."""
     head = "".join(f'<th scope="col">{name}</th>' for name in columns)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in rows)
     return f"<h2>{title}</h2><table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
@@ -319,7 +319,7 @@ def _time(unix_ms: int | None, zone: tzinfo) -> str:
 
 
 def _stacked_time(unix_ms: int | None, zone: tzinfo) -> str:
-    """For a narrow column: the time of day, with the date and offset below it."""
+    """The time of day, with date and offset below it, for a narrow column."""
     if unix_ms is None or moment_of(unix_ms, zone) is None:
         return _time(unix_ms, zone)
     date, of_day, offset = text_of(unix_ms, zone).split(" ")

@@ -13,7 +13,7 @@ from sabot_protocol import cards
 ROWS = 6
 
 LETTERS = {"player": "P", "banker": "B", "tie": "T"}
-"""How each winner is marked on a road."""
+"""The mark of each winner on a road."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Outcome:
     """The result of a round, as far as a road shows it."""
 
     winner: str
-    """Of `sabot_protocol.enums.WINNERS`."""
+    """One of `sabot_protocol.enums.WINNERS`."""
     natural: bool = False
     player_pair: bool = False
     banker_pair: bool = False
@@ -42,8 +42,8 @@ class Bead:
 class BigCell:
     """A cell of the Big Road: a round that Player or Banker won, and the ties after it.
 
-    `outcome` is None only if all rounds so far are ties: they are marked on the first cell, which
-    the first round with a winner then takes.
+    `outcome` is None only if all rounds so far are ties. They are marked on the first cell; the
+    first round with a winner then takes this cell.
     """
 
     column: int
@@ -53,8 +53,8 @@ class BigCell:
 
 
 def outcomes_of(rounds: Iterable[Round]) -> list[Outcome]:
-    """The rounds with a result. Pairs are found from the cards, because a log has them only if a
-    wager depends on them."""
+    """The outcomes of the rounds with a result. Pairs are found from the cards, because a log has
+    them only if a wager depends on them."""
     return [
         Outcome(
             ended.winner, ended.natural, _is_pair(ended.player), _is_pair(ended.banker), ended.round
@@ -70,12 +70,12 @@ def bead_plate(outcomes: Sequence[Outcome]) -> list[Bead]:
 
 
 def big_road(outcomes: Sequence[Outcome]) -> list[BigCell]:
-    """The Big Road: down while the same hand wins, a new column when the other one does.
+    """The Big Road: down while the same hand wins, a new column when the other hand wins.
 
-    A run that meets the last row, or a taken cell below it, continues to the right in its row (the
-    dragon's tail) and never down again. A new run begins in the first column whose top is free. A
-    tie takes no cell: it is marked on the last one; ties before the first winner are marked on the
-    first cell. Naturals and pairs are those of the round in the cell, not of its ties.
+    A run that reaches the last row, or a taken cell below it, continues to the right in its row
+    (the dragon's tail) and never down again. A new run begins in the first column whose top is
+    free. A tie takes no cell but is marked on the last one; ties before the first winner are marked
+    on the first cell. Naturals and pairs are those of the round in the cell, not of its ties.
     """
     cells = list(_placed(outcomes))
     ties = [0] * max(1, len(cells))

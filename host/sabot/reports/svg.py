@@ -16,7 +16,7 @@ _INK = {"C": "#111", "D": "#c00", "H": "#c00", "S": "#111"}
 _SUIT_NAMES = {"C": "clubs", "D": "diamonds", "H": "hearts", "S": "spades"}
 _RANK_NAMES = {"A": "ace", "T": "10", "J": "jack", "Q": "queen", "K": "king"}
 
-# Each in a square of 20. Paths and not characters: fonts differ, and some show them as emoji.
+# Each in a square of 20. They are paths, because fonts differ and some show suits as emoji.
 _SUITS = {
     "H": '<path d="M10 18C4 13 1 10 1 6.5C1 3.5 3.2 2 5.5 2C7.5 2 9.2 3.2 10 5'
     'C10.8 3.2 12.5 2 14.5 2C16.8 2 19 3.5 19 6.5C19 10 16 13 10 18Z"/>',
@@ -36,12 +36,12 @@ _COLOURS = {"player": "#1d4ed8", "banker": "#b91c1c", "tie": "#15803d"}
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownCard:
     """A card such as "7H" as it is drawn."""
 
     card: str
     sideways: bool = False
-    """Turned, as the third card of a hand lies on the layout."""
+    """Turned as the third card of a hand is on the layout."""
     by_hand: bool = False
     """Entered by the supervisor: a dashed frame and an "H"."""
 
@@ -55,12 +55,13 @@ def card_name(card: str) -> str:
 
 
 def symbols(cards: Iterable[str]) -> str:
-    """Definitions of these cards, to which `hand` refers: once in a document, before all hands."""
+    """Definitions of these cards, to which `hand` refers. A document has them once, before all
+    hands."""
     drawn = "".join(_symbol(card) for card in sorted(set(cards)))
     return f'<svg width="0" height="0" aria-hidden="true" class="defs"><defs>{drawn}</defs></svg>'
 
 
-def hand(cards: Iterable[Shown], label: str) -> str:
+def hand(cards: Iterable[ShownCard], label: str) -> str:
     """Cards side by side. `label` describes the picture in words."""
     x, parts = 1, list[str]()
     for each in cards:
@@ -91,7 +92,7 @@ def bead_plate_of(outcomes: Sequence[Outcome]) -> str:
         x, y = _centre(bead.column, bead.row)
         winner = bead.outcome.winner
         parts.append(
-            f"<g><title>{escape(_said(bead.outcome))}</title>"
+            f"<g><title>{escape(_outcome_text(bead.outcome))}</title>"
             f'<circle cx="{x}" cy="{y}" r="9" fill="{_COLOURS[winner]}"/>'
             f'<text x="{x}" y="{y + 4}" font-size="11" font-weight="bold" text-anchor="middle" '
             f'fill="#fff">{LETTERS[winner]}</text>{_flags(bead.outcome, x, y)}</g>'
@@ -101,7 +102,7 @@ def bead_plate_of(outcomes: Sequence[Outcome]) -> str:
 
 
 def big_road_of(outcomes: Sequence[Outcome]) -> str:
-    """The Big Road: rings with P or B; ties as a green stroke, with their number if several."""
+    """The Big Road: rings with P or B; a green stroke for ties, with their number if several."""
     cells = big_road(outcomes)
     parts = [_big_cell(cell) for cell in cells]
     columns = max((cell.column + 1 for cell in cells), default=0)
@@ -130,10 +131,10 @@ def _symbol(card: str) -> str:
 
 def _big_cell(cell: BigCell) -> str:
     x, y = _centre(cell.column, cell.row)
-    shown = said = ""
+    shown = title = ""
     if cell.outcome is not None:
         winner = cell.outcome.winner
-        said = _said(cell.outcome)
+        title = _outcome_text(cell.outcome)
         shown = (
             f'<circle cx="{x}" cy="{y}" r="8" fill="#fff" stroke="{_COLOURS[winner]}" '
             'stroke-width="2.5"/>'
@@ -142,7 +143,7 @@ def _big_cell(cell: BigCell) -> str:
             f"{_flags(cell.outcome, x, y)}"
         )
     if cell.ties:
-        said = ", ".join(filter(None, (said, f"ties: {cell.ties}")))
+        title = ", ".join(filter(None, (title, f"ties: {cell.ties}")))
         shown += (
             f'<line x1="{x - 9}" y1="{y + 9}" x2="{x + 9}" y2="{y - 9}" '
             f'stroke="{_COLOURS["tie"]}" stroke-width="2"/>'
@@ -150,7 +151,7 @@ def _big_cell(cell: BigCell) -> str:
             f'text-anchor="middle" fill="{_COLOURS["tie"]}">'
             f"{'T' if cell.ties == 1 else cell.ties}</text>"
         )
-    return f"<g><title>{escape(said)}</title>{shown}</g>"
+    return f"<g><title>{escape(title)}</title>{shown}</g>"
 
 
 def _flags(outcome: Outcome, x: int, y: int) -> str:
@@ -162,11 +163,11 @@ def _flags(outcome: Outcome, x: int, y: int) -> str:
             f'<text x="{x + 8}" y="{y - 1}" font-size="12" font-weight="bold" '
             'text-anchor="middle" fill="#000">*</text>'
         )
-    for has, winner, side in (
+    for is_pair, winner, side in (
         (outcome.banker_pair, "banker", -1),
         (outcome.player_pair, "player", 1),
     ):
-        if has:
+        if is_pair:
             parts.append(
                 f'<circle cx="{x + 7 * side}" cy="{y + 7 * side}" r="3" '
                 f'fill="{_COLOURS[winner]}" stroke="#fff" stroke-width="1"/>'
@@ -174,7 +175,7 @@ def _flags(outcome: Outcome, x: int, y: int) -> str:
     return "".join(parts)
 
 
-def _said(outcome: Outcome) -> str:
+def _outcome_text(outcome: Outcome) -> str:
     parts = [f"round {outcome.round}: {outcome.winner}"]
     parts += ["natural"] * outcome.natural
     parts += ["Player pair"] * outcome.player_pair + ["Banker pair"] * outcome.banker_pair
@@ -188,16 +189,16 @@ def _centre(column: int, row: int) -> tuple[int, int]:
 def _road(name: str, columns: int, parts: Iterable[str], outcomes: Sequence[Outcome]) -> str:
     columns = max(columns, _FEWEST_COLUMNS)
     width, height = _CELL * columns, _CELL * ROWS
-    upright = (f"M{1 + _CELL * i} 1v{height}" for i in range(columns + 1))
-    level = (f"M1 {1 + _CELL * i}h{width}" for i in range(ROWS + 1))
-    grid = f'<path d="{"".join((*upright, *level))}" fill="none" stroke="#bbb"/>'
+    vertical = (f"M{1 + _CELL * i} 1v{height}" for i in range(columns + 1))
+    horizontal = (f"M1 {1 + _CELL * i}h{width}" for i in range(ROWS + 1))
+    grid = f'<path d="{"".join((*vertical, *horizontal))}" fill="none" stroke="#bbb"/>'
     letters = " ".join(LETTERS[each.winner] for each in outcomes) or "no rounds"
     return _picture(width + 2, height + 2, f"{name}: {letters}", grid + "".join(parts), "road")
 
 
 def _picture(width: int, height: int, label: str, inside: str, kind: str) -> str:
-    said = escape(label)
+    title = escape(label)
     return (
-        f'<svg class="{kind}" role="img" aria-label="{said}" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}"><title>{said}</title>{inside}</svg>'
+        f'<svg class="{kind}" role="img" aria-label="{title}" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}"><title>{title}</title>{inside}</svg>'
     )

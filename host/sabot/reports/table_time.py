@@ -1,7 +1,7 @@
-"""Times on the clock of the table: read from what people type, shown with the zone's offset.
+"""Times on the clock of the table: parsed from what people type, shown with the zone's offset.
 
 Within Sabot a time is UTC milliseconds since 1970. When summer time ends, a wall clock shows some
-times twice, and when it begins it skips some: these times are refused, never guessed.
+times twice; when it begins, the clock skips some. Such a time is refused, never guessed.
 """
 
 import re
@@ -19,7 +19,7 @@ _WITHOUT_DATE = re.compile(r"\d{2}:\d{2}")
 
 
 class BadTime(ValueError):
-    """A time or zone that has no meaning, or two; the message says what to write."""
+    """A time or zone that has no meaning, or two meanings; the message says what to write."""
 
 
 class HostZone(tzinfo):
@@ -30,7 +30,7 @@ class HostZone(tzinfo):
         return None if when is None else when.replace(tzinfo=None).astimezone().utcoffset()
 
     def dst(self, when: datetime | None) -> timedelta | None:
-        """None: `utcoffset` includes it."""
+        """None, because `utcoffset` includes it."""
         return None
 
     def tzname(self, when: datetime | None) -> str:
@@ -38,7 +38,7 @@ class HostZone(tzinfo):
         return "this machine's zone"
 
     def fromutc(self, when: datetime) -> datetime:
-        """The local time; `fold` is 1 for the second of two equal ones."""
+        """The local time; `fold` is 1 for the second of two equal local times."""
         moment = when.replace(tzinfo=UTC)
         return datetime.fromtimestamp(moment.timestamp()).replace(
             microsecond=moment.microsecond, tzinfo=self
@@ -49,7 +49,7 @@ class HostZone(tzinfo):
 
 
 def zone_of(name: str | None) -> tzinfo:
-    """The zone with this IANA name, such as "Europe/Malta"; for None this machine's.
+    """The zone with this IANA name, such as "Europe/Malta"; this machine's zone for None.
 
     Raises BadTime if there is no such zone.
     """
@@ -58,9 +58,9 @@ def zone_of(name: str | None) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):  # OSError: the name of a folder of zones
-        proper = {each.lower(): each for each in available_timezones()}
-        near = nearest(name, proper)
-        hint = f"did you mean {proper[near]}?" if near else "write it as Europe/Malta"
+        names = {each.lower(): each for each in available_timezones()}
+        near = nearest(name, names)
+        hint = f"did you mean {names[near]}?" if near else "write it as Europe/Malta"
         raise BadTime(f"there is no zone {name!r}; {hint}") from None
 
 
@@ -68,8 +68,10 @@ def parse(text: str, zone: tzinfo, now_unix_ms: int | None = None) -> int:
     """UTC milliseconds of a time that was typed.
 
     It is "2026-11-21T20:15", "2026-11-21" (midnight) or "20:15" (on the day of `now_unix_ms`, by
-    default today), optionally with seconds. It is a time in `zone`, unless an offset follows, as
-    "+01:00" or "Z". Raises BadTime if it is not a time, or not exactly one in that zone.
+    default today), optionally with seconds. It is a time in `zone`, unless an offset such as
+    "+01:00" or "Z" follows.
+
+    Raises BadTime if it is not a time, or not exactly one in that zone.
     """
     try:
         unix_ms = _parse(text.strip(), zone, now_unix_ms)
@@ -88,7 +90,7 @@ def span(
     """The begin (included) and end (not included) of a requested time span; None if not given.
 
     Raises BadTime as `parse` does, and for an empty span: `to` is not after `from_`, or `from_` is
-    a time without a date, such as "23:50", that has not come yet today.
+    a time without a date, such as "23:50", that is still to come today.
     """
     now = _now_unix_ms() if now_unix_ms is None else now_unix_ms
     begin = None if from_ is None else parse(from_, zone, now)
@@ -107,7 +109,7 @@ def span(
 
 
 def text_of(unix_ms: int | None, zone: tzinfo) -> str:
-    """A time for people, as "2026-11-21 20:15:03 +01:00"; "no clock" for None.
+    """A time for people, such as "2026-11-21 20:15:03 +01:00"; "no clock" for None.
 
     A time beyond the calendar is written as "146140482000000000 ms".
     """
@@ -120,7 +122,7 @@ def text_of(unix_ms: int | None, zone: tzinfo) -> str:
 
 
 def iso_of(unix_ms: int | None, zone: tzinfo) -> str | None:
-    """A time in ISO 8601 with milliseconds and offset, as "2026-11-21T20:15:03.250+01:00".
+    """A time in ISO 8601 with milliseconds and offset, such as "2026-11-21T20:15:03.250+01:00".
 
     A time beyond the calendar is written as "146140482000000000 ms".
     """
@@ -161,19 +163,19 @@ def _parse(text: str, zone: tzinfo, now_unix_ms: int | None) -> int:
         raise BadTime(f"{text!r} is not a time; write it as {_EXAMPLE}") from None
     if moment.tzinfo is not None:
         return _unix_ms_of(moment)
-    meant = list(_moments(moment, zone))
-    if not meant:
+    moments = list(_moments(moment, zone))
+    if not moments:
         raise BadTime(
             f"{text!r} is a time that the clocks of {zone} skip, as when summer time begins; "
             "write another one, or add an offset, as +01:00"
         )
-    if len(meant) > 1:
-        both = " or ".join(f"{dated}{_offset_text(each)}" for each in meant)
+    if len(moments) > 1:
+        both = " or ".join(f"{dated}{_offset_text(each)}" for each in moments)
         raise BadTime(
             f"{text!r} is a time that the clocks of {zone} show twice, as when summer time ends; "
             f"write {both}"
         )
-    return _unix_ms_of(meant[0])
+    return _unix_ms_of(moments[0])
 
 
 def _moments(shown: datetime, zone: tzinfo) -> Iterator[datetime]:

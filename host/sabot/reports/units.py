@@ -20,7 +20,7 @@ from sabot.log.store import DAMAGED, Row
 from sabot.reports.table_time import iso_of
 
 _PER = 10_000
-_LEARNED_FROM = (
+_SUMMARISED = (
     BootEvent,
     CalibratedEvent,
     CleanSensorEvent,
@@ -29,7 +29,7 @@ _LEARNED_FROM = (
     ResolvedEvent,
     UpdatedEvent,
 )
-_LOOKED_AT = [kind.SHAPE.name for kind in _LEARNED_FROM]
+_SUMMARISED_KINDS = [kind.SHAPE.name for kind in _SUMMARISED]
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class UnitSummary:
     """When the log received its last event, by the host's clock."""
     starts: int = 0
     up_ms: int = 0
-    """How long it has run, over all its starts."""
+    """How long it has run, after all its starts together."""
     cards: int = 0
     """Cards that the sensor head has read."""
     faults: int = 0
@@ -65,9 +65,9 @@ class UnitSummary:
 
     @property
     def faults_per_10000(self) -> float | None:
-        """Unread cards per 10,000 that came; None if none came."""
-        came = self.cards + self.faults
-        return None if not came else _PER * self.faults / came
+        """Cards that could not be read, per 10,000 cards; None if there were no cards."""
+        passed = self.cards + self.faults
+        return None if not passed else _PER * self.faults / passed
 
     def as_json(self, zone: tzinfo) -> dict[str, Any]:
         """The unit as `sabot units --json` prints it; times in `zone`, with its offset."""
@@ -94,7 +94,7 @@ class UnitSummary:
 
 
 def unit_of(name: str, rows: Iterable[Row]) -> UnitSummary:
-    """The summary of the unit `name`, all of whose events are `rows`."""
+    """The summary of the unit `name`; `rows` are all its events."""
     unit = UnitSummary(name)
     last: Row | None = None
     for row in rows:
@@ -109,18 +109,18 @@ def unit_of(name: str, rows: Iterable[Row]) -> UnitSummary:
             unit.faults += 1
         elif row.kind == "update_undone":
             unit.undone += 1
-        elif row.kind in _LOOKED_AT:
+        elif row.kind in _SUMMARISED_KINDS:
             event = _event_in(row)
             if event is not None:
                 if row.kind == "boot":
                     unit.up_ms += _up_ms(last)
-                _learn(unit, event)
+                _summarise(unit, event)
         last = row
     unit.up_ms += _up_ms(last)
     return unit
 
 
-def _learn(unit: UnitSummary, event: Event) -> None:
+def _summarise(unit: UnitSummary, event: Event) -> None:
     if isinstance(event, BootEvent):
         unit.starts += 1
         unit.firmware, unit.build = event.firmware, event.build.hex()
@@ -142,7 +142,7 @@ def _learn(unit: UnitSummary, event: Event) -> None:
 
 
 def _up_ms(last: Row | None) -> int:
-    """How long the unit had run, since its start, at this event."""
+    """How long the unit had run since its start at this event."""
     event = None if last is None else _event_in(last)
     return 0 if event is None else event.t_ms
 

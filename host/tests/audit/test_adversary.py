@@ -1,8 +1,8 @@
-"""An adversary has a good log, its tables and all tools, and changes it in every way there is.
+"""An adversary has a good log, its tables and all tools, and changes it in every possible way.
 
-Each test says which finding of the audit chain there must be, at which event, and that there is no
-other. What the events tell besides is in test_verify.py. MACs that the adversary makes are made by
-a chain of the tests' own (`NaiveChain`).
+Each test names all findings of the audit chain that there must be, with their events. Findings from
+the events alone are tested in test_verify.py. A second implementation of the chain (`NaiveChain`)
+makes the adversary's MACs.
 """
 
 import os
@@ -47,8 +47,8 @@ OTHER_KEY = b"\7" * 32
 CHAIN = NaiveChain()
 OPERATOR = Ed25519PrivateKey.from_private_bytes(b"\5" * 32)
 
-OF_THE_EVENTS = {"incomplete", "rules", "cards", "game", "time", "damaged", "checkpoint"}
-"""Findings that a change of events brings with it, besides that of the chain."""
+EVENT_KINDS = {"incomplete", "rules", "cards", "game", "time", "damaged", "checkpoint"}
+"""Findings that a changed event causes besides those of the chain."""
 
 GAP = range(800, 831)
 REMOVED = range(1, 390)
@@ -56,18 +56,18 @@ REMOVED = range(1, 390)
 
 def tombstone_of(rows: list[RawRecord], unit: str = "U1", **changed: Any) -> bytes:
     """The tombstone of REMOVED events."""
-    gone = [row for row in rows if row[0] in REMOVED]
+    removed = [row for row in rows if row[0] in REMOVED]
     given: dict[str, Any] = {
         "unit": unit, "first": REMOVED[0], "last": REMOVED[-1], "before": b"",
-        "shoes": [tombstone.RemovedShoe(1, 13, len(gone))], "after": gone[-1][2],
-        "sha256": sha256(b"".join(data + mac for _, data, mac in gone)).digest(),
+        "shoes": [tombstone.RemovedShoe(1, 13, len(removed))], "after": removed[-1][2],
+        "sha256": sha256(b"".join(data + mac for _, data, mac in removed)).digest(),
         "removed_unix_ms": 1_800_000_000_000, "keep_days": 90, "context": (),
     }  # fmt: skip
     return tombstone.make(OPERATOR, **given | changed)
 
 
-class Log:
-    """A log that is good but for a gap, as rows that can be changed."""
+class EditableLog:
+    """A log that is good except for a gap and a tombstone, as rows that can be changed."""
 
     def __init__(self, folder: Path) -> None:
         log = FirmwareLog()
@@ -75,7 +75,7 @@ class Log:
             log.deal_shoe(shuffled_names(shoe, cut_from_end=310))
             log.power_on()
             if shoe == 3:
-                self.told = log.tell_of_loss(GAP[0], GAP[-1])
+                self.gap_number = log.record_gap(GAP[0], GAP[-1])
         log.load().draw("AS", "2C", "9S", "KC").power_on(passing=True)
         log.draw("!drawn_again", "KD", "7D")
         self.whole = rows_of(log)
@@ -86,15 +86,15 @@ class Log:
         self.summary = Summary()
         self.details: list[str] = []
 
-    def copy(self) -> "Log":
-        """Another one with the same rows."""
+    def copy(self) -> "EditableLog":
+        """Another log with the same rows."""
         other = copy(self)
         other.rows, other.tombstones = self.rows.copy(), self.tombstones.copy()
         return other
 
     def store(self) -> Path:
-        """A new database with these rows; nothing is derived from them."""
-        path = self.folder / f"{next(NAMES)}.sqlite"
+        """Write a new database with these rows, and without derived tables."""
+        path = self.folder / f"{next(FILE_NUMBERS)}.sqlite"
         Store(path, create=True).close()
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("INSERT INTO units VALUES (1, 'U1')")
@@ -106,28 +106,28 @@ class Log:
             connection.commit()
         return path
 
-    def found(self, key: bytes | None = TEST_KEY, **against: Any) -> list[tuple[int, str]]:
-        """Event and kind of what is found of the chain; that there is the gap is left out."""
-        return self.found_in(self.store(), key, **against)
+    def found(self, key: bytes | None = TEST_KEY, **options: Any) -> list[tuple[int, str]]:
+        """Event and kind of the findings of the chain, without the gap."""
+        return self.found_in_file(self.store(), key, **options)
 
-    def found_in(self, path: Path, key: bytes | None = TEST_KEY, **given: Any) -> Any:
-        """The same for a database."""
+    def found_in_file(self, path: Path, key: bytes | None = TEST_KEY, **given: Any) -> Any:
+        """The same for a database file."""
         keys = Keys()
         if key is not None:
             keys.put("U1", key)
         self.summary = Summary()
         with Store(path) as store:
             findings = list(verify(store, self.summary, VerifyOptions(keys=keys, **given)))
-        self.details = [each.detail for each in findings if each.kind not in OF_THE_EVENTS]
-        found = [(each.event, each.kind) for each in findings if each.kind not in OF_THE_EVENTS]
+        self.details = [each.detail for each in findings if each.kind not in EVENT_KINDS]
+        found = [(each.event, each.kind) for each in findings if each.kind not in EVENT_KINDS]
         return [each for each in found if each != (GAP[0], "gap")]
 
-    def anywhere(self, rng: random.Random, first: int = 0, last: int = 0) -> int:
-        """Any event that has two good ones before it and two behind."""
+    def random_number(self, rng: random.Random, first: int = 0, last: int = 0) -> int:
+        """A random event with two good ones before it and two after it."""
         good = {row for row, _, _ in self.rows}
         number = rng.choice([n for n in good if n >= first and n <= (last or self.last)])
         beside = set(range(number - 2, number + 3))
-        return number if beside <= good else self.anywhere(rng, first, last)
+        return number if beside <= good else self.random_number(rng, first, last)
 
     def row(self, number: int) -> tuple[bytes, bytes]:
         """Record and MAC in a row."""
@@ -139,23 +139,23 @@ class Log:
             (row, data, mac) if row == number else (row, *rest) for row, *rest in self.rows
         ]
 
-    def take(self, first: int, last: int) -> list[tuple[bytes, bytes]]:
-        """Take rows out."""
+    def remove(self, first: int, last: int) -> list[tuple[bytes, bytes]]:
+        """Remove rows, and return their records and MACs."""
         taken = [(data, mac) for row, data, mac in self.rows if first <= row <= last]
         self.rows = [each for each in self.rows if not first <= each[0] <= last]
         return taken
 
     def insert(self, at: int, *records: tuple[bytes, bytes]) -> None:
-        """Put records before row `at`, and number that and all behind anew."""
+        """Insert records before row `at`; that row and later ones get higher numbers."""
         moved = [(r + len(records) * (r >= at), *rest) for r, *rest in self.rows]
         self.rows = sorted(moved + [(at + n, *each) for n, each in enumerate(records)])
 
     def close_up(self, at: int, by: int) -> None:
-        """Number row `at` and those behind anew, `by` less."""
+        """Lower the number of row `at` and later rows by `by`."""
         self.rows = [(row - by * (row >= at), *rest) for row, *rest in self.rows]
 
     def before(self, number: int) -> bytes:
-        """The MAC that an event stands behind."""
+        """The MAC of the event before event `number`."""
         return self.whole[number - 2][2]
 
 
@@ -164,27 +164,27 @@ def rows_of(log: FirmwareLog) -> list[Any]:
     return [(parsed(bytes(each)).number, bytes(each), mac_of(each)) for each in log.records]
 
 
-NAMES = count()
+FILE_NUMBERS = count()
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Log:
-    return Log(tmp_path_factory.mktemp("logs"))
+def made(tmp_path_factory: pytest.TempPathFactory) -> EditableLog:
+    return EditableLog(tmp_path_factory.mktemp("logs"))
 
 
 @pytest.fixture
-def log(made: Log) -> Log:
+def log(made: EditableLog) -> EditableLog:
     """A copy of the log, to be changed."""
     return made.copy()
 
 
 TIMES = range(8)
-"""How often something is done at places of chance, each time with a seed of its own."""
+"""How often a test repeats at random places, each time with its own seed."""
 
 
 @pytest.fixture(params=TIMES)
 def rng(request: pytest.FixtureRequest) -> random.Random:
-    """A generator whose seed pytest prints where the test fails; SABOT_SEED=... repeats one."""
+    """A generator whose seed pytest prints if the test fails; SABOT_SEED=... sets the seed."""
     seed = int(os.environ.get("SABOT_SEED", time.time_ns() // 1000 + request.param & 0x3FFFFFFF))
     print(f"SABOT_SEED={seed}")
     return random.Random(seed)
@@ -195,47 +195,51 @@ def flipped(data: bytes, rng: random.Random) -> bytes:
     return data[:at] + bytes([data[at] ^ rng.randrange(1, 256)]) + data[at + 1 :]
 
 
-def forged_card(log: Log, number: int) -> bytes:
-    """An event that there never was."""
+def forged_card(log: EditableLog, number: int) -> bytes:
+    """A record of an event that never happened."""
     old = parsed(log.row(number)[0])
     given = {"boot": old.boot, "t_ms": old.t_ms, "unix_ms": old.unix_ms, "shoe": old.shoe}
     return event_bytes("card", number, card="9S", position="not_due", round=old.round, **given)
 
 
-def test_the_good_log_is_good_and_its_tombstone_a_note(log: Log) -> None:
+def test_the_good_log_has_no_findings_and_its_tombstone_is_a_note(log: EditableLog) -> None:
     assert log.found() == [] and len(log.rows) > 1000
     assert [(note.event, note.kind) for note in log.summary.notes] == [(1, "removed")]
     assert signing.fingerprint(signing.public_of(OPERATOR)) in log.summary.notes[0].detail
 
 
-def test_a_changed_byte_of_a_record_is_changed(log: Log, rng: random.Random) -> None:
-    number = log.anywhere(rng)
+def test_a_changed_byte_of_a_record_is_changed(log: EditableLog, rng: random.Random) -> None:
+    number = log.random_number(rng)
     data, mac = log.row(number)
     log.put(number, flipped(data, rng), mac)
     assert log.found() == [(number, "changed")]
 
 
-def test_a_changed_byte_of_a_mac_is_changed(log: Log, rng: random.Random) -> None:
-    number = log.anywhere(rng)
+def test_a_changed_byte_of_a_mac_is_changed(log: EditableLog, rng: random.Random) -> None:
+    number = log.random_number(rng)
     data, mac = log.row(number)
     log.put(number, data, flipped(mac, rng))
     assert log.found() == [(number, "changed")]
 
 
-def test_a_changed_record_with_a_changed_mac_is_changed(log: Log, rng: random.Random) -> None:
-    number = log.anywhere(rng)
+def test_a_changed_record_with_a_changed_mac_is_changed(
+    log: EditableLog, rng: random.Random
+) -> None:
+    number = log.random_number(rng)
     data, mac = log.row(number)
     log.put(number, flipped(data, rng), flipped(mac, rng))
     assert log.found() == [(number, "changed")]
 
 
 @pytest.mark.parametrize("which", ["record", "mac", "both"])
-@pytest.mark.parametrize("place", ["first", "behind the gap", "before the gap", "last", "gap"])
-def test_a_change_beside_what_is_missing_is_changed(log: Log, which: str, place: str) -> None:
+@pytest.mark.parametrize("place", ["first", "after the gap", "before the gap", "last", "gap"])
+def test_a_change_next_to_missing_events_is_changed(
+    log: EditableLog, which: str, place: str
+) -> None:
     random_ = random.Random(which + place)
     number = {
-        "first": REMOVED[-1] + 1, "behind the gap": GAP[-1] + 1, "before the gap": GAP[0] - 1,
-        "last": log.last, "gap": log.told,
+        "first": REMOVED[-1] + 1, "after the gap": GAP[-1] + 1, "before the gap": GAP[0] - 1,
+        "last": log.last, "gap": log.gap_number,
     }[place]  # fmt: skip
     data, mac = log.row(number)
     event = parsed(data)
@@ -243,14 +247,15 @@ def test_a_change_beside_what_is_missing_is_changed(log: Log, which: str, place:
         data = edited(event, t_ms=event.t_ms + 1, unix_ms=event.unix_ms and event.unix_ms + 1)
     log.put(number, data, mac if which == "record" else flipped(mac, random_))
     found = log.found()
-    if place == "behind the gap" and which != "record":
-        assert found == [(number, "changed"), (number + 1, "changed")]  # what this one stands on
+    if place == "after the gap" and which != "record":
+        # The MAC of the next event continues from this one.
+        assert found == [(number, "changed"), (number + 1, "changed")]
     else:
         assert found == [(number, "changed")]
 
 
-def test_many_changes_are_as_many_findings(log: Log, rng: random.Random) -> None:
-    numbers = sorted({log.anywhere(rng) // 10 * 10 + 5 for _ in range(20)})
+def test_every_one_of_many_changes_is_found(log: EditableLog, rng: random.Random) -> None:
+    numbers = sorted({log.random_number(rng) // 10 * 10 + 5 for _ in range(20)})
     numbers = [n for n in numbers if n > REMOVED[-1] + 2 and not {n, n + 1, n - 1} & set(GAP)]
     for number in numbers:
         data, mac = log.row(number)
@@ -259,10 +264,10 @@ def test_many_changes_are_as_many_findings(log: Log, rng: random.Random) -> None
 
 
 def test_a_thief_of_the_last_key_cannot_change_what_was_before(
-    log: Log, rng: random.Random
+    log: EditableLog, rng: random.Random
 ) -> None:
-    """The key in the shoe: of the epoch of its last event, or of that behind it."""
-    number = log.anywhere(rng, last=log.last - 12)
+    """The stolen key is that in the shoe: of the epoch of its last event, or of the next one."""
+    number = log.random_number(rng, last=log.last - 12)
     event = parsed(log.row(number)[0])
     record = edited(event, t_ms=event.t_ms + 1)
     stolen = log.last // 4 + rng.randrange(2)
@@ -271,10 +276,10 @@ def test_a_thief_of_the_last_key_cannot_change_what_was_before(
     assert f"epoch {stolen}, but it is of epoch {number // 4}" in " ".join(log.details)
 
 
-def test_a_thief_who_writes_all_anew_from_somewhere_is_found_there(
-    log: Log, rng: random.Random
+def test_a_thief_who_rewrites_the_log_from_an_event_on_is_found_there(
+    log: EditableLog, rng: random.Random
 ) -> None:
-    number = log.anywhere(rng, first=log.told + 3, last=log.last - 12)
+    number = log.random_number(rng, first=log.gap_number + 3, last=log.last - 12)
     stolen, before = log.last // 4, log.before(number)
     for row, data, _ in log.rows:
         if row >= number:
@@ -285,66 +290,70 @@ def test_a_thief_who_writes_all_anew_from_somewhere_is_found_there(
     assert log.found() == [(number, "wrong_epoch")]
 
 
-def test_a_deleted_record_is_missing(log: Log, rng: random.Random) -> None:
-    number = log.anywhere(rng)
-    log.take(number, number)
+def test_a_deleted_record_is_missing(log: EditableLog, rng: random.Random) -> None:
+    number = log.random_number(rng)
+    log.remove(number, number)
     assert log.found() == [(number, "missing")]
 
 
-def test_many_deleted_records_are_missing_from_the_first_on(log: Log, rng: random.Random) -> None:
-    first = log.anywhere(rng, last=GAP[0] - 1)
-    log.take(first, rng.randrange(first, GAP[0] - 1))
+def test_many_deleted_records_are_missing_from_the_first_on(
+    log: EditableLog, rng: random.Random
+) -> None:
+    first = log.random_number(rng, last=GAP[0] - 1)
+    log.remove(first, rng.randrange(first, GAP[0] - 1))
     assert log.found() == [(first, "missing")]
 
 
-def test_records_deleted_beside_the_gap_are_missing(log: Log) -> None:
-    log.take(GAP[0] - 5, GAP[-1] + 5)
+def test_records_deleted_around_the_gap_are_missing(log: EditableLog) -> None:
+    log.remove(GAP[0] - 5, GAP[-1] + 5)
     found = log.found()
     assert found == [(GAP[0] - 5, "missing")]
 
 
-def test_deleted_records_with_the_rows_closed_up_are_missing(log: Log, rng: random.Random) -> None:
-    first = log.anywhere(rng, first=log.told + 3, last=log.last - 60)
-    log.take(first, last := first + rng.randrange(50))
+def test_deleted_records_with_the_rows_closed_up_are_missing(
+    log: EditableLog, rng: random.Random
+) -> None:
+    first = log.random_number(rng, first=log.gap_number + 3, last=log.last - 60)
+    log.remove(first, last := first + rng.randrange(50))
     log.close_up(last + 1, last + 1 - first)
     assert log.found() == [(first, "missing")]
     assert f"events {first} to {last} are not" in " ".join(log.details)
 
 
-def test_deleted_first_records_are_missing(log: Log, rng: random.Random) -> None:
-    log.take(1, last := REMOVED[-1] + rng.randrange(1, 100))
+def test_deleted_first_records_are_missing(log: EditableLog, rng: random.Random) -> None:
+    log.remove(1, last := REMOVED[-1] + rng.randrange(1, 100))
     assert log.found() == [(REMOVED[-1] + 1, "missing")]
     log.tombstones = []
     assert log.found() == [(1, "missing")]
     assert f"events 1 to {last}" in " ".join(log.details)
 
 
-def test_the_deleted_tombstone_leaves_its_events_missing(log: Log) -> None:
+def test_the_deleted_tombstone_leaves_its_events_missing(log: EditableLog) -> None:
     log.tombstones = []
     assert log.found() == [(1, "missing")]
 
 
-@pytest.mark.parametrize("where", ["behind", "in the place of the next"])
-def test_a_doubled_record_is_doubled(log: Log, rng: random.Random, where: str) -> None:
-    number = log.anywhere(rng)
-    if where == "behind":
+@pytest.mark.parametrize("where", ["after it", "in place of the next"])
+def test_a_doubled_record_is_doubled(log: EditableLog, rng: random.Random, where: str) -> None:
+    number = log.random_number(rng)
+    if where == "after it":
         log.insert(number + 1, log.row(number))
     else:
         log.put(number + 1, *log.row(number))
     assert log.found() == [(number + 1, "doubled")]
 
 
-def test_the_last_record_doubled_is_doubled(log: Log) -> None:
+def test_the_last_record_doubled_is_doubled(log: EditableLog) -> None:
     log.insert(log.last + 1, log.row(log.last))
     assert log.found() == [(log.last + 1, "doubled")]
 
 
 @pytest.mark.parametrize("how_many", [1, 2, 40, 600])
-@pytest.mark.parametrize("mac", ["of chance", "of the last key"])
+@pytest.mark.parametrize("mac", ["random", "of the last key"])
 def test_inserted_records_are_inserted(
-    log: Log, rng: random.Random, mac: str, how_many: int
+    log: EditableLog, rng: random.Random, mac: str, how_many: int
 ) -> None:
-    number = log.anywhere(rng, last=log.last - 12 - how_many)
+    number = log.random_number(rng, last=log.last - 12 - how_many)
     forged, before = [], log.before(number)
     for at in range(number, number + how_many):
         record = edited(parsed(forged_card(log, number)), number=at)
@@ -355,40 +364,42 @@ def test_inserted_records_are_inserted(
     assert log.found() == [(number, "inserted")]
 
 
-def test_an_old_record_inserted_elsewhere_is_inserted(log: Log, rng: random.Random) -> None:
-    number = log.anywhere(rng, first=500, last=GAP[0] - 3)
+def test_an_old_record_inserted_elsewhere_is_inserted(log: EditableLog, rng: random.Random) -> None:
+    number = log.random_number(rng, first=500, last=GAP[0] - 3)
     log.insert(number, log.row(rng.randrange(REMOVED[-1] + 1, number - 5)))
     assert log.found() == [(number, "inserted")]
 
 
 @pytest.mark.parametrize("apart", [1, 2, 3, 4, 50, 300])
-def test_two_swapped_records_are_reordered(log: Log, rng: random.Random, apart: int) -> None:
-    number = log.anywhere(rng, first=REMOVED[-1] + 2, last=GAP[0] - 4 - apart)
+def test_two_swapped_records_are_reordered(
+    log: EditableLog, rng: random.Random, apart: int
+) -> None:
+    number = log.random_number(rng, first=REMOVED[-1] + 2, last=GAP[0] - 4 - apart)
     first, second = log.row(number), log.row(number + apart)
     log.put(number, *second)
     log.put(number + apart, *first)
     assert log.found() == [(number, "reordered")]
 
 
-def test_two_swapped_stretches_are_reordered(log: Log, rng: random.Random) -> None:
-    number = log.anywhere(rng, first=log.told + 3, last=log.last - 60)
-    stretch = [log.row(n) for n in range(number, number + 30)]
-    long = rng.randrange(2, 10)
-    moved = stretch[-long:] + stretch[long:-long] + stretch[:long]
+def test_two_swapped_ranges_are_reordered(log: EditableLog, rng: random.Random) -> None:
+    number = log.random_number(rng, first=log.gap_number + 3, last=log.last - 60)
+    rows = [log.row(n) for n in range(number, number + 30)]
+    size = rng.randrange(2, 10)
+    moved = rows[-size:] + rows[size:-size] + rows[:size]
     for at, (data, mac) in enumerate(moved, number):
         log.put(at, data, mac)
     assert log.found() == [(number, "reordered")]
 
 
-def test_two_swapped_macs_are_two_changed_ones(log: Log, rng: random.Random) -> None:
-    number = log.anywhere(rng, last=GAP[0] - 10)
+def test_two_swapped_macs_are_two_changed_events(log: EditableLog, rng: random.Random) -> None:
+    number = log.random_number(rng, last=GAP[0] - 10)
     (one, one_mac), (other, other_mac) = log.row(number), log.row(number + 5)
     log.put(number, one, other_mac)
     log.put(number + 5, other, one_mac)
     assert log.found() == [(number, "changed"), (number + 5, "changed")]
 
 
-def a_round(log: Log, rng: random.Random) -> range:
+def a_round(log: EditableLog, rng: random.Random) -> range:
     """The events of one round."""
     events = [parsed(data) for _, data, _ in log.rows]
     rounds = list(rounds_of("U1", [event for event in events if event.number < GAP[0] - 1]))
@@ -396,54 +407,57 @@ def a_round(log: Log, rng: random.Random) -> range:
     return range(chosen.first_event, chosen.last_event + 1)
 
 
-def test_an_old_round_played_again_is_doubled(log: Log, rng: random.Random) -> None:
+def test_an_old_round_inserted_again_is_doubled(log: EditableLog, rng: random.Random) -> None:
     old = a_round(log, rng)
-    number = log.anywhere(rng, first=old[-1] + 20, last=GAP[0] - 3)
+    number = log.random_number(rng, first=old[-1] + 20, last=GAP[0] - 3)
     log.insert(number, *[log.row(n) for n in old])
     assert log.found() == [(number, "doubled")]
 
 
-def test_an_old_round_in_the_place_of_another_is_doubled(log: Log, rng: random.Random) -> None:
+def test_an_old_round_in_place_of_other_events_is_doubled(
+    log: EditableLog, rng: random.Random
+) -> None:
     old = a_round(log, rng)
-    number = log.anywhere(rng, first=log.told + 3, last=log.last - 60)
+    number = log.random_number(rng, first=log.gap_number + 3, last=log.last - 60)
     for at, n in enumerate(old, number):
         log.put(at, *log.row(n))
     assert log.found() == [(number, "doubled")]
 
 
-def test_an_old_round_at_the_end_is_doubled(log: Log, rng: random.Random) -> None:
+def test_an_old_round_at_the_end_is_doubled(log: EditableLog, rng: random.Random) -> None:
     old = a_round(log, rng)
     log.insert(log.last + 1, *[log.row(n) for n in old])
     assert log.found() == [(log.last + 1, "doubled")]
 
 
-def checkpoints(log: Log) -> list[Checkpoint]:
-    """What was kept elsewhere of the log as it was."""
+def checkpoints(log: EditableLog) -> list[Checkpoint]:
+    """The checkpoints of the log before any change, as kept elsewhere."""
     with Store(log.store()) as store:
         return list(checkpoints_of(store))
 
 
-def test_what_was_cut_off_at_the_end_is_found_by_checkpoints_alone(
-    log: Log, rng: random.Random
+def test_a_log_cut_off_at_its_end_is_found_only_by_checkpoints(
+    log: EditableLog, rng: random.Random
 ) -> None:
     kept = checkpoints(log)
-    last = log.anywhere(rng, first=GAP[-1] + 3)
-    log.take(last + 1, log.last)
-    assert log.found() in ([], [(GAP[0], "missing")])  # where the gap's event is gone too
+    last = log.random_number(rng, first=GAP[-1] + 3)
+    log.remove(last + 1, log.last)
+    # The gap is a finding only if the event `gap` is cut off too.
+    assert log.found() in ([], [(GAP[0], "missing")])
     assert (last + 1, "truncated") in log.found(kept=kept)
     assert (last + 1, "truncated") not in log.found(kept=[c for c in kept if c.records <= last])
 
 
-def test_a_unit_that_is_gone_altogether_is_truncated(log: Log) -> None:
+def test_a_unit_that_is_missing_altogether_is_truncated(log: EditableLog) -> None:
     assert log.found(kept=[Checkpoint("U9", 17, bytes(16))]) == [(1, "truncated")]
 
 
-def test_who_has_the_keys_cannot_write_anew_what_a_checkpoint_covers(
-    log: Log, rng: random.Random
+def test_a_person_with_the_keys_cannot_rewrite_what_a_checkpoint_covers(
+    log: EditableLog, rng: random.Random
 ) -> None:
-    """All records from one on get good MACs: only what is kept elsewhere tells."""
+    """All records from one on get good MACs. Only a checkpoint that is kept elsewhere shows it."""
     kept = checkpoints(log)
-    number = log.anywhere(rng, first=log.told + 3, last=kept[-2].records)
+    number = log.random_number(rng, first=log.gap_number + 3, last=kept[-2].records)
     before = log.before(number)
     for row, data, _ in log.rows:
         if row >= number:
@@ -459,7 +473,7 @@ def test_who_has_the_keys_cannot_write_anew_what_a_checkpoint_covers(
     assert log.found(kept=kept) == [(covered, "rewritten")]
 
 
-def test_an_edited_checkpoint_does_not_fit(log: Log, rng: random.Random) -> None:
+def test_an_edited_checkpoint_does_not_fit(log: EditableLog, rng: random.Random) -> None:
     kept = checkpoints(log)
     at = rng.randrange(1, len(kept))
     assert log.found(kept=kept) == []
@@ -469,23 +483,23 @@ def test_an_edited_checkpoint_does_not_fit(log: Log, rng: random.Random) -> None
     assert log.found(kept=[longer]) == [(log.last + 1, "truncated")]
 
 
-def test_a_checkpoint_behind_removed_events_is_held_against_the_tombstone(log: Log) -> None:
+def test_a_checkpoint_of_removed_events_is_compared_with_the_tombstone(log: EditableLog) -> None:
     good = Checkpoint("U1", REMOVED[-1], log.whole[REMOVED[-1] - 1][2])
     assert log.found(kept=[good]) == []
     assert log.found(kept=[replace(good, mac=bytes(16))]) == [(REMOVED[-1], "rewritten")]
 
 
 def test_records_moved_to_another_unit_are_changed_there_and_missing_here(
-    log: Log, rng: random.Random
+    log: EditableLog, rng: random.Random
 ) -> None:
     other = FirmwareLog(OTHER_KEY)
     other.deal_shoe(shuffled_names(77, cut_from_end=340))
     theirs = rows_of(other)
-    number = log.anywhere(rng, last=GAP[0] - 30)
+    number = log.random_number(rng, last=GAP[0] - 30)
     cut = next(n for n, (row, _, _) in enumerate(theirs) if row == len(theirs))
     moved = [row for row in log.rows if number <= row[0] < number + 20]
     ours = len(theirs) + 1
-    path = log.folder / f"{next(NAMES)}.sqlite"
+    path = log.folder / f"{next(FILE_NUMBERS)}.sqlite"
     with Store(path, create=True):
         pass
     with closing(sqlite3.connect(path)) as connection:
@@ -506,35 +520,36 @@ def test_records_moved_to_another_unit_are_changed_there_and_missing_here(
         found = [
             (each.unit, each.event, each.kind)
             for each in verify(store, Summary(), VerifyOptions(keys=keys))
-            if each.kind not in OF_THE_EVENTS and each.kind != "gap"
+            if each.kind not in EVENT_KINDS and each.kind != "gap"
         ]
-    start = any(parsed(data).kind == "boot" for _, data, _ in moved)  # which names the chain
-    kind = "wrong_key" if start else "changed"
+    has_start = any(parsed(data).kind == "boot" for _, data, _ in moved)  # it names the chain
+    kind = "wrong_key" if has_start else "changed"
     assert found == [("U1", number, "missing"), ("U2", ours, kind)]
 
 
-def test_a_log_of_which_there_is_no_key_is_not_called_good(log: Log) -> None:
+def test_a_log_without_a_key_is_not_called_good(log: EditableLog) -> None:
     assert log.found(None) == [(1, "no_key")]
 
 
 @pytest.mark.parametrize("tombstones", [True, False])
 @pytest.mark.parametrize("key", [OTHER_KEY, bytes(32)])
-def test_keys_of_another_unit_are_the_wrong_key(log: Log, key: bytes, tombstones: bool) -> None:
+def test_keys_of_another_unit_are_the_wrong_key(
+    log: EditableLog, key: bytes, tombstones: bool
+) -> None:
     if not tombstones:
         log.rows, log.tombstones = [row for row in log.whole if row[0] not in GAP], []
     assert log.found(key) == [((REMOVED[-1] + 1) if tombstones else 1, "wrong_key")]
 
 
-def test_a_chain_that_begins_anew_within_a_log_is_the_wrong_key(log: Log) -> None:
+def test_a_second_chain_within_a_log_is_the_wrong_key(log: EditableLog) -> None:
     other = FirmwareLog(OTHER_KEY)
     other.deal_shoe(shuffled_names(78, cut_from_end=330))
-    behind = [(log.last + row, data, mac) for row, data, mac in rows_of(other)]
-    log.rows += behind
+    log.rows += [(log.last + row, data, mac) for row, data, mac in rows_of(other)]
     assert log.found() == [(log.last + 1, "wrong_key")]
 
 
-def test_of_several_keys_of_a_unit_the_one_is_taken_that_its_records_are_made_with(
-    log: Log,
+def test_of_several_keys_of_a_unit_the_one_that_made_its_records_is_used(
+    log: EditableLog,
 ) -> None:
     for first, second in ((TEST_KEY, OTHER_KEY), (OTHER_KEY, TEST_KEY)):
         keys = Keys()
@@ -545,37 +560,37 @@ def test_of_several_keys_of_a_unit_the_one_is_taken_that_its_records_are_made_wi
         assert [each.kind for each in found] == ["gap", "incomplete"]
 
 
-def test_a_derived_table_that_was_edited_is_derived_and_the_chain_holds(
-    log: Log, rng: random.Random
+def test_an_edit_of_the_derived_table_is_derived_and_the_chain_is_good(
+    log: EditableLog, rng: random.Random
 ) -> None:
     path = log.store()
     with Store(path) as store:
         store.rebuild()
-    number = log.anywhere(rng)
-    assert log.found_in(path) == []
+    number = log.random_number(rng)
+    assert log.found_in_file(path) == []
     change = rng.choice(["kind = 'lid'", "round = round + 1", "shoe = 0", "unix_ms = 5"])
     if parsed(log.row(number)[0]).kind == "lid":
         change = "round = 99"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"UPDATE events SET {change} WHERE number = ?", (number,))
         connection.commit()
-    assert log.found_in(path) == [(number, "derived")]
+    assert log.found_in_file(path) == [(number, "derived")]
     with Store(path) as store:
         store.rebuild()
-    assert log.found_in(path) == []
+    assert log.found_in_file(path) == []
 
 
-def test_records_that_only_the_derived_table_has_are_truncated(log: Log) -> None:
+def test_events_that_only_the_derived_table_has_are_truncated(log: EditableLog) -> None:
     path = log.store()
     with Store(path) as store:
         store.rebuild()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("DELETE FROM records WHERE number > ?", (log.last - 50,))
         connection.commit()
-    assert log.found_in(path) == [(log.last - 49, "truncated")]
+    assert log.found_in_file(path) == [(log.last - 49, "truncated")]
 
 
-def test_an_edited_byte_of_a_tombstone_is_found(log: Log, rng: random.Random) -> None:
+def test_an_edited_byte_of_a_tombstone_is_found(log: EditableLog, rng: random.Random) -> None:
     log.tombstones = [flipped(log.tombstones[0], rng)]
     assert log.found() == [(1, "tombstone")]
 
@@ -584,8 +599,8 @@ def test_an_edited_byte_of_a_tombstone_is_found(log: Log, rng: random.Random) ->
     "changed",
     [{"last": 388}, {"last": 390}, {"first": 2, "before": bytes(16)}, {"after": bytes(16)}],
 )
-def test_a_tombstone_that_is_signed_and_does_not_fit_is_found(
-    log: Log, changed: dict[str, Any]
+def test_a_signed_tombstone_that_does_not_fit_is_found(
+    log: EditableLog, changed: dict[str, Any]
 ) -> None:
     log.tombstones = [tombstone_of(log.whole, **changed)]
     wanted = {
@@ -598,13 +613,13 @@ def test_a_tombstone_that_is_signed_and_does_not_fit_is_found(
     assert log.found() == wanted[name]
 
 
-def test_a_tombstone_of_another_unit_is_found(log: Log) -> None:
+def test_a_tombstone_of_another_unit_is_found(log: EditableLog) -> None:
     log.tombstones = [tombstone_of(log.whole, unit="U2")]
     assert log.found() == [(1, "tombstone")]
 
 
-def test_a_tombstone_that_somebody_else_signed_is_found_where_the_operator_is_named(
-    log: Log,
+def test_a_tombstone_with_another_signer_is_found_if_the_operator_is_named(
+    log: EditableLog,
 ) -> None:
     operator = signing.public_of(OPERATOR)
     assert log.found(operator=operator) == []
@@ -612,28 +627,28 @@ def test_a_tombstone_that_somebody_else_signed_is_found_where_the_operator_is_na
     assert log.found(operator=other) == [(1, "operator")]
 
 
-def test_a_tombstone_of_events_that_are_there_is_found(log: Log) -> None:
+def test_a_tombstone_of_events_that_are_in_the_log_is_found(log: EditableLog) -> None:
     log.rows = sorted([*log.rows, *log.whole[: REMOVED[-1]]])
     assert (1, "tombstone") in log.found()
 
 
-def test_a_gap_that_somebody_made_up_is_changed(log: Log, rng: random.Random) -> None:
-    """To call gone what he deleted, he would need to record the gap."""
-    first = log.anywhere(rng, last=GAP[0] - 40)
+def test_an_invented_gap_is_changed(log: EditableLog, rng: random.Random) -> None:
+    """To declare deleted events as lost, the adversary would have to record a gap."""
+    first = log.random_number(rng, last=GAP[0] - 40)
     last, at = first + 5, GAP[0] - 20
     after = log.row(last)[1]
-    log.take(first, last)
+    log.remove(first, last)
     given = {"first": first, "last": last, "reason": "queue_full", "mac": after}
     log.put(at, event_bytes("gap", at, **given), log.row(at)[1])
     assert log.found() == [(first, "gap"), (at, "changed")]
 
 
-def test_the_keys_of_some_epochs_verify_what_stands_in_them(log: Log) -> None:
-    """As in a bundle: nothing else can be made with them, and nothing else is verified."""
+def test_the_keys_of_some_epochs_verify_only_these_epochs(log: EditableLog) -> None:
+    """As in a bundle."""
     rows = [row for row in log.rows if 600 <= row[0] < 700]
     revealed = RevealedKeys({epoch: CHAIN.key(epoch) for epoch in range(150, 175)}, CHAIN.id)
     given = {"macs": revealed, "first": 600, "before": log.before(600)}
-    kinds = OF_THE_EVENTS
+    kinds = EVENT_KINDS
     found = [e for e in verify_unit("U1", rows, Summary(), **given) if e.kind not in kinds]
     assert found == []
     rows[50] = (650, rows[50][1], bytes(16))
@@ -644,13 +659,13 @@ def test_the_keys_of_some_epochs_verify_what_stands_in_them(log: Log) -> None:
     assert [(e.event, e.kind) for e in found if e.kind not in kinds] == [(640, "changed")]
 
 
-def test_changes_of_chance_never_pass(log: Log, rng: random.Random) -> None:
-    """Several of all of these at once: no telling of what is asked, only that it is found."""
+def test_random_changes_are_always_found(log: EditableLog, rng: random.Random) -> None:
+    """Several changes at once: it matters only that something is found, not what."""
     for _ in range(6):
         forged = log.copy()
         for _ in range(rng.randrange(1, 4)):
-            number = forged.anywhere(rng)
-            other = forged.anywhere(rng)
+            number = forged.random_number(rng)
+            other = forged.random_number(rng)
             data, mac = forged.row(number)
             match rng.randrange(6):
                 case 0:
@@ -658,13 +673,13 @@ def test_changes_of_chance_never_pass(log: Log, rng: random.Random) -> None:
                 case 1:
                     forged.put(number, data, flipped(mac, rng))
                 case 2:
-                    forged.take(min(number, other), max(number, other))
+                    forged.remove(min(number, other), max(number, other))
                 case 3:
                     forged.insert(number, forged.row(other))
                 case 4:
                     forged.put(other, data, mac)
                 case 5:
-                    forged.take(number, number)
+                    forged.remove(number, number)
                     forged.close_up(number, 1)
         if forged.rows != log.rows:
             assert forged.found(), "nothing was found"

@@ -1,5 +1,5 @@
-"""A bundle is judged by itself: what is exported from a log made by the firmware's dealing, and
-what becomes of it in the hands of adversaries."""
+"""Bundles that are exported from a log of the firmware's dealing, and what adversaries do to
+them."""
 
 import random
 import sqlite3
@@ -20,9 +20,9 @@ from host.tests.support.chained import (
     FIRST_KEY,
     GAME_SHA256,
     ChainedLog,
-    chain_of,
+    chain_id,
+    chained_mac,
     mac_key_of,
-    mac_of,
     secret_of,
 )
 from sabot.audit import bundle as bundles
@@ -33,8 +33,7 @@ from sabot.audit.checks.findings import Finding
 from sabot.audit.excerpt import LEAD, collect
 from sabot.audit.tombstone import ContextRecord
 from sabot.errors import BundleUnusable, DatabaseUnusable, KeysUnusable
-from sabot.keys import chain_keys as unit_keys
-from sabot.keys import signing
+from sabot.keys import chain_keys, signing
 from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
@@ -46,8 +45,8 @@ _STRANGER = Ed25519PrivateKey.from_private_bytes(b"stranger" * 4)
 _NOW = 1_800_000_000_000
 
 
-class House:
-    """A log of three shoes of cards, the keys for it, and a bundle to do something to."""
+class BundleSetup:
+    """A log of three shoes of cards, its keys, and the file of a bundle."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -55,12 +54,12 @@ class House:
         self.db, self.bundle, self.public = folder / "db", folder / "a.sabot", folder / "a.pub.pem"
         with Store(self.db, create=True) as store:
             store.append("U1", self.log.stored())
-        unit_keys.add(folder / "keys", "U1", FIRST_KEY)
+        chain_keys.add(folder / "keys", "U1", FIRST_KEY)
         self.keys = Keys.load(folder / "keys")
         self.public.write_bytes(_pem_of(_OPERATOR))
 
     def collect(self, shoe: int = 2, *, revealed: bool = True, still_open: bool = False) -> Bundle:
-        """What is exported of a shoe of cards."""
+        """Export a shoe of cards."""
         with Store(self.db) as store:
             return collect(
                 store,
@@ -71,8 +70,8 @@ class House:
                 exported_unix_ms=_NOW,
             )
 
-    def put(self, statement: str, *given: object) -> None:
-        """Change the log behind everybody's back."""
+    def sql(self, statement: str, *given: object) -> None:
+        """Change the database directly."""
         with closing(sqlite3.connect(self.db, isolation_level=None)) as connection:
             connection.execute(statement, given)
 
@@ -84,19 +83,19 @@ class House:
         vouched: bool = True,
         by: Ed25519PrivateKey = _OPERATOR,
     ) -> BundleVerdict:
-        """What somebody finds who gets a bundle, with the unit's key and the operator's, or not."""
+        """Sign a bundle and verify it, with or without the unit's own key and the operator's."""
         bundle_file.save(self.bundle, bundle, by)
         keys = self.keys if own else None
         return verify_bundle(self.bundle, keys, self.public if vouched else None)
 
     def found(self, bundle: Bundle, **given: Any) -> set[str]:
-        """The kinds of what is found."""
+        """The kinds of the findings."""
         return {finding.kind for finding in self.check(bundle, **given).findings}
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    return House(tmp_path)
+def setup(tmp_path: Path) -> BundleSetup:
+    return BundleSetup(tmp_path)
 
 
 def _pem_of(private: Ed25519PrivateKey) -> bytes:
@@ -128,67 +127,67 @@ def _record(bundle: Bundle, number: int) -> bytes:
     return next(data for n, data, _ in bundle.records if n == number)
 
 
-def test_a_bundle_is_a_shoe_of_cards_in_the_bytes_of_the_log(house: House) -> None:
+def test_a_bundle_has_the_records_of_the_log_byte_for_byte(setup: BundleSetup) -> None:
     for shoe in (1, 2, 3):
-        verdict = house.check(house.collect(shoe))
+        verdict = setup.check(setup.collect(shoe))
         assert list(verdict.findings) == []
         assert (verdict.vouched, verdict.own_keys) == (True, True)
         assert (verdict.summary.rounds, verdict.summary.units) == (6, 1)
         taken = verdict.bundle
-        assert taken == house.collect(shoe)
-        loaded = house.log.number_of("shoe_loaded", shoe)
+        assert taken == setup.collect(shoe)
+        loaded = setup.log.number_of("shoe_loaded", shoe)
         assert max(1, loaded - LEAD) <= taken.first <= loaded
-        assert taken.last == house.log.number_of("checkpoint", shoe)
-        assert list(taken.records) == house.log.records[taken.first - 1 : taken.last]
-        assert shoe == 1 or taken.first > house.log.number_of("checkpoint", shoe - 1)
+        assert taken.last == setup.log.number_of("checkpoint", shoe)
+        assert list(taken.records) == setup.log.records[taken.first - 1 : taken.last]
+        assert shoe == 1 or taken.first > setup.log.number_of("checkpoint", shoe - 1)
 
 
-def test_a_bundle_tells_what_the_shoe_of_cards_was_dealt_by(house: House) -> None:
+def test_a_bundle_names_firmware_game_and_checkpoint(setup: BundleSetup) -> None:
     for shoe in (1, 3):
-        taken = house.collect(shoe)
-        number = house.log.number_of("checkpoint", shoe)
+        taken = setup.collect(shoe)
+        number = setup.log.number_of("checkpoint", shoe)
         assert (taken.facts.firmware, taken.facts.build) == (FIRMWARE, BUILD)
         assert (taken.facts.game, taken.facts.game_sha256) == ("mini", GAME_SHA256)
-        mac = house.log.records[number - 2][2]
+        mac = setup.log.records[number - 2][2]
         assert taken.facts.checkpoint == (number, number - 1, mac)
-        assert taken.chain == chain_of(FIRST_KEY)
-    assert house.collect(1).context == ()
-    assert [each.number for each in house.collect(3).context] == [1, 2, 3]
-    assert house.collect(1).before == b""
-    third = house.collect(3)
-    assert third.before == house.log.records[third.first - 2][2]
+        assert taken.chain == chain_id(FIRST_KEY)
+    assert setup.collect(1).context == ()
+    assert [each.number for each in setup.collect(3).context] == [1, 2, 3]
+    assert setup.collect(1).before == b""
+    third = setup.collect(3)
+    assert third.before == setup.log.records[third.first - 2][2]
 
 
-def test_a_bundle_reveals_the_keys_of_just_its_epochs(house: House) -> None:
-    taken = house.collect(2)
+def test_a_bundle_reveals_the_keys_of_its_epochs_only(setup: BundleSetup) -> None:
+    taken = setup.collect(2)
     numbers = [1, 2, 3, *range(taken.first, taken.last + 1)]
     assert taken.keys == {n // 4: mac_key_of(FIRST_KEY, n // 4) for n in numbers}
-    house.check(taken)
-    written = house.bundle.read_bytes()
-    last = len(house.log.records) // 4
+    setup.check(taken)
+    written = setup.bundle.read_bytes()
+    last = len(setup.log.records) // 4
     for epoch in range(last + 2):
         assert secret_of(FIRST_KEY, epoch) not in written
         assert (mac_key_of(FIRST_KEY, epoch) in written) == (epoch in taken.keys)
-    house.check(house.collect(2, revealed=False))
-    written = house.bundle.read_bytes()
+    setup.check(setup.collect(2, revealed=False))
+    written = setup.bundle.read_bytes()
     assert not any(mac_key_of(FIRST_KEY, epoch) in written for epoch in range(last + 2))
 
 
-def test_without_the_units_key_the_bundles_own_keys_check_the_chain(house: House) -> None:
-    verdict = house.check(house.collect(), own=False)
+def test_without_the_units_key_the_bundles_own_keys_check_the_chain(setup: BundleSetup) -> None:
+    verdict = setup.check(setup.collect(), own=False)
     assert (list(verdict.findings), verdict.own_keys) == ([], False)
     assert "keys in the bundle" in "\n".join(verdict.lines())
 
 
-def test_a_chain_that_cannot_be_checked_is_told(house: House) -> None:
-    silent = house.collect(revealed=False)
+def test_a_chain_that_cannot_be_checked_is_a_finding(setup: BundleSetup) -> None:
+    silent = setup.collect(revealed=False)
     assert silent.keys == {} and silent.findings == ()
-    assert house.found(silent, own=False) == {"no_key"}
-    assert house.found(silent, own=True) == set()
+    assert setup.found(silent, own=False) == {"no_key"}
+    assert setup.found(silent, own=True) == set()
 
 
-def test_an_unchecked_signer_is_a_finding(house: House) -> None:
-    verdict = house.check(house.collect(), vouched=False)
+def test_an_unchecked_signer_is_a_finding(setup: BundleSetup) -> None:
+    verdict = setup.check(setup.collect(), vouched=False)
     (finding,) = verdict.findings
     assert finding.kind == "signer" and "--operator" in finding.detail
     assert verdict.signer in finding.detail and not verdict.vouched
@@ -197,18 +196,18 @@ def test_an_unchecked_signer_is_a_finding(house: House) -> None:
     assert verdict.as_json()["ok"] is False
 
 
-def test_a_bundle_that_another_key_signed_is_refused(house: House) -> None:
+def test_a_bundle_that_another_key_signed_is_refused(setup: BundleSetup) -> None:
     with pytest.raises(BundleUnusable, match=r"signed by [0-9a-f]{16}, not by [0-9a-f]{16}"):
-        house.check(house.collect(), by=_STRANGER)
-    assert house.found(house.collect(), by=_STRANGER, vouched=False) == {"signer"}
+        setup.check(setup.collect(), by=_STRANGER)
+    assert setup.found(setup.collect(), by=_STRANGER, vouched=False) == {"signer"}
 
 
-def test_the_units_key_must_be_among_the_verifiers(house: House) -> None:
-    unit_keys.add(house.folder / "others", "U2", FIRST_KEY)
-    unit_keys.add(house.folder / "others", "U1", bytes(32))
-    bundle_file.save(house.bundle, house.collect(), _OPERATOR)
+def test_the_verifiers_keys_must_have_the_units_key(setup: BundleSetup) -> None:
+    chain_keys.add(setup.folder / "others", "U2", FIRST_KEY)
+    chain_keys.add(setup.folder / "others", "U1", bytes(32))
+    bundle_file.save(setup.bundle, setup.collect(), _OPERATOR)
     with pytest.raises(KeysUnusable, match=r"U1: no key for the chain [0-9a-f]{32}"):
-        verify_bundle(house.bundle, Keys.load(house.folder / "others"), house.public)
+        verify_bundle(setup.bundle, Keys.load(setup.folder / "others"), setup.public)
 
 
 Change = Callable[[Bundle], Bundle]
@@ -265,72 +264,70 @@ def _exchange_checkpoint(bundle: Bundle) -> Bundle:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("own", [True, False])
-def test_what_an_operator_changes_in_the_records_is_found(
-    house: House, change: Change, own: bool
-) -> None:
-    assert house.found(change(house.collect()), own=own) - {"signer"}
+def test_a_change_by_the_operator_is_found(setup: BundleSetup, change: Change, own: bool) -> None:
+    assert setup.found(change(setup.collect()), own=own) - {"signer"}
 
 
-def test_what_a_stranger_changes_and_signs_is_found_without_the_operators_key(
-    house: House,
+def test_a_change_that_a_stranger_signs_is_found_without_the_operators_key(
+    setup: BundleSetup,
 ) -> None:
-    changed = _drop_card(house.collect())
-    found = house.found(changed, own=False, by=_STRANGER, vouched=False)
+    changed = _drop_card(setup.collect())
+    found = setup.found(changed, own=False, by=_STRANGER, vouched=False)
     assert {"signer", "missing"} <= found
 
 
-def test_an_exchanged_key_is_found(house: House) -> None:
-    taken = house.collect()
+def test_a_replaced_key_is_found(setup: BundleSetup) -> None:
+    taken = setup.collect()
     epoch = taken.first // 4 + 3
-    exchanged = replace(taken, keys={**taken.keys, epoch: mac_key_of(bytes(32), epoch)})
-    assert house.found(exchanged, own=True) == {"keys"}
-    assert house.found(exchanged, own=False) & {"chain", "changed"}
+    replaced = replace(taken, keys={**taken.keys, epoch: mac_key_of(bytes(32), epoch)})
+    assert setup.found(replaced, own=True) == {"keys"}
+    assert setup.found(replaced, own=False) & {"chain", "changed"}
     everything = replace(taken, keys={n: mac_key_of(bytes(32), n) for n in taken.keys})
-    assert house.found(everything, own=False)
+    assert setup.found(everything, own=False)
 
 
-def test_keys_that_are_missing_or_too_many_are_found(house: House) -> None:
-    taken = house.collect()
+def test_missing_and_surplus_keys_are_found(setup: BundleSetup) -> None:
+    taken = setup.collect()
     fewer = {epoch: key for epoch, key in taken.keys.items() if epoch != taken.first // 4 + 3}
-    assert house.found(replace(taken, keys=fewer), own=True) == {"keys"}
-    assert house.found(replace(taken, keys=fewer), own=False) == {"keys", "no_key"}
+    assert setup.found(replace(taken, keys=fewer), own=True) == {"keys"}
+    assert setup.found(replace(taken, keys=fewer), own=False) == {"keys", "no_key"}
     later = max(taken.keys) + 1
     more = replace(taken, keys={**taken.keys, later: mac_key_of(FIRST_KEY, later)})
-    assert house.found(more, own=True) == {"keys"}
+    assert setup.found(more, own=True) == {"keys"}
 
 
-def test_a_whole_chain_under_another_first_key_is_found(house: House) -> None:
+def test_a_whole_chain_under_another_first_key_is_found(setup: BundleSetup) -> None:
     other = ChainedLog(first_key=b"\7" * 32).power_on().load_game().deal()
     records = tuple(other.records)
-    taken = house.collect(1)
+    taken = setup.collect(1)
     forged = replace(
         taken,
         records=records,
-        chain=chain_of(b"\7" * 32),
+        chain=chain_id(b"\7" * 32),
         keys={n // 4: mac_key_of(b"\7" * 32, n // 4) for n, _, _ in records},
         facts=bundles.facts_of(1, (), records),
     )
-    assert house.found(forged, own=False) == set()  # who signed it vouches for its keys
+    assert setup.found(forged, own=False) == set()  # its signer vouches for its keys
     with pytest.raises(KeysUnusable, match="no key for the chain"):
-        house.check(forged, own=True)
-    assert house.found(replace(forged, chain=taken.chain), own=True) >= {"bundle"}
+        setup.check(forged, own=True)
+    assert setup.found(replace(forged, chain=taken.chain), own=True) >= {"bundle"}
 
 
-def test_who_has_a_bundle_can_forge_under_its_keys_and_the_signature_tells(house: House) -> None:
-    taken = house.collect()
+def test_the_keys_of_a_bundle_can_forge_it_but_not_its_signature(setup: BundleSetup) -> None:
+    taken = setup.collect()
     number = _event(taken, "card")
     forged = _with(taken, number, _edited(_record(taken, number), 10, 998))
     mac, records = taken.before, []
     for n, record, _ in forged.records:
-        mac = mac_of(taken.keys[n // 4], mac, record)
+        mac = chained_mac(taken.keys[n // 4], mac, record)
         records.append((n, record, mac))
     forged = replace(forged, records=tuple(records), facts=replace(taken.facts, checkpoint=None))
     forged = replace(forged, facts=bundles.facts_of(2, forged.context, forged.records))
-    assert house.found(forged, by=_STRANGER, vouched=False) >= {"signer"}
+    assert setup.found(forged, by=_STRANGER, vouched=False) >= {"signer"}
     with pytest.raises(BundleUnusable, match="not by"):
-        house.check(forged, by=_STRANGER)
-    after = house.log.records[taken.last]
-    assert after[2] != mac_of(mac_key_of(FIRST_KEY, after[0] // 4), mac, after[1])
+        setup.check(forged, by=_STRANGER)
+    after = setup.log.records[taken.last]
+    assert after[2] != chained_mac(mac_key_of(FIRST_KEY, after[0] // 4), mac, after[1])
 
 
 @pytest.mark.parametrize(
@@ -342,15 +339,15 @@ def test_who_has_a_bundle_can_forge_under_its_keys_and_the_signature_tells(house
     ],
     ids=str,
 )  # fmt: skip
-def test_what_a_bundle_says_of_itself_must_be_what_its_records_say(
-    house: House, changed: dict[str, Any]
+def test_the_facts_of_a_bundle_must_be_those_of_its_records(
+    setup: BundleSetup, changed: dict[str, Any]
 ) -> None:
-    taken = house.collect()
-    assert house.found(replace(taken, facts=replace(taken.facts, **changed))) == {"bundle"}
+    taken = setup.collect()
+    assert setup.found(replace(taken, facts=replace(taken.facts, **changed))) == {"bundle"}
 
 
-def test_what_came_before_must_be_the_units(house: House) -> None:
-    taken = house.collect()
+def test_the_context_must_be_of_the_unit(setup: BundleSetup) -> None:
+    taken = setup.collect()
     boot, *others = taken.context
     record = _edited(boot.record, 8, "6.6.6")
     assert parse_event(record).fields["firmware"] == "6.6.6"
@@ -358,161 +355,161 @@ def test_what_came_before_must_be_the_units(house: House) -> None:
     facts = bundles.facts_of(2, context, taken.records)
     assert facts.firmware == "6.6.6"
     for own in (True, False):
-        assert house.found(replace(taken, context=context, facts=facts), own=own) == {"chain"}
+        assert setup.found(replace(taken, context=context, facts=facts), own=own) == {"chain"}
     facts = bundles.facts_of(2, tuple(others), taken.records)
     keys = {n: taken.keys[n] for n in bundle_file.epochs_of(others, taken.records)}
     rest = replace(taken, context=tuple(others), facts=facts, keys=keys)
-    assert house.found(rest) <= {"bundle"}
-    assert "firmware unknown" in "\n".join(house.check(rest).lines())
+    assert setup.found(rest) <= {"bundle"}
+    assert "firmware unknown" in "\n".join(setup.check(rest).lines())
 
 
-def test_the_start_before_must_be_that_of_the_records(tmp_path: Path) -> None:
-    house = House(tmp_path)
-    house.log.power_on().deal()
-    with Store(house.db, create=True) as store:
-        store.append("U1", house.log.stored())
-    taken = house.collect(4)
+def test_the_start_in_the_context_must_be_that_of_the_records(tmp_path: Path) -> None:
+    setup = BundleSetup(tmp_path)
+    setup.log.power_on().deal()
+    with Store(setup.db, create=True) as store:
+        store.append("U1", setup.log.stored())
+    taken = setup.collect(4)
     boot = next(event for event in taken.events() if event.kind == "boot")
     assert boot.boot == 2
     late = replace(taken, records=tuple(r for r in taken.records if r[0] > boot.number))
-    late = replace(late, before=house.log.records[boot.number - 1][2])
+    late = replace(late, before=setup.log.records[boot.number - 1][2])
     keys = {n: mac_key_of(FIRST_KEY, n) for n in late.epochs()}
     late = replace(late, keys=keys, facts=bundles.facts_of(4, late.context, late.records))
-    assert house.found(late) == {"bundle"}
-    assert any("start 1" in each.detail for each in house.check(late).findings)
+    assert setup.found(late) == {"bundle"}
+    assert any("start 1" in each.detail for each in setup.check(late).findings)
 
 
-def test_what_comes_before_comes_before(house: House) -> None:
-    taken = house.collect()
+def test_the_context_must_come_before_the_records_in_order(setup: BundleSetup) -> None:
+    taken = setup.collect()
     number, record, mac = taken.records[3]
     inside = ContextRecord(number, taken.records[2][2], record, mac)
-    assert "bundle" in house.found(replace(taken, context=(*taken.context, inside)))
-    assert "bundle" in house.found(replace(taken, context=taken.context[::-1]))
+    assert "bundle" in setup.found(replace(taken, context=(*taken.context, inside)))
+    assert "bundle" in setup.found(replace(taken, context=taken.context[::-1]))
 
 
-def test_a_bundle_of_another_unit_or_shoe_is_found(house: House) -> None:
-    taken = house.collect()
-    assert "bundle" in house.found(replace(taken, shoe=1))
+def test_a_bundle_of_another_unit_or_shoe_is_found(setup: BundleSetup) -> None:
+    taken = setup.collect()
+    assert "bundle" in setup.found(replace(taken, shoe=1))
     with pytest.raises(KeysUnusable, match="U7: no key"):
-        house.check(replace(taken, unit="U7"))
-    assert "bundle" in house.found(replace(taken, ended=True, records=taken.records[:30]))
+        setup.check(replace(taken, unit="U7"))
+    assert "bundle" in setup.found(replace(taken, ended=True, records=taken.records[:30]))
 
 
-def test_findings_of_the_exporter_are_told_on(house: House) -> None:
-    taken = house.collect()
-    told = Finding("U1", taken.first, "chain", "seen by who exported it")
-    verdict = house.check(replace(taken, findings=(told,)))
-    assert list(verdict.findings) == [told]
+def test_findings_of_the_exporter_are_passed_on(setup: BundleSetup) -> None:
+    taken = setup.collect()
+    finding = Finding("U1", taken.first, "chain", "seen by the exporter")
+    verdict = setup.check(replace(taken, findings=(finding,)))
+    assert list(verdict.findings) == [finding]
 
 
-def test_a_disputed_shoe_of_cards_is_exported_with_what_is_wrong(house: House) -> None:
-    number = house.log.number_of("card", 2)
-    record = _edited(house.log.records[number - 1][1], 7, 40)
-    house.put("UPDATE records SET record = ? WHERE number = ?", record, number)
-    taken = house.collect(2)
+def test_a_disputed_shoe_of_cards_is_exported_with_its_findings(setup: BundleSetup) -> None:
+    number = setup.log.number_of("card", 2)
+    record = _edited(setup.log.records[number - 1][1], 7, 40)
+    setup.sql("UPDATE records SET record = ? WHERE number = ?", record, number)
+    taken = setup.collect(2)
     assert number in {finding.event for finding in taken.findings}
     assert _record(taken, number) == record
-    silent = house.collect(2, revealed=False)
+    silent = setup.collect(2, revealed=False)
     assert "no_key" not in {finding.kind for finding in silent.findings}
-    verdict = house.check(taken)
+    verdict = setup.check(taken)
     assert set(taken.findings) <= set(verdict.findings)
-    assert not house.collect(1).findings and not house.collect(3).findings
+    assert not setup.collect(1).findings and not setup.collect(3).findings
 
 
-def test_damaged_records_are_exported_as_they_are(house: House) -> None:
-    house.put("UPDATE records SET record = x'00' WHERE number = 120")
-    taken = house.collect(2)
+def test_damaged_records_are_exported_as_they_are(setup: BundleSetup) -> None:
+    setup.sql("UPDATE records SET record = x'00' WHERE number = 120")
+    taken = setup.collect(2)
     assert _record(taken, 120) == b"\0"
-    assert "damaged" in house.found(taken)
+    assert "damaged" in setup.found(taken)
 
 
-def test_a_shoe_of_cards_that_has_not_ended(tmp_path: Path) -> None:
-    house = House(tmp_path)
-    house.log.deal(("AS", "2C", "9S", "KC"))
-    with Store(house.db, create=True) as store:
-        store.append("U1", house.log.stored())
+def test_a_shoe_of_cards_that_has_not_ended_is_exported_on_request(tmp_path: Path) -> None:
+    setup = BundleSetup(tmp_path)
+    setup.log.deal(("AS", "2C", "9S", "KC"))
+    with Store(setup.db, create=True) as store:
+        store.append("U1", setup.log.stored())
     with pytest.raises(BundleUnusable, match=r"U1 shoe 4: has not ended .* --open"):
-        house.collect(4)
-    taken = house.collect(4, still_open=True)
-    assert not taken.ended and taken.last == len(house.log.records)
-    verdict = house.check(taken)
+        setup.collect(4)
+    taken = setup.collect(4, still_open=True)
+    assert not taken.ended and taken.last == len(setup.log.records)
+    verdict = setup.check(taken)
     assert not verdict.findings
     assert "before its end" in next(verdict.lines())
 
 
-def test_what_is_not_in_the_log_is_told(house: House) -> None:
+def test_an_unknown_shoe_of_cards_or_unit_is_refused(setup: BundleSetup) -> None:
     with pytest.raises(DatabaseUnusable, match=r"no shoe of cards 9 of U1, it has 1 to 3"):
-        house.collect(9)
-    with Store(house.db) as store, pytest.raises(DatabaseUnusable, match="has no unit U2"):
+        setup.collect(9)
+    with Store(setup.db) as store, pytest.raises(DatabaseUnusable, match="has no unit U2"):
         collect(store, "U2", 1, keys=None, still_open=False, exported_unix_ms=0)
 
 
-def test_export_needs_the_key_that_it_is_to_reveal(house: House) -> None:
-    house.keys = Keys()
+def test_an_export_with_keys_needs_the_units_key(setup: BundleSetup) -> None:
+    setup.keys = Keys()
     with pytest.raises(KeysUnusable, match="U1: no key for the chain"):
-        house.collect()
+        setup.collect()
 
 
-def test_a_loss_within_is_told_by_its_gap(tmp_path: Path) -> None:
-    house = House(tmp_path)
-    house.log.deal()
-    lost = range(house.log.number_of("result", 4) + 2, house.log.number_of("result", 4) + 9)
-    mac = house.log.records[lost[-1] - 1][2]
+def test_lost_events_are_exported_with_their_gap(tmp_path: Path) -> None:
+    setup = BundleSetup(tmp_path)
+    setup.log.deal()
+    lost = range(setup.log.number_of("result", 4) + 2, setup.log.number_of("result", 4) + 9)
+    mac = setup.log.records[lost[-1] - 1][2]
     reason = 2  # journal_damaged
-    house.log.record(shapes.KEY, True)
-    house.log.record(shapes.GAP, lost[0], lost[-1], reason, mac, shoe=0)
-    with Store(house.db, create=True) as store:
-        store.append("U1", [r for r in house.log.stored() if r.event.number not in lost])
-    taken = house.collect(4)
-    assert taken.last == len(house.log.records)
-    found = {finding.kind for finding in house.check(taken).findings}
+    setup.log.record(shapes.KEY, True)
+    setup.log.record(shapes.GAP, lost[0], lost[-1], reason, mac, shoe=0)
+    with Store(setup.db, create=True) as store:
+        store.append("U1", [r for r in setup.log.stored() if r.event.number not in lost])
+    taken = setup.collect(4)
+    assert taken.last == len(setup.log.records)
+    found = {finding.kind for finding in setup.check(taken).findings}
     assert "chain" not in found and "missing" not in found
 
 
-def _small(house: House) -> bytes:
-    """A whole bundle of very few records, as a file."""
-    house.log.deal(("AS",))
-    with Store(house.db, create=True) as store:
-        store.append("U1", house.log.stored())
-    bundle_file.save(house.bundle, house.collect(4, still_open=True), _OPERATOR)
-    return house.bundle.read_bytes()
+def _small(setup: BundleSetup) -> bytes:
+    """The bytes of a bundle with very few records."""
+    setup.log.deal(("AS",))
+    with Store(setup.db, create=True) as store:
+        store.append("U1", setup.log.stored())
+    bundle_file.save(setup.bundle, setup.collect(4, still_open=True), _OPERATOR)
+    return setup.bundle.read_bytes()
 
 
-def test_no_bit_of_a_bundle_can_be_changed_unseen(house: House) -> None:
-    data = _small(house)
-    assert not verify_bundle(house.bundle, house.keys, house.public).findings
+def test_every_changed_bit_of_a_bundle_is_found(setup: BundleSetup) -> None:
+    data = _small(setup)
+    assert not verify_bundle(setup.bundle, setup.keys, setup.public).findings
     for at in range(len(data)):
         for bit in range(8):
             changed = bytearray(data)
             changed[at] ^= 1 << bit
             with pytest.raises(BundleUnusable):
-                bundle_file.parse(bytes(changed), house.bundle)
+                bundle_file.parse(bytes(changed), setup.bundle)
 
 
-def test_no_byte_can_be_cut_off_put_in_or_added(house: House, rng: random.Random) -> None:
-    data = _small(house)
+def test_every_cut_off_or_inserted_byte_is_found(setup: BundleSetup, rng: random.Random) -> None:
+    data = _small(setup)
     for cut in range(len(data)):
         with pytest.raises(BundleUnusable):
-            bundle_file.parse(data[:cut], house.bundle)
+            bundle_file.parse(data[:cut], setup.bundle)
     for _ in range(300):
         at = rng.randrange(len(data) + 1)
         longer = data[:at] + rng.randbytes(rng.randrange(1, 5)) + data[at:]
         with pytest.raises(BundleUnusable):
-            bundle_file.parse(longer, house.bundle)
+            bundle_file.parse(longer, setup.bundle)
 
 
-def test_each_way_of_being_no_bundle_is_told_apart(house: House) -> None:
-    data = _small(house)
+def test_the_error_says_why_a_file_is_not_a_bundle(setup: BundleSetup) -> None:
+    data = _small(setup)
     newer = signing.seal(_OPERATOR, {"format": "sabot-bundle", "version": 2, "anything": 1})
     odd = signing.seal(_OPERATOR, {"format": "sabot-bundle", "version": 1, "anything": 1})
     other = signing.seal(_OPERATOR, {"format": "sabot-tombstone", "version": 1})
     half = bytearray(data)
     half[len(data) // 2] ^= 0x40
-    for content, said in (
+    for content, reason in (
         (b"", "not a Sabot bundle"),
         (b"Dear sir or madam,\n" * 99, "not a Sabot bundle"),
         (b"\x82" * 99, "not a Sabot bundle"),
-        (house.db.read_bytes(), "not a Sabot bundle"),
+        (setup.db.read_bytes(), "not a Sabot bundle"),
         (other, "not a Sabot bundle"),
         (data[: len(data) // 2], "damaged or cut off"),
         (data[:-1], "damaged or cut off"),
@@ -522,14 +519,14 @@ def test_each_way_of_being_no_bundle_is_told_apart(house: House) -> None:
         (odd, "its fields are not those of a bundle"),
         (b"\0" * (bundle_file.MAX_SIZE + 1), "over 16,777,216 bytes"),
     ):
-        house.bundle.write_bytes(content)
+        setup.bundle.write_bytes(content)
         with pytest.raises(BundleUnusable) as caught:
-            bundle_file.read(house.bundle)
-        assert str(caught.value).startswith(f"{house.bundle}: ") and said in str(caught.value)
+            bundle_file.read(setup.bundle)
+        assert str(caught.value).startswith(f"{setup.bundle}: ") and reason in str(caught.value)
     with pytest.raises(BundleUnusable, match=r"cannot be read \(No such file"):
-        bundle_file.read(house.folder / "none")
+        bundle_file.read(setup.folder / "none")
     with pytest.raises(BundleUnusable, match=r"cannot be read \(Is a directory"):
-        bundle_file.read(house.folder)
+        bundle_file.read(setup.folder)
 
 
 _ODD = (
@@ -553,28 +550,28 @@ _ODD = (
 )
 
 
-def test_a_signed_document_of_another_shape_is_refused_whole(house: House) -> None:
-    document = cbor2.loads(cbor2.loads(_small(house))[0])
+def test_a_signed_document_with_wrong_fields_is_refused(setup: BundleSetup) -> None:
+    document = cbor2.loads(cbor2.loads(_small(setup))[0])
     changed = [{**document, name: odd} for name, odds in _ODD for odd in odds]
     changed += [{**document, "more": 1}]
-    for name in document.keys() - {"public_key"}:  # which signing puts back
+    for name in document.keys() - {"public_key"}:  # signing adds it again
         changed.append({key: value for key, value in document.items() if key != name})
     for each in changed:
-        house.bundle.write_bytes(signing.seal(_OPERATOR, each))
+        setup.bundle.write_bytes(signing.seal(_OPERATOR, each))
         with pytest.raises(BundleUnusable):
-            bundle_file.read(house.bundle)
+            bundle_file.read(setup.bundle)
 
 
-def test_random_documents_are_refused_in_words(house: House, rng: random.Random) -> None:
+def test_random_documents_are_refused(setup: BundleSetup, rng: random.Random) -> None:
     for _ in range(2000):
         with pytest.raises(BundleUnusable):
-            bundle_file.parse(b"\x82" + rng.randbytes(rng.randrange(60)), house.bundle)
+            bundle_file.parse(b"\x82" + rng.randbytes(rng.randrange(60)), setup.bundle)
 
 
-def test_a_bundle_is_written_whole_or_not_at_all(
-    house: House, monkeypatch: pytest.MonkeyPatch
+def test_a_bundle_is_written_completely_or_not_at_all(
+    setup: BundleSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house.bundle.write_bytes(b"the old one")
+    setup.bundle.write_bytes(b"the old one")
     for error in (KeyboardInterrupt(), OSError(28, "No space left on device")):
 
         def fails(descriptor: int, error: BaseException = error) -> None:
@@ -582,40 +579,42 @@ def test_a_bundle_is_written_whole_or_not_at_all(
 
         monkeypatch.setattr("os.fsync", fails)
         with pytest.raises((KeyboardInterrupt, BundleUnusable)):
-            bundle_file.save(house.bundle, house.collect(), _OPERATOR)
-        assert house.bundle.read_bytes() == b"the old one"
-    assert not [path for path in house.folder.iterdir() if path.name.startswith(".")]
+            bundle_file.save(setup.bundle, setup.collect(), _OPERATOR)
+        assert setup.bundle.read_bytes() == b"the old one"
+    assert not [path for path in setup.folder.iterdir() if path.name.startswith(".")]
 
 
-def test_what_is_too_large_is_not_written(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = house.collect()
+def test_a_bundle_that_is_too_large_is_not_written(
+    setup: BundleSetup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = setup.collect()
     monkeypatch.setattr(bundle_file, "MAX_SIZE", 2000)
     with pytest.raises(BundleUnusable, match=r"not written: U1 shoe 2 makes [\d,]+ bytes"):
-        bundle_file.save(house.bundle, taken, _OPERATOR)
-    assert not house.bundle.exists()
+        bundle_file.save(setup.bundle, taken, _OPERATOR)
+    assert not setup.bundle.exists()
     monkeypatch.setattr("sabot.audit.excerpt.MAX_SIZE", 2000)
     with pytest.raises(BundleUnusable, match="too large for a bundle"):
-        house.collect()
+        setup.collect()
 
 
-def test_what_a_good_log_can_have_is_noted(tmp_path: Path) -> None:
-    house = House(tmp_path)
-    assert house.log.unix_ms is not None
-    house.log.deal(("AS",))
-    house.log.unix_ms -= 3_600_000
-    house.log.record(shapes.CLOCK_SET, house.log.unix_ms + 3_600_000)
-    with Store(house.db, create=True) as store:
-        store.append("U1", house.log.stored())
-    verdict = house.check(house.collect(4, still_open=True))
+def test_a_clock_that_was_set_back_is_noted(tmp_path: Path) -> None:
+    setup = BundleSetup(tmp_path)
+    assert setup.log.unix_ms is not None
+    setup.log.deal(("AS",))
+    setup.log.unix_ms -= 3_600_000
+    setup.log.record(shapes.CLOCK_SET, setup.log.unix_ms + 3_600_000)
+    with Store(setup.db, create=True) as store:
+        store.append("U1", setup.log.stored())
+    verdict = setup.check(setup.collect(4, still_open=True))
     assert not verdict.findings
     assert any("the clock was set back by 36" in line for line in verdict.lines())
     assert [note["kind"] for note in verdict.as_json()["notes"]] == ["clock"]
 
 
-def test_records_keep_arriving_while_a_shoe_of_cards_is_exported(house: House) -> None:
-    with Store(house.db, create=True) as store:
-        before = house.collect(3)
-        house.log.deal()
-        store.append("U1", [Record(r.event, r.data, r.mac) for r in house.log.stored()])
-        assert house.collect(3).records == before.records
-        assert house.collect(4).ended
+def test_records_keep_arriving_while_a_shoe_of_cards_is_exported(setup: BundleSetup) -> None:
+    with Store(setup.db, create=True) as store:
+        before = setup.collect(3)
+        setup.log.deal()
+        store.append("U1", [Record(r.event, r.data, r.mac) for r in setup.log.stored()])
+        assert setup.collect(3).records == before.records
+        assert setup.collect(4).ended

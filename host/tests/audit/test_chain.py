@@ -1,5 +1,4 @@
-"""The audit chain on the host, against the `hmac` module, another library's HMAC and the golden
-vectors."""
+"""The host's audit chain, against the `hmac` module, another library's HMAC and golden vectors."""
 
 import hmac
 import json
@@ -36,7 +35,7 @@ def test_macs_are_hmac_sha_256_cut_to_16_bytes(rng: random.Random) -> None:
         assert made == second.finalize()[:16]
 
 
-def test_keys_are_those_of_a_chain_written_down_naively(rng: random.Random) -> None:
+def test_keys_are_those_of_a_naive_chain(rng: random.Random) -> None:
     first_key = rng.randbytes(32)
     naive, ratchet = NaiveChain(first_key), Ratchet(first_key)
     assert ratchet.chain == chain_id(first_key) == naive.id
@@ -63,7 +62,7 @@ def test_golden_macs(vectors: Any) -> None:
 
 
 @pytest.mark.parametrize("revealed", [False, True])
-def test_the_golden_log_verifies_without_what_was_lost(vectors: Any, revealed: bool) -> None:
+def test_the_golden_log_verifies_without_its_lost_events(vectors: Any, revealed: bool) -> None:
     macs: Any = Ratchet(bytes.fromhex(vectors["first_key"]))
     if revealed:
         keys = {each["epoch"]: bytes.fromhex(each["mac_key"]) for each in vectors["epochs"]}
@@ -80,7 +79,7 @@ def test_the_golden_log_verifies_without_what_was_lost(vectors: Any, revealed: b
     assert of_chain == {(number, "gap") for number in gaps}
 
 
-def test_revealed_keys_are_those_and_no_others() -> None:
+def test_only_revealed_keys_are_known() -> None:
     some = RevealedKeys({3: b"\1" * 32, 9: b"\2" * 32}, b"\3" * 16)
     assert (some.mac_key(3), some.mac_key(9), some.chain) == (b"\1" * 32, b"\2" * 32, b"\3" * 16)
     assert list(some.epochs(8)) == [3] and list(some.epochs(9)) == [3, 9]

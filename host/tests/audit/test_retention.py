@@ -1,4 +1,4 @@
-"""How long records must be kept: set once, raised at will, lowered only on purpose."""
+"""The minimum time that records are kept: it is raised freely, but lowered only on purpose."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def log(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-def test_without_a_minimum_any_number_of_days_will_do(log: Store) -> None:
+def test_without_a_minimum_any_number_of_days_is_allowed(log: Store) -> None:
     assert minimums(log) == []
     check_keep_days(log, 1, _NOW)
 
@@ -59,7 +59,7 @@ def test_a_minimum_is_lowered_only_on_purpose_and_leaves_a_trace(log: Store) -> 
         '[{"days": "x", "set_unix_ms": 1}]', '[{"days": true, "set_unix_ms": 1}]', '[{"days": 1}]',
     ],
 )  # fmt: skip
-def test_a_minimum_that_cannot_be_read_lets_nothing_go(log: Store, text: str) -> None:
+def test_with_an_unreadable_minimum_nothing_is_removed(log: Store, text: str) -> None:
     with closing(sqlite3.connect(log.path, isolation_level=None)) as connection:
         connection.execute("INSERT INTO about VALUES ('retention', ?)", (text,))
     for call in (
@@ -71,7 +71,7 @@ def test_a_minimum_that_cannot_be_read_lets_nothing_go(log: Store, text: str) ->
             call()
 
 
-def test_a_log_that_is_in_use_for_too_long_is_told(
+def test_a_log_that_is_locked_for_too_long_is_an_error(
     log: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sabot.log.log_file.BUSY_TIMEOUT_S", 0.0)

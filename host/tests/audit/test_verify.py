@@ -1,7 +1,7 @@
-"""An adversary edits a good log; by its events alone the verifier names what was done and where.
+"""An adversary edits a good log; the verifier finds the edit from the events alone.
 
-The log is one whole shoe of cards, dealt by the firmware's own code, and verified without a key:
-what the audit chain finds is in test_adversary.py, damaged bytes in test_verify_damage.py.
+The log is one whole shoe of cards, dealt by the firmware's own code, and verified without a key.
+The audit chain is tested in test_adversary.py, damaged bytes in test_verify_damage.py.
 """
 
 import random
@@ -27,7 +27,7 @@ def log(good_log: list[bytes]) -> Forgery:
 
 
 def round_with(log: Forgery, player: int, banker: int, natural: bool = False) -> list[Event]:
-    """The events of the first round in which the hands got so many cards."""
+    """The events of the first round in which the hands got these numbers of cards."""
     for first in log.all("betting_open"):
         dealt = [event for event in log.events() if event.round == first.round]
         drawn = Counter(event.fields["position"][0] for event in dealt if event.kind == "card")
@@ -48,20 +48,20 @@ def only(events: list[Event], kind: str, **fields: Any) -> Event:
     return found
 
 
-def composition(log: Forgery) -> tuple[int, str]:
-    """What is found where a card is not what the composition says."""
+def composition_finding(log: Forgery) -> tuple[int, str]:
+    """The finding if a card contradicts the composition."""
     return only(log.events(), "composition").number, "cards"
 
 
 def of_other_value(log: Forgery, card: int) -> int:
-    """A card worth something else, of which the log has not all eight. No ace: by the first card
-    that may burn anything."""
+    """A card of another value, of which the log has fewer than eight. Not an ace: as the first card
+    it allows any number of burn cards."""
     counts = Counter(event.fields["card"] for event in log.all("card"))
-    worth = rules.total([cards.name_of(card)])
+    value = rules.total([cards.name_of(card)])
     return next(
         other
         for other in range(cards.DECK_SIZE)
-        if counts[other] < 8 and rules.total([cards.name_of(other)]) not in (worth, 1)
+        if counts[other] < 8 and rules.total([cards.name_of(other)]) not in (value, 1)
     )
 
 
@@ -109,7 +109,7 @@ def test_a_changed_card_differs_from_total_or_decision(log: Forgery, position: s
     card = only(dealt, "card", position=position)
     log.edit(card.number, card=of_other_value(log, card.fields["card"]))
     result = only(dealt, "result")
-    assert set(log.found()) == {(result.number, "rules"), composition(log)}
+    assert set(log.found()) == {(result.number, "rules"), composition_finding(log)}
     hand = "Player" if position.startswith("player") else "Banker"
     assert f"{hand}'s total is" in log.detail(result.number, "rules")
 
@@ -119,16 +119,17 @@ def test_a_changed_third_card_differs_from_the_total(log: Forgery, position: str
     dealt = round_with(log, 3, 3)
     card, result = only(dealt, "card", position=position), only(dealt, "result")
     log.edit(card.number, card=of_other_value(log, card.fields["card"]))
-    assert set(log.found()) == {(result.number, "rules"), composition(log)}
+    assert set(log.found()) == {(result.number, "rules"), composition_finding(log)}
 
 
 @pytest.mark.parametrize("field", ["player_total", "banker_total"])
 def test_a_changed_total_is_found(log: Forgery, field: str) -> None:
     result = only(round_with(log, 3, 2), "result")
-    told = result.fields[field]
-    log.edit(result.number, **{field: (told + 1) % 10})
+    recorded = result.fields[field]
+    log.edit(result.number, **{field: (recorded + 1) % 10})
     assert log.found() == [(result.number, "rules")]
-    assert f"is {(told + 1) % 10} in the log, {told} by the cards" in log.detail(result.number)
+    changed = (recorded + 1) % 10
+    assert f"is {changed} in the log, {recorded} by the cards" in log.detail(result.number)
 
 
 @pytest.mark.parametrize("winner", ["player", "banker", "tie"])
@@ -143,14 +144,14 @@ def test_a_changed_winner_is_found(log: Forgery, winner: str) -> None:
 
 @pytest.mark.parametrize("natural", [True, False])
 @pytest.mark.parametrize("field", ["player_natural", "banker_natural"])
-def test_a_changed_natural_is_found_hand_by_hand(log: Forgery, field: str, natural: bool) -> None:
+def test_a_changed_natural_is_found_for_each_hand(log: Forgery, field: str, natural: bool) -> None:
     result = only(round_with(log, 2, 2, natural), "result")
     log.edit(result.number, **{field: not result.fields[field]})
     assert log.found() == [(result.number, "rules")]
     assert f"{field[0].upper()}{field[1:6]}'s natural is" in log.detail(result.number)
 
 
-def test_a_natural_told_of_the_other_hand_is_found(log: Forgery) -> None:
+def test_a_natural_of_the_wrong_hand_is_found(log: Forgery) -> None:
     for result in log.all("result"):
         if result.fields["player_natural"] != result.fields["banker_natural"]:
             break
@@ -181,16 +182,16 @@ def test_a_decision_turned_into_something_else_is_found(log: Forgery) -> None:
 
 def test_a_changed_margin_is_found(log: Forgery) -> None:
     result = only(round_with(log, 3, 2), "result")
-    told = result.fields["margin"]
-    log.edit(result.number, margin=told + 1)
+    recorded = result.fields["margin"]
+    log.edit(result.number, margin=recorded + 1)
     assert log.found() == [(result.number, "rules")]
-    assert f"margin is {told + 1} in the log, {told} by the cards" in log.detail(result.number)
+    assert f"margin is {recorded + 1} in the log, {recorded} by the cards" in log.detail(
+        result.number
+    )
 
 
 @pytest.mark.parametrize("hit", enums.HITS)
-def test_a_hit_that_the_cards_are_not_is_found_and_one_that_they_are_is_not(
-    log: Forgery, hit: str
-) -> None:
+def test_a_hit_is_found_unless_the_cards_make_it(log: Forgery, hit: str) -> None:
     bit = 1 << enums.HITS.index(hit)
     expected = []
     for ended in rounds_of("U1", log.events()):
@@ -236,7 +237,7 @@ def test_a_game_that_was_loaded_within_a_shoe_of_cards_is_found() -> None:
 
 @pytest.mark.parametrize("burn", ["by_first", "one", "none"])
 @pytest.mark.parametrize("burn_ace", [1, 11])
-def test_every_way_to_burn_is_a_good_log_and_a_card_too_few_is_found(
+def test_every_burn_rule_makes_a_good_log_and_a_missing_burn_card_is_found(
     burn: str, burn_ace: int
 ) -> None:
     game = games.Game(games.encode({**games.MINI, "burn": burn, "burn_ace": burn_ace}))
@@ -268,11 +269,15 @@ def test_a_changed_first_card_differs_from_the_burn(log: Forgery) -> None:
     log.edit(first.number, card=of_other_value(log, first.fields["card"]))
     (burn,) = log.all("burn")
     opened = log.all("betting_open")[0]
-    assert log.found() == [(burn.number, "rules"), (opened.number, "rules"), composition(log)]
+    assert log.found() == [
+        (burn.number, "rules"),
+        (opened.number, "rules"),
+        composition_finding(log),
+    ]
 
 
 @pytest.mark.parametrize("become", ["identified", "not_due"])
-def test_a_burned_card_too_few_is_found(log: Forgery, become: str) -> None:
+def test_a_missing_burn_card_is_found(log: Forgery, become: str) -> None:
     burned = [event for event in log.all("card") if event.fields["position"] == "burn"]
     if become == "identified":
         log.replace(burned[0].number, "identified")
@@ -281,7 +286,7 @@ def test_a_burned_card_too_few_is_found(log: Forgery, become: str) -> None:
     found = log.found()
     assert found[0] == (log.all("betting_open")[0].number, "rules")
     assert "cards burned" in log.detail(found[0][0])
-    counts_differ = [(log.all("shoe_ended")[0].number, "rules"), composition(log)]
+    counts_differ = [(log.all("shoe_ended")[0].number, "rules"), composition_finding(log)]
     assert found[1:] == (counts_differ if become == "identified" else [])
 
 
@@ -305,15 +310,15 @@ def test_a_card_given_to_the_other_hand_is_found(log: Forgery) -> None:
 
 
 def test_the_ninth_copy_of_a_card_is_found(log: Forgery) -> None:
-    """A card is swapped for one of the same value: only what the decks hold tells."""
+    """A card is swapped for one of the same value: only the number of decks shows it."""
     counts = Counter(event.fields["card"] for event in log.all("card"))
-    whole = next(card for card, count in counts.items() if count == 8)
-    same_rank = {whole % 13 + 13 * suit for suit in range(4)} - {whole}
+    complete = next(card for card, count in counts.items() if count == 8)
+    same_rank = {complete % 13 + 13 * suit for suit in range(4)} - {complete}
     victim = next(event for event in log.all("card") if event.fields["card"] in same_rank)
-    log.edit(victim.number, card=whole)
-    copies = [event.number for event in log.all("card") if event.fields["card"] == whole]
-    assert log.found() == [(copies[8], "cards"), composition(log)]
-    assert f"copy 9 of {cards.name_of(whole)}" in log.detail(copies[8])
+    log.edit(victim.number, card=complete)
+    copies = [event.number for event in log.all("card") if event.fields["card"] == complete]
+    assert log.found() == [(copies[8], "cards"), composition_finding(log)]
+    assert f"copy 9 of {cards.name_of(complete)}" in log.detail(copies[8])
 
 
 def test_a_card_swapped_for_one_of_the_same_value_differs_from_the_composition(
@@ -324,20 +329,24 @@ def test_a_card_swapped_for_one_of_the_same_value_differs_from_the_composition(
     same_rank = {rare % 13 + 13 * suit for suit in range(4)} - {rare}
     victim = next(event for event in log.all("card") if event.fields["card"] in same_rank)
     log.edit(victim.number, card=rare)
-    assert log.found() == [composition(log)]
+    assert log.found() == [composition_finding(log)]
     name = cards.name_of(rare)
-    assert f"{counts[rare]} of {name}, {counts[rare] + 1} in" in log.detail(composition(log)[0])
+    assert f"{counts[rare]} of {name}, {counts[rare] + 1} in" in log.detail(
+        composition_finding(log)[0]
+    )
 
 
 @pytest.mark.parametrize("change", ["one_less", "one_more", "short", "long"])
 def test_a_changed_composition_is_found(log: Forgery, change: str) -> None:
     ended = only(log.events(), "composition")
-    told = ended.fields["counts"]
-    by = 1 if change == "one_more" else -1
-    counts = {"short": told[:-1], "long": told + b"\0"}.get(change) or bytes([told[0] + by]) + told[
-        1:
-    ]
-    log.edit(ended.number, counts=counts)
+    recorded = ended.fields["counts"]
+    counts = {
+        "one_less": bytes([recorded[0] - 1]) + recorded[1:],
+        "one_more": bytes([recorded[0] + 1]) + recorded[1:],
+        "short": recorded[:-1],
+        "long": recorded + b"\0",
+    }
+    log.edit(ended.number, counts=counts[change])
     assert log.found() == [(ended.number, "cards")]
 
 
@@ -358,7 +367,7 @@ def test_a_composition_turned_into_something_else_is_found(log: Forgery) -> None
     assert "without its composition" in log.detail(ended.number)
 
 
-def test_a_composition_in_the_midst_of_a_shoe_is_found(log: Forgery) -> None:
+def test_a_composition_before_the_end_of_a_shoe_is_found(log: Forgery) -> None:
     number = next(event.number for event in log.all("lock") if event.round > 5)
     log.replace(number, "composition")
     assert log.found() == [(number, "cards")]
@@ -366,7 +375,9 @@ def test_a_composition_in_the_midst_of_a_shoe_is_found(log: Forgery) -> None:
 
 @pytest.mark.parametrize("card", [cards.CUT_CARD, cards.TEST_CARD])
 @pytest.mark.parametrize("position", ["burn_first", "burn", "player_1", "banker_2"])
-def test_what_is_no_playing_card_cannot_be_drawn(log: Forgery, card: int, position: str) -> None:
+def test_a_drawn_card_that_is_not_a_playing_card_is_found(
+    log: Forgery, card: int, position: str
+) -> None:
     number = next(e.number for e in log.all("card") if e.fields["position"] == position)
     log.edit(number, card=card)
     found = log.found()
@@ -374,7 +385,7 @@ def test_what_is_no_playing_card_cannot_be_drawn(log: Forgery, card: int, positi
     assert f"drawn as {position}" in log.detail(number)
 
 
-def test_a_result_turned_into_something_else_leaves_the_round_without_end(log: Forgery) -> None:
+def test_a_result_turned_into_something_else_leaves_the_round_incomplete(log: Forgery) -> None:
     results = log.all("result")
     log.replace(results[3].number, "identified")
     following = log.all("betting_open")[4].number
@@ -413,7 +424,10 @@ def test_time_running_backwards_is_found(log: Forgery) -> None:
     assert log.found() == [(100, "time")]
     assert f"{log.event(99).t_ms - 1} ms after {log.event(99).t_ms} ms" in log.detail(100)
     log.edit(100, t_ms=log.event(101).t_ms + 1)
-    assert log.found() == [(100, "time"), (101, "time")]  # the day's time, then the clock's
+    assert log.found() == [
+        (100, "time"),
+        (101, "time"),
+    ]  # first the time of day, then the time since the start
     log.edit(100, t_ms=event.t_ms)
     assert log.found() == []
 
@@ -439,7 +453,7 @@ def test_a_boot_running_backwards_is_found(log: Forgery) -> None:
     assert "boot 1 after boot 2" in log.detail(100)
 
 
-def test_a_gap_that_the_shoe_declares_is_a_gap_and_no_missing_event(log: Forgery) -> None:
+def test_a_gap_that_the_shoe_reports_is_a_gap_and_not_missing(log: Forgery) -> None:
     dealt = round_with(log, 2, 2)
     first, last = dealt[0].number, dealt[-1].number
     log.delete(first, last)
@@ -450,7 +464,9 @@ def test_a_gap_that_the_shoe_declares_is_a_gap_and_no_missing_event(log: Forgery
 
 
 @pytest.mark.parametrize(("later", "earlier"), [(1, 0), (0, 1)])
-def test_what_goes_beyond_a_declared_gap_is_missing(log: Forgery, later: int, earlier: int) -> None:
+def test_missing_events_beyond_a_reported_gap_are_missing(
+    log: Forgery, later: int, earlier: int
+) -> None:
     dealt = round_with(log, 2, 2)
     first, last = dealt[0].number, dealt[-1].number
     number = len(log.rows) + 1
@@ -460,14 +476,14 @@ def test_what_goes_beyond_a_declared_gap_is_missing(log: Forgery, later: int, ea
     assert log.found() == [(first, "missing")]
 
 
-def test_a_gap_of_which_nothing_is_missing_is_no_finding(log: Forgery) -> None:
+def test_a_gap_of_events_that_are_in_the_log_is_not_a_finding(log: Forgery) -> None:
     log.append(event_bytes("gap", len(log.rows) + 1, boot=2, first=5, last=9))
     assert log.found() == []
 
 
-def test_what_cannot_be_found_without_a_key_is_known(log: Forgery) -> None:
-    """The limits of the events alone: an end cut off, the figures of a pass, a card for another of
-    the same value where the composition is cut off.
+def test_some_changes_cannot_be_found_without_a_key(log: Forgery) -> None:
+    """The events alone do not show that the end was cut off, that the figures of a pass were
+    changed, or, if the composition is cut off, that a card was swapped for one of the same value.
     """
     counts = Counter(event.fields["card"] for event in log.all("card"))
     rare = next(card for card in range(cards.DECK_SIZE) if counts[card] < 8)
@@ -479,8 +495,8 @@ def test_what_cannot_be_found_without_a_key_is_known(log: Forgery) -> None:
 
 
 @pytest.mark.parametrize("after", range(13))
-def test_a_restart_anywhere_within_a_shoe_of_cards_is_no_finding(after: int) -> None:
-    """In the burning, in betting, in a round, between rounds: dealing goes on where it stood."""
+def test_a_restart_anywhere_within_a_shoe_of_cards_is_not_a_finding(after: int) -> None:
+    """While burning, betting, dealing, and between rounds: dealing continues where it was."""
     hands = ("AS", "KH", "next", "7D", "7C", "TS", "2D", "next", "9H", "9D", "TC", "TD")
     log = FirmwareLog().load().draw(*hands[:after]).power_on().draw(*hands[after:])
     forged = ended_by_supervisor(log)
@@ -490,7 +506,7 @@ def test_a_restart_anywhere_within_a_shoe_of_cards_is_no_finding(after: int) -> 
 
 
 @pytest.mark.parametrize("decided", ["drawn_again", "7D", "void"])
-def test_a_card_that_passed_when_the_power_went_is_counted_as_decided(decided: str) -> None:
+def test_a_card_that_passed_during_a_loss_of_power_is_counted_as_decided(decided: str) -> None:
     log = FirmwareLog().load().draw("AS", "KH", "next").power_on(passing=True)
     log.draw(f"!{decided}")
     forged = ended_by_supervisor(log)
@@ -502,7 +518,7 @@ def test_a_card_that_passed_when_the_power_went_is_counted_as_decided(decided: s
     assert {kind for _, kind in forged.found()} == {"rules", "cards"}
 
 
-def test_a_game_that_was_loaded_holds_over_a_restart_within_a_shoe_of_cards(log: Forgery) -> None:
+def test_a_loaded_game_is_still_valid_after_a_restart_within_a_shoe_of_cards(log: Forgery) -> None:
     firmware = FirmwareLog().load().draw("AS", "2C", "9S", "KC", "KD", "7D", "next").power_on()
     forged = Forgery(firmware.draw("9H", "KS", "KH", "7S").records)
     assert forged.found() == []
@@ -511,13 +527,13 @@ def test_a_game_that_was_loaded_holds_over_a_restart_within_a_shoe_of_cards(log:
 
 
 def clock_notes(log: FirmwareLog) -> list[str]:
-    """What is noted about the clock of a log in which nothing is wrong."""
+    """The notes about the clock of a log without findings."""
     forged = Forgery(log.records)
     assert forged.found() == []
     return [note.detail for note in forged.summary.notes if note.kind == "clock"]
 
 
-def test_a_clock_that_was_set_back_or_ahead_by_years_is_noted_and_no_finding() -> None:
+def test_a_clock_that_was_set_far_back_or_ahead_is_a_note_and_not_a_finding() -> None:
     log = FirmwareLog()
     unix_ms = (wire.parse_event(log.records[-1]).unix_ms or 0) + 1000
     for by_ms, noted in (
@@ -531,14 +547,14 @@ def test_a_clock_that_was_set_back_or_ahead_by_years_is_noted_and_no_finding() -
         before = clock_notes(log)
         unix_ms += by_ms
         log.set_clock(unix_ms)
-        said = clock_notes(log)[len(before) :]
-        assert (noted is None) == (said == []), by_ms
-        assert noted is None or noted in said[0]
+        notes = clock_notes(log)[len(before) :]
+        assert (noted is None) == (notes == []), by_ms
+        assert noted is None or noted in notes[0]
 
 
 def test_a_clock_that_starts_years_before_the_last_event_is_noted() -> None:
     log = FirmwareLog().power_on(clock=False)
-    log.set_clock(86_400_000)  # the host believes in 1970
+    log.set_clock(86_400_000)  # the host's clock is in 1970
     assert ["back by" in each and "1970-01-02" in each for each in clock_notes(log)] == [True]
 
 
@@ -576,7 +592,7 @@ def test_irregular_shoes_of_the_firmware_have_no_findings() -> None:
 
 
 def test_a_random_shoe_with_every_fault_has_no_findings(rng: random.Random) -> None:
-    """The supervisor enters what was pulled, or does the first of what else is allowed."""
+    """The supervisor enters the card that was pulled, or decides in another allowed way."""
     log = FirmwareLog().load()
     deck = shuffled_names(rng.randrange(1000), cut_from_end=14)
     while not log.over():
@@ -618,7 +634,7 @@ def test_a_surplus_copy_that_the_shoe_stopped_for_is_found_once(decision: str) -
     assert "copy 9 of 9S" in forged.detail(ninth)
 
 
-def test_a_copy_that_was_read_wrongly_and_entered_otherwise_is_no_finding() -> None:
+def test_a_surplus_copy_that_was_entered_as_another_card_is_not_a_finding() -> None:
     log = FirmwareLog().load().draw("TS", *["9S"] * 8, "2C", "3C", "9S", "!8S")
     forged = ended_by_supervisor(log)
     assert len(forged.all("composition")) == 1 and forged.found() == []
@@ -626,11 +642,11 @@ def test_a_copy_that_was_read_wrongly_and_entered_otherwise_is_no_finding() -> N
 
 @pytest.fixture
 def by_hand() -> Forgery:
-    """A shoe of cards with some cards that were entered by hand."""
+    """A log in which some cards were entered by hand."""
     return Forgery(irregular().records)
 
 
-def test_a_card_entered_by_hand_whose_mark_was_taken_off_is_found(by_hand: Forgery) -> None:
+def test_a_card_entered_by_hand_without_its_mark_is_found(by_hand: Forgery) -> None:
     marked = [event for event in by_hand.all("card") if event.fields["by_hand"]]
     assert len(marked) >= 5
     for event in marked:
@@ -647,10 +663,10 @@ def test_a_card_that_was_read_and_marked_as_entered_is_found(by_hand: Forgery) -
             assert forged.found() == [(event.number, "rules")]
 
 
-def test_a_decision_of_the_supervisor_that_was_changed_or_taken_out_is_found(
+def test_a_changed_or_removed_decision_of_the_supervisor_is_found(
     by_hand: Forgery,
 ) -> None:
-    """But for one that counts alike: `unseen` of a card that is not due, and `void`."""
+    """Except a change that counts the same: `unseen` of a card that is not due, and `void`."""
     for event in by_hand.all("resolved"):
         for become in (*enums.RESOLUTIONS, None):
             if become == event.fields["resolution"]:
@@ -671,17 +687,19 @@ def test_a_decision_of_the_supervisor_that_was_changed_or_taken_out_is_found(
 
 
 def counts_of(fields: Mapping[str, Any], resolution: str | None) -> tuple[bool, bool, bool]:
-    """What a decision adds: a card by hand, a card that never came out, one burned."""
-    may_be_in = fields["fault"] in ("double_feed", "jam", "sensor_fault")
+    """Whether a decision adds a card by hand, a card that never came out, a burned card."""
+    stayed_in = fields["fault"] in ("double_feed", "jam", "sensor_fault")
     return (
         resolution == "entered",
-        resolution == "drawn_again" and may_be_in,
+        resolution == "drawn_again" and stayed_in,
         resolution == "unseen" and fields["position"] == "burn",
     )
 
 
 @pytest.mark.parametrize("become", ["double_feed", "pushed_back"])
-def test_a_fault_that_counts_otherwise_is_found(by_hand: Forgery, become: str) -> None:
+def test_a_fault_changed_to_one_that_counts_differently_is_found(
+    by_hand: Forgery, become: str
+) -> None:
     for event in by_hand.all("unreadable"):
         if event.fields["fault"] in ("no_code", "bad_code", "reversed", "jam", "sensor_fault"):
             forged = by_hand.copy()

@@ -25,12 +25,12 @@ from sabot.log.store import Store
 
 @pytest.fixture
 def log() -> Forgery:
-    """A good log of some 12 rounds, to be edited."""
+    """A good log of about 12 rounds, to be edited."""
     return Forgery(FirmwareLog().deal_shoe(shuffled_names(5, cut_from_end=340)).records)
 
 
 @pytest.mark.parametrize("number", ["x", None, 2.5, b"100"])
-def test_a_row_whose_number_is_none_is_found(log: Forgery, number: Any) -> None:
+def test_a_row_whose_number_is_not_an_integer_is_found(log: Forgery, number: Any) -> None:
     _, data, mac = log.rows[99]
     log.rows[99] = (number, data, mac)
     assert (100, "changed") in log.found()
@@ -38,14 +38,14 @@ def test_a_row_whose_number_is_none_is_found(log: Forgery, number: Any) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\0", b"\x8e", "text", None, 5, b"\x81" * 5000])
-def test_a_record_that_is_none_is_damaged(log: Forgery, data: Any) -> None:
+def test_a_record_that_is_not_an_event_is_damaged(log: Forgery, data: Any) -> None:
     log.put(3, data)
     assert log.found() == [(3, "damaged")]
     assert log.found(TEST_KEY) == [(3, "damaged"), (3, "changed")]
 
 
 @pytest.mark.parametrize("mac", [b"", b"\0" * 15, b"\0" * 17, "text", None, 5])
-def test_a_mac_that_is_none_is_found(log: Forgery, mac: Any) -> None:
+def test_a_mac_that_is_not_16_bytes_is_found(log: Forgery, mac: Any) -> None:
     _, data, _ = log.rows[2]
     log.rows[2] = (3, data, mac)
     assert log.found(TEST_KEY) == [(3, "changed")]
@@ -64,7 +64,7 @@ def test_a_truncated_record_is_damaged(log: Forgery, rng: random.Random) -> None
 def test_a_flipped_bit_is_damaged_unless_it_is_another_event(
     log: Forgery, rng: random.Random
 ) -> None:
-    """Without a key; where the record says that it is another event, that is found too."""
+    """Without a key. A record with another number is found too."""
     seen = set()
     for _ in range(200):
         number, data, _ = rng.choice(log.rows[:-3])
@@ -122,7 +122,7 @@ def found_in(store: Store, *, key: bytes | None = TEST_KEY) -> list[tuple[str, i
         ("UPDATE events SET round = 99 WHERE number >= 7", ["derived"]),
         ("DELETE FROM events WHERE number = 7", ["derived"]),
         ("DELETE FROM events WHERE number < 500 AND number >= 7", ["derived"]),
-        ("DELETE FROM events WHERE number >= 7", []),  # it will follow when there is time
+        ("DELETE FROM events WHERE number >= 7", []),  # new rows may be derived later
         ("DELETE FROM events", []),
         ("UPDATE events SET number = -5 WHERE number = 7", ["derived"]),
         ("UPDATE events SET number = 'seven' WHERE number = 7", ["derived", "gone"]),
@@ -130,23 +130,23 @@ def found_in(store: Store, *, key: bytes | None = TEST_KEY) -> list[tuple[str, i
     ],
 )
 @pytest.mark.parametrize("table", ["records"])
-def test_what_sql_can_do_is_found(
+def test_changes_by_sql_are_found(
     good_store: Store, table: str, statement: str, found: list[Any]
 ) -> None:
     assert found_in(good_store) == []
     good_store.derive()
-    behind = len(list(good_store.raw("U1"))) + 1
+    after_last = len(list(good_store.raw("U1"))) + 1
     with closing(sqlite3.connect(good_store.path, isolation_level=None)) as connection:
         connection.execute(statement.format(table))
-    named = {"gone": ("U1", behind, "changed" if "records" in statement.format(table) else "")}
+    named = {"gone": ("U1", after_last, "changed" if "records" in statement.format(table) else "")}
     expected = [
         each if isinstance(each, tuple) else named.get(each, ("U1", 7, each)) for each in found
     ]
-    expected = [each if each[2] else ("U1", behind, "truncated") for each in expected]
+    expected = [each if each[2] else ("U1", after_last, "truncated") for each in expected]
     assert sorted(found_in(good_store)) == sorted(expected)
 
 
-def test_a_unit_whose_name_is_no_text_is_found(good_store: Store) -> None:
+def test_a_unit_whose_name_is_not_text_is_found(good_store: Store) -> None:
     with closing(sqlite3.connect(good_store.path, isolation_level=None)) as connection:
         connection.execute("UPDATE units SET unit = x'5531'")
     assert found_in(good_store) == [("b'U1'", 0, "derived")]
@@ -177,8 +177,10 @@ def test_an_empty_log_has_no_findings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("reason", ["queue_full", "restart", "journal_damaged"])
-def test_what_the_shoe_lost_is_a_gap_and_nothing_else(reason: str, rng: random.Random) -> None:
-    """Told of within another round; the chain goes on behind it."""
+def test_events_that_the_shoe_lost_are_a_gap_and_nothing_else(
+    reason: str, rng: random.Random
+) -> None:
+    """The gap is recorded within another round; the chain continues after it."""
     for _ in range(20):
         deck = shuffled_names(rng.randrange(1000), cut_from_end=300)
         log = FirmwareLog().deal_shoe(deck)
@@ -186,29 +188,29 @@ def test_what_the_shoe_lost_is_a_gap_and_nothing_else(reason: str, rng: random.R
         last = min(first + rng.randrange(100), log.last_number)
         whole = Forgery(log.records)
         log.lose(first, last)
-        log.tell_of_loss(first, last, reason)
+        log.record_gap(first, last, reason)
         log.deal_shoe(deck)
         incomplete = [(last + 1, "incomplete")] if whole.round_open_before(first) else []
         for key in (None, TEST_KEY):
             assert Forgery(log.records).found(key) == [(first, "gap"), *incomplete]
 
 
-def test_two_gaps_in_one_another_are_gaps_and_nothing_else() -> None:
-    """The first gap event got lost too, and the second tells of all."""
+def test_two_nested_gaps_are_gaps_and_nothing_else() -> None:
+    """The first event `gap` is lost too; later ones report both losses."""
     log = FirmwareLog().deal_shoe(shuffled_names(5, cut_from_end=340))
     log.lose(20, 30)
-    told = log.tell_of_loss(20, 30)
-    log.lose(told, told)
-    log.tell_of_loss(20, 30)
-    log.tell_of_loss(told, told)
+    number = log.record_gap(20, 30)
+    log.lose(number, number)
+    log.record_gap(20, 30)
+    log.record_gap(number, number)
     found = Forgery(log.records).found(TEST_KEY)
-    assert [each for each in found if each[1] != "incomplete"] == [(20, "gap"), (told, "gap")]
+    assert [each for each in found if each[1] != "incomplete"] == [(20, "gap"), (number, "gap")]
 
 
-def test_a_record_behind_a_gap_that_is_not_what_the_gap_says_is_changed() -> None:
+def test_a_record_after_a_gap_that_does_not_continue_from_the_gaps_mac_is_changed() -> None:
     log = FirmwareLog().deal_shoe(shuffled_names(5, cut_from_end=340))
     log.lose(20, 30)
-    log.tell_of_loss(20, 30)
+    log.record_gap(20, 30)
     forged = Forgery(log.records)
     event = forged.event(31)
     forged.edit(31, t_ms=event.t_ms + 1, unix_ms=(event.unix_ms or 0) + 1)
@@ -216,7 +218,7 @@ def test_a_record_behind_a_gap_that_is_not_what_the_gap_says_is_changed() -> Non
     assert (31, "changed") not in forged.found()
 
 
-def test_a_lost_round_is_not_mixed_with_the_next() -> None:
+def test_a_round_with_lost_events_is_not_mixed_with_the_next() -> None:
     log = Forgery([])
     log.append(event_bytes("betting_open", 1, round=3))
     log.append(event_bytes("card", 2, round=3, card="KS", position="player_1"))

@@ -1,4 +1,4 @@
-"""Long logs: memory that does not grow, units at once in processes of their own, Ctrl-C."""
+"""Long logs: constant memory, units in parallel processes, Ctrl-C."""
 
 import os
 import signal
@@ -37,20 +37,20 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_units_at_once_give_what_one_after_the_other_does(folder: Path) -> None:
-    against = VerifyOptions(keys=chain_keys.Keys.load(folder / "sabot.keys"))
-    summary, told = Summary(), []
+def test_units_in_parallel_give_the_same_as_one_after_the_other(folder: Path) -> None:
+    options = VerifyOptions(keys=chain_keys.Keys.load(folder / "sabot.keys"))
+    summary, progress = Summary(), []
     with Store(folder / "log.sqlite") as store:
-        findings = list(verify(store, summary, against))
-    assert verify_file(folder / "log.sqlite", against, told.append) == (findings, summary)
+        findings = list(verify(store, summary, options))
+    assert verify_file(folder / "log.sqlite", options, progress.append) == (findings, summary)
     assert [(each.unit, each.event, each.kind) for each in findings] == [
         ("U2", 50, "missing"), ("U2", 51, "incomplete")
     ]  # fmt: skip
-    assert told == sorted(told) and told[-1] == summary.events
+    assert progress == sorted(progress) and progress[-1] == summary.events
 
 
-def endless(log: FirmwareLog) -> Iterator[RawRecord]:
-    """Records of shoe of cards after shoe of cards, none of which is kept."""
+def endless_records(log: FirmwareLog) -> Iterator[RawRecord]:
+    """Yield records of one shoe of cards after the other, without keeping them."""
     deck = shuffled_names(7, cut_from_end=250)
     while True:
         log.deal_shoe(deck)
@@ -60,12 +60,16 @@ def endless(log: FirmwareLog) -> Iterator[RawRecord]:
 
 
 def peak_bytes(count: int, spoilt: int) -> tuple[int, list[Finding], list[Note]]:
-    """The most memory that the verifier takes for so many records, every `spoilt`-th changed."""
-    rows = [row for row, _ in zip(endless(FirmwareLog()), range(count), strict=False)]
+    """The peak memory of the verifier for `count` records, every `spoilt`-th of them changed; its
+    findings and notes.
+    """
+    rows = [row for row, _ in zip(endless_records(FirmwareLog()), range(count), strict=False)]
     if spoilt:
         rows = [(n, d, m[::-1]) if n % spoilt == 0 else (n, d, m) for n, d, m in rows]
     summary = Summary()
-    list(verify_unit("U1", rows[:2000], summary, macs=Ratchet(TEST_KEY)))  # what is made once
+    list(
+        verify_unit("U1", rows[:2000], summary, macs=Ratchet(TEST_KEY))
+    )  # allocates what is made once
     tracemalloc.start()
     found = list(verify_unit("U1", rows, summary, macs=Ratchet(TEST_KEY)))
     _, peak = tracemalloc.get_traced_memory()
@@ -75,14 +79,14 @@ def peak_bytes(count: int, spoilt: int) -> tuple[int, list[Finding], list[Note]]
 
 @pytest.mark.parametrize("spoilt", [0, 3])
 def test_ten_times_the_log_takes_no_more_memory(spoilt: int) -> None:
-    """Nor where so much is wrong that findings are only counted from some number on."""
+    """Not even with so many faults that further findings are only counted."""
     short, found, _ = peak_bytes(4_000 if not spoilt else 20_000, spoilt)
     long, more, _ = peak_bytes(40_000 if not spoilt else 60_000, spoilt)
     assert long < short + 100_000
     assert (found, more) == ([], []) if not spoilt else len(more) == len(found)
 
 
-def test_of_too_many_findings_their_number_is_told() -> None:
+def test_beyond_the_limit_findings_are_only_counted() -> None:
     _, found, _ = peak_bytes(9_000, 3)
     changed = [each for each in found if each.kind == "changed"]
     assert len(changed) == 1001
@@ -91,7 +95,7 @@ def test_of_too_many_findings_their_number_is_told() -> None:
 
 
 def test_a_forged_number_far_away_costs_no_time(folder: Path) -> None:
-    """Keys are stepped to one by one: nobody can have the verifier step for hours."""
+    """Keys are derived one after the other; a forged number must not cost hours of it."""
     log = FirmwareLog().deal_shoe(shuffled_names(1, cut_from_end=350))
     rows = [(parsed(bytes(data)).number, bytes(data), mac_of(data)) for data in log.records]
     far = (1 << 62, rows[-1][1], rows[-1][2])
@@ -112,12 +116,12 @@ def slowly(records):
 chain_checks.values_of = slowly
 command.main()
 """
-"""The command, and each thousand records take it a fifth of a second more."""
+"""The command, which takes a fifth of a second longer for each thousand records."""
 
 
 @pytest.mark.parametrize("units", [1, 3])
-def test_ctrl_c_ends_with_its_code_and_leaves_nobody_behind(tmp_path: Path, units: int) -> None:
-    """One unit is verified in the process itself, several in others."""
+def test_ctrl_c_ends_with_its_code_and_leaves_no_process_behind(tmp_path: Path, units: int) -> None:
+    """One unit is verified in the process itself, several in child processes."""
     log = FirmwareLog()
     while log.last_number < 40_000:
         log.deal_shoe(shuffled_names(log.last_number, cut_from_end=20))

@@ -8,7 +8,7 @@ import cbor2
 import pytest
 
 from host.tests.support.helpers import event_bytes, framed
-from host.tests.support.naive_shoe import Line, NaiveShoe, mac_of
+from host.tests.support.naive_shoe import BadLine, NaiveShoe, fake_mac
 from host.tests.support.naive_shoe import event_frame as frame_of_event
 from sabot.errors import ProtocolMismatch
 from sabot.link import wire
@@ -82,7 +82,7 @@ def simulate(
     each_step: Callable[[float], bool] = lambda now_s: True,
 ) -> None:
     """Run both ends until `until` is true; while `each_step` is false, the host is unplugged."""
-    to_host, to_shoe = Line(rng, trouble), Line(rng, trouble)
+    to_host, to_shoe = BadLine(rng, trouble), BadLine(rng, trouble)
     now_s = 0.0
     while not until():
         now_s += STEP_S
@@ -112,7 +112,7 @@ def test_every_event_comes_once_and_in_order(
     simulate(rng, shoe, host, trouble, lambda: host.durable >= 800, more)
     assert [record.event.number for record in host.got] == wanted
     assert [record.data for record in host.got] == [shoe.held[number] for number in wanted]
-    assert [record.mac for record in host.got] == [mac_of(record.data) for record in host.got]
+    assert [record.mac for record in host.got] == [fake_mac(record.data) for record in host.got]
 
 
 @pytest.mark.parametrize("trouble", [0.0, 0.2])

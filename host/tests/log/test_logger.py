@@ -15,7 +15,7 @@ import pytest
 
 from host.tests.support.helpers import event_bytes
 from host.tests.support.killed_logger import ShoeProcess
-from host.tests.support.naive_shoe import NaiveShoe, Relay, answering_shoe, mac_of, naive_event
+from host.tests.support.naive_shoe import NaiveShoe, Relay, answering_shoe, fake_mac, naive_event
 from sabot.errors import DiskFull, HistoryDiffers, NoShoe, PortBusy, SabotError, SameUnit
 from sabot.link.client import Client
 from sabot.log import log_file
@@ -70,7 +70,7 @@ def logging(path: Path, *ports: str, once: bool = False) -> Iterator[Logging]:
 
 def assert_holds(path: Path, first: int, last: int) -> None:
     """Check that a log holds what the naive shoe recorded from `first` to `last`, and no more."""
-    wanted = [(n, naive_event(n), mac_of(naive_event(n))) for n in range(first, last + 1)]
+    wanted = [(n, naive_event(n), fake_mac(naive_event(n))) for n in range(first, last + 1)]
     with Store(path) as store:
         assert list(store.raw("U1")) == wanted
         assert [(row.number, row.data, row.mac) for row in store.rows()] == wanted
@@ -241,7 +241,7 @@ def test_another_history_is_found_by_the_last_event_and_not_stored(
     if what == "contents":
         other.held[20] = event_bytes("identified", 20, t_ms=1)
     else:
-        monkeypatch.setattr("host.tests.support.naive_shoe.mac_of", lambda data: bytes(16))
+        monkeypatch.setattr("host.tests.support.naive_shoe.fake_mac", lambda data: bytes(16))
     other.record(5)
     with answering_shoe(other) as port, logging(path, port.path) as log:
         failure = log.failure

@@ -1,4 +1,4 @@
-"""Each kind of incident out of events typed by hand, and none out of an evening without any."""
+"""Every kind of incident from events typed by hand, and no incident from a regular evening."""
 
 import random
 from typing import Any
@@ -11,7 +11,7 @@ from sabot.audit.checks.findings import Finding
 from sabot.games import catalogue
 from sabot.link.events import Event
 from sabot.reports.incident import KINDS, Incident, Limits
-from sabot.reports.incidents import Watch, incidents_of
+from sabot.reports.incidents import IncidentFinder, incidents_of
 from sabot.reports.table_time import zone_of
 from sabot_firmware.table.dealing import KEY, LID
 from sabot_protocol import enums, games
@@ -19,18 +19,18 @@ from sabot_protocol import enums, games
 START_UNIX_MS = 1_795_000_000_000
 
 
-class Log:
-    """Events of one unit, a second apart unless told otherwise."""
+class TypedEvents:
+    """Events of one unit, by default a second apart."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.number = self.t_ms = 0
         self.boot, self.shoe, self.round = 1, 3, 12
         self.clock: int | None = START_UNIX_MS
-        """Time of day at the start; None: no clock."""
+        """Time of day at the start of the unit; None if the clock is not set."""
 
-    def add(self, kind: str, after_s: float = 1, **fields: Any) -> "Log":
-        """The next event, so many seconds after the last."""
+    def add(self, kind: str, after_s: float = 1, **fields: Any) -> "TypedEvents":
+        """Add an event, `after_s` seconds after the last one."""
         self.number += 1
         self.t_ms += int(1000 * after_s)
         head = {"boot": self.boot, "t_ms": self.t_ms, "shoe": self.shoe, "round": self.round}
@@ -38,8 +38,10 @@ class Log:
         self.events.append(event_of(kind, self.number, **head, unix_ms=unix_ms, **fields))
         return self
 
-    def restart(self, off_s: float | None = None, **fields: Any) -> "Log":
-        """The unit starts; a host sets its clock later, so many seconds after the last event."""
+    def restart(self, off_s: float | None = None, **fields: Any) -> "TypedEvents":
+        """Restart the unit, `off_s` seconds after the last event; then a host sets the clock. If
+        `off_s` is None, no host sets it.
+        """
         self.boot += 1
         now = None if self.clock is None or off_s is None else self.clock + self.t_ms
         self.clock, self.t_ms = None, -1000
@@ -50,18 +52,18 @@ class Log:
         return self
 
     def found(self, *kinds: str, **limits: int) -> list[tuple[Any, ...]]:
-        """Event, length and detail of the incidents of these kinds, and no others."""
+        """Event, length and detail of all incidents, which must be of these kinds."""
         found = incidents_of("U1", self.events, limits=Limits(**limits))
         assert all(each.kind in kinds for each in found), found
         return [(each.event, each.lasted_ms, each.detail) for each in found]
 
 
-def dealt() -> Log:
-    """A log with a shoe of cards in play and a round open."""
-    return Log().add("shoe_loaded", decks=8, game="mini").add("betting_open")
+def dealt() -> TypedEvents:
+    """Events with a shoe of cards in play and a round open."""
+    return TypedEvents().add("shoe_loaded", decks=8, game="mini").add("betting_open")
 
 
-def test_an_incident_tells_where_to_look() -> None:
+def test_an_incident_says_where_to_look() -> None:
     log = dealt().add("card", card="7H", position="player_1", by_hand=True)
     assert incidents_of("U1", log.events) == [
         Incident("U1", "by_hand", 3, 3, 12, 1, 3000, START_UNIX_MS + 3000, False, None, False,
@@ -75,17 +77,16 @@ def test_an_incident_tells_where_to_look() -> None:
     }  # fmt: skip
 
 
-def test_a_shoe_of_cards_without_any_has_none() -> None:
+def test_a_regular_shoe_of_cards_has_no_incidents() -> None:
     events = DealtEvents(START_UNIX_MS).deal(shuffled_names(5))
     assert sum(event.kind == "result" for event in events) > 70
     assert incidents_of("U1", events) == []
 
 
-def test_what_goes_wrong_at_the_firmwares_own_table() -> None:
+def test_incidents_in_the_firmwares_own_dealing() -> None:
     table = DealtEvents(START_UNIX_MS)
     dealing = table.dealing
-    names = [enums.BUTTONS.index(name) for name in ("next", "burn", "reveal", "void")]
-    next_, burn, reveal, void = names
+    next_, burn, reveal, void = map(enums.BUTTONS.index, ("next", "burn", "reveal", "void"))
 
     def by_key(*buttons: int) -> None:
         table.act(dealing.switched(KEY, True))
@@ -95,7 +96,7 @@ def test_what_goes_wrong_at_the_firmwares_own_table() -> None:
 
     table.deal(["AS", "2C", "4H"])
     table.act(dealing.pass_failed(enums.FAULTS.index("bad_code")))
-    by_key(next_, next_, burn, reveal)  # an ace is the first to be entered, 2 the next; of clubs
+    by_key(next_, next_, burn, reveal)  # ace, then 2; clubs; accept
     table.act(dealing.switched(LID, True))
     table.act(dealing.switched(LID, False))
     by_key()
@@ -113,7 +114,7 @@ def test_what_goes_wrong_at_the_firmwares_own_table() -> None:
     ]
 
 
-def test_an_error_with_how_long_it_stood_and_how_it_ended() -> None:
+def test_an_error_has_a_length_and_an_end() -> None:
     log = dealt()
     log.add("unreadable", fault="bad_code", position="player_2")
     log.add("error", error="unreadable", fault="bad_code")
@@ -127,21 +128,21 @@ def test_an_error_with_how_long_it_stood_and_how_it_ended() -> None:
 
 
 @pytest.mark.parametrize("resolution", enums.RESOLUTIONS)
-def test_every_resolution_is_told(resolution: str) -> None:
+def test_every_resolution_is_in_the_detail(resolution: str) -> None:
     log = dealt().add("key", on=True).add("error", error="surplus_copy", card="7H")
     log.add("resolved", error="surplus_copy", position="banker_1", resolution=resolution)
     log.add("error_cleared", error="surplus_copy")
     ((event, lasted_ms, detail),) = log.found("error")
-    told = {
+    texts = {
         "entered": "entered from its face", "as_read": "taken as read",
         "drawn_again": "drawn again", "unseen": "left unseen", "void": "round voided",
     }  # fmt: skip
     assert (event, lasted_ms) == (4, 2000)
-    assert detail == f"surplus copy 7♥; {told[resolution]}; cleared with the supervisor's key"
+    assert detail == f"surplus copy 7♥; {texts[resolution]}; cleared with the supervisor's key"
 
 
 @pytest.mark.parametrize("error", enums.ERRORS[1:])
-def test_every_error_is_told(error: str) -> None:
+def test_every_error_is_an_incident(error: str) -> None:
     log = dealt().add("error", error=error).add("key", on=True)
     log.add("error_cleared", error=error)
     ((_, lasted_ms, detail),) = log.found("error")
@@ -149,7 +150,7 @@ def test_every_error_is_told(error: str) -> None:
     assert detail == f"{error.replace('_', ' ')}; cleared with the supervisor's key"
 
 
-def test_an_error_cleared_without_the_key_is_told() -> None:
+def test_an_error_cleared_without_the_key_says_so() -> None:
     log = dealt().add("error", error="test_card", card="TEST")
     said = "test card; cleared; whether with the supervisor's key is not in the log"
     assert log.add("error_cleared", error="test_card").found("error") == [(3, 1000, said)]
@@ -158,7 +159,7 @@ def test_an_error_cleared_without_the_key_is_told() -> None:
     assert log.add("error_cleared", error="test_card").found("error") == [(5, 1000, said)]
 
 
-def test_an_error_while_another_stands_ends_with_it() -> None:
+def test_an_error_during_another_one_ends_with_it() -> None:
     log = dealt().add("error", error="sensor_fault", fault="sensor_fault")
     log.add("error", 10, error="samples_lost").add("key", 5, on=True)
     log.add("error_cleared", 0, error="sensor_fault")
@@ -170,22 +171,22 @@ def test_an_error_while_another_stands_ends_with_it() -> None:
     ]  # fmt: skip
 
 
-def test_an_error_that_stands_at_the_end_is_not_over() -> None:
+def test_an_error_that_is_not_cleared_is_not_over() -> None:
     log = dealt().add("error", error="samples_lost").add("button", 90, button="next")
     (error,) = incidents_of("U1", log.events)
     assert (error.stands, error.lasted_ms, error.detail) == (True, 90_000, "samples lost")
     assert error.lasted_text() == "1 min 30 s, not over"
 
 
-def test_an_error_goes_on_over_a_restart() -> None:
+def test_an_error_continues_after_a_restart() -> None:
     log = dealt().add("error", error="samples_lost").restart(off_s=60).add("key", on=True)
     log.add("error_cleared", 9, error="samples_lost")
     error, _ = log.found("error", "restart")
-    # A minute off, a second to the clock, one to the key, nine more.
+    # 60 s without power, 1 s to the clock, 1 s to the key, 9 s to the end.
     assert error == (3, 71_000, "samples lost; cleared with the supervisor's key")
 
 
-def test_without_a_clock_nobody_knows_how_long_it_was_over_a_restart() -> None:
+def test_without_a_clock_the_length_over_a_restart_is_unknown() -> None:
     log = dealt().add("error", error="samples_lost").restart().add("key", on=True)
     log.add("error_cleared", error="samples_lost")
     assert log.found("error", "restart")[0][:2] == (3, None)
@@ -206,7 +207,7 @@ def test_a_card_that_was_not_due() -> None:
     assert log.found("not_due") == [(3, None, "K♠"), (4, None, "no readable card: no code")]
 
 
-def test_power_lost_in_a_card() -> None:
+def test_power_lost_while_a_card_passed() -> None:
     log = dealt().restart(off_s=5).add("unreadable", fault="power_lost", position="banker_2")
     log.add("error", error="unreadable", fault="power_lost").add("key", on=True)
     log.add("resolved", error="unreadable", fault="power_lost", resolution="drawn_again")
@@ -228,10 +229,10 @@ def test_the_lid_within_a_shoe_of_cards() -> None:
 
 def test_the_lid_in_a_log_that_begins_within_a_shoe_of_cards() -> None:
     for kind in ("betting_open", "card"):
-        assert Log().add(kind).add("lid", open=True).found("lid") == [
+        assert TypedEvents().add(kind).add("lid", open=True).found("lid") == [
             (2, 0, "lid open with a shoe of cards in play")
         ]
-    assert Log().add("lid", open=True).add("lid", open=False).found() == []
+    assert TypedEvents().add("lid", open=True).add("lid", open=False).found() == []
 
 
 def test_a_lid_that_stays_open_over_a_restart() -> None:
@@ -240,14 +241,18 @@ def test_a_lid_that_stays_open_over_a_restart() -> None:
 
 
 def test_the_service_switch() -> None:
-    log = Log().add("service", on=True).add("service", 600, on=False).add("service", on=True)
+    log = (
+        TypedEvents().add("service", on=True).add("service", 600, on=False).add("service", on=True)
+    )
     assert log.found("service") == [
         (1, 600_000, "service switch on"), (3, 0, "service switch on"),
     ]  # fmt: skip
 
 
-def test_a_prompt_and_whoever_asks_without_the_key() -> None:
-    log = Log().add("debug_opened").add("wrong_macs", count=1).add("wrong_macs", 60, count=12)
+def test_a_prompt_and_commands_with_wrong_macs() -> None:
+    log = (
+        TypedEvents().add("debug_opened").add("wrong_macs", count=1).add("wrong_macs", 60, count=12)
+    )
     assert log.found("debug", "stranger") == [
         (1, None, "MicroPython's prompt opened, until the next start"),
         (2, None, "1 wrong MACs since the start"),
@@ -262,7 +267,7 @@ def test_a_shoe_of_cards_that_the_supervisor_ended() -> None:
 
 
 def test_a_restart() -> None:
-    log = Log().add("boot", firmware="1.0", build=b"\1").add("betting_open")
+    log = TypedEvents().add("boot", firmware="1.0", build=b"\1").add("betting_open")
     log.restart(off_s=192, reset_cause="watchdog", build=b"\1")
     said = "start 2, watchdog, a round open; 3 min 12 s after the event before"
     assert log.found("restart") == [(3, None, said)]
@@ -271,11 +276,11 @@ def test_a_restart() -> None:
     assert log.found("restart", "long_reveal")[1] == (6, None, said)
 
 
-def test_the_units_first_start_is_none() -> None:
-    assert Log().add("boot").found() == []
+def test_the_units_first_start_is_not_an_incident() -> None:
+    assert TypedEvents().add("boot").found() == []
 
 
-def test_what_the_shoe_reports_as_lost() -> None:
+def test_events_that_the_shoe_reports_as_lost() -> None:
     log = dealt()
     log.number += 4
     log.shoe = log.round = 0
@@ -287,7 +292,7 @@ def test_what_the_shoe_reports_as_lost() -> None:
     assert log.found("gap") == [(3, None, "event 1 lost: journal damaged")]
 
 
-def test_what_is_missing_and_nobody_reports() -> None:
+def test_missing_events_without_a_report() -> None:
     log = dealt()
     log.number += 4
     log.add("identified")
@@ -301,7 +306,7 @@ def test_what_is_missing_and_nobody_reports() -> None:
     assert [event for event, _, _ in log.found("gap")] == [9, 10, 11]
 
 
-def test_what_ends_in_events_that_are_missing_has_no_known_end() -> None:
+def test_an_incident_that_ends_in_missing_events_has_no_known_end() -> None:
     log = dealt().add("error", error="samples_lost").add("service", on=True)
     log.add("betting_closed")
     log.number += 1
@@ -363,16 +368,16 @@ def test_a_long_round() -> None:
     assert log.found("long_round", "void")[0] == (3, 121_000, "from no more bets to the result")
 
 
-def test_a_round_that_has_not_ended_for_long() -> None:
+def test_a_long_round_that_has_not_ended() -> None:
     log = dealt().add("betting_closed").add("button", 120, button="next")
     assert log.found() == []
     (long,) = incidents_of("U1", log.add("button", 1, button="next").events)
     assert (long.event, long.lasted_text()) == (3, "2 min 01 s, not over")
 
 
-def midi() -> Log:
-    """A log with the result of a round of midi, not revealed."""
-    log = Log().add("shoe_loaded", decks=8, game="ez-midi").add("betting_open")
+def midi() -> TypedEvents:
+    """Events up to the result of a round of midi, which is not revealed yet."""
+    log = TypedEvents().add("shoe_loaded", decks=8, game="ez-midi").add("betting_open")
     return log.add("betting_closed").add("result", 40)
 
 
@@ -384,7 +389,7 @@ def test_a_reveal_that_took_long() -> None:
     assert log.found("long_reveal", reveal_s=8)[0][1] == 9000
 
 
-def test_a_reveal_that_has_not_come_for_long() -> None:
+def test_a_long_wait_for_a_reveal_that_has_not_come() -> None:
     log = midi().add("button", 61, button="next")
     (long,) = incidents_of("U1", log.events)
     assert (long.kind, long.event, long.stands) == ("long_reveal", 4, True)
@@ -393,19 +398,19 @@ def test_a_reveal_that_has_not_come_for_long() -> None:
 @pytest.mark.parametrize("game", [each.name for each in catalogue.GAMES])
 def test_only_midi_has_a_reveal(game: str) -> None:
     midi_game = games.Game(catalogue.document(game)).shown == "after_reveal"
-    log = Log().add("shoe_loaded", decks=8, game=game).add("betting_open")
+    log = TypedEvents().add("shoe_loaded", decks=8, game=game).add("betting_open")
     log.add("betting_closed").add("result").add("button", 3600, button="reveal")
     assert len(log.found("long_reveal")) == midi_game
 
 
-def test_a_game_that_nobody_knows_has_one_where_it_is_pressed() -> None:
-    log = Log().add("shoe_loaded", decks=8, game="own").add("betting_open")
+def test_an_unknown_game_has_a_reveal_if_the_button_is_pressed() -> None:
+    log = TypedEvents().add("shoe_loaded", decks=8, game="own").add("betting_open")
     log.add("betting_closed").add("result").add("betting_open", 3600)
     assert log.add("betting_closed").add("result").found() == []
     assert len(log.add("button", 3600, button="reveal").found("long_reveal")) == 1
 
 
-def test_disagreement_of_rules() -> None:
+def test_disagreements_of_the_verifier() -> None:
     log = dealt().add("result")
     findings = [
         Finding("U1", 3, "rules", "winner is banker in the log, tie by the cards"),
@@ -425,7 +430,7 @@ def test_a_sensor_that_is_to_be_cleaned() -> None:
     assert log.found("sensor") == [(3, None, "channel B to be cleaned, mean 83.4 %")]
 
 
-def test_events_before_the_clock_was_set_get_their_time_by_it() -> None:
+def test_events_before_the_clock_was_set_get_their_time_from_it() -> None:
     log = dealt().restart(off_s=20)
     log.clock = None
     (restart,) = incidents_of("U1", log.events)
@@ -437,11 +442,11 @@ def test_events_before_the_clock_was_set_get_their_time_by_it() -> None:
     assert (restart.unix_ms, restart.reckoned, restart.boot, restart.t_ms) == (None, False, 2, 0)
 
 
-def test_what_lies_in_a_time() -> None:
+def test_an_incident_is_within_a_span_if_part_of_it_is() -> None:
     def incident(unix_ms: int | None, lasted_ms: int | None, stands: bool = False) -> Incident:
         return Incident("U1", "error", 1, 1, 1, 1, 0, unix_ms, False, lasted_ms, stands, "")
 
-    for made, begin, end, within in (
+    for each, begin, end, within in (
         (incident(1000, None), None, None, True),
         (incident(1000, None), 1000, 1001, True),
         (incident(1000, None), 1001, None, False),
@@ -452,23 +457,23 @@ def test_what_lies_in_a_time() -> None:
         (incident(1000, 500, True), None, 1000, False),
         (incident(None, None), 1000, 2000, True),
     ):
-        assert made.within(begin, end) is within, (made, begin, end)
+        assert each.within(begin, end) is within, (each, begin, end)
 
 
-def test_what_is_left_out_is_no_gap() -> None:
-    watch = Watch("U1")
+def test_skipped_events_are_not_a_gap() -> None:
+    finder = IncidentFinder("U1")
     log = dealt().add("error", error="samples_lost")
-    watch.add_all(log.events)
-    watch.skip()
-    later = Log()
+    finder.add_all(log.events)
+    finder.skip()
+    later = TypedEvents()
     later.number, later.shoe = 500, 9
-    watch.add_all(later.add("service", on=True).events)
-    assert [(each.kind, each.shoe, each.stands) for each in watch.incidents()] == [
+    finder.add_all(later.add("service", on=True).events)
+    assert [(each.kind, each.shoe, each.stands) for each in finder.incidents()] == [
         ("error", 3, False), ("service", 9, True),
     ]  # fmt: skip
 
 
-def test_the_order_is_that_of_the_events_whatever_they_are(rng: random.Random) -> None:
+def test_random_events_give_incidents_in_the_order_of_events(rng: random.Random) -> None:
     shapes = [
         ("error", {"error": "samples_lost"}), ("error_cleared", {"error": "samples_lost"}),
         ("lid", {"open": True}), ("lid", {"open": False}), ("service", {"on": True}),
@@ -478,7 +483,7 @@ def test_the_order_is_that_of_the_events_whatever_they_are(rng: random.Random) -
         ("shoe_ended", {"reason": "supervisor"}), ("gap", {"first": 1, "last": 3}),
     ]  # fmt: skip
     for _ in range(200):
-        log = Log()
+        log = TypedEvents()
         for _ in range(60):
             kind, fields = rng.choice(shapes)
             log.number += rng.random() < 0.05

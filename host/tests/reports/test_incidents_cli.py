@@ -1,4 +1,4 @@
-"""`sabot incidents`: what it lists of a log, when, and how."""
+"""`sabot incidents`: which incidents it lists, for which time, and in which form."""
 
 import csv
 import io
@@ -24,8 +24,8 @@ HOUR_MS = 3_600_000
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "surveillance.md"
 
 
-class Written:
-    """Records of a unit; `at_ms` is since START_UNIX_MS, None without a clock."""
+class TypedRecords:
+    """Records of a unit. `at_ms` is the time since START_UNIX_MS; None if the clock is not set."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
@@ -38,11 +38,11 @@ class Written:
         self.records.append(Record(parse_event(data), data, bytes(16)))
 
 
-def evening() -> Written:
-    """Three shoes of cards, an hour each: in each the lid opened in round 1, an error in round 2.
-    The last error stands.
+def evening() -> TypedRecords:
+    """Three shoes of cards, an hour each. In each the lid is opened in round 1, and round 2 has an
+    error. The last error is not cleared.
     """
-    log = Written()
+    log = TypedRecords()
     for shoe in (1, 2, 3):
         at = (shoe - 1) * HOUR_MS
         log.add("shoe_loaded", at, shoe, decks=8, game="mini")
@@ -62,9 +62,9 @@ def evening() -> Written:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with sabot.sqlite: an evening of U1, a card without a clock of U2."""
+    """A folder with sabot.sqlite: an evening of U1, and of U2 a card without a clock."""
     folder = tmp_path_factory.mktemp("logs")
-    other = Written()
+    other = TypedRecords()
     other.add("boot", None, 5, firmware="1.0")
     other.add("card", None, 5, 9, card="7H", position="player_1", by_hand=True, t_ms=61_500)
     with Store(folder / "sabot.sqlite", create=True) as store:
@@ -75,7 +75,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def sabot(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Calls `sabot incidents` in `folder`, in Malta; what it prints to either output."""
+    """Calls `sabot incidents` in `folder`, in Malta's zone, and returns both of its outputs."""
     monkeypatch.chdir(folder)
 
     def call(*arguments: str, code: int = 0) -> tuple[str, str]:
@@ -87,9 +87,9 @@ def sabot(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return call
 
 
-def found(said: tuple[str, str]) -> list[tuple[str, int, int, str]]:
-    """Unit, event, shoe of cards and kind of what --json prints."""
-    objects = [json.loads(line) for line in said[0].splitlines()]
+def found(outputs: tuple[str, str]) -> list[tuple[str, int, int, str]]:
+    """Unit, event, shoe of cards and kind from the output of --json."""
+    objects = [json.loads(line) for line in outputs[0].splitlines()]
     return [(each["unit"], each["event"], each["shoe"], each["kind"]) for each in objects]
 
 
@@ -105,7 +105,7 @@ def test_all_are_listed_by_unit_and_event(sabot: Any) -> None:
     assert found(sabot("--json")) == ALL
 
 
-def test_the_table_tells_where_to_look(sabot: Any) -> None:
+def test_the_table_says_where_to_look(sabot: Any) -> None:
     lines = sabot("--shoe", "2")[0].splitlines()
     shown = [" ".join(line.split()) for line in lines]
     assert shown == [
@@ -117,7 +117,7 @@ def test_the_table_tells_where_to_look(sabot: Any) -> None:
     ]
 
 
-def test_json_and_csv_tell_the_same(sabot: Any) -> None:
+def test_json_and_csv_have_the_same_values(sabot: Any) -> None:
     objects = [json.loads(line) for line in sabot("--json")[0].splitlines()]
     rows = list(csv.DictReader(io.StringIO(sabot("--csv")[0])))
     assert objects[0] == {
@@ -145,7 +145,7 @@ def test_json_and_csv_tell_the_same(sabot: Any) -> None:
          lambda unit, event, shoe, kind: event == 29),
     ],
 )  # fmt: skip
-def test_they_are_filtered(sabot: Any, options: tuple[str, ...], wanted: Any) -> None:
+def test_incidents_can_be_filtered(sabot: Any, options: tuple[str, ...], wanted: Any) -> None:
     assert found(sabot("--json", *options)) == [each for each in ALL if wanted(*each)]
 
 
@@ -153,20 +153,20 @@ def test_they_are_filtered(sabot: Any, options: tuple[str, ...], wanted: Any) ->
     ("from_", "to", "events"),
     [
         ("2026-11-18T12:08:10", "2026-11-18T12:08:11", [3]),
-        ("2026-11-18T12:08:12", "2026-11-18T12:08:13", [3]),  # open since two seconds
+        ("2026-11-18T12:08:12", "2026-11-18T12:08:13", [3]),  # open for two seconds
         ("2026-11-18T12:08:16", "2026-11-18T12:08:17", [5]),
-        ("2026-11-18T12:37:00", "2026-11-18T12:37:10", [7]),  # within the error, no event
+        ("2026-11-18T12:37:00", "2026-11-18T12:37:10", [7]),  # within the error, without an event
         ("2026-11-18T12:37:41", "2026-11-18T13:08:10", []),
         ("2026-11-18T13:36:40Z", None, [29]),
         ("2026-11-18T14:00", None, [25, 27, 29]),
         (None, "2026-11-18T13:00", [3, 5, 7]),
         ("2026-11-18T13:00", "2026-11-18T14:00", [14, 16, 18]),
-        ("2026-11-18T14:40", None, [29]),  # it stands still
+        ("2026-11-18T14:40", None, [29]),  # it is still not over
         ("2027-01-01", None, [29]),
         (None, "2026-11-18", []),
     ],
 )  # fmt: skip
-def test_what_is_listed_was_then(
+def test_incidents_can_be_filtered_by_time(
     sabot: Any, from_: str | None, to: str | None, events: list[int]
 ) -> None:
     options = [] if from_ is None else ["--from", from_]
@@ -175,7 +175,7 @@ def test_what_is_listed_was_then(
     assert [event for _, event, _, _ in shown] == events
 
 
-def test_what_has_no_clock_is_listed_with_a_note_whatever_the_time(sabot: Any) -> None:
+def test_an_incident_without_a_clock_is_listed_for_every_time_with_a_note(sabot: Any) -> None:
     out, problems = sabot("--unit", "U2", "--from", "2026-11-18T12:00")
     assert " ".join(out.splitlines()[1].split()) == (
         "U2 2 no clock, boot 1 + 61.5 s 5 9 by_hand 7♥ as player 1"
@@ -188,7 +188,7 @@ def test_what_has_no_clock_is_listed_with_a_note_whatever_the_time(sabot: Any) -
     assert sabot("--unit", "U2")[1] == ""
 
 
-def test_times_are_those_of_the_zone(sabot: Any) -> None:
+def test_times_are_in_the_requested_zone(sabot: Any) -> None:
     lines = sabot("--unit", "U1", "--kind", "error", "--shoe", "1", "--zone", "Asia/Macau")[0]
     assert "2026-11-18 19:36:40 +08:00" in lines
     options = ("--zone", "Asia/Macau", "--unit", "U1", "--from", "2026-11-18T19:36:40",
@@ -197,7 +197,7 @@ def test_times_are_those_of_the_zone(sabot: Any) -> None:
 
 
 def test_a_time_that_was_reckoned_says_so(tmp_path: Path) -> None:
-    log = Written()
+    log = TypedRecords()
     log.add("shoe_loaded", 0, 1)
     log.add("boot", None, 1, boot=2, t_ms=0)
     log.add("clock_set", 20_000, 1, boot=2, t_ms=10_000)
@@ -206,13 +206,13 @@ def test_a_time_that_was_reckoned_says_so(tmp_path: Path) -> None:
     arguments = ["incidents", "--zone", "Europe/Malta", "--db", str(tmp_path / "log")]
     said = CliRunner().invoke(app(), arguments).stdout
     assert "2026-11-18 12:06:50 +01:00 (reckoned)" in said
-    # Reckoned is good enough to be sought by.
+    # A reckoned time is filtered like any other.
     early = [*arguments, "--to", "2026-11-18T12:06:50"]
     assert CliRunner().invoke(app(), early).stdout.endswith("no incidents\n")
 
 
-def test_a_long_round_is_as_long_as_one_likes(tmp_path: Path) -> None:
-    log = Written()
+def test_the_limits_of_long_rounds_and_reveals_are_options(tmp_path: Path) -> None:
+    log = TypedRecords()
     log.add("shoe_loaded", 0, 1, game="ez-midi")
     log.add("betting_open", 1000, 1, 1)
     log.add("betting_closed", 2000, 1, 1)
@@ -233,8 +233,8 @@ def test_a_long_round_is_as_long_as_one_likes(tmp_path: Path) -> None:
         assert [json.loads(line)["kind"] for line in lines] == wanted
 
 
-def test_what_the_verifier_disagrees_with_is_listed(sabot: Any, tmp_path: Path) -> None:
-    log = Written()
+def test_disagreements_of_the_verifier_are_listed(sabot: Any, tmp_path: Path) -> None:
+    log = TypedRecords()
     log.add("shoe_loaded", 0, 1, decks=8)
     log.add("betting_open", 1, 1, 1)
     log.add("betting_closed", 2, 1, 1)
@@ -248,19 +248,19 @@ def test_what_the_verifier_disagrees_with_is_listed(sabot: Any, tmp_path: Path) 
     with Store(tmp_path / "log", create=True) as store:
         store.append("U1", log.records)
     said = sabot("--json", "--db", str(tmp_path / "log"), "--kind", "rules")[0]
-    (told,) = [json.loads(line) for line in said.splitlines()]
-    assert (told["event"], told["round"]) == (10, 1)
-    assert told["detail"].endswith("winner is banker in the log, player by the cards")
+    (incident,) = [json.loads(line) for line in said.splitlines()]
+    assert (incident["event"], incident["round"]) == (10, 1)
+    assert incident["detail"].endswith("winner is banker in the log, player by the cards")
 
 
-def test_a_log_without_any_says_so(tmp_path: Path) -> None:
+def test_a_log_without_incidents_says_so(tmp_path: Path) -> None:
     Store(tmp_path / "log", create=True).close()
     for options, said in (((), f"{tmp_path / 'log'}: no incidents\n"), (("--json",), "")):
         done = CliRunner().invoke(app(), ["incidents", "--db", str(tmp_path / "log"), *options])
         assert (done.exit_code, done.stdout, done.stderr) == (0, said, "")
 
 
-def test_a_record_that_cannot_be_read_hides_nothing_else(folder: Path, tmp_path: Path) -> None:
+def test_an_unreadable_record_hides_no_other_incident(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes((folder / "sabot.sqlite").read_bytes())
     with closing(sqlite3.connect(tmp_path / "log", isolation_level=None)) as connection:
         connection.execute("UPDATE records SET record = x'00' WHERE number = 15 AND unit = 1")
@@ -290,8 +290,8 @@ def test_wrong_usage(sabot: Any, options: tuple[str, ...], said: str) -> None:
     assert out == "" and said in " ".join(problems.replace("│", " ").split())
 
 
-def test_whatever_a_shoe_says_steers_no_terminal(tmp_path: Path) -> None:
-    log = Written()
+def test_text_from_a_shoe_cannot_control_the_terminal(tmp_path: Path) -> None:
+    log = TypedRecords()
     hostile = "[/red]\x1b[2J\n"
     log.add("boot", 0, 1, build=b"\1")
     log.add("boot", 1, 1, boot=2, firmware=hostile, game=hostile, build=b"\2")

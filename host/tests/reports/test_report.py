@@ -1,4 +1,4 @@
-"""The report of a shoe of cards: whole, self-contained, and nothing on it that is not escaped."""
+"""The report of a shoe of cards: complete, self-contained, and with all text escaped."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -24,8 +24,10 @@ HOSTILE = "<script>alert(1)</script>\"'&\x00\x1b[2J\u202e</td>"
 EMPTY = {"br", "meta"}
 
 
-class Page(HTMLParser):
-    """A page taken apart: its tags in balance, its tables by heading, as the texts of cells."""
+class ParsedPage(HTMLParser):
+    """The tags, text and tables of a page, whose tags must be balanced. `tables` has the text of
+    cells, by heading.
+    """
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -68,7 +70,7 @@ class Page(HTMLParser):
 
 
 def report_of(events: list[Event], **given: Any) -> ReportInput:
-    """What a report of these events is made of."""
+    """The input for a report of these events; `given` replaces fields."""
     report = ReportInput(
         unit="SHOE-7",
         shoe=1,
@@ -88,12 +90,12 @@ def report_of(events: list[Event], **given: Any) -> ReportInput:
 
 @pytest.fixture(scope="module")
 def short() -> list[Event]:
-    """The rounds of KNOWN_ROUNDS."""
+    """The events of KNOWN_ROUNDS."""
     return DealtEvents(START_UNIX_MS).deal(SHORT_DECK.split())
 
 
-def test_the_facts_are_there(short: list[Event]) -> None:
-    page = Page(render(report_of(short)))
+def test_the_facts_are_shown(short: list[Event]) -> None:
+    page = ParsedPage(render(report_of(short)))
     assert "Shoe of cards 1 of unit SHOE-7" in page.text
     assert "Nothing to find fault with" in page.text
     assert "Records, rounds and the audit chain were checked." in page.text
@@ -114,8 +116,8 @@ def test_the_facts_are_there(short: list[Event]) -> None:
     assert facts["Table time"].endswith(" +01:00 (Europe/Malta)")
 
 
-def test_rounds_are_those_that_were_typed_by_hand(short: list[Event]) -> None:
-    shown = Page(render(report_of(short))).tables["Rounds"]
+def test_rounds_are_those_written_by_hand(short: list[Event]) -> None:
+    shown = ParsedPage(render(report_of(short))).tables["Rounds"]
     columns = ["Round", "Begun", "Ended", "Player", "Total", "Banker", "Total", "Result"]
     assert shown[0] == columns
     assert len(shown) == 1 + len(KNOWN_ROUNDS)
@@ -132,7 +134,7 @@ def test_rounds_are_those_that_were_typed_by_hand(short: list[Event]) -> None:
         assert re.fullmatch(rf"{said}events [\d,]+ to [\d,]+", cells[7])
 
 
-def test_only_third_cards_lie_sideways(short: list[Event]) -> None:
+def test_only_third_cards_are_sideways(short: list[Event]) -> None:
     html = render(report_of(short))
     table = html[html.index("<h2>Rounds</h2>") : html.index("<h2>Cards outside")]
     sideways = re.findall(r'<use href="#card-(\w+)"[^>]*rotate\(90\)', table)
@@ -143,15 +145,15 @@ def test_only_third_cards_lie_sideways(short: list[Event]) -> None:
 
 
 def test_cards_outside_the_hands_are_shown(short: list[Event]) -> None:
-    shown = Page(render(report_of(short))).tables["Cards outside the hands"]
+    shown = ParsedPage(render(report_of(short))).tables["Cards outside the hands"]
     assert [cells[2:] for cells in shown] == [
         ["Card", "Drawn as"], ["ace of spades", "burn first"], ["2 of clubs", "burn"],
     ]  # fmt: skip
 
 
-def test_nothing_from_outside_and_no_script(short: list[Event]) -> None:
+def test_there_is_no_script_and_nothing_is_loaded(short: list[Event]) -> None:
     html = render(report_of(short))
-    for tag, attributes in Page(html).tags:
+    for tag, attributes in ParsedPage(html).tags:
         assert tag not in ("script", "link", "img", "iframe", "object", "a", "form", "base")
         for name, value in attributes.items():
             assert not name.startswith("on") and name not in ("src", "action", "style")
@@ -161,8 +163,8 @@ def test_nothing_from_outside_and_no_script(short: list[Event]) -> None:
     assert "default-src 'none'" in html
 
 
-def test_every_reference_has_its_card_and_every_picture_its_words(short: list[Event]) -> None:
-    tags = Page(render(report_of(short))).tags
+def test_every_reference_has_its_card_and_every_picture_its_label(short: list[Event]) -> None:
+    tags = ParsedPage(render(report_of(short))).tags
     defined = {given["id"] for tag, given in tags if tag == "symbol"}
     used = {given["href"] for tag, given in tags if tag == "use"}
     assert used == {f"#{name}" for name in defined}
@@ -174,7 +176,7 @@ def test_every_reference_has_its_card_and_every_picture_its_words(short: list[Ev
     assert [given["lang"] for tag, given in tags if tag == "html"] == ["en"]
 
 
-def test_pictures_are_good_xml_and_stay_within_their_bounds(short: list[Event]) -> None:
+def test_pictures_are_valid_xml_and_stay_within_their_bounds(short: list[Event]) -> None:
     for text in re.findall(r"<svg.*?</svg>", render(report_of(short)), re.DOTALL):
         picture = ET.fromstring(text)
         if picture.get("class") != "road":
@@ -185,7 +187,7 @@ def test_pictures_are_good_xml_and_stay_within_their_bounds(short: list[Event]) 
             assert r <= x <= width - r and r <= y <= height - r
 
 
-def test_roads_tell_in_words_what_they_show(short: list[Event]) -> None:
+def test_roads_have_labels_in_words(short: list[Event]) -> None:
     html = render(report_of(short))
     assert 'aria-label="bead plate: P P T B P T"' in html
     assert 'aria-label="Big Road: P P T B P T"' in html
@@ -209,7 +211,7 @@ def test_a_card_entered_by_hand_is_marked_in_the_picture_and_in_words() -> None:
         events.append(event_of("card", number, card=card, position=position, by_hand=by_hand))
     events.append(event_of("round_void", 6, reason="supervisor"))
     html = render(report_of(events))
-    (cells,) = Page(html).tables["Rounds"][1:]
+    (cells,) = ParsedPage(html).tables["Rounds"][1:]
     assert cells[3] == "Player: 7 of hearts, entered by hand, 7 of hearts"
     assert cells[7] == "void (supervisor), by hand: 7♥events 2 to 6"
     assert html.count('stroke-dasharray="4 3"/><text') == 1 and html.count(">H</text>") == 1
@@ -227,7 +229,7 @@ def test_errors_and_incidents_are_listed() -> None:
         event("service", 5, 60_000, on=True),
         event_of("boot", 6, boot=2, shoe=1, round=0, t_ms=0, reset_cause="watchdog"),
     ]
-    page = Page(render(report_of(events)))
+    page = ParsedPage(render(report_of(events)))
     at = "2026-11-18 12:06:40 +01:00"
     assert page.tables["Errors"] == [
         ["Time", "Event", "Round", "Lasted", "What"],
@@ -241,45 +243,45 @@ def test_errors_and_incidents_are_listed() -> None:
     ]  # fmt: skip
 
 
-def test_findings_are_the_first_thing_that_is_said(short: list[Event]) -> None:
+def test_findings_are_in_the_verdict(short: list[Event]) -> None:
     finding = Finding("SHOE-7", 12, "rules", "winner is banker in the log, tie by the cards")
-    page = Page(render(report_of(short, findings=[finding])))
+    page = ParsedPage(render(report_of(short, findings=[finding])))
     assert "Something is wrong: 1 finding" in page.text
     assert "Nothing to find fault with" not in page.text
     assert page.tables["Findings of the check"][1:] == [["12", "rules", finding.detail]]
     assert page.tables["Incidents"][1][3] == "rules"
-    page = Page(render(report_of(short, findings=[finding] * 3)))
+    page = ParsedPage(render(report_of(short, findings=[finding] * 3)))
     assert "Something is wrong: 3 findings" in page.text
 
 
-def test_a_chain_that_was_not_checked_is_told_and_is_nothing_wrong(short: list[Event]) -> None:
+def test_a_chain_that_was_not_checked_is_mentioned_and_not_a_fault(short: list[Event]) -> None:
     no_key = Finding("SHOE-7", 1, "no_key", "the audit chain was not checked")
     for given in ({"chain_checked": False}, {"findings": [no_key]}):
-        page = Page(render(report_of(short, **given)))
+        page = ParsedPage(render(report_of(short, **given)))
         assert "Nothing to find fault with" in page.text
         assert "the audit chain was not: its keys are missing" in page.text
 
 
 @pytest.mark.parametrize("field", ["unit", "firmware", "build_hex", "game", "game_sha256_hex",
                                    "signer_fingerprint"])  # fmt: skip
-def test_whatever_is_said_of_a_shoe_is_text(short: list[Event], field: str) -> None:
+def test_facts_about_a_shoe_are_escaped(short: list[Event], field: str) -> None:
     assert_harmless(render(report_of(short, **{field: HOSTILE})))
 
 
-def test_whatever_a_shoe_records_is_text(short: list[Event]) -> None:
+def test_text_from_a_shoes_records_is_escaped(short: list[Event]) -> None:
     boot = event_of("boot", 9000, firmware=HOSTILE, board=HOSTILE, game=HOSTILE, build=b"\1")
-    again = event_of("boot", 9001, firmware=HOSTILE, boot=2, game=HOSTILE, build=b"\2")
+    second_boot = event_of("boot", 9001, firmware=HOSTILE, boot=2, game=HOSTILE, build=b"\2")
     loaded = event_of("shoe_loaded", 9002, game=HOSTILE)
     finding = Finding("U1", 1, HOSTILE, HOSTILE)
     disagrees = Finding("U1", 9001, "rules", HOSTILE)
-    events = [*short, boot, again, loaded]
+    events = [*short, boot, second_boot, loaded]
     html = render(report_of(events, findings=[finding, disagrees], checkpoint=(1, HOSTILE)))
     assert html.count("&lt;script&gt;") >= 5
     assert_harmless(html)
 
 
 def assert_harmless(html: str) -> None:
-    page = Page(html)
+    page = ParsedPage(html)
     assert all(tag != "script" for tag, _ in page.tags)
     assert "<script" not in html
     assert re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", unescape(html)) is None
@@ -287,7 +289,7 @@ def assert_harmless(html: str) -> None:
 
 
 def test_a_shoe_without_events() -> None:
-    page = Page(render(report_of([], checkpoint=None, signer_fingerprint=None, firmware=None,
+    page = ParsedPage(render(report_of([], checkpoint=None, signer_fingerprint=None, firmware=None,
                                  build_hex=None, game=None, game_sha256_hex=None)))  # fmt: skip
     assert "There is nothing to check: no events" in page.text
     assert "Nothing to find fault with" not in page.text
@@ -305,16 +307,16 @@ def test_a_shoe_with_one_tie_only() -> None:
     events = DealtEvents(START_UNIX_MS).deal(["AS", "2C", "CUT", "JD", "AD", "7C", "6H"])
     html = render(report_of(events))
     assert re.findall(r"<g><title>(.*?)</title>", html) == ["round 1: tie", "ties: 1"]
-    page = Page(html)
+    page = ParsedPage(html)
     assert {cells[0]: cells[1] for cells in page.tables[""]}["Rounds"] == (
         "1: Player 0, Banker 0, Tie 1"
     )
 
 
-def test_a_round_without_an_end_is_shown_with_what_came_out(short: list[Event]) -> None:
+def test_a_round_without_an_end_is_shown_with_its_cards(short: list[Event]) -> None:
     last = max(event.number for event in short if event.kind == "card")
     events = [event for event in short if event.number <= last]
-    page = Page(render(report_of(events)))
+    page = ParsedPage(render(report_of(events)))
     cells = page.tables["Rounds"][-1]
     assert cells[0] == "6" and cells[2] == "\u2013" and cells[7].startswith("no endfrom event")
     assert cells[3] == "Player: 9 of diamonds, queen of spades"
@@ -322,19 +324,19 @@ def test_a_round_without_an_end_is_shown_with_what_came_out(short: list[Event]) 
     assert facts["Rounds"].endswith("without an end 1") and facts["End"] == "not in these events"
 
 
-def test_other_shoes_of_cards_among_the_events_are_no_rounds_of_it(short: list[Event]) -> None:
+def test_rounds_of_other_shoes_of_cards_are_not_shown(short: list[Event]) -> None:
     before = [replace(event, shoe=7) for event in short]
-    assert len(Page(render(report_of(before))).tables.get("Rounds", [])) == 0
+    assert len(ParsedPage(render(report_of(before))).tables.get("Rounds", [])) == 0
 
 
-def test_any_clock_can_be_shown(short: list[Event]) -> None:
+def test_every_time_can_be_shown(short: list[Event]) -> None:
     for unix_ms in (None, 0, (1 << 63) - 1, (1 << 64) - 1):
         events = [replace(event, unix_ms=unix_ms) for event in short]
         for zone in (UTC, zone_of(None), zone_of("Europe/Malta")):
-            shown = Page(render(report_of(events, zone=zone))).tables["Rounds"][1][1]
+            shown = ParsedPage(render(report_of(events, zone=zone))).tables["Rounds"][1][1]
             assert shown == ("no clock" if unix_ms is None else shown)
             assert unix_ms is None or unix_ms == 0 or shown == f"{unix_ms} ms"
 
 
-def test_the_same_is_rendered_to_the_same(short: list[Event]) -> None:
+def test_the_same_input_gives_the_same_page(short: list[Event]) -> None:
     assert render(report_of(short)) == render(report_of(list(short)))

@@ -16,7 +16,9 @@ def outcomes(letters: str) -> list[Outcome]:
 
 
 def drawn(letters: str) -> str:
-    """The Big Road as letters, a line a row; lower case has one tie on it, "2" to "9" so many."""
+    """The Big Road as letters, one line for each row. A lower case letter has one tie on it; a
+    digit is the number of several ties.
+    """
     cells = big_road(outcomes(letters))
     grid = {}
     for cell in cells:
@@ -31,7 +33,7 @@ def drawn(letters: str) -> str:
 
 
 def picture(text: str) -> str:
-    """Lines between bars, as written in the tests."""
+    """The lines between bars, as a road is written in the tests."""
     return "\n".join(line.strip().strip("|").rstrip() for line in text.strip().splitlines())
 
 
@@ -56,7 +58,7 @@ def picture(text: str) -> str:
             |P  |
             |P  |
             |PPP|"""),
-        # The tail is in the way of the next run, which turns above it, and the one after that.
+        # The tail blocks the next run, which turns above it and then blocks the run after it.
         ("PPPPPPPP" "BBBBBBB" "PPPP",
          """|PBP |
             |PBP |
@@ -64,7 +66,7 @@ def picture(text: str) -> str:
             |PBP |
             |PBBB|
             |PPP |"""),
-        # Behind the end of the tail a run goes down to the floor again.
+        # After the end of the tail a run goes down to the last row again.
         ("PPPPPPP" "B" "PPPPPP",
          """|PBP|
             |P P|
@@ -72,8 +74,8 @@ def picture(text: str) -> str:
             |P P|
             |P P|
             |PPP|"""),
-        # A tail that was turned by another one does not go down behind its end: the lower tail
-        # covers columns 0 to 2, the upper one goes on in its row.
+        # A tail above another tail does not go down after the end of that one: the lower tail
+        # covers columns 0 to 2, the upper one continues in its row.
         ("PPPPPPPP" "BBBBBBBB",
          """|PB    |
             |PB    |
@@ -105,9 +107,9 @@ def test_a_shoe_with_one_tie_only() -> None:
     assert bead_plate([tie]) == [Bead(0, 0, tie)]
 
 
-def test_a_run_that_turns_at_the_top_pushes_the_next_one_on() -> None:
-    # Each run of twenty turns a row above the tail of the one before; the sixth in the top row,
-    # at once, and takes the top of the columns behind it.
+def test_a_run_that_turns_in_the_top_row_moves_the_next_run_to_its_end() -> None:
+    # Each run of twenty turns one row above the tail of the run before it. The sixth run turns in
+    # the top row and takes the top of the columns to its right.
     letters = "".join(
         winner * count for winner, count in zip("PBPBPBP", (20,) * 6 + (3,), strict=True)
     )
@@ -122,7 +124,7 @@ def test_a_run_that_turns_at_the_top_pushes_the_next_one_on() -> None:
         for column in range(run, run + 20 - down + 1):
             assert cells[column, turned] == Outcome(winner)
     # The sixth run lies in the top row from column 5 to 24, so the seventh begins in column 25.
-    # The tails below it end before, the fifth run's in column 4 + 18: it goes down freely.
+    # The tails below it end earlier, that of the fifth run in column 4 + 18, so it can go down.
     assert [cells[25, row] for row in range(3)] == [Outcome("player")] * 3
     assert cells[26, 0] == Outcome("banker")
 
@@ -158,7 +160,7 @@ def test_the_bead_plate_goes_down_and_then_right() -> None:
     assert bead_plate([]) == []
 
 
-def test_outcomes_are_of_rounds_with_a_result_with_naturals_and_pairs() -> None:
+def test_rounds_with_a_result_have_outcomes_with_naturals_and_pairs() -> None:
     def round_(number: int, player: str, banker: str, winner: str | None, **more: object) -> Round:
         more |= {"player": tuple(map(Card, player.split())), "winner": winner}
         more["banker"] = tuple(map(Card, banker.split()))

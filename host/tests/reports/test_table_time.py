@@ -1,4 +1,4 @@
-"""Times that people type and read, against offsets and changes of clocks known by heart."""
+"""Times that people type and read, against known offsets and changes of clocks."""
 
 import random
 import time
@@ -30,13 +30,13 @@ def ms(moment: datetime) -> int:
 
 
 def at(hours: float, *fields: int) -> int:
-    """Milliseconds of a date and time in the zone that is so many hours ahead of UTC."""
+    """UTC milliseconds of a date and time in the zone that is `hours` ahead of UTC."""
     return ms(datetime(*fields, tzinfo=timezone(timedelta(hours=hours))))  # type: ignore[arg-type]
 
 
 @pytest.fixture
 def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """This machine stands in Berlin."""
+    """This machine is in the zone of Berlin."""
     monkeypatch.setenv("TZ", "Europe/Berlin")
     time.tzset()
     yield
@@ -62,11 +62,11 @@ def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("1970-01-01T01:00", 0),
     ],
 )
-def test_a_time_is_one_at_the_table_unless_it_says_otherwise(typed: str, meant: int) -> None:
+def test_a_time_is_in_the_tables_zone_unless_it_has_an_offset(typed: str, meant: int) -> None:
     assert parse(typed, MALTA, ms(NOW)) == meant
 
 
-def test_today_is_the_tables_and_not_the_machines() -> None:
+def test_today_is_the_date_at_the_table() -> None:
     # Half past eight on the 21st in Malta is half past three on the 22nd in Macau, in the morning.
     assert parse("02:00", zone_of("Asia/Macau"), ms(NOW)) == at(8, 2026, 11, 22, 2, 0)
 
@@ -76,19 +76,19 @@ def test_today_is_the_tables_and_not_the_machines() -> None:
     ["", "yesterday", "25:00", "20:60", "24:00", "20", "2026", "2026-02-30", "2026-11-21T",
      "20:15 pm", "20:15+", "\0", "2026-11-21T20:15 Europe/Malta", "9" * 5000],
 )  # fmt: skip
-def test_what_is_no_time_is_refused_with_an_example(typed: str) -> None:
+def test_text_that_is_not_a_time_is_refused_with_an_example(typed: str) -> None:
     with pytest.raises(BadTime, match="is not a time; write it as 2026-11-21T20:15, or 20:15 for"):
         parse(typed, MALTA)
 
 
 @pytest.mark.parametrize("typed", ["0001-01-01", "1969-12-31T23:59Z", "0001-01-01T00:00+14:00"])
-def test_what_no_clock_of_a_shoe_can_show_is_refused(typed: str) -> None:
+def test_a_time_that_no_shoes_clock_can_show_is_refused(typed: str) -> None:
     for zone in (MALTA, UTC, HostZone()):
         with pytest.raises(BadTime, match="is not a time from 1970 to 9999"):
             parse(typed, zone)
 
 
-# When clocks are set: by the tables of each country, not by zoneinfo.
+# When clocks change, from the tables of each country, not from zoneinfo.
 SKIPPED = [
     ("Europe/Malta", "2026-03-29T02:00"),
     ("Europe/Malta", "2026-03-29T02:30"),
@@ -105,7 +105,7 @@ TWICE = [
 
 
 @pytest.mark.parametrize(("zone", "typed"), SKIPPED)
-def test_a_time_that_clocks_leave_out_is_refused(zone: str, typed: str) -> None:
+def test_a_time_that_clocks_skip_is_refused(zone: str, typed: str) -> None:
     with pytest.raises(BadTime, match=f"{typed}.*clocks of {zone} skip.*add an offset"):
         parse(typed, zone_of(zone))
 
@@ -134,17 +134,17 @@ def test_a_time_that_clocks_show_twice_is_refused_with_both(
         ("2026-10-25T03:00", at(1, 2026, 10, 25, 3, 0)),
     ],
 )
-def test_the_times_next_to_a_change_are_taken(typed: str, meant: int) -> None:
+def test_the_times_next_to_a_change_are_accepted(typed: str, meant: int) -> None:
     assert parse(typed, MALTA) == meant
 
 
-def test_today_that_is_shown_twice_is_told_with_its_date() -> None:
+def test_a_time_of_today_that_clocks_show_twice_is_refused_with_its_date() -> None:
     with pytest.raises(BadTime, match=r"write 2026-10-25T02:30\+02:00 or 2026-10-25T02:30\+01:00"):
         parse("02:30", MALTA, at(1, 2026, 10, 25, 12, 0))
 
 
 @pytest.mark.usefixtures("in_berlin")
-def test_the_zone_of_this_machine_is_as_careful() -> None:
+def test_the_zone_of_this_machine_refuses_the_same_times() -> None:
     zone = zone_of(None)
     assert parse("2026-11-21T20:15", zone) == at(1, 2026, 11, 21, 20, 15)
     assert parse("2026-07-21T20:15", zone) == at(2, 2026, 7, 21, 20, 15)
@@ -159,14 +159,14 @@ def test_the_zone_of_this_machine_is_as_careful() -> None:
 
 
 @pytest.mark.usefixtures("in_berlin")
-def test_this_machines_zone_is_zoneinfos(rng: random.Random) -> None:
+def test_this_machines_zone_agrees_with_zoneinfo(rng: random.Random) -> None:
     berlin = ZoneInfo("Europe/Berlin")
     for _ in range(2000):
         unix_ms = rng.randrange(4_000_000_000_000)
         assert iso_of(unix_ms, HostZone()) == iso_of(unix_ms, berlin)
 
 
-def test_what_is_shown_can_be_typed_again(rng: random.Random) -> None:
+def test_a_time_can_be_typed_as_it_is_shown(rng: random.Random) -> None:
     for _ in range(2000):
         unix_ms = rng.randrange(4_000_000_000_000)
         zone = zone_of(rng.choice(["Europe/Malta", "Asia/Kathmandu", "America/St_Johns"]))
@@ -176,7 +176,7 @@ def test_what_is_shown_can_be_typed_again(rng: random.Random) -> None:
         assert parse(to_the_second, UTC) == unix_ms // 1000 * 1000
 
 
-def test_what_is_in_no_calendar_is_shown_as_it_is() -> None:
+def test_a_time_beyond_the_calendar_is_shown_in_milliseconds() -> None:
     for unix_ms in ((1 << 63) - 1, (1 << 64) - 1, 253_402_300_800_000):
         for zone in (MALTA, HostZone(), UTC):
             assert text_of(unix_ms, zone) == iso_of(unix_ms, zone) == f"{unix_ms} ms"
@@ -198,13 +198,13 @@ def test_what_is_in_no_calendar_is_shown_as_it_is() -> None:
         ("x" * 10_000, "write it as Europe/Malta"),
     ],
 )
-def test_a_zone_that_is_none_is_refused(name: str, said: str) -> None:
+def test_an_unknown_zone_is_refused(name: str, said: str) -> None:
     with pytest.raises(BadTime, match="there is no zone") as refused:
         zone_of(name)
     assert said.replace("?", "") in str(refused.value).replace("?", "")
 
 
-def test_a_span_that_nothing_can_lie_in_is_refused() -> None:
+def test_an_empty_span_is_refused() -> None:
     now = ms(NOW)
     six, seven = at(1, 2026, 11, 21, 18, 0), at(1, 2026, 11, 21, 19, 0)
     assert span("18:00", "19:00", MALTA, now) == (six, seven)
@@ -218,7 +218,7 @@ def test_a_span_that_nothing_can_lie_in_is_refused() -> None:
 
 
 def test_last_night_is_not_today() -> None:
-    # At half past midnight somebody looks for what was at ten to twelve.
+    # At 00:30 an officer looks for an event of 23:50.
     now = at(1, 2026, 11, 22, 0, 30)
     with pytest.raises(BadTime, match="'23:50' has not come yet today, it is 2026-11-22 00:30:00"):
         span("23:50", None, MALTA, now)
@@ -235,5 +235,5 @@ def test_last_night_is_not_today() -> None:
         (3_600_000, "1 h 00 min"), (90_000_000, "25 h 00 min"),
     ],
 )  # fmt: skip
-def test_lengths_are_told_as_people_tell_them(length_ms: int, said: str) -> None:
+def test_durations_are_written_for_people(length_ms: int, said: str) -> None:
     assert duration_text(length_ms) == said

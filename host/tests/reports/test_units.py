@@ -1,4 +1,4 @@
-"""What a log knows of each unit, and `sabot units`."""
+"""The summary of each unit in a log, and `sabot units`."""
 
 import csv
 import io
@@ -23,18 +23,18 @@ _HOUR_MS = 3_600_000
 _BUILD = bytes(range(32))
 
 
-class _Life:
-    """Records of a unit, as they come."""
+class _UnitLog:
+    """Records of a unit, in order."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
         self._boot = 0
 
-    def start(self, firmware: str = "0.1.0") -> "_Life":
+    def start(self, firmware: str = "0.1.0") -> "_UnitLog":
         self._boot += 1
         return self.add("boot", 10, firmware=firmware, build=_BUILD, board="pico", game="mini")
 
-    def add(self, kind: str, t_ms: int, **fields: Any) -> "_Life":
+    def add(self, kind: str, t_ms: int, **fields: Any) -> "_UnitLog":
         number = len(self.records) + 1
         unix_ms = _UNIX_MS + t_ms
         data = event_bytes(kind, number, boot=self._boot, t_ms=t_ms, unix_ms=unix_ms, **fields)
@@ -48,67 +48,67 @@ class _Life:
             yield Row("U1", event.number, *shown, _UNIX_MS + 5, record.data, record.mac)
 
 
-def test_hours_are_those_of_all_starts() -> None:
-    life = _Life().start().add("lid", 2 * _HOUR_MS, open=True).start()
-    life.add("lid", _HOUR_MS, open=False)
-    unit = unit_of("U1", life.rows())
+def test_hours_are_added_over_all_starts() -> None:
+    log = _UnitLog().start().add("lid", 2 * _HOUR_MS, open=True).start()
+    log.add("lid", _HOUR_MS, open=False)
+    unit = unit_of("U1", log.rows())
     assert (unit.starts, unit.up_ms) == (2, 3 * _HOUR_MS)
 
 
-def test_it_runs_what_started_last_and_deals_what_was_loaded_last() -> None:
-    life = _Life().start("0.1.0").add("updated", 90, firmware="0.2.0", build=_BUILD)
-    unit = unit_of("U1", life.start("0.2.0").rows())
+def test_firmware_is_what_started_last_and_game_what_was_loaded_last() -> None:
+    log = _UnitLog().start("0.1.0").add("updated", 90, firmware="0.2.0", build=_BUILD)
+    unit = unit_of("U1", log.start("0.2.0").rows())
     assert (unit.firmware, unit.build, unit.board) == ("0.2.0", _BUILD.hex(), "pico")
     assert (unit.game, unit.updates, unit.undone) == ("mini", 1, 0)
-    life.add("game_loaded", 100, game="ez-mini", sha256=_BUILD).add("update_undone", 110)
-    unit = unit_of("U1", life.rows())
+    log.add("game_loaded", 100, game="ez-mini", sha256=_BUILD).add("update_undone", 110)
+    unit = unit_of("U1", log.rows())
     assert (unit.game, unit.undone) == ("ez-mini", 1)
 
 
-def test_it_stands_where_it_was_told_last() -> None:
-    life = _Life().start()
-    assert unit_of("U1", life.rows()).table == ""
-    life.add("provisioned", 20, table="12", set=3).start()
-    life.add("provisioned", 20, table="High roller", set=3).start()
-    assert unit_of("U1", life.rows()).table == "High roller"
+def test_the_table_is_the_one_provisioned_last() -> None:
+    log = _UnitLog().start()
+    assert unit_of("U1", log.rows()).table == ""
+    log.add("provisioned", 20, table="12", set=3).start()
+    log.add("provisioned", 20, table="High roller", set=3).start()
+    assert unit_of("U1", log.rows()).table == "High roller"
 
 
-def test_what_was_entered_by_hand_was_not_read() -> None:
-    life = _Life().start()
+def test_a_card_entered_by_hand_is_not_counted_as_read() -> None:
+    log = _UnitLog().start()
     for at in range(100, 9600):
-        life.add("card", at, card="7H", position="player_1")
+        log.add("card", at, card="7H", position="player_1")
     for at in range(5):
-        life.add("unreadable", 10_000 + at, fault="bad_code", position="player_1")
+        log.add("unreadable", 10_000 + at, fault="bad_code", position="player_1")
     fields = {"error": "unreadable", "fault": "bad_code", "position": "player_1"}
-    life.add("resolved", 10_010, resolution="entered", **fields)
-    life.add("card", 10_011, card="8H", position="player_1", by_hand=True)
-    life.add("resolved", 10_012, resolution="drawn_again", **fields)
-    unit = unit_of("U1", life.rows())
+    log.add("resolved", 10_010, resolution="entered", **fields)
+    log.add("card", 10_011, card="8H", position="player_1", by_hand=True)
+    log.add("resolved", 10_012, resolution="drawn_again", **fields)
+    unit = unit_of("U1", log.rows())
     assert (unit.cards, unit.faults) == (9500, 5)
     assert unit.faults_per_10000 == pytest.approx(50_000 / 9505)
 
 
 def test_a_unit_without_cards_has_no_rate() -> None:
-    assert unit_of("U1", _Life().start().rows()).faults_per_10000 is None
+    assert unit_of("U1", _UnitLog().start().rows()).faults_per_10000 is None
 
 
-def test_a_calibration_ends_what_was_due() -> None:
-    life = _Life().start()
+def test_a_calibration_ends_the_request_to_clean() -> None:
+    log = _UnitLog().start()
     for channel in ("b", "a", "b"):
-        life.add("clean_sensor", 20, channel=channel)
-    assert unit_of("U1", life.rows()).dirty == "A B"
-    unit = unit_of("U1", life.add("calibrated", 30).rows())
+        log.add("clean_sensor", 20, channel=channel)
+    assert unit_of("U1", log.rows()).dirty == "A B"
+    unit = unit_of("U1", log.add("calibrated", 30).rows())
     assert (unit.dirty, unit.calibrated_unix_ms) == ("", _UNIX_MS + 30)
 
 
-def test_a_record_that_cannot_be_read_is_counted_and_nothing_else_of_it() -> None:
-    rows = list(_Life().start().add("lid", 400, open=True).rows())
+def test_an_unreadable_record_is_only_counted() -> None:
+    rows = list(_UnitLog().start().add("lid", 400, open=True).rows())
     damaged = Row("U1", 3, "damaged", None, 1, 1, _UNIX_MS + 9, b"\xff", bytes(16))
     unit = unit_of("U1", [*rows, damaged])
     assert (unit.damaged, unit.up_ms, unit.last_seen_unix_ms) == (1, 400, _UNIX_MS + 9)
 
 
-def test_nothing_is_known_of_a_unit_without_events() -> None:
+def test_a_unit_without_events_has_an_empty_summary() -> None:
     assert unit_of("U1", ()) == UnitSummary("U1")
     assert unit_of("U1", ()).as_json(UTC)["last_seen"] is None
 
@@ -116,9 +116,9 @@ def test_nothing_is_known_of_a_unit_without_events() -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the log of two units."""
-    second = _Life().start("0.2.0").add("clean_sensor", 50, channel="e").add("update_undone", 60)
+    second = _UnitLog().start("0.2.0").add("clean_sensor", 50, channel="e").add("update_undone", 60)
     with Store(tmp_path / "sabot.sqlite", create=True) as store:
-        store.append("U1", _Life().start().add("lid", _HOUR_MS, open=True).records)
+        store.append("U1", _UnitLog().start().add("lid", _HOUR_MS, open=True).records)
         store.append("U2", second.records)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from host.tests.support.commands import error_line_here
-from host.tests.support.keeping_shoe import BOOT, UNIT, KeepingShoe, Made, made_of, runs_of
+from host.tests.support.keeping_shoe import BOOT, UNIT, KeepingShoe, KeptPass, made_of, runs_of
 from host.tests.support.naive_shoe import Answering, answering_shoe
 from sabot.cli import app
 from sabot.errors import BadRecording
@@ -30,7 +30,7 @@ SEVEN_OF_HEARTS = 32
 CARD_SET = 3
 
 
-def good_card() -> Made:
+def good_card() -> KeptPass:
     return made_of(
         noisy_pass(np.random.default_rng(3), NOISE["clean"], SEVEN_OF_HEARTS, CARD_SET), CARD_SET
     )

@@ -1,4 +1,4 @@
-"""Logs of several shoes of cards with their audit chain, dealt by the firmware's own dealing.
+"""Logs of several shoes of cards with their audit chain, from the firmware's own dealing.
 
 The MACs are computed here from the definition in protocol/README.md, without sabot.audit.chain.
 """
@@ -39,12 +39,12 @@ def mac_key_of(first_key: bytes, epoch: int) -> bytes:
     return sha256(b"sabot mac" + secret_of(first_key, epoch)).digest()
 
 
-def chain_of(first_key: bytes) -> bytes:
-    """The name of a chain."""
+def chain_id(first_key: bytes) -> bytes:
+    """The id of the chain with this first key."""
     return sha256(b"sabot chain" + first_key).digest()[:16]
 
 
-def mac_of(mac_key: bytes, before: bytes, record: bytes) -> bytes:
+def chained_mac(mac_key: bytes, before: bytes, record: bytes) -> bytes:
     """The MAC of a record; `before` is the MAC of the record before it."""
     return hmac.digest(mac_key, before + record, "sha256")[:16]
 
@@ -63,7 +63,7 @@ class ChainedLog:
         self._secret, self._epoch = first_key, 0
 
     def record(self, shape: Shape, *values: Any, shoe: int | None = None, round_: int = 0) -> None:
-        """Record an event; `values` are its own fields as encoded on the wire."""
+        """Record an event; `values` are its own fields, encoded as on the wire."""
         self._t_ms += 5
         if self.unix_ms is not None:
             self.unix_ms += 5
@@ -76,18 +76,18 @@ class ChainedLog:
     def power_on(self) -> "ChainedLog":
         """Record a start of the unit."""
         self._boot, self._t_ms = self._boot + 1, 0
-        self.record(events.BOOT, 0, FIRMWARE, BUILD, "sim", "mini", chain_of(self.first_key))
+        self.record(events.BOOT, 0, FIRMWARE, BUILD, "sim", "mini", chain_id(self.first_key))
         if self.unix_ms is not None:
             self.record(events.CLOCK_SET, None)
         return self
 
     def load_game(self) -> "ChainedLog":
-        """Record that the same game is loaded again."""
+        """Record that the same game was loaded again."""
         self.record(events.GAME_LOADED, "mini", GAME_SHA256)
         return self
 
     def deal(self, deck: Sequence[str] = tuple(SHORT_DECK.split())) -> "ChainedLog":
-        """Deal a shoe of cards to its end, with its checkpoint."""
+        """Deal a shoe of cards to its end, and record its checkpoint."""
         game = games.Game(games.document_of(games.MINI_NAME))
         dealing = Dealing(game, 0, self.shoe)
         self._act(dealing.switched(LID, True))
@@ -95,8 +95,7 @@ class ChainedLog:
         for name in deck:
             if dealing.phase in (BETWEEN, BETTING):
                 self._act(dealing.pressed(_NEXT))
-            passed = dealing.card_passed(cards.number_of(name), (800, 990, 20, 1875))
-            self._act(passed)
+            self._act(dealing.card_passed(cards.number_of(name), (800, 990, 20, 1875)))
             if dealing.phase == ENDED:
                 break
         return self
@@ -132,5 +131,5 @@ class ChainedLog:
                 self._epoch + 1,
             )
         key = sha256(b"sabot mac" + self._secret).digest()
-        before = self.records[-1][2] if self.records else chain_of(self.first_key)
-        return mac_of(key, before, data)
+        before = self.records[-1][2] if self.records else chain_id(self.first_key)
+        return chained_mac(key, before, data)

@@ -19,7 +19,7 @@ from sabot.sim.process import SimulatedShoe
 SABOT = Path(sys.executable).with_name("sabot")
 TIMEOUT_S = 240
 
-# Six rounds of different forms, written by hand: see KNOWN_ROUNDS.
+# Six different rounds, written by hand: see KNOWN_ROUNDS.
 SHORT_DECK = """
 AS 2C
 9S KC KD 7D
@@ -29,7 +29,7 @@ JD AD 7C 6H
 TC 2H JC AC 8S
 CUT 9D 4S QS 5S
 """
-# Player's cards, Banker's cards, totals, winner, natural.
+# Player's cards, Banker's cards, Player's total, Banker's total, winner, natural.
 KNOWN_ROUNDS = [
     ("9S KD", "KC 7D", 9, 7, "player", True),
     ("TS TD 6S", "8H 8D 4C", 6, 0, "player", False),
@@ -65,13 +65,13 @@ def run(
 
 
 def error_line(folder: Path, *arguments: str, code: int) -> str:
-    """Run a command that fails with this exit code; return its error line, its only output."""
+    """Run a command that fails with this exit code. Return its error line, its only output."""
     done = run(folder, *arguments, code=code)
     return _only_line(done.stdout, done.stderr)
 
 
 def error_line_here(folder: Path, *arguments: str, code: int) -> str:
-    """As `error_line`, but in this process, which saves half a second for starting another."""
+    """As `error_line`, but in this process, which saves the half second to start another one."""
     out, problems = io.StringIO(), io.StringIO()
     with (
         chdir(folder),
@@ -81,10 +81,10 @@ def error_line_here(folder: Path, *arguments: str, code: int) -> str:
     ):
         try:
             main()
-            ended: object = 0
+            exit_code: object = 0
         except SystemExit as end:
-            ended = end.code
-    assert ended == code, problems.getvalue()
+            exit_code = end.code
+    assert exit_code == code, problems.getvalue()
     return _only_line(out.getvalue(), problems.getvalue())
 
 
@@ -95,11 +95,11 @@ def _only_line(out: str, problems: str) -> str:
     return line.removeprefix("sabot: ")
 
 
-class Running:
+class RunningCommand:
     """A running `sabot` command; `lines` are what it has printed so far."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
-        # If pytest itself ignores SIGINT, as in the background of a shell, a child would too.
+        # A child would inherit that pytest ignores SIGINT, as it does in the background of a shell.
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         self.process = subprocess.Popen(
@@ -141,13 +141,13 @@ class Running:
         return found()[-1]
 
     def first_line(self) -> str:
-        """Wait for the first line that it prints, and return it."""
+        """Wait for the command's first line, and return it."""
         with self._changed:
             assert self._changed.wait_for(lambda: self.lines, TIMEOUT_S), self.problems
         return self.lines[0]
 
     def end(self, timeout_s: float = TIMEOUT_S, by: int | None = signal.SIGINT) -> int:
-        """Send signal `by` (None for no signal; default: Ctrl-C), wait, return the exit code."""
+        """Send signal `by` (None for no signal; default: Ctrl-C) and wait; return the exit code."""
         if by is not None:
             self.process.send_signal(by)
         code = self.process.wait(timeout_s)
@@ -164,9 +164,9 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, *arguments: str) -> Iterator[Running]:
+def running(folder: Path, *arguments: str) -> Iterator[RunningCommand]:
     """A `sabot` command that runs during the block."""
-    command = Running(folder, *arguments)
+    command = RunningCommand(folder, *arguments)
     try:
         yield command
     finally:
@@ -180,7 +180,7 @@ def short_deck(folder: Path) -> str:
 
 
 @contextmanager
-def simulating(folder: Path, unit: str, *arguments: str) -> Iterator[Running]:
+def simulating(folder: Path, unit: str, *arguments: str) -> Iterator[RunningCommand]:
     """A `sabot sim` of `unit` that deals SHORT_DECK as fast as possible."""
     options = ("--unit", unit, "--deck", short_deck(folder), "--short", "--pace", "0", *arguments)
     with running(folder, "sim", *options) as sim:
@@ -191,7 +191,7 @@ def simulating(folder: Path, unit: str, *arguments: str) -> Iterator[Running]:
 
 @contextmanager
 def dealt(folder: Path, unit: str, state: Path | None = None) -> Iterator[SimulatedShoe]:
-    """A simulated shoe and dealer in this process, as `simulating`; it starts faster."""
+    """As `simulating`, but with shoe and dealer in this process, which starts faster."""
     cards = deck.read(folder / short_deck(folder), short=True)
     with SimulatedShoe(unit, state=state) as shoe:
         shoe.power_on()

@@ -1,4 +1,4 @@
-"""Events of a shoe of cards, dealt by the firmware's own dealing at the pace of a real table."""
+"""Events of a shoe of cards, from the firmware's own dealing at the pace of a real table."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ _CARD_MS, _BETTING_MS, _PRESS_MS = 1800, 22_000, 400
 
 
 class DealtEvents:
-    """Deals cards; `events` are the recorded events. The clock is set from the first event on."""
+    """Deals cards; `events` are the recorded events. The clock is set before the first event."""
 
     def __init__(self, start_unix_ms: int, game: "games.Game | None" = None) -> None:
         self.events: list[Event] = []

@@ -1,7 +1,7 @@
-"""The log of one evening that the pages in docs/ begin from.
+"""The log of one evening, with which the pages in docs/ begin.
 
 `python -m host.tests.support.example_log` writes docs/example/evening.sqlite and sabot.keys again.
-The first key of that unit was made for this, and protects nothing.
+The first key of its unit was made for this log and protects nothing.
 """
 
 from datetime import datetime, timedelta, timezone
@@ -30,7 +30,7 @@ _TO_PAY_MS, _TO_COME_MS = 9_000, 47_000
 
 
 class _Evening(FirmwareLog):
-    """The firmware's dealing at the pace of a table, with the right time."""
+    """The firmware's dealing at the pace of a real table, with the right time."""
 
     def power_on(self, *, passing: bool = False, clock: bool = True) -> "_Evening":
         """The unit starts, is provisioned, and a host sets its clock."""
@@ -52,7 +52,7 @@ class _Evening(FirmwareLog):
         return self._unix_base_ms + self._ms
 
     def deal(self, deck: list[str]) -> None:
-        """Deal a shoe of cards. One card has no code; the supervisor comes, and enters it."""
+        """Deal a shoe of cards. One card has no code; the supervisor comes and enters it."""
         unreadable = False
         self.wait(_TO_LOAD_MS)
         self.load()
@@ -64,10 +64,9 @@ class _Evening(FirmwareLog):
                 self.wait(_TO_BET_MS)
                 self.draw("next")
             self.wait(_TO_TURN_MS)
-            within = (
-                len(self.dealing.current_round.player) == 1 and self.dealing.current_round.banker
-            )
-            if within and not unreadable and self.unix_ms() > _unix_ms(_UNREADABLE_FROM):
+            round_ = self.dealing.current_round
+            within_round = len(round_.player) == 1 and round_.banker
+            if within_round and not unreadable and self.unix_ms() > _unix_ms(_UNREADABLE_FROM):
                 unreadable = True
                 self.draw("blank")
                 self.wait(_TO_COME_MS)
@@ -83,14 +82,14 @@ def _unix_ms(when: datetime) -> int:
 
 
 def evening() -> FirmwareLog:
-    """All that the unit recorded."""
+    """The log of everything that the unit recorded."""
     log = _Evening(FIRST_KEY)
     log.deal(shuffled_names(_SEED))
     return log
 
 
 def make() -> None:
-    """Write both files, in place of those that are there."""
+    """Write both files, and replace existing ones."""
     FOLDER.mkdir(exist_ok=True)
     for path in (LOG, KEYS):
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Logs made by the firmware's dealing, and bytes of messages and events, for the host's tests."""
+"""Logs from the firmware's dealing, and bytes of messages and events, for the host's tests."""
 
 import hashlib
 import hmac
@@ -27,7 +27,7 @@ _MOST_CHOICES = 20
 _START_UNIX_MS = 1_795_000_000_000
 
 TEST_KEY = bytes(range(32))
-"""The first key of the chain of the tests' logs."""
+"""The first key of the chain in the tests' logs."""
 
 
 def values_of(shape: Shape, **given: Any) -> list[Any]:
@@ -46,7 +46,8 @@ def framed(shape: Shape, **given: Any) -> bytes:
 
 
 def event_bytes(kind: str, number: int, **given: Any) -> bytes:
-    """The record of an event from header fields and own fields by name; enumerations as words."""
+    """The record of an event from its header fields and own fields, by name. Values of enumerations
+    are given by name too."""
     shape = SHAPES[kind]
     head = {"boot": 1, "t_ms": number, "unix_ms": None, "shoe": 1, "round": 1}
     head |= {name: given.pop(name) for name in list(given) if name in head}
@@ -67,12 +68,12 @@ def event_of(kind: str, number: int, **given: Any) -> Event:
 parsed = lru_cache(maxsize=10_000)(wire.parse_event)
 
 
-class Recorded(bytes):
+class RecordWithMac(bytes):
     """A record together with its MAC in its log."""
 
     mac: bytes
 
-    def __new__(cls, data: bytes, mac: bytes) -> "Recorded":
+    def __new__(cls, data: bytes, mac: bytes) -> "RecordWithMac":
         """Make the record `data` with its `mac`."""
         recorded = super().__new__(cls, data)
         recorded.mac = mac
@@ -80,8 +81,8 @@ class Recorded(bytes):
 
 
 def mac_of(data: bytes) -> bytes:
-    """The MAC of a record in its log; for a record that is in no log, a MAC that is not valid."""
-    return data.mac if isinstance(data, Recorded) else hashlib.sha256(data).digest()[:16]
+    """The MAC of a record in its log; an invalid MAC for a record that is in no log."""
+    return data.mac if isinstance(data, RecordWithMac) else hashlib.sha256(data).digest()[:16]
 
 
 def stored(records: Iterable[bytes]) -> list[Record]:
@@ -116,13 +117,13 @@ def shuffled_names(seed: int, cut_from_end: int = 14) -> list[str]:
 
 
 class FirmwareLog:
-    """The firmware's dealing on CPython with the tests' own recorder.
+    """The firmware's dealing on CPython, with a recorder of the tests.
 
     `records` are all records, each with its MAC in the chain of `first_key`.
     """
 
     def __init__(self, first_key: bytes = TEST_KEY) -> None:
-        self.records: list[Recorded] = []
+        self.records: list[RecordWithMac] = []
         self.chain = NaiveChain(first_key)
         self.dealing = Dealing(games.Game(games.document_of(games.MINI_NAME)), 0, 0)
         self._macs = [self.chain.id]  # of every event, by number
@@ -136,16 +137,16 @@ class FirmwareLog:
         return len(self._macs) - 1
 
     def record(self, shape: Shape, shoe: int, round_: int, values: Iterable[Any]) -> None:
-        """Record an event, 7 ms after the last."""
+        """Record an event, 7 ms after the last one."""
         self._ms += 7
         unix_ms = None if self._unix_base_ms is None else self._unix_base_ms + self._ms
         head = [shape.number, len(self._macs), self._boot, self._ms, unix_ms, shoe, round_]
         data = cbor2.dumps([*head, *values], canonical=True)
         self._macs.append(self.chain.mac(len(self._macs), self._macs[-1], data))
-        self.records.append(Recorded(data, self._macs[-1]))
+        self.records.append(RecordWithMac(data, self._macs[-1]))
 
     def power_on(self, *, passing: bool = False, clock: bool = True) -> "FirmwareLog":
-        """Start again, as after a loss of power; the dealing goes on where it was.
+        """Start again, as after a loss of power; the dealing continues where it was.
 
         `passing`: a card was in the head when the power was lost. `clock`: a host sets the clock.
         """
@@ -179,14 +180,14 @@ class FirmwareLog:
         kept = {wire.parse_event(data).number: data for data in self.records}
         self.records = [data for number, data in kept.items() if not first <= number <= last]
 
-    def tell_of_loss(self, first: int, last: int, reason: str = "journal_damaged") -> int:
-        """Record the gap of lost events; return the number of the gap event."""
+    def record_gap(self, first: int, last: int, reason: str = "journal_damaged") -> int:
+        """Record the loss of events; return the number of the event `gap`."""
         values = (first, last, enums.GAP_REASONS.index(reason), self._macs[last])
         self.record(events.GAP, 0, 0, values)
         return self.last_number
 
     def betting_due(self) -> bool:
-        """Whether the dealer's "next" button is to be pressed."""
+        """Whether the dealer has to press the "next" button."""
         return self.dealing.phase in (BETWEEN, BETTING)
 
     def over(self) -> bool:
@@ -194,16 +195,16 @@ class FirmwareLog:
         return self.dealing.phase == ENDED
 
     def load(self) -> "FirmwareLog":
-        """Open the lid and close it: new cards."""
+        """Open the lid, put new cards in, close the lid."""
         self.act(self.dealing.switched(LID, True))
         self.act(self.dealing.switched(LID, False))
         return self
 
     def draw(self, *names: str) -> "FirmwareLog":
-        """Pull cards with good figures; "next" and "key" press the button and turn the key.
+        """Pull cards that are read well; "next" presses the button, "key" turns the key on and off.
 
         "blank" is a card without a code, "?jam" a pass with that fault; "!7H", "!drawn_again" and
-        the like are the supervisor's decisions on it.
+        so on are the supervisor's decisions about it.
         """
         for name in names:
             if name == "next":
@@ -221,34 +222,34 @@ class FirmwareLog:
             self.act(actions)
         return self
 
-    def _decided(self, what: str) -> list[Any]:
-        dealing, waiting = self.dealing, self.dealing.pending
-        assert waiting.waits(), f"nothing to decide {what} about"
+    def _decided(self, decision: str) -> list[Any]:
+        dealing, pending = self.dealing, self.dealing.pending
+        assert pending.waits(), f"{decision}: there is nothing to decide"
         actions = dealing.switched(KEY, True)
-        if what == "void":
+        if decision == "void":
             actions += dealing.pressed(_VOID)
         else:
-            card = cards.number_of(what) if what not in enums.RESOLUTIONS else None
-            wanted = "entered" if card is not None else what
+            card = cards.number_of(decision) if decision not in enums.RESOLUTIONS else None
+            wanted = "entered" if card is not None else decision
             for _ in range(_MOST_CHOICES):
                 actions += dealing.pressed(_NEXT)
-                if enums.RESOLUTIONS[waiting.choice()] != wanted:
+                if enums.RESOLUTIONS[pending.choice()] != wanted:
                     continue
-                if card is None or card == waiting.entered():
+                if card is None or card == pending.entered():
                     break
-                if card != cards.CUT_CARD and waiting.rank() == card % 13:
-                    while waiting.entered() != card:
+                if card != cards.CUT_CARD and pending.rank() == card % 13:
+                    while pending.entered() != card:
                         actions += dealing.pressed(_BURN)
                     break
             else:
-                raise AssertionError(f"{what} cannot be chosen")
+                raise AssertionError(f"{decision} cannot be chosen")
             actions += dealing.pressed(_REVEAL)
         return actions + dealing.switched(KEY, False)
 
     def deal_shoe(self, deck: Sequence[str]) -> "FirmwareLog":
         """Load the cards and deal until the shoe of cards ends or no card is left.
 
-        If the cut card came too early, the key is turned at the end, because cards are missing.
+        If the cut card came too early, cards are missing; then the key is turned at the end.
         """
         self.load()
         for name in deck:
@@ -264,8 +265,8 @@ class FirmwareLog:
 class Forgery:
     """A log whose rows can be edited before it is verified.
 
-    It is verified without a key, and the finding that there is no key is left out: the forgeries
-    must be found from the events alone. `test_adversary.py` tests the chain.
+    It is verified without a key, and the finding `no_key` is left out: the events alone must show
+    the forgeries. `test_adversary.py` tests the chain.
     """
 
     def __init__(self, records: Iterable[bytes], unit: str = "U1") -> None:
@@ -326,7 +327,7 @@ class Forgery:
         self.rows = [row for row in self.rows if not first <= row[0] <= last]
 
     def replace(self, number: int, kind: str) -> None:
-        """Replace event `number` by one of another kind, with the same header."""
+        """Replace event `number` by an event of another kind, with the same header."""
         old = self.event(number)
         given = {"boot": old.boot, "t_ms": old.t_ms, "unix_ms": old.unix_ms}
         self.put(number, event_bytes(kind, number, shoe=old.shoe, round=old.round, **given))

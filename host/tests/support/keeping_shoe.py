@@ -1,5 +1,4 @@
-"""A naive shoe that keeps passes and reports its sensors' health, for `sabot capture` and
-`health`."""
+"""A naive shoe with passes and its sensors' health, for `sabot capture` and `sabot health`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,21 +18,21 @@ BOOT = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A pass as read by a shoe, and its samples as runs."""
+class KeptPass:
+    """A pass as a shoe has read it, and its samples as runs."""
 
     passed: Pass
     runs: bytes
 
 
-def made_of(levels: Levels, card_set: int) -> Made:
-    """Read the first pass in the samples, to its end, with the firmware's reader."""
+def made_of(levels: Levels, card_set: int) -> KeptPass:
+    """Read the first pass in the samples with the firmware's reader."""
     samples = pack(levels)
     reader, at = Reader(card_set), 0
     while not reader.ended:
-        assert at < len(samples), "no pass"
+        assert at < len(samples), "the samples have no whole pass"
         at = reader.read(samples, at, len(samples))
-    return Made(reader.passed, runs_of(levels[: 2 * at].tolist()))
+    return KeptPass(reader.passed, runs_of(levels[: 2 * at].tolist()))
 
 
 def runs_of(levels: list[int], longest: int = 65_535) -> bytes:
@@ -55,7 +54,7 @@ class KeepingShoe(NaiveShoe):
 
     def __init__(
         self,
-        passes: Mapping[int, Made],
+        passes: Mapping[int, KeptPass],
         *,
         gone: int = 0,
         spoilt: Mapping[Shape, Mapping[str, Any]] | None = None,
@@ -69,7 +68,7 @@ class KeepingShoe(NaiveShoe):
         self._health = health or {}
 
     def answer(self, message: wire.Message) -> list[bytes]:
-        """Answer with a report, or with a refusal if the pass is the one that is `gone`."""
+        """Answer with a report, or with a refusal for the pass `gone`."""
         own = {"id": message.fields["id"]}
         if message.shape is messages.HEALTH:
             return [self._framed(messages.HEALTH_REPORT, **own, **self._health)]

@@ -1,12 +1,11 @@
-"""Loggers that are killed at random moments, and the shoe that they log, each a forked process.
+"""Kills loggers at random moments. Each logger, and the shoe that they log, is a forked process.
 
     python -m host.tests.support.killed_logger [--kills N] [--seed N]
 
-They are forked so that a kill costs milliseconds, not the start of a Python. Only the library runs
-here: the store, the client and the logger; `sabot_hil.sweeps.kills` kills the whole command. The
-shoe drops what was acknowledged, so an event that was acknowledged but not stored is found missing.
-A killed process loses nothing that it has handed to the operating system; whether it is also on the
-disk is tested in test_store.py.
+A forked logger starts in milliseconds. Only the library runs here: the store, the client and the
+logger; `sabot_hil.sweeps.kills` kills the whole command. The shoe drops acknowledged events, so an
+event that was acknowledged but not stored is found missing. A killed process loses nothing that it
+has handed to the operating system; test_store.py tests whether it is also on the disk.
 """
 
 import argparse
@@ -29,18 +28,18 @@ from typing import Any
 
 from rich.progress import track
 
-from host.tests.support.naive_shoe import NaiveShoe, mac_of, naive_event
+from host.tests.support.naive_shoe import NaiveShoe, fake_mac, naive_event
 from sabot.link.client import Client
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.store import Store
 
 _UNIT = "U1"
 _LONGEST_LIFE_S = 3.0
-_MOST_HELD = 1000  # far fewer than it would give up
+_MAX_HELD = 1000  # far fewer events than those after which the shoe gives up old ones
 _FEW_PAGES = 8  # write-ahead log pages before a checkpoint, so that kills hit checkpoints too
 MOMENTS = ("anywhere", "statement", "deriving", "stored", "acknowledged")
-"""When a logger dies: at a random time; before a random step of SQLite's virtual machine, counted
-over everything or only while deriving; after a commit and before its acknowledgement; after the
+"""When a logger dies: at a random time; before a random step of SQLite's virtual machine, either of
+all steps or only of those that derive; after a commit, before its acknowledgement; after the
 acknowledgement."""
 
 
@@ -84,7 +83,7 @@ def _serve(port: int, control: Connection) -> None:
         ready, _, _ = select.select([port, control], [], [], 0.005)
         if control in ready:
             count = control.recv()
-            shoe.record(count if len(shoe.held) < _MOST_HELD else 0)
+            shoe.record(count if len(shoe.held) < _MAX_HELD else 0)
             control.send((shoe.next_number - 1, shoe.acknowledged))
         data = os.read(port, 4096) if port in ready else b""
         for frame in shoe.step(data, time.monotonic()):
@@ -95,7 +94,7 @@ def _serve(port: int, control: Connection) -> None:
 
 
 class Kills:
-    """Kills loggers one after the other, and checks after each what must be true."""
+    """Kills loggers one after the other, and checks the database after each."""
 
     def __init__(self, folder: Path, rng: random.Random) -> None:
         self.moments: Counter[str] = Counter()
@@ -138,7 +137,7 @@ class Kills:
         self._check()
 
     def end(self) -> int:
-        """Log to the end, compare everything stored with everything recorded; return the count."""
+        """Log to the end; compare all stored events with all recorded ones; return their number."""
         child = os.fork()
         if not child:
             _log(self._shoe.port, self.path, lambda: None)
@@ -150,7 +149,8 @@ class Kills:
             last, acknowledged = self._shoe.record(0)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        wanted = [(n, data, mac_of(data)) for n in range(1, last + 1) for data in (naive_event(n),)]
+        records = {number: naive_event(number) for number in range(1, last + 1)}
+        wanted = [(number, data, fake_mac(data)) for number, data in records.items()]
         with Store(self.path, create=True) as store:
             assert list(store.raw(_UNIT)) == wanted
             assert [row.number for row in store.rows()] == list(range(1, last + 1))
@@ -173,10 +173,12 @@ class Kills:
             assert acknowledged <= last, f"{acknowledged} acknowledged, {last} stored"
 
 
-def _log(port: str, path: Path, armed: Callable[[], None]) -> None:
-    """Log for ever, in the child process. It must never return to the parent's code."""
+def _log(port: str, path: Path, arm: Callable[[], None]) -> None:
+    """Log for ever, in the child process, which must never return to the parent's code. `arm` is
+    called first.
+    """
     try:
-        armed()
+        arm()
         logger = Logger(Store(path, create=True), [port], LogWatcher())
         logger.start()
         logger.wait()

@@ -1,4 +1,4 @@
-"""A naive shoe, a bad line and odd ports, for testing the host's end of the link."""
+"""A naive shoe, a bad line and special ports, to test the host's end of the link."""
 
 import hashlib
 import os
@@ -18,14 +18,14 @@ from sabot_protocol.events import MAC_SIZE
 from sabot_protocol.frame import FrameReader
 
 
-def mac_of(data: bytes) -> bytes:
-    """A MAC that is in no chain, for code that only carries and stores it."""
+def fake_mac(data: bytes) -> bytes:
+    """A MAC of no chain, for code that only carries and stores MACs."""
     return hashlib.sha256(data).digest()[:MAC_SIZE]
 
 
 def recorded(data: bytes) -> Record:
-    """An event as a session delivers it, from its bytes."""
-    return Record(wire.parse_event(data), data, mac_of(data))
+    """An event as a session delivers it, from its record."""
+    return Record(wire.parse_event(data), data, fake_mac(data))
 
 
 def naive_event(number: int) -> bytes:
@@ -33,8 +33,8 @@ def naive_event(number: int) -> bytes:
     return event_bytes("identified", number, t_ms=7 * number, round=number // 50)
 
 
-class Line:
-    """One direction: whole frames go in, bytes come out, some late, twice, damaged or never."""
+class BadLine:
+    """One direction: whole frames go in; bytes come out, some late, twice, damaged or never."""
 
     def __init__(self, rng: random.Random, trouble: float) -> None:
         self._rng = rng
@@ -44,17 +44,17 @@ class Line:
     def send(self, frame: bytes, now_s: float) -> None:
         rng, arrives_s = self._rng, now_s + 0.001
         if rng.random() < self._trouble:
-            what = rng.choice(("lost", "twice", "late", "changed", "cut", "noise"))
+            trouble = rng.choice(("lost", "twice", "late", "changed", "cut", "noise"))
             at = rng.randrange(len(frame))
-            if what == "lost":
+            if trouble == "lost":
                 return
-            if what == "twice":
+            if trouble == "twice":
                 self._on_the_way.append((arrives_s + rng.random() / 5, frame))
-            elif what == "late":
+            elif trouble == "late":
                 arrives_s += rng.random() / 5
-            elif what == "changed":
+            elif trouble == "changed":
                 frame = frame[:at] + bytes([frame[at] ^ 1 << rng.randrange(8)]) + frame[at + 1 :]
-            elif what == "cut":
+            elif trouble == "cut":
                 frame = frame[:at]
             else:
                 frame = rng.randbytes(rng.randrange(1, 700)) + frame
@@ -67,10 +67,10 @@ class Line:
 
 
 class NaiveShoe:
-    """A shoe that sends again what is not acknowledged, and holds at most `room` events.
+    """A shoe that sends events again until they are acknowledged, and holds at most `room` events.
 
-    With `forgets` it drops all acknowledged events but the last: a host that acknowledges what it
-    has not stored never gets it again.
+    With `forgets` it drops all acknowledged events but the last one: a host that acknowledges an
+    event without storing it never gets it again.
     """
 
     def __init__(self, first: int, room: int = 10_000, *, forgets: bool = False) -> None:
@@ -105,7 +105,7 @@ class NaiveShoe:
                     self.given_up.add(oldest)
 
     def answer(self, message: wire.Message) -> list[bytes]:
-        """Frames that answer a command. It answers only SET_CLOCK, without setting a clock."""
+        """Frames that answer a command. Only SET_CLOCK is answered, but no clock is set."""
         if message.shape is messages.SET_CLOCK:
             return [framed(messages.REPLY, id=message.fields["id"])]
         return []
@@ -158,13 +158,13 @@ class NaiveShoe:
 
 def event_frame(data: bytes) -> bytes:
     """The frame that carries an event."""
-    return framed(messages.EVENT, record=data, mac=mac_of(data))
+    return framed(messages.EVENT, record=data, mac=fake_mac(data))
 
 
 class Answering:
-    """A pseudo-terminal that answers: `answer` turns the received bytes into bytes to send.
+    """A pseudo-terminal that answers: `answer` turns received bytes into bytes to send.
 
-    It is also called, with b"", when nothing came.
+    When nothing was received, it is called with b"".
     """
 
     def __init__(self, answer: Callable[[bytes], bytes]) -> None:
@@ -204,7 +204,7 @@ def answering_shoe(shoe: NaiveShoe) -> Answering:
 
 
 class Relay:
-    """A device server: makes the serial port `path` a TCP port, `url`, for one host at a time."""
+    """A device server: offers the serial port `path` as TCP port `url`, to one host at a time."""
 
     def __init__(self, path: str) -> None:
         self._port = os.open(path, os.O_RDWR | os.O_NOCTTY)

@@ -1,4 +1,4 @@
-"""The console blocks of a page of documentation: run in order, and held to what the page shows."""
+"""The console blocks of a page of documentation: run in order, and compared with their output."""
 
 import os
 import re
@@ -18,12 +18,12 @@ _COLUMNS = "120"
 
 
 def text_of(page: str) -> str:
-    """The page, by its path from the top of the checkout."""
+    """The text of a page, by its path from the top of the checkout."""
     return (ROOT / page).read_text(encoding="utf-8")
 
 
 def steps_of(page: str) -> list[tuple[str, list[str]]]:
-    """Each command of the console blocks, with the lines that it prints."""
+    """Each command of the console blocks, with the lines that the page shows for it."""
     blocks = re.findall(r"```console\n(.*?)```", text_of(page), re.DOTALL)
     steps: list[tuple[str, list[str]]] = []
     for line in "".join(blocks).splitlines():
@@ -35,8 +35,8 @@ def steps_of(page: str) -> list[tuple[str, list[str]]]:
 
 
 def agrees(shown: list[str], printed: str) -> bool:
-    """Whether `printed` is what the page shows. There `...` stands for any text, alone on a line
-    for any lines, and spaces count as one.
+    """Whether `printed` is what the page shows. On the page `...` stands for any text, and alone on
+    a line for any lines; several spaces count as one.
     """
     pattern = r"\n".join(
         ".*" if line == "..." else r".*".join(map(re.escape, line.rstrip().split("...")))
@@ -47,8 +47,8 @@ def agrees(shown: list[str], printed: str) -> bool:
 
 
 def follow(page: str, folder: Path, given: Mapping[str, str]) -> None:
-    """Run the page's commands in `folder`, with what is `given` in the environment. A command that
-    ends with `&` runs until the end of the page; its first line counts.
+    """Run the page's commands in `folder`, with the variables in `given` in their environment. A
+    command that ends with `&` runs until the end of the page; only its first line is compared.
     """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "COLUMNS": _COLUMNS} | given

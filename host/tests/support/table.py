@@ -1,4 +1,4 @@
-"""Tables with wagers, for the tests of settling, and the mark that names a test's clauses."""
+"""Tables with wagers to settle, and the decorator that names the clauses that a test covers."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -57,7 +57,7 @@ def scored(name: str, hands: tuple[str, str], **house: object) -> Score:
 
 
 def of_three(player: int, banker: int) -> tuple[str, str]:
-    """A round in which both hands have three cards, with these totals."""
+    """A round with these totals, in which both hands have three cards."""
     return f"KD QD {_RANK[player]}C", f"KH QH {_RANK[banker]}S"
 
 
@@ -74,7 +74,7 @@ def line(number: int, who: str = "Ann", /, **wagers: int) -> dict[str, Any]:
 
 
 def full(seats: int = 9) -> list[dict[str, Any]]:
-    """Every seat with a wager on the Player, each by another player."""
+    """Every seat with a wager on the Player, each by a different player."""
     return [seat(number, f"P{number}", player=1000) for number in range(1, seats + 1)]
 
 
@@ -85,7 +85,7 @@ def settled(
     house: dict[str, object] | None = None,
     **more: Any,
 ) -> Settlement:
-    """Settle a round as the command does; `hands` may be the reason why it was voided."""
+    """Settle a round as the command does; for a void round `hands` is the reason."""
     file = {"positions": list(positions), "house": house or {}} | more
     wagers = wager_file.parse(json.dumps(file).encode())
     played = game(name, **wagers.house)
@@ -95,12 +95,12 @@ def settled(
 
 
 def steps(done: Settlement) -> list[tuple[str, str, str | None, int]]:
-    """The steps as (what the dealer does, where, for which wager, how much in cents)."""
+    """The steps as (what the dealer does, where, for which wager, amount in cents)."""
     return [(step.do, str(step.area), step.wager, step.amount_cents) for step in done.steps]
 
 
 def outcome(name: str, wager: str, hands: tuple[str, str], **house: object) -> str | int:
-    """The outcome of a wager of 100.00 next to one on Player: "lose", "push" or what it pays."""
+    """The outcome of a wager of 100.00 next to one on Player: "lose", "push" or its odds."""
     wagers = {"player": 10_000} | {wager: 10_000}
     done = settled(name, [seat(1, **wagers)], hands, house)
     (step,) = [

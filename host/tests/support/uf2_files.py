@@ -1,4 +1,4 @@
-"""UF2 files with those parts of a MicroPython image that the code checks."""
+"""UF2 files with the parts of a MicroPython image that the code checks."""
 
 import struct
 
@@ -8,7 +8,7 @@ PICO = "MicroPython v1.28.0 on 2026-04-06; Raspberry Pi Pico with RP2040"
 
 
 def uf2(content: bytes, *, family: int = RP2040, begin: int = 0x10000000) -> bytes:
-    """A UF2 file of blocks with 256 bytes each."""
+    """A UF2 file with blocks of 256 bytes."""
     parts = [content[at : at + 256].ljust(256, b"\0") for at in range(0, len(content), 256)]
     blocks = []
     for number, part in enumerate(parts):

@@ -1,6 +1,6 @@
 """Checks a round of baccarat by its cards: order, decisions, result.
 
-Most rounds are right, which one look at a cached table shows; only a wrong one is judged in full.
+Most rounds are right, and one look at a cached table shows it. Only a wrong one is judged in full.
 """
 
 from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ class BaccaratChecks:
             return
         hands = [[_NAMES[card] for card in hand] for hand in (player, banker)]
         if {"CUT", "TEST"} & {*hands[0], *hands[1]}:
-            return  # they have been reported already
+            return  # these cards have been reported already
         if not as_due:
             yield from self._differing(by_cards, *hands)
         yield from _wrong_hits(hits, *hands)
@@ -68,7 +68,7 @@ class BaccaratChecks:
         winner, player_total, banker_total, player_natural, banker_natural, margin = result
         order = [enums.POSITIONS[position] for position in self._positions]
         decisions = [_decision_text(*decision) for decision in self._decisions]
-        for name, said, right in (
+        for name, logged, right in (
             ("Player's total", player_total, verdict.player_total),
             ("Banker's total", banker_total, verdict.banker_total),
             ("winner", enums.WINNERS[winner], verdict.winner),
@@ -78,8 +78,8 @@ class BaccaratChecks:
             ("order", ", ".join(order), ", ".join(_order(len(player), len(banker)))),
             ("decision", ", ".join(decisions) or "none", ", ".join(_decided(player, banker))),
         ):
-            if said != right:
-                yield f"{name} is {said} in the log, {right} by the cards"
+            if logged != right:
+                yield f"{name} is {logged} in the log, {right} by the cards"
 
 
 def _due(player: list[int], banker: list[int]) -> object:
@@ -97,8 +97,8 @@ def _due(player: list[int], banker: list[int]) -> object:
 
 @cache  # at most 12,100 entries
 def _due_by_points(player: int, banker: int, player_third: int, banker_third: int) -> object:
-    """The same, by the totals of two cards and the points of the third; None if the cards are not
-    a round."""
+    """As `_due`, from the totals of the first two cards and the points of the third; None if the
+    cards are not a round."""
     hands = [
         ["TH", _OF_POINTS[two]] + ([] if third == _NO_THIRD else [_OF_POINTS[third]])
         for two, third in ((player, player_third), (banker, banker_third))
@@ -123,7 +123,7 @@ _OF_POINTS = ["TS", *(f"{rank}S" for rank in "A23456789")]
 
 def _wrong_hits(hits: int, player: list[str], banker: list[str]) -> Iterator[str]:
     if hits >> len(enums.HITS):
-        yield f"hits are {hits:#x} in the log, of which some have no name"
+        yield f"hits are {hits:#x} in the log, some of them without a name"
     if min(len(player), len(banker)) >= 2:  # fewer cards have been reported already
         by_cards = rules.hits(player, banker)
         for place, hit in enumerate(enums.HITS):
@@ -136,7 +136,7 @@ def _is_natural(hand: Sequence[str]) -> bool:
 
 
 def _order(player_cards: int, banker_cards: int) -> list[str]:
-    """The positions of a round's cards in order, by how many cards the hands have."""
+    """The positions of a round's cards in order, for these numbers of cards in the hands."""
     hands = (("player", player_cards), ("banker", banker_cards))
     return [
         f"{name}_{place}"

@@ -1,12 +1,12 @@
-"""Follows the records of one unit by number and by MAC, and reports what was done to them.
+"""Follows the records of one unit by number and by MAC, and reports changes to them.
 
-A record is good if it is in the row of its number, contains that number, and its MAC is the one
-that the key of its epoch makes from it and the MAC before. Records that are not good are held back
-(*in doubt*) until one continues the chain again, either after the last good record or after the
-record just before it. What lies between makes one finding, and the chain goes on.
+A record is good if it is in the row of its number, contains that number, and has the MAC that the
+key of its epoch makes from it and the MAC before it. Records that are not good are held back (*in
+doubt*) until one continues the chain again, either after the last good record or after the record
+just before it. The records between make one finding, and the chain goes on.
 
 The MAC decides: a row belongs to the chain if the next good record continues from its MAC. Without
-keys the numbers in the records decide alone.
+keys only the numbers in the records decide.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,22 +19,22 @@ from sabot.audit.checks.chain_events import BOOT, CHAIN, OF_THE_CHAIN, ChainEven
 from sabot.audit.checks.decoding import Values, values_of, why_damaged
 from sabot.audit.checks.doubt import HELD, ChainRow, Doubt
 from sabot.audit.checks.holes import MOST_ODD, Holes
-from sabot.audit.checks.play_checks import Report
-from sabot.audit.tombstone import Tombstone, readable
+from sabot.audit.checks.play_checks import ReportFinding
+from sabot.audit.tombstone import Tombstone, usable_tombstones
 from sabot_protocol.chain import EPOCH_RECORDS
 from sabot_protocol.events import MAC_SIZE
 
 RawRecord = tuple[int, bytes, bytes]
 """Number by the table, record, MAC."""
 
-_STILL_THERE = "is there, but a tombstone says it was removed"
-_CHUNK = 1000  # rows looked at together
-_FARTHEST = 10_000_000  # at most so many events can be missing; no shoe deals so many in years
+_STILL_THERE = "is in the log, but a tombstone says that it was removed"
+_CHUNK = 1000  # rows decoded together
+_FARTHEST = 10_000_000  # most events that can be missing; a shoe takes years to record more
 
 
 class ChainChecks:
-    """Checks the chain of one unit. `report` takes findings; `lost` is called with the number of an
-    event before which a record is missing or cannot be used.
+    """Checks the chain of one unit. `report` takes findings. `lost` is called with the number of an
+    event if a record before it is missing or cannot be used.
 
     `before` is the MAC of the event before event `first`; None if it is not known.
     """
@@ -43,25 +43,25 @@ class ChainChecks:
         self,
         unit: str,
         macs: MacKeys | None,
-        report: Report,
+        report: ReportFinding,
         lost: Callable[[int], None],
         tombstones: Iterable[bytes] = (),
         first: int = 1,
         before: bytes | None = None,
     ) -> None:
         self.seen: Callable[[Sequence[RawRecord], Sequence[Values | None]], None] | None = None
-        """Called with all rows as they come, and the values of their records."""
+        """Called with every chunk of rows, and the values of their records."""
         self.rows = 0
         """Rows taken so far."""
         self.notes: list[tuple[int, str, str]] = []
-        """What the reader should know and is no fault: event number, kind, detail."""
+        """What the reader should know although it is not a fault: event number, kind, detail."""
         self._unit = unit
         self._macs = ChainMacs(macs)
         self._holes = Holes(report)
         self._chain_events = ChainEvents(self._macs, self._holes, report)
         self._report = report
         self._lost = lost
-        self._tombstones, self._unreadable = readable(unit, tombstones, _FARTHEST)
+        self._tombstones, self._unreadable = usable_tombstones(unit, tombstones, _FARTHEST)
         # The last good record, and what must come after it.
         self._due = self._due_row = first
         self._before = self._macs.chain if before is None and first == 1 else before
@@ -69,7 +69,8 @@ class ChainChecks:
         self._doubt = Doubt()
         self._replaying = False  # whether the rows repeat events that were there before
         self._copy: ChainRow
-        self._strangers: dict[int, int] = {}  # by the event that a row is for: the one it contains
+        # By the event that should be in a row: the event that is.
+        self._misplaced_rows: dict[int, int] = {}
         self._altered: tuple[ChainRow, int, bytes, str] | None = None
 
     def follow(self, records: Iterable[RawRecord]) -> Iterator[Values]:
@@ -93,7 +94,7 @@ class ChainChecks:
                         if due >= epoch_ends:
                             epoch_ends = (due // EPOCH_RECORDS + 1) * EPOCH_RECORDS
                             inner, outer = self._macs.pads(due // EPOCH_RECORDS)
-                        # `chain.mac_under` inline: most of the time is spent here
+                        # `chain.mac_under` inline, because most of the time is spent here
                         hashed = inner.copy()
                         hashed.update(before + record)
                         digest = hashed.digest()
@@ -109,7 +110,7 @@ class ChainChecks:
                         yield values
                         continue
                 self._due, self._due_row, self._before, self._record = due, due_row, before, last
-                yield from self._odd(row, record, mac, values)
+                yield from self._take_unexpected(row, record, mac, values)
                 due, due_row, before, last = self._due, self._due_row, self._before, self._record
                 keyed, epoch_ends = self._macs.keys is not None, 0
         self._due, self._due_row, self._before, self._record = due, due_row, before, last
@@ -117,10 +118,10 @@ class ChainChecks:
 
     @property
     def next_number(self) -> int:
-        """The number after that of the last event."""
+        """The number of the last event plus one."""
         return self._due
 
-    def _links(self, before: bytes | None, number: int, row: ChainRow) -> bool:
+    def _continues(self, before: bytes | None, number: int, row: ChainRow) -> bool:
         """Whether `row` holds event `number`, and continues the event whose MAC is `before`."""
         if row.own != number or not 0 < number < self._due + _FARTHEST:
             return False
@@ -129,13 +130,15 @@ class ChainChecks:
         return before is not None and self._macs.right(before, number, row.record) == row.mac
 
     def _follows(self, before: ChainRow, row: ChainRow) -> bool:
-        """Whether `row` continues the event in row `before`, whatever number that contains."""
+        """Whether `row` continues the event in row `before`, regardless of that event's number."""
         if self._macs.keys is None and before.own + 1 != row.own:
             return False
-        return self._links(before.mac, row.own, row)
+        return self._continues(before.mac, row.own, row)
 
-    def _odd(self, row: Any, record: Any, mac: Any, values: Values | None) -> Iterator[Values]:
-        """Take a row that is not simply the next one."""
+    def _take_unexpected(
+        self, row: Any, record: Any, mac: Any, values: Values | None
+    ) -> Iterator[Values]:
+        """Take a row that is not the next good one."""
         if type(row) is not int:
             self._report(self._due, "changed", f"the table numbers a row {row!r}")
             self._lost(self._due)
@@ -151,7 +154,7 @@ class ChainChecks:
         if values is None:
             self._report(at, "damaged", f"record cannot be read: {why_damaged(record)}")
         if self._doubt.count:
-            yield from self._in_doubt(odd)
+            yield from self._after_held_back(odd)
         elif self._replaying:
             yield from self._after_copies(odd)
         else:
@@ -162,26 +165,26 @@ class ChainChecks:
             detail = f"a row {row.row} instead of {self._due_row}, which no shoe can have written"
             self._report(self._due, "changed", detail)
         elif row.row == self._due_row:
-            unknown = self._before is None and row.own == self._due  # the MAC before it is
-            if unknown or self._links(self._before, self._due, row):
+            cannot_check = self._before is None and row.own == self._due
+            if cannot_check or self._continues(self._before, self._due, row):
                 yield from self._take(row)
             else:
-                yield from self._doubtful(row)
-        elif self._macs.keys is not None and self._links(self._before, self._due, row):
+                yield from self._hold_back(row)
+        elif self._macs.keys is not None and self._continues(self._before, self._due, row):
             self._report(self._due, "reordered", f"is in row {row.row}, {self._due_row} is empty")
             yield from self._take(row)
         else:
             yield from self._after_hole(row)
 
     def _after_hole(self, row: ChainRow) -> Iterator[Values]:
-        """Take a row before which rows are empty."""
+        """Take a row after missing rows."""
         while self._tombstones and self._tombstones[0].first < row.at:
             tombstone = self._tombstones.pop(0)
             if self._due < tombstone.first:
                 self._missing(self._due, tombstone.first - 1, None)
                 self._due_row += tombstone.first - self._due
                 self._due = tombstone.first
-            self._over(tombstone)
+            self._skip_removed(tombstone)
         if self._due < row.at:
             self._missing(self._due, row.at - 1, row)
         elif self._due > row.at:
@@ -189,10 +192,10 @@ class ChainChecks:
             self._before = None
         self._due, self._due_row = row.at, row.row
         self._lost(row.at)
-        if self._before is None or self._links(self._before, row.at, row):
+        if self._before is None or self._continues(self._before, row.at, row):
             yield from self._take(row)
         else:
-            yield from self._doubtful(row)
+            yield from self._hold_back(row)
 
     def _missing(self, first: int, last: int, following: ChainRow | None) -> None:
         """Note that events `first` to `last` are missing; `following` is the row after them."""
@@ -206,8 +209,8 @@ class ChainChecks:
             first, last, (following.record, following.mac) if following and checked else None
         )
 
-    def _over(self, tombstone: Tombstone) -> None:
-        """Continue the chain over what was removed."""
+    def _skip_removed(self, tombstone: Tombstone) -> None:
+        """Continue the chain after the removed events."""
         if tombstone.first < self._due:
             self._report(tombstone.first, "tombstone", _STILL_THERE)
             if tombstone.last < self._due:
@@ -215,7 +218,7 @@ class ChainChecks:
         elif self._before is not None and tombstone.before != (
             b"" if tombstone.first == 1 else self._before
         ):
-            detail = "does not continue from the event before it: its MAC is another"
+            detail = "does not continue the event before it: it has another MAC for that event"
             self._report(tombstone.first, "tombstone", detail)
         else:
             self.notes.append((tombstone.first, "removed", tombstone.removed_text()))
@@ -229,7 +232,7 @@ class ChainChecks:
         self._due = tombstone.last + 1
 
     def _take(self, row: ChainRow) -> Iterator[Values]:
-        """Take the row as the event that is due; the chain goes on after it."""
+        """Take the row as the event that is due, and continue the chain after it."""
         number, before = self._due, self._before
         self._before, self._record = row.mac, row.record
         self._due, self._due_row = number + 1, row.row + 1
@@ -241,7 +244,7 @@ class ChainChecks:
             self._chain_events.take(row.values, before)
         yield row.values
 
-    def _doubtful(self, row: ChainRow) -> Iterator[Values]:
+    def _hold_back(self, row: ChainRow) -> Iterator[Values]:
         """Hold back a row that does not continue those before it."""
         doubt = self._doubt
         if doubt.count < HELD:
@@ -249,18 +252,18 @@ class ChainChecks:
         else:
             if doubt.whole:
                 for each in doubt.rows:
-                    yield from self._as_it_stands(each)
+                    yield from self._yield_unjudged(each)
             doubt.rows[1:] = [row]
-            yield from self._as_it_stands(row)
+            yield from self._yield_unjudged(row)
         doubt.count += 1
         if self._macs.keys is not None and row.values is not None and row.values[0] == BOOT:
             if self._macs.chain not in (None, row.values[CHAIN]):
                 doubt.foreign = doubt.foreign or row.values[CHAIN]
         if doubt.foreign and doubt.count >= HELD:
-            yield from self._settled()
+            yield from self._settle_doubt()
 
-    def _as_it_stands(self, row: ChainRow) -> Iterator[Values]:
-        """Yield a row in doubt, if it contains the event whose row it is."""
+    def _yield_unjudged(self, row: ChainRow) -> Iterator[Values]:
+        """Yield a row in doubt unchecked, if it contains the event that should be there."""
         if row.values is None or row.own != row.at:
             self._lost(row.at)
         else:
@@ -268,14 +271,14 @@ class ChainChecks:
                 self._chain_events.take(row.values, None)
             yield row.values
 
-    def _in_doubt(self, row: ChainRow) -> Iterator[Values]:
-        """Take a row after some that are in doubt."""
+    def _after_held_back(self, row: ChainRow) -> Iterator[Values]:
+        """Take a row that comes after rows in doubt."""
         doubt = self._doubt
         last, first = doubt.rows[-1], doubt.rows[0]
         if row.row != last.row + 1:
-            yield from self._settled()
+            yield from self._settle_doubt()
             yield from self._after_good(row)
-        elif self._links(self._before, self._due, row):
+        elif self._continues(self._before, self._due, row):
             yield from self._continues_good(row)
         elif self._follows(last, row):
             yield from self._continues_doubt(row)
@@ -284,7 +287,7 @@ class ChainChecks:
             and self._macs.keys is not None
             and self._before is not None
             and first.own == self._due
-            and self._links(right := self._macs.right(self._before, self._due, first.record),
+            and self._continues(right := self._macs.right(self._before, self._due, first.record),
                             self._due + 1, row)
         ):  # fmt: skip
             self._report(self._due, "changed", "the next event continues from another MAC")
@@ -293,10 +296,10 @@ class ChainChecks:
             yield from self._take(first)
             yield from self._take(row)
         else:
-            yield from self._doubtful(row)
+            yield from self._hold_back(row)
 
     def _continues_good(self, row: ChainRow) -> Iterator[Values]:
-        """Take a row that continues the last good one: what is in doubt lies between the two."""
+        """Take a row that continues the last good one. The rows in doubt are between the two."""
         doubt, self._doubt = self._doubt, Doubt()
         in_order = sorted((*doubt.rows, row), key=lambda each: each.own)
         if doubt.whole and [each.own for each in in_order] == list(
@@ -317,7 +320,7 @@ class ChainChecks:
         yield from self._take(row)
 
     def _continues_doubt(self, row: ChainRow) -> Iterator[Values]:
-        """Take a row that continues the last row in doubt, whose MAC at least is good."""
+        """Take a row that continues the last row in doubt, which proves the MAC of that row."""
         doubt, last, number = self._doubt, self._doubt.rows[-1], row.own
         begins = number - doubt.count  # the first event in doubt, if they are consecutive
         if number <= self._due:
@@ -329,17 +332,17 @@ class ChainChecks:
             self._lost(number)
             yield from self._take(row)
         elif begins == self._due:
-            doubt.foreign = b""  # the chain is ours
-            yield from self._settled()
+            doubt.foreign = b""  # the chain is still this unit's
+            yield from self._settle_doubt()
             yield from self._take(row)
         elif begins > self._due:
             self._missing(self._due, begins - 1, doubt.rows[0])
             self._doubt = Doubt()
             if doubt.count > 1:
-                self._report(begins, "changed", "it and those after it are not as they were")
+                self._report(begins, "changed", "it and those after it were changed")
             self._lost(begins)
             self._due, self._due_row = begins, doubt.rows[0].row
-            yield from self._held(doubt)
+            yield from self._take_held_back(doubt)
             yield from self._take(row)
         else:
             detail = f"{self._due - begins} records do not belong there"
@@ -350,7 +353,7 @@ class ChainChecks:
             yield from self._take(row)
 
     def _copied(self, row: ChainRow) -> None:
-        """Note that this row and the one before repeat events, or hold missing ones."""
+        """Note that this row and the one before it repeat events, or contain missing ones."""
         first = row.own - 1
         refilled = self._holes.refill(first)
         if not refilled and not self._replaying:
@@ -359,8 +362,8 @@ class ChainChecks:
         self._copy = row
 
     def _after_copies(self, row: ChainRow) -> Iterator[Values]:
-        """Take a row after some that repeat events."""
-        if self._links(self._before, self._due, row):
+        """Take a row that comes after rows that repeat events."""
+        if self._continues(self._before, self._due, row):
             yield from self._take(row)
         elif self._follows(self._copy, row):
             self._copy = row
@@ -369,22 +372,22 @@ class ChainChecks:
             self._lost(row.at)
             yield from self._take(row)
         else:
-            yield from self._doubtful(row)
+            yield from self._hold_back(row)
 
-    def _held(self, doubt: Doubt) -> Iterator[Values]:
-        """Yield rows that were in doubt, and continue after them."""
+    def _take_held_back(self, doubt: Doubt) -> Iterator[Values]:
+        """Take the rows that were held back, and continue after them."""
         if doubt.whole:
             for row in doubt.rows:
                 row.doubted = True
                 yield from self._take(row)
-        else:  # they have been yielded
+        else:  # they have been yielded already
             last = doubt.rows[-1]
             self._due += doubt.count
             self._due_row += doubt.count
             self._before, self._record = last.mac, last.record
 
-    def _settled(self) -> Iterator[Values]:
-        """Settle the rows in doubt: they are in their places, and are not as they were."""
+    def _settle_doubt(self) -> Iterator[Values]:
+        """Report the rows in doubt as changed, doubled or misplaced, and take them."""
         doubt, self._doubt = self._doubt, Doubt()
         first, last = doubt.rows[0], doubt.rows[-1]
         if self._replaying:
@@ -396,39 +399,40 @@ class ChainChecks:
             self._chain_events.other_chain(self._due, doubt.foreign)
         elif (first.record, first.mac) == (self._record, self._before):
             self._report(self._due, "doubled", f"event {self._due - 1} is there again")
-        elif self._strangers.get(first.own) == self._due or (
+        elif self._misplaced_rows.get(first.own) == self._due or (
             doubt.count > 1 and first.own != self._due
         ):
             self._misplaced(first)
         else:
             others = f", or that of one up to {last.at}" if doubt.count > 2 else ""
             self._changed(first, f"its record or its MAC{others} is not what the shoe made")
-        yield from self._held(doubt)
+        yield from self._take_held_back(doubt)
 
     def _changed(self, first: ChainRow, detail: str) -> None:
-        """Report that the event due was altered; `_ended` looks for the first one's key."""
+        """Report that the event that is due was changed. For the first one, `_ended` searches the
+        key that made it."""
         if self._altered is None and self._macs.keys is not None and self._before is not None:
             self._altered = (first, self._due, self._before, detail)
         else:
             self._report(self._due, "changed", detail)
 
     def _misplaced(self, row: ChainRow) -> None:
-        """Take a row with another event's number; the two may have changed places."""
+        """Take a row that contains another event; the two events may have been swapped."""
         number, own = self._due, row.own
-        if self._strangers.get(own) == number:
+        if self._misplaced_rows.get(own) == number:
             self._report(own, "reordered", f"it and event {number} are in each other's place")
-            del self._strangers[own]
-        elif own > number and len(self._strangers) < MOST_ODD:
-            self._strangers[number] = own
+            del self._misplaced_rows[own]
+        elif own > number and len(self._misplaced_rows) < MOST_ODD:
+            self._misplaced_rows[number] = own
         else:
             self._changed(row, f"the record in its place says that it is event {own}")
 
     def _ended(self) -> Iterator[Values]:
-        """After the last row, report what was still open."""
+        """After the last row, report what is still undecided."""
         if self._doubt.count:
-            yield from self._settled()
+            yield from self._settle_doubt()
         while self._tombstones and self._tombstones[0].first <= self._due:
-            self._over(self._tombstones.pop(0))
+            self._skip_removed(self._tombstones.pop(0))
         for tombstone in self._tombstones:
             removed = (
                 f"a tombstone says that events {tombstone.first} to {tombstone.last} were removed"
@@ -436,7 +440,7 @@ class ChainChecks:
             self._report(self._due, "truncated", f"{removed}, but the log ends before them")
         for wrong in self._unreadable:
             self._report(0, "tombstone", wrong)
-        for number, own in self._strangers.items():
+        for number, own in self._misplaced_rows.items():
             self._report(number, "changed", f"the record in its place says that it is event {own}")
         self._holes.ended()
         if self._altered is not None:

@@ -7,12 +7,12 @@ from sabot.audit import chain
 from sabot.audit.chain import MacKeys, mac_under
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.holes import Holes
-from sabot.audit.checks.play_checks import Report
+from sabot.audit.checks.play_checks import ReportFinding
 from sabot_protocol import enums, events
 from sabot_protocol.chain import KEY_SIZE
 
 _KEYS_KEPT = 64
-_AHEAD_EPOCHS = 16  # a shoe may be so far ahead of its log: events that no host has yet
+_AHEAD_EPOCHS = 16  # how far a shoe may be ahead of its log, with events that no host has yet
 
 BOOT, _GAP, _CHECKPOINT, _JOURNAL_FAULT = (
     shape.number for shape in (events.BOOT, events.GAP, events.CHECKPOINT, events.JOURNAL_FAULT)
@@ -27,7 +27,7 @@ CHAIN = _OWN + [name for name, _ in events.BOOT.fields].index("chain")
 _LOST_BY = {
     "queue_full": "no host took them before the shoe's memory was full",
     "restart": "in the shoe's memory when its power failed, or numbers that were never used",
-    "journal_damaged": "the shoe's journal was damaged, and it could not read them any more",
+    "journal_damaged": "the shoe's journal was damaged, and it could no longer read them",
 }
 _DAMAGED = enums.JOURNAL_FAULTS.index("damaged")
 
@@ -43,12 +43,12 @@ class ChainMacs:
         self.pads = lru_cache(maxsize=_KEYS_KEPT)(self._pads_of)
 
     def right(self, before: bytes, number: int, record: bytes) -> bytes:
-        """The MAC of event `number`, whose predecessor has the MAC `before`. Needs `keys`."""
+        """The MAC of event `number` after an event with the MAC `before`. Needs `keys`."""
         return mac_under(self.pads(chain.epoch_of(number)), before, record)
 
     def epoch_of_key(self, before: bytes, record: bytes, mac: bytes, newest: int) -> int | None:
-        """The epoch whose key makes this MAC, among those up to event `newest` and a few more, by
-        which the shoe may be ahead; None if no key does."""
+        """The epoch whose key makes this MAC; None if no key does. It tries the keys up to event
+        `newest`, and a few more because the shoe may be ahead of its log."""
         keys = self.keys
         if keys is not None:
             for epoch in keys.epochs(chain.epoch_of(newest) + _AHEAD_EPOCHS):
@@ -57,25 +57,25 @@ class ChainMacs:
         return None
 
     def give_up(self, named: bytes) -> None:
-        """Note that the log goes on in the chain `named`, for which there is no key."""
+        """Note that the log continues in the chain `named`, whose key is not known."""
         self.keys, self.chain = None, named
 
     def _pads_of(self, epoch: int) -> chain.Pads:
         assert self.keys is not None
         try:
             return chain.pads(self.keys.mac_key(epoch))
-        except KeyError:  # a random key: no record fits a key that is not there
+        except KeyError:  # a random key, which no record fits
             return chain.pads(os.urandom(KEY_SIZE))
 
 
 class ChainEvents:
     """Takes starts, checkpoints, gaps and journal faults. `report` takes findings."""
 
-    def __init__(self, macs: ChainMacs, holes: Holes, report: Report) -> None:
+    def __init__(self, macs: ChainMacs, holes: Holes, report: ReportFinding) -> None:
         self._macs = macs
         self._holes = holes
         self._report = report
-        self._several = False  # whether the log names several chains, without a key of either
+        self._several = False  # whether the log names several chains and there is no key
 
     def take(self, values: Values, before: bytes | None) -> None:
         """Take one of these events; `before` is the MAC of the event before it, None if unknown."""
@@ -93,7 +93,7 @@ class ChainEvents:
             first, last, reason, mac = own
             self._holes.declare(first, last, _LOST_BY[enums.GAP_REASONS[reason]])
             record, own_mac = self._holes.take_following(last + 1)
-            # Without the MAC of the last lost event, the one after it cannot be checked.
+            # The event after the lost ones can be checked only with the MAC of the last lost one.
             checked = record and mac and self._macs.keys
             if checked and self._macs.right(mac, last + 1, record) != own_mac:
                 detail = f"it does not continue the events that the gap {number} reports"
@@ -102,7 +102,7 @@ class ChainEvents:
             self._holes.declare(own[2], own[3], _LOST_BY["journal_damaged"])
 
     def start(self, number: int, values: Values) -> None:
-        """Take a start of the unit, which names the chain."""
+        """Take a start of the unit: it names the chain."""
         named = values[CHAIN]
         if self._macs.chain is None:
             self._macs.chain = named
@@ -118,7 +118,7 @@ class ChainEvents:
             self._report(number, "wrong_key", detail)
 
     def other_chain(self, number: int, named: bytes) -> None:
-        """Report that from event `number` on the log is of the chain `named`, which has no key."""
+        """Report that from event `number` the log is of the chain `named`, whose key is unknown."""
         key = _hex(self._macs.chain)
         detail = f"the log names the chain {named.hex()}, the key is of {key}"
         self._report(number, "wrong_key", f"{detail}; the chain is not checked from here on")

@@ -8,14 +8,14 @@ from sabot.text import utc_time
 from sabot_protocol import events
 
 _DAY_MS = 86_400_000
-_SET_BACK_MS = 120_000  # a clock may be set back so far without a note
+_SET_BACK_MS = 120_000  # a clock may be set back by this much without a note
 _AHEAD_MS = 366 * _DAY_MS
 _CLOCK_SET = events.CLOCK_SET.number
 
 
 class ClockChecks:
-    """Checks the times of a unit. Where the log contradicts itself is a finding; what a host has
-    done to the clock is a note."""
+    """Checks the times of a unit. A contradiction within the log is a finding; a clock that a host
+    has set to a very different time is a note."""
 
     def __init__(
         self, unit: str, report: Callable[[int, str, str], None], notes: list[Note]
@@ -25,11 +25,11 @@ class ClockChecks:
         self._notes = notes
         self._latest: int | None = None  # last time of day, before the clock was lost
 
-    def other(self, values: Values, previous: Values, base: int | None) -> int | None:
-        """Take an event whose times do not simply continue those of the `previous` one; `base` was
-        the time of day at its boot.
+    def check_change(self, values: Values, previous: Values, base: int | None) -> int | None:
+        """Take an event whose times do not continue those of the `previous` one; `base` is the time
+        of day at the start of the unit, by the previous event.
 
-        Return the time of day at the boot, by which the next events are judged.
+        Return the time of day at the start of the unit, for the next events.
         """
         kind, number, boot, t_ms, unix_ms = values[:5]
         _, number_before, boot_before, t_before, _ = previous[:5]
@@ -43,7 +43,7 @@ class ClockChecks:
             return base
         elif boot == boot_before and number == number_before + 1 and kind != _CLOCK_SET:
             if base is not None:
-                detail = f"{unix_ms} ms of the day do not go with {t_ms} ms since boot"
+                detail = f"a time of day of {unix_ms} ms does not agree with {t_ms} ms since boot"
                 self._report(number, "time", detail)
                 return base
         if unix_ms is not None and self._latest is not None:
@@ -63,7 +63,7 @@ class ClockChecks:
             self._notes.append(Note(self._unit, number, "clock", detail))
 
     def ended(self, timeless: int) -> None:
-        """After the last event; `timeless` rounds had no time of day."""
+        """After the last event, note that `timeless` rounds had no time of day."""
         if timeless:
             detail = f"{timeless} rounds have no time of day: no host had set the clock"
             self._notes.append(Note(self._unit, 0, "clock", detail))

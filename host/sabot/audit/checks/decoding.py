@@ -1,8 +1,8 @@
 """Decodes records strictly and fast: it accepts exactly what `wire.parse_event` accepts.
 
-A regular expression for each kind of event, made from its shape, checks a record's bytes: shortest
-heads, the right types, numbers within their bounds. Where none of them matches, as for kinds with
-texts, `wire.parse_event` decides. Accepted records are decoded many at a time.
+Each kind of event has a regular expression, made from its shape. It checks a record's bytes:
+shortest heads, the right types, numbers within their bounds. If none matches, as for kinds with
+text, `wire.parse_event` decides. Accepted records are decoded many at a time.
 """
 
 import re
@@ -19,14 +19,14 @@ from sabot_protocol.schema import Shape
 Values = list[Any]
 """`[kind, number, boot, t_ms, unix_ms, shoe, round, ...own fields]`; enumerations as numbers."""
 
-# Integers in their shortest form; the regular expression tries the alternatives in this order.
+# Integers in their shortest form. A regular expression tries the alternatives in this order.
 _SHORT = rb"[\0-\x17]|\x18[\x18-\xff]|\x19[^\0]."
 _LONG = rb"\x1a(?!\0\0)....|\x1b(?!\0{4})........"
 _SMALL, _LARGE = _SHORT + b"|" + _LONG, _LONG + b"|" + _SHORT
 _LARGE_FIELDS = ("number", "t_ms", "unix_ms")
 _BYTES = rb"\x58\x20.{32}|\x50.{16}|\x58\x34.{52}"  # the lengths that occur in events
 _FLAG = rb"[\xf4\xf5]"
-_TAKEN_BY_THE_SHORT_HEAD = 24
+_SHORT_HEAD_LIMIT = 24  # numbers below it are in the head itself
 
 
 def values_of(records: Sequence[object]) -> list[Values | None]:
@@ -34,12 +34,12 @@ def values_of(records: Sequence[object]) -> list[Values | None]:
     matches = _MATCHES
     try:
         good = [matches[record[1]](record) is not None for record in records]  # type: ignore[index]
-    except (TypeError, IndexError):  # one of them is not even a record's bytes
+    except (TypeError, IndexError):  # at least one is not bytes, or has fewer than two
         good = [False] * len(records)
     if not all(good):
         records = [
-            record if fine or _is_event(record) else b"\xf6"
-            for fine, record in zip(good, records, strict=True)
+            record if matched or _is_event(record) else b"\xf6"
+            for matched, record in zip(good, records, strict=True)
         ]
     whole = struct.pack(">BI", 0x9A, len(records)) + b"".join(records)  # type: ignore[arg-type]
     decoded: list[Values | None] = cbor2.loads(whole)
@@ -54,7 +54,7 @@ def why_damaged(record: object) -> str:
         wire.parse_event(record)
     except wire.WireError as error:
         return str(error)
-    raise AssertionError("it is an event")
+    raise AssertionError("the record is an event")
 
 
 def _is_event(record: object) -> bool:
@@ -69,9 +69,9 @@ def _is_event(record: object) -> bool:
 
 def _up_to(limit: int) -> bytes:
     """A pattern of the integers from 0 to below `limit`, which is at most 256."""
-    short = min(limit, _TAKEN_BY_THE_SHORT_HEAD) - 1
+    short = min(limit, _SHORT_HEAD_LIMIT) - 1
     pattern = rb"[\0-\x%02x]" % short
-    if limit > _TAKEN_BY_THE_SHORT_HEAD:
+    if limit > _SHORT_HEAD_LIMIT:
         pattern += rb"|\x18[\x18-\x%02x]" % (limit - 1)
     return pattern
 
@@ -97,19 +97,19 @@ def _pattern(shape: Shape) -> bytes:
     fields = (*events.HEADER[1:], *shape.fields)
     kind = shape.number
     head = rb"\x%02x" % (0x81 + len(fields))
-    head += rb"\x%02x" % kind if kind < _TAKEN_BY_THE_SHORT_HEAD else rb"\x18\x%02x" % kind
+    head += rb"\x%02x" % kind if kind < _SHORT_HEAD_LIMIT else rb"\x18\x%02x" % kind
     return head + b"".join(_of_type(shape.name, name, type_) for name, type_ in fields)
 
 
 def _matches() -> list[Callable[[Any], object]]:
-    """What matches a record, by its second byte: the kind, or the head of a kind from 24 on."""
+    """What matches a record, by its second byte: the kind, or the head of kinds of 24 and more."""
     matches: list[Callable[[Any], object]] = [lambda record: None] * 256
     plain = [shape for shape in events.KINDS if "text" not in dict(shape.fields).values()]
     for shape in plain:
-        if shape.number < _TAKEN_BY_THE_SHORT_HEAD:
+        if shape.number < _SHORT_HEAD_LIMIT:
             matches[shape.number] = re.compile(_pattern(shape), re.DOTALL).fullmatch
-    late = [_pattern(shape) for shape in plain if shape.number >= _TAKEN_BY_THE_SHORT_HEAD]
-    matches[0x18] = re.compile(b"|".join(late), re.DOTALL).fullmatch
+    long_headed = [_pattern(shape) for shape in plain if shape.number >= _SHORT_HEAD_LIMIT]
+    matches[0x18] = re.compile(b"|".join(long_headed), re.DOTALL).fullmatch
     return matches
 
 

@@ -1,4 +1,4 @@
-"""Rows of a log that do not continue the last good one, held back until their place is clear."""
+"""Rows of a log that do not continue the last good one, held back until it is clear why."""
 
 from dataclasses import dataclass, field
 
@@ -10,19 +10,20 @@ HELD = 256
 
 @dataclass(slots=True)
 class ChainRow:
-    """A row of the table of records that is not simply the next one."""
+    """A row of the table of records that is not the next good one."""
 
     row: int
     record: bytes
     mac: bytes
     values: Values | None
     at: int
-    """The event that should be in this row, by the rows before it."""
+    """The event that should be in this row, according to the rows before it."""
     doubted: bool = False
+    """Whether it was held back before it was taken."""
 
     @property
     def own(self) -> int:
-        """The number in the record; if that cannot be read, the number by its row."""
+        """The number in the record; `at` if the record cannot be read."""
         return self.at if self.values is None else int(self.values[1])
 
 
@@ -31,10 +32,11 @@ class Doubt:
     """Rows after the last good one that do not continue it."""
 
     rows: list[ChainRow] = field(default_factory=list)
-    """All of them; of more than HELD only the first and the last, the others were yielded."""
+    """All of them. If there are more than HELD, only the first and the last: the others were
+    yielded."""
     count: int = 0
     foreign: bytes = b""
-    """The other chain that a start of the unit among them names; empty if there is none."""
+    """The other chain that a start of the unit in these rows names; empty if none does."""
 
     @property
     def whole(self) -> bool:

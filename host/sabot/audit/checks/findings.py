@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 
 MOST_OF_A_KIND = 1000
-"""So many findings of one kind in one unit are reported one by one; the others are counted."""
+"""This many findings of one kind in one unit are reported one by one; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,15 +13,15 @@ class Finding:
 
     About the audit chain: `changed` (the bytes of a record or of its MAC), `missing` (events that
     are not in the log), `inserted` (records that do not belong there), `doubled` (events that are
-    there twice), `reordered` (events in another place), `truncated` (events that the log once had,
-    and it ends before them), `rewritten` (a checkpoint that was kept elsewhere has another MAC),
+    in the log twice), `reordered` (events in another place), `truncated` (the log once had events
+    after its end), `rewritten` (a checkpoint that was kept elsewhere has another MAC),
     `wrong_epoch` (a record made with the key of another epoch, which was stolen), `wrong_key` (the
-    log names another chain than the key's), `no_key` (there is no key, so that the chain was not
-    checked), `checkpoint` (one in the log that is not true), `tombstone` (one that was changed or
-    does not fit), `operator` (a tombstone signed by another key than the named operator's).
+    log names another chain than the key's), `no_key` (the chain was not checked, because there is
+    no key), `checkpoint` (one in the log is wrong), `tombstone` (one was changed or does not fit),
+    `operator` (a tombstone signed by another key than the named operator's).
 
     About the events: `gap` (events that the shoe itself reports as lost), `damaged` (a record that
-    is not an event), `derived` (the table that commands show differs from the records), `time` (a
+    is not an event), `derived` (the table that commands read differs from the records), `time` (a
     clock of the shoe that ran backwards or jumped without being set), `incomplete` (a round without
     an end), `cards` (a composition that the decks cannot have, or that the cards contradict),
     `rules` (a draw, decision, order, total, winner, margin, burn or count that differs from the
@@ -29,9 +29,8 @@ class Finding:
     wrongly not marked), `game` (another game than the one that was loaded, or one loaded while
     cards were in play).
 
-    The log does not say which hits the game's wagers need, so a hit that is left out is no finding.
-
-    A surplus copy of a card is a finding although the shoe itself stopped for it: it is in the log.
+    A missing hit is not a finding, because the log does not say which hits the game's wagers need.
+    A surplus copy of a card is a finding, although the shoe itself stopped for it.
     """
 
     unit: str
@@ -50,8 +49,8 @@ class Note:
     """Something that a good log can have, and that its reader should know.
 
     Kinds: `removed` (records that a tombstone replaces), `clock` (a host set the clock back by more
-    than two minutes, ahead by more than a year, or not at all while rounds were dealt), `elsewhere`
-    (findings outside the requested shoe of cards).
+    than two minutes or ahead by more than a year, or did not set it before rounds were dealt),
+    `elsewhere` (findings outside the requested shoe of cards).
     """
 
     unit: str
@@ -85,7 +84,7 @@ class Summary:
 
 
 class FoundInUnit:
-    """The findings of a unit; beyond MOST_OF_A_KIND of a kind, only how many more there are."""
+    """The findings of a unit: MOST_OF_A_KIND of each kind, and how many more there are."""
 
     def __init__(self, unit: str) -> None:
         self._unit = unit

@@ -1,12 +1,12 @@
-"""Events of one unit that are not in the log: which, and whether the shoe itself reports them."""
+"""Events of one unit that are not in the log, and whether the shoe itself reported their loss."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sabot.audit.checks.play_checks import Report
+from sabot.audit.checks.play_checks import ReportFinding
 
 MOST_ODD = 10_000
-"""So many holes, or other oddities of a log, are remembered; the others are reported at once."""
+"""This many holes, or misplaced rows, are remembered; further ones are reported at once."""
 
 
 @dataclass(slots=True)
@@ -22,15 +22,15 @@ class _Hole:
 class Holes:
     """The holes in one unit's log. `report` takes findings."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: ReportFinding) -> None:
         self._report = report
         self._holes: list[_Hole] = []
         self._declared: list[tuple[int, int, str]] = []
         self._next: dict[int, tuple[bytes, bytes]] = {}
 
     def add(self, first: int, last: int, following: tuple[bytes, bytes] | None) -> None:
-        """Note that events `first` to `last` are missing. `following` is record and MAC of the
-        event after them, to be checked as soon as the MAC of event `last` is known."""
+        """Note that events `first` to `last` are missing. `following` is the record and MAC of the
+        event after them; it is checked as soon as the MAC of event `last` is known."""
         hole = _Hole(first, last, f"events {first} to {last} are not in the log")
         if len(self._holes) >= MOST_ODD:
             self._report(first, "missing", hole.detail)
@@ -47,17 +47,17 @@ class Holes:
         return bool(refilled)
 
     def declare(self, first: int, last: int, why: str) -> None:
-        """Note that the shoe itself says that it lost these events."""
+        """Note that the shoe itself reported the loss of these events."""
         if len(self._declared) < MOST_ODD:
             self._declared.append((first, last, why))
 
     def take_following(self, number: int) -> tuple[bytes, bytes]:
-        """Record and MAC of event `number` after a hole, to be checked now; both empty if there is
-        nothing to check."""
+        """Record and MAC of event `number` after a hole, to be checked now; both are empty if there
+        is nothing to check."""
         return self._next.pop(number, (b"", b""))
 
     def ended(self) -> None:
-        """After the last event, report the holes: as `gap` if the shoe itself declared it."""
+        """After the last event, report the holes: as `gap` if the shoe itself reported the loss."""
         declared = _joined((first, last) for first, last, _ in self._declared)
         for hole in self._holes:
             if hole.refilled:

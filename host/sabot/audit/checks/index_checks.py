@@ -1,4 +1,4 @@
-"""Checks the index of the log, which is derived from the records, against the records."""
+"""Checks the index of the log, which is derived from the records, against these records."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
@@ -15,7 +15,7 @@ for _shape in events.KINDS:
 
 
 class IndexChecks:
-    """Compares the derived rows with the records; all that differ make one finding. The newest
+    """Compares the derived rows with the records. All differences make one finding. The newest
     records may have no rows yet."""
 
     def __init__(
@@ -26,7 +26,7 @@ class IndexChecks:
         self._report = report
         self._wrong: tuple[int, str] | None = None
         self._count = 0
-        self._without: int | None = None  # first record without a row, while none after has one
+        self._without: int | None = None  # first record without a row, until a later one has a row
 
     def compare(self, rows: Sequence[RawRecord], decoded: Sequence[Values | None]) -> None:
         """Take the next records."""
@@ -60,20 +60,20 @@ class IndexChecks:
                 self._differs(self._without, "it is missing there")
                 self._without = None
             if not _agree(stored, right):
-                self._differs(right[0], f"there it is {stored[1:]}, {right[1:]} by its record")
+                self._differs(right[0], f"it is {stored[1:]} there, {right[1:]} by its record")
         last = wanted[-1][0]
         self._held = [row for row in held.values() if _comes_after(row[0], last)]
 
     def ended(self, next_number: int) -> None:
-        """After the last record; rows that are left were derived from records that are gone."""
+        """After the last record, report differences. Rows that are left have no record any more."""
         left = len(self._held) + sum(1 for _ in self._rows)
         if left:
-            detail = f"{left} events more are in the tables that were derived from the records"
+            detail = f"{left} more events are in the tables that were derived from the records"
             self._report(next_number, "truncated", detail)
         if self._wrong is not None:
             number, detail = self._wrong
             others = f", and {self._count - 1} more" if self._count > 1 else ""
-            detail = f"the table that commands show it from differs: {detail}{others}"
+            detail = f"the table that commands read differs: {detail}{others}"
             self._report(number, "derived", f"{detail}; `sabot rebuild` makes it again")
 
     def _differs(self, number: int, detail: str) -> None:
@@ -91,7 +91,7 @@ def _comes_after(number: object, last: object) -> bool:
 def _agree(stored: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
     """Whether a derived row is right."""
     if right[1] == DAMAGED:
-        return True  # `damaged` is reported, and what the record was is not known
+        return True  # `damaged` is reported; its derived row cannot be checked
     _, kind, unix_ms, shoe, round_ = right
     limited = (
         None if unix_ms is None else min(unix_ms, LARGEST),

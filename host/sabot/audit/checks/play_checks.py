@@ -1,9 +1,9 @@
 """Checks the play of one unit: each shoe of cards against its decks, each round by its cards.
 
-It works on the values of records (decoding.py), in the order of their numbers. A round is checked
-by a class of its game's family (`RoundChecks`); the checks of the shoe of cards do not depend on
-hands. Nothing is shared with log/rounds.py or with the firmware, which divides the two in the same
-way.
+It works on the values of records (decoding.py), in the order of their numbers. A class of the
+game's family checks the rounds (`RoundChecks`); the checks of the shoe of cards do not depend on
+hands. The firmware divides the two in the same way, but no code is shared with it or with
+log/rounds.py.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from sabot.audit.checks.baccarat import BaccaratChecks
 from sabot.audit.checks.decoding import Values
 from sabot_protocol import cards, enums, events
 
-Report = Callable[[int, str, str], None]
+ReportFinding = Callable[[int, str, str], None]
 """Takes a finding: event number, kind, detail."""
 
 _NUMBER, _UNIX, _SHOE, _ROUND, _OWN = 1, 4, 5, 6, 7
@@ -25,7 +25,7 @@ _ENTERED, _DRAWN_AGAIN, _UNSEEN = map(enums.RESOLUTIONS.index, ("entered", "draw
 _NO_FAULT = enums.FAULTS.index("none")
 _UNREADABLE = enums.ERRORS.index("unreadable")
 
-# How many cards came out with a fault, if it is not one card.
+# How many cards came out with a fault; one card for all others.
 _CAME_OUT = {"double_feed": 2, "pushed_back": 0, "foreign_set": 0}
 _CAME_OUT_WITH = [_CAME_OUT.get(fault, 1) for fault in enums.FAULTS]
 # Faults after which a card that is drawn again had not come out.
@@ -33,8 +33,8 @@ _STAYED_IN = [
     fault in ("double_feed", "jam", "sensor_fault", "power_lost") for fault in enums.FAULTS
 ]
 
-_SHA_SHOWN = 16  # so many digits of a game's hash are shown
-_SHOWN = 3  # so many of the cards in which a composition differs are shown
+_SHA_DIGITS = 16  # how many digits of a game's hash are shown
+_MAX_DIFFERENCES = 3  # how many differences of a composition are shown
 
 _AFTER_THE_END = ("composition", "boot", "gap")
 _MAY_FOLLOW = [shape.number for shape in events.KINDS if shape.name in _AFTER_THE_END]
@@ -51,13 +51,13 @@ class RoundChecks(Protocol):
         ...
 
     def card(self, card: int, position: int, *, in_round: bool) -> None:
-        """Take card 0-53 at a position of the round; `in_round`: the round is open."""
+        """Take card 0-53 at a position of the round. `in_round` is true if the round is open."""
 
     def decision(self, values: Values) -> None:
         """Take the values of an event `decision`."""
 
     def wrong_with(self, result: list[Any]) -> Iterator[str]:
-        """Yield what is wrong with the round, by its cards; `result` are the fields of its event
+        """Yield what is wrong with the round by its cards. `result` are the fields of its event
         `result` without the game's SHA-256."""
         ...
 
@@ -69,20 +69,20 @@ class RoundChecks(Protocol):
 class PlayChecks:
     """Takes the events about the dealing, through `handlers`, and reports findings.
 
-    `play` has the checks of the rounds. Baccarat is the only family so far; no event names one.
+    `play` checks the rounds. Baccarat is the only family so far; no event names a family.
     """
 
-    def __init__(self, report: Report, play: RoundChecks | None = None) -> None:
+    def __init__(self, report: ReportFinding, play: RoundChecks | None = None) -> None:
         self.rounds = 0
-        """Rounds that ended, void ones too."""
+        """Rounds that ended, including void ones."""
         self.timeless = 0
-        """Rounds that ended with a result and without a time of day."""
+        """Rounds that ended with a result but without a time of day."""
         self.not_composed = False
-        """Whether a shoe of cards has ended and its composition is due: see `end_of`."""
+        """Whether a shoe of cards has ended and its composition is still due: see `end_of`."""
         self.handlers: list[Callable[[Values], None] | None] = [None] * 256
         """By the number of an event's kind; None for kinds that do not matter here."""
         self._report = report
-        self._whole = False  # whether all events of this shoe of cards so far are known to be there
+        self._whole = False  # whether no event of this shoe of cards is missing so far
         self._game: bytes | None = None  # SHA-256 of the game in the shoe, if known
         self._open: tuple[int, int] | None = None  # shoe and number of the open round
         self._play = play or BaccaratChecks()
@@ -107,8 +107,8 @@ class PlayChecks:
             self.handlers[shape.number] = handler
 
     def not_judged(self, number: int) -> None:
-        """Note that before event `number` something is missing: this shoe of cards, and an open
-        round, cannot be judged."""
+        """Note that events are missing before event `number`: this shoe of cards and an open round
+        cannot be judged."""
         self._whole = self.not_composed = False
         self._game = None
         self._never_ended(number)
@@ -127,10 +127,10 @@ class PlayChecks:
         self._unread = 0
         self._results = 0
         self._round = 0
-        self._burn_counts = range(1, 2)  # if the first card is burned face down
+        self._burn_counts = range(1, 2)  # for a first card that is burned face down
         self._burn_due: int | None = None
         self._burned = 0
-        self._entered = False  # whether the supervisor entered a card that is not dealt yet
+        self._entered = False  # whether a card was entered by hand and is not dealt yet
         self._ended = self.not_composed = False
 
     def _never_ended(self, number: int) -> None:
@@ -168,7 +168,7 @@ class PlayChecks:
         self._open = (values[_SHOE], round_)
 
     def _of_open_round(self, values: Values) -> bool:
-        """Whether a round is open and this event belongs to it; two rounds are never mixed."""
+        """Whether a round is open and this event belongs to it."""
         if self._open is None:
             return False
         if self._open != (values[_SHOE], values[_ROUND]):
@@ -178,10 +178,10 @@ class PlayChecks:
 
     def _card(self, values: Values) -> None:
         card, position, *_, by_hand = values[_OWN:]
-        if by_hand or position != _NOT_DUE:  # an undue card came while another one was resolved
+        if by_hand or position != _NOT_DUE:  # one that was not due may come before the entered one
             if by_hand != self._entered and self._whole:
-                what = "entered by hand, but none was" if by_hand else "read, but one was entered"
-                detail = f"{_NAMES[card]} is marked as {what}"
+                mark = "entered by hand, but none was" if by_hand else "read, but one was entered"
+                detail = f"{_NAMES[card]} is marked as {mark}"
                 self._report(values[_NUMBER], "rules", detail)
             self._entered = False
         drawn = self._drawn[card] = self._drawn[card] + 1
@@ -197,8 +197,8 @@ class PlayChecks:
     def _too_many(self, number: int, card: int, position: int) -> None:
         name = _NAMES[card]
         if card >= cards.DECK_SIZE:
-            what = f"{name}, which is not a playing card, drawn as {enums.POSITIONS[position]}"
-            self._report(number, "cards", what)
+            detail = f"{name}, which is not a playing card, drawn as {enums.POSITIONS[position]}"
+            self._report(number, "cards", detail)
         elif self._whole:
             copies = f"copy {self._drawn[card]} of {name}"
             self._report(number, "cards", f"{copies} in a shoe of {self._decks} decks")
@@ -223,7 +223,7 @@ class PlayChecks:
             self._burned += position == _BURN
 
     def _burn(self, values: Values) -> None:
-        """Take the number of cards to burn; it is one unless the first card is turned up."""
+        """Take the number of cards to burn: one if the first card is burned face down."""
         count = self._burn_due = values[_OWN]
         if self._whole and count not in self._burn_counts:
             self._burn_due = self._burn_counts[0]
@@ -241,7 +241,7 @@ class PlayChecks:
         *result, game = values[_OWN:]
         if game != self._game:
             if self._game is not None:
-                dealt, known = (sha.hex()[:_SHA_SHOWN] for sha in (game, self._game))
+                dealt, known = (sha.hex()[:_SHA_DIGITS] for sha in (game, self._game))
                 detail = f"{dealt} was dealt, {known} is in the shoe"
                 self._report(values[_NUMBER], "game", detail)
             self._game = game
@@ -258,7 +258,7 @@ class PlayChecks:
     def _shoe_ended(self, values: Values) -> None:
         _, rounds, count = values[_OWN:]
         number = values[_NUMBER]
-        if self._open is not None:  # firmware before 0.2 ended a round so after a restart
+        if self._open is not None:  # firmware before 0.2 ended a round this way after a restart
             self._open = None
             self.rounds += 1
         drawn = sum(self._drawn) + self._unread
@@ -275,7 +275,7 @@ class PlayChecks:
         counts, unread, expected = values[_OWN:]
         if self._whole:
             self._compared(values[_NUMBER], counts, unread, expected)
-        self._whole = self.not_composed = False  # cards that come now belong to no shoe of cards
+        self._whole = self.not_composed = False  # later cards belong to no shoe of cards
 
     def _compared(self, number: int, counts: bytes, unread: int, expected: int) -> None:
         if not self._ended:
@@ -295,4 +295,5 @@ class PlayChecks:
         if expected != self._decks * cards.DECK_SIZE:
             differing.append(f"{expected} cards in {self._decks} decks")
         if differing:
-            self._report(number, "cards", f"the composition says {'; '.join(differing[:_SHOWN])}")
+            shown = "; ".join(differing[:_MAX_DIFFERENCES])
+            self._report(number, "cards", f"the composition says {shown}")

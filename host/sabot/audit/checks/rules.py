@@ -1,8 +1,8 @@
-"""The rules of baccarat a second time, written from the rule documents and not from the firmware.
+"""A second implementation of the rules of baccarat, from the rule documents.
 
-The verifier recomputes every round with these; they share nothing with the firmware's rules.
-Written from the Maryland standard rules, Mini Baccarat, and checked in the tests against the table
-of "mini-baccarat-pairs"; the Treasures are defined by Pennsylvania's "5 Treasures Bonus".
+The verifier recomputes every round with these rules. They share nothing with the firmware's rules.
+They follow the Maryland standard rules, Mini Baccarat; the tests check them against the table of
+"mini-baccarat-pairs". The Treasures are defined by Pennsylvania's "5 Treasures Bonus".
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 _POINTS = dict(zip("A23456789TJQK", (1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0), strict=True))
 
-# One row for each total of the Banker, one letter for each point of the Player's third card:
+# One row for each total of the Banker, one letter for each value of the Player's third card:
 # D draws, S stands.
 _BANKER_ROWS = {
     3: "DDDDDDDDSD",
@@ -22,14 +22,14 @@ _BANKER_ROWS = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the cards of a round amount to by the rules."""
+    """The outcome of a round's cards by the rules."""
 
     player_total: int
     banker_total: int
     winner: str
     natural: bool
     wrong: str | None
-    """Why these cards cannot be a whole round; None if they are one."""
+    """Why these cards are not a whole round; None if they are."""
 
 
 def total(hand: Sequence[str]) -> int:
@@ -47,7 +47,7 @@ def burn_counts(card: str) -> range:
 
 
 def hits(player: Sequence[str], banker: Sequence[str]) -> frozenset[str]:
-    """The hits of a whole round, of `sabot_protocol.enums.HITS`."""
+    """The hits of a whole round, as in `sabot_protocol.enums.HITS`."""
     return frozenset(_hits(player, banker))
 
 
@@ -69,7 +69,7 @@ def _hits(player: Sequence[str], banker: Sequence[str]) -> Iterator[str]:
 
 
 def judge(player: Sequence[str], banker: Sequence[str]) -> Verdict:
-    """Judge a round by its cards, each hand's in the order in which they were dealt."""
+    """Judge a round by its cards; each hand is in the order of dealing."""
     player_total, banker_total = total(player), total(banker)
     first_player, first_banker = total(player[:2]), total(banker[:2])
     if player_total == banker_total:

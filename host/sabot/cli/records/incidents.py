@@ -17,7 +17,7 @@ from sabot.link.wire import WireError
 from sabot.log.store import Filter, Row, Store
 from sabot.reports import table_time
 from sabot.reports.incident import KINDS, Incident, Limits
-from sabot.reports.incidents import Watch
+from sabot.reports.incidents import IncidentFinder
 
 _DEFAULTS = Limits()
 
@@ -92,16 +92,16 @@ class _Search:
 
     def of_unit(self, unit: str, rows: Iterable[Row]) -> Iterator[Incident]:
         """The incidents in all `rows` of a unit."""
-        watch = Watch(unit, self.limits)
+        finder = IncidentFinder(unit, self.limits)
         # Most of a long log is of no interest: it is not even taken apart.
         for group, until in _shoes(rows):
             if self.shoe in (None, _shoe_of(group)) and self._may_have(group, until):
                 records = ((row.number, row.data, row.mac) for row in group)
                 findings = verify_unit(unit, records, Summary(), first=group[0].number)
-                watch.add_all(self._events(group), findings)
+                finder.add_all(self._events(group), findings)
             else:
-                watch.skip()
-        for each in watch.incidents():
+                finder.skip()
+        for each in finder.incidents():
             if self.shoe in (None, each.shoe) and each.within(self.begin, self.end):
                 yield each
 

@@ -1,4 +1,4 @@
-"""The fast way from records to values takes what `wire.parse_event` takes, and nothing else."""
+"""The fast decoder accepts what `wire.parse_event` accepts, and nothing else."""
 
 import random
 from pathlib import Path
@@ -22,7 +22,7 @@ NUMBERS = (
 
 
 def value_of(kind: str, rng: random.Random) -> Any:
-    """A value that fits a field, near its bounds where it has some."""
+    """A valid value for a field, often near its bounds."""
     plain = kind.rstrip("?")
     if kind != plain and rng.random() < 0.3:
         return None
@@ -38,32 +38,32 @@ def value_of(kind: str, rng: random.Random) -> Any:
 
 
 def record_of(rng: random.Random) -> bytes:
-    """Any event."""
+    """The record of a random event."""
     shape = rng.choice(events.KINDS)
     fields = (*events.HEADER[1:], *shape.fields)
     return cbor2.dumps([shape.number, *(value_of(kind, rng) for _, kind in fields)], canonical=True)
 
 
 def damaged(data: bytes, rng: random.Random) -> bytes:
-    """Bytes like those of an event: with other heads, longer forms, cut, or with more behind."""
+    """A damaged record: with other heads, longer forms, cut off, or with more bytes at its end."""
     changed = bytearray(data)
     for _ in range(rng.randrange(1, 3)):
         at = rng.randrange(min(len(changed), 30))
         heads = (0x18, 0x19, 0x1A, 0x1B, 0x20, 0x38, 0xC2, 0xD8, 0xF4, 0xF6, 0xF7, 0xFB, 0x9F)
-        what = rng.randrange(4)
-        if what == 0:
+        damage = rng.randrange(4)
+        if damage == 0:
             changed[at] = rng.choice((*heads, rng.randrange(256)))
-        elif what == 1:
+        elif damage == 1:
             changed[at:at] = rng.choice((b"\x18", b"\x19\0", b"\x1a\0\0\0", b"\xd8\x1c", b"\0"))
-        elif what == 2:
+        elif damage == 2:
             changed = changed[: rng.randrange(len(changed))] or bytearray(b"\0")
         else:
             changed += rng.randbytes(rng.randrange(1, 3))
     return bytes(changed)
 
 
-def right(record: bytes) -> list[Any] | None:
-    """What `wire.parse_event` makes of it, in values."""
+def expected(record: bytes) -> list[Any] | None:
+    """The values of a record; None if `wire.parse_event` refuses it."""
     try:
         wire.parse_event(record)
     except wire.WireError:
@@ -71,18 +71,18 @@ def right(record: bytes) -> list[Any] | None:
     return cbor2.loads(record)
 
 
-def test_whatever_comes_is_taken_or_refused_as_wire_does(rng: random.Random) -> None:
+def test_records_are_accepted_and_refused_as_by_wire(rng: random.Random) -> None:
     good = [record_of(rng) for _ in range(3000)]
     bad = [damaged(rng.choice(good), rng) for _ in range(6000)]
     records = rng.sample([*good, *bad], k=9000)
     for at in range(0, len(records), 500):
         some = records[at : at + 500]
-        assert values_of(some) == [right(record) for record in some]
-    assert values_of(good) == [right(record) for record in good]
+        assert values_of(some) == [expected(record) for record in some]
+    assert values_of(good) == [expected(record) for record in good]
 
 
-def test_every_kind_without_a_text_is_decided_by_the_fast_way(rng: random.Random) -> None:
-    """With values as shoes send them: hashes of 32 bytes, MACs of 16, 52 counts."""
+def test_every_kind_without_text_is_decoded_by_its_pattern(rng: random.Random) -> None:
+    """With bytes as shoes send them: hashes of 32 bytes, MACs of 16, 52 counts."""
     seen = set()
     for _ in range(3000):
         record = record_of(rng)
@@ -96,13 +96,13 @@ def test_every_kind_without_a_text_is_decided_by_the_fast_way(rng: random.Random
 
 
 @pytest.mark.parametrize("record", [b"", b"\x8e", "text", None, 7, 1.5, b"\x81\x0a", bytearray(9)])
-def test_what_is_no_record_is_none_among_good_ones(record: Any) -> None:
+def test_a_record_that_is_not_an_event_gives_none_among_good_ones(record: Any) -> None:
     good = cbor2.dumps([23, 1, 1, 5, None, 1, 1], canonical=True)
     assert values_of([good, record, good]) == [cbor2.loads(good), None, cbor2.loads(good)]
     assert why_damaged(record)
 
 
-def test_no_records_are_no_values() -> None:
+def test_no_records_give_no_values() -> None:
     assert values_of([]) == []
 
 

@@ -1,4 +1,4 @@
-"""The checks of a shoe of cards, with those of a made-up family's rounds in place of baccarat's."""
+"""The checks of a shoe of cards, with rounds of an invented family of games instead of baccarat."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -16,7 +16,7 @@ _OWN = 7
 
 
 class _HighCard:
-    """Rounds of which nothing is wrong but the words in `faults`."""
+    """Checks of rounds that always report `faults`."""
 
     def __init__(self, *faults: str) -> None:
         self.faults = faults
@@ -43,22 +43,22 @@ class _HighCard:
         yield from self.faults
 
 
-def _values(*first: str) -> list[Values]:
-    drawn = (first or _DEALT[:2]) + _DEALT[2:]
+def _values(*burned: str) -> list[Values]:
+    drawn = (burned or _DEALT[:2]) + _DEALT[2:]
     return [cbor2.loads(record) for record in FirmwareLog().load().draw(*drawn).records]
 
 
-def _found(events_values: Iterable[Values], play: _HighCard | None = None) -> list[str]:
+def _found(records_values: Iterable[Values], play: _HighCard | None = None) -> list[str]:
     found: list[str] = []
     checks = PlayChecks(lambda number, kind, detail: found.append(f"{kind}: {detail}"), play)
-    for values in events_values:
+    for values in records_values:
         handler = checks.handlers[values[0]]
         if handler is not None:
             handler(values)
     return found
 
 
-def test_a_round_is_judged_by_its_family_and_the_finding_says_where_it_was() -> None:
+def test_a_round_is_judged_by_its_family_and_the_finding_names_the_round() -> None:
     values = _values()
     assert _found(values) == []
     (result,) = [each for each in values if each[0] == _RESULT]
@@ -72,7 +72,7 @@ def test_a_round_is_judged_by_its_family_and_the_finding_says_where_it_was() -> 
     assert _found(values, _HighCard()) == []
 
 
-def test_a_shoe_of_cards_is_judged_whatever_the_family() -> None:
+def test_a_shoe_of_cards_is_judged_for_every_family() -> None:
     values = _values()
     drawn = [each for each in values if each[0] == _CARD]
     assert [each[_OWN] for each in drawn].count(drawn[-1][_OWN]) == 1
@@ -81,7 +81,7 @@ def test_a_shoe_of_cards_is_judged_whatever_the_family() -> None:
     assert "copy 9 of 7D in a shoe of 8 decks" in " ".join(_found(values, _HighCard()))
 
 
-def test_what_is_burned_after_the_first_card_is_the_familys_rule() -> None:
+def test_the_family_decides_how_many_cards_are_burned() -> None:
     values = _values("2S", "2C", "3C")
     assert _found(values) == []
     (burn,) = [each for each in values if each[0] == _BURN]

@@ -1,4 +1,4 @@
-"""The host's rules against tables typed from the rule documents, and against the firmware's."""
+"""The host's rules against tables from the rule documents, and against the firmware's rules."""
 
 import itertools
 
@@ -35,7 +35,7 @@ MINI = games.Game(games.document_of(games.MINI_NAME))
 EVERY_WAGER = games.Game(games.encode({**games.MINI, "wagers": list(games.HITS_OF_WAGER)}))
 NUMBER_OF = {name: cards.number_of(name) for name in CARD_OF_POINT}
 
-# Two cards of each total, as unlike each other as may be.
+# Two cards of each total, as different as possible.
 PAIR_OF_TOTAL = [
     ("5C", "5C"), ("AC", "KS"), ("6D", "6D"), ("4S", "9C"), ("7H", "7H"),
     ("8S", "7H"), ("KS", "6D"), ("9C", "8S"), ("9C", "9C"), ("KS", "9C"),
@@ -66,12 +66,12 @@ def test_burn_counts() -> None:
     # Table facts, "A shoe of cards": its point value, tens and faces 10, an ace 1.
     for rank, suit in itertools.product(POINTS, "CDHS"):
         expected = 10 if rank in "TJQK" else POINTS[rank]
-        some_houses = 11 if rank == "A" else expected
-        assert list(rules.burn_counts(rank + suit)) == list(range(expected, some_houses + 1))
+        most = 11 if rank == "A" else expected
+        assert list(rules.burn_counts(rank + suit)) == list(range(expected, most + 1))
         assert firmware_rules.burn_count(MINI, cards.number_of(rank + suit)) == expected
 
 
-def test_the_two_documents_agree_so_a_slip_of_typing_shows() -> None:
+def test_the_two_documents_agree_which_shows_typing_errors() -> None:
     for total, (draws, stands) in PENNSYLVANIA.items():
         for third in range(10):
             assert (str(third) in draws.split("-")) == PAIRS[total](third)
@@ -81,7 +81,7 @@ def test_the_two_documents_agree_so_a_slip_of_typing_shows() -> None:
 @pytest.mark.parametrize("player_total", range(10))
 def test_the_player_draws_on_0_to_5_and_stands_on_6_and_7(player_total: int) -> None:
     two = PAIR_OF_TOTAL[player_total]
-    banker = PAIR_OF_TOTAL[7]  # Banker stands on 7 whatever the Player does
+    banker = PAIR_OF_TOTAL[7]  # Banker always stands on 7
     stood, drew = rules.judge(two, banker), rules.judge([*two, "KS"], banker)
     if player_total <= 5:
         assert (stood.wrong, drew.wrong) == ("Player's third card is missing", None)
@@ -90,7 +90,7 @@ def test_the_player_draws_on_0_to_5_and_stands_on_6_and_7(player_total: int) -> 
 
 
 @pytest.mark.parametrize("banker_total", range(10))
-def test_the_banker_draws_as_the_chart_says_once_the_player_drew(banker_total: int) -> None:
+def test_the_banker_draws_by_the_chart_after_the_player_drew(banker_total: int) -> None:
     player, banker = PAIR_OF_TOTAL[0], PAIR_OF_TOTAL[banker_total]
     for third in range(10):
         if banker_total >= 8:
@@ -108,7 +108,7 @@ def test_the_banker_draws_as_the_chart_says_once_the_player_drew(banker_total: i
 
 @pytest.mark.parametrize("player_total", [6, 7])
 @pytest.mark.parametrize("banker_total", range(10))
-def test_the_banker_draws_on_0_to_5_once_the_player_stood(
+def test_the_banker_draws_on_0_to_5_after_the_player_stood(
     player_total: int, banker_total: int
 ) -> None:
     player, banker = PAIR_OF_TOTAL[player_total], PAIR_OF_TOTAL[banker_total]
@@ -122,7 +122,7 @@ def test_the_banker_draws_on_0_to_5_once_the_player_stood(
 @pytest.mark.parametrize("natural_side", ["player", "banker"])
 @pytest.mark.parametrize("natural", [8, 9])
 @pytest.mark.parametrize("other", range(10))
-def test_nobody_draws_when_either_hand_is_a_natural(
+def test_no_hand_draws_when_either_hand_is_a_natural(
     natural_side: str, natural: int, other: int
 ) -> None:
     hands = {"player": PAIR_OF_TOTAL[other], "banker": PAIR_OF_TOTAL[other]}
@@ -141,13 +141,15 @@ def test_a_hand_of_other_than_two_or_three_cards_is_wrong(count: int) -> None:
     assert rules.judge(two, hand).wrong == f"Banker has {count} cards"
 
 
-def test_a_third_card_of_8_or_9_points_makes_no_natural() -> None:
+def test_a_total_of_8_or_9_with_three_cards_is_not_a_natural() -> None:
     verdict = rules.judge(["KS", "KS", "9C"], ["KS", "7H"])
     assert (verdict.natural, verdict.player_total, verdict.winner) == (False, 9, "player")
 
 
-def test_every_reachable_round_comes_out_alike_in_the_firmware_and_here() -> None:
-    """All totals of both pairs, all points of either third card, dealt by the firmware."""
+def test_every_reachable_round_has_the_same_result_in_the_firmware() -> None:
+    """All totals of two cards for both hands, and all values of both third cards, dealt by the
+    firmware.
+    """
     assert tuple(map(enums.WINNERS.index, ("player", "banker", "tie"))) == (PLAYER, BANKER, TIE)
     dealing = Dealing(EVERY_WAGER, 0, 0)
     dealing.switched(LID, True)
@@ -177,7 +179,7 @@ def test_every_reachable_round_comes_out_alike_in_the_firmware_and_here() -> Non
 
 
 def _dealt(dealing: Dealing, deck: list[str]) -> tuple[list[str], list[str], tuple[int, ...]]:
-    dealing.inventory.load(8)  # more rounds than a shoe of cards has
+    dealing.inventory.load(8)  # the test deals more rounds than a shoe of cards has
     if dealing.phase == BETWEEN:
         dealing.pressed(enums.BUTTONS.index("next"))
     assert dealing.phase == BETTING
