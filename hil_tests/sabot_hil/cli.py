@@ -21,7 +21,7 @@ from sabot.cli.view import console, problems
 from sabot.errors import (
     FINDINGS,
     INTERRUPTED,
-    FaultOfOurs,
+    InternalError,
     NothingTested,
     ReportUnusable,
     RigBroken,
@@ -129,7 +129,7 @@ def hil(
             f"{suite.value}: no test named {only!r} that {target} can run; leave -k out to see all"
         )
     if ended not in _ENDED_WITH and ended != RigBroken.exit_code:
-        raise FaultOfOurs(f"the tests ended with code {ended}; see pytest's output for the cause")
+        raise InternalError(f"the tests ended with code {ended}; see pytest's output for the cause")
     raise typer.Exit(code)
 
 

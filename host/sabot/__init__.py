@@ -6,13 +6,13 @@
         for dealt in log.rounds(unit="SHOE-7"):
             print(dealt.round, dealt.winner)
 
-The names in `__all__` are what other programs may use: docs/library.md describes them, and what of
-them stays. All other modules are Sabot's own, and change without notice.
+Other programs may use the names in `__all__`. docs/library.md describes them, and which of their
+properties will not change. All other modules are internal, and change without notice.
 """
 
 from sabot_firmware import VERSION as __version__
 
-TYPE_CHECKING = False  # as type checkers know it; to import `typing` takes 20 ms
+TYPE_CHECKING = False  # type checkers take it as True; importing `typing` takes 20 ms
 
 if TYPE_CHECKING:
     from sabot.audit.checks.findings import Finding, Note
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sabot.library import Log, LogEvent, Verification, open
     from sabot.log.rounds import Card, Round
 else:
-    # Each is imported when it is first used: to import all of them takes a quarter of a second.
+    # Each is imported when it is first used: importing all of them takes a quarter of a second.
     _MODULES = {
         "Card": "log.rounds",
         "DatabaseUnusable": "errors",

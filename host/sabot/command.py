@@ -1,8 +1,8 @@
-"""The `sabot` command's first step: Ctrl-C is clean from the first moment on."""
+"""The start of the `sabot` command: Ctrl-C prints no traceback, not even during the imports."""
 
 import sys
 
-_INTERRUPTED = 130  # errors.INTERRUPTED, before anything has been imported
+_INTERRUPTED = 130  # errors.INTERRUPTED, which is not imported yet
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ class PortBusy(SabotError):
 
 
 class NoShoe(SabotError):
-    """What is at the port, or was, does not answer as a shoe."""
+    """No shoe answers at the port, or it no longer does."""
 
     exit_code = 5
 
@@ -54,7 +54,7 @@ class DatabaseUnusable(SabotError):
 
 
 class DiskFull(SabotError):
-    """The database could not grow. What was not stored is still on the shoe."""
+    """The database could not grow. Events that were not stored are still on the shoe."""
 
     exit_code = 9
 
@@ -83,8 +83,8 @@ class BadRecording(SabotError):
     exit_code = 14
 
 
-class FaultOfOurs(SabotError):
-    """Something happened that should not: a fault of Sabot itself."""
+class InternalError(SabotError):
+    """Something happened that should not: a fault in Sabot itself."""
 
     exit_code = 15
 
@@ -103,7 +103,7 @@ class CommandRefused(SabotError):
 
 
 class BadAnswer(SabotError):
-    """The shoe answered a command with something that makes no sense."""
+    """The shoe's answer to a command makes no sense."""
 
     exit_code = 16
 
@@ -188,7 +188,7 @@ class ReleaseUnusable(SabotError):
 
 
 class UpdateFailed(SabotError):
-    """A shoe did not take a release, or went back to the one before."""
+    """A shoe did not take a release, or went back to the previous one."""
 
     exit_code = 30
 
@@ -205,8 +205,14 @@ class FlashBroken(SabotError):
     exit_code = 32
 
 
+class UnitTaken(SabotError):
+    """The board is another unit already, or another board has this id."""
+
+    exit_code = 33
+
+
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the one of `names` that a misspelled `name` probably means; None if none is near."""
+    """Return which of `names` a misspelled `name` probably means; None if none is similar."""
     near = get_close_matches(name.lower(), list(names), 1)
     return near[0] if near else None
 
@@ -216,9 +222,3 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     known = list(names)
     near = nearest(name, known)
     return f"did you mean {near}?" if near else f"there are: {', '.join(known)}"
-
-
-class UnitTaken(SabotError):
-    """The board is another unit already, or another board has this id."""
-
-    exit_code = 33

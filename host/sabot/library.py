@@ -1,4 +1,4 @@
-"""What `import sabot` offers to other programs: a log, read with types. See docs/library.md."""
+"""What `import sabot` offers to other programs: reading a log, with types. See docs/library.md."""
 
 import itertools
 import os
@@ -35,7 +35,7 @@ class LogEvent:
     unit: str
     """The id of the unit, such as "SHOE-7"."""
     number: int
-    """Counted by the unit from 1, without end and without holes."""
+    """The unit counts its events from 1, without gaps."""
     kind: str
     """Such as "card" or "result"; protocol/README.md lists all kinds with their fields."""
     boot: int
@@ -43,17 +43,18 @@ class LogEvent:
     t_ms: int
     """Milliseconds since that start."""
     unix_ms: int | None
-    """The unit's clock, in milliseconds since 1970 (UTC); None where no host had set it."""
+    """The unit's clock, in milliseconds since 1970 (UTC); None if no host had set it."""
     shoe: int
     """Number of the shoe of cards; 0 before the first."""
     round: int
     """Number of the round; 0 outside of rounds."""
     fields: Mapping[str, Any]
-    """The event's own fields. Cards are `Card`, enumerations words, bytes hex digits."""
+    """The event's own fields. Cards are of type `Card`, enumerations are words, bytes are hex
+    digits."""
 
     @property
     def time(self) -> datetime | None:
-        """The unit's clock in UTC; None where no host had set it, or to what is in no calendar."""
+        """The unit's clock in UTC; None if no host had set it, or to a time after the year 9999."""
         return utc_moment(self.unix_ms)
 
     def as_json(self) -> dict[str, Any]:
@@ -73,18 +74,18 @@ class LogEvent:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a check of a whole log came to."""
+    """The result of checking a whole log."""
 
     findings: tuple["Finding", ...]
-    """What a log must not have; empty for a good one."""
+    """What is wrong; empty for a good log."""
     notes: tuple["Note", ...]
-    """What a good log can have, and its reader should know."""
+    """What its reader should know; a good log can have notes."""
     units: int
-    """How many units were checked,"""
+    """How many units were checked."""
     events: int
-    """how many of their events,"""
+    """How many events were checked."""
     rounds: int
-    """and how many rounds."""
+    """How many rounds were checked."""
 
     @property
     def ok(self) -> bool:
@@ -95,10 +96,9 @@ class Verification:
 class Log:
     """A log that `sabot log` writes, opened for reading; `sabot.open` makes one.
 
-    It may be read while it is written. What is listed is read as it is asked for, a few events in
-    memory at a time, and stands as the log was when the first was asked for. All lists are by
-    unit, and by event within a unit. Every method raises DatabaseUnusable where the file is
-    damaged.
+    It may be read while it is written. A list is read step by step, with few events in memory at a
+    time; it shows the log as it was when its first item was read. All lists are sorted by unit, and
+    by event within a unit. Every method raises DatabaseUnusable if the file is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -132,12 +132,11 @@ class Log:
         until: datetime | None = None,
         with_void: bool = False,
     ) -> Iterator[Round]:
-        """The rounds that have a result; with `with_void` those that were voided too.
+        """The rounds that have a result; with `with_void` also those that were voided.
 
-        Only those of the unit, and of the shoe of cards with that number, where they are given.
-        With `since` or `until` only rounds whose betting was opened at or after the one and before
-        the other; rounds without a time are left out then. Raises ValueError for a time without a
-        time zone.
+        `unit` and `shoe` (the number of a shoe of cards) restrict the list. `since` and `until`
+        restrict it to rounds whose betting was opened at or after `since` and before `until`, and
+        leave out rounds without a time. Raises ValueError for a time without a time zone.
         """
         begin, end = _unix_ms("since", since), _unix_ms("until", until)
         return (
@@ -156,11 +155,11 @@ class Log:
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> Iterator[LogEvent]:
-        """The events; only those of the unit, shoe of cards, round, or kinds that are given.
+        """The events; `unit`, `shoe` (of cards), `round` and `kinds` restrict the list.
 
-        With `since` or `until` only those recorded at or after the one and before the other; events
-        without a time are left out then. Raises ValueError for a time without a time zone, and for
-        a kind that there is not. Raises DatabaseUnusable at an event that is damaged.
+        `since` and `until` restrict it to events recorded at or after `since` and before `until`,
+        and leave out events without a time. Raises ValueError for a time without a time zone, and
+        for an unknown kind. Raises DatabaseUnusable at a damaged event.
         """
         wanted_kinds = None if kinds is None else [kinds] if isinstance(kinds, str) else [*kinds]
         for kind in wanted_kinds or ():
@@ -174,8 +173,8 @@ class Log:
         """Check the whole log, as `sabot verify` does: its audit chain, numbers, and every round.
 
         `keys` names the file with the units' keys. Without it the audit chain cannot be checked,
-        which is a finding. Units are checked side by side where the machine has several cores.
-        Raises KeysUnusable.
+        which is a finding. Units are checked in parallel if the machine has several cores. Raises
+        KeysUnusable.
         """
         from sabot.audit.verify import VerifyOptions, verify_file
         from sabot.keys.chain_keys import Keys
@@ -190,8 +189,7 @@ class Log:
 def open(path: str | os.PathLike[str]) -> Log:
     """Open the log at `path` for reading; use it in a `with` statement, or close it.
 
-    Raises DatabaseUnusable where there is no such file, or it is not a Sabot log, or one of another
-    version.
+    Raises DatabaseUnusable if there is no such file, or it is not a Sabot log of this version.
     """
     return Log(Path(path))
 
@@ -203,11 +201,12 @@ def logged_rounds(
     begin_unix_ms: int | None = None,
     end_unix_ms: int | None = None,
 ) -> Iterator[Round]:
-    """The ended rounds in a log whose betting was opened from the one time on and before the other.
+    """The ended rounds in a log whose betting was opened at or after `begin_unix_ms` and before
+    `end_unix_ms`.
 
-    Raises DatabaseUnusable where an event of one is damaged.
+    Raises DatabaseUnusable if an event of a round is damaged.
     """
-    # The kinds that rounds are made of are few of all events: the others stay on the disk.
+    # Only the kinds of events that make rounds are read: they are a small part of all.
     rows = store.rows(Filter(unit=unit, shoe=shoe, kinds=_ROUND_KINDS))
     for each, group in itertools.groupby(rows, key=lambda row: row.unit):
         for ended in rounds_of(each, (_event_in(row) for row in group)):
@@ -216,7 +215,7 @@ def logged_rounds(
 
 
 def logged_events(store: Store, wanted: Filter) -> Iterator[LogEvent]:
-    """The events in a log. Raises DatabaseUnusable where one is damaged."""
+    """The events in a log. Raises DatabaseUnusable if one is damaged."""
     for row in store.rows(wanted):
         event = _event_in(row)
         yield LogEvent(
@@ -233,17 +232,17 @@ def logged_events(store: Store, wanted: Filter) -> Iterator[LogEvent]:
 
 
 def _event_in(row: Row) -> Event:
-    """The event of a row. Raises DatabaseUnusable where it is damaged."""
+    """The event of a row. Raises DatabaseUnusable if it is damaged."""
     try:
         return row.event()
     except WireError:
         raise DatabaseUnusable(
-            f"event {row.number} of {row.unit} is damaged; `sabot verify` tells all that is"
+            f"event {row.number} of {row.unit} is damaged; `sabot verify` lists all that are"
         ) from None
 
 
 def _shown_fields(event: Event) -> dict[str, Any]:
-    """An event's own fields as people and JSON want them: cards by name, bytes as hex digits."""
+    """An event's own fields as they are shown and written to JSON: cards by name, bytes in hex."""
     shown = dict(event.fields)
     for name, kind in event.SHAPE.fields:
         value = shown[name]

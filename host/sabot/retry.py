@@ -23,9 +23,9 @@ def retried(
     now_s: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> _T:
-    """What `attempt` returns as soon as it raises none of `errors`; it is called every `every_s`.
+    """Call `attempt` every `every_s` seconds until it raises none of `errors`; return its result.
 
-    The error of the first attempt that ends more than `within_s` seconds after the call is raised.
+    Raises the error of the first attempt that fails more than `within_s` seconds after the call.
     """
     deadline_s = now_s() + within_s
     while True:
@@ -40,24 +40,24 @@ def retried(
 def over_sessions(
     attached: Callable[[], AbstractContextManager[_T]],
     advance: Callable[[_T], str],
-    away: Callable[[], None] = lambda: None,
+    on_absent: Callable[[], None] = lambda: None,
     *,
     now_s: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> str:
-    """What `advance` says once it is done, over as many sessions with a shoe as that takes.
+    """Do a task over as many sessions with a shoe as it takes; return the result of `advance`.
 
-    `attached` opens a session. `advance` does what can be done in it, and returns "" where another
-    one must follow, as after a restart. `away` is called whenever the shoe is lost or not found.
-    Raises NoShoe or PortNotFound where the first session cannot be opened, and where a later one
-    cannot within a minute.
+    `attached` opens a session. `advance` does what can be done in it, and returns "" if another one
+    must follow, for example after a restart. `on_absent` is called whenever the shoe is lost or not
+    found. Raises NoShoe or PortNotFound if the first session cannot be opened, or a later one
+    cannot be opened within a minute.
     """
     seen = False
     while True:
         opened = False
         try:
             with ExitStack() as stack:
-                client = _opened(attached, stack, away, now_s, pause, wait=seen)
+                client = _open_session(attached, stack, on_absent, now_s, pause, wait=seen)
                 opened = seen = True
                 done = advance(client)
             if done:
@@ -65,27 +65,27 @@ def over_sessions(
         except (NoShoe, PortNotFound):
             if not opened:
                 raise
-            away()
+            on_absent()
         pause(_PAUSE_S)
 
 
-def _opened(
+def _open_session(
     attached: Callable[[], AbstractContextManager[_T]],
     stack: ExitStack,
-    away: Callable[[], None],
+    on_absent: Callable[[], None],
     now_s: Callable[[], float],
     pause: Callable[[float], None],
     *,
     wait: bool,
 ) -> _T:
-    """A session that `stack` closes. With `wait` the shoe may be away for a while."""
+    """Open a session that `stack` closes. With `wait` the shoe may be away for a while."""
 
     def attempt() -> _T:
         try:
             return stack.enter_context(attached())
         except (NoShoe, PortNotFound):
             if wait:
-                away()
+                on_absent()
             raise
 
     if not wait:

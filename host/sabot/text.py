@@ -1,6 +1,6 @@
-"""How cards, times and what a shoe says of itself are written, for a terminal and for a page alike.
+"""Writes cards, times and a shoe's own texts, for terminals and report pages alike.
 
-Plain text only: colours belong to the terminal's view and tags to the pages.
+Plain text only: terminals add colours, pages add tags.
 """
 
 from datetime import UTC, datetime
@@ -16,15 +16,15 @@ def card_symbol(card: str) -> str:
     return ("10" if card[0] == "T" else card[0]) + suit
 
 
-def printable(said: str) -> str:
-    """What a shoe said of itself; characters that would steer a terminal are written out."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in said)
+def printable(text: str) -> str:
+    """A shoe's text, with escapes such as \\x1b instead of characters that control a terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def local_time(unix_ms: int | None) -> str:
     """A time in the zone of this machine, to the second; "no clock" for None.
 
-    What is in no calendar comes as "146140482000000000 ms".
+    A time that no calendar has becomes "146140482000000000 ms".
     """
     if unix_ms is None:
         return "no clock"
@@ -37,7 +37,7 @@ def local_time(unix_ms: int | None) -> str:
 def utc_time(unix_ms: int | None) -> str | None:
     """ISO 8601 in UTC with milliseconds, as "2026-11-21T20:15:03.250Z"; None for None.
 
-    What is in no calendar comes as "146140482000000000 ms".
+    A time that no calendar has becomes "146140482000000000 ms".
     """
     if unix_ms is None:
         return None
@@ -48,7 +48,7 @@ def utc_time(unix_ms: int | None) -> str | None:
 
 
 def utc_moment(unix_ms: int | None) -> datetime | None:
-    """A time in UTC; None for None, and for what is in no calendar."""
+    """A time in UTC; None for None, and for a time that no calendar has."""
     if unix_ms is None:
         return None
     try:

@@ -107,9 +107,9 @@ class _SetupBoard:
         flash(self.shoe.port, release, force=True, open_repl=_no_prompt)
 
     def provision(
-        self, settings: UnitSettings, report: Callable[[str], None] = lambda what: None
+        self, settings: UnitSettings, on_progress: Callable[[str], None] = lambda what: None
     ) -> None:
-        provision(self._attached, settings, self._files, replaces=True, tell=report)
+        provision(self._attached, settings, self._files, replaces=True, on_progress=on_progress)
 
     def service_on(self) -> None:
         self.shoe.bench.switch("service_on", True)
@@ -162,11 +162,11 @@ def record_setup(seed: int, folder: Path) -> RecordedSetup:
     def provisioned(settings: UnitSettings) -> int:
         taken: list[int] = []
 
-        def report(what: str) -> None:
+        def count_operations(what: str) -> None:
             if what.endswith("restarting as a unit"):
                 taken.append(len(read_trace(trace.read_bytes())))
 
-        board.provision(settings, report)
+        board.provision(settings, count_operations)
         return taken[-1]  # power_cut.py tests the start after it, which uses the journal too
 
     try:

@@ -1,7 +1,7 @@
-"""The `sabot` command: thin over the library, a module for each group of commands.
+"""The `sabot` command: a thin layer over the library, with a module for each group of commands.
 
-A module is imported only for its own commands: to import all of them takes longer than most
-commands do. The command of the test bench comes by its entry point: it is a package of its own.
+A module is imported only for its own commands: importing all of them takes longer than most
+commands do. The test bench is a package of its own, and its command is found by its entry point.
 """
 
 import os
@@ -51,12 +51,12 @@ _MODULES: dict[str, str | None] = {
     "keys": "sabot.cli.service.keys",
     "hil": None,
 }
-"""Of each command, in the order of the help. None: of the test bench, by its entry point."""
+"""The module of each command, in the order of the help. None: found by its entry point."""
 
 _COMPLETING = "_SABOT_COMPLETE"  # set by the scripts of --install-completion
 
 _GROUPS = ("games", "keys")
-"""Commands that are only followed by others."""
+"""Commands that have subcommands."""
 
 _ENTRY_POINTS = "sabot.commands"
 """The group of entry points in which another package names its command, a Typer group."""
@@ -64,8 +64,8 @@ _ENTRY_POINTS = "sabot.commands"
 
 @cache
 def app(only: str = "") -> typer.Typer:
-    """The command line with that command, or with all of them."""
-    made = typer.Typer(
+    """The command line with the command `only`, or with all commands."""
+    command_line = typer.Typer(
         name="sabot",
         help="Log, verify and show what Sabot dealing shoes record; simulate a shoe.",
         no_args_is_help=True,
@@ -73,25 +73,25 @@ def app(only: str = "") -> typer.Typer:
         epilog="Exit codes: 0 done, 1 findings, 2 wrong usage, "
         "3 and above an error: see docs/exit-codes.md.",
     )
-    made.callback()(_by_name)
+    command_line.callback()(_root)
     for name in [only] if only else _MODULES:
         where = _MODULES[name]
         if where is None:
-            _add_test_bench(made, name)
+            _add_test_bench(command_line, name)
             continue
         module = import_module(where)
         if name in _GROUPS:
-            made.add_typer(module.app, name=name)
+            command_line.add_typer(module.app, name=name)
         else:
-            made.command(name)(getattr(module, name.replace("-", "_")))
-    return made
+            command_line.command(name)(getattr(module, name.replace("-", "_")))
+    return command_line
 
 
-def _add_test_bench(made: typer.Typer, name: str) -> None:
-    """Add its command, or one that raises SuitesMissing where it is not installed."""
+def _add_test_bench(command_line: typer.Typer, name: str) -> None:
+    """Add the command of the test bench. Not installed, it is one that raises SuitesMissing."""
     for point in entry_points(group=_ENTRY_POINTS, name=name):
         try:
-            made.add_typer(point.load(), name=name)
+            command_line.add_typer(point.load(), name=name)
         except ModuleNotFoundError as error:
             # A module that the test bench itself lacks is a fault of the test bench.
             if error.name != point.module.partition(".")[0]:
@@ -99,7 +99,7 @@ def _add_test_bench(made: typer.Typer, name: str) -> None:
         else:
             return
     takes_anything = {"allow_extra_args": True, "ignore_unknown_options": True}
-    made.command(name, context_settings=takes_anything)(_no_test_bench)
+    command_line.command(name, context_settings=takes_anything)(_no_test_bench)
 
 
 def _no_test_bench() -> None:
@@ -113,24 +113,22 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _by_name(
+def _root(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    # Without a callback Typer would take a command line of one command for that command, without
-    # its name.
+    # Without a callback, Typer would run the only command of a command line without its name.
     pass
 
 
-def _wanted() -> str:
-    """The command that the command line, or the one that a shell wants completed, is for; empty
-    where that is not clear."""
+def _command_name() -> str:
+    """The command that is called, or that a shell wants completed; empty if that is not clear."""
     words = sys.argv
     if _COMPLETING in os.environ:
         words = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
-        if len(words) < 3:  # the name of the command may be what is to be completed
+        if len(words) < 3:  # perhaps the command's name itself is completed
             return ""
     return words[1] if len(words) > 1 and words[1] in _MODULES else ""
 
@@ -138,11 +136,11 @@ def _wanted() -> str:
 def run() -> None:
     """Run the command line; an error is one line and its documented exit code."""
     try:
-        app(_wanted())()
+        app(_command_name())()
     except SabotError as error:
         problems.print(f"sabot: {error}", markup=False)
         sys.exit(error.exit_code)
-    except BrokenPipeError:  # whoever read the output has seen enough
+    except BrokenPipeError:  # the reader of the output has closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except OSError as error:
         problems.print(f"sabot: the output cannot be written ({error.strerror})", markup=False)

@@ -145,7 +145,7 @@ def load(
     choose: options.Choose = None,
     commands: options.CommandKeyFile = None,
 ) -> None:
-    """Load a game with the house's choices onto a shoe, which deals it from its next cards on."""
+    """Load a game with the house's choices onto a shoe; it starts with the next shoe of cards."""
     loaded = game_of(game, choose)
     with Port(port) as opened:
         client = Client(opened, keys=load_command_keys(commands))

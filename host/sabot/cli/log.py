@@ -12,7 +12,14 @@ from rich.table import Table
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.view import console, plain, problems, round_line
-from sabot.errors import INTERRUPTED, SabotError
+from sabot.errors import (
+    INTERRUPTED,
+    NoShoe,
+    PortBusy,
+    PortNotFound,
+    ProtocolMismatch,
+    SabotError,
+)
 from sabot.link.client import Client
 from sabot.link.ports import Port, PortInfo, attached
 from sabot.log.logger import RETRIED, Logger, LogWatcher
@@ -24,7 +31,7 @@ _WAIT_S = 0.2
 
 
 def ports(as_json: options.Json = False) -> None:
-    """List the shoes that are attached, by USB serial number; simulated ones too."""
+    """List the attached shoes, simulated ones too, by USB serial number."""
     found = [_probe(info) for info in attached()]
     if as_json:
         for each in found:
@@ -50,7 +57,7 @@ def log(
     commands: options.CommandKeyFile = None,
 ) -> None:
     """Log one or many shoes: every event is stored, then acknowledged. Ctrl-C ends it."""
-    watcher = LogWatcher(attached=_say_attached, lost=_say_lost, round_ended=_say_round)
+    watcher = LogWatcher(attached=_print_attached, lost=_print_lost, round_ended=_print_round)
     keys = load_command_keys(commands)
     with Store(db, create=True) as store:
         logger = Logger(store, list(dict.fromkeys(port)), watcher, once=once, keys=keys)
@@ -75,7 +82,7 @@ def log(
 
 @contextmanager
 def ctrl_c_and_term() -> Iterator[None]:
-    """Within, SIGINT, SIGTERM and SIGHUP (the terminal was closed) raise KeyboardInterrupt."""
+    """Make SIGTERM and SIGHUP (the terminal was closed) raise KeyboardInterrupt, as SIGINT does."""
     before = {each: signal(each, default_int_handler) for each in (SIGTERM, SIGHUP)}
     try:
         yield
@@ -85,14 +92,14 @@ def ctrl_c_and_term() -> Iterator[None]:
 
 
 def _probe(info: PortInfo) -> dict[str, Any]:
-    each: dict[str, Any] = {"serial": info.serial, "port": info.port, "what": info.what}
+    found: dict[str, Any] = {"serial": info.serial, "port": info.port, "what": info.what}
     try:
         with Port(info.port) as opened:
             welcome = Client(opened, _PROBE_S).welcome
     except SabotError as error:
-        state = type(error).__name__
-        return each | {"unit": None, "firmware": None, "game": None, "state": _STATES[state]}
-    return each | {
+        state = _STATES[type(error)]
+        return found | {"unit": None, "firmware": None, "game": None, "state": state}
+    return found | {
         "unit": welcome.unit,
         "firmware": welcome.firmware,
         "game": welcome.game,
@@ -100,15 +107,15 @@ def _probe(info: PortInfo) -> dict[str, Any]:
     }
 
 
-_STATES = {
-    "PortNotFound": "gone",
-    "PortBusy": "in use",
-    "NoShoe": "no answer",
-    "WrongVersion": "other protocol version",
+_STATES: dict[type[SabotError], str] = {
+    PortNotFound: "gone",
+    PortBusy: "in use",
+    NoShoe: "no answer",
+    ProtocolMismatch: "other protocol version",
 }
 
 
-def _say_attached(port: str, client: Client) -> None:
+def _print_attached(port: str, client: Client) -> None:
     welcome = client.welcome
     problems.print(
         f"{port}: {welcome.unit} attached, firmware {welcome.firmware}, "
@@ -117,10 +124,10 @@ def _say_attached(port: str, client: Client) -> None:
     )
 
 
-def _say_lost(port: str, error: SabotError) -> None:
+def _print_lost(port: str, error: SabotError) -> None:
     again = "; trying again" if isinstance(error, RETRIED) else ""
     problems.print(f"{error}{again}", markup=False)
 
 
-def _say_round(ended: Round) -> None:
+def _print_round(ended: Round) -> None:
     console.print(round_line(ended))

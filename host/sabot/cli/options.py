@@ -24,30 +24,32 @@ RoundNumber = Annotated[
 ]
 From = Annotated[
     str | None,
-    typer.Option("--from", help="From this time on: 2026-11-21T20:15 or 20:15 (today), local."),
+    typer.Option("--from", help="From this local time: 2026-11-21T20:15, or 20:15 for today."),
 ]
 To = Annotated[str | None, typer.Option("--to", help="Before this time.")]
 Zone = Annotated[
     str | None,
-    typer.Option("--zone", help="Zone of all times, as Europe/Malta; else this machine's."),
+    typer.Option("--zone", help="Zone of all times, such as Europe/Malta; default: local."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Comma-separated values.")]
 
 KeyFile = Annotated[
     Path | None,
-    typer.Option("--keys", help="File with the units' keys; sabot.keys where there is one."),
+    typer.Option("--keys", help="File with the units' keys; default: sabot.keys, if it exists."),
 ]
 CommandKeyFile = Annotated[
     Path | None,
     typer.Option(
         "--commands",
-        help="File with the units' command keys; sabot.commands where there is one.",
+        help="File with the units' command keys; default: sabot.commands, if it exists.",
     ),
 ]
 House = Annotated[
     Path,
-    typer.Option("--house", metavar="NAME.pub.pem", help="Public key of who signs the releases."),
+    typer.Option(
+        "--house", metavar="NAME.pub.pem", help="Public key that releases are checked with."
+    ),
 ]
 DEFAULT_HOUSE = Path("releases.pub.pem")
 Operator = Annotated[
@@ -60,18 +62,20 @@ Choose = Annotated[
     typer.Option(
         "--choose",
         metavar="NAME=VALUE",
-        help="What the house chooses, as tie_pays=9; may be repeated. `sabot games show` lists it.",
+        help="A choice of the house, such as tie_pays=9; may be repeated. See `sabot games show`.",
     ),
 ]
 
 
 def choices_of(chosen: list[str] | None) -> dict[str, object]:
-    """The choices of --choose by name: numbers, yes and no, words."""
+    """The values of --choose by name: integers, True and False for yes and no, else text."""
     choices: dict[str, object] = {}
     for text in chosen or ():
         name, equals, value = text.partition("=")
         if not equals or not value:
-            raise typer.BadParameter(f"{text!r} chooses nothing; write NAME=VALUE, as tie_pays=9")
+            raise typer.BadParameter(
+                f"{text!r} is not a choice; write NAME=VALUE, as in tie_pays=9"
+            )
         if name in choices:
             raise typer.BadParameter(f"{name} is chosen twice; choose it once")
         number = int(value) if value.isascii() and value.isdecimal() else value
@@ -80,7 +84,7 @@ def choices_of(chosen: list[str] | None) -> dict[str, object]:
 
 
 def output_of(as_json: bool, as_csv: bool) -> Output:
-    """How to print. Both at once is wrong usage."""
+    """How to print. Both flags at once are wrong usage."""
     if as_json and as_csv:
         raise typer.BadParameter("--json and --csv exclude each other")
     return Output.JSON if as_json else Output.CSV if as_csv else Output.TABLE

@@ -61,6 +61,6 @@ def waveform(
         out.write_bytes(b"".join(passes))
     except OSError as error:
         raise BadRecording(
-            f"{out}: cannot be written ({error.strerror}); name another with -o"
+            f"{out}: cannot be written ({error.strerror}); name another file with -o"
         ) from None
     problems.print(f"{len(numbers)} passes written to {out}", markup=False)

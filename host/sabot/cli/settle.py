@@ -71,8 +71,8 @@ def _logged(
         dealt_by = {event.game for event in dealt if isinstance(event, ResultEvent)}
     if not dealt_by <= {played.sha256}:
         problems.print(
-            f"the shoe did not deal {played.name} with these choices, but another game document: "
-            "check --game and house"
+            f"the shoe dealt another game document than {played.name} with these choices; check "
+            "--game, and house in the file"
         )
     return wager_file.GivenRound(tuple(only.player), tuple(only.banker), only.void)
 

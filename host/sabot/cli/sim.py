@@ -1,4 +1,4 @@
-"""`sabot sim` and `sabot demo`: a simulated shoe, alone or dealt, logged and verified."""
+"""`sabot sim`: a simulated shoe. `sabot demo`: one whose cards are dealt, logged and verified."""
 
 import re
 import secrets
@@ -32,7 +32,7 @@ Game = Annotated[
 ]
 Deck = Annotated[
     Path | None,
-    typer.Option("--deck", help="The cards in drawing order, one a line, CUT for the cut card."),
+    typer.Option("--deck", help="File of cards in drawing order, one a line; CUT: the cut card."),
 ]
 Short = Annotated[
     bool, typer.Option("--short", help="Allow a deck file with fewer cards than 8 decks.")
@@ -63,11 +63,11 @@ def sim(
     unit: Name = None,
     state: Annotated[
         Path | None,
-        typer.Option("--state", help="Folder for the unit's memory: the same unit next time."),
+        typer.Option("--state", help="Folder for the unit's memory; keeps it for the next time."),
     ] = None,
     key_file: Keys = chain_keys.DEFAULT,
 ) -> None:
-    """Start a simulated shoe, print its port, deal once a host is attached. Ctrl-C ends it."""
+    """Start a simulated shoe, print its port, deal when a host is attached. Ctrl-C ends it."""
     document = chosen_document(game, choose)
     cards = deck_of(document, deck, short, seed)
     with ctrl_c_and_term(), shoe_of(document, card_set, unit, state, key_file) as shoe:
@@ -75,7 +75,7 @@ def sim(
             shoe.power_on()
             print(shoe.port, flush=True)
             problems.print(
-                f"Simulated shoe {shoe.unit}; it deals once a host attaches: sabot log {shoe.unit}",
+                f"Simulated shoe {shoe.unit}; it deals when a host attaches: sabot log {shoe.unit}",
                 markup=False,
             )
             _attend(dealer_of(shoe, cards, card_set, pace, noise, seed), shoe)

@@ -1,4 +1,4 @@
-"""What people look at: cards, rounds as lines and tables, the bead plate."""
+"""What a terminal shows: cards, rounds as lines and tables, the bead plate."""
 
 import csv
 import json
@@ -24,7 +24,7 @@ def _on_a_screen() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-# Into a pipe or a file nothing is folded to the width of a screen that is not there.
+# A pipe or a file has no screen: its lines are wide, so that they are not folded.
 console = Console(highlight=False, width=None if _on_a_screen() else _PIPE_WIDTH)
 problems = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -43,7 +43,7 @@ def card_text(card: str) -> Text:
 
 
 def hand_text(hand: Sequence[str], total: int | None) -> Text:
-    """A hand with its total in front."""
+    """A hand's total and its cards."""
     text = Text("-" if total is None else str(total), style="bold")
     for card in hand:
         text.append("  ").append_text(card_text(card))
@@ -51,8 +51,8 @@ def hand_text(hand: Sequence[str], total: int | None) -> Text:
 
 
 def outcome_text(ended: Round) -> Text:
-    """Who won, a star for a natural, what else it was; or that the round was voided. Cards entered
-    by hand."""
+    """The winner, a star for a natural, and other hits; or why the round was voided. Then cards
+    entered by hand."""
     if ended.winner is None:
         text = Text(f"void ({ended.void})", style="yellow")
     else:
@@ -67,7 +67,7 @@ def outcome_text(ended: Round) -> Text:
 
 
 def plain(text: str) -> Text:
-    """What a shoe said of itself: no markup in it, and nothing that steers a terminal."""
+    """A shoe's text, without markup and without characters that control a terminal."""
     return Text(printable(text))
 
 
@@ -112,7 +112,7 @@ def bead_plate_text(winners: Sequence[str], columns: int) -> Text:
 
 
 def print_objects(objects: Iterable[Mapping[str, Any]], how: Output) -> None:
-    """Print objects one a line: as JSON, or as CSV with a line of names first."""
+    """Print one object a line: as JSON, or as CSV after a line of names."""
     if how is Output.JSON:
         for each in objects:
             print(json.dumps(each))

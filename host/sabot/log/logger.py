@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from sabot.errors import (
     CommandRefused,
-    FaultOfOurs,
     HistoryDiffers,
+    InternalError,
     NoShoe,
     PortBusy,
     PortNotFound,
@@ -127,7 +127,7 @@ class Logger:
                     self._watcher.lost(port, error)
                 return
             except Exception as error:
-                self.failures[port] = FaultOfOurs(
+                self.failures[port] = InternalError(
                     f"{port}: a fault of sabot itself ({type(error).__name__}: {error}); "
                     "the shoe keeps its events: start the log again, and report this"
                 )

@@ -1,1 +1,1 @@
-"""Releases of the firmware: built, signed, and kept in a folder."""
+"""Releases of the firmware: built and signed, flashed onto boards, sent to shoes as updates."""

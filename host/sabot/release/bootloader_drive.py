@@ -140,7 +140,7 @@ def put_micropython(
     wait_for(appeared, f"{port or 'the board'}: not back")
     found = appeared()
     if len(found) != 1:
-        raise BoardUnfit(f"{' and '.join(found)}: not clear which is the board; name one")
+        raise BoardUnfit(f"{' and '.join(found)}: it is not clear which is the board; name one")
     wait_for(lambda: opens(found[0]), f"{found[0]}: its port does not open")
     return found[0]
 

@@ -1,8 +1,8 @@
-"""A release onto a board that has MicroPython and no shoe yet: copied, checked, and started.
+"""Puts a release on a board that has MicroPython and no Sabot yet: copies, checks and starts it.
 
-The power may go at any moment. `main.py`, which makes a shoe of the board, is put in place last, in
-one step, and an old one is taken out of place first, in one step too: until then the board comes up
-with MicroPython's prompt. Meanwhile there is `main.py.new`, which tells that flashing was begun.
+The power may fail at any moment. `main.py` makes the board start as a shoe. An old one is renamed
+first and the new one gets its name last, each in one step: in between, the board starts with
+MicroPython's prompt, and a file `main.py.new` shows that flashing has begun.
 """
 
 import ast
@@ -42,8 +42,8 @@ _ROOT = "/"
 _MAIN, _NEW_MAIN = "main.py", "main.py.new"
 _STATE, _BOOT, _SABOT = "state", "boot.mpy", "state/boot"
 _OLD = ("boot.py", "b.code", "b.list", "state/boot.new", "state/update")
-"""What must not be there any more: what MicroPython would run or import instead, the other slot,
-and what was left to be done at the next start."""
+"""Files to remove: those that MicroPython would run or import instead, those of the other slot, and
+those that ask for something at the next start."""
 
 _BOARDS = {"Raspberry Pi Pico with RP2040": "pico"}
 _SIMULATED = "linux"  # the platform that the simulated board's MicroPython is for
@@ -51,27 +51,27 @@ _OUR_MAIN = "from boot import start"
 
 _PIECE = 4096
 _TAIL = 8  # bytes of each block that littlefs may take for itself
-_SPARE_BLOCKS = 4  # of littlefs for folders
+_SPARE_BLOCKS = 4  # that littlefs may need for folders
 _LINK_S = 1.0
-"""How long a shoe has to answer that it is one."""
+"""How long a shoe may take to answer."""
 _ANSWER_S = 5.0
-_COMES_UP_S = 60.0
-"""How long a board may take to start, and a host to have its port again. A first start that goes
-through all of the journal's chip takes 11 s."""
+_START_S = 60.0
+"""How long a board may take until it has started and its port is back. A first start, which goes
+through the journal's whole chip, takes 11 s."""
 _PAUSE_S = 0.2
 _MOST_SHOWN = 100
 
-_BROKEN = (TransportError, OSError, struct.error, ValueError, SyntaxError, LookupError)
-"""What mpremote and pyserial raise where a board goes away or says what makes no sense."""
+_TRANSPORT_ERRORS = (TransportError, OSError, struct.error, ValueError, SyntaxError, LookupError)
+"""What mpremote and pyserial raise if a board goes away or its answer makes no sense."""
 
-_ASK = """\
+_INSPECT = """\
 import os, sys
 def size(path):
     try:
         return os.stat(path)[6]
     except OSError:
         return None
-def says(path, text):
+def contains(path, text):
     try:
         with open(path) as file:
             return text in file.read(1024)
@@ -79,13 +79,13 @@ def says(path, text):
         return False
 print(repr((sys.platform, getattr(sys.implementation, "_machine", ""),
             list(sys.implementation.version[:3]), os.statvfs("/"),
-            {path: size("/" + path) for path in PATHS}, says("/main.py", TEXT))))
+            {path: size("/" + path) for path in PATHS}, contains("/main.py", TEXT))))
 """
 
 
 class _Prompt(SerialTransport):  # type: ignore[misc]  # mpremote has no types
-    """mpremote's transport. It would print an answer that it does not understand to standard
-    output, which holds nothing but results: here such an answer is only an error."""
+    """mpremote's transport, but an answer that it does not understand is only an error. mpremote
+    would also print it to standard output, which is for results only."""
 
     def read_until(
         self,
@@ -95,7 +95,7 @@ class _Prompt(SerialTransport):  # type: ignore[misc]  # mpremote has no types
         data_consumer: Callable[[bytes], None] | None = None,
         timeout_overall: float | None = None,
     ) -> bytes:
-        """What the board says up to `ending`. Raises TransportError where that does not come."""
+        """What the board sends up to `ending`. Raises TransportError if `ending` does not come."""
         data: bytes = super().read_until(
             min_num_bytes, ending, timeout, data_consumer, timeout_overall
         )
@@ -105,18 +105,22 @@ class _Prompt(SerialTransport):  # type: ignore[misc]  # mpremote has no types
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a board said at its prompt: its name ("" for one that we do not know) and what it calls
-    itself, its MicroPython as `1.28.0`, bytes of a block and blocks free on its file system, bytes
-    of what is there by path, and whether its main.py starts a shoe."""
+class BoardState:
+    """What a board reports at its prompt, and what is on its file system."""
 
     board: str
+    """Sabot's name for this kind of board; empty if unknown."""
     machine: str
+    """MicroPython's name for it."""
     micropython: str
-    block: int
-    free: int
+    """The version, as "1.28.0"."""
+    block_bytes: int
+    """Size of a block of the file system."""
+    free_blocks: int
     sizes: Mapping[str, int]
+    """Bytes of each file that is there, by path."""
     starts_shoe: bool
+    """Whether its main.py starts a shoe."""
 
 
 def signed_release(folder: Path, house: Path) -> Release:
@@ -133,8 +137,8 @@ def signed_release(folder: Path, house: Path) -> Release:
     return built
 
 
-def why_unfit(found: Found, manifest: release.Manifest, *, force: bool) -> str:
-    """Why a release must not be put on a board, and what to do; empty where it may."""
+def why_unfit(found: BoardState, manifest: release.Manifest, *, force: bool) -> str:
+    """Why a release must not be put on a board, and what to do; empty if it may."""
     if found.board != manifest.board:
         return (
             f"its MicroPython says {found.machine or 'nothing'}, the release is for "
@@ -149,20 +153,20 @@ def why_unfit(found: Found, manifest: release.Manifest, *, force: bool) -> str:
         _NEW_MAIN not in found.sizes and not {_BOOT, _SABOT}.isdisjoint(found.sizes)
     )
     if ours and not force:
-        return "Sabot is on it already; --force flashes it anew and keeps its keys and settings"
+        return "Sabot is on it already; --force flashes it again and keeps its keys and settings"
     return ""
 
 
-def missing_bytes(found: Found, missing: Mapping[str, bytes]) -> int:
-    """Bytes that a board has too few for the files that are `missing`, once what is there in their
-    place is gone."""
-    needed = sum(len(data) // (found.block - _TAIL) + 1 for data in missing.values())
-    freed = sum(found.sizes.get(path, 0) // found.block for path in [*missing, *_OLD])
-    return max(0, needed + _SPARE_BLOCKS - freed - found.free) * found.block
+def missing_bytes(found: BoardState, missing: Mapping[str, bytes]) -> int:
+    """How many more bytes a board needs for the `missing` files, after it has removed their old
+    versions."""
+    needed = sum(len(data) // (found.block_bytes - _TAIL) + 1 for data in missing.values())
+    freed = sum(found.sizes.get(path, 0) // found.block_bytes for path in [*missing, *_OLD])
+    return max(0, needed + _SPARE_BLOCKS - freed - found.free_blocks) * found.block_bytes
 
 
 def runs_shoe(port: str) -> bool:
-    """Whether a shoe answers there. To one the prompt's control characters would be noise."""
+    """Whether a shoe answers there. A shoe must not get the control characters for the prompt."""
     with ports.Port(port) as opened:
         try:
             Client(opened, _LINK_S)
@@ -176,20 +180,20 @@ def runs_shoe(port: str) -> bool:
 def flash(
     port: str,
     built: Release,
-    tell: Callable[[Progress], None] = lambda progress: None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
     *,
     force: bool = False,
     open_repl: Callable[[], None],
     now_s: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> str:
-    """Put `built` on the board at `port` and see it come up as a shoe; what was done, for people.
+    """Put `built` on the board at `port`, wait until it runs as a shoe, return what was done.
 
-    Without `force` only on a board that has no Sabot; with it a shoe that answers is first told by
-    `open_repl` to give its prompt, which wants its key and its service switch. Keys, settings and
-    events stay. Where it was broken off before, it goes on. Raises BoardUnfit, NoShoe, PortNotFound
-    or PortBusy: then nothing was written. Raises FlashBroken: to be begun again. Raises
-    WrongVersion where what came up speaks another protocol.
+    Without `force` the board must have no Sabot. With it, `open_repl` first makes a shoe that
+    answers give its prompt, which needs its key and its service switch. Keys, settings and events
+    stay. After an interruption, calling it again continues. Raises BoardUnfit, NoShoe, PortNotFound
+    or PortBusy if nothing was written. Raises FlashBroken if it must be called again, and
+    ProtocolMismatch if the shoe that started speaks another version of the protocol.
     """
     manifest = release.Manifest(built.manifest)
     try:
@@ -198,32 +202,35 @@ def flash(
         raise ReleaseUnusable("the release has no boot loader; build it again") from None
     files = {_NEW_MAIN: files.pop(_MAIN), **files}
     unit = _lasting_name(port)
-    tell(Progress(port, "looking what it is"))
+    on_progress(Progress(port, "examining it"))
     if runs_shoe(unit):
         if not force:
-            raise BoardUnfit(f"{port}: Sabot runs there; `sabot update` gives a unit a release")
+            raise BoardUnfit(f"{port}: Sabot runs there; `sabot update` puts a release on it")
         open_repl()
     with _prompt(port, unit) as board:
-        with _in_words(NoShoe, f"{port}: lost while it was looked at", "flash it again"):
-            missing = _look(port, board, files, manifest, force)
+        with _reported_as(NoShoe, f"{port}: lost while it was examined", "flash it again"):
+            missing = _missing_files(port, board, files, manifest, force)
         what = f"{port}: flashing broke off"
-        with _in_words(FlashBroken, what, "power, cable? flash it again, that goes on"):
-            _copy(port, board, missing, tell)
-            tell(Progress(port, "checking what was copied"))
+        next_step = "check power and cable, and flash it again: that continues"
+        with _reported_as(FlashBroken, what, next_step):
+            _copy(port, board, missing, on_progress)
+            on_progress(Progress(port, "checking what was copied"))
             for path, data in files.items():
                 if not _holds(board, path, data):
                     raise FlashBroken(f"{port}: the copy of {path} is damaged; flash it again")
             _rename(board, _NEW_MAIN, _MAIN)
-        # Nothing is missing from here on: whatever comes of this, it starts as a shoe.
-        with suppress(*_BROKEN):
+        # Now the board has every file: even if this fails, it starts as a shoe next time.
+        with suppress(*_TRANSPORT_ERRORS):
             board.exec_raw_no_follow("import machine\nmachine.reset()")
-    is_unit = _see_come_up(port, unit, layout.build_of(built.files), tell, now_s, pause)
+    build = layout.build_of(built.files)
+    is_unit = _wait_for_shoe(port, unit, build, on_progress, now_s, pause)
     done = f"{port}: Sabot {manifest.version}, flashed"
     return done if is_unit else f"{done}; provision it: sabot provision {port}"
 
 
 def _lasting_name(port: str) -> str:
-    """What stays the same while the board starts anew: its serial number, where there is one."""
+    """A name of the board that stays the same when it restarts: its serial number, if it has a
+    unique one."""
     url = ports.resolve(port)
     attached = ports.attached()
     found = [info.serial for info in attached if info.port == url]
@@ -234,7 +241,7 @@ def _lasting_name(port: str) -> str:
 
 @contextmanager
 def _prompt(port: str, unit: str) -> Iterator[SerialTransport]:
-    """MicroPython's raw REPL, which has forgotten what was there before."""
+    """MicroPython's raw REPL after a soft reset."""
     url = ports.resolve(unit)
     opened: SerialTransport | None = None
     try:
@@ -242,7 +249,7 @@ def _prompt(port: str, unit: str) -> Iterator[SerialTransport]:
             opened = _Prompt(url, exclusive="://" not in url, timeout=_ANSWER_S)
             opened.serial.write_timeout = _ANSWER_S
             opened.enter_raw_repl(timeout_overall=_ANSWER_S)
-        except _BROKEN:
+        except _TRANSPORT_ERRORS:
             raise NoShoe(
                 f"{port}: neither a shoe nor MicroPython's prompt answers there; switch it off and "
                 "on, or put MicroPython on it with --micropython"
@@ -250,40 +257,42 @@ def _prompt(port: str, unit: str) -> Iterator[SerialTransport]:
         yield opened
     finally:
         if opened is not None:
-            with suppress(OSError):  # it sets two lines first, which a board that is gone has not
+            with suppress(OSError):  # it sets two control lines first, and the board may be gone
                 opened.close()
             with suppress(OSError):
                 opened.serial.close()
 
 
 @contextmanager
-def _in_words(kind: type[SabotError], what: str, next_step: str) -> Iterator[None]:
+def _reported_as(kind: type[SabotError], what: str, next_step: str) -> Iterator[None]:
+    """Raise errors of the transport as `kind`, in one line."""
     try:
         yield
-    except _BROKEN as error:
+    except _TRANSPORT_ERRORS as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             next_step = "its flash is full: remove files that are not Sabot's, and flash it again"
-        said = error.error_output if isinstance(error, TransportExecError) else str(error)
-        reason = (said.strip().splitlines() or [type(error).__name__])[-1]
+        output = error.error_output if isinstance(error, TransportExecError) else str(error)
+        reason = (output.strip().splitlines() or [type(error).__name__])[-1]
         raise kind(f"{what} ({_shown(reason)}); {next_step}") from None
 
 
-def _shown(said: str) -> str:
-    """What a board said, as a line that steers no terminal."""
-    return "".join(c if c.isprintable() else "?" for c in said)[:_MOST_SHOWN]
+def _shown(text: str) -> str:
+    """A board's text as a short line that cannot control a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in text)[:_MOST_SHOWN]
 
 
-def _look(
+def _missing_files(
     port: str,
     board: SerialTransport,
     files: Mapping[str, bytes],
     manifest: release.Manifest,
     force: bool,
 ) -> dict[str, bytes]:
-    """Those of `files` that the board has not, where it may have them and there is room for them.
-    Raises BoardUnfit.
+    """Those of `files` that the board does not have yet.
+
+    Raises BoardUnfit if the release must not be put on it, or there is not enough room.
     """
-    found = _ask(board, [*files, _MAIN, _STATE, *_OLD])
+    found = _inspect(board, [*files, _MAIN, _STATE, *_OLD])
     why = why_unfit(found, manifest, force=force)
     if why:
         raise BoardUnfit(f"{port}: {why}")
@@ -292,7 +301,7 @@ def _look(
         for path, data in files.items()
         if found.sizes.get(path) != len(data) or not _holds(board, path, data)
     }
-    if _MAIN in found.sizes:  # that takes the place of a new one that is there
+    if _MAIN in found.sizes:  # it is renamed to _NEW_MAIN, and replaces one that is there
         missing = {_NEW_MAIN: files[_NEW_MAIN], **missing}
     short = missing_bytes(found, missing)
     if short:
@@ -303,19 +312,19 @@ def _look(
     return missing
 
 
-def _ask(board: SerialTransport, paths: list[str]) -> Found:
-    said = board.exec(f"PATHS = {paths!r}\nTEXT = {_OUR_MAIN!r}\n{_ASK}")
-    platform, machine, version, system, sizes, starts_shoe = ast.literal_eval(said.decode().strip())
+def _inspect(board: SerialTransport, paths: list[str]) -> BoardState:
+    answer = board.exec(f"PATHS = {paths!r}\nTEXT = {_OUR_MAIN!r}\n{_INSPECT}").decode()
+    platform, machine, version, system, sizes, starts_shoe = ast.literal_eval(answer.strip())
     if platform == _SIMULATED:
         name = "sim"
     else:
         name = next((name for text, name in _BOARDS.items() if text in machine), "")
-    return Found(
+    return BoardState(
         board=name,
         machine=_shown(machine),
         micropython=".".join(map(str, version)),
-        block=system[0],
-        free=system[3],
+        block_bytes=system[0],
+        free_blocks=system[3],
         sizes={path: size for path, size in sizes.items() if size is not None},
         starts_shoe=starts_shoe,
     )
@@ -325,9 +334,9 @@ def _copy(
     port: str,
     board: SerialTransport,
     missing: Mapping[str, bytes],
-    tell: Callable[[Progress], None],
+    on_progress: Callable[[Progress], None],
 ) -> None:
-    """Have these files on the board, and no main.py that would start it before all are there."""
+    """Copy the files to the board, without a main.py that would start it before all are there."""
     whole = sum(map(len, missing.values()))
     done = 0
 
@@ -335,7 +344,7 @@ def _copy(
         nonlocal done
 
         def written(count: int, _whole: int) -> None:
-            tell(Progress(port, "copying", done + count, whole))
+            on_progress(Progress(port, "copying", done + count, whole))
 
         board.fs_writefile(_ROOT + path, data, _PIECE, written)
         done += len(data)
@@ -345,7 +354,8 @@ def _copy(
         _rename(board, _MAIN, _NEW_MAIN)
     if _NEW_MAIN in rest:
         write(_NEW_MAIN, rest.pop(_NEW_MAIN))
-    for path in [*rest, *_OLD]:  # all first: an old copy keeps its room until the new one is whole
+    # All are removed first: littlefs keeps an old copy until the new one is complete.
+    for path in [*rest, *_OLD]:
         with suppress(FileNotFoundError):
             board.fs_rmfile(_ROOT + path)
     if not board.fs_exists(_ROOT + _STATE):
@@ -355,7 +365,7 @@ def _copy(
 
 
 def _holds(board: SerialTransport, path: str, data: bytes) -> bool:
-    """Whether the board has just that file, as it reads it itself."""
+    """Whether the board has exactly this file: it computes the hash itself."""
     try:
         return bool(board.fs_hashfile(_ROOT + path, "sha256", _PIECE) == sha256(data).digest())
     except FileNotFoundError:
@@ -366,36 +376,36 @@ def _rename(board: SerialTransport, old: str, new: str) -> None:
     board.exec(f"import os\nos.rename({_ROOT + old!r}, {_ROOT + new!r})")
 
 
-def _see_come_up(
+def _wait_for_shoe(
     port: str,
     unit: str,
     build: bytes,
-    tell: Callable[[Progress], None],
+    on_progress: Callable[[Progress], None],
     now_s: Callable[[], float],
     pause: Callable[[float], None],
 ) -> bool:
-    """Wait for a shoe that runs `build`; whether it is a unit already. Raises FlashBroken."""
+    """Wait for a shoe that runs `build`; return whether it is a unit. Raises FlashBroken."""
 
     def attach() -> Client:
-        tell(Progress(port, "starting it"))
+        on_progress(Progress(port, "starting it"))
         with ports.Port(unit) as opened:
             return Client(opened, _LINK_S)
 
-    away = (NoShoe, PortNotFound, PortBusy)
+    absent = (NoShoe, PortNotFound, PortBusy)
     try:
         client = retried(
-            attach, *away, within_s=_COMES_UP_S, every_s=_PAUSE_S, now_s=now_s, pause=pause
+            attach, *absent, within_s=_START_S, every_s=_PAUSE_S, now_s=now_s, pause=pause
         )
-    except away:
+    except absent:
         raise FlashBroken(
-            f"{port}: all was copied, and no shoe answers after {_COMES_UP_S:.0f} s; look "
+            f"{port}: all files were copied, but no shoe answers after {_START_S:.0f} s; look "
             "at its display, switch it off and on"
         ) from None
     welcome = client.welcome
     if welcome.build != build:
-        told = welcome.build.hex()[:16]
+        runs = welcome.build.hex()[:16]
         raise FlashBroken(
-            f"{port}: all was copied, and it runs something else (build {told}, not "
+            f"{port}: all files were copied, but it runs something else (build {runs}, not "
             f"{build.hex()[:16]}); flash it again"
         )
     return bool(welcome.challenge)

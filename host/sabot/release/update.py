@@ -1,4 +1,4 @@
-"""A release from a host into a shoe: sent, tried, and confirmed once it has shaken hands."""
+"""Puts a release into a shoe: sends it, has it tried, and confirms it after a handshake with it."""
 
 import time
 from collections.abc import Callable
@@ -28,7 +28,7 @@ _PAUSE_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a shoe is doing, for people, and how much of it is done of how much, in bytes."""
+    """What a shoe is doing, for people; `done` of `whole` bytes are done."""
 
     unit: str
     what: str
@@ -39,24 +39,25 @@ class Progress:
 def update(
     attached: Callable[[], AbstractContextManager[Client]],
     built: Release,
-    tell: Callable[[Progress], None] = lambda progress: None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
     now_s: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> str:
-    """Have a shoe run `built`; what was done, for people.
+    """Have a shoe run `built`; return what was done, for people.
 
-    `attached` gives a new session with the shoe, again and again: after its restart, and where the
-    cable was pulled meanwhile, it goes on where it was. Raises CommandRefused or UpdateFailed with
-    the reason: the shoe then runs what it ran. Raises NoShoe where it stays away.
+    `attached` opens a session with the shoe. It is called again after each restart and whenever the
+    cable was pulled; the update then continues where it stopped. Raises CommandRefused or
+    UpdateFailed with the reason: the shoe then runs what it ran before. Raises NoShoe if the shoe
+    stays away.
     """
-    attempt = _UpdateAttempt(built, tell)
+    attempt = _UpdateAttempt(built, on_progress)
     return over_sessions(attached, attempt.advance, attempt.wait, now_s=now_s, pause=pause)
 
 
 class _UpdateAttempt:
-    """One release on its way to one shoe."""
+    """The update of one shoe, over as many sessions as it takes."""
 
-    def __init__(self, built: Release, tell: Callable[[Progress], None]) -> None:
+    def __init__(self, built: Release, on_progress: Callable[[Progress], None]) -> None:
         self.unit = ""
         self._built = built
         self._manifest = release.Manifest(built.manifest)
@@ -64,11 +65,11 @@ class _UpdateAttempt:
         self._code = b"".join(data for _, data in sorted(built.files.items()))
         self._build = build_of(built.files)
         self._digest = sha256(built.manifest).digest()
-        self._tell = tell
+        self._on_progress = on_progress
         self._restarted = False
 
     def advance(self, client: Client) -> str:
-        """All that can be done in this session; empty where another one must follow."""
+        """Do all that can be done in this session; return "" if another one must follow."""
         unit, manifest = client.unit, self._manifest
         self.unit = unit
         if client.welcome.board != manifest.board:
@@ -79,35 +80,35 @@ class _UpdateAttempt:
         report = client.ask(UpdateStatusCommand())
         if client.welcome.build == self._build:
             if report.stage != "on_trial":
-                done = "updated" if self._restarted else "runs it already"
+                done = "updated" if self._restarted else "already running"
                 return f"{unit}: Sabot {manifest.version}, {done}"
             client.ask(ConfirmCommand())
             return f"{unit}: Sabot {manifest.version}, updated"
         if self._restarted:
             raise UpdateFailed(
                 f"{unit}: {manifest.version} was tried and given up, it runs "
-                f"{client.welcome.firmware} again; `sabot events --unit {unit}` tells more"
+                f"{client.welcome.firmware} again; `sabot events --unit {unit}` shows more"
             )
         if report.stage == "on_trial":
             raise UpdateFailed(
-                f"{unit}: another release is on trial there; wait two minutes and try again"
+                f"{unit}: another release is on trial on it; wait two minutes and try again"
             )
         if not self._stage(client, report):
-            self._tell(Progress(unit, "restarting to take it"))
+            self._on_progress(Progress(unit, "restarting to take it"))
             return ""
-        self._at_rest(client, "restart", RestartCommand())
+        self._ask_at_rest(client, "restart", RestartCommand())
         self._restarted = True
-        self._tell(Progress(unit, "starting it on trial"))
+        self._on_progress(Progress(unit, "starting it on trial"))
         return ""
 
     def wait(self) -> None:
-        """The shoe is away."""
-        self._tell(Progress(self.unit, "waiting for the shoe"))
+        """Report that the shoe is away."""
+        self._on_progress(Progress(self.unit, "waiting for the shoe"))
 
     def _stage(self, client: Client, report: UpdateReport) -> bool:
-        """Have all of it in the idle slot. False where the shoe starts anew for that first."""
+        """Send the whole release to the idle slot; return False if the shoe must restart first."""
         if report.manifest != self._digest or report.stage in ("idle", "refused"):
-            report = self._at_rest(client, "update", UpdateCommand(len(self._head)))
+            report = self._ask_at_rest(client, "update", UpdateCommand(len(self._head)))
         if report.stage == "restarting":
             return False
         while report.stage != "staged":
@@ -117,10 +118,10 @@ class _UpdateAttempt:
             if stage in ("head", "code"):
                 whole = self._head if stage == "head" else self._code
                 part = whole[offset : offset + messages.MAX_UPDATE_PART]
-                self._tell(Progress(client.unit, "sending", offset, len(self._code)))
-                report = self._at_rest(client, "update", UpdatePartCommand(offset, part))
+                self._on_progress(Progress(client.unit, "sending", offset, len(self._code)))
+                report = self._ask_at_rest(client, "update", UpdatePartCommand(offset, part))
             else:
-                self._tell(Progress(client.unit, "the shoe checks it"))
+                self._on_progress(Progress(client.unit, "the shoe is checking it"))
                 client.receive(_PAUSE_S)
                 report = client.ask(UpdateStatusCommand())
         return True
@@ -133,13 +134,13 @@ class _UpdateAttempt:
             )
         return refusals.text_of(report.refusal, report.detail)
 
-    def _at_rest(self, client: Client, what: str, command: Command[AnswerT]) -> AnswerT:
-        """Have a command carried out that waits until no round is in play."""
+    def _ask_at_rest(self, client: Client, what: str, command: Command[AnswerT]) -> AnswerT:
+        """Send a command again and again until no round is in play and the shoe takes it."""
         while True:
             try:
                 return client.ask(command)
             except CommandRefused as refused:
                 if refused.refusal != "in_play":
                     raise
-                self._tell(Progress(client.unit, f"{what}: waiting for the round to end"))
+                self._on_progress(Progress(client.unit, f"{what}: waiting for the round to end"))
                 client.receive(_PAUSE_S)

@@ -1,4 +1,4 @@
-"""The passes that a shoe keeps: fetched, and written as recordings with pictures."""
+"""Fetches the passes that a shoe keeps, and writes them as recordings with pictures."""
 
 import json
 import re
@@ -21,13 +21,13 @@ from sabot_protocol import cards
 INDEX = "captures.json"
 
 MOST_SAMPLES = 10_000_000
-"""Eight minutes. No shoe has room for more runs of one pass, nor for more passes, than this."""
-_MOST_BYTES = 100_000
-_MOST_PASSES = 1000
+"""Of one pass: eight minutes, more than a shoe has room for."""
+_MOST_BYTES = 100_000  # of the runs of one pass: more than a shoe has room for
+_MOST_PASSES = 1000  # more than a shoe has room for
 
 
 class RunsError(ValueError):
-    """Bytes that are no runs of samples."""
+    """The bytes are not runs of samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class SavedPass:
     read: ReadPass
     run_bytes: int
     cut: bool
-    """Whether its end was not kept."""
+    """Whether the shoe kept only its beginning."""
 
     @property
     def verdict(self) -> str:
@@ -50,12 +50,12 @@ class SavedPass:
 
     @property
     def stem(self) -> str:
-        """The name of its files, without what comes behind the dot."""
-        unit = re.sub(r"[^A-Za-z0-9_-]", "_", self.unit)[:40]  # the shoe names no other folder
+        """The name of its files, without the extension."""
+        unit = re.sub(r"[^A-Za-z0-9_-]", "_", self.unit)[:40]  # a shoe must not name a folder
         return f"{unit}-boot{self.boot}-pass{self.number:03}"
 
     def as_json(self) -> dict[str, Any]:
-        """The pass as `sabot capture --json` and the index have it."""
+        """The pass as in the index and in `sabot capture --json`."""
         where = {"unit": self.unit, "boot": self.boot, "pass": self.number, "t_ms": self.t_ms}
         files = {"recording": f"{self.stem}.samples", "picture": f"{self.stem}.png"}
         return where | self.read.as_json() | {"cut": self.cut} | files
@@ -64,8 +64,8 @@ class SavedPass:
 def kept_passes(client: Client) -> Iterator[SavedPass]:
     """The passes that the shoe keeps, the oldest first.
 
-    A shoe in play goes on making passes: after 1,000 no more are asked for.
-    Raises CommandRefused, and BadAnswer for what cannot be.
+    It stops after 1,000, because a shoe in play goes on making passes. Raises CommandRefused, and
+    BadAnswer for a report that makes no sense.
     """
     after = 0
     for _ in range(_MOST_PASSES):
@@ -74,8 +74,8 @@ def kept_passes(client: Client) -> Iterator[SavedPass]:
         if not number:
             return
         fault, card = report.fault, report.card
-        one_of_both = (fault == "none") == (card is not None)
-        if number <= after or report.bytes > _MOST_BYTES or not one_of_both:
+        card_or_fault = (fault == "none") == (card is not None)
+        if number <= after or report.bytes > _MOST_BYTES or not card_or_fault:
             raise _nonsense(client, f"the report of pass {number}")
         read = ReadPass(
             card=None if card is None else cards.name_of(card),
@@ -98,21 +98,23 @@ def kept_passes(client: Client) -> Iterator[SavedPass]:
         after = number
 
 
-def levels_of(client: Client, kept: SavedPass, came: Callable[[SavedPass, int], None]) -> Levels:
-    """The samples of a pass; `came` is told how many bytes of its runs have come.
+def levels_of(
+    client: Client, kept: SavedPass, on_progress: Callable[[SavedPass, int], None]
+) -> Levels:
+    """The samples of a pass; `on_progress` gets how many bytes of its runs have come.
 
-    Raises CommandRefused where the shoe does not keep it any more, BadAnswer.
+    Raises CommandRefused if the shoe does not keep it any more, and BadAnswer.
     """
     runs = b""
     while len(runs) < kept.run_bytes:
-        asked = (kept.number, len(runs))
-        answer = client.ask(ReadPassCommand(*asked))
+        wanted = (kept.number, len(runs))
+        answer = client.ask(ReadPassCommand(*wanted))
         more = answer.runs
         fits = 0 < len(more) <= kept.run_bytes - len(runs)
-        if not fits or (answer.pass_, answer.offset) != asked:
-            raise _nonsense(client, f"what came of pass {kept.number} from byte {len(runs)} on")
+        if not fits or (answer.pass_, answer.offset) != wanted:
+            raise _nonsense(client, f"the part of pass {kept.number} from byte {len(runs)}")
         runs += more
-        came(kept, len(runs))
+        on_progress(kept, len(runs))
     try:
         return decoded(runs)
     except RunsError as error:
@@ -120,7 +122,7 @@ def levels_of(client: Client, kept: SavedPass, came: Callable[[SavedPass, int], 
 
 
 def decoded(runs: bytes) -> Levels:
-    """The samples that runs stand for (protocol/README.md). Raises RunsError."""
+    """The samples of these runs (protocol/README.md). Raises RunsError."""
     levels, lengths = [], []
     at, total = 0, 0
     while at < len(runs):
@@ -140,7 +142,7 @@ def decoded(runs: bytes) -> Levels:
 
 
 def prepare(folder: Path) -> None:
-    """Make a folder for captures, with an index. Raises BadRecording where that cannot be."""
+    """Make a folder for captures, with an index. Raises BadRecording if that is not possible."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -149,16 +151,16 @@ def prepare(folder: Path) -> None:
 
 
 def save(folder: Path, kept: SavedPass, levels: Levels) -> None:
-    """Write a pass to `folder`: a recording, which ends with a rest as `sabot read` needs it to
-    see the pass end; a picture; and its place in the index.
+    """Write a pass to `folder`: a recording, a picture, and an entry in the index.
 
-    Each file is there whole or not at all. Raises BadRecording.
+    The recording ends with a rest, because `sabot read` needs one to see the end of the pass. Each
+    file is written completely or not at all. Raises BadRecording.
     """
     recording = waveform.pack(waveform.with_rest(levels))
     _write(folder / f"{kept.stem}.samples", recording)
     read = kept.read
     title = f"{kept.stem}   {kept.verdict}"
-    if read.speed_mm_s:  # otherwise the pass does not tell
+    if read.speed_mm_s:  # otherwise it could not be measured
         title += f"   {read.speed_mm_s} mm/s, margin {read.margin_permille / 10:.1f} %"
         title += f", skew {read.skew_um} um"
     if kept.cut:
@@ -182,7 +184,7 @@ def _index(folder: Path) -> list[dict[str, Any]]:
         raise _unwritable(path, error) from None
     except (ValueError, TypeError, KeyError):
         pass
-    raise BadRecording(f"{path}: no index of captures; name another folder with -o")
+    raise BadRecording(f"{path}: not an index of captures; name another folder with -o")
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -196,7 +198,7 @@ def _write(path: Path, data: bytes) -> None:
         try:
             part.unlink(missing_ok=True)
         except OSError:
-            pass  # where it cannot be written it cannot be there
+            pass  # a file that could not be written is not there
 
 
 def _unwritable(path: Path, error: OSError) -> BadRecording:

@@ -8,17 +8,17 @@ from sabot.link.ports import Port
 from sabot.retry import retried
 
 _PATIENCE_S = 30.0
-_LOOK_S = 0.5
+_READ_S = 0.5
 _PROMPT = b">>>"
-_INTERRUPT = b"\r\x03"  # what a prompt answers with a new one
+_INTERRUPT = b"\r\x03"  # to which a prompt answers with a new prompt
 
 
 def open_prompt(name: str, path: str, keys: CommandKeyFile) -> str:
-    """Have the shoe at the port `path`, which the user calls `name`, restart with the prompt,
-    and wait until it is there; the unit's id.
+    """Restart the shoe at the port `path` with the prompt, wait for the prompt, return the unit's
+    id. Errors call the port `name`, as the user does.
 
-    Raises CommandRefused with the shoe's reason: its service switch is off, cards are in play.
-    NoShoe where there is no prompt within half a minute.
+    Raises CommandRefused with the shoe's reason: its service switch is off, or cards are in play.
+    Raises NoShoe if there is no prompt within half a minute.
     """
     with Port(path) as opened:
         client = Client(opened, keys=keys)
@@ -27,13 +27,13 @@ def open_prompt(name: str, path: str, keys: CommandKeyFile) -> str:
     def see_prompt() -> None:
         with Port(path) as opened:
             opened.write(_INTERRUPT)
-            if _PROMPT not in opened.read(_LOOK_S):
+            if _PROMPT not in opened.read(_READ_S):
                 raise NoShoe(f"{path}: no prompt there")
 
     try:  # the port vanishes for a while
-        retried(see_prompt, NoShoe, PortNotFound, within_s=_PATIENCE_S, every_s=_LOOK_S / 5)
+        retried(see_prompt, NoShoe, PortNotFound, within_s=_PATIENCE_S, every_s=_READ_S / 5)
     except (NoShoe, PortNotFound):
         raise NoShoe(
-            f"{name}: {client.unit} has restarted, and no prompt is at {path}; try again"
+            f"{name}: {client.unit} has restarted, but there is no prompt at {path}; try again"
         ) from None
     return client.unit

@@ -1,4 +1,4 @@
-"""What is wrong with a shoe, and what to do about it, by what it tells of itself."""
+"""Finds what is wrong with a shoe from its own reports, and says what to do about it."""
 
 import time
 from collections.abc import Callable
@@ -25,21 +25,21 @@ from sabot_protocol import enums, messages
 from sabot_protocol.chain import EPOCH_RECORDS
 
 LEAST_HEAP_BYTES = 8_000
-"""Less than half of what a shoe has left in service (firmware/README.md, "Heap")."""
+"""Less than half of what is free in a shoe in service (firmware/README.md, "Heap")."""
 
 ERASES_A_SECTOR = 100_000
-"""That the journal's chip stands, by the data sheets of the W25Q class."""
+"""How often a sector of the journal's chip can be erased, by the data sheets of the W25Q class."""
 
 WORN_PERCENT = 80
 LEAST_ROOM_EVENTS = 2_000
-"""What two shoes of cards leave behind."""
+"""About the events of two shoes of cards."""
 
 MOST_CLOCK_ERROR_MS = 5_000
 COLDEST_C, HOTTEST_C = -20, 85
 """RP2040 data sheet, 5.5: ambient temperature. The sensor on the chip is some degrees off."""
 
 MOST_UNREAD_PER_10000 = 2.0
-"""The same as `sabot units` asks to be looked at."""
+"""The limit that the help of `sabot units` names."""
 
 _DAY_MS = 24 * 3600 * 1000
 _RECALIBRATE_DAYS = 180
@@ -47,44 +47,45 @@ _RECALIBRATE_DAYS = 180
 
 @dataclass(frozen=True, slots=True)
 class ShoeAnswers:
-    """All that a shoe has said about itself."""
+    """Everything that a shoe reports about itself."""
 
     unit: str
     welcome: Introduction
     status: StatusReport
     health: HealthReport
     stage: str
-    """How far a release has come, one of `words.UPDATE_STAGES`."""
+    """The stage of an update, one of `enums.UPDATE_STAGES`."""
     self_test: SelfTestReport | None
-    """None where it was not done;"""
+    """None if it was not done."""
     untested: str
-    """why it was not."""
+    """Why the self-test was not done; empty if it was."""
     unix_ms: int
     """This machine's clock when `status` came."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """What the shoe should run, and what a log knows of it."""
+    """What the shoe should run, and how it reads cards according to a log."""
 
     version: str = sabot_firmware.VERSION
     build: bytes | None = None
-    """None: of any build."""
+    """None: any build."""
     unread_per_10000: float | None = None
+    """Cards not read in 10,000; None: no log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     found: str
     expected: str
     to_do: str = ""
-    """Empty where all is well."""
+    """Empty if all is well."""
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """The check as `sabot doctor --json` prints it."""
         return {
             "check": self.name,
             "found": self.found,
@@ -94,17 +95,17 @@ class Check:
         }
 
 
-def ask(
+def examine(
     client: Client, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
 ) -> ShoeAnswers:
-    """Have a shoe tell all that it can, and test itself. Raises CommandRefused, NoShoe.
+    """Ask a shoe for all its reports, and have it test itself. Raises CommandRefused, NoShoe.
 
     `now_ms` is this machine's clock, ms since 1970 UTC.
     """
     if client.welcome.game == messages.NO_GAME:
         raise CommandRefused(
-            f"{client.unit}: is to be provisioned, or takes an update; `sabot provision` or "
-            "`sabot update` it, then look again"
+            f"{client.unit}: waits to be provisioned, or takes an update; `sabot provision` or "
+            "`sabot update` it, then try again"
         )
     before_ms = now_ms()
     status = client.ask(StatusCommand())
@@ -128,22 +129,22 @@ def ask(
     )
 
 
-def examine(told: ShoeAnswers, expected: Expectations) -> list[Check]:
-    """Everything that was looked at, in the order in which to mend it."""
+def checks_of(answers: ShoeAnswers, expected: Expectations) -> list[Check]:
+    """All checks, in the order in which their findings should be fixed."""
     return [
-        _state(told),
-        *_self_tests(told),
-        *_sensors(told),
-        _calibration(told),
-        _overruns(told),
-        *_journal(told, expected),
-        _clock(told),
-        _heap(told),
-        *_temperature(told),
-        *_versions(told, expected),
-        _update(told),
-        _line(told),
-        *_wrong_macs(told),
+        _state(answers),
+        *_self_tests(answers),
+        *_sensors(answers),
+        _calibration(answers),
+        _overruns(answers),
+        *_journal(answers, expected),
+        _clock(answers),
+        _heap(answers),
+        *_temperature(answers),
+        *_versions(answers, expected),
+        _update(answers),
+        _line(answers),
+        *_wrong_macs(answers),
     ]
 
 
@@ -151,11 +152,11 @@ def _check(name: str, found: str, expected: str, *, ok: bool, to_do: str) -> Che
     return Check(name, found, expected, "" if ok else to_do)
 
 
-def _state(told: ShoeAnswers) -> Check:
-    error = told.status.error
+def _state(answers: ShoeAnswers) -> Check:
+    error = answers.status.error
     return _check(
         "state",
-        (told.status.phase if error == "none" else error).replace("_", " "),
+        (answers.status.phase if error == "none" else error).replace("_", " "),
         "no error",
         ok=error == "none",
         to_do="play has stopped: the display says why; the supervisor's key clears it",
@@ -163,20 +164,20 @@ def _state(told: ShoeAnswers) -> Check:
 
 
 _TO_DO = {
-    "journal": "its memory does not give back what was written: log what it holds, then have the "
+    "journal": "its memory does not return what was written: log its events, then have the "
     "journal's chip replaced",
-    "code": "what is on its flash is not what was signed, and it may not start again: `sabot "
-    "update` it, or `sabot flash --force`",
-    "display": "it does not answer: look at its cable",
-    "samples": "none come from the sensor head: switch it off and on; if they still do not, have "
-    "the board replaced",
+    "code": "the program on its flash is not the one that was signed, and may not start again: "
+    "`sabot update` it, or `sabot flash --force`",
+    "display": "it does not answer: check its cable",
+    "samples": "none come from the sensor head: switch the shoe off and on; if none come then, "
+    "have the board replaced",
 }
 
 
-def _self_tests(told: ShoeAnswers) -> list[Check]:
-    if told.self_test is None:
-        return [Check("self-test", "not done", "done", told.untested)]
-    failed = told.self_test.failed
+def _self_tests(answers: ShoeAnswers) -> list[Check]:
+    if answers.self_test is None:
+        return [Check("self-test", "not done", "done", answers.untested)]
+    failed = answers.self_test.failed
     return [
         _check(
             f"self-test: {name}",
@@ -189,30 +190,30 @@ def _self_tests(told: ShoeAnswers) -> list[Check]:
     ]
 
 
-def _sensors(told: ShoeAnswers) -> list[Check]:
-    # Before the first card the shoe has nothing but what it expects.
-    has_read = told.health.cards > 0
-    seen = 0 if told.self_test is None else told.self_test.seen
+def _sensors(answers: ShoeAnswers) -> list[Check]:
+    # Before the first card, the shoe's means are only the values that it expects.
+    has_read = answers.health.cards > 0
+    seen = 0 if answers.self_test is None else answers.self_test.seen
     checks = []
     for bit, channel in enumerate(enums.CHANNELS):
-        mean = f"{told.health.means[bit] / 10:.1f} %" if has_read else "no card yet"
+        mean = f"{answers.health.means[bit] / 10:.1f} %" if has_read else "no card yet"
         to_do = ""
         if seen >> bit & 1:
             mean += ", covered"
-            to_do = "it sees something: take out what lies in the head; if nothing does, plug the "
-            to_do += "head in, or clean it"
-        elif told.health.dirty >> bit & 1:
+            to_do = "it sees something: take out what lies in the head; if nothing is there, plug "
+            to_do += "the head in, or clean it"
+        elif answers.health.dirty >> bit & 1:
             to_do = "clean the sensor, then pull the test card"
         bounds = f"{LEAST_PERMILLE / 10:.0f} to {MOST_PERMILLE / 10:.0f} %, clear"
         checks.append(Check(f"sensor {channel.upper()}", mean, bounds, to_do))
     return checks
 
 
-def _calibration(told: ShoeAnswers) -> Check:
-    health = told.health
+def _calibration(answers: ShoeAnswers) -> Check:
+    health = answers.health
     when = health.calibrated_unix_ms
     ever = any(permille is not None for permille in health.calibrated)
-    days = None if when is None else (told.unix_ms - when) // _DAY_MS
+    days = None if when is None else (answers.unix_ms - when) // _DAY_MS
     found = "never" if not ever else "no clock then" if days is None else f"{days} days ago"
     return _check(
         "test card",
@@ -223,24 +224,24 @@ def _calibration(told: ShoeAnswers) -> Check:
     )
 
 
-def _overruns(told: ShoeAnswers) -> Check:
-    count = told.health.overruns
+def _overruns(answers: ShoeAnswers) -> Check:
+    count = answers.health.overruns
     return _check(
         "samples lost",
         f"{count} times since its start",
         "never",
         ok=not count,
-        to_do="a card may have gone by unseen: count the cards of this shoe, and report it",
+        to_do="a card may have passed unseen: count the cards of this shoe, and report it",
     )
 
 
-def _journal(told: ShoeAnswers, expected: Expectations) -> list[Check]:
-    bad, room = told.status.bad_sectors, told.status.journal_room
+def _journal(answers: ShoeAnswers, expected: Expectations) -> list[Check]:
+    bad, room = answers.status.bad_sectors, answers.status.journal_room
     slots = keyring.SECTORS * SECTOR // keyring.SLOT_SIZE
     # A slot for each epoch, and a sector erased before its first.
-    checks = [_wear("key wear", told.welcome.last_held / EPOCH_RECORDS / slots)]
-    if told.self_test is not None:
-        begun, sectors = told.self_test.begun, told.self_test.sectors
+    checks = [_wear("key wear", answers.welcome.last_held / EPOCH_RECORDS / slots)]
+    if answers.self_test is not None:
+        begun, sectors = answers.self_test.begun, answers.self_test.sectors
         checks.append(_wear("journal wear", begun / sectors))
     checks += [
         _check(
@@ -248,15 +249,15 @@ def _journal(told: ShoeAnswers, expected: Expectations) -> list[Check]:
             f"{bad} since its start",
             "none",
             ok=not bad,
-            to_do="they are left out, and nothing was lost by that; if they become more, have the "
+            to_do="they are no longer used, and nothing was lost; if their number grows, have the "
             "journal's chip replaced (`sabot events --kind journal_fault`)",
         ),
         _check(
             "journal room",
-            f"{room:,} events, {told.status.queue_events:,} not logged",
+            f"{room:,} events, {answers.status.queue_events:,} not logged",
             f"{LEAST_ROOM_EVENTS:,} events or more",
             ok=room >= LEAST_ROOM_EVENTS,
-            to_do=f"let a log take its events: `sabot log {told.unit}`",
+            to_do=f"let a log take its events: `sabot log {answers.unit}`",
         ),
     ]
     rate = expected.unread_per_10000
@@ -284,31 +285,31 @@ def _wear(name: str, erases: float) -> Check:
     )
 
 
-def _clock(told: ShoeAnswers) -> Check:
-    said = told.status.unix_ms
-    off_ms = None if said is None else said - told.unix_ms
+def _clock(answers: ShoeAnswers) -> Check:
+    shoe_ms = answers.status.unix_ms
+    off_ms = None if shoe_ms is None else shoe_ms - answers.unix_ms
     return _check(
         "clock",
         "not set since its start" if off_ms is None else f"{off_ms / 1000:+,.1f} s",
         f"within {MOST_CLOCK_ERROR_MS // 1000} s of this machine's",
         ok=off_ms is not None and abs(off_ms) <= MOST_CLOCK_ERROR_MS,
-        to_do=f"see that this machine's clock is right; `sabot log {told.unit}` sets the shoe's",
+        to_do=f"see that this machine's clock is right; `sabot log {answers.unit}` sets the shoe's",
     )
 
 
-def _heap(told: ShoeAnswers) -> Check:
-    free, looked = told.status.heap_free, told.status.heap_used > 0
+def _heap(answers: ShoeAnswers) -> Check:
+    free, measured = answers.status.heap_free, answers.status.heap_used > 0
     return _check(
         "heap",
-        f"{free:,} bytes free" if looked else "not looked at since its start",
+        f"{free:,} bytes free" if measured else "not measured since its start",
         f"{LEAST_HEAP_BYTES:,} or more",
-        ok=free >= LEAST_HEAP_BYTES or not looked,
+        ok=free >= LEAST_HEAP_BYTES or not measured,
         to_do="switch the shoe off and on between rounds, and report it",
     )
 
 
-def _temperature(told: ShoeAnswers) -> list[Check]:
-    degrees = None if told.self_test is None else told.self_test.temperature_c
+def _temperature(answers: ShoeAnswers) -> list[Check]:
+    degrees = None if answers.self_test is None else answers.self_test.temperature_c
     if degrees is None:
         return []
     return [
@@ -317,14 +318,14 @@ def _temperature(told: ShoeAnswers) -> list[Check]:
             f"{degrees} C",
             f"{COLDEST_C} to {HOTTEST_C} C",
             ok=COLDEST_C <= degrees <= HOTTEST_C,
-            to_do="take it out of the heat or the cold, and look at its supply",
+            to_do="take it out of the heat or the cold, and check its power supply",
         )
     ]
 
 
-def _versions(told: ShoeAnswers, expected: Expectations) -> list[Check]:
-    version, build = told.welcome.firmware, told.welcome.build
-    to_do = f"`sabot update {told.unit}` with the release that it should run"
+def _versions(answers: ShoeAnswers, expected: Expectations) -> list[Check]:
+    version, build = answers.welcome.firmware, answers.welcome.build
+    to_do = f"`sabot update {answers.unit}` with the release that it should run"
     checks = [
         _check("version", version, expected.version, ok=version == expected.version, to_do=to_do)
     ]
@@ -349,31 +350,33 @@ _UPDATE_TO_DO = {
 }
 
 
-def _update(told: ShoeAnswers) -> Check:
-    return Check("update", told.stage.replace("_", " "), "idle", _UPDATE_TO_DO.get(told.stage, ""))
-
-
-def _line(told: ShoeAnswers) -> Check:
-    dropped = told.status.frames_dropped
-    return _check(
-        "line",
-        f"{dropped} frames of the host damaged",
-        "none",
-        ok=not dropped,
-        to_do="nothing was lost by it; replace the cable, or keep it away from motors",
+def _update(answers: ShoeAnswers) -> Check:
+    return Check(
+        "update", answers.stage.replace("_", " "), "idle", _UPDATE_TO_DO.get(answers.stage, "")
     )
 
 
-def _wrong_macs(told: ShoeAnswers) -> list[Check]:
-    if told.self_test is None:
+def _line(answers: ShoeAnswers) -> Check:
+    dropped = answers.status.frames_dropped
+    return _check(
+        "line",
+        f"{dropped} frames from the host damaged",
+        "none",
+        ok=not dropped,
+        to_do="nothing was lost; replace the cable, or keep it away from motors",
+    )
+
+
+def _wrong_macs(answers: ShoeAnswers) -> list[Check]:
+    if answers.self_test is None:
         return []
-    wrong = told.self_test.wrong_macs
+    wrong = answers.self_test.wrong_macs
     return [
         _check(
             "wrong MACs",
             f"{wrong} since its start",
             "none",
             ok=not wrong,
-            to_do="somebody without its key gave it commands: `sabot incidents` tells when",
+            to_do="someone without its key sent it commands: `sabot incidents` shows when",
         )
     ]

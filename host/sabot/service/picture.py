@@ -17,12 +17,12 @@ _LANES = ((E, "E entry", "0.45"), (A, "A", "tab:blue"), (B, "B", "tab:red"), (X,
 _LANE_HEIGHT = 0.7
 
 _SPECK_SAMPLES = 3
-"""What is shorter is noise."""
+"""A shorter pulse or gap is noise."""
 _SLIVER_SHARE = 0.25
-"""What is narrower than this share of the marks around it is none."""
+"""A piece narrower than this share of those around it is not a mark."""
 _HOLE_SHARE = 0.5
 """A gap narrower than this share of the gaps around it is a hole inside a mark."""
-_AROUND = 2  # to both sides: a card may be pulled slowly first and fast then
+_NEIGHBOURS = 2  # on each side; not more, because a card may be pulled slowly first and then fast
 
 _SAMPLES_PER_MS = SAMPLE_RATE_HZ // 1000
 _SHORTENED_SHARE = 0.08
@@ -30,14 +30,14 @@ _SHORTENED_SHARE = 0.08
 _TICKS = 12
 
 Interval = tuple[int, int]
-"""First sample, and the first one behind."""
+"""The first sample, and the first one after the interval."""
 
 
 def png(recordings: Sequence[tuple[str, bytes]]) -> bytes:
     """A PNG of recordings, each with its title, one below the other.
 
-    A stretch in which nothing changes for longer than all the rest lasts is shown shortened,
-    with its duration: otherwise a jam of three seconds would leave no room for the card.
+    A stretch without a change that is longer than all the rest together is shown shortened, with
+    its duration: otherwise a jam of three seconds would leave no room for the card.
     """
     from matplotlib.figure import Figure  # half a second that the other commands do not need
 
@@ -51,20 +51,20 @@ def png(recordings: Sequence[tuple[str, bytes]]) -> bytes:
 
 
 def marks_in(levels: Levels) -> list[Interval]:
-    """The marks in a recording: where A or B is on, without slivers, holes closed."""
-    pieces = np.array(_on((levels & (A | B)) > 0), np.int64).reshape(-1, 2)
+    """The marks in a recording: where A or B is on, without slivers and with holes closed."""
+    pieces = np.array(_intervals_on((levels & (A | B)) > 0), np.int64).reshape(-1, 2)
     widths = pieces[:, 1] - pieces[:, 0]
-    pieces = pieces[widths >= _SLIVER_SHARE * _usual(widths)]
+    pieces = pieces[widths >= _SLIVER_SHARE * _typical(widths)]
     gaps = pieces[1:, 0] - pieces[:-1, 1]
-    holes = gaps < _HOLE_SHARE * _usual(gaps)
+    holes = gaps < _HOLE_SHARE * _typical(gaps)
     marks: list[Interval] = []
-    for (begin, end), behind_hole in zip(pieces.tolist(), [False, *holes], strict=False):
-        marks.append((marks.pop()[0] if behind_hole else begin, end))
+    for (begin, end), after_hole in zip(pieces.tolist(), [False, *holes], strict=False):
+        marks.append((marks.pop()[0] if after_hole else begin, end))
     return marks
 
 
 def _draw_one(axis: "Axes", title: str, levels: Levels) -> None:
-    scale = _Scale(len(levels), _still(levels))
+    scale = _Scale(len(levels), _long_stretches(levels))
     for place, (channel, name, color) in enumerate(_LANES):
         bottom = len(_LANES) - 1 - place
         begins, ends = _edges((levels & channel) > 0)
@@ -97,7 +97,8 @@ def _draw_one(axis: "Axes", title: str, levels: Levels) -> None:
 
 
 class _Scale:
-    """Where in the picture a sample lies, in ms as shown; stretches in `shortened` are shorter."""
+    """Converts samples to places in the picture, in ms as shown: the `shortened` stretches take
+    less room than they lasted."""
 
     def __init__(self, samples: int, shortened: list[Interval]) -> None:
         self.shortened = shortened
@@ -117,7 +118,7 @@ class _Scale:
         return np.interp(samples, self._given, self._shown) / _SAMPLES_PER_MS
 
     def ticks(self) -> tuple[list[float], list[str]]:
-        """Places of round times outside of what is shortened, and the times, in ms."""
+        """The places of round times outside of shortened stretches, and the times, in ms."""
         from matplotlib.ticker import MaxNLocator
 
         values = MaxNLocator(_TICKS).tick_values(0, self.width_ms)
@@ -129,11 +130,12 @@ class _Scale:
         return list(self.ms(times)), [f"{names[0]} ms", *names[1:]]
 
 
-def _still(levels: Levels) -> list[Interval]:
-    """Stretches without a change, each longer than all that is left without it and the longer."""
+def _long_stretches(levels: Levels) -> list[Interval]:
+    """Stretches without a change. Each is longer than the rest of the recording, which is counted
+    without it and any longer one."""
     changes = {0, len(levels)}
     for channel in (E, A, B, X):
-        changes.update(*_on((levels & channel) > 0))
+        changes.update(*_intervals_on((levels & channel) > 0))
     at = sorted(changes)
     found, left = [], len(levels)
     for begin, end in sorted(pairwise(at), key=lambda each: each[0] - each[1]):
@@ -144,14 +146,15 @@ def _still(levels: Levels) -> list[Interval]:
     return sorted(found)
 
 
-def _usual(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """For each size the median of those around it."""
-    around = [sizes[max(0, i - _AROUND) : i + _AROUND + 1] for i in range(len(sizes))]
+def _typical(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """For each size, the median of it and its neighbours."""
+    around = [sizes[max(0, i - _NEIGHBOURS) : i + _NEIGHBOURS + 1] for i in range(len(sizes))]
     return np.array([np.median(each) for each in around])
 
 
-def _on(channel: npt.NDArray[np.bool_]) -> list[Interval]:
-    """Where a channel is on, without drop-outs and specks of less than `_SPECK_SAMPLES`."""
+def _intervals_on(channel: npt.NDArray[np.bool_]) -> list[Interval]:
+    """The intervals in which a channel is on, without gaps and pulses of less than
+    `_SPECK_SAMPLES`."""
     found: list[Interval] = []
     for begin, end in zip(*(edges.tolist() for edges in _edges(channel)), strict=True):
         if found and begin - found[-1][1] < _SPECK_SAMPLES:
@@ -162,6 +165,6 @@ def _on(channel: npt.NDArray[np.bool_]) -> list[Interval]:
 
 
 def _edges(channel: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Where a channel goes on, and where off."""
+    """The samples at which a channel goes on, and those at which it goes off."""
     change = np.diff(channel.astype(np.int8), prepend=0, append=0)
     return np.flatnonzero(change == 1), np.flatnonzero(change == -1)

@@ -27,8 +27,8 @@ def _build(folder: Path, *arguments: str, code: int = 0) -> str:
     return done.stdout if code == 0 else done.stderr
 
 
-def test_two_builds_are_equal_to_the_byte(house: Path) -> None:
-    said = _build(house, "-o", "one")
+def test_two_builds_are_equal_byte_for_byte(house: Path) -> None:
+    printed = _build(house, "-o", "one")
     (house / "elsewhere").mkdir()
     _build(house, "-o", "elsewhere/two")
     first, second = house / "one", house / "elsewhere" / "two"
@@ -39,10 +39,10 @@ def test_two_builds_are_equal_to_the_byte(house: Path) -> None:
     for path in files:
         assert (first / path).read_bytes() == (second / path).read_bytes(), path
     fingerprint = signing.fingerprint(signing.load_public(house / "house.pub.pem"))
-    assert said.startswith("one: Sabot ") and said.endswith(f"signed by {fingerprint}\n")
+    assert printed.startswith("one: Sabot ") and printed.endswith(f"signed by {fingerprint}\n")
 
 
-def test_the_key_is_locked_and_its_owners_alone(house: Path) -> None:
+def test_the_key_is_encrypted_and_only_its_owner_may_read_it(house: Path) -> None:
     run(house, "keys", "make", "-o", "other", **{ENVIRONMENT: _PASSPHRASE})
     pem = (house / "other.pem").read_text()
     assert pem.startswith("-----BEGIN ENCRYPTED PRIVATE KEY-----")
@@ -50,8 +50,7 @@ def test_the_key_is_locked_and_its_owners_alone(house: Path) -> None:
     wrong = {ENVIRONMENT: "another horse"}
     done = run(house, "build", "-o", "out", "--key", "other.pem", code=21, **wrong)
     assert "wrong passphrase for this key" in done.stderr
-    for said in (done.stdout, done.stderr):
-        assert "horse" not in said
+    assert "horse" not in done.stdout + done.stderr
     assert not (house / "out").exists()
 
 
@@ -65,13 +64,13 @@ def test_the_public_part_is_exported_as_it_was_made(house: Path) -> None:
     assert "name another file with -o" in done.stderr
 
 
-def test_whoever_may_read_the_key_is_warned_of(house: Path) -> None:
+def test_a_key_that_other_users_may_read_gives_a_warning(house: Path) -> None:
     (house / "house.pem").chmod(0o644)
     done = run(house, "keys", "public", "house.pem", **{ENVIRONMENT: _PASSPHRASE})
-    assert "house.pem: others than its owner may read this key" in done.stderr
+    assert "house.pem: other users may read this key" in done.stderr
 
 
-def test_a_short_passphrase_and_no_terminal_to_ask_at(
+def test_a_short_passphrase_or_none_without_a_terminal_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(ENVIRONMENT, "short")
@@ -85,14 +84,14 @@ def test_a_short_passphrase_and_no_terminal_to_ask_at(
     assert "there is no terminal" in line and ENVIRONMENT in line
 
 
-def test_a_release_that_is_there_and_a_board_that_is_not(house: Path) -> None:
+def test_an_existing_folder_and_an_unknown_board_are_refused(house: Path) -> None:
     (house / "out").mkdir()
     assert "out: exists already" in _build(house, "-o", "out", code=29)
     assert "did you mean pico?" in _build(house, "-o", "new", "--board", "pcio", code=29)
     assert not (house / "new").exists()
 
 
-def test_a_key_that_is_none(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_key_is_refused(tmp_path: Path) -> None:
     (tmp_path / "house.pem").write_text("no key")
     line = error_line(tmp_path, "build", "-o", "out", "--key", "house.pem", code=21)
     assert "`sabot keys make`" in line

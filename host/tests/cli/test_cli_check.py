@@ -1,4 +1,4 @@
-"""`sabot verify` and `sabot checkpoints`: each bad input told apart, and none called good."""
+"""`sabot verify` and `sabot checkpoints`: each kind of bad input has its own finding or error."""
 
 import json
 import sqlite3
@@ -38,7 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it, to be changed; the commands run there."""
+    """A copy of that folder, which may be changed; the commands run in it."""
     for name in ("log.sqlite", "sabot.keys"):
         (tmp_path / name).write_bytes((made / name).read_bytes())
     (tmp_path / "sabot.keys").chmod(0o600)
@@ -46,19 +46,20 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def said(*arguments: str, code: int = 0) -> str:
-    """What a command prints to standard output."""
+def printed_by(*arguments: str, code: int = 0) -> str:
+    """The standard output of a command."""
     done = CliRunner().invoke(app(), [*arguments, "--db", "log.sqlite"])
     assert done.exit_code == code, done.output
     return done.stdout
 
 
 def found(*arguments: str) -> list[tuple[str, int, str]]:
-    """What `sabot verify` finds."""
+    """The findings of `sabot verify`."""
     done = CliRunner().invoke(app(), ["verify", "--json", "--db", "log.sqlite", *arguments])
-    told = json.loads(done.stdout)
-    assert done.exit_code == (1 if told["findings"] else 0) and told["ok"] is not told["findings"]
-    return [(each["unit"], each["event"], each["kind"]) for each in told["findings"]]
+    verdict = json.loads(done.stdout)
+    assert done.exit_code == (1 if verdict["findings"] else 0)
+    assert verdict["ok"] is not verdict["findings"]
+    return [(each["unit"], each["event"], each["kind"]) for each in verdict["findings"]]
 
 
 def change(statement: str) -> None:
@@ -66,20 +67,20 @@ def change(statement: str) -> None:
         connection.execute(statement)
 
 
-def test_a_good_log_verifies_with_the_keys_that_lie_there(folder: Path) -> None:
-    told = said("verify")
-    assert told.startswith("log.sqlite: 2 units, ")
-    assert told.endswith("rounds: nothing to find fault with\n")
+def test_a_good_log_verifies_with_the_keys_in_the_folder(folder: Path) -> None:
+    output = printed_by("verify")
+    assert output.startswith("log.sqlite: 2 units, ")
+    assert output.endswith("rounds: nothing to find fault with\n")
     printed = run(folder, "verify", "--db", "log.sqlite", "--json").stdout
     assert json.loads(printed) == {"ok": True, "findings": [], "notes": []}
 
 
-def test_an_edited_log_does_not(folder: Path) -> None:
+def test_an_edited_log_has_findings(folder: Path) -> None:
     change("DELETE FROM records WHERE unit = 1 AND number = 3")
     change("UPDATE records SET mac = zeroblob(16) WHERE unit = 2 AND number = 4")
-    told = json.loads(said("verify", "--json", code=1))
-    assert list(told) == ["ok", "findings", "notes"] and told["ok"] is False
-    assert all(list(each) == ["unit", "event", "kind", "detail"] for each in told["findings"])
+    verdict = json.loads(printed_by("verify", "--json", code=1))
+    assert list(verdict) == ["ok", "findings", "notes"] and verdict["ok"] is False
+    assert all(list(each) == ["unit", "event", "kind", "detail"] for each in verdict["findings"])
     assert found() == [("U1", 3, "missing"), ("U2", 4, "changed")]
     lines = run(folder, "verify", "--db", "log.sqlite", code=1).stdout.splitlines()
     assert lines[0] == "U1 event 3: missing: events 3 to 3 are not in the log"
@@ -97,7 +98,7 @@ def test_keys_that_are_named_must_be_there(folder: Path) -> None:
     assert done.stderr.startswith("sabot: nowhere: cannot be read") and done.stdout == ""
 
 
-def test_a_damaged_key_file_is_told_and_nothing_verified(folder: Path) -> None:
+def test_a_damaged_key_file_is_an_error(folder: Path) -> None:
     (folder / "sabot.keys").write_text('{"unit": "U1"}\n')
     done = run(folder, "verify", "--db", "log.sqlite", code=21)
     assert "sabot.keys, line 1" in done.stderr and done.stdout == ""
@@ -108,7 +109,7 @@ def test_keys_of_one_unit_only_verify_that_one(folder: Path) -> None:
     assert found("--keys", "some.keys") == [("U1", 1, "no_key")]
 
 
-def test_keys_of_another_unit_are_told_apart(folder: Path) -> None:
+def test_the_key_of_another_unit_is_a_finding(folder: Path) -> None:
     chain_keys.add(folder / "some.keys", "U1", KEYS["U2"])
     chain_keys.add(folder / "some.keys", "U2", KEYS["U2"])
     assert found("--keys", "some.keys") == [("U1", 1, "wrong_key")]
@@ -120,13 +121,13 @@ def test_keys_that_others_may_read_are_used_with_a_warning(folder: Path) -> None
     assert "chmod 600" in done.stderr and "nothing to find fault with" in done.stdout
 
 
-def test_checkpoints_find_what_was_cut_off(folder: Path) -> None:
-    kept = [json.loads(line) for line in said("checkpoints").splitlines()]
+def test_checkpoints_show_that_the_end_of_a_log_is_missing(folder: Path) -> None:
+    kept = [json.loads(line) for line in printed_by("checkpoints").splitlines()]
     assert [list(each) for each in kept] == [["unit", "shoe", "records", "mac", "time"]] * 5
     assert [each["shoe"] for each in kept] == [1, 2, 2, 1, 1]
-    assert said("checkpoints", "--json") == said("checkpoints")
-    assert "5 checkpoints" in said("checkpoints", "-o", "kept")
-    assert (folder / "kept").read_text() == said("checkpoints")
+    assert printed_by("checkpoints", "--json") == printed_by("checkpoints")
+    assert "5 checkpoints" in printed_by("checkpoints", "-o", "kept")
+    assert (folder / "kept").read_text() == printed_by("checkpoints")
     assert found("--checkpoints", "kept") == []
     change("DELETE FROM events")
     change("DELETE FROM records WHERE unit = 1 AND number > 100")
@@ -141,7 +142,7 @@ def test_checkpoints_are_what_a_naive_chain_makes(folder: Path) -> None:
     macs = [chain.id]
     for number, record, _ in records:
         macs.append(chain.mac(number, macs[-1], record))
-    for each in map(json.loads, said("checkpoints").splitlines()):
+    for each in map(json.loads, printed_by("checkpoints").splitlines()):
         if each["unit"] == "U1":
             assert macs[each["records"]].hex() == each["mac"]
 
@@ -149,7 +150,7 @@ def test_checkpoints_are_what_a_naive_chain_makes(folder: Path) -> None:
 @pytest.mark.parametrize(
     "content", ["", "nonsense", '{"unit": "U1"}', '{"unit": "U1", "records": 0, "mac": ""}', None]
 )
-def test_what_holds_no_checkpoints_is_refused(folder: Path, content: str | None) -> None:
+def test_a_file_without_checkpoints_is_refused(folder: Path, content: str | None) -> None:
     if content is not None:
         (folder / "kept").write_text(content)
     done = CliRunner().invoke(app(), ["verify", "--db", "log.sqlite", "--checkpoints", "kept"])
@@ -157,7 +158,7 @@ def test_what_holds_no_checkpoints_is_refused(folder: Path, content: str | None)
     assert done.exit_code == 2 and wanted in done.stderr
 
 
-def test_one_shoe_of_cards_alone(folder: Path) -> None:
+def test_one_shoe_of_cards_is_verified_alone(folder: Path) -> None:
     with Store(folder / "log.sqlite") as store:
         numbers = {
             shoe: [row.number for row in store.rows() if (row.unit, row.shoe) == ("U1", shoe)]
@@ -169,15 +170,15 @@ def test_one_shoe_of_cards_alone(folder: Path) -> None:
     assert found() == [("U1", 20, "changed"), ("U1", second, "changed")]
     assert found("--shoe", "1") == [("U1", 20, "changed")]
     assert found("--shoe", "2") == [("U1", second, "changed")]
-    told = json.loads(said("verify", "--json", "--shoe", "2", code=1))
-    assert [(note["unit"], note["kind"]) for note in told["notes"]] == [("U1", "elsewhere")]
+    verdict = json.loads(printed_by("verify", "--json", "--shoe", "2", code=1))
+    assert [(note["unit"], note["kind"]) for note in verdict["notes"]] == [("U1", "elsewhere")]
 
 
 def test_rounds_of_one_shoe_of_cards_are_counted(folder: Path) -> None:
-    every = [json.loads(line) for line in said("rounds", "--json").splitlines()]
+    every = [json.loads(line) for line in printed_by("rounds", "--json").splitlines()]
     for shoe in (1, 2):
         count = sum(each["shoe"] == shoe for each in every)
-        assert f" {count} rounds: nothing" in said("verify", "--shoe", str(shoe))
+        assert f" {count} rounds: nothing" in printed_by("verify", "--shoe", str(shoe))
 
 
 def test_a_shoe_of_cards_that_is_not_there_is_wrong_usage(folder: Path) -> None:
@@ -193,7 +194,7 @@ def test_the_operator_must_be_a_public_key(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("--shoe", "1"), ("--checkpoints", "kept")])
-def test_what_is_for_logs_is_refused_for_a_bundle(folder: Path, arguments: Any) -> None:
+def test_options_for_logs_are_refused_for_a_bundle(folder: Path, arguments: Any) -> None:
     done = run(folder, "verify", "some.bundle", *arguments, code=2)
     assert "not for a bundle" in " ".join(done.stderr.split())
 
@@ -201,8 +202,8 @@ def test_what_is_for_logs_is_refused_for_a_bundle(folder: Path, arguments: Any) 
 def test_no_key_is_ever_printed(folder: Path) -> None:
     change("UPDATE records SET record = zeroblob(9) WHERE number = 7")
     done = run(folder, "verify", "--db", "log.sqlite", code=1)
-    told = run(folder, "checkpoints", "--db", "log.sqlite").stdout + done.stdout + done.stderr
+    output = run(folder, "checkpoints", "--db", "log.sqlite").stdout + done.stdout + done.stderr
     for unit, key in KEYS.items():
         chain = NaiveChain(key)
         secrets = [key.hex(), *(chain.key(epoch).hex() for epoch in range(100))]
-        assert not [secret for secret in secrets if secret in told], unit
+        assert not [secret for secret in secrets if secret in output], unit

@@ -1,4 +1,4 @@
-"""What a shell completes, and the version: the parts of the command that are no command."""
+"""Completion in a shell, and `--version`: the options of `sabot` itself."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 def _completed(folder: Path, line: str, shell: str = "bash") -> list[str]:
-    """What completes the last word of `line`, asked for as the shell's script does it."""
+    """The completions of the last word of `line`, asked for as the shell's script does."""
     words = line.split(" ")
     given = {"_SABOT_COMPLETE": f"complete_{shell}"}
     if shell == "bash":
@@ -25,7 +25,7 @@ def _completed(folder: Path, line: str, shell: str = "bash") -> list[str]:
 
 
 def _in_bash(folder: Path, script: str) -> str:
-    """What a bash prints that has `folder` as its home."""
+    """What a bash with `folder` as its home prints."""
     path = f"{SABOT.parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "--norc", "-c", f"{script}\ntrue"],
@@ -49,29 +49,31 @@ def test_commands_are_completed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_options_of_a_command_are_completed(tmp_path: Path, shell: str) -> None:
-    said = " ".join(_completed(tmp_path, "sabot rounds --wi", shell))
-    assert "--with-void" in said and "--unit" not in said
+    completed = " ".join(_completed(tmp_path, "sabot rounds --wi", shell))
+    assert "--with-void" in completed and "--unit" not in completed
 
 
 def test_commands_of_a_group_are_completed(tmp_path: Path) -> None:
     assert _completed(tmp_path, "sabot games sh") == ["show"]
 
 
-def test_bash_completes_with_the_script_that_it_is_shown(tmp_path: Path) -> None:
+def test_bash_completes_with_the_script_that_show_completion_prints(tmp_path: Path) -> None:
     script = _in_bash(tmp_path, "sabot --show-completion")
     assert "complete -o default -F _sabot_completion sabot" in script
-    asked = "COMP_WORDS=(sabot checkp) COMP_CWORD=1; _sabot_completion sabot; echo ${COMPREPLY[@]}"
-    assert _in_bash(tmp_path, f"{script}\n{asked}") == "checkpoints\n"
+    complete = (
+        "COMP_WORDS=(sabot checkp) COMP_CWORD=1; _sabot_completion sabot; echo ${COMPREPLY[@]}"
+    )
+    assert _in_bash(tmp_path, f"{script}\n{complete}") == "checkpoints\n"
 
 
-def test_the_script_is_installed_for_the_shell_that_asks(tmp_path: Path) -> None:
+def test_the_script_is_installed_for_the_current_shell(tmp_path: Path) -> None:
     assert "bash completion installed" in _in_bash(tmp_path, "sabot --install-completion")
     (line,) = [each for each in (tmp_path / ".bashrc").read_text().splitlines() if "sabot" in each]
-    asked = "COMP_WORDS=(sabot doc) COMP_CWORD=1; _sabot_completion sabot; echo ${COMPREPLY[@]}"
-    assert _in_bash(tmp_path, f"{line}\n{asked}") == "doctor\n"
+    complete = "COMP_WORDS=(sabot doc) COMP_CWORD=1; _sabot_completion sabot; echo ${COMPREPLY[@]}"
+    assert _in_bash(tmp_path, f"{line}\n{complete}") == "doctor\n"
 
 
-def test_the_version_is_shown_by_both_ways_to_the_command(tmp_path: Path) -> None:
+def test_both_ways_to_start_the_command_show_the_version(tmp_path: Path) -> None:
     wanted = f"sabot {sabot.__version__}\n"
     assert run(tmp_path, "--version").stdout == wanted
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Every way in which a command fails: its exit code, in one line that names the thing."""
+"""Every way in which a command fails: its exit code, and one line that names the port or file."""
 
 import os
 import socket
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
-    ("port", "code", "said"),
+    ("port", "code", "message"),
     [
         ("/dev/ttyNONE", 3, "/dev/ttyNONE: no such port; `sabot ports` lists"),
         ("SHOE-99", 3, "SHOE-99: no such unit is attached; `sabot ports` lists"),
@@ -33,11 +33,11 @@ pytestmark = pytest.mark.slow
         ("/dev/null", 5, "/dev/null: not a serial port"),
     ],
 )
-def test_a_port_where_there_is_no_shoe(tmp_path: Path, port: str, code: int, said: str) -> None:
-    assert error_line_here(tmp_path, "log", port, code=code).startswith(said)
+def test_a_port_where_there_is_no_shoe(tmp_path: Path, port: str, code: int, message: str) -> None:
+    assert error_line_here(tmp_path, "log", port, code=code).startswith(message)
 
 
-def test_an_address_where_nobody_listens(tmp_path: Path) -> None:
+def test_an_address_where_no_one_listens(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         number = server.getsockname()[1]
     line = error_line(tmp_path, "log", f"socket://127.0.0.1:{number}", code=3)
@@ -53,14 +53,14 @@ def test_a_port_that_is_busy_and_one_that_does_not_answer(tmp_path: Path) -> Non
             assert line.startswith(f"{silent.path}: in use by another program")
 
 
-def test_a_deck_file_with_a_name_that_is_wrong(tmp_path: Path) -> None:
+def test_a_deck_file_that_does_not_exist(tmp_path: Path) -> None:
     line = error_line(tmp_path, "demo", "--deck", "none", code=11)
     assert line == "none: cannot be read (No such file or directory); check the name"
 
 
 @pytest.mark.parametrize("command", ["sim", "demo"])
 @pytest.mark.parametrize(
-    ("cards", "options", "said"),
+    ("cards", "options", "message"),
     [
         (None, (), "cannot be read (No such file or directory)"),
         ("7H XX", ("--short",), "line 2: 'XX' is not a card"),
@@ -69,12 +69,12 @@ def test_a_deck_file_with_a_name_that_is_wrong(tmp_path: Path) -> None:
     ],
 )
 def test_a_deck_that_cannot_be_dealt(
-    tmp_path: Path, command: str, cards: str | None, options: tuple[str, ...], said: str
+    tmp_path: Path, command: str, cards: str | None, options: tuple[str, ...], message: str
 ) -> None:
     if cards is not None:
         (tmp_path / "deck").write_text("\n".join(cards.split()))
     line = error_line_here(tmp_path, command, "--deck", "deck", *options, code=11)
-    assert line.startswith("deck") and said in line
+    assert line.startswith("deck") and message in line
     assert not (tmp_path / "sabot-demo.sqlite").exists()
 
 
@@ -87,7 +87,7 @@ def test_a_database_that_is_not_there(tmp_path: Path, command: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["rounds", "events", "verify", "log SIM-1", "demo"])
-def test_a_database_that_is_not_ours(tmp_path: Path, command: str) -> None:
+def test_a_file_that_is_not_a_database(tmp_path: Path, command: str) -> None:
     (tmp_path / "letter").write_text("Dear sir or madam,\n" * 100)
     line = error_line_here(tmp_path, *command.split(), "--db", "letter", code=8)
     assert line == "letter: not a Sabot log; name another file with --db"
@@ -103,25 +103,25 @@ def test_a_database_that_is_newer(tmp_path: Path, command: str) -> None:
     assert line.startswith("new: a log of version 7, this sabot reads 2; update sabot")
 
 
-def test_a_database_where_there_is_no_folder(tmp_path: Path) -> None:
+def test_a_database_in_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     line = error_line(tmp_path, "log", "SIM-1", "--db", "no/log.sqlite", code=8)
     assert line.startswith("no/log.sqlite: ") and "does the folder exist" in line
 
 
 @pytest.mark.parametrize("command", ["rounds", "events", "events --json"])
-def test_a_damaged_record_is_told_and_not_shown(tmp_path: Path, command: str) -> None:
+def test_a_damaged_record_is_reported_and_not_shown(tmp_path: Path, command: str) -> None:
     with Store(tmp_path / "log", create=True) as store:
         store.append("U1", stored(event_bytes("betting_open", n) for n in (1, 2, 3)))
     with closing(sqlite3.connect(tmp_path / "log", isolation_level=None)) as connection:
         connection.execute("UPDATE records SET record = x'00' WHERE number = 2")
     done = CliRunner().invoke(app(), [*command.split(), "--db", str(tmp_path / "log")])
     assert isinstance(done.exception, DatabaseUnusable)
-    said = str(done.exception)
-    assert said.startswith("event 2 of U1 is damaged") and "`sabot verify`" in said
+    message = str(done.exception)
+    assert message.startswith("event 2 of U1 is damaged") and "`sabot verify`" in message
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ("rounds --json --csv", "--json and --csv exclude each other"),
         ("events --json --csv", "--json and --csv exclude each other"),
@@ -152,13 +152,13 @@ def test_a_damaged_record_is_told_and_not_shown(tmp_path: Path, command: str) ->
     ],
 )
 def test_wrong_usage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app(), arguments.split(), env={"COLUMNS": "200"})
     assert isinstance(done.exception, SystemExit) and done.exit_code == 2
     assert done.stdout == ""
-    assert said in " ".join(done.stderr.replace("│", " ").split())
+    assert message in " ".join(done.stderr.replace("│", " ").split())
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
@@ -184,7 +184,7 @@ def test_a_memory_that_cannot_be_used_ends_the_simulator(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("command", ["sim", "demo"])
-def test_a_game_that_is_not_known_is_told_with_the_nearest(tmp_path: Path, command: str) -> None:
+def test_an_unknown_game_is_an_error_with_the_nearest_name(tmp_path: Path, command: str) -> None:
     line = error_line_here(tmp_path, command, "--game", "ez-mid", code=17)
     assert line == "unknown game 'ez-mid'; did you mean ez-midi?"
 
@@ -194,14 +194,14 @@ def test_a_simulated_shoe_that_dies_ends_the_simulator(tmp_path: Path) -> None:
         sim.first_line()
         children = Path(f"/proc/{sim.process.pid}/task/{sim.process.pid}/children")
         if not children.exists():
-            pytest.skip("this kernel does not tell children")
+            pytest.skip("this kernel does not list child processes")
         (child,) = children.read_text().split()
         os.kill(int(child), 9)
         assert sim.end(10, by=None) == 12
         assert sim.problems[-1].startswith("sabot: simulated shoe SIM-")
 
 
-def test_a_reader_that_has_seen_enough_is_no_reason_for_a_traceback(tmp_path: Path) -> None:
+def test_a_closed_pipe_gives_no_traceback(tmp_path: Path) -> None:
     with Store(tmp_path / "log", create=True) as store:
         store.append("U1", stored(event_bytes("identified", n) for n in range(1, 2000)))
     pipe = f"{SABOT} events --db log --json | head -n 1"
@@ -212,7 +212,7 @@ def test_a_reader_that_has_seen_enough_is_no_reason_for_a_traceback(tmp_path: Pa
     assert "Traceback" not in done.stderr
 
 
-def test_a_full_disk_behind_the_screen_is_told(tmp_path: Path) -> None:
+def test_output_to_a_full_disk_is_an_error(tmp_path: Path) -> None:
     with Store(tmp_path / "log", create=True) as store:
         store.append("U1", stored(event_bytes("identified", n) for n in range(1, 2000)))
     done = subprocess.run(

@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_every_bare_board_is_flashed_and_a_shoe_is_left_alone(folder: Path) -> None:
+def test_all_flashes_every_bare_board_and_no_shoe(folder: Path) -> None:
     with ExitStack() as stack:
         boards = [
             stack.enter_context(SimulatedShoe(unit, files={})) for unit in ("BARE-1", "BARE-2")
@@ -66,7 +66,7 @@ def test_every_bare_board_is_flashed_and_a_shoe_is_left_alone(folder: Path) -> N
         assert served.startswith("sabot: SHOE-9: there is no command key for it")
 
 
-def test_ctrl_c_ends_it_and_the_board_has_its_prompt(folder: Path) -> None:
+def test_after_ctrl_c_the_board_has_its_prompt_and_can_be_flashed(folder: Path) -> None:
     with SimulatedShoe("BARE-1", files={}) as board:
         board.power_on()
         put(board, UNIT)
@@ -82,7 +82,7 @@ def test_ctrl_c_ends_it_and_the_board_has_its_prompt(folder: Path) -> None:
         assert run(folder, "flash", "BARE-1").stdout.endswith("flashed\n")
 
 
-def test_what_must_be_there_before_a_board_is_touched(folder: Path) -> None:
+def test_key_release_and_board_are_checked_before_anything_is_written(folder: Path) -> None:
     line = error_line_here(folder, "flash", "NONE-1", "--house", "none.pub.pem", code=21)
     assert line.startswith("none.pub.pem: no such file; name the house's public key with --house")
     line = error_line_here(folder, "flash", "NONE-1", "--release", "none", code=29)
@@ -99,9 +99,9 @@ def test_what_must_be_there_before_a_board_is_touched(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ((), "name a port, or --all"),
-        (("A", "--all"), "--all is of every board"),
-        (("--all", "--micropython", "x.uf2"), "--all is of every board"),
+        ((), "name a port, or use --all"),
+        (("A", "--all"), "--all is for every board"),
+        (("--all", "--micropython", "x.uf2"), "--all is for every board"),
         (("A", "B", "--micropython", "x.uf2"), "one board at a time"),
     ],
 )
@@ -109,21 +109,21 @@ def test_wrong_usage(tmp_path: Path, arguments: tuple[str, ...], why: str) -> No
     assert why in run(tmp_path, "flash", *arguments, code=2).stderr
 
 
-def test_micropython_comes_first_and_the_board_that_comes_back_is_flashed(
+def test_micropython_is_put_on_the_board_before_it_is_flashed(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "pico.uf2").write_bytes(uf2(image()))
     (folder / "old.uf2").write_bytes(uf2(image(PICO.replace("1.28.0", "1.27.0"))))
     line = error_line_here(folder, "flash", "--micropython", "old.uf2", code=27)
     assert line.startswith("old.uf2: MicroPython 1.27.0, the release needs 1.28.0; get RPI_PICO")
-    came = []
+    flashed_names = []
 
     def put_on(content: bytes, port: str | None) -> str:
         assert (content, port) == (uf2(image()), None)
         return "BACK-1"
 
     def flashed(name: str, *_: object, **__: object) -> str:
-        came.append(name)
+        flashed_names.append(name)
         return f"{name}: flashed"
 
     monkeypatch.setattr(bootloader_drive, "put_micropython", put_on)
@@ -132,4 +132,4 @@ def test_micropython_comes_first_and_the_board_that_comes_back_is_flashed(
         board.power_on()
         with chdir(folder):
             done = CliRunner().invoke(app("flash"), ["flash", "--micropython", "pico.uf2"])
-    assert (done.exit_code, came) == (0, ["BACK-1"])
+    assert (done.exit_code, flashed_names) == (0, ["BACK-1"])

@@ -17,10 +17,10 @@ COMMANDS = sorted(COMMAND.commands)  # type: ignore[attr-defined]
 def test_help_lists_every_command_with_what_it_does(tmp_path: Path) -> None:
     wanted = "capture demo events health log ports rounds sim verify"
     assert set(wanted.split()) <= set(COMMANDS)
-    said = run(tmp_path, "--help").stdout
+    page = run(tmp_path, "--help").stdout
     for name in COMMANDS:
-        assert re.search(rf"^\W+{name} +[A-Z]", said, re.MULTILINE), name
-    assert "Exit codes:" in said
+        assert re.search(rf"^\W+{name} +[A-Z]", page, re.MULTILINE), name
+    assert "Exit codes:" in page
 
 
 def test_without_a_command_help_is_printed(tmp_path: Path) -> None:
@@ -29,13 +29,13 @@ def test_without_a_command_help_is_printed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_shows_every_option_and_argument_with_a_word_on_it(name: str) -> None:
-    said = CliRunner().invoke(app(), [name, "--help"], env={"COLUMNS": "80"}).stdout
-    assert all(len(line) <= 80 for line in said.splitlines())
+def test_help_explains_every_option_and_argument(name: str) -> None:
+    page = CliRunner().invoke(app(), [name, "--help"], env={"COLUMNS": "80"}).stdout
+    assert all(len(line) <= 80 for line in page.splitlines())
     for parameter in COMMAND.commands[name].params:  # type: ignore[attr-defined]
         for option in parameter.opts if parameter.param_type_name == "option" else ():
-            assert re.search(rf"(^|\s){option}(\s|$)", said, re.MULTILINE), option
+            assert re.search(rf"(^|\s){option}(\s|$)", page, re.MULTILINE), option
         help_text = getattr(parameter, "help", None) or ""
         assert help_text, parameter.name
-        words = re.sub(r"[\s│]+", " ", said)
+        words = re.sub(r"[\s│]+", " ", page)
         assert " ".join(help_text.split()[:3]) in words, parameter.name

@@ -26,13 +26,13 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with `report`, of a smoke test that passed."""
+    """A folder with `report`, the report of a smoke test that passed."""
     folder = tmp_path_factory.mktemp("hil")
     run(folder, "hil", "-k", "answers or without_cards", "--report", "report")
     return folder
 
 
-def test_a_report_has_a_page_data_and_junit(accepted: Path) -> None:
+def test_a_report_has_a_page_and_results_as_json_and_junit(accepted: Path) -> None:
     report = accepted / "report"
     assert sorted(path.name for path in report.iterdir()) == [
         "junit.xml",
@@ -45,7 +45,7 @@ def test_a_report_has_a_page_data_and_junit(accepted: Path) -> None:
     assert re.search(r"SHA-256 of the program [0-9a-f]{64}$", document["about"]["MicroPython"])
 
 
-def test_a_report_says_how_to_repeat_all_of_it_with_the_same_seed(accepted: Path) -> None:
+def test_a_report_says_how_to_repeat_it_with_the_same_seed(accepted: Path) -> None:
     document = json.loads((accepted / "report" / "results.json").read_text())
     command = shlex.split(document["about"]["To repeat"])
     assert command[:2] == ["sabot", "hil"] and command[command.index("--seed") + 1].isdigit()
@@ -56,21 +56,21 @@ def test_a_report_says_how_to_repeat_all_of_it_with_the_same_seed(accepted: Path
     assert again["about"]["To repeat"] == document["about"]["To repeat"]
 
 
-def test_a_report_folder_that_is_there_is_left_as_it_is(accepted: Path) -> None:
+def test_an_existing_report_folder_is_not_changed(accepted: Path) -> None:
     before = (accepted / "report" / "results.json").read_bytes()
     line = error_line_here(accepted, "hil", "--report", "report", code=24)
     assert line == "report: already exists; name a new folder"
     assert (accepted / "report" / "results.json").read_bytes() == before
 
 
-def test_what_failed_since_is_told_with_exit_code_1(accepted: Path) -> None:
+def test_a_test_that_failed_since_is_shown_with_exit_code_1(accepted: Path) -> None:
     document = json.loads((accepted / "report" / "results.json").read_text())
     document["results"][0] |= {"outcome": "failed", "reason": "no answer"}
     (accepted / "later").mkdir(exist_ok=True)
     (accepted / "later" / "results.json").write_text(json.dumps(document))
     assert run(accepted, "hil", "compare", "report", "report").stdout == "Nothing changed.\n"
-    told = run(accepted, "hil", "compare", "report", "later", code=1).stdout
-    assert told.endswith("passed -> failed (no answer)\n") and told.count("\n") == 1
+    shown = run(accepted, "hil", "compare", "report", "later", code=1).stdout
+    assert shown.endswith("passed -> failed (no answer)\n") and shown.count("\n") == 1
 
 
 def test_a_folder_without_a_report_is_refused(tmp_path: Path) -> None:
@@ -78,20 +78,20 @@ def test_a_folder_without_a_report_is_refused(tmp_path: Path) -> None:
     assert line.startswith("a/results.json: cannot be read (No such file or directory)")
 
 
-def test_no_test_of_that_name_is_told(tmp_path: Path) -> None:
+def test_a_name_that_matches_no_test_is_an_error(tmp_path: Path) -> None:
     done = run(tmp_path, "hil", "-k", "nosuch", "--report", "report", code=26)
     (line,) = done.stderr.splitlines()
     assert line == "sabot: smoke: no test named 'nosuch' that sim can run; leave -k out to see all"
-    assert not (tmp_path / "report").exists(), "the next try would stumble over it"
+    assert not (tmp_path / "report").exists(), "the next try would be refused"
 
 
-def test_tests_that_the_target_cannot_do_are_no_acceptance(tmp_path: Path) -> None:
+def test_a_run_in_which_every_test_is_skipped_is_an_error(tmp_path: Path) -> None:
     done = run(tmp_path, "hil", "--suite", "acceptance", "-k", "the_heap_has_room", code=26)
     assert "1 skipped" in done.stdout and len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("moment", ["at the start", "between two tests", "in a soak"])
-def test_ctrl_c_ends_it_with_code_130_and_nothing_is_left_running(
+def test_ctrl_c_ends_it_with_code_130_and_leaves_no_process(
     tmp_path: Path, runtime_folder: Path, moment: str
 ) -> None:
     options = ("--suite", "soak", "--minutes", "60") if moment == "in a soak" else ()
@@ -108,7 +108,7 @@ def test_ctrl_c_ends_it_with_code_130_and_nothing_is_left_running(
     report = tmp_path / "report"
     results = json.loads((report / "results.json").read_text())["results"]
     assert {result["outcome"] for result in results} <= {"passed", "skipped"}
-    if moment != "at the start":  # then nobody knows yet which tests there are
+    if moment != "at the start":  # when the tests are not collected yet
         assert any(result["reason"].startswith("stopped before it") for result in results)
     if moment == "between two tests":
         assert len(results) == 7
@@ -116,7 +116,7 @@ def test_ctrl_c_ends_it_with_code_130_and_nothing_is_left_running(
     assert "Not judged to the end" in page and "stopped before its end" in page
 
 
-def test_the_end_of_its_terminal_ends_it_too(tmp_path: Path, runtime_folder: Path) -> None:
+def test_a_closed_terminal_ends_it_too(tmp_path: Path, runtime_folder: Path) -> None:
     with running(tmp_path, "hil") as command:
         _wait(lambda: runtime.published() != {}, "a simulated shoe")
         assert command.end(by=signal.SIGHUP) == 130
@@ -131,7 +131,7 @@ def _wait(done: Callable[[], bool], what: str) -> None:
 
 
 def _processes_of(runtime_folder: Path) -> list[str]:
-    """The command lines of what runs with this runtime folder, beside the tests themselves."""
+    """The command lines of the processes with this runtime folder, except the tests' own."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -141,7 +141,7 @@ def _processes_of(runtime_folder: Path) -> list[str]:
     return found
 
 
-def test_a_target_that_there_is_not_is_told(tmp_path: Path) -> None:
+def test_an_unknown_target_is_an_error(tmp_path: Path) -> None:
     line = error_line_here(tmp_path, "hil", "--target", "simm", code=2)
     assert line == "no target has the name 'simm'; did you mean sim?"
 
@@ -183,7 +183,7 @@ def test_a_test_bench_that_is_not_installed_is_reported_with_code_25(
     assert (done.returncode, done.stdout) == (25, "")
 
 
-def test_the_library_imports_nothing_of_the_test_bench() -> None:
+def test_the_library_does_not_import_the_test_bench() -> None:
     sources = Path(cli.__file__).parents[1].rglob("*.py")
     imports = [
         line
@@ -194,7 +194,7 @@ def test_the_library_imports_nothing_of_the_test_bench() -> None:
     assert imports == []
 
 
-def test_a_report_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_report_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     line = error_line_here(tmp_path, "hil", "--report", "file/report", code=24)
     assert line == "file/report: cannot be created (Not a directory); name another folder"
@@ -209,7 +209,7 @@ def _plugged_in(monkeypatch: pytest.MonkeyPatch, *serials: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("serials", "arguments", "said"),
+    ("serials", "arguments", "error"),
     [
         ((), (), "no board is attached beside SHOE-7; plug the bench board in"),
         (("SHOE-7",), (), "no board is attached beside SHOE-7; plug the bench board in"),
@@ -228,19 +228,19 @@ def _plugged_in(monkeypatch: pytest.MonkeyPatch, *serials: str) -> None:
         (("SHOE-7", "B"), (), "bench board B: no such port"),
     ],
 )
-def test_a_bench_board_that_is_not_the_one_is_told(
+def test_a_missing_or_ambiguous_bench_board_is_an_error(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     serials: tuple[str, ...],
     arguments: tuple[str, ...],
-    said: str,
+    error: str,
 ) -> None:
     _plugged_in(monkeypatch, *serials)
     monkeypatch.setattr(serial, "serial_for_url", _no_such_port)
     line = error_line_here(
         tmp_path, "hil", "--target", "board:SHOE-7", *arguments, "--report", "report", code=28
     )
-    assert line.startswith(said)
+    assert line.startswith(error)
     assert not (tmp_path / "report").exists()
 
 

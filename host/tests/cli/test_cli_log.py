@@ -22,16 +22,19 @@ from host.tests.support.commands import (
     short_deck,
     simulating,
 )
+from host.tests.support.helpers import framed
 from host.tests.support.naive_shoe import Answering, Relay
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify
 from sabot.cli import app
-from sabot.link import runtime
+from sabot.link import runtime, wire
 from sabot.link.ports import Port
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Round, rounds_of
 from sabot.log.store import Filter, Store
 from sabot.sim.process import SimulatedShoe
+from sabot_protocol import VERSION, messages
+from sabot_protocol.frame import FrameReader
 
 pytestmark = pytest.mark.slow
 
@@ -61,14 +64,14 @@ def outcomes_in(folder: Path, db: str = "log.sqlite") -> list[tuple[object, ...]
 
 
 def findings_in(folder: Path, db: str = "log.sqlite") -> list[str]:
-    """The kinds of what the verifier finds in a log. The shoes' keys were kept by nobody."""
+    """The kinds of findings in a log, except the missing keys: no one kept the shoes' keys."""
     with Store(folder / db) as store:
         kinds = [finding.kind for finding in verify(store, Summary())]
     return [kind for kind in kinds if kind != "no_key"]
 
 
 def log_once(folder: Path, shoe: SimulatedShoe, db: str = "log.sqlite") -> None:
-    """What `sabot log --once` does, within this process."""
+    """Do what `sabot log --once` does, within this process."""
     with Store(folder / db, create=True) as store:
         logger = Logger(store, [shoe.port], LogWatcher(), once=True)
         logger.start()
@@ -79,8 +82,8 @@ def test_known_cards_become_known_rounds(tmp_path: Path) -> None:
     with simulating(tmp_path, "U7"):
         done = run(tmp_path, "log", "U7", "--once", "--db", "log.sqlite")
     events = [-1]
-    said = run(tmp_path, "rounds", "--db", "log.sqlite", "--json").stdout
-    for number, line in enumerate(said.splitlines(), 1):
+    listed = run(tmp_path, "rounds", "--db", "log.sqlite", "--json").stdout
+    for number, line in enumerate(listed.splitlines(), 1):
         each = json.loads(line)
         player, banker, player_total, banker_total, winner, natural = KNOWN_ROUNDS[number - 1]
         started, ended = each.pop("started"), each.pop("ended")
@@ -101,7 +104,7 @@ def test_known_cards_become_known_rounds(tmp_path: Path) -> None:
     assert verified["ok"] and verified["findings"] == []
 
 
-def test_sim_prints_its_port_alone_on_the_first_line(tmp_path: Path) -> None:
+def test_sim_prints_only_its_port_to_standard_output(tmp_path: Path) -> None:
     with simulating(tmp_path, "U7") as sim:
         sim.wait_for_line("Simulated shoe U7")
         port = Path(sim.first_line())
@@ -157,16 +160,16 @@ def test_a_shoe_whose_memory_was_replaced_is_refused(tmp_path: Path) -> None:
     assert outcomes_in(tmp_path) == outcomes_in(tmp_path, "other.sqlite") == KNOWN_ROUNDS
 
 
-def test_two_shoes_with_one_id_are_told_and_one_of_them_is_logged_on(tmp_path: Path) -> None:
+def test_of_two_shoes_with_one_id_one_is_reported_and_the_other_logged(tmp_path: Path) -> None:
     with dealt(tmp_path, "TWIN") as first, dealt(tmp_path, "TWIN") as second:
         ports = [first.port, second.port]
         with running(tmp_path, "log", *ports, "--db", "log.sqlite") as log:
-            told = log.wait_for_line("says that it is TWIN")
-            assert all(port in told for port in ports)
-            assert "trying again" not in told
+            line = log.wait_for_line("says that it is TWIN")
+            assert all(port in line for port in ports)
+            assert "trying again" not in line
             log.wait_for_line("TWIN shoe 1 round  6")
             assert log.end(ENDED_S) == 7
-            errors = [line for line in log.problems if line.startswith("sabot: ")]
+            errors = [each for each in log.problems if each.startswith("sabot: ")]
             assert len(errors) == 1 and all(port in errors[0] for port in ports)
     assert outcomes_in(tmp_path) == KNOWN_ROUNDS
     assert findings_in(tmp_path) == []
@@ -180,7 +183,7 @@ def test_several_shoes_are_logged_at_once(tmp_path: Path) -> None:
     assert findings_in(tmp_path) == []
 
 
-def test_a_shoe_that_comes_later_is_waited_for(tmp_path: Path) -> None:
+def test_log_waits_for_a_shoe_that_is_attached_later(tmp_path: Path) -> None:
     with dealt(tmp_path, "U1"), running(tmp_path, "log", "U1", "U2", "--once") as log:
         log.wait_for_line("U2: no such unit is attached")
         log.wait_for_line("U1 shoe 1 round  6")
@@ -205,7 +208,7 @@ def test_a_screen_that_fails_does_not_stop_the_log(tmp_path: Path, sink: str) ->
 @pytest.mark.parametrize(
     ("by", "options", "code"), [(signal.SIGINT, (), 0), (signal.SIGTERM, ("--once",), 130)]
 )
-def test_log_ends_at_once_and_leaves_a_whole_log(
+def test_log_ends_at_once_and_leaves_a_complete_log(
     tmp_path: Path, by: int, options: tuple[str, ...], code: int
 ) -> None:
     arguments = ("--unit", "U7", "--pace", "0.002", "--seed", "3")
@@ -237,12 +240,12 @@ def test_demo_ends_at_once_and_verifies_what_it_has(tmp_path: Path) -> None:
     assert findings_in(tmp_path) == []
 
 
-def test_demo_deals_a_deck_and_says_what_came_of_it(tmp_path: Path) -> None:
+def test_demo_deals_a_deck_and_prints_the_results(tmp_path: Path) -> None:
     deck = short_deck(tmp_path)
     options = ("--deck", deck, "--short", "--pace", "0", "--unit", "D1", "--set", "5")
-    said = run(tmp_path, "demo", *options).stdout
-    assert "Dealt 6 rounds: Player 3, Banker 1, Tie 2; 31 of 31 cards drawn" in said
-    assert "0 findings" in said and "sabot-demo.sqlite" in said
+    printed = run(tmp_path, "demo", *options).stdout
+    assert "Dealt 6 rounds: Player 3, Banker 1, Tie 2; 31 of 31 cards drawn" in printed
+    assert "0 findings" in printed and "sabot-demo.sqlite" in printed
     assert outcomes_in(tmp_path, "sabot-demo.sqlite") == KNOWN_ROUNDS
 
 
@@ -270,7 +273,7 @@ def test_cards_that_run_out_between_rounds_open_no_round(tmp_path: Path) -> None
     assert findings_in(tmp_path) == []
 
 
-def test_ports_lists_who_is_there_and_who_is_busy(tmp_path: Path) -> None:
+def test_ports_lists_the_attached_shoes_with_their_states(tmp_path: Path) -> None:
     def ports(*options: str) -> str:
         done = CliRunner().invoke(app(), ["ports", *options])
         assert done.exit_code == 0
@@ -278,16 +281,31 @@ def test_ports_lists_who_is_there_and_who_is_busy(tmp_path: Path) -> None:
 
     assert "No shoe is attached" in ports()
     with dealt(tmp_path, "U7") as shoe:
-        (said,) = run(tmp_path, "ports", "--json").stdout.splitlines()
-        told = json.loads(said)
-        assert told["firmware"] and {name: told[name] for name in told if name != "firmware"} == {
+        (line,) = run(tmp_path, "ports", "--json").stdout.splitlines()
+        shown = json.loads(line)
+        assert shown.pop("firmware")
+        assert shown == {
             "serial": "U7", "port": shoe.port, "what": "simulated", "unit": "U7",
             "game": "mini", "state": "ready",
         }  # fmt: skip
         assert f"U7 {shoe.port} simulated U7" in " ".join(ports().split())
         with Port("U7"):
             assert json.loads(ports("--json"))["state"] == "in use"
-    with Answering(lambda data: b"") as silent:
-        kept = runtime.publish("U8", silent.path)
-        assert json.loads(ports("--json"))["state"] == "no answer"
-        runtime.withdraw(kept)
+    for answer, state in ((_silence, "no answer"), (_other_version, "other protocol version")):
+        with Answering(answer) as other:
+            published = runtime.publish("U8", other.path)
+            assert json.loads(ports("--json"))["state"] == state
+            runtime.withdraw(published)
+
+
+def _silence(data: bytes) -> bytes:
+    return b""
+
+
+def _other_version(data: bytes) -> bytes:
+    """The answers of a shoe that speaks another version of the protocol."""
+    hellos = [wire.parse_message(payload) for payload in FrameReader().feed(data)]
+    return b"".join(
+        framed(messages.WRONG_VERSION, protocol=VERSION + 1, asked=hello.fields["protocol"])
+        for hello in hellos
+    )

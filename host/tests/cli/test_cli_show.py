@@ -1,4 +1,4 @@
-"""`sabot rounds` and `events`: what they print can be read back, and filters filter."""
+"""`sabot rounds` and `events`: their output can be parsed, and filters filter."""
 
 import csv
 import io
@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def sabot(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Calls a command in `folder`; what it prints to standard output."""
+    """Runs a command in `folder`; returns its standard output."""
     monkeypatch.chdir(folder)
 
     def call(*arguments: str, code: int = 0) -> str:
@@ -45,22 +45,20 @@ def sabot(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return call
 
 
-def objects(said: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in said.splitlines()]
+def objects(output: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in output.splitlines()]
 
 
-def rows(said: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(said)))
+def rows(output: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(output)))
 
 
-def test_events_come_as_json_with_names_for_cards_and_hex_for_bytes(
-    sabot: Any, folder: Path
-) -> None:
-    said = objects(sabot("events", "--json"))
+def test_events_are_printed_as_json_with_card_names_and_hex_bytes(sabot: Any, folder: Path) -> None:
+    printed = objects(sabot("events", "--json"))
     with Store(folder / "log.sqlite") as store:
         stored_rows = list(store.rows())
-    assert len(said) == len(stored_rows)
-    for each, row in zip(said, stored_rows, strict=True):
+    assert len(printed) == len(stored_rows)
+    for each, row in zip(printed, stored_rows, strict=True):
         event = parsed(row.data)
         assert list(each) == [
             "unit", "event", "kind", "boot", "t_ms", "time", "shoe", "round", "fields",
@@ -89,7 +87,7 @@ def test_events_come_as_json_with_names_for_cards_and_hex_for_bytes(
         assert each["fields"] == fields
 
 
-def test_csv_and_json_tell_the_same(sabot: Any) -> None:
+def test_csv_and_json_have_the_same_values(sabot: Any) -> None:
     for each, row in zip(
         objects(sabot("events", "--json")), rows(sabot("events", "--csv")), strict=True
     ):
@@ -105,7 +103,7 @@ def test_csv_and_json_tell_the_same(sabot: Any) -> None:
 
 
 def times(everything: list[dict[str, Any]], column: str) -> tuple[str, str]:
-    """Two times that cut the list in three."""
+    """Two times that divide the list into three parts."""
     known = sorted(each[column] for each in everything if each[column])
     return known[len(known) // 3], known[2 * len(known) // 3]
 
@@ -134,7 +132,7 @@ def test_events_are_filtered(sabot: Any, options: tuple[str, ...], wanted: Any) 
 
 
 @pytest.mark.parametrize(("command", "column"), [("events", "time"), ("rounds", "started")])
-def test_what_is_shown_is_filtered_by_time(sabot: Any, command: str, column: str) -> None:
+def test_events_and_rounds_are_filtered_by_time(sabot: Any, command: str, column: str) -> None:
     everything = objects(sabot(command, "--json"))
     begin, end = times(everything, column)
     for options, wanted in (
@@ -163,7 +161,7 @@ def test_a_time_without_a_zone_is_local(sabot: Any, monkeypatch: pytest.MonkeyPa
         time.tzset()
 
 
-def test_tables_are_complete_in_a_pipe(sabot: Any, folder: Path) -> None:
+def test_tables_are_not_cut_off_in_a_pipe(sabot: Any, folder: Path) -> None:
     rounds = run(folder, "rounds", "--db", "log.sqlite").stdout
     assert "…" not in rounds
     listed = [line.split()[:3] for line in rounds.splitlines()[1:]]
@@ -176,7 +174,7 @@ def test_tables_are_complete_in_a_pipe(sabot: Any, folder: Path) -> None:
 @pytest.mark.parametrize(
     "command", ["rounds", "events", "rounds --json", "events --json", "verify"]
 )
-def test_whatever_a_shoe_says_can_be_shown(tmp_path: Path, command: str) -> None:
+def test_any_text_of_a_shoe_can_be_shown(tmp_path: Path, command: str) -> None:
     odd = {"unix_ms": (1 << 63) - 1}
     log = [event_bytes("boot", 1, firmware="[/red]\x1b[2J\n", board="[x", **odd)]
     log += [event_bytes(kind, n, **odd) for n, kind in ((2, "betting_open"), (3, "result"))]

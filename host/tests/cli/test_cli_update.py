@@ -1,4 +1,4 @@
-"""`sabot update` as its user runs it: what cannot be done, each in one line."""
+"""`sabot update` as its user runs it: its errors, each in one line."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 _PASSPHRASE = "correct horse"
 
 
-def test_a_folder_that_is_no_release_and_a_unit_that_is_not_there_are_told_apart(
+def test_a_folder_without_a_release_or_with_a_damaged_one_is_refused(
     tmp_path: Path,
 ) -> None:
     line = error_line(tmp_path, "update", "NONE-1", "--release", "nowhere", code=29)
@@ -27,8 +27,8 @@ def test_a_folder_that_is_no_release_and_a_unit_that_is_not_there_are_told_apart
     assert "sabot_firmware/shoe.mpy is damaged" in line
 
 
-def test_a_simulated_shoe_of_another_board_is_told_so(tmp_path: Path) -> None:
-    """It runs from no slot."""
+def test_a_release_for_another_board_is_refused(tmp_path: Path) -> None:
+    """The simulated shoe does not run from a slot."""
     signing.make_key_pair(tmp_path / "house", _PASSPHRASE.encode())
     given = {ENVIRONMENT: _PASSPHRASE}
     run(tmp_path, "build", "--key", "house.pem", "-o", "made", **given)

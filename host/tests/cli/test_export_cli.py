@@ -19,7 +19,7 @@ from sabot.log.store import Store
 
 
 def sabot(folder: Path, line: str, code: int = 0) -> Result:
-    """Run a command within this process; names in it are of `folder`."""
+    """Run a command within this process; a word with @ is a path in `folder`."""
     words = [str(folder / word[1:]) if word.startswith("@") else word for word in line.split()]
     done = CliRunner().invoke(app(), words, env={"COLUMNS": "200"})
     if isinstance(done.exception, SabotError):
@@ -29,8 +29,8 @@ def sabot(folder: Path, line: str, code: int = 0) -> Result:
     return done
 
 
-def said(done: Result) -> str:
-    """All that a command said, its error too."""
+def output(done: Result) -> str:
+    """All output of a command, with its error."""
     return " ".join(f"{done.output} {done.exception or ''}".split())
 
 
@@ -47,21 +47,21 @@ def house(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _put(house: Path, statement: str, *given: object) -> None:
-    """Change the log behind everybody's back."""
+def _execute(house: Path, statement: str, *given: object) -> None:
+    """Change the log's database directly."""
     with closing(sqlite3.connect(house / "db", isolation_level=None)) as connection:
         connection.execute(statement, given)
 
 
-def _aged(house: Path, days: int) -> None:
-    """The log was received so many days ago."""
-    _put(house, "UPDATE records SET received_unix_ms = received_unix_ms - ?", days * DAY_MS)
+def _make_older(house: Path, days: int) -> None:
+    """Make the log as if it had been received this many days earlier."""
+    _execute(house, "UPDATE records SET received_unix_ms = received_unix_ms - ?", days * DAY_MS)
 
 
 _EXPORT = "export --db @db --unit U1 --shoe 2 -o @a.sabot --key @house.pem"
 
 
-def test_an_operators_key_is_made_once(tmp_path: Path) -> None:
+def test_an_operators_key_is_not_overwritten(tmp_path: Path) -> None:
     done = run(tmp_path, "operator-key", "-o", "house")
     fingerprint = signing.fingerprint(signing.load_public(tmp_path / "house.pub.pem"))
     assert f"house.pub.pem: the public key, fingerprint {fingerprint}" in done.stdout
@@ -71,38 +71,39 @@ def test_an_operators_key_is_made_once(tmp_path: Path) -> None:
     assert line.startswith("house.pub.pem: exists already")
 
 
-def test_a_bundle_from_export_to_verify(house: Path) -> None:
+def test_an_exported_bundle_verifies(house: Path) -> None:
     done = sabot(house, f"{_EXPORT} --keys @keys")
-    assert "U1 shoe 2" in said(done) and "with the keys of its chain" in said(done)
+    assert "U1 shoe 2" in output(done) and "with the keys of its chain" in output(done)
     done = sabot(house, "verify @a.sabot --operator @house.pub.pem --keys @keys")
-    assert "nothing to find fault with" in said(done)
+    assert "nothing to find fault with" in output(done)
     done = sabot(house, "verify @a.sabot --operator @house.pub.pem")
-    assert "nothing to find fault with" in said(done)
+    assert "nothing to find fault with" in output(done)
     done = sabot(house, "verify @a.sabot", code=1)
-    assert "not checked against the operator's key" in said(done)
+    assert "not checked against the operator's key" in output(done)
 
 
-def test_a_bundle_says_what_it_is_as_json_too(house: Path) -> None:
+def test_verify_describes_a_bundle_as_json(house: Path) -> None:
     sabot(house, f"{_EXPORT} --keys @keys")
     done = sabot(house, "verify @a.sabot --operator @house.pub.pem --json")
-    told = json.loads(done.stdout)
-    assert (told["ok"], told["unit"], told["shoe"], told["findings"]) == (True, "U1", 2, [])
+    verdict = json.loads(done.stdout)
+    named = ("ok", "unit", "shoe", "findings")
+    assert tuple(verdict[name] for name in named) == (True, "U1", 2, [])
 
 
 def test_verify_refuses_a_bundle_of_another_operator(house: Path) -> None:
     signing.make_key_pair(house / "other")
     sabot(house, _EXPORT)
     done = sabot(house, "verify @a.sabot --operator @other.pub.pem", code=22)
-    assert "not by" in said(done)
+    assert "not by" in output(done)
     done = sabot(house, "verify @a.sabot --operator @none.pub.pem", code=21)
-    assert "cannot be read" in said(done)
+    assert "cannot be read" in output(done)
 
 
 def test_verify_refuses_a_bundle_that_was_cut_off(house: Path) -> None:
     sabot(house, _EXPORT)
     data = (house / "a.sabot").read_bytes()
     (house / "a.sabot").write_bytes(data[:-9])
-    assert "damaged or cut off" in said(sabot(house, "verify @a.sabot", code=22))
+    assert "damaged or cut off" in output(sabot(house, "verify @a.sabot", code=22))
 
 
 def test_a_report_comes_with_a_bundle(house: Path) -> None:
@@ -110,7 +111,7 @@ def test_a_report_comes_with_a_bundle(house: Path) -> None:
     page = (house / "a.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     signer = signing.fingerprint(signing.load_public(house / "house.pub.pem"))
-    assert signer in page and signer in said(done)
+    assert signer in page and signer in output(done)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ def test_a_report_comes_with_a_bundle(house: Path) -> None:
 )
 def test_what_export_refuses(house: Path, change: tuple[str, str], code: int, what: str) -> None:
     done = sabot(house, _EXPORT.replace(*change), code)
-    assert what in said(done)
+    assert what in output(done)
     assert not (house / "a.sabot").exists()
 
 
@@ -138,19 +139,19 @@ def test_export_warns_of_a_key_that_others_may_read(house: Path) -> None:
     (house / "house.pem").chmod(0o644)
     (house / "keys").chmod(0o640)
     done = sabot(house, f"{_EXPORT} --keys @keys")
-    assert said(done).count("others than its owner may read") == 2
+    assert output(done).count("other users may read") == 2
 
 
-def test_export_tells_that_findings_are_in_the_bundle(house: Path) -> None:
-    _put(house, "UPDATE records SET record = x'00' WHERE number = 130")
+def test_export_reports_that_findings_are_in_the_bundle(house: Path) -> None:
+    _execute(house, "UPDATE records SET record = x'00' WHERE number = 130")
     done = sabot(house, _EXPORT)
-    assert "findings are in the bundle" in said(done)
-    assert "event 130: damaged" in said(sabot(house, "verify @a.sabot", code=1))
+    assert "findings are in the bundle" in output(done)
+    assert "event 130: damaged" in output(sabot(house, "verify @a.sabot", code=1))
 
 
-def test_no_key_of_the_unit_is_said_by_any_command(house: Path) -> None:
+def test_no_command_prints_a_key_of_the_unit(house: Path) -> None:
     everything = "".join(
-        said(sabot(house, line, code))
+        output(sabot(house, line, code))
         for line, code in (
             (f"{_EXPORT} --keys @keys", 0),
             ("verify @a.sabot --operator @house.pub.pem --keys @keys --json", 0),
@@ -164,53 +165,52 @@ def test_no_key_of_the_unit_is_said_by_any_command(house: Path) -> None:
 _PRUNE = "prune --db @db --key @house.pem --keys @keys"
 
 
-def test_prune_says_what_it_removes(house: Path) -> None:
-    assert "U1: nothing to remove; shoe 1 stays: until" in said(
+def test_prune_shows_what_it_removes(house: Path) -> None:
+    assert "U1: nothing to remove; shoe 1 stays: until" in output(
         sabot(house, f"{_PRUNE} --keep-days 45")
     )
-    _aged(house, 90)
+    _make_older(house, 90)
     before = (house / "db").read_bytes()
     done = sabot(house, f"{_PRUNE} --keep-days 45 --dry-run")
-    assert "U1: would be removed: shoes 1, events 1 to" in said(done)
+    assert "U1: would be removed: shoes 1, events 1 to" in output(done)
     assert (house / "db").read_bytes() == before
     done = sabot(house, f"{_PRUNE} --keep-days 45")
-    assert "U1: removed: shoes 1, events 1 to" in said(done)
-    assert "6 rounds; shoe 2 stays: until 20" in said(done)
-    assert "no minimum of days is set" in said(done)
-    assert "nothing to find fault with" in said(sabot(house, "verify --db @db --keys @keys"))
-    told = json.loads(sabot(house, "retention --db @db --json").stdout)
-    (stone,) = told["removed"]
+    assert "U1: removed: shoes 1, events 1 to" in output(done)
+    assert "6 rounds; shoe 2 stays: until 20" in output(done)
+    assert "no minimum of days is set" in output(done)
+    assert "nothing to find fault with" in output(sabot(house, "verify --db @db --keys @keys"))
+    (stone,) = json.loads(sabot(house, "retention --db @db --json").stdout)["removed"]
     assert (stone["unit"], stone["shoes"], stone["keep_days"]) == ("U1", [1], 45)
-    assert "U1 1 1 to" in said(sabot(house, "retention --db @db"))
+    assert "U1 1 1 to" in output(sabot(house, "retention --db @db"))
 
 
-def test_prune_keeps_the_minimum(house: Path) -> None:
-    _aged(house, 90)
+def test_prune_keeps_records_for_the_minimum_of_days(house: Path) -> None:
+    _make_older(house, 90)
     sabot(house, "retention --db @db --minimum-days 60")
     done = sabot(house, f"{_PRUNE} --keep-days 59", code=23)
-    assert "records must be kept for 60 days" in said(done)
-    assert "--lower" in said(sabot(house, "retention --db @db --minimum-days 50", code=23))
+    assert "records must be kept for 60 days" in output(done)
+    assert "--lower" in output(sabot(house, "retention --db @db --minimum-days 50", code=23))
     done = sabot(house, "retention --db @db --minimum-days 50 --lower")
-    assert "60 days at least" in said(done) and "50 days at least" in said(done)
-    assert "removed: shoes 1" in said(sabot(house, f"{_PRUNE} --keep-days 59"))
+    assert "60 days at least" in output(done) and "50 days at least" in output(done)
+    assert "removed: shoes 1" in output(sabot(house, f"{_PRUNE} --keep-days 59"))
 
 
-def test_prune_leaves_a_log_in_dispute(house: Path) -> None:
-    _aged(house, 90)
-    _put(house, "UPDATE records SET record = x'00' WHERE number = 30")
+def test_prune_removes_nothing_from_a_log_with_findings(house: Path) -> None:
+    _make_older(house, 90)
+    _execute(house, "UPDATE records SET record = x'00' WHERE number = 30")
     done = sabot(house, f"{_PRUNE} --keep-days 45", code=1)
-    assert "U1 event 30: damaged" in said(done) and "nothing was removed" in said(done)
+    assert "U1 event 30: damaged" in output(done) and "nothing was removed" in output(done)
     assert json.loads(sabot(house, "retention --db @db --json").stdout)["removed"] == []
 
 
-def test_prune_tells_of_a_shoe_of_cards_that_never_ends(tmp_path: Path) -> None:
+def test_prune_reports_a_shoe_of_cards_that_never_ends(tmp_path: Path) -> None:
     log = ChainedLog(unix_ms=1000).power_on().deal(("AS", "2C", "9S")).deal()
     with Store(tmp_path / "db", create=True) as store:
         store.append("U1", log.stored())
-    _aged(tmp_path, 90)
+    _make_older(tmp_path, 90)
     signing.make_key_pair(tmp_path / "house")
     done = sabot(tmp_path, "prune --db @db --key @house.pem --keep-days 30", code=23)
-    assert "U1 shoe 1: its end is not in" in said(done)
+    assert "U1 shoe 1: its end is not in" in output(done)
 
 
 @pytest.mark.parametrize(
@@ -223,8 +223,8 @@ def test_prune_tells_of_a_shoe_of_cards_that_never_ends(tmp_path: Path) -> None:
     ],
 )
 def test_what_prune_refuses(house: Path, line: str, code: int, what: str) -> None:
-    assert what in said(sabot(house, f"{_PRUNE} {line}", code))
+    assert what in output(sabot(house, f"{_PRUNE} {line}", code))
 
 
-def test_the_minimum_of_a_log_that_is_not_there(tmp_path: Path) -> None:
-    assert "no such database" in said(sabot(tmp_path, "retention --db @db", code=8))
+def test_retention_refuses_a_log_that_does_not_exist(tmp_path: Path) -> None:
+    assert "no such database" in output(sabot(tmp_path, "retention --db @db", code=8))

@@ -1,4 +1,4 @@
-"""docs/json.md against what the commands print: the same fields, with the types that it says."""
+"""docs/json.md and the commands' output have the same fields, with the same types."""
 
 import json
 import re
@@ -40,13 +40,13 @@ _BY_NAME = {
     ("odds", "wagers.*.pays"),
     ("games", "wagers[].pays"),
 }
-"""Objects whose names are no fields but those of wagers and prizes."""
+"""Objects whose names are not fields, but names of wagers or prizes."""
 
 _OPAQUE = {("events", "fields")}
-"""What is documented elsewhere: the fields of each kind of event, in protocol/README.md."""
+"""Objects documented elsewhere: the fields of each kind of event, in protocol/README.md."""
 
 _STEPS = ("returned", "collected", "vigorish", "paid", "pushed")
-"""Lists of `sabot settle` that have the same fields, documented once."""
+"""Lists of `sabot settle` that have the same fields, which are documented once."""
 
 Fields = dict[str, set[str]]
 """Types by field; a field in a list is `list[].field`, one of any name `object.*`."""
@@ -70,7 +70,7 @@ def _types(cell: str) -> set[str]:
 
 
 def _add(fields: Fields, command: str, path: str, value: Any) -> None:
-    """Note the type of a value, and those of all that is in it; of an empty list none is known."""
+    """Add the type of a value, and of all values in it. An empty list adds no type."""
     types = fields[path]
     if not isinstance(value, list):
         types.add(_TYPES[type(value)])
@@ -100,7 +100,7 @@ def _run(*arguments: str, codes: tuple[int, ...] = (0,)) -> str:
 
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to be in, with logs: `chained` has its keys, `timeless` no clock, `log` errors and
+    """The current folder, with logs: `chained` has its keys, `timeless` no clock, `log` errors and
     voided rounds."""
     monkeypatch.chdir(tmp_path)
     now = time.time_ns() // 1_000_000
@@ -190,13 +190,13 @@ def _known(type_: str, documented: set[str]) -> bool:
     return type_ in documented or (type_.startswith("list of") and "list" in documented)
 
 
-def test_the_fields_that_are_documented_are_those_that_are_printed(house: Path) -> None:
+def test_the_documented_fields_are_the_printed_fields(house: Path) -> None:
     documented = _documented()
     printed: dict[str, Fields] = defaultdict(lambda: defaultdict(set))
     for command, lines in (*_of_a_log(house), *_of_games(house), *_of_shoes(house)):
         for each_line in lines.splitlines():
-            told = json.loads(each_line)
-            for each in told if isinstance(told, list) else [told]:
+            value = json.loads(each_line)
+            for each in value if isinstance(value, list) else [value]:
                 _add_object(printed[command], command, "", each)
     assert set(printed) == set(documented)
     for command, fields in printed.items():
@@ -219,7 +219,7 @@ def test_every_command_that_prints_json_is_documented() -> None:
     assert found == {name.removesuffix(" BUNDLE") for name in _documented()}
 
 
-def test_what_is_added_is_found() -> None:
+def test_a_new_field_is_found() -> None:
     """The comparison sees a field that is new, in a list, in a map and in a list of the steps."""
     fields: Fields = defaultdict(set)
     _add_object(fields, "settle", "", {"paid": [{"new": 1}], "a": {"b": [None]}, "c": []})

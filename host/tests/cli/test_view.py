@@ -1,4 +1,4 @@
-"""What people look at: the bead plate, cards, rounds as lines, times, JSON and CSV."""
+"""What a terminal shows: the bead plate, cards, rounds as lines, times, JSON and CSV."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ SUITS |= {"H": "\N{BLACK HEART SUIT}", "S": "\N{BLACK SPADE SUIT}"}
 
 @pytest.fixture
 def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """Sets this machine's time zone by TZ, and puts it back."""
+    """Sets this machine's time zone by TZ, and restores it."""
     yield monkeypatch
     monkeypatch.undo()
     time.tzset()
@@ -32,7 +32,7 @@ def a_round(**given: object) -> Round:
 
 
 def columns_of(plate: str) -> list[str]:
-    """The columns of a bead plate, from the left, each read downwards."""
+    """The columns of a bead plate from the left, each read from the top."""
     rows = plate.split("\n")
     assert len(rows) == 6
     return [
@@ -49,7 +49,7 @@ def test_beads_go_down_each_column_and_then_to_the_right() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 5, 6, 7, 12, 59, 60, 61, 66, 67, 90])
 @pytest.mark.parametrize("columns", [1, 2, 10])
-def test_the_newest_columns_are_kept_whole(count: int, columns: int) -> None:
+def test_the_newest_columns_are_shown_completely(count: int, columns: int) -> None:
     winners = [("player", "banker", "tie")[n * n % 7 % 3] for n in range(count)]
     letters = "".join({"player": "P", "banker": "B", "tie": "T"}[winner] for winner in winners)
     expected = [letters[at : at + 6] for at in range(0, count, 6)][-columns:]
@@ -64,7 +64,7 @@ def test_each_winner_has_its_colour() -> None:
 
 @pytest.mark.parametrize("suit", SUITS)
 @pytest.mark.parametrize("rank", "A23456789TJQK")
-def test_cards_are_written_as_people_do(rank: str, suit: str) -> None:
+def test_cards_are_written_as_people_write_them(rank: str, suit: str) -> None:
     text = view.card_text(rank + suit)
     assert text.plain == ("10" if rank == "T" else rank) + SUITS[suit]
     assert ("red" in str(text.style)) == (suit in "DH")
@@ -75,7 +75,7 @@ def test_other_cards_keep_their_names(card: str) -> None:
     assert view.card_text(card).plain == card
 
 
-def test_a_round_is_one_line_with_all_that_counts() -> None:
+def test_a_round_is_one_line_with_its_cards_totals_and_winner() -> None:
     totals = {"player_total": 6, "banker_total": 7}
     ended = a_round(player=["TH", "5C", "AD"], banker=["KS", "7D"], winner="banker", **totals)
     words = view.round_line(ended).plain.split()
@@ -100,7 +100,7 @@ def test_a_natural_has_a_star_and_a_void_round_its_reason() -> None:
     assert view.hand_text(["7H"], None).plain.startswith("-")
 
 
-def test_hands_of_other_lengths_stand_below_each_other() -> None:
+def test_hands_of_different_lengths_are_aligned() -> None:
     short = a_round(player=["5C", "AD"], banker=["KS", "7D"], winner="tie")
     long = a_round(player=["TC", "TD", "TH"], banker=["TS", "TC", "TD"], winner="tie")
     lines = [view.round_line(each).plain for each in (short, long)]
@@ -127,30 +127,32 @@ def test_the_table_of_rounds_shows_each_round() -> None:
         ("XYZ-5:45", "2026-01-15 17:15:00"),
     ],
 )
-def test_times_are_of_this_machines_zone(zone: pytest.MonkeyPatch, name: str, text: str) -> None:
+def test_times_are_shown_in_this_machines_zone(
+    zone: pytest.MonkeyPatch, name: str, text: str
+) -> None:
     zone.setenv("TZ", name)
     time.tzset()
     assert local_time(1_768_476_600_000) == text
     assert local_time(1_768_476_600_999) == text
 
 
-def test_summer_time_is_that_of_the_event_and_not_of_today(zone: pytest.MonkeyPatch) -> None:
+def test_summer_time_depends_on_the_event_and_not_on_today(zone: pytest.MonkeyPatch) -> None:
     zone.setenv("TZ", "Europe/Rome")
     time.tzset()
     assert local_time(1_784_115_000_000) == "2026-07-15 13:30:00"
 
 
-def test_no_clock_is_said() -> None:
+def test_a_missing_time_is_shown_as_no_clock() -> None:
     assert local_time(None) == "no clock"
 
 
 @pytest.mark.parametrize("unix_ms", [1 << 50, 1 << 62, (1 << 64) - 1])
-def test_a_time_that_is_in_no_calendar_is_told_in_milliseconds(unix_ms: int) -> None:
+def test_a_time_that_no_calendar_has_is_shown_in_milliseconds(unix_ms: int) -> None:
     assert local_time(unix_ms) == f"{unix_ms} ms"
 
 
 @pytest.mark.parametrize("unit", ["[/x]", "[red]U1", "a\x1b[2Jb", "a\nb"])
-def test_what_a_shoe_calls_itself_is_shown_and_nothing_else_happens(unit: str) -> None:
+def test_a_unit_id_is_shown_without_effect_on_the_terminal(unit: str) -> None:
     console = Console(width=120, file=io.StringIO(), record=True)
     ended = a_round(unit=unit, winner="tie")
     console.print(view.rounds_table([ended]))
@@ -166,12 +168,12 @@ OBJECTS = [
 ]
 
 
-def test_objects_come_back_from_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_objects_can_be_parsed_from_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
     view.print_objects(OBJECTS, view.Output.JSON)
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == OBJECTS
 
 
-def test_objects_come_back_from_csv(capsys: pytest.CaptureFixture[str]) -> None:
+def test_objects_can_be_parsed_from_csv(capsys: pytest.CaptureFixture[str]) -> None:
     view.print_objects(OBJECTS, view.Output.CSV)
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["unit"] for row in rows] == ["U,1", 'U"2"']

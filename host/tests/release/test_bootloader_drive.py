@@ -26,7 +26,7 @@ class _Desk:
         self.now_s = 0.0
         self.appear_at_s: dict[float, str] = {}
         """Serial numbers of boards that will appear, by the time in seconds."""
-        self.takes_it = True
+        self.takes_image = True
         self.opens_at_s = 0.0
         self._write_mounts()
 
@@ -48,7 +48,7 @@ class _Desk:
 
     def pause(self, seconds: float) -> None:
         self.now_s += seconds
-        if self.takes_it:
+        if self.takes_image:
             self.drives = [each for each in self.drives if not (each / "micropython.uf2").exists()]
             self._write_mounts()
         for at_s, serial in list(self.appear_at_s.items()):
@@ -79,9 +79,9 @@ def desk(tmp_path: Path) -> _Desk:
 def _error_line(kind: type[SabotError], desk: _Desk, port: str | None = None) -> str:
     with pytest.raises(kind) as refused:
         desk.flash(port)
-    said = str(refused.value)
-    assert "\n" not in said and ";" in said
-    return said
+    message = str(refused.value)
+    assert "\n" not in message and ";" in message
+    return message
 
 
 def test_the_image_is_copied_and_the_board_that_appears_is_returned(desk: _Desk) -> None:
@@ -92,21 +92,21 @@ def test_the_image_is_copied_and_the_board_that_appears_is_returned(desk: _Desk)
     assert not list((desk.folder / "stick").iterdir())
 
 
-def test_a_board_that_was_named_is_waited_for(desk: _Desk) -> None:
+def test_with_a_name_it_waits_for_the_board_of_that_name(desk: _Desk) -> None:
     desk.mount("RPI-RP2", "RPI-RP2")
     desk.appear_at_s = {1.0: "SOME", 5.0: "MINE"}
     assert desk.flash("MINE") == "MINE"
     assert desk.now_s > 4
 
 
-def test_no_drive_a_drive_of_another_chip_and_two_drives_are_refused(desk: _Desk) -> None:
+def test_no_drive_or_two_drives_or_one_of_another_chip_is_refused(desk: _Desk) -> None:
     assert "no drive of a boot loader is mounted; hold BOOTSEL" in _error_line(BoardUnfit, desk)
     other = desk.mount("RP2350", "RP2350")
     assert f"{other} belongs to RP2350, not an RP2040" in _error_line(BoardUnfit, desk)
     desk.mount("one", "RPI-RP2")
     desk.mount("two", "RPI-RP2")
-    said = _error_line(BoardUnfit, desk)
-    assert "one and " in said and "more than one board; detach the others" in said
+    message = _error_line(BoardUnfit, desk)
+    assert "one and " in message and "more than one board; detach the others" in message
     assert not list(desk.folder.rglob("*.uf2"))
 
 
@@ -118,44 +118,46 @@ def test_no_drive_a_drive_of_another_chip_and_two_drives_are_refused(desk: _Desk
         (errno.ENOSPC, "full; hold BOOTSEL"),
     ],
 )
-def test_a_drive_that_is_full_or_cannot_be_written(
+def test_a_drive_that_is_full_or_cannot_be_written_is_refused(
     desk: _Desk, monkeypatch: pytest.MonkeyPatch, code: int, why: str
 ) -> None:
     found = desk.mount("RPI-RP2", "RPI-RP2")
 
-    def fails(*_: object) -> int:
+    def failing(*_: object) -> int:
         raise OSError(code, os.strerror(code))
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "write" if code == errno.ENOSPC else "open", fails)
+        patch.setattr(os, "write" if code == errno.ENOSPC else "open", failing)
         with pytest.raises(BoardUnfit) as refused:
             desk.flash()
     assert str(refused.value).startswith(f"{found}: {why}")
 
 
-def test_a_board_that_vanishes_after_the_last_block_has_taken_it_and_before_it_not(
+def test_a_board_has_the_image_if_it_vanishes_after_the_last_block_but_not_before(
     desk: _Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.mount("RPI-RP2", "RPI-RP2")
     desk.appear_at_s[1.0] = "NEW"
 
-    def gone(*_: object) -> int:
+    def vanished(*_: object) -> int:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "write", gone)
+        patch.setattr(os, "write", vanished)
         assert "copying failed (Input/output error)" in _error_line(FlashBroken, desk)
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", gone)
+        patch.setattr(os, "fsync", vanished)
         assert desk.flash() == "NEW"
 
 
-def test_a_board_that_does_not_take_it_and_one_that_does_not_come_back(desk: _Desk) -> None:
+def test_a_board_that_does_not_take_the_image_or_come_back_is_an_error(desk: _Desk) -> None:
     found = desk.mount("RPI-RP2", "RPI-RP2")
-    desk.takes_it = False
-    said = _error_line(FlashBroken, desk)
-    assert said.startswith(f"{found}: the board has not taken the image within 30 s; hold BOOTSEL")
-    desk.takes_it = True
+    desk.takes_image = False
+    message = _error_line(FlashBroken, desk)
+    assert message.startswith(
+        f"{found}: the board has not taken the image within 30 s; hold BOOTSEL"
+    )
+    desk.takes_image = True
     assert _error_line(FlashBroken, desk).startswith(
         "the board: not back within 30 s; hold BOOTSEL"
     )
@@ -163,7 +165,7 @@ def test_a_board_that_does_not_take_it_and_one_that_does_not_come_back(desk: _De
     assert _error_line(FlashBroken, desk, "MINE").startswith("MINE: not back within 30 s")
 
 
-def test_its_port_may_take_a_while_to_open(desk: _Desk) -> None:
+def test_it_waits_until_the_port_opens(desk: _Desk) -> None:
     desk.mount("RPI-RP2", "RPI-RP2")
     desk.appear_at_s[1.0] = "NEW"
     desk.opens_at_s = 20.0
@@ -179,10 +181,10 @@ def test_a_port_that_never_opens_is_an_error(desk: _Desk) -> None:
     assert _error_line(FlashBroken, desk).startswith("NEW: its port does not open within 30 s; ")
 
 
-def test_of_two_boards_that_appear_at_once_none_is_chosen(desk: _Desk) -> None:
+def test_two_boards_that_appear_at_once_are_an_error(desk: _Desk) -> None:
     desk.mount("RPI-RP2", "RPI-RP2")
     desk.appear_at_s = {0.3: "ONE", 0.35: "TWO"}
-    assert "ONE and TWO: not clear which" in _error_line(BoardUnfit, desk)
+    assert "ONE and TWO: it is not clear which" in _error_line(BoardUnfit, desk)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +198,7 @@ def test_of_two_boards_that_appear_at_once_none_is_chosen(desk: _Desk) -> None:
         (uf2(image(PICO.replace("1.28.0", "1.29"))), "MicroPython 1.29, the release needs"),
     ],
 )
-def test_an_image_that_the_release_does_not_run_on(
+def test_an_image_that_the_release_cannot_run_on_is_refused(
     tmp_path: Path, data: bytes | None, why: str
 ) -> None:
     file = tmp_path / "image.uf2"
@@ -209,7 +211,7 @@ def test_an_image_that_the_release_does_not_run_on(
 
 
 @pytest.mark.parametrize("version", ["1.28.0", "1.30.1", "1.29.0-preview.12.gabcdef"])
-def test_an_image_that_it_runs_on(tmp_path: Path, version: str) -> None:
+def test_an_image_that_the_release_runs_on_is_read(tmp_path: Path, version: str) -> None:
     file = tmp_path / "image.uf2"
     file.write_bytes(uf2(image(PICO.replace("1.28.0", version))))
     assert bootloader_drive.image_bytes(file, "1.28.0") == file.read_bytes()

@@ -1,4 +1,4 @@
-"""A release's manifest and signature are right by the shoe's own code; saving it is atomic."""
+"""The shoe's own code accepts a release's manifest and signature; saving a release is atomic."""
 
 import hashlib
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_the_manifest_has_each_file_with_its_size_and_hash(built: releases.Relea
     assert manifest.micropython == "1.28.0" and not manifest.may_go_back
 
 
-def test_a_shoe_finds_the_signature_right_and_that_of_anything_else_wrong(
+def test_a_shoe_accepts_the_signature_for_this_manifest_and_this_key_only(
     built: releases.Release,
 ) -> None:
     public = signing.public_of(_PRIVATE)
@@ -64,7 +64,7 @@ def test_a_shoe_finds_the_signature_right_and_that_of_anything_else_wrong(
     assert not ed25519.verify(other, built.signature, signed(built.manifest))
 
 
-def test_only_a_release_that_says_so_takes_the_place_of_a_newer_one(
+def test_only_a_release_that_may_go_back_replaces_a_newer_one(
     built: releases.Release,
 ) -> None:
     back = releases.build("pico", _PRIVATE, may_go_back=True)
@@ -73,9 +73,7 @@ def test_only_a_release_that_says_so_takes_the_place_of_a_newer_one(
     assert back.signature != built.signature and back.files == built.files
 
 
-def test_what_is_written_is_the_release_and_nothing_else(
-    built: releases.Release, empty: Path
-) -> None:
+def test_saving_writes_the_release_and_nothing_else(built: releases.Release, empty: Path) -> None:
     releases.save(built, empty / "release")
     found = _all_in(empty / "release")
     assert found == {
@@ -86,22 +84,26 @@ def test_what_is_written_is_the_release_and_nothing_else(
     assert [path.name for path in empty.iterdir()] == ["release"]
 
 
-def test_what_is_there_is_not_overwritten(built: releases.Release, tmp_path: Path) -> None:
-    for there in ("folder", "file"):
-        (tmp_path / there).mkdir() if there == "folder" else (tmp_path / there).write_text("mine")
-        with pytest.raises(ReleaseUnusable, match=f"{there}: exists already"):
-            releases.save(built, tmp_path / there)
+def test_a_file_or_folder_of_that_name_is_not_overwritten(
+    built: releases.Release, tmp_path: Path
+) -> None:
+    for name in ("folder", "file"):
+        (tmp_path / name).mkdir() if name == "folder" else (tmp_path / name).write_text("mine")
+        with pytest.raises(ReleaseUnusable, match=f"{name}: exists already"):
+            releases.save(built, tmp_path / name)
     assert not list((tmp_path / "folder").iterdir())
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_where_it_cannot_be_written(built: releases.Release, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_refused(
+    built: releases.Release, tmp_path: Path
+) -> None:
     with pytest.raises(ReleaseUnusable, match=r"cannot be written \(No such file or directory\)"):
         releases.save(built, tmp_path / "none" / "release")
 
 
 @pytest.mark.parametrize("why", [KeyboardInterrupt, OSError(28, "No space left on device")])
-def test_an_end_in_the_middle_leaves_nothing(
+def test_saving_that_is_interrupted_leaves_nothing(
     built: releases.Release, empty: Path, monkeypatch: pytest.MonkeyPatch, why: BaseException
 ) -> None:
     synced: list[int] = []
@@ -117,7 +119,7 @@ def test_an_end_in_the_middle_leaves_nothing(
     assert len(synced) >= 20 and not list(empty.iterdir())
 
 
-def test_an_unknown_board_and_a_module_that_does_not_compile(
+def test_an_unknown_board_and_a_module_that_does_not_compile_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(ReleaseUnusable, match="unknown board pcio; did you mean pico"):

@@ -1,4 +1,4 @@
-"""A release onto bare boards: simulated ones, which mpremote's own transport talks to."""
+"""Flashing a release onto bare boards: simulated ones, through mpremote's own transport."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ UNIT = {
     "/state/release_key.cbor": document(signing.public_of(made.HOUSE)),
     "/state/unit.cbor": document("SHOE-9"),
 }
-"""What makes a unit of a flashed board."""
+"""The files that make a flashed board a unit."""
 
 
 def _no_prompt() -> None:
@@ -61,13 +61,15 @@ def _no_prompt() -> None:
 def _flash(
     port: str,
     built: releases.Release,
-    tell: Callable[[Progress], None] = lambda progress: None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
     *,
     force: bool = False,
     now_s: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> str:
-    return flash(port, built, tell, force=force, open_repl=_no_prompt, now_s=now_s, pause=pause)
+    return flash(
+        port, built, on_progress, force=force, open_repl=_no_prompt, now_s=now_s, pause=pause
+    )
 
 
 def _release(
@@ -77,7 +79,7 @@ def _release(
     board: str = "sim",
     micropython: str = sabot_firmware.MICROPYTHON,
 ) -> releases.Release:
-    """This firmware, or `files` in its place."""
+    """A release of this firmware, or of `files` instead."""
     modules = made.compiled("sim") if files is None else files
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(releases, "modules_of", lambda board: modules)
@@ -86,14 +88,14 @@ def _release(
 
 
 def _small() -> releases.Release:
-    """One that is soon copied, and does not start."""
+    """A release that is quickly copied and does not start."""
     return _release(
         {"sabot_firmware/release/boot.mpy": b"boot", "sabot_firmware/main.mpy": bytes(9000)}
     )
 
 
-def _build_told(built: releases.Release) -> bytes:
-    """What a shoe tells that runs it, by protocol/README.md."""
+def _build_of(built: releases.Release) -> bytes:
+    """The `build` that a shoe reports when it runs the release, by protocol/README.md."""
     lines = [
         f"{sha256(data).hexdigest()} {len(data)} {path}\n"
         for path, data in sorted(built.files.items())
@@ -104,12 +106,12 @@ def _build_told(built: releases.Release) -> bytes:
 @contextmanager
 def _repl(board: SimulatedShoe) -> Iterator[SerialTransport]:
     with closing(SerialTransport(board.port, timeout=5)) as transport:
-        transport.enter_raw_repl()  # what a board that is gone has not read is out of the way
+        transport.enter_raw_repl()  # drops what a board that is gone has not read
         yield transport
 
 
 def put(board: SimulatedShoe, files: dict[str, bytes]) -> None:
-    """Have these on the board, as mpremote does it."""
+    """Put these files on the board as mpremote does it."""
     with _repl(board) as repl:
         for path, data in files.items():
             folder = path.rpartition("/")[0]
@@ -138,14 +140,14 @@ def _listed(repl: SerialTransport, folder: str) -> list[str]:
 def _refused(
     board: SimulatedShoe, built: releases.Release, kind: type[SabotError], *, force: bool = False
 ) -> str:
-    """Why the board is not flashed, in one line; it is as it was."""
+    """Flash the board, which is refused and changes nothing; return the error's one line."""
     before = _files(board)
     with pytest.raises(kind) as refused:
         _flash(board.unit, built, force=force)
     assert _files(board) == before
-    said = str(refused.value)
-    assert said.startswith(f"{board.unit}: ") and "\n" not in said and ";" in said
-    return said
+    message = str(refused.value)
+    assert message.startswith(f"{board.unit}: ") and "\n" not in message and ";" in message
+    return message
 
 
 @contextmanager
@@ -176,32 +178,32 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return paths
 
 
-def test_a_bare_board_runs_the_release_waits_to_be_provisioned_and_is_not_flashed_again(
+def test_a_flashed_board_runs_the_release_unprovisioned_and_is_not_flashed_again(
     board: SimulatedShoe,
 ) -> None:
     built = _release()
-    told: list[Progress] = []
+    reported: list[Progress] = []
     assert (
-        _flash(board.port, built, told.append)
+        _flash(board.port, built, reported.append)
         == f"{board.port}: Sabot {sabot_firmware.VERSION}, flashed; "
         f"provision it: sabot provision {board.port}"
     )
     with Port(board.port) as port:
         client = Client(port)
-        assert client.welcome.build == _build_told(built)
+        assert client.welcome.build == _build_of(built)
         assert (client.unit, client.welcome.board) == ("BARE-1", "sim")
         assert client.welcome.challenge == b"" and client.welcome.game == "none"
-    said = [progress.what for progress in told]
-    order = ["looking what it is", "copying", "checking what was copied", "starting it"]
-    assert [what for n, what in enumerate(said) if n == 0 or said[n - 1] != what] == order
-    copied = [progress for progress in told if progress.what == "copying"]
+    steps = [progress.what for progress in reported]
+    order = ["examining it", "copying", "checking what was copied", "starting it"]
+    assert [what for n, what in enumerate(steps) if n == 0 or steps[n - 1] != what] == order
+    copied = [progress for progress in reported if progress.what == "copying"]
     size = sum(map(len, built.files.values()))
     assert 2 * size < copied[-1].done == copied[-1].whole < 2 * size + 20_000
     with pytest.raises(BoardUnfit, match="Sabot runs there; `sabot update`"):
         _flash("BARE-1", built)
 
 
-def test_a_shoe_in_service_is_flashed_by_force_with_its_key_and_service_switch_only(
+def test_force_flashes_a_shoe_in_service_only_with_its_key_and_service_switch(
     board: SimulatedShoe, sent: list[str]
 ) -> None:
     built = _release()
@@ -212,23 +214,23 @@ def test_a_shoe_in_service_is_flashed_by_force_with_its_key_and_service_switch_o
     def prompt() -> None:
         open_prompt("BARE-1", board.port, known)
 
-    def force() -> str:
+    def flash_by_force() -> str:
         return flash("BARE-1", built, force=True, open_repl=prompt)
 
     sent.clear()
     with pytest.raises(KeysUnusable, match="no command key"):
-        force()
+        flash_by_force()
     known.put("SHOE-9", command_key(_FIRST_KEY))
     with pytest.raises(CommandRefused, match="service switch is off"):
-        force()
+        flash_by_force()
     assert sent == []
     board.bench.switch("service_on", True)
     board.bench.settle()
-    assert force().endswith("flashed")
-    assert sent == ["/main.py.new"], "all else was there"
+    assert flash_by_force().endswith("flashed")
+    assert sent == ["/main.py.new"], "all other files were there"
     with Port(board.port) as port:
         client = Client(port, keys=known)
-        assert client.unit == "SHOE-9" and client.welcome.build == _build_told(built)
+        assert client.unit == "SHOE-9" and client.welcome.build == _build_of(built)
         client.begin(1)
         kinds = []
         while len(kinds) < client.welcome.last_held:
@@ -236,11 +238,10 @@ def test_a_shoe_in_service_is_flashed_by_force_with_its_key_and_service_switch_o
     assert kinds.count("debug_opened") == 1 and kinds.count("boot") == 2
 
 
-def test_whose_releases_it_takes_is_not_for_flashing_to_say(
+def test_flashing_writes_no_release_key_and_no_settings(
     board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor is what it does without keys."""
-    monkeypatch.setattr(flashing, "_see_come_up", lambda *_: None)
+    monkeypatch.setattr(flashing, "_wait_for_shoe", lambda *_: None)
     monkeypatch.setattr(SerialTransport, "exec_raw_no_follow", _no_reset())
     _flash("BARE-1", _small())
     monkeypatch.undo()
@@ -256,15 +257,15 @@ def test_whose_releases_it_takes_is_not_for_flashing_to_say(
 
 
 def _no_reset() -> Callable[[SerialTransport, str], object]:
-    go_on = SerialTransport.exec_raw_no_follow
+    execute = SerialTransport.exec_raw_no_follow
 
-    def execute(self: SerialTransport, command: str) -> object:
-        return go_on(self, command.replace("machine.reset()", "pass"))
+    def without_reset(self: SerialTransport, command: str) -> object:
+        return execute(self, command.replace("machine.reset()", "pass"))
 
-    return execute
+    return without_reset
 
 
-def test_a_board_at_its_prompt_with_sabot_on_it_is_flashed_anew_by_force(
+def test_force_flashes_a_board_at_its_prompt_that_has_sabot_already(
     board: SimulatedShoe, sent: list[str]
 ) -> None:
     old = {
@@ -279,16 +280,16 @@ def test_a_board_at_its_prompt_with_sabot_on_it_is_flashed_anew_by_force(
     put(board, UNIT | old)
     sent.clear()
     built = _release()
-    said = _refused(board, built, BoardUnfit)
-    assert "Sabot is on it already; --force flashes it anew" in said
+    message = _refused(board, built, BoardUnfit)
+    assert "Sabot is on it already; --force flashes it again" in message
     assert sent == []
     _flash("BARE-1", built, force=True)
     with Port(board.port) as port:
-        assert Client(port).welcome.build == _build_told(built)
+        assert Client(port).welcome.build == _build_of(built)
     assert not any(path in UNIT for path in sent)
 
 
-def test_a_main_py_of_somebody_else_goes_first_and_one_of_ours_is_kept_without_force(
+def test_a_foreign_main_py_is_removed_first_and_sabots_needs_force(
     board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(board, {"/main.py": b"import machine\nfrom boot import start\nstart()\n"})
@@ -296,38 +297,38 @@ def test_a_main_py_of_somebody_else_goes_first_and_one_of_ours_is_kept_without_f
     put(board, {"/main.py": b"print('blink')\n", "/notes": b"keep me"})
     seen = []
 
-    def look(progress: Progress) -> None:
+    def interrupt(progress: Progress) -> None:
         if progress.what == "copying" and not seen:
             seen.append(progress)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        _flash("BARE-1", _small(), look)
+        _flash("BARE-1", _small(), interrupt)
     found = _files(board)
     assert "/main.py" not in found and "/main.py.new" in found
     assert found["/notes"] == sha256(b"keep me").digest()
 
 
-def test_a_release_of_another_board_and_a_micropython_that_is_too_old(board: SimulatedShoe) -> None:
-    said = _refused(board, _release(board="pico"), BoardUnfit)
-    assert "its MicroPython says linux" in said and "the release is for pico" in said
-    said = _refused(board, _release(micropython="9.1.0"), BoardUnfit)
-    assert "the release needs 9.1.0; put that on it with --micropython" in said
+def test_another_board_or_a_micropython_that_is_too_old_is_refused(board: SimulatedShoe) -> None:
+    message = _refused(board, _release(board="pico"), BoardUnfit)
+    assert "its MicroPython says linux" in message and "the release is for pico" in message
+    message = _refused(board, _release(micropython="9.1.0"), BoardUnfit)
+    assert "the release needs 9.1.0; put that on it with --micropython" in message
 
 
-def test_a_release_without_a_boot_loader(board: SimulatedShoe) -> None:
+def test_a_release_without_a_boot_loader_is_refused(board: SimulatedShoe) -> None:
     with pytest.raises(ReleaseUnusable, match="no boot loader"):
         _flash("BARE-1", _release({"sabot_firmware/main.mpy": b"main"}))
 
 
-def test_a_full_flash_is_told_before_anything_is_written(board: SimulatedShoe) -> None:
+def test_a_full_flash_is_reported_before_anything_is_written(board: SimulatedShoe) -> None:
     with _repl(board) as repl:
         repl.exec("f = open('/fill', 'wb')\nfor n in range(1200): f.write(bytes(1000))\nf.close()")
-    said = _refused(board, _release(), BoardUnfit)
-    assert "its flash is full" in said and "KB more are needed" in said
+    message = _refused(board, _release(), BoardUnfit)
+    assert "its flash is full" in message and "KB more are needed" in message
 
 
-def test_a_flash_that_becomes_full_while_it_is_written(
+def test_a_flash_that_becomes_full_while_it_is_written_is_reported(
     board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = SerialTransport.fs_writefile
@@ -347,7 +348,7 @@ def test_a_flash_that_becomes_full_while_it_is_written(
     assert "/main.py" not in _files(board)
 
 
-def test_a_board_that_vanishes_goes_on_with_what_is_missing(
+def test_after_a_board_has_vanished_only_the_missing_files_are_copied(
     board: SimulatedShoe, sent: list[str]
 ) -> None:
     built = _release()
@@ -370,23 +371,23 @@ def test_a_board_that_vanishes_goes_on_with_what_is_missing(
     _flash("BARE-1", built)
     assert not {*sent} & {*before[:-1]} and "/rescue.code" in sent
     with Port(board.port) as port:
-        assert Client(port).welcome.build == _build_told(built)
+        assert Client(port).welcome.build == _build_of(built)
 
 
-def test_the_power_cut_at_any_step_leaves_a_prompt_and_the_next_try_goes_on(
+def test_after_a_power_cut_at_any_step_there_is_a_prompt_and_the_next_try_continues(
     board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built = _small()
     put(board, {"/main.py": b"print('an old one')\n", "/boot.py": b"", "/state/boot.new": b""})
     monkeypatch.setattr(flashing, "_LINK_S", 0.05)
-    monkeypatch.setattr(flashing, "_see_come_up", lambda *_: None)
+    monkeypatch.setattr(flashing, "_wait_for_shoe", lambda *_: None)
     execute = SerialTransport.exec_raw_no_follow
     tried: list[str] = []
 
     def cut(self: SerialTransport, command: str) -> object:
-        if "os.rename('/main.py'," not in command:  # behind that it has no main.py
+        if "os.rename('/main.py'," not in command:  # after it there is no main.py
             tried.append(command)
-        last = "os.rename('/main.py.new'" in command and command not in behind_it
+        last = "os.rename('/main.py.new'" in command and command not in cut_commands
         if "machine.reset()" in command or len(tried) == cut_at or last:
             board.power_off()
             raise TransportError("cut")
@@ -394,24 +395,24 @@ def test_the_power_cut_at_any_step_leaves_a_prompt_and_the_next_try_goes_on(
 
     monkeypatch.setattr(SerialTransport, "exec_raw_no_follow", cut)
     cut_at = 12
-    behind_it: list[str] = []
+    cut_commands: list[str] = []
     while True:
         tried.clear()
         try:
             _flash("BARE-1", built)
             break
         except FlashBroken:
-            behind_it += tried[-1:]
+            cut_commands += tried[-1:]
         board.power_on()
         with monkeypatch.context() as patch:
             patch.setattr(SerialTransport, "exec_raw_no_follow", execute)
             assert "/main.py" not in _files(board)  # and it has its prompt
         cut_at += 3
     for step in ("os.remove(", "w(", "h.digest()", "os.rename('/main.py.new', '/main.py')"):
-        assert any(step in command for command in behind_it), step
+        assert any(step in command for command in cut_commands), step
 
 
-def test_nothing_answers_at_the_port() -> None:
+def test_a_port_where_nothing_answers_is_reported() -> None:
     with Answering(lambda data: b"") as silent:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(flashing, "_ANSWER_S", 0.3)
@@ -424,23 +425,23 @@ def test_nothing_answers_at_the_port() -> None:
         _flash("/dev/null", _small())
 
 
-def test_what_a_board_says_of_itself_steers_no_terminal(
+def test_what_a_board_says_of_itself_cannot_control_the_terminal(
     board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = b"('rp2', 'Evil \\x1b[2J\\nboard', [1, 28, 0], [4096] * 10, {}, False)\n"
+    answer = b"('rp2', 'Evil \\x1b[2J\\nboard', [1, 28, 0], [4096] * 10, {}, False)\n"
     monkeypatch.setattr(
-        SerialTransport, "exec", lambda *_, **__: said.replace(b"[4096] * 10", b"()")
+        SerialTransport, "exec", lambda *_, **__: answer.replace(b"[4096] * 10", b"()")
     )
-    with pytest.raises(NoShoe, match="BARE-1: lost while it was looked at"):
+    with pytest.raises(NoShoe, match="BARE-1: lost while it was examined"):
         _flash("BARE-1", _small())
-    said = said.replace(b"[4096] * 10", b"(4096, 4096, 9, 9)")
-    monkeypatch.setattr(SerialTransport, "exec", lambda *_, **__: said)
+    answer = answer.replace(b"[4096] * 10", b"(4096, 4096, 9, 9)")
+    monkeypatch.setattr(SerialTransport, "exec", lambda *_, **__: answer)
     with pytest.raises(BoardUnfit) as refused:
         _flash("BARE-1", _small())
     assert "its MicroPython says Evil ?[2J?board, the release" in str(refused.value)
 
 
-def test_what_it_does_not_understand_is_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_answer_that_makes_no_sense_is_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with Answering(lambda data: b"Login: ") as other:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(flashing, "_ANSWER_S", 0.3)
@@ -449,25 +450,25 @@ def test_what_it_does_not_understand_is_not_printed(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out == ""
 
 
-def test_a_board_that_does_not_come_up_and_one_that_runs_something_else(
+def test_a_board_that_does_not_start_or_runs_something_else_is_reported(
     board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(board, UNIT)
     with monkeypatch.context() as patch:
         flashed = layout.flashed
         patch.setattr(layout, "flashed", lambda files: flashed(made.compiled("sim")))
-        told, wanted = (_build_told(built).hex()[:16] for built in (_release(), _small()))
-        with pytest.raises(FlashBroken, match=f"something else .build {told}, not {wanted}.; "):
+        runs, wanted = (_build_of(built).hex()[:16] for built in (_release(), _small()))
+        with pytest.raises(FlashBroken, match=f"something else .build {runs}, not {wanted}.; "):
             _flash("BARE-1", _small())
     board.power_off()
     with _bare("BARE-2") as other:
         now_s = iter(range(10_000))
         monkeypatch.setattr(flashing, "_LINK_S", 0.05)
-        with pytest.raises(FlashBroken, match="BARE-2: all was copied, and no shoe answers"):
+        with pytest.raises(FlashBroken, match="BARE-2: all files were copied, but no shoe"):
             _flash(other.unit, _small(), now_s=lambda: float(next(now_s)), pause=lambda _: None)
 
 
-def test_two_boards_side_by_side_and_two_with_one_serial_number(
+def test_two_boards_are_flashed_at_once_unless_they_have_the_same_serial_number(
     board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with _bare("BARE-2") as other:
@@ -475,8 +476,8 @@ def test_two_boards_side_by_side_and_two_with_one_serial_number(
         for each in (board, other):
             put(each, UNIT)
         with ThreadPoolExecutor(2) as pool:
-            said = list(pool.map(lambda unit: _flash(unit, built), ["BARE-1", "BARE-2"]))
-        assert said == [f"BARE-{n}: Sabot {sabot_firmware.VERSION}, flashed" for n in (1, 2)]
+            done = list(pool.map(lambda unit: _flash(unit, built), ["BARE-1", "BARE-2"]))
+        assert done == [f"BARE-{n}: Sabot {sabot_firmware.VERSION}, flashed" for n in (1, 2)]
         twice = [ports.PortInfo("SAME", each.port, "USB board") for each in (board, other)]
         monkeypatch.setattr(ports, "attached", lambda: twice)
         with pytest.raises(SabotError, match=r"SAME: .* and .* have this name") as same:
@@ -492,7 +493,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_release_is_held_to_the_house_s_key(folder: Path) -> None:
+def test_a_release_must_be_signed_with_the_houses_key(folder: Path) -> None:
     house = folder / "house.pub.pem"
     assert signed_release(folder / "made", house) == _small()
     releases.save(_release(dict(_small().files), _STRANGER), folder / "strange")

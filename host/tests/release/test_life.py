@@ -1,5 +1,5 @@
-"""A board's whole life, by the commands of those who have it in hand: bare, flashed, provisioned,
-dealt from, updated, and given a release that does not run.
+"""A board's whole life, by the commands that people use: bare, flashed, provisioned, dealt from,
+updated, and given a release that does not run.
 """
 
 import json
@@ -23,7 +23,7 @@ _PASSPHRASE = {"SABOT_PASSPHRASE": "correct horse battery"}
 
 
 def _deal(folder: Path, board: SimulatedShoe) -> None:
-    """A shoe of cards, logged."""
+    """Deal and log a shoe of cards."""
     cards = deck.read(folder / short_deck(folder), short=True)
     dealer = Dealer(board.bench, cards, card_set=0, pace=0)
     dealer.start()
@@ -32,7 +32,8 @@ def _deal(folder: Path, board: SimulatedShoe) -> None:
     assert dealer.failure is None
 
 
-def _said(folder: Path, *arguments: str) -> list[dict[str, object]]:
+def _listed(folder: Path, *arguments: str) -> list[dict[str, object]]:
+    """The objects that a command prints of the log."""
     done = run(folder, *arguments, "--db", "life.sqlite", "--json")
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -66,19 +67,19 @@ def test_from_a_bare_board_to_a_shoe_in_service_and_never_a_brick(tmp_path: Path
 
         done = run(tmp_path, "update", "SHOE-9", "--release", sabot, code=30)
         assert f"{_OLD} is older than {_NEWER}" in done.stderr
-        _deal(tmp_path, board)  # the log waits until the shoe has gone back to its cards
+        _deal(tmp_path, board)  # the log waits until the shoe is back in service
 
         done = run(tmp_path, "update", "SHOE-9", "--release", f"sabot-{_BROKEN}", code=30)
         assert f"{_BROKEN} was tried and given up, it runs {_NEWER} again" in done.stderr
         _deal(tmp_path, board)
 
-    assert [each["winner"] for each in _said(tmp_path, "rounds")] == [
+    assert [each["winner"] for each in _listed(tmp_path, "rounds")] == [
         winner for _, _, _, _, winner, _ in KNOWN_ROUNDS * 4
     ]
-    kinds = [each["kind"] for each in _said(tmp_path, "events")]
+    kinds = [each["kind"] for each in _listed(tmp_path, "events")]
     for kind in ("provisioned", "updated", "update_undone"):
         assert kinds.count(kind) == 1, kind
-    assert kinds.count("boot") == 5, "as a unit, updated, refused, on trial in vain, as before that"
-    (unit,) = _said(tmp_path, "units")
+    assert kinds.count("boot") == 5, "provisioned, updated, refused, on trial, gone back"
+    (unit,) = _listed(tmp_path, "units")
     assert (unit["table"], unit["firmware"], unit["updates"]) == ("12", _NEWER, 1)
     run(tmp_path, "verify", "--db", "life.sqlite", "--keys", "sabot.keys")

@@ -42,7 +42,7 @@ def _imports_of(source: bytes) -> set[str]:
     return {path for path in found if sources()[path]}
 
 
-def test_a_pico_has_all_that_its_firmware_imports(pico: dict[str, bytes]) -> None:
+def test_a_pico_has_every_module_that_its_firmware_imports(pico: dict[str, bytes]) -> None:
     other_board = {path for path in sources() if "/sim/" in path}
     known, new = set(other_board), {"sabot_firmware/main.py"}
     while new:
@@ -56,7 +56,7 @@ def test_a_pico_has_all_that_its_firmware_imports(pico: dict[str, bytes]) -> Non
     )
 
 
-def test_a_pico_has_nothing_of_other_boards_and_no_tests(pico: dict[str, bytes]) -> None:
+def test_a_pico_has_no_module_of_another_board_and_no_tests(pico: dict[str, bytes]) -> None:
     assert not [path for path in pico if "sim" in path or "tests" in path or "rig" in path]
     assert list(pico) == sorted(pico)
 
@@ -74,12 +74,12 @@ def test_native_code_is_for_the_processor_of_a_pico(pico: dict[str, bytes]) -> N
     assert pico["sabot_firmware/cards/scan.mpy"][2] >> 2 == _NATIVE_ARMV6M
 
 
-def test_the_bench_boards_modules_are_its_own() -> None:
+def test_a_bench_board_has_the_rigs_modules_and_not_the_shoes() -> None:
     assert "sabot_rig/main.mpy" in bench_modules()
     assert "sabot_firmware/shoe.mpy" not in bench_modules()
 
 
-def test_the_same_sources_give_the_same_bytes_elsewhere_at_another_time(
+def test_the_same_sources_give_the_same_bytes_in_another_folder_and_time_zone(
     pico: dict[str, bytes], tmp_path: Path
 ) -> None:
     code = "import sys; from sabot.release.modules import modules_of\n"

@@ -1,4 +1,4 @@
-"""A board that becomes a unit, against simulated boards that run the real firmware from a slot."""
+"""Provisioning of simulated boards, which run the real firmware from a slot."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -38,14 +38,14 @@ _HOUSE = signing.public_of(releases.HOUSE)
 _EZ = catalogue.document("ez-mini", {})
 
 
-def _told(
+def _settings(
     unit: str = "SHOE-9", table: str = "12", card_set: int = 3, game: bytes = _EZ
 ) -> UnitSettings:
     return UnitSettings(unit, table, card_set, "go_on", game, _HOUSE)
 
 
 class House:
-    """Its key files, and boards on its technician's table."""
+    """The house's key files; it provisions boards with them."""
 
     def __init__(self, folder: Path) -> None:
         self.files = KeyFiles(folder / "keys", folder / "commands", CommandKeyFile())
@@ -54,7 +54,7 @@ class House:
     def provision(
         self,
         board: SimulatedShoe,
-        told: UnitSettings,
+        settings: UnitSettings,
         *,
         replaces: bool = False,
         line: Callable[[Port], object] = lambda port: port,
@@ -65,8 +65,14 @@ class House:
             with Port(board.port) as port:
                 yield Client(line(port), keys=self.files.known)  # type: ignore[arg-type]
 
-        tell = self.steps.append
-        return provision(attached, told, self.files, replaces=replaces, tell=tell, unix_ms=unix_ms)
+        return provision(
+            attached,
+            settings,
+            self.files,
+            replaces=replaces,
+            on_progress=self.steps.append,
+            unix_ms=unix_ms,
+        )
 
 
 @pytest.fixture
@@ -82,7 +88,7 @@ def _board(folder: Path | None = None) -> SimulatedShoe:
 
 @pytest.fixture
 def board() -> Iterator[SimulatedShoe]:
-    """A flashed one with power, that is no unit."""
+    """A flashed board with power that is not a unit."""
     with _board() as flashed:
         flashed.power_on()
         yield flashed
@@ -99,7 +105,7 @@ def _events(board: SimulatedShoe, house: House, count: int) -> list[tuple[str, d
     return [(record.event.kind, dict(record.event.fields)) for record in records]
 
 
-def test_a_flashed_board_waits_to_be_provisioned_and_does_nothing_else(
+def test_a_flashed_board_only_waits_to_be_provisioned(
     board: SimulatedShoe,
 ) -> None:
     assert board.bench.outputs.display == ("NOT PROVISIONED", "BOARD-1")
@@ -121,8 +127,8 @@ def test_a_flashed_board_waits_to_be_provisioned_and_does_nothing_else(
         assert (report.stage, report.refusal) == ("refused", "no_key")
 
 
-def test_it_becomes_the_unit_that_it_is_told(board: SimulatedShoe, house: House) -> None:
-    done = house.provision(board, _told())
+def test_a_board_becomes_the_unit_of_its_settings(board: SimulatedShoe, house: House) -> None:
+    done = house.provision(board, _settings())
     assert done.startswith("SHOE-9: table 12, game ez-mini, card set 3; a unit now, chain ")
     (chain,) = Keys.load(house.files.chains).chains("SHOE-9")
     assert chain.hex() in done
@@ -131,41 +137,41 @@ def test_it_becomes_the_unit_that_it_is_told(board: SimulatedShoe, house: House)
         assert (client.unit, client.welcome.game) == ("SHOE-9", "ez-mini")
         status = client.ask(StatusCommand())
         assert abs(status.unix_ms - time.time() * 1000) < 60_000
-    told = _events(board, house, 3)
-    assert [kind for kind, _ in told] == ["boot", "provisioned", "clock_set"]
-    assert told[0][1]["chain"] == chain and told[1][1] == {"table": "12", "set": 3}
+    events = _events(board, house, 3)
+    assert [kind for kind, _ in events] == ["boot", "provisioned", "clock_set"]
+    assert events[0][1]["chain"] == chain and events[1][1] == {"table": "12", "set": 3}
 
 
 @pytest.mark.parametrize(("year", "why"), [(1970, "past"), (2106, "far off")])
-def test_with_a_clock_that_is_years_off_it_is_the_unit_and_has_no_clock(
+def test_if_the_hosts_clock_is_years_off_the_unit_is_made_without_a_clock(
     board: SimulatedShoe, house: House, year: int, why: str
 ) -> None:
     moment_ms = int(datetime(year, 1, 2, tzinfo=UTC).timestamp() * 1000)
-    done = house.provision(board, _told(), unix_ms=lambda: moment_ms)
+    done = house.provision(board, _settings(), unix_ms=lambda: moment_ms)
     assert "; a unit now, chain " in done
     assert "; without a clock: " in done and done.endswith(f"{why}: set the host's clock")
     assert [kind for kind, _ in _events(board, house, 2)] == ["boot", "provisioned"]
 
 
-def test_keys_are_shown_to_nobody(board: SimulatedShoe, house: House) -> None:
-    said = house.provision(board, _told()) + "".join(house.steps)
+def test_no_key_is_shown(board: SimulatedShoe, house: House) -> None:
+    shown = house.provision(board, _settings()) + "".join(house.steps)
     first_key = Keys.load(house.files.chains).first_key(
         "SHOE-9", Keys.load(house.files.chains).chains("SHOE-9")[0]
     )
     command = CommandKeyFile.load(house.files.commands).key_for("SHOE-9")
     assert first_key is not None
     for key in (first_key, command):
-        assert key.hex()[:12] not in said
+        assert key.hex()[:12] not in shown
     for path in (house.files.chains, house.files.commands):
         assert path.stat().st_mode & 0o077 == 0
 
 
-def test_it_is_told_anew_with_its_service_switch_on_and_keeps_id_and_keys(
+def test_new_settings_need_the_service_switch_and_leave_id_and_keys(
     board: SimulatedShoe, house: House
 ) -> None:
-    house.provision(board, _told())
+    house.provision(board, _settings())
     chains = house.files.chains.read_bytes()
-    again = _told(table="High roller", card_set=7, game=games.document_of("mini"))
+    again = _settings(table="High roller", card_set=7, game=games.document_of("mini"))
     with pytest.raises(CommandRefused, match="service switch is off"):
         house.provision(board, again)
     board.bench.switch("lid_open", True)
@@ -174,56 +180,56 @@ def test_it_is_told_anew_with_its_service_switch_on_and_keeps_id_and_keys(
     done = house.provision(board, again)
     assert done == "SHOE-9: table High roller, game mini, card set 7"
     assert house.files.chains.read_bytes() == chains
-    told = [fields for kind, fields in _events(board, house, 9) if kind == "provisioned"]
-    assert told == [{"table": "12", "set": 3}, {"table": "High roller", "set": 7}]
+    provisioned = [fields for kind, fields in _events(board, house, 9) if kind == "provisioned"]
+    assert provisioned == [{"table": "12", "set": 3}, {"table": "High roller", "set": 7}]
 
 
 def test_a_unit_does_not_become_another_one(board: SimulatedShoe, house: House) -> None:
-    house.provision(board, _told())
+    house.provision(board, _settings())
     board.bench.switch("service_on", True)
-    with pytest.raises(UnitTaken, match="SHOE-9: this board is that unit already"):
-        house.provision(board, _told(unit="SHOE-10"))
+    with pytest.raises(UnitTaken, match="SHOE-9: this board is already that unit"):
+        house.provision(board, _settings(unit="SHOE-10"))
 
 
-def test_an_id_that_has_keys_is_given_to_another_board_only_where_that_is_said(
+def test_another_board_gets_an_id_that_has_keys_only_if_it_replaces_the_unit(
     board: SimulatedShoe, house: House
 ) -> None:
-    house.provision(board, _told())
+    house.provision(board, _settings())
     before = house.files.chains.read_bytes()
     with _board() as other:
         other.power_on()
         with pytest.raises(UnitTaken, match=r"SHOE-9: .* has keys of a unit with that id"):
-            house.provision(other, _told())
+            house.provision(other, _settings())
         assert house.files.chains.read_bytes() == before
-        house.provision(other, _told(), replaces=True)
+        house.provision(other, _settings(), replaces=True)
     assert len(Keys.load(house.files.chains).chains("SHOE-9")) == 2
 
 
-def test_a_try_that_broke_off_before_a_board_had_the_key_is_gone_on_with(
+def test_a_key_that_was_never_sent_to_a_board_is_used_by_the_next_try(
     board: SimulatedShoe, house: House
 ) -> None:
-    left = chain_keys.new_key()
-    chain_keys.add(house.files.chains, "SHOE-9", left)  # and the file of command keys has nothing
-    house.provision(board, _told())
-    assert Keys.load(house.files.chains).chains("SHOE-9") == [chain_id(left)]
+    unsent = chain_keys.new_key()
+    chain_keys.add(house.files.chains, "SHOE-9", unsent)  # the file of command keys has nothing
+    house.provision(board, _settings())
+    assert Keys.load(house.files.chains).chains("SHOE-9") == [chain_id(unsent)]
 
 
-def test_a_stranger_tells_a_unit_nothing_even_with_its_service_switch_on(
+def test_a_stranger_cannot_change_a_unit_even_with_its_service_switch_on(
     board: SimulatedShoe, house: House
 ) -> None:
-    house.provision(board, _told())
+    house.provision(board, _settings())
     board.bench.switch("service_on", True)
     board.bench.settle()
     stranger = House(house.files.chains.parent / "stranger")
     stranger.files.chains.parent.mkdir()
     stranger.files.known.put("SHOE-9", bytes(32))
     with pytest.raises(KeysUnusable, match="another command key"):
-        stranger.provision(board, _told(table="13"))
+        stranger.provision(board, _settings(table="13"))
     assert not stranger.files.chains.exists()
 
 
 class Cable:
-    """A port whose cable comes off after so many writes, again and again."""
+    """A port whose cable comes off at the write number `every`."""
 
     name = "cable"
 
@@ -241,28 +247,28 @@ class Cable:
 
 
 @pytest.mark.parametrize("every", [2, 3, 4])
-def test_a_cable_that_comes_off_once_after_any_part_leaves_one_unit_with_one_key(
+def test_a_unit_has_one_key_although_the_cable_came_off_after_any_part(
     board: SimulatedShoe, house: House, every: int
 ) -> None:
     cables = iter([every])
-    done = house.provision(board, _told(), line=lambda port: Cable(port, next(cables, 1 << 30)))
+    done = house.provision(board, _settings(), line=lambda port: Cable(port, next(cables, 1 << 30)))
     assert done.startswith("SHOE-9: ")
     (chain,) = Keys.load(house.files.chains).chains("SHOE-9")
     assert _events(board, house, 1)[0][1]["chain"] == chain
 
 
-def test_power_that_goes_in_the_middle_leaves_a_board_that_can_be_provisioned(
+def test_a_board_that_lost_power_in_the_middle_can_be_provisioned(
     tmp_path: Path, house: House
 ) -> None:
     with _board(tmp_path / "board") as board:
         board.power_on()
-        document = provisioning_document(_told(), "SHOE-9", bytes(32))
+        document = provisioning_document(_settings(), "SHOE-9", bytes(32))
         with Port(board.port) as port:
             Client(port).ask(ProvisionCommand(0, len(document), document[:400]))
         board.power_off()
         board.power_on()
         assert board.bench.outputs.title == "NOT PROVISIONED"
-        assert house.provision(board, _told()).startswith("SHOE-9: ")
+        assert house.provision(board, _settings()).startswith("SHOE-9: ")
 
 
 @pytest.mark.parametrize(
@@ -282,7 +288,7 @@ def test_power_that_goes_in_the_middle_leaves_a_board_that_can_be_provisioned(
         ("release_key", bytes(31)),
     ],
 )
-def test_what_no_unit_can_be_is_refused_by_host_and_board_alike(
+def test_settings_that_no_unit_can_have_are_refused_by_host_and_board_alike(
     board: SimulatedShoe, field: str, value: object
 ) -> None:
     fields = {
@@ -308,6 +314,6 @@ def test_what_no_unit_can_be_is_refused_by_host_and_board_alike(
 def test_the_chain_of_a_unit_is_named_after_its_first_key(house: House) -> None:
     key = bytes(range(32))
     assert chain_id(key) != chain_id(bytes(32))
-    document = cbor2.loads(provisioning_document(_told(), "SHOE-9", key))
+    document = cbor2.loads(provisioning_document(_settings(), "SHOE-9", key))
     assert document["first_key"] == key
-    assert "first_key" not in cbor2.loads(provisioning_document(_told(), "SHOE-9"))
+    assert "first_key" not in cbor2.loads(provisioning_document(_settings(), "SHOE-9"))

@@ -17,7 +17,7 @@ def test_an_image_for_the_pico_is_read():
     assert found.sha256_hex == hashlib.sha256(uf2(image())).hexdigest()
 
 
-def test_the_strings_may_lie_apart_as_they_do_in_a_real_image():
+def test_version_and_board_may_lie_apart_as_in_a_real_image():
     text = "MicroPython v1.28.0 on 2026-04-06\0\0; Raspberry Pi Pico with RP2040"
     assert parse(uf2(image(text))).version == "1.28.0"
 
@@ -37,14 +37,14 @@ def test_the_strings_may_lie_apart_as_they_do_in_a_real_image():
         (uf2(image(PICO.replace("Pico", "Pico W"))), "MicroPython for Raspberry Pi Pico W, not"),
     ],
 )
-def test_what_the_firmware_cannot_run_on_is_refused_in_one_line(data: bytes, why: str):
+def test_an_image_that_the_firmware_cannot_run_on_is_refused_in_one_line(data: bytes, why: str):
     with pytest.raises(ImageUnusable) as refused:
         parse(data)
     assert str(refused.value).startswith(why)
     assert "\n" not in str(refused.value)
 
 
-def test_a_damaged_block_is_found_wherever_it_is():
+def test_damage_in_any_block_is_found():
     whole = uf2(image())
     for block in range(1, len(whole) // 512):
         for place in (0, 4, 20, 511):

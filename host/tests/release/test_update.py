@@ -1,5 +1,5 @@
-"""A release on its way to a shoe: the shoe's own link, updater and boot loader's decision at the
-other end. What the chip makes of it is for the test bench.
+"""The update of a shoe. The other end is the shoe's own link, updater and choice of the slot. What
+the chip does is for the test bench.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 _PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 _STRANGER = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
-_STEPS = 60  # of the updater between two looks of the host
+_STEPS = 60  # of the updater between two reads of the host
 _UNIT = "e66141040396"
 
 
@@ -50,7 +50,7 @@ def _release(
 
 
 class _Board:
-    """As much of a board as an updater asks for."""
+    """As much of a board as an updater needs."""
 
     NAME = "pico"
     reset_cause = 0
@@ -89,8 +89,8 @@ class _Dealing:
     shoe = round = 0
 
 
-class _Dealt:
-    """As much of a shoe as an update concerns; a round is in play for so many questions."""
+class _DealingShoe:
+    """As much of a shoe as an update needs; a round is in play for the first `busy` questions."""
 
     def __init__(self, root: str, slot: str, state: boot.State, busy: int) -> None:
         on_trial = slot != state.current
@@ -146,13 +146,13 @@ class _Shoe:
         """Versions that do not start."""
         self.pulled_every = 0
         """Reads after which the cable comes off."""
-        self.told: list[Progress] = []
+        self.reported: list[Progress] = []
         self._reads = 0
         self._on = True
         self.power_on()
 
     def power_on(self) -> None:
-        """As the boot loader does it."""
+        """Start as the boot loader does."""
         root = str(self.folder)
         self.starts += 1
         before = boot.load(root)
@@ -169,14 +169,14 @@ class _Shoe:
             assert self.slot != state.current, "a broken release is the current one"
             self.power_on()
         elif not self.slot or (wanted and self.slot == state.current):
-            self._program: updater.Updater | _Dealt = updater.Updater(
+            self._program: updater.Updater | _DealingShoe = updater.Updater(
                 _Board(self.folder), root, self.slot
             )
         else:
-            self._program = _Dealt(root, self.slot, state, self.busy)
+            self._program = _DealingShoe(root, self.slot, state, self.busy)
 
     def version(self) -> str:
-        """Of what is in the slot that runs."""
+        """The version in the slot that runs."""
         return next(
             version
             for version in ("0.1.0", "0.2.0", "0.3.0", "0.0.9")
@@ -219,7 +219,7 @@ class _Shoe:
             self.power_on()
 
     def update(self, built: releases.Release) -> str:
-        return update(self.attached, built, self.told.append, lambda: self.now_s, self.pause)
+        return update(self.attached, built, self.reported.append, lambda: self.now_s, self.pause)
 
 
 @pytest.fixture
@@ -227,39 +227,39 @@ def shoe(tmp_path: Path) -> _Shoe:
     return _Shoe(tmp_path)
 
 
-def _said(shoe: _Shoe) -> list[str]:
-    """What it was doing, each once in a row."""
-    said = [progress.what for progress in shoe.told]
-    return [what for n, what in enumerate(said) if n == 0 or said[n - 1] != what]
+def _steps_of(shoe: _Shoe) -> list[str]:
+    """What the shoe was reported to do, without repetitions."""
+    steps = [progress.what for progress in shoe.reported]
+    return [what for n, what in enumerate(steps) if n == 0 or steps[n - 1] != what]
 
 
 def test_a_release_is_sent_tried_and_confirmed(shoe: _Shoe) -> None:
     assert shoe.update(_release("0.2.0")) == f"{_UNIT}: Sabot 0.2.0, updated"
     assert (shoe.slot, shoe.version()) == ("b", "0.2.0")
-    assert _said(shoe) == [
+    assert _steps_of(shoe) == [
         "restarting to take it",
         "sending",
-        "the shoe checks it",
+        "the shoe is checking it",
         "sending",
-        "the shoe checks it",
+        "the shoe is checking it",
         "starting it on trial",
     ]
     shoe.power_on()
     assert shoe.version() == "0.2.0"
 
 
-def test_what_runs_already_is_not_sent(shoe: _Shoe) -> None:
-    assert shoe.update(_release("0.1.0")) == f"{_UNIT}: Sabot 0.1.0, runs it already"
+def test_a_release_that_runs_already_is_not_sent(shoe: _Shoe) -> None:
+    assert shoe.update(_release("0.1.0")) == f"{_UNIT}: Sabot 0.1.0, already running"
     assert shoe.starts == 1
 
 
-def test_one_update_follows_the_other_into_the_other_slot(shoe: _Shoe) -> None:
+def test_each_update_goes_into_the_other_slot(shoe: _Shoe) -> None:
     for version, slot in (("0.2.0", "b"), ("0.3.0", "a")):
         shoe.update(_release(version))
         assert (shoe.version(), shoe.slot) == (version, slot)
 
 
-def test_a_release_that_does_not_start_is_given_up_and_told(shoe: _Shoe) -> None:
+def test_a_release_that_does_not_start_is_given_up_and_reported(shoe: _Shoe) -> None:
     shoe.broken.add("0.2.0")
     with pytest.raises(UpdateFailed, match=r"0\.2\.0 was tried and given up, it runs 0\.1\.0"):
         shoe.update(_release("0.2.0"))
@@ -269,17 +269,17 @@ def test_a_release_that_does_not_start_is_given_up_and_told(shoe: _Shoe) -> None
 
 
 @pytest.mark.parametrize("every", [7, 11, 50])
-def test_a_cable_that_comes_off_again_and_again_only_takes_time(shoe: _Shoe, every: int) -> None:
+def test_an_update_is_done_although_the_cable_comes_off_repeatedly(shoe: _Shoe, every: int) -> None:
     shoe.pulled_every = every
     assert shoe.update(_release("0.2.0")).endswith("updated")
     assert shoe.version() == "0.2.0"
 
 
-def test_a_round_in_play_is_waited_for_and_told(shoe: _Shoe) -> None:
+def test_an_update_waits_for_the_end_of_a_round_and_says_so(shoe: _Shoe) -> None:
     shoe.busy = 5
     shoe.power_on()
     assert shoe.update(_release("0.2.0")).endswith("updated")
-    assert "update: waiting for the round to end" in _said(shoe)
+    assert "update: waiting for the round to end" in _steps_of(shoe)
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_a_round_in_play_is_waited_for_and_told(shoe: _Shoe) -> None:
     ],
     ids=["stranger", "older"],
 )
-def test_what_a_shoe_must_not_run_is_refused_with_its_reason(
+def test_a_release_that_a_shoe_must_not_run_is_refused_with_the_reason(
     shoe: _Shoe, built: releases.Release, problem: str
 ) -> None:
     with pytest.raises(UpdateFailed, match=f"{_UNIT}: refused: {problem}"):
@@ -302,11 +302,11 @@ def test_what_a_shoe_must_not_run_is_refused_with_its_reason(
     assert shoe.version() == "0.1.0"
 
 
-def test_an_older_one_that_may_go_back_is_taken(shoe: _Shoe) -> None:
+def test_an_older_release_that_may_go_back_is_taken(shoe: _Shoe) -> None:
     assert shoe.update(_release("0.0.9", may_go_back=True)).endswith("updated")
 
 
-def test_a_shoe_whose_slots_are_both_damaged_takes_an_update_and_runs_it(shoe: _Shoe) -> None:
+def test_a_shoe_with_two_damaged_slots_takes_an_update_and_runs_it(shoe: _Shoe) -> None:
     (shoe.folder / "a.code").write_bytes(b"damaged")
     shoe.power_on()
     assert shoe.slot == ""
@@ -314,25 +314,25 @@ def test_a_shoe_whose_slots_are_both_damaged_takes_an_update_and_runs_it(shoe: _
     assert shoe.version() == "0.2.0"
 
 
-def test_a_shoe_that_was_never_there_is_told_at_once_and_one_that_stays_away_later(
+def test_a_shoe_that_is_absent_is_an_error_at_once_and_one_that_goes_away_after_a_minute(
     shoe: _Shoe,
 ) -> None:
     shoe.pulled_every = 1
     with pytest.raises(NoShoe):
         shoe.update(_release("0.2.0"))
-    assert _said(shoe) == [] and shoe.now_s < 10
+    assert _steps_of(shoe) == [] and shoe.now_s < 10
     shoe.pulled_every = 0
 
     class Pulled(list[Progress]):
-        def append(self, told: Progress) -> None:
-            super().append(told)
+        def append(self, progress: Progress) -> None:
+            super().append(progress)
             shoe.pulled_every = 1
 
-    shoe.told = Pulled()
+    shoe.reported = Pulled()
     begun_s = shoe.now_s
     with pytest.raises(NoShoe):
         shoe.update(_release("0.2.0"))
-    assert _said(shoe) == ["restarting to take it", "waiting for the shoe"]
+    assert _steps_of(shoe) == ["restarting to take it", "waiting for the shoe"]
     assert shoe.now_s - begun_s > 60
 
 
@@ -344,7 +344,7 @@ def test_a_release_is_loaded_as_it_was_saved(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["manifest.cbor", "manifest.sig", "sabot_firmware/main.mpy"])
 @pytest.mark.parametrize("damage", ["gone", "cut", "changed", "longer", "empty"])
-def test_a_release_with_any_damage_is_refused_with_its_file_or_folder(
+def test_a_damaged_release_is_refused_with_the_name_of_its_folder(
     tmp_path: Path, name: str, damage: str
 ) -> None:
     folder = tmp_path / "made"
@@ -357,7 +357,7 @@ def test_a_release_with_any_damage_is_refused_with_its_file_or_folder(
         damaged = {"cut": data[:-1], "longer": data + b"x", "empty": b""}
         file.write_bytes(damaged.get(damage, bytes([data[0] ^ 1]) + data[1:]))
     if name == "manifest.sig" and damage == "changed":
-        assert releases.load(folder).signature != data  # whose it is the shoe finds out
+        assert releases.load(folder).signature != data  # the shoe checks the signature
         return
     with pytest.raises(ReleaseUnusable, match=str(folder)):
         releases.load(folder)

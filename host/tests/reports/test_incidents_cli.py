@@ -180,7 +180,7 @@ def test_an_incident_without_a_clock_is_listed_for_every_time_with_a_note(sabot:
     assert " ".join(out.splitlines()[1].split()) == (
         "U2 2 no clock, boot 1 + 61.5 s 5 9 by_hand 7♥ as player 1"
     )
-    note = "without a clock, so perhaps at another time: 1 of the incidents\n"
+    note = "incidents without a clock, perhaps from another time: 1\n"
     assert problems == note
     for option in ("--json", "--csv"):
         out, problems = sabot(option, "--to", "2026-11-18T12:08")
@@ -269,7 +269,7 @@ def test_an_unreadable_record_hides_no_other_incident(folder: Path, tmp_path: Pa
     shown = found((done.stdout, done.stderr))
     assert set(ALL[:9]) - set(shown) <= {("U1", 14, 2, "lid")}
     assert ("U1", 16, 2, "gap") in shown
-    assert done.stderr == "records that cannot be read: 1; `sabot verify` tells why\n"
+    assert done.stderr == "records that cannot be read: 1; `sabot verify` shows why\n"
 
 
 @pytest.mark.parametrize(

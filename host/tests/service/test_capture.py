@@ -1,4 +1,4 @@
-"""`sabot capture` against a naive shoe that keeps passes, and against one that talks nonsense."""
+"""`sabot capture` with a naive shoe that keeps passes, and with one whose answers make no sense."""
 
 import json
 import random
@@ -37,7 +37,7 @@ def good_card() -> KeptPass:
 
 
 def captured(port: Answering, folder: Path, *options: str) -> Result:
-    """What `sabot capture` did, without an error."""
+    """The result of `sabot capture`, which ends without an error."""
     done = CliRunner().invoke(app(), ["capture", port.path, "-o", str(folder), *options])
     assert done.exit_code == 0, (done.output, done.exception)
     return done
@@ -58,7 +58,7 @@ def test_runs_are_decoded_as_the_protocol_describes_them() -> None:
 
 
 @pytest.mark.parametrize("longest", [15, 16, 300, 65_535])
-def test_any_samples_come_back_from_their_runs(rng: random.Random, longest: int) -> None:
+def test_any_samples_are_decoded_from_their_runs(rng: random.Random, longest: int) -> None:
     levels = [
         level
         for _ in range(300)
@@ -68,7 +68,7 @@ def test_any_samples_come_back_from_their_runs(rng: random.Random, longest: int)
 
 
 @pytest.mark.parametrize(
-    ("runs", "said"),
+    ("runs", "problem"),
     [
         (b"\x10", "without a length"),
         (b"\x13\x10\x05", "without a length"),
@@ -77,12 +77,14 @@ def test_any_samples_come_back_from_their_runs(rng: random.Random, longest: int)
         (b"\x10\xff\xff" * 30_000, "more than 10,000,000 samples"),
     ],
 )
-def test_bytes_that_are_no_runs_are_refused(runs: bytes, said: str) -> None:
-    with pytest.raises(capture.RunsError, match=said):
+def test_bytes_that_are_not_runs_are_refused(runs: bytes, problem: str) -> None:
+    with pytest.raises(capture.RunsError, match=problem):
         capture.decoded(runs)
 
 
-def test_recordings_read_as_the_shoe_read_the_passes(tmp_path: Path, rng: random.Random) -> None:
+def test_recordings_are_read_as_the_shoe_read_the_passes(
+    tmp_path: Path, rng: random.Random
+) -> None:
     random = np.random.default_rng(rng.randrange(1 << 30))
     made = [
         made_of(noisy_pass(random, NOISE[noise], card, CARD_SET), CARD_SET)
@@ -96,19 +98,19 @@ def test_recordings_read_as_the_shoe_read_the_passes(tmp_path: Path, rng: random
     folder = tmp_path / "new" / "captures"
     with answering_shoe(KeepingShoe(dict(enumerate(made, 7)))) as port:
         done = captured(port, folder, "--json")
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert json.loads((folder / capture.INDEX).read_text()) == told
-    assert files_in(folder) == {capture.INDEX}.union(*(named(each["pass"]) for each in told))
-    assert [each["pass"] for each in told] == list(range(7, 7 + len(made)))
-    assert {each["fault"] for each in told if "fault" in each} >= set(FAULTS)
-    for each in told:
+    printed = [json.loads(line) for line in done.stdout.splitlines()]
+    assert json.loads((folder / capture.INDEX).read_text()) == printed
+    assert files_in(folder) == {capture.INDEX}.union(*(named(each["pass"]) for each in printed))
+    assert [each["pass"] for each in printed] == list(range(7, 7 + len(made)))
+    assert {each["fault"] for each in printed if "fault" in each} >= set(FAULTS)
+    for each in printed:
         assert (each["unit"], each["boot"], each["t_ms"]) == (UNIT, BOOT, 1000 * each["pass"])
         (read,) = replay(folder / each["recording"], CARD_SET)
         assert read.as_json() == {name: each[name] for name in read.as_json()}
         assert (folder / each["picture"]).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_a_line_a_pass_is_printed(tmp_path: Path) -> None:
+def test_one_line_is_printed_for_each_pass(tmp_path: Path) -> None:
     blank = made_of(waveform.unpack(waveform.blank_samples()), CARD_SET)
     shoe = KeepingShoe({5: good_card(), 41: blank}, spoilt={messages.PASS_REPORT: {"cut": True}})
     with answering_shoe(shoe) as port:
@@ -118,21 +120,21 @@ def test_a_line_a_pass_is_printed(tmp_path: Path) -> None:
     assert " mm/s  " in lines[0]
 
 
-def test_a_shoe_that_keeps_nothing_is_told(tmp_path: Path) -> None:
+def test_a_shoe_that_keeps_nothing_is_reported(tmp_path: Path) -> None:
     with answering_shoe(KeepingShoe({})) as port:
         done = captured(port, tmp_path)
     assert done.stderr == "U1 keeps no pass: no card has passed since its start\n"
     assert done.stdout == ""
 
 
-def test_a_pass_that_vanishes_is_left_out_and_told(tmp_path: Path) -> None:
+def test_a_pass_that_is_no_longer_kept_is_left_out_and_reported(tmp_path: Path) -> None:
     with answering_shoe(KeepingShoe({n: good_card() for n in (1, 2, 3)}, gone=2)) as port:
         done = captured(port, tmp_path)
     assert done.stderr == "pass 2 left out: U1 refused read_pass: pass 2 is not kept any more\n"
     assert files_in(tmp_path) - {"run"} == {capture.INDEX} | named(1) | named(3)
 
 
-def test_captures_of_several_times_share_a_folder_and_its_index(tmp_path: Path) -> None:
+def test_several_captures_share_a_folder_and_its_index(tmp_path: Path) -> None:
     for passes in ((1, 2), (2, 3)):
         with answering_shoe(KeepingShoe({n: good_card() for n in passes})) as port:
             captured(port, tmp_path)
@@ -151,7 +153,7 @@ def test_no_more_passes_are_asked_for_than_a_shoe_can_keep(
 @pytest.mark.parametrize(
     "unit", ["../../x", "/etc/x", "a b\n\x1b[2J", "$\\frac{1}$", "x" * 400, ""]
 )
-def test_a_shoe_that_calls_itself_oddly_names_no_other_folder(tmp_path: Path, unit: str) -> None:
+def test_an_odd_unit_id_leads_to_no_other_folder(tmp_path: Path, unit: str) -> None:
     shoe = KeepingShoe({1: good_card()}, spoilt={})
     shoe.unit = unit
     folder = tmp_path / "a" / "b" / "captures"
@@ -180,7 +182,7 @@ _NONSENSE: dict[str, Mapping[Shape, Mapping[str, Any]]] = {
 
 
 @pytest.mark.parametrize("spoilt", _NONSENSE.values(), ids=list(_NONSENSE))
-def test_a_shoe_that_talks_nonsense_is_told_and_nothing_is_written(
+def test_answers_that_make_no_sense_are_reported_and_nothing_is_written(
     tmp_path: Path, spoilt: Mapping[Shape, Mapping[str, Any]]
 ) -> None:
     with answering_shoe(KeepingShoe({1: good_card()}, spoilt=spoilt)) as port:
@@ -189,7 +191,7 @@ def test_a_shoe_that_talks_nonsense_is_told_and_nothing_is_written(
     assert files_in(tmp_path / "captures") == {capture.INDEX}
 
 
-def test_an_answer_of_another_kind_is_told(tmp_path: Path) -> None:
+def test_an_answer_of_another_kind_is_reported(tmp_path: Path) -> None:
     class Other(KeepingShoe):
         def answer(self, message: Any) -> list[bytes]:
             return [self._framed(messages.REPLY, id=message.fields["id"])]
@@ -200,7 +202,7 @@ def test_an_answer_of_another_kind_is_told(tmp_path: Path) -> None:
             assert line.startswith("U1: answers ") and "with reply; update its firmware" in line
 
 
-def test_a_firmware_that_does_not_know_the_command_is_told(tmp_path: Path) -> None:
+def test_a_firmware_that_does_not_know_the_command_is_reported(tmp_path: Path) -> None:
     class Older(KeepingShoe):
         def answer(self, message: Any) -> list[bytes]:
             refusal = enums.REFUSALS.index("no_slot")
@@ -231,16 +233,16 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path, folder: str)
 
 
 @pytest.mark.parametrize("text", ["", "{}}", '{"a": 1}', "[1]", '[{"pass": 1}]', "\udcff", "5"])
-def test_an_index_that_is_none_is_kept_and_told(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_an_index_is_kept_and_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / capture.INDEX).write_text(text, errors="surrogateescape")
     with answering_shoe(KeepingShoe({1: good_card()})) as port:
         line = error_line_here(tmp_path, "capture", port.path, "-o", ".", code=14)
-    assert line == "captures.json: no index of captures; name another folder with -o"
+    assert line == "captures.json: not an index of captures; name another folder with -o"
     assert (tmp_path / capture.INDEX).read_text(errors="surrogateescape") == text
     assert files_in(tmp_path) == {"run", capture.INDEX}
 
 
-def test_an_interruption_leaves_nothing_half_written(
+def test_an_interruption_leaves_no_incomplete_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replace = Path.replace
@@ -258,7 +260,7 @@ def test_an_interruption_leaves_nothing_half_written(
     assert json.loads((tmp_path / capture.INDEX).read_text()) == []
 
 
-def test_a_disk_that_is_full_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path, data: bytes) -> int:
         raise OSError(28, "No space left on device")
 

@@ -1,4 +1,4 @@
-"""A debug session: who gets MicroPython's prompt on a shoe, and what it leaves behind."""
+"""A debug session: who gets MicroPython's prompt on a shoe, and which events record it."""
 
 import time
 from collections.abc import Iterator
@@ -24,14 +24,14 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def shoe(tmp_path: Path) -> Iterator[SimulatedShoe]:
-    """One that runs from a slot, with power."""
+    """A shoe that runs from a slot, with power."""
     files = layout.contents(releases.compiled("sim"), signing.public_of(releases.HOUSE))
     with SimulatedShoe("DEBUG-1", state=tmp_path / "board", files=files) as simulated:
         simulated.power_on()
         yield simulated
 
 
-def _asked(shoe: SimulatedShoe, keys: CommandKeyFile | None = None) -> None:
+def _open_prompt(shoe: SimulatedShoe, keys: CommandKeyFile | None = None) -> None:
     assert open_prompt(shoe.unit, shoe.port, keys or CommandKeyFile()) == shoe.unit
 
 
@@ -53,11 +53,11 @@ def _service(shoe: SimulatedShoe) -> None:
     shoe.bench.settle()
 
 
-def test_the_prompt_is_there_until_the_next_start_and_an_event_in_the_chain(
+def test_the_prompt_lasts_until_the_next_start_and_is_an_event_in_the_chain(
     shoe: SimulatedShoe,
 ) -> None:
     _service(shoe)
-    _asked(shoe)
+    _open_prompt(shoe)
     with closing(SerialTransport(shoe.port)) as transport:
         transport.enter_raw_repl(soft_reset=False)
         assert transport.eval("6 * 7") == 42
@@ -71,18 +71,18 @@ def test_the_prompt_is_there_until_the_next_start_and_an_event_in_the_chain(
     assert kinds.index("debug_opened") < len(kinds) - 1 - kinds[::-1].index("boot")
 
 
-def test_without_the_service_switch_there_is_none(shoe: SimulatedShoe) -> None:
+def test_without_the_service_switch_there_is_no_prompt(shoe: SimulatedShoe) -> None:
     with pytest.raises(CommandRefused, match="service switch is off"):
-        _asked(shoe)
+        _open_prompt(shoe)
     assert "debug_opened" not in _kinds(shoe)
 
 
-def test_a_stranger_gets_none_even_with_the_service_switch_on(shoe: SimulatedShoe) -> None:
+def test_a_stranger_gets_no_prompt_even_with_the_service_switch_on(shoe: SimulatedShoe) -> None:
     _service(shoe)
     wrong = CommandKeyFile()
     wrong.put(shoe.unit, bytes(32))
     with pytest.raises(KeysUnusable, match="another command key"):
-        _asked(shoe, wrong)
+        _open_prompt(shoe, wrong)
     with Port(shoe.port) as port:
         client = Client(port)
         assert client.unit == shoe.unit
@@ -97,11 +97,11 @@ def test_with_cards_in_play_there_is_none(shoe: SimulatedShoe) -> None:
         shoe.bench.switch("lid_open", stands)
         shoe.bench.settle()
     with pytest.raises(CommandRefused, match="service switch is off"):
-        _asked(shoe)
+        _open_prompt(shoe)
     shoe.bench.switch("service_on", True)
     shoe.bench.settle()
     with pytest.raises(CommandRefused, match="shoe of cards is in play"):
-        _asked(shoe)
+        _open_prompt(shoe)
 
 
 @pytest.mark.parametrize("noise", [b"\x03", b"\x03\x03\x01", b"\x04", b"\x02", b"\x05", b"\x1d"])
@@ -109,8 +109,8 @@ def test_in_service_no_byte_leads_to_a_prompt(shoe: SimulatedShoe, noise: bytes)
     with Port(shoe.port) as port:
         port.write(b"\r" + noise + b"import machine\r\n" + noise)
         time.sleep(0.3)
-        said = port.read(0.2)
-    assert b">>>" not in said and b"raw REPL" not in said
+        answer = port.read(0.2)
+    assert b">>>" not in answer and b"raw REPL" not in answer
     with Port(shoe.port) as port:
         Client(port).ask(StatusCommand())
     assert shoe.running()

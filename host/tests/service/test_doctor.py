@@ -1,4 +1,4 @@
-"""`sabot doctor`: a shoe with nothing wrong, and each thing that may be wrong alone."""
+"""`sabot doctor` on a shoe with no fault, and with each single fault."""
 
 import json
 from dataclasses import replace
@@ -24,7 +24,7 @@ from sabot_protocol.schema import Shape
 
 NOW_MS = 1_795_000_000_000
 DAY_MS = 86_400_000
-WELL: dict[Shape, dict[str, Any]] = {
+GOOD_REPORTS: dict[Shape, dict[str, Any]] = {
     messages.STATUS_REPORT: {
         "unix_ms": NOW_MS + 900,
         "heap_used": 200_000,
@@ -54,8 +54,8 @@ REPORT_ON = {
 }
 
 
-class ToldShoe(NaiveShoe):
-    """Tells what it was given, and refuses to test itself where it is not."""
+class ReportingShoe(NaiveShoe):
+    """A shoe that sends the given reports; with a `refusal` it refuses to test itself."""
 
     def __init__(self, reports: dict[Shape, dict[str, Any]], refusal: str = "") -> None:
         super().__init__(1)
@@ -71,23 +71,24 @@ class ToldShoe(NaiveShoe):
         return [framed(report, **own, **self._reports[report])]
 
 
-def told(
+def answers(
     spoilt: dict[Shape, dict[str, Any]] | None = None, refusal: str = ""
 ) -> doctor.ShoeAnswers:
-    """What a shoe tells that is well but for what is `spoilt`."""
-    reports = {shape: WELL[shape] | (spoilt or {}).get(shape, {}) for shape in WELL}
-    with answering_shoe(ToldShoe(reports, refusal)) as line, Port(line.path) as port:
-        return doctor.ask(Client(port), now_ms=lambda: NOW_MS)
+    """The answers of a shoe without faults; `spoilt` replaces fields of its reports."""
+    reports = {shape: GOOD_REPORTS[shape] | (spoilt or {}).get(shape, {}) for shape in GOOD_REPORTS}
+    with answering_shoe(ReportingShoe(reports, refusal)) as line, Port(line.path) as port:
+        return doctor.examine(Client(port), now_ms=lambda: NOW_MS)
 
 
 def found(spoilt: dict[Shape, dict[str, Any]], **expected: Any) -> list[str]:
     """The names of the checks that find something."""
-    looked_for = doctor.Expectations(**({"version": "9"} | expected))
-    return [check.name for check in doctor.examine(told(spoilt), looked_for) if check.to_do]
+    expectations = doctor.Expectations(**({"version": "9"} | expected))
+    checks = doctor.checks_of(answers(spoilt), expectations)
+    return [check.name for check in checks if check.to_do]
 
 
-def test_in_a_shoe_that_is_well_nothing_is_found_and_all_is_looked_at() -> None:
-    checks = doctor.examine(told(), doctor.Expectations("9", b"", 1.5))
+def test_in_a_good_shoe_every_check_is_done_and_finds_nothing() -> None:
+    checks = doctor.checks_of(answers(), doctor.Expectations("9", b"", 1.5))
     assert [check.to_do for check in checks] == [""] * len(checks)
     names = {check.name for check in checks}
     assert {"sensor E", "sensor A", "sensor B", "sensor X", "temperature", "clock"} <= names
@@ -133,20 +134,20 @@ def test_each_sensor_that_is_dirty_or_covered_is_found(channel: str) -> None:
         (messages.UPDATE_REPORT, "stage", 0, enums.UPDATE_STAGES.index("staged"), "update"),
     ],
 )
-def test_each_figure_is_found_just_beyond_its_bounds(
+def test_each_value_just_beyond_its_limit_is_found(
     shape: Shape, field: str, good: object, bad: object, name: str
 ) -> None:
     assert found({shape: {field: good}}) == []
     assert found({shape: {field: bad}}) == [name]
 
 
-def test_keys_wear_their_sectors_with_every_four_events() -> None:
+def test_key_wear_is_one_slot_for_every_four_events() -> None:
     # 80,000 erases of 32 sectors with 64 slots each, a slot for four events.
     worn = 80_000 * 32 * 64 * 4
-    well = told()
+    well = answers()
     for last, expected in ((worn - 1, []), (worn, ["key wear"])):
         old = replace(well, welcome=replace(well.welcome, last_held=last))
-        checks = doctor.examine(old, doctor.Expectations("9"))
+        checks = doctor.checks_of(old, doctor.Expectations("9"))
         assert [check.name for check in checks if check.to_do] == expected
 
 
@@ -166,31 +167,35 @@ def test_more_cards_unread_than_the_log_should_have_are_found() -> None:
     assert found({}, unread_per_10000=2.1) == ["cards not read"]
 
 
-def test_what_the_shoe_cannot_tell_is_not_made_up() -> None:
+def test_values_that_the_shoe_does_not_have_are_not_invented() -> None:
     started = {"heap_used": 0, "heap_free": 0}
     assert found({messages.STATUS_REPORT: started}) == []
-    without = doctor.examine(
-        told({messages.SELF_TEST_REPORT: {"temperature_c": None}}), doctor.Expectations("9")
+    without = doctor.checks_of(
+        answers({messages.SELF_TEST_REPORT: {"temperature_c": None}}), doctor.Expectations("9")
     )
     assert "temperature" not in {check.name for check in without}
-    fresh = doctor.examine(told({messages.HEALTH_REPORT: {"cards": 0}}), doctor.Expectations("9"))
+    fresh = doctor.checks_of(
+        answers({messages.HEALTH_REPORT: {"cards": 0}}), doctor.Expectations("9")
+    )
     assert [check.found for check in fresh if check.name == "sensor E"] == ["no card yet"]
 
 
-def test_in_a_round_it_says_that_it_could_not_test_and_looks_at_the_rest() -> None:
-    checks = doctor.examine(told(refusal="in_play"), doctor.Expectations("9"))
+def test_in_a_round_the_self_test_is_reported_as_not_done_and_the_rest_is_checked() -> None:
+    checks = doctor.checks_of(answers(refusal="in_play"), doctor.Expectations("9"))
     not_done = [check for check in checks if check.to_do]
     assert [check.name for check in not_done] == ["self-test"]
     assert "a round is in play" in not_done[0].to_do
     assert {"clock", "heap", "sensor A"} <= {check.name for check in checks}
 
 
-def test_bounds_of_a_sensor_are_those_of_the_firmware() -> None:
-    (check,) = [c for c in doctor.examine(told(), doctor.Expectations("9")) if c.name == "sensor A"]
+def test_the_limits_of_a_sensor_are_those_of_the_firmware() -> None:
+    (check,) = [
+        c for c in doctor.checks_of(answers(), doctor.Expectations("9")) if c.name == "sensor A"
+    ]
     assert check.expected.startswith(f"{LEAST_PERMILLE / 10:.0f} to {MOST_PERMILLE / 10:.0f} %")
 
 
-def test_a_simulated_shoe_is_looked_at_by_the_command(tmp_path: Path) -> None:
+def test_the_command_checks_a_simulated_shoe(tmp_path: Path) -> None:
     with SimulatedShoe("DOC-1") as shoe:
         shoe.power_on()
         done = run(tmp_path, "doctor", "DOC-1", code=1)
@@ -203,7 +208,7 @@ def test_a_simulated_shoe_is_looked_at_by_the_command(tmp_path: Path) -> None:
         assert as_json["unit"] == "DOC-1" and wrong == ["test card", "clock"]
 
 
-def test_with_another_command_key_the_rest_is_told(tmp_path: Path) -> None:
+def test_with_a_wrong_command_key_all_but_the_self_test_is_checked(tmp_path: Path) -> None:
     with SimulatedShoe("DOC-2") as shoe:
         shoe.power_on()
         commands = tmp_path / "other.commands"
@@ -214,10 +219,10 @@ def test_with_another_command_key_the_rest_is_told(tmp_path: Path) -> None:
         assert "journal room" in done.stdout and "00" * 8 not in done.stdout + done.stderr
 
 
-def test_a_release_that_is_none_is_refused_before_the_shoe_is_asked(tmp_path: Path) -> None:
+def test_a_folder_without_a_release_is_refused_before_the_shoe_is_examined(tmp_path: Path) -> None:
     line = error_line(tmp_path, "doctor", "NOBODY", "--release", str(tmp_path), code=29)
     assert "name a folder that `sabot build` has made" in line
 
 
-def test_it_needs_a_unit() -> None:
+def test_a_unit_must_be_named() -> None:
     assert CliRunner().invoke(app("doctor"), ["doctor"]).exit_code == 2

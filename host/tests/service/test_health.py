@@ -21,8 +21,8 @@ CALIBRATED = {
 CALIBRATED_MS = 1_764_000_000_000
 
 
-def told(*options: str, **health: Any) -> list[str]:
-    """The lines that `sabot health` prints for such an answer, blanks taken together."""
+def lines_for(*options: str, **health: Any) -> list[str]:
+    """The lines that `sabot health` prints for this report, with single spaces."""
     with answering_shoe(KeepingShoe({}, health=health)) as port:
         done = CliRunner().invoke(app(), ["health", port.path, *options])
     assert done.exit_code == 0, (done.output, done.exception)
@@ -31,7 +31,7 @@ def told(*options: str, **health: Any) -> list[str]:
 
 def test_each_channel_is_shown_with_its_mean_its_drift_and_what_to_do() -> None:
     given = MEANS | CALIBRATED | {"calibrated_unix_ms": CALIBRATED_MS}
-    assert told(**given, cards=312, overruns=2, dirty=2) == [
+    assert lines_for(**given, cards=312, overruns=2, dirty=2) == [
         "channel mean bounds test card drift state",
         "E entry 100.3 % 85 to 120 % 100.2 % +0.1 % ok",
         "A track 76.0 % 85 to 120 % 98.5 % -22.5 % clean the sensor",
@@ -42,26 +42,26 @@ def test_each_channel_is_shown_with_its_mean_its_drift_and_what_to_do() -> None:
     ]
 
 
-def test_a_shoe_that_has_seen_no_card_and_no_test_card_claims_nothing() -> None:
-    lines = told(e_permille=1000)
+def test_a_shoe_that_has_read_no_card_and_no_test_card_shows_no_values() -> None:
+    lines = lines_for(e_permille=1000)
     assert lines[1:5] == [
         f"{name} - 85 to 120 % - - ok" for name in ("E entry", "A track", "B track", "X exit")
     ]
     assert lines[5].endswith("test card: never; pull it to calibrate")
 
 
-def test_a_test_card_without_a_clock_is_told_so() -> None:
-    assert told(**MEANS, **CALIBRATED, cards=1)[5].endswith("test card: no clock")
+def test_a_test_card_without_a_clock_is_shown_so() -> None:
+    assert lines_for(**MEANS, **CALIBRATED, cards=1)[5].endswith("test card: no clock")
 
 
 def test_every_channel_has_its_own_bit() -> None:
     for bit in range(4):
-        states = [line.endswith("clean the sensor") for line in told(dirty=1 << bit)[1:5]]
+        states = [line.endswith("clean the sensor") for line in lines_for(dirty=1 << bit)[1:5]]
         assert states == [place == bit for place in range(4)]
 
 
-def test_the_same_as_json() -> None:
-    (line,) = told("--json", **MEANS, **CALIBRATED, cards=312, overruns=2, dirty=2)
+def test_json_has_the_same_values() -> None:
+    (line,) = lines_for("--json", **MEANS, **CALIBRATED, cards=312, overruns=2, dirty=2)
     assert json.loads(line) == {
         "unit": "U1",
         "channels": [
@@ -79,7 +79,9 @@ def test_the_same_as_json() -> None:
     }
 
 
-def test_figures_that_nobody_expects_are_shown(tmp_path: Path) -> None:
+def test_very_large_values_are_shown(tmp_path: Path) -> None:
     most = (1 << 64) - 1
-    lines = told(a_permille=most, dirty=most, cards=most, overruns=most, calibrated_unix_ms=most)
+    lines = lines_for(
+        a_permille=most, dirty=most, cards=most, overruns=most, calibrated_unix_ms=most
+    )
     assert len(lines) == 6 and f"over {most} cards" in lines[5]

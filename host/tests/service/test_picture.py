@@ -1,4 +1,4 @@
-"""Pictures of recordings: which marks are numbered, and that anything can be drawn."""
+"""Pictures of recordings: which marks are numbered, and that any samples can be drawn."""
 
 import io
 import subprocess
@@ -28,13 +28,13 @@ def test_marks_are_where_they_are_printed() -> None:
 
 
 @pytest.mark.parametrize(("noise", "share"), [("clean", 1.0), ("nominal", 0.99), ("harsh", 0.85)])
-def test_marks_are_counted_in_spite_of_holes_specks_and_pauses(noise: str, share: float) -> None:
+def test_marks_are_counted_despite_holes_specks_and_pauses(noise: str, share: float) -> None:
     random = np.random.default_rng(1)
     counts = [len(marks_in(noisy_pass(random, NOISE[noise], n % 54, 3))) for n in range(300)]
     assert counts.count(14) >= share * len(counts)
 
 
-def test_a_mark_that_is_missing_or_added_is_not_made_up_or_hidden() -> None:
+def test_a_missing_mark_is_not_invented_and_an_added_one_not_hidden() -> None:
     marks = waveform.marks_as_printed(cards.marks_of(32, 3))
     edge_mm = waveform.positions_at(800.0)
     assert len(marks_in(waveform.sensor_levels(edge_mm, marks[:6] + marks[7:]))) == 13
@@ -43,7 +43,7 @@ def test_a_mark_that_is_missing_or_added_is_not_made_up_or_hidden() -> None:
     assert marks_in(waveform.sensor_levels(edge_mm, [])) == []
 
 
-def test_no_other_command_waits_for_matplotlib() -> None:
+def test_other_commands_do_not_import_matplotlib() -> None:
     program = "import sabot.cli, sys; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
 

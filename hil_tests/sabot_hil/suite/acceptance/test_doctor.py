@@ -20,15 +20,15 @@ def _self_test(shoe: ShoeLink) -> SelfTestReport:
 def test_a_good_shoe_finds_nothing_and_loses_no_sample(target: Target, measure: Measure) -> None:
     with session_with(target.shoe) as client:
         client.ask(SetClockCommand(1_795_000_000_000))
-        answers = doctor.ask(client, now_ms=lambda: 1_795_000_000_000)
+        answers = doctor.examine(client, now_ms=lambda: 1_795_000_000_000)
         begun_us = target.clock.now_us()
         report = client.ask(SelfTestCommand())
         taken_ms = (target.clock.now_us() - begun_us) / 1000
         lost = client.ask(HealthCommand()).overruns
     assert report.failed == report.seen == report.wrong_macs == 0
     assert report.begun >= 1 and report.sectors > 1000
-    found = [check.name for check in doctor.examine(answers, doctor.Expectations()) if check.to_do]
-    assert found == ["test card"]
+    checks = doctor.checks_of(answers, doctor.Expectations())
+    assert [check.name for check in checks if check.to_do] == ["test card"]
     if target.clock.emulated:
         assert report.temperature_c is not None and 25 <= report.temperature_c <= 29
         measure("self-test", taken_ms, "ms", at_most=600.0)

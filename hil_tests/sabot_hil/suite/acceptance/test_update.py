@@ -25,13 +25,15 @@ def _release(target: Target, changes: dict[str, tuple[bytes, bytes]] | None = No
 
 
 def _update(
-    target: Target, release: Release, report: Callable[[Progress], None] = lambda progress: None
+    target: Target,
+    release: Release,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> str:
     """Send the release as `sabot update` does."""
     return update(
         lambda: session_with(target.shoe),
         release,
-        report,
+        on_progress,
         now_s=lambda: target.clock.now_us() / _S,
         pause=lambda seconds: target.clock.pass_ms(1000 * seconds),
     )
@@ -99,7 +101,7 @@ def test_an_update_continues_after_a_loss_of_power(target: Target) -> None:
     offsets: list[int] = []
     cut_at = 0
 
-    def report(progress: Progress) -> None:
+    def cut_power_once(progress: Progress) -> None:
         nonlocal cut_at
         if progress.what != "sending":
             return
@@ -110,7 +112,7 @@ def test_an_update_continues_after_a_loss_of_power(target: Target) -> None:
             target.power.off()
             target.power.on()
 
-    assert _update(target, release, report).endswith(f"Sabot {_NEWER}, updated")
+    assert _update(target, release, cut_power_once).endswith(f"Sabot {_NEWER}, updated")
     assert cut_at
     # The head comes first; then the shoe asks only for the code that was not on flash.
     skipped = max(after - before for before, after in pairwise(offsets))

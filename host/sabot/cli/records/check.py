@@ -13,6 +13,7 @@ from sabot.audit.bundle import verify_bundle
 from sabot.audit.checks.findings import Finding, Note, Summary
 from sabot.audit.verify import VerifyOptions, verify_file
 from sabot.cli import options
+from sabot.cli.key_files import load_keys
 from sabot.cli.view import Output, console, plain, print_objects, problems
 from sabot.errors import FINDINGS
 from sabot.keys import signing
@@ -29,7 +30,7 @@ def verify(
     keys: options.KeyFile = None,
     checkpoints: Annotated[
         Path | None,
-        typer.Option(help="File of checkpoints that was kept elsewhere (`sabot checkpoints`)."),
+        typer.Option(help="File of checkpoints, kept elsewhere (`sabot checkpoints` makes it)."),
     ] = None,
     operator: options.Operator = None,
     as_json: Annotated[
@@ -39,17 +40,17 @@ def verify(
 ) -> None:
     """Check a log: audit chain, numbers, records, every round. Exit code 1: findings.
 
-    The audit chain is checked with the units' keys (--keys); that there are none is a finding.
-    With --shoe findings and rounds of other shoes of cards are left out; the chain is followed
-    through the whole log all the same. A note tells of what a good log can have.
+    The audit chain is checked with the units' keys (--keys); a unit without a key is a finding.
+    --shoe leaves out findings and rounds of other shoes of cards, but the chain is still checked
+    through the whole log. A note is about something that a good log can have.
     """
     if bundle is not None:
         if shoe is not None or checkpoints is not None:
             raise typer.BadParameter("--shoe and --checkpoints are for logs, not for a bundle")
-        _verify_bundle(bundle, None if keys is None else _keys(keys), operator, as_json)
+        _verify_bundle(bundle, load_keys(keys), operator, as_json)
         return
     against = VerifyOptions(
-        keys=_keys(keys or DEFAULT) if keys or DEFAULT.exists() else None,
+        keys=load_keys(keys or (DEFAULT if DEFAULT.exists() else None)),
         operator=None if operator is None else signing.load_public(operator),
         kept=() if checkpoints is None else _checkpoints(checkpoints),
         shoe=shoe,
@@ -67,14 +68,13 @@ def verify(
     if as_json:
         _print_json(findings, summary)
     else:
-        told: list[Finding | Note] = [*findings, *summary.notes]
-        for each in told:
+        listed: list[Finding | Note] = [*findings, *summary.notes]
+        for each in listed:
             console.print(plain(_line(each)), soft_wrap=True)
-        verdict = f"{len(findings)} findings" if findings else "nothing to find fault with"
         console.print(
             plain(
                 f"{db}: {summary.units} units, {summary.events} events, {summary.rounds} rounds: "
-                f"{verdict}"
+                f"{_verdict(findings)}"
             ),
             soft_wrap=True,
         )
@@ -85,16 +85,16 @@ def verify(
 def checkpoints(
     db: options.Db = options.DEFAULT_DB,
     as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a line, as it is anyway.")
+        bool, typer.Option("--json", help="One JSON object a line; this is the default.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Write them to this file.")
     ] = None,
 ) -> None:
-    """Print how far each unit's log has come, to be kept where nobody can write who can write here.
+    """Print how far each unit's log has come. Keep it where people who can write the log cannot.
 
-    One JSON object a line: a checkpoint at the end of each shoe of cards, and one of the last
-    event. `sabot verify --checkpoints FILE` holds the log against them.
+    One JSON object a line: a checkpoint at the end of each shoe of cards, and one at the last
+    event. `sabot verify --checkpoints FILE` compares the log with them.
     """
     with Store(db) as store:
         kept = list(kept_elsewhere.checkpoints_of(store))
@@ -114,20 +114,14 @@ def _verify_bundle(path: Path, keys: Keys | None, operator: Path | None, as_json
             console.print(plain(line), soft_wrap=True)
         for finding in verdict.findings:
             console.print(plain(_line(finding)), soft_wrap=True)
-        found = verdict.findings
-        told = f"{len(found)} findings" if found else "nothing to find fault with"
-        summary = verdict.summary
-        what = f"{path}: {summary.events} events, {summary.rounds} rounds: {told}"
-        console.print(plain(what), soft_wrap=True)
+        counts = f"{verdict.summary.events} events, {verdict.summary.rounds} rounds"
+        console.print(plain(f"{path}: {counts}: {_verdict(verdict.findings)}"), soft_wrap=True)
     if verdict.findings:
         raise typer.Exit(FINDINGS)
 
 
-def _keys(path: Path) -> Keys:
-    keys = Keys.load(path)
-    if keys.exposed:
-        problems.print(plain(f"{path}: others than its owner may read these keys; chmod 600 it"))
-    return keys
+def _verdict(findings: Sequence[Finding]) -> str:
+    return f"{len(findings)} findings" if findings else "nothing to find fault with"
 
 
 def _checkpoints(path: Path) -> Sequence[kept_elsewhere.Checkpoint]:
@@ -151,7 +145,7 @@ def _print_json(findings: Sequence[Finding], summary: Summary) -> None:
     )
 
 
-def _line(told: Finding | Note) -> str:
-    where = f"{told.unit} event {told.event}" if told.event else told.unit
-    note = "note: " if isinstance(told, Note) else ""
-    return f"{where}: {note}{told.kind}: {told.detail}"
+def _line(each: Finding | Note) -> str:
+    where = f"{each.unit} event {each.event}" if each.event else each.unit
+    note = "note: " if isinstance(each, Note) else ""
+    return f"{where}: {note}{each.kind}: {each.detail}"

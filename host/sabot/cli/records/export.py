@@ -1,4 +1,4 @@
-"""`sabot operator-key` and `sabot export`: a shoe of cards, signed, for whoever is to judge it."""
+"""`sabot operator-key` and `sabot export`: a shoe of cards as a signed bundle."""
 
 import time
 from pathlib import Path
@@ -25,10 +25,10 @@ def operator_key(
         Path, typer.Option("-o", "--out", metavar="NAME", help="Makes NAME.pem and NAME.pub.pem.")
     ],
 ) -> None:
-    """Make the operator's key, that bundles and tombstones are signed with.
+    """Make the operator's key, which signs bundles and tombstones.
 
-    NAME.pem signs and stays secret; NAME.pub.pem is for whoever checks. Tell them the fingerprint
-    by another way than the file.
+    NAME.pem signs and stays secret; NAME.pub.pem is for the people who check. Give them its
+    fingerprint in another way than the file.
     """
     private, public, fingerprint = signing.make_key_pair(out)
     console.print(plain(f"{private}: the private key; keep it, and keep it secret"))
@@ -43,40 +43,40 @@ def export(
     db: options.Db = options.DEFAULT_DB,
     keys: Annotated[
         Path | None,
-        typer.Option("--keys", help="File with the unit's key: puts in what checks the chain."),
+        typer.Option("--keys", help="File with the unit's key; adds the keys of these records."),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", help="Also write a report to be read and printed.")
+        Path | None, typer.Option("--html", help="Also write a report to read and print.")
     ] = None,
     still_open: Annotated[
-        bool, typer.Option("--open", help="Also a shoe of cards that has not ended.")
+        bool, typer.Option("--open", help="Allow a shoe of cards that has not ended.")
     ] = False,
     zone: options.Zone = None,
 ) -> None:
     """Export a shoe of cards as a signed bundle, for a regulator or a dispute.
 
-    With --keys the bundle gets the MAC keys of just its own records, so that anybody can check
-    the audit chain in it. What `sabot verify` finds wrong with them goes into the bundle.
+    With --keys the bundle contains the MAC keys of its own records and no others, so that anyone
+    can check the audit chain in it. Findings of `sabot verify` go into the bundle.
     """
-    where = options.zone_of(zone)
+    time_zone = options.zone_of(zone)
     private = load_private_key(key)
     known = load_keys(keys)
     now_unix_ms = time.time_ns() // 1_000_000
     with Store(db) as store, problems.status(plain(f"exporting {unit} shoe {shoe}")):
-        taken = collect(
+        excerpt = collect(
             store, unit, shoe, keys=known, still_open=still_open, exported_unix_ms=now_unix_ms
         )
     signer = signing.fingerprint(signing.public_of(private))
     report = None
     if html is not None:
-        facts = taken.facts
+        facts = excerpt.facts
         report = render(
             ReportInput(
                 unit=unit,
                 shoe=shoe,
-                events=taken.events(),
-                findings=taken.findings,
-                zone=where,
+                events=excerpt.events(),
+                findings=excerpt.findings,
+                zone=time_zone,
                 firmware=facts.firmware,
                 build_hex=None if facts.build is None else facts.build.hex(),
                 game=facts.game,
@@ -85,18 +85,18 @@ def export(
                 if facts.checkpoint is None
                 else (facts.checkpoint[1], facts.checkpoint[2].hex()),
                 signer_fingerprint=signer,
-                chain_checked=bool(taken.keys),
+                chain_checked=bool(excerpt.keys),
             )
         ).encode()
-    size = bundle_file.save(out, taken, private)
+    size = bundle_file.save(out, excerpt, private)
     if html is not None and report is not None:
         bundle_file.write_whole(html, report)
-    chain = "with the keys of its chain" if taken.keys else "without keys of its chain"
-    what = f"{unit} shoe {shoe}, {len(taken.records):,} events, {chain}"
+    chain = "with the keys of its chain" if excerpt.keys else "without keys of its chain"
+    what = f"{unit} shoe {shoe}, {len(excerpt.records):,} events, {chain}"
     console.print(plain(f"{out}: {what}, {size:,} bytes, signed by {signer}"), soft_wrap=True)
     if html is not None:
         console.print(plain(f"{html}: the report"), soft_wrap=True)
-    if taken.findings:
+    if excerpt.findings:
         problems.print(
-            plain(f"{len(taken.findings)} findings are in the bundle: `sabot verify {out}`")
+            plain(f"{len(excerpt.findings)} findings are in the bundle: `sabot verify {out}`")
         )

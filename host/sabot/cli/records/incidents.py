@@ -34,11 +34,13 @@ def incidents(
     ] = None,
     long_round_s: Annotated[
         int,
-        typer.Option(min=0, help="Longer from no more bets to the result is a long round."),
+        typer.Option(
+            min=0, help="A round that takes longer from no more bets to the result is long."
+        ),
     ] = _DEFAULTS.round_s,
     long_reveal_s: Annotated[
         int,
-        typer.Option(min=0, help="Longer from the last card to the reveal is a long reveal."),
+        typer.Option(min=0, help="A reveal that takes longer from the last card is long."),
     ] = _DEFAULTS.reveal_s,
     as_json: options.Json = False,
     as_csv: options.Csv = False,
@@ -65,23 +67,23 @@ def incidents(
         console.print(f"{db}: no incidents", markup=False, soft_wrap=True)
     timeless = sum(each.unix_ms is None for each in found)
     if timeless and (search.begin, search.end) != (None, None):
-        problems.print(f"without a clock, so perhaps at another time: {timeless} of the incidents")
+        problems.print(f"incidents without a clock, perhaps from another time: {timeless}")
     if search.damaged:
-        problems.print(f"records that cannot be read: {search.damaged}; `sabot verify` tells why")
+        problems.print(f"records that cannot be read: {search.damaged}; `sabot verify` shows why")
 
 
 incidents.__doc__ = (
-    "List what somebody may want to see on the video: at which event and time, and what.\n\n"
+    "List what surveillance may want to see on the video: the event, its time, what happened.\n\n"
     "\b\n"
-    + "\n".join(f"{name:<12} {says}" for name, says in KINDS.items())
-    + "\n\nA time is marked as reckoned where the clock was set only later in the same start of "
-    "the unit. What has no time at all is listed whatever --from and --to say."
+    + "\n".join(f"{name:<12} {meaning}" for name, meaning in KINDS.items())
+    + "\n\nA time is marked as reckoned if it was computed from a clock that was set later in the "
+    "same start of the unit. Incidents without any time are listed despite --from and --to."
 )
 
 
 @dataclass(slots=True)
 class _Search:
-    """Looks for the incidents of one shoe of cards or all, in a time; None where it is open."""
+    """Finds the incidents of one shoe of cards or all, from `begin` to `end`; None: no limit."""
 
     shoe: int | None
     begin: int | None
@@ -93,9 +95,9 @@ class _Search:
     def of_unit(self, unit: str, rows: Iterable[Row]) -> Iterator[Incident]:
         """The incidents in all `rows` of a unit."""
         finder = IncidentFinder(unit, self.limits)
-        # Most of a long log is of no interest: it is not even taken apart.
+        # Most of a long log is outside the limits: its records are not even parsed.
         for group, until in _shoes(rows):
-            if self.shoe in (None, _shoe_of(group)) and self._may_have(group, until):
+            if self.shoe in (None, _shoe_of(group)) and self._may_overlap(group, until):
                 records = ((row.number, row.data, row.mac) for row in group)
                 findings = verify_unit(unit, records, Summary(), first=group[0].number)
                 finder.add_all(self._events(group), findings)
@@ -109,12 +111,12 @@ class _Search:
         for row in rows:
             try:
                 yield row.event()
-            except WireError:  # an incident by itself: its number is missing
+            except WireError:  # becomes an incident of its own, because its number is missing
                 self.damaged += 1
 
-    def _may_have(self, rows: Iterable[Row], until: int | None) -> bool:
-        """Whether any of these, before the time `until`, may lie in that time; so may what has no
-        clock."""
+    def _may_overlap(self, rows: Iterable[Row], until: int | None) -> bool:
+        """Whether any of these rows, which end before `until`, may lie within the limits. Rows
+        without a clock always may."""
         times = [row.unix_ms for row in rows]
         known = [at for at in times if at is not None]
         if len(known) < len(times):
@@ -125,13 +127,14 @@ class _Search:
 
 
 def _shoes(rows: Iterable[Row]) -> Iterator[tuple[list[Row], int | None]]:
-    """The rows of a unit by shoe of cards, each with the time at which the next began.
+    """The rows of a unit, grouped by shoe of cards, each group with the time of the next one's
+    first row.
 
-    That is None where it has no clock, and for the last.
+    The time is None if that row has no clock, and for the last group.
     """
     shoe, group = 0, list[Row]()
     for row in rows:
-        if row.shoe and row.shoe != shoe:  # events about the unit itself may be in none
+        if row.shoe and row.shoe != shoe:  # events about the unit itself may have no shoe
             if group:
                 yield group, row.unix_ms
             shoe, group = row.shoe, []
@@ -159,7 +162,7 @@ def _table(found: Iterable[Incident], zone: tzinfo) -> Table:
 
 
 def _when_text(incident: Incident, zone: tzinfo) -> str:
-    """Where to seek an incident on the video."""
+    """The time at which to look for an incident on the video."""
     if incident.unix_ms is None:
         return f"no clock, boot {incident.boot} + {incident.t_ms / 1000:.1f} s"
     reckoned = " (reckoned)" if incident.reckoned else ""

@@ -1,4 +1,4 @@
-"""`sabot prune` and `sabot retention`: remove what is old enough, and how long that is."""
+"""`sabot prune` removes old shoes of cards; `sabot retention` sets how long records are kept."""
 
 import json
 import time
@@ -22,13 +22,13 @@ from sabot.log.store import Store
 from sabot.text import local_time
 
 _MOST_DAYS = 36_525
-"""A century; what is to be kept for longer is not to be removed at all."""
+"""A century. Records to be kept for longer should not be removed at all."""
 
 
 def prune(
     key: OperatorKey,
     keep_days: Annotated[
-        int, typer.Option(min=1, max=_MOST_DAYS, help="Keep what is younger than so many days.")
+        int, typer.Option(min=1, max=_MOST_DAYS, help="Keep records younger than this many days.")
     ],
     db: options.Db = options.DEFAULT_DB,
     unit: options.UnitName = None,
@@ -36,13 +36,13 @@ def prune(
         Path | None, typer.Option("--keys", help="File with the units' keys: checks the chain.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell what would be removed.")
+        bool, typer.Option("--dry-run", help="Only show what would be removed.")
     ] = False,
 ) -> None:
     """Remove old shoes of cards from a log, and leave a signed tombstone in their place.
 
-    Only whole shoes of cards that have ended, from the oldest on, and never a unit's last one.
-    Nothing at all where something is wrong in what would go: exit code 1 then.
+    Removes only whole shoes of cards that have ended, the oldest first, and never a unit's last
+    one. If a check finds something wrong in them it removes nothing, and the exit code is 1.
     """
     private = load_private_key(key)
     known = load_keys(keys)
@@ -52,13 +52,13 @@ def prune(
         units = store.units()
         if unit is not None and unit not in units:
             raise DatabaseUnusable(f"{db}: has no unit {unit}; {did_you_mean(unit, units)}")
-        with problems.status(plain(f"checking what is to go from {db}")):
+        with problems.status(plain(f"checking the records to remove from {db}")):
             plans = [
                 pruning.plan(store, each, keep_days=keep_days, now_unix_ms=now_unix_ms, keys=known)
                 for each in units
                 if unit in (None, each)
             ]
-        _refuse_where_findings(plans)
+        _refuse_if_findings(plans)
         for planned in plans:
             if planned.going and not dry_run:
                 pruning.carry_out(
@@ -70,8 +70,8 @@ def prune(
     for planned in plans:
         if planned.stuck and planned.stays is not None:
             raise KeptByLaw(
-                f"{planned.unit} shoe {planned.stays.shoe}: its end is not in {db}, so it is kept "
-                "with all behind it, however old; `sabot export --open` makes a bundle of it"
+                f"{planned.unit} shoe {planned.stays.shoe}: its end is not in {db}, so it and all "
+                "shoes after it are kept, however old; `sabot export --open` makes a bundle of it"
             )
 
 
@@ -80,18 +80,17 @@ def retention(
     minimum_days: Annotated[
         int | None,
         typer.Option(
-            "--minimum-days", min=0, max=_MOST_DAYS, help="From now on, keep so many days."
+            "--minimum-days", min=0, max=_MOST_DAYS, help="Keep records at least this many days."
         ),
     ] = None,
     lower: Annotated[
-        bool, typer.Option("--lower", help="Even where more were set before; the log tells it.")
+        bool, typer.Option("--lower", help="Allow fewer days than before; the log records it.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show for how long a log's records must be kept, and what was removed; set the former.
+    """Show or set how long a log's records must be kept, and show what was removed.
 
-    `sabot prune` removes nothing that is younger, whatever it is asked. Every minimum that was ever
-    set stays in the log.
+    `sabot prune` never removes younger records. Every minimum that was ever set stays in the log.
     """
     with Store(db) as store:
         if minimum_days is not None:
@@ -138,7 +137,7 @@ def retention(
     console.print(table)
 
 
-def _refuse_where_findings(plans: list[PrunePlan]) -> None:
+def _refuse_if_findings(plans: list[PrunePlan]) -> None:
     found = [finding for planned in plans for finding in planned.findings]
     if not found:
         return
@@ -149,7 +148,7 @@ def _refuse_where_findings(plans: list[PrunePlan]) -> None:
     problems.print(
         plain(
             f"nothing was removed: {len(found)} findings in what would go of {', '.join(units)}; a "
-            "log in dispute is evidence. --unit removes from another unit"
+            "log in dispute is evidence. With --unit, records of another unit can be removed"
         )
     )
     raise typer.Exit(FINDINGS)

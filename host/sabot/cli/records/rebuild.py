@@ -1,4 +1,4 @@
-"""`sabot rebuild`: make anew what a log derives from its records."""
+"""`sabot rebuild`: derives again what a log derives from its records."""
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -8,10 +8,10 @@ from sabot.log.store import DAMAGED, Filter, Store
 
 
 def rebuild(db: options.Db = options.DEFAULT_DB) -> None:
-    """Make anew, from the records as the shoes wrote them, what the other commands search.
+    """Derive again what the other commands search, from the records that the shoes wrote.
 
     The records themselves are not touched. Ctrl-C leaves the log as it was. A running
-    `sabot log` waits meanwhile; what it does not get stays on the shoe.
+    `sabot log` waits meanwhile; new events stay on the shoe until it continues.
     """
     columns = (TextColumn("events"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Store(db) as store:
@@ -21,4 +21,4 @@ def rebuild(db: options.Db = options.DEFAULT_DB) -> None:
         damaged = sum(1 for _ in store.rows(Filter(kinds=(DAMAGED,))))
     console.print(f"{db}: {events} events, {damaged} of them damaged", soft_wrap=True, markup=False)
     if damaged:
-        problems.print("`sabot verify` tells which records are damaged.")
+        problems.print("`sabot verify` lists the damaged records.")

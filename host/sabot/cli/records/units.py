@@ -1,4 +1,4 @@
-"""`sabot units`: what a log knows of each unit."""
+"""`sabot units`: what a log shows about each unit."""
 
 from datetime import tzinfo
 
@@ -20,10 +20,10 @@ def units(
     as_json: options.Json = False,
     as_csv: options.Csv = False,
 ) -> None:
-    """List every unit in a log: what it runs, when it was last seen, how long it has run, what it
-    read, how often it could not, when it was calibrated, and its updates.
+    """List every unit in a log: its firmware, when it was last seen, how long it has run, how many
+    cards it read and could not read, when it was calibrated, and its updates.
 
-    Where more than 2 cards in 10,000 were not read look at the sensors: `sabot health`.
+    If more than 2 cards in 10,000 were not read, check the sensors: `sabot health`.
     """
     how = options.output_of(as_json, as_csv)
     where = options.zone_of(zone)
@@ -41,7 +41,7 @@ def units(
         console.print(f"{db}: no units", markup=False, soft_wrap=True)
     damaged = sum(each.damaged for each in found)
     if damaged:
-        problems.print(f"records that cannot be read: {damaged}; `sabot verify` tells why")
+        problems.print(f"records that cannot be read: {damaged}; `sabot verify` shows why")
 
 
 def _table(found: list[UnitSummary], zone: tzinfo) -> Table:

@@ -1,4 +1,4 @@
-"""`sabot debug`: MicroPython's prompt on a shoe, for whoever has its key and its service switch."""
+"""`sabot debug`: MicroPython's prompt on a shoe. It needs the shoe's key and its service switch."""
 
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
@@ -10,10 +10,10 @@ from sabot.service.debug import open_prompt
 def debug(port: options.Port, commands: options.CommandKeyFile = None) -> None:
     """Have a shoe start with MicroPython's prompt instead of dealing, until its next start.
 
-    Its service switch must be on, and no shoe of cards in play. It is an event in its audit chain.
+    Its service switch must be on, and no shoe of cards in play. The audit chain records it.
     """
     path = resolve(port)
-    with problems.status(plain(f"{port}: starting it anew")):
+    with problems.status(plain(f"{port}: restarting it")):
         unit = open_prompt(port, path, load_command_keys(commands))
     console.print(
         plain(

@@ -28,38 +28,39 @@ def doctor(
         typer.Option("--release", metavar="DIR", help="The release that it should run."),
     ] = None,
     db: Annotated[
-        Path | None, typer.Option("--db", help="A log of it, for the cards that it could not read.")
+        Path | None,
+        typer.Option("--db", help="Its log, which shows how many cards it did not read."),
     ] = None,
     commands: options.CommandKeyFile = None,
     as_json: options.Json = False,
 ) -> None:
-    """Have a shoe test itself, and tell what is wrong with it and what to do.
+    """Have a shoe test itself, and show what is wrong with it and what to do.
 
-    Between rounds; it changes nothing. Exit code 1 where something was found.
+    No round may be in play. It changes nothing. Exit code 1 if it found something.
     """
     built = None if release is None else releases.load(release)
     with Port(port) as opened:
         client = Client(opened, keys=load_command_keys(commands))
         with problems.status(plain(f"{client.unit}: testing itself")):
-            told = doctors.ask(client)
+            answers = doctors.examine(client)
     expected = doctors.Expectations()
     if built is not None:
         version = Manifest(built.manifest).version
         expected = doctors.Expectations(version, build_of(built.files))
     if db is not None:
         with Store(db) as store:
-            rate = unit_of(told.unit, store.rows(Filter(unit=told.unit))).faults_per_10000
+            rate = unit_of(answers.unit, store.rows(Filter(unit=answers.unit))).faults_per_10000
         expected = doctors.Expectations(expected.version, expected.build, rate)
-    checks = doctors.examine(told, expected)
+    checks = doctors.checks_of(answers, expected)
     found = [check for check in checks if check.to_do]
     if as_json:
-        print(json.dumps({"unit": told.unit, "checks": [check.as_json() for check in checks]}))
+        print(json.dumps({"unit": answers.unit, "checks": [check.as_json() for check in checks]}))
     else:
         console.print(_table(checks))
         for check in found:
             console.print(plain(f"{check.name}: {check.to_do}"), soft_wrap=True)
         verdict = f"{len(found)} of {len(checks)} checks found something" if found else "all well"
-        console.print(plain(f"{told.unit}: {verdict}"), soft_wrap=True)
+        console.print(plain(f"{answers.unit}: {verdict}"), soft_wrap=True)
     if found:
         raise typer.Exit(FINDINGS)
 

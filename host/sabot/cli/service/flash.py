@@ -1,4 +1,4 @@
-"""`sabot flash`: a release onto boards that have no Sabot yet, and MicroPython before that."""
+"""`sabot flash`: puts a release on boards without Sabot, and MicroPython on a board before that."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ import typer
 import sabot_firmware
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
-from sabot.cli.service.parallel import side_by_side
+from sabot.cli.service.parallel import run_in_parallel
 from sabot.cli.view import plain, problems
 from sabot.errors import KeysUnusable, PortNotFound
 from sabot.link import ports
@@ -26,11 +26,11 @@ def flash(
         list[str] | None, typer.Argument(metavar="[UNIT|PORT...]", help=options.PORT_HELP)
     ] = None,
     release: Annotated[
-        Path, typer.Option("--release", metavar="DIR", help="What `sabot build` has made.")
+        Path, typer.Option("--release", metavar="DIR", help="The folder that `sabot build` made.")
     ] = Path(f"sabot-{sabot_firmware.VERSION}"),
     house: options.House = options.DEFAULT_HOUSE,
     every: Annotated[
-        bool, typer.Option("--all", help="Every attached board but those that run as a shoe.")
+        bool, typer.Option("--all", help="Every attached board, except running shoes.")
     ] = False,
     image: Annotated[
         Path | None,
@@ -42,16 +42,16 @@ def flash(
         bool,
         typer.Option(
             "--force",
-            help="Boards that have Sabot too, a shoe where its service switch is on; keys, "
+            help="Flash boards that have Sabot too, and shoes whose service switch is on; keys, "
             "settings and events stay.",
         ),
     ] = False,
     commands: options.CommandKeyFile = None,
 ) -> None:
-    """Put a release on boards that have MicroPython, and see them come up.
+    """Put a release on boards that have MicroPython, and wait until they run as shoes.
 
-    The signature is checked first. A board that loses power or is unplugged meanwhile is flashed
-    again: that goes on where it was. All boards at once.
+    The signature is checked first. If a board loses power or is unplugged, flash it again: that
+    continues where it stopped. All boards are flashed at once.
     """
     names = boards or []
     keys = load_command_keys(commands)
@@ -64,7 +64,7 @@ def flash(
     built = flashing.signed_release(release, house)
     if image is not None:
         content = bootloader_drive.image_bytes(image, Manifest(built.manifest).micropython)
-        with problems.status(plain(f"{image}: onto the board")):
+        with problems.status(plain(f"{image}: putting it on the board")):
             names = [bootloader_drive.put_micropython(content, names[0] if names else None)]
     elif every:
         names = [info.serial for info in ports.attached()]
@@ -73,25 +73,29 @@ def flash(
     # By port: a board that was named twice is flashed once.
     names = list({ports.resolve(name): name for name in names}.values())
 
-    def one(name: str, tell: Callable[[Progress], None]) -> str:
+    def flash_board(name: str, on_progress: Callable[[Progress], None]) -> str:
         if every and not force and flashing.runs_shoe(name):
             return f"{name}: left alone, Sabot runs there"
         path = ports.resolve(name)
         return flashing.flash(
-            name, built, tell, force=force, open_repl=lambda: _prompt(name, path, keys)
+            name,
+            built,
+            on_progress,
+            force=force,
+            open_repl=lambda: _open_prompt(name, path, keys),
         )
 
-    side_by_side(names, one)
+    run_in_parallel(names, flash_board)
 
 
-def _prompt(name: str, path: str, keys: CommandKeyFile) -> None:
+def _open_prompt(name: str, path: str, keys: CommandKeyFile) -> None:
     debug.open_prompt(name, path, keys)
 
 
 def _check_usage(names: list[str], *, every: bool, image: Path | None) -> None:
     if every and (names or image):
-        raise typer.BadParameter("--all is of every board: name none, and no --micropython")
+        raise typer.BadParameter("--all is for every board: name none, and no --micropython")
     if len(names) > 1 and image:
         raise typer.BadParameter("--micropython is for one board at a time")
     if not (names or every or image):
-        raise typer.BadParameter("name a port, or --all for every board that is attached")
+        raise typer.BadParameter("name a port, or use --all for every attached board")

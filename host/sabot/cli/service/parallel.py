@@ -1,4 +1,4 @@
-"""Long work on several units at once: a table of how far each is, then a line for each."""
+"""Long work on several units at once: a table of the progress, then a line for each unit."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,14 +12,14 @@ from sabot.errors import SabotError
 from sabot.release.update import Progress
 
 Work = Callable[[str, Callable[[Progress], None]], str]
-"""Is done for a unit, tells how far it is, and gives what was done, for people."""
+"""Does the work for a unit, reports its progress, and returns what was done, for people."""
 
 
-def side_by_side(units: Sequence[str], work: Work) -> None:
-    """Do `work` for all `units`. What went wrong with one keeps no other from its end.
+def run_in_parallel(units: Sequence[str], work: Work) -> None:
+    """Do `work` for all `units`, even if it fails for some.
 
-    Raises the SabotError with the highest exit code, once the others are printed. After Ctrl-C each
-    ends where it next tells how far it is.
+    Prints all errors but one, and raises the SabotError with the highest exit code. After Ctrl-C
+    the work for each unit ends at its next progress report.
     """
     failed: list[SabotError] = []
     interrupted = Event()
@@ -38,8 +38,8 @@ def side_by_side(units: Sequence[str], work: Work) -> None:
             table.add_task("", total=None, unit=plain(unit), what="attaching") for unit in units
         ]
 
-        def one(unit: str, task: TaskID) -> str | SabotError:
-            def tell(now: Progress) -> None:
+        def run_one(unit: str, task: TaskID) -> str | SabotError:
+            def on_progress(now: Progress) -> None:
                 if interrupted.is_set():
                     raise KeyboardInterrupt
                 if now.whole:
@@ -47,16 +47,16 @@ def side_by_side(units: Sequence[str], work: Work) -> None:
                 table.update(task, unit=plain(now.unit or unit), what=now.what)
 
             try:
-                return work(unit, tell)
+                return work(unit, on_progress)
             except SabotError as error:
                 return error
 
         try:
-            for told in pool.map(one, units, tasks):
-                if isinstance(told, SabotError):
-                    failed.append(told)
+            for result in pool.map(run_one, units, tasks):
+                if isinstance(result, SabotError):
+                    failed.append(result)
                 else:
-                    console.print(plain(told), soft_wrap=True)
+                    console.print(plain(result), soft_wrap=True)
         except KeyboardInterrupt:
             interrupted.set()
             raise

@@ -25,7 +25,7 @@ WhenFull = Annotated[
     typer.Option(
         "--when-full",
         metavar="stop|go_on",
-        help="What it does once events that no host has taken fill its memory.",
+        help="What it does when its memory is full of events that no host has taken.",
     ),
 ]
 
@@ -35,7 +35,7 @@ def provision(
     table: Annotated[str, typer.Option("--table", help="Where it stands.")],
     unit: Annotated[
         str | None,
-        typer.Option("--unit", help="Its id; without it the one it has, else its board's number."),
+        typer.Option("--unit", help="Its id; default: the one it has, or its board's number."),
     ] = None,
     game: GameName = MINI_NAME,
     choose: options.Choose = None,
@@ -54,15 +54,15 @@ def provision(
         bool, typer.Option("--replaces", help="It takes the place of a unit that had this id.")
     ] = False,
 ) -> None:
-    """Make a flashed board a unit: its id and keys of its own, table, game, card set, clock.
+    """Make a flashed board a unit: give it an id, its own keys, table, game, card set and clock.
 
-    A unit that is one already keeps id and keys; it is told the rest anew where its service switch
-    is on.
+    A board that is a unit already keeps its id and keys. If its service switch is on, it takes the
+    other settings.
     """
     if unit == "":
         raise typer.BadParameter("--unit is empty; leave it out for the board's own number")
     if when_full not in provisioning.WHEN_FULL:
-        raise typer.BadParameter(f"--when-full is {' or '.join(provisioning.WHEN_FULL)}")
+        raise typer.BadParameter(f"--when-full must be {' or '.join(provisioning.WHEN_FULL)}")
     document = game_of(game, choose).document
     release_key = signing.load_public(house)
     known = load_command_keys(commands if commands.exists() else None)
@@ -80,7 +80,7 @@ def provision(
             settings,
             files,
             replaces=replaces,
-            tell=lambda what: status.update(plain(what)),
+            on_progress=lambda what: status.update(plain(what)),
         )
     console.print(plain(done), soft_wrap=True)
 

@@ -38,18 +38,18 @@ def capture(
         fetched = []
         with problems.status(plain(f"{client.unit}: fetching passes")) as status:
 
-            def came(kept: captures.SavedPass, size: int) -> None:
+            def show_progress(kept: captures.SavedPass, size: int) -> None:
                 progress = f"pass {kept.number}, {size:,} of {kept.run_bytes:,} bytes"
                 status.update(plain(f"{kept.unit}: {progress}"))
 
             for kept in captures.kept_passes(client):
                 try:
-                    fetched.append((kept, captures.levels_of(client, kept, came)))
+                    fetched.append((kept, captures.levels_of(client, kept, show_progress)))
                 except CommandRefused as refused:
-                    if refused.refusal != "not_kept":  # newer passes have taken its room
+                    if refused.refusal != "not_kept":  # newer passes have replaced it
                         raise
                     problems.print(plain(f"pass {kept.number} left out: {refused}"))
-    for kept, levels in fetched:  # the port is free again: drawing takes its time
+    for kept, levels in fetched:  # after the port is free, because drawing takes long
         captures.save(out, kept, levels)
         if as_json:
             print(json.dumps(kept.as_json()), flush=True)
@@ -91,10 +91,10 @@ def health(port: options.Port, as_json: options.Json = False) -> None:
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("channel", "mean", "bounds", "test card", "drift", "state"):
-        figure = name in ("mean", "test card", "drift")
-        table.add_column(name, justify="right" if figure else "left")
+        numeric = name in ("mean", "test card", "drift")
+        table.add_column(name, justify="right" if numeric else "left")
     for each in channels:
-        # Before the first card the shoe has nothing but what it expects.
+        # Before the first card, the shoe's means are only the values that it expects.
         mean = each["mean_permille"] if report.cards else None
         calibrated = each["calibrated_permille"]
         drift = "-" if None in (mean, calibrated) else f"{(mean - calibrated) / 10:+.1f} %"

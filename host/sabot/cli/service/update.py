@@ -1,4 +1,4 @@
-"""`sabot update`: a release into shoes, over the link that they have anyway."""
+"""`sabot update`: sends a release to shoes over their usual link."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ import typer
 
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
-from sabot.cli.service.parallel import side_by_side
+from sabot.cli.service.parallel import run_in_parallel
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.ports import Port
@@ -20,19 +20,21 @@ from sabot.release import update as updates
 def update(
     units: Annotated[list[str], typer.Argument(metavar="UNIT|PORT...", help=options.PORT_HELP)],
     release: Annotated[
-        Path, typer.Option("--release", metavar="DIR", help="What `sabot build` has made.")
+        Path, typer.Option("--release", metavar="DIR", help="The folder that `sabot build` made.")
     ],
     commands: options.CommandKeyFile = None,
 ) -> None:
-    """Have shoes run a release: sent between rounds, tried, and confirmed.
+    """Have shoes run a release: it is sent between rounds, tried, and confirmed.
 
-    A shoe takes only what its house has signed. It goes back by itself to what it ran where the
-    release does not start, or nobody confirms it within two minutes. All units at once.
+    A shoe takes only releases that its house has signed. It goes back to the previous one by itself
+    if the release does not start or is not confirmed within two minutes. All units are updated at
+    once.
     """
     built = releases.load(release)
     keys = load_command_keys(commands)
-    side_by_side(
-        units, lambda unit, tell: updates.update(lambda: _attached(unit, keys), built, tell)
+    run_in_parallel(
+        units,
+        lambda unit, on_progress: updates.update(lambda: _attached(unit, keys), built, on_progress),
     )
 
 
