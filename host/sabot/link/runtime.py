@@ -43,10 +43,12 @@ def published() -> dict[str, str]:
     for path in sorted(_folder().iterdir()):
         try:
             with path.open() as file:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                path.unlink(missing_ok=True)  # not locked: the process of its shoe was killed
-        except BlockingIOError:
-            ports[path.name] = path.read_text()
+                try:
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    ports[path.name] = file.read()
+                else:
+                    path.unlink(missing_ok=True)  # the process of its shoe was killed
         except OSError:
             continue  # removed meanwhile, or not a file of ours
     return ports

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TextIO
 
 import pytest
 from serial.tools import list_ports
@@ -198,6 +199,19 @@ def test_a_simulated_shoe_that_was_killed_is_not_found(echo: Answering) -> None:
     assert killed.returncode == -signal.SIGKILL
     assert runtime.published() == {}
     refusal("SIM-K", PortNotFound)
+
+
+def test_a_simulated_shoe_that_goes_while_shoes_are_listed_is_no_error(
+    monkeypatch: pytest.MonkeyPatch, echo: Answering
+) -> None:
+    kept = runtime.publish("SIM-G", echo.path)
+
+    def goes_at_the_look(file: TextIO, operation: int) -> None:
+        runtime.withdraw(kept)
+        raise BlockingIOError
+
+    monkeypatch.setattr(runtime.fcntl, "flock", goes_at_the_look)
+    assert set(runtime.published()) <= {"SIM-G"}
 
 
 def test_a_second_shoe_of_one_name_does_not_get_it(echo: Answering) -> None:
