@@ -51,7 +51,7 @@ class ReleaseError(ValueError):
 class Manifest:
     """The checked fields of a manifest. Raises ReleaseError, which says what is wrong."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: "bytes | memoryview") -> None:
         if len(data) > MAX_MANIFEST:
             raise ReleaseError("manifest of more than %d bytes" % MAX_MANIFEST)
         try:
@@ -121,7 +121,7 @@ def _hex(digest: bytes) -> str:
     return binascii.hexlify(digest).decode()
 
 
-def signed(manifest: bytes) -> bytes:
+def signed(manifest: "bytes | memoryview") -> bytes:
     """Return the message that the signature of a release covers, from the bytes of its manifest.
 
     It has 47 bytes: with the 64 before them they fit into one block of SHA-512, which takes 40 ms

@@ -136,7 +136,8 @@ class Update:
         self.stage = IDLE
 
     def _take_release(self, head: bytearray) -> "Iterator[None]":
-        signature, data = bytes(head[:_SIGNATURE_SIZE]), bytes(head[_SIGNATURE_SIZE:])
+        # A manifest has 6 KB, and there is no room for a copy of it.
+        signature, data = bytes(head[:_SIGNATURE_SIZE]), memoryview(head)[_SIGNATURE_SIZE:]
         # Loaded only when needed: it takes 5 KB and 0.3 s.
         from sabot_firmware.release.ed25519 import verification
 
