@@ -98,7 +98,13 @@ def _in_parallel(
     stop = multiprocessing.Event()
     workers = min(len(units), multiprocessing.cpu_count())
     with ProcessPoolExecutor(workers, initializer=_begin, initargs=(done, stop)) as pool:
-        futures = [pool.submit(_work, path, unit, options) for unit in units]
+        # The first `submit` starts the workers. A Ctrl-C waits until they can no longer get it: in
+        # the middle of a start it would print a traceback.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            futures = [pool.submit(_work, path, unit, options) for unit in units]
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         pending: set[Future[tuple[list[Finding], Summary]]] = set(futures)
         try:
             while pending:
@@ -115,10 +121,9 @@ _worker: Any = None
 
 
 def _begin(done: Any, stop: Any) -> None:
-    """Prepare a worker to report progress and to ignore Ctrl-C, which the parent handles."""
+    """Prepare a worker to report progress. Ctrl-C is blocked in it: the parent handles it."""
     global _worker
     _worker = (done, stop)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _work(path: Path, unit: str, options: VerifyOptions) -> tuple[list[Finding], Summary]:
