@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +15,8 @@ FORMAT = "sabot-log"
 
 BUSY_TIMEOUT_S = 30.0
 _SWITCH_PAUSE_S = 0.01
+_REPAIR_S = 2.0
+_REPAIR_POLL_S = 0.02
 _PAGE_BYTES = 1024  # each commit writes a whole page: a tenth faster than with 4096
 _HEAD_BYTES = 1 << 16
 _MAGIC = b"SQLite format 3\0"
@@ -141,6 +144,28 @@ _CANNOT_GROW = (
     "SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_SHMSIZE",
 )  # fmt: skip
 _WHEN_DAMAGED = "keep it, and log to another file with --db: the shoe sends what it still holds"
+
+
+def snapshot(path: Path, mode: str) -> sqlite3.Connection:
+    """Open a connection that sees the log as it is now, whatever is written meanwhile.
+
+    A reader that comes while another program repairs or removes the write-ahead log of a killed one
+    gets SQLITE_READONLY_RECOVERY or a relative of it (sqlite.org, "Write-Ahead Logging", Read-Only
+    Databases): a moment later it can read.
+    """
+    give_up_s = time.monotonic() + _REPAIR_S
+    while True:
+        connection = connect(path, mode)
+        try:
+            connection.execute("BEGIN")
+            connection.execute("SELECT count(*) FROM sqlite_schema")  # the snapshot begins here
+            return connection
+        except sqlite3.Error as error:
+            connection.close()
+            name = getattr(error, "sqlite_errorname", "")
+            if not name.startswith("SQLITE_READONLY_") or time.monotonic() > give_up_s:
+                raise
+            time.sleep(_REPAIR_POLL_S)
 
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:

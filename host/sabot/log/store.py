@@ -25,7 +25,7 @@ from sabot.log.derived import (
     selects,
     underived,
 )
-from sabot.log.log_file import FORMAT, DatabaseLocked, Writer, connect, user_error
+from sabot.log.log_file import FORMAT, DatabaseLocked, Writer, snapshot, user_error
 
 __all__ = ["DAMAGED", "DatabaseLocked", "Filter", "Row", "Store"]
 
@@ -334,8 +334,7 @@ class Store:
         ):
             mode += "&immutable=1"  # an archived log: a reader cannot make the files it would need
         try:
-            with closing(connect(self.path, mode)) as connection:
-                connection.execute("BEGIN")
+            with closing(snapshot(self.path, mode)) as connection:
                 yield connection
         except sqlite3.Error as error:
             raise user_error(self.path, error) from None

@@ -9,12 +9,14 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from host.tests.support.helpers import event_bytes
 from host.tests.support.killed_logger import Kills
 from host.tests.support.naive_shoe import recorded
+from sabot.log import log_file
 from sabot.log.store import Store
 
 pytestmark = pytest.mark.slow
@@ -120,6 +122,37 @@ def test_loggers_killed_at_any_moment_lose_and_repeat_nothing(
         for _ in range(40):
             kills.kill()
         kills.end()
+
+
+class _Repaired(sqlite3.Connection):
+    """A connection to a log whose write-ahead log is being repaired for two more looks."""
+
+    looks = 2
+
+    def execute(self, *given: Any) -> sqlite3.Cursor:
+        if _Repaired.looks:
+            _Repaired.looks -= 1
+            error = sqlite3.OperationalError("attempt to write a readonly database")
+            error.sqlite_errorname = "SQLITE_READONLY_RECOVERY"
+            raise error
+        return super().execute(*given)
+
+
+def test_a_reader_waits_while_the_log_of_a_killed_process_is_repaired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.sqlite"
+    with Store(path, create=True) as store:
+        store.append("U1", [recorded(event_bytes("identified", 1))])
+    connected = sqlite3.connect
+
+    def connect(*given: Any, **named: Any) -> sqlite3.Connection:
+        return connected(*given, factory=_Repaired, **named)
+
+    monkeypatch.setattr(log_file.sqlite3, "connect", connect)
+    with Store(path) as store:
+        assert [row.number for row in store.rows()] == [1]
+    assert _Repaired.looks == 0
 
 
 def test_two_processes_that_store_the_same_events_store_each_once(tmp_path: Path) -> None:
