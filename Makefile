@@ -31,7 +31,8 @@ typecheck: $(READY) $(TYPINGS)
 bench: $(READY)
 	$(BIN)/python -m sabot_hil.benchmarks
 
-# A million passes of each noise level, ten thousand of each fault: about half an hour on two cores.
+# A million passes of each noise level, ten thousand of each fault at each kind of pull, and the sensor
+# health: about 45 minutes on two cores.
 accuracy: $(READY)
 	$(BIN)/python -m sabot_hil.sweeps.accuracy --passes 1000000
 

@@ -133,7 +133,7 @@ HEALTH_REPORT = Shape(
         "id:uint "
         "cards:uint "  # read since the start of the unit; the four means are over these
         # Means over hundreds of cards, 1000 is nominal. A and B: time that a mark is seen on that
-        # track; E: from the last mark to the card's end; X: from E to X.
+        # track; E: from the last mark to the card's end; X: from X to the first mark.
         "e_permille:uint "
         "a_permille:uint "
         "b_permille:uint "

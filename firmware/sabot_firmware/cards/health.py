@@ -10,7 +10,7 @@ from sabot_protocol import enums
 LEAST_PERMILLE = const(850)
 MOST_PERMILLE = const(1200)
 """Bounds of a mean: the ink of a whole shoe may be 10 % off. With nominal noise the reader begins
-to misread a track at about 640 (hil_tests/tests/targets/test_sensor_health.py)."""
+to misread a track at 600 to 750 (hil_tests/tests/targets/test_sensor_health.py)."""
 
 NOTHING = const(-1)
 

@@ -1,7 +1,9 @@
-"""Finds the marks of a card in the edges of its pass: closes holes, leaves out specks.
+"""Finds the marks of a card in the edges of its pass: which pieces of ink belong to one mark.
 
-A mark, a gap and a hole differ in length by far more than the speed changes from one pitch to
-the next. So each is compared with its neighbours, and no figure here depends on the speed.
+A mark may have holes, so a pass may have more pieces than marks. A hand changes the speed of a card
+all the way, so a hole may last longer than a gap. Of all ways to make 14 marks of the pieces, the
+right one is that in which the card changes its speed least: marks are 2.0 mm wide and gaps 1.5 mm,
+so each gives a speed (card code specification, "Geometry").
 """
 
 from array import array
@@ -11,14 +13,15 @@ from sabot_firmware.native import const, micropython, ptr8, ptr32
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.cards.scan import Scanner
 
-MAX_PIECES = const(40)
-"""The most marks that are kept of one pass. A code has far fewer."""
+MAX_PIECES = const(36)
+"""The most pieces that are kept of one pass. Two cards show 27 marks at the most."""
 
 SYMBOLS = const(14)
 """Marks of a code."""
 
 UNSURE = const(3)
 """In place of a symbol: a track is neither clearly on nor clearly off."""
+_UNSURE = bytes((UNSURE,))
 
 # The same as in scan.py: viper cannot use the constants of another module.
 _E = const(1)
@@ -28,47 +31,57 @@ _X = const(8)
 _MARK = const(_A | _B)
 _COVERED = const(_E | _X)
 
-_NEIGHBOURS = const(3)  # on either side
-# A gap: 1.5 mm nominal, 0.8 mm at the least (marks 20 % too wide, B 0.3 mm off). A hole: 0.3 mm.
-_HOLE_PERCENT = const(42)  # of the median gap of the neighbours
-_SPECK_PERCENT = const(35)  # of the median mark of the neighbours
-_LONG_PERCENT = const(150)  # of a mark; a longer stretch is a pause and counts as this much
-_NARROW_PERCENT = const(65)  # of the pitch there; a mark that comes sooner was added
+# With harsh noise one pass in 20,000 has more holes that show, and one in 10,000 three in one mark.
+_MOST_HOLES = const(6)
+_STATES = const(3)  # of each number of holes so far: how many of them are in the last mark
+
+# Speeds that differ by less than this show no change: widths are up to 20 % off. (3 - 2) / (3 + 2).
+_FASTER = const(2)
+_SLOWER = const(3)
+_SPEED_OF_MARK = const(0x100000)  # over its samples; 2.0 mm
+_SPEED_OF_GAP = const(0xC0000)  # 1.5 mm
+_NEVER = const(0x3FFFFFFF)
+
+# A hole in the first and in the last mark is shorter than this share of both gaps next to the mark,
+# and of the longer piece: a hole has 0.3 mm at the most, a gap 0.8 mm or more, a piece 0.65 mm.
+_HOLE_PERCENT = const(60)
+
+_SLOW_PERCENT = const(125)  # of both neighbours: in a mark that lasts longer the card was slow
+# No hand changes a card's speed by more than this in a sample, in the unit of speeds here: nearly
+# twice the 30 m/s2 of the specification. Besides, wrong widths may make a speed seem twice another.
+_MOST_CHANGE = const(35)
+_BLUR = const(3)  # samples by which flipped ones may move an edge
 # A track is compared with the stronger track of the same mark, because width and holes differ from
-# mark to mark; and with the median width, because a pause makes one track too strong.
+# mark to mark.
 _SURE_OFF_PERCENT = const(25)
-_ON_OF_STRONG_PERCENT = const(60)
-_ON_OF_USUAL_PERCENT = const(55)
+_SURE_ON_PERCENT = const(52)
+_SLOW_ON_PERCENT = const(40)
 
 # 1000 over a mark's and a gap's share of the pitch: 2.0 and 1.5 of 3.5 mm.
 _PERMILLE_OF_MARK = const(1750)
 _PERMILLE_OF_GAP = const(2333)
-
-_HOLES = const(0)
-_SPECKS = const(1)
-_WIDTHS = const(2)
+_PITCH_UM = const(3500)
 
 # Places in the working memory. It is one array, because one argument is faster than ten.
-_BEGIN = const(0)  # of each mark, samples since the pass began
-_END = const(40)
-_WIDTH = const(80)  # median width of the marks around it
-_ON_A = const(120)  # samples, without a pause within the mark
-_ON_B = const(160)
-_APART = const(200)  # samples from the first edge of one track to that of the other
-_ORDERED = const(240)  # seven places
-_LENGTH = const(247)  # seven places
-_ALWAYS = const(254)
-_EVER = const(255)
-_LEFT_LAST = const(256)
-_E_END = const(257)
-_X_END = const(258)
-_SURE = const(259)
-_EVEN = const(260)
-_MARGIN = const(261)
-_SKEW = const(262)
-_A_PERMILLE = const(263)
-_B_PERMILLE = const(264)
-_SIZE = const(265)
+_BEGIN = const(0)  # of each piece, then of each mark; samples since the pass began
+_END = const(36)
+_LAST_PIECE = const(72)  # of each mark
+_ON_A = const(86)  # samples
+_ON_B = const(100)
+_LONGEST = const(114)  # the longest stretch of a mark without an edge, samples
+_AT_LONGEST = const(128)  # the tracks that are on in it
+_APART = const(142)  # samples from the first edge of one track to that of the other
+_COST = const(156)  # of each state, 21 places
+_SPEED = const(177)  # of the last mark in each state
+_ALWAYS = const(198)
+_EVER = const(199)
+_LEFT_LAST = const(200)
+_E_END = const(201)
+_X_BEGIN = const(202)
+_X_END = const(203)
+_AFTER = const(204)
+_SIZE = const(205)
+_PLACES = const(21)
 
 
 class Marks:
@@ -76,20 +89,33 @@ class Marks:
 
     def __init__(self) -> None:
         self.count = 0
-        """Marks found; MAX_PIECES means that there may be more."""
+        """Marks found, and after the 14th, pieces."""
         self.symbols = bytearray(SYMBOLS)
         """With SYMBOLS marks or more: the tracks that each of the first is on, 0-2 or UNSURE."""
+        self.margin_permille = 0
+        """Least width of a mark or gap, in 1/1000 of its nominal share of the pitch. This and the
+        next three are set by `measure`."""
+        self.skew_um = 0
+        """Greatest distance of the first edges of A and B in one mark."""
+        self.a_permille = 0
+        """Mean time of a mark on track A, in 1/1000 of its share of the pitch; 0 without a mark."""
+        self.b_permille = 0
+        """The same for track B."""
         self._memory = array("i", [0] * _SIZE)
+        self._before = bytearray(SYMBOLS * _PLACES)
 
     def find(self, scanner: "Scanner") -> None:
         """Find the marks in the edges of the pass that `scanner` holds."""
         edges, times, levels = scanner.count, scanner.times, scanner.levels
         memory = self._memory
-        count = _sieve(_collect(edges, times, levels, memory), memory)
+        count = _collect(edges, times, levels, memory)
+        if count > SYMBOLS:
+            _join(count, memory, self._before)
+            count = _keep_marks(count, memory)
         self.count = count
         if count >= SYMBOLS:
-            _measure(edges, times, levels, count, memory)
-            _compare(memory, self.symbols)
+            _measure(edges, times, levels, memory)
+            _decide(memory, self.symbols)
 
     def begin_of(self, mark: int) -> int:
         """Return when a mark began, in samples since the pass began."""
@@ -115,45 +141,120 @@ class Marks:
         """Return when the card left E, in samples since the pass began."""
         return self._memory[_E_END]
 
+    def begin_at_x(self) -> int:
+        """Return when the card came to X, in samples since the pass began."""
+        return self._memory[_X_BEGIN]
+
     def end_at_x(self) -> int:
         """Return when the card left X, in samples since the pass began."""
         return self._memory[_X_END]
 
-    # The methods that follow are valid only if there are SYMBOLS marks.
+    def begin_after(self) -> int:
+        """Return when the first piece after the 14th mark began, or when that ended; valid if there
+        are more than SYMBOLS marks."""
+        return self._memory[_AFTER]
 
     def sure(self) -> bool:
-        """Whether each mark is clearly on or off each track."""
-        return self._memory[_SURE] != 0
+        """Whether each of 14 marks is clearly on or off each track."""
+        return self.symbols.find(_UNSURE) < 0
 
-    def evenly_pitched(self) -> bool:
-        """Whether no mark is too close to the next."""
-        return self._memory[_EVEN] != 0
+    def measure(self) -> None:
+        """Measure 14 marks: set the attributes for them."""
+        memory = self._memory
+        self.margin_permille = 1000
+        self.skew_um = a_sum = b_sum = a_count = b_count = 0
+        for i in range(SYMBOLS):
+            pitch = self._pitch_at(i)
+            if self.symbols[i] == 2:
+                self.skew_um = max(self.skew_um, memory[_APART + i] * _PITCH_UM // pitch)
+            if self.symbols[i] != 1:
+                a_sum += memory[_ON_A + i] * _PERMILLE_OF_MARK // pitch
+                a_count += 1
+            if self.symbols[i]:
+                b_sum += memory[_ON_B + i] * _PERMILLE_OF_MARK // pitch
+                b_count += 1
+            if i < SYMBOLS - 1:
+                pitch = max(1, memory[_BEGIN + i + 1] - memory[_BEGIN + i])
+                mark = (memory[_END + i] - memory[_BEGIN + i]) * _PERMILLE_OF_MARK // pitch
+                gap = (memory[_BEGIN + i + 1] - memory[_END + i]) * _PERMILLE_OF_GAP // pitch
+                self.margin_permille = min(self.margin_permille, mark, gap)
+        self.a_permille = a_sum // max(1, a_count)
+        self.b_permille = b_sum // max(1, b_count)
 
-    def margin_permille(self) -> int:
-        """Return the least width of a mark or gap, in 1/1000 of its nominal share of the pitch."""
-        return self._memory[_MARGIN]
-
-    def skew_samples(self) -> int:
-        """Return the most samples between the first edges of A and B in one mark."""
-        return self._memory[_SKEW]
-
-    def a_permille(self) -> int:
-        """Return the mean time of a mark on track A, in 1/1000 of its share of the pitch; 0 if no
-        mark is on A."""
-        return self._memory[_A_PERMILLE]
-
-    def b_permille(self) -> int:
-        """Return the same for track B."""
-        return self._memory[_B_PERMILLE]
-
-    def pitch_at(self, at: int) -> int:
-        """Return the median of three pitches, that after mark `at` in the middle, in samples."""
+    def _pitch_at(self, mark: int) -> int:
+        """Return the median of the three pitches around `mark`, so that it has no stop in it."""
         begins = self._memory  # the begins come first in it
-        at = min(max(at, 1), SYMBOLS - 3)
+        at = min(max(mark, 1), SYMBOLS - 3)
         one = begins[at] - begins[at - 1]
         two = begins[at + 1] - begins[at]
         three = begins[at + 2] - begins[at + 1]
         return max(min(one, two), min(max(one, two), three), 1)
+
+    def even(self) -> bool:
+        """Whether a hand can pull a card so that 14 marks come like these. It may stop.
+
+        This looks for changes of speed, from a mark to its gap or on to the next mark, that no hand
+        makes. If one is a stop, another follows at once: the card was slow in one of them only.
+        """
+        memory = self._memory
+        stopping = False
+        lasted, speed = memory[_END] - memory[_BEGIN], _SPEED_OF_MARK
+        for i in range(1, 2 * SYMBOLS - 1):
+            before, speed_before = lasted, speed
+            mark = i >> 1
+            if i & 1:
+                lasted, speed = memory[_BEGIN + mark + 1] - memory[_END + mark], _SPEED_OF_GAP
+            else:
+                lasted, speed = memory[_END + mark] - memory[_BEGIN + mark], _SPEED_OF_MARK
+            most = _MOST_CHANGE * (lasted + before)
+            up = speed // (lasted + _BLUR) - 2 * speed_before // max(1, before - _BLUR)
+            if (up > most) != stopping:
+                return False
+            down = speed_before // (before + _BLUR) - 2 * speed // max(1, lasted - _BLUR)
+            stopping = down > most
+        return not stopping
+
+
+def _keep_marks(pieces: int, memory: "array[int]") -> int:
+    """Put the 14 marks that `_join` has found in the places of the pieces.
+
+    A gap in the first mark parts it from one that was added before it. After the last mark, what
+    comes after a hole belongs to it, what comes after a gap does not. Returns how many marks and
+    pieces there are then.
+    """
+    last = memory[_LAST_PIECE]
+    gap = min(_gap_after(memory, last), _gap_after(memory, memory[_LAST_PIECE + 1]))
+    count = SYMBOLS
+    for piece in range(last):
+        if _is_gap(memory, 0, piece, gap):
+            count = SYMBOLS + 1
+    first = 0
+    for mark in range(SYMBOLS - 1):
+        last = memory[_LAST_PIECE + mark]
+        memory[_BEGIN + mark] = memory[_BEGIN + first]
+        memory[_END + mark] = memory[_END + last]
+        first = last + 1
+    mark = SYMBOLS - 1
+    gap = min(memory[_BEGIN + first] - memory[_END + mark - 1], _gap_after(memory, mark - 2))
+    last = first
+    while last + 1 < pieces and not _is_gap(memory, first, last, gap):
+        last += 1
+    memory[_AFTER] = memory[_BEGIN + last + 1] if last + 1 < pieces else memory[_END + last]
+    memory[_BEGIN + mark] = memory[_BEGIN + first]
+    memory[_END + mark] = memory[_END + last]
+    return count + pieces - 1 - last
+
+
+def _is_gap(memory: "array[int]", first: int, piece: int, gap: int) -> bool:
+    """Whether after `piece`, of a mark that begins with the piece `first`, comes no hole but a gap.
+    `gap` is the shorter of the two next to the mark."""
+    width = memory[_END + piece] - memory[_BEGIN + first]
+    width = max(width, memory[_END + piece + 1] - memory[_BEGIN + piece + 1])
+    return 100 * _gap_after(memory, piece) >= _HOLE_PERCENT * min(gap, width)
+
+
+def _gap_after(memory: "array[int]", piece: int) -> int:
+    return memory[_BEGIN + piece + 1] - memory[_END + piece]
 
 
 @micropython.viper
@@ -168,10 +269,13 @@ def _collect(edges: int, times: ptr32, levels: ptr8, memory: ptr32) -> int:
     ever = 0
     left_last = 0
     e_end = 0
+    x_begin = 0
     x_end = 0
     i = 0
     while i < edges:
         level = levels[i]
+        if level & _X != 0 and ever & _X == 0:
+            x_begin = times[i]
         ever |= level
         if level & _COVERED != 0:
             left_last = level & _COVERED
@@ -198,85 +302,101 @@ def _collect(edges: int, times: ptr32, levels: ptr8, memory: ptr32) -> int:
     memory[_EVER] = ever
     memory[_LEFT_LAST] = left_last
     memory[_E_END] = e_end
+    memory[_X_BEGIN] = x_begin
     memory[_X_END] = x_end
     return count
 
 
-@micropython.viper
-def _sieve(count: int, memory: ptr32) -> int:
-    """Close the holes, drop the specks and note the median widths, comparing with the neighbours.
+# For viper an annotation is a machine type, and `None` is not one: the next three have no result.
 
-    Returns how many marks are left.
+
+@micropython.viper
+def _join(pieces: int, memory: ptr32, before: ptr8):  # noqa: ANN202
+    """Join pieces so that they are 14 marks, with the least changes of speed from each mark to the
+    gap after it and on to the next mark: find the last piece of each mark.
+
+    A state after a mark is how many holes there were so far, and how many of them are in this mark.
+    `before` has the way that led to each state. Pieces after the 14th mark may be left over.
     """
-    what = _HOLES
-    i = 0
-    while True:
-        total = count - 1 if what == _HOLES else count
-        if i >= total:
-            if what == _WIDTHS:
-                return count
-            what += 1
+    most = pieces - SYMBOLS
+    if most > _MOST_HOLES:
+        most = _MOST_HOLES
+    mark = 0
+    while mark < SYMBOLS:
+        holes = most
+        while holes >= 0:
+            here = _COST + _STATES * holes
+            last = mark + holes
+            inside = 0
+            while inside < _STATES and inside <= holes:
+                first = last - inside
+                lasted = memory[_END + last] - memory[_BEGIN + first]
+                speed = _SPEED_OF_MARK // lasted if lasted > 0 else _SPEED_OF_MARK
+                cost = 0
+                way = 0
+                if mark == 0:
+                    if inside != holes:
+                        cost = _NEVER
+                else:
+                    gap = _SPEED_OF_GAP // (memory[_BEGIN + first] - memory[_END + first - 1])
+                    high = gap if gap > speed else speed
+                    own = _FASTER * high - _SLOWER * (gap + speed - high)
+                    if own < 0:
+                        own = 0
+                    cost = _NEVER
+                    there = _COST + _STATES * (holes - inside)
+                    i = 0
+                    while i < _STATES and i <= holes - inside:
+                        so_far = memory[there + i]
+                        if so_far < _NEVER:
+                            fast = memory[there + _PLACES + i]
+                            high = gap if gap > fast else fast
+                            change = _FASTER * high - _SLOWER * (gap + fast - high)
+                            if change > 0:
+                                so_far += change
+                            if so_far + own < cost:
+                                cost = so_far + own
+                                way = i
+                        i += 1
+                # The costs of this number of holes are still read: they are put there below.
+                memory[_ON_A + inside] = cost
+                memory[_ON_B + inside] = speed
+                before[mark * _PLACES + _STATES * holes + inside] = way
+                inside += 1
             i = 0
-            continue
-        first = i - _NEIGHBOURS if i > _NEIGHBOURS else 0
-        last = i + _NEIGHBOURS
-        if last >= total:
-            last = total - 1
-        # The median is at most the greatest length. Most pieces pass by that, without a median.
-        greatest = 0
-        j = first
-        while j <= last:
-            length = memory[_END + j] - memory[_BEGIN + j]
-            if what == _HOLES:
-                length = memory[_BEGIN + j + 1] - memory[_END + j]
-            memory[_LENGTH + j - first] = length
-            if length > greatest:
-                greatest = length
-            j += 1
-        here = 100 * memory[_LENGTH + i - first]
-        least = _HOLE_PERCENT if what == _HOLES else _SPECK_PERCENT
-        if what != _WIDTHS and here >= least * greatest:
-            i += 1
-            continue
-        known = 0
-        while known <= last - first:
-            length = memory[_LENGTH + known]
-            place = known
-            while place > 0 and memory[_ORDERED + place - 1] > length:
-                memory[_ORDERED + place] = memory[_ORDERED + place - 1]
-                place -= 1
-            memory[_ORDERED + place] = length
-            known += 1
-        usual = memory[_ORDERED + (known >> 1)]
-        gone = -1
-        if what == _WIDTHS:
-            memory[_WIDTH + i] = usual
-        elif here < least * usual:
-            gone = i
-            if what == _HOLES:
-                memory[_END + i] = memory[_END + i + 1]
-                gone = i + 1
-        if gone >= 0:
-            count -= 1
-            j = gone
-            while j < count:
-                memory[_BEGIN + j] = memory[_BEGIN + j + 1]
-                memory[_END + j] = memory[_END + j + 1]
-                j += 1
-        else:
-            i += 1
-
-
-# For viper an annotation is a machine type, and `None` is not one. So the next two have no result.
+            while i < _STATES:
+                memory[here + i] = memory[_ON_A + i] if i < inside else _NEVER
+                memory[here + _PLACES + i] = memory[_ON_B + i]
+                i += 1
+            holes -= 1
+        mark += 1
+    least = _NEVER
+    best = 0
+    i = _STATES * most + _STATES - 1
+    while i >= 0:
+        if memory[_COST + i] < least:
+            least = memory[_COST + i]
+            best = i
+        i -= 1
+    holes = best // _STATES
+    inside = best - _STATES * holes
+    mark = SYMBOLS - 1
+    while mark >= 0:
+        memory[_LAST_PIECE + mark] = mark + holes
+        way = before[mark * _PLACES + _STATES * holes + inside]
+        holes -= inside
+        inside = way
+        mark -= 1
 
 
 @micropython.viper
-def _measure(edges: int, times: ptr32, levels: ptr8, count: int, memory: ptr32):  # noqa: ANN202
-    """Add up how long each mark was on each track; a long stretch is cut at _LONG_PERCENT."""
+def _measure(edges: int, times: ptr32, levels: ptr8, memory: ptr32):  # noqa: ANN202
+    """Add up how long each mark was on each track, and find its longest stretch without an edge."""
     i = 0
-    while i < count:
+    while i < SYMBOLS:
         memory[_ON_A + i] = 0
         memory[_ON_B + i] = 0
+        memory[_LONGEST + i] = 0
         memory[_APART + i] = 0
         i += 1
     mark = 0
@@ -284,96 +404,62 @@ def _measure(edges: int, times: ptr32, levels: ptr8, count: int, memory: ptr32):
     while i + 1 < edges:
         begin = times[i]
         lasted = times[i + 1] - begin
-        while mark < count and memory[_END + mark] <= begin:
+        while mark < SYMBOLS and memory[_END + mark] <= begin:
             mark += 1
-        if mark == count:
+        if mark == SYMBOLS:
             return
         level = levels[i] & _MARK
-        if begin == memory[_BEGIN + mark] and level != _MARK:
-            memory[_APART + mark] = lasted
         if begin >= memory[_BEGIN + mark]:
-            longest = memory[_WIDTH + mark] * _LONG_PERCENT // 100
-            if lasted > longest:
-                lasted = longest
+            if begin == memory[_BEGIN + mark] and level != _MARK:
+                memory[_APART + mark] = lasted
             if level & _A != 0:
                 memory[_ON_A + mark] += lasted
             if level & _B != 0:
                 memory[_ON_B + mark] += lasted
+            if lasted > memory[_LONGEST + mark]:
+                memory[_LONGEST + mark] = lasted
+                memory[_AT_LONGEST + mark] = level
         i += 1
 
 
 @micropython.viper
-def _compare(memory: ptr32, symbols: ptr8):  # noqa: ANN202
-    """Compare each mark with its neighbours: decide its symbol, measure its place and margins."""
-    sure = 1
-    even = 1
-    margin = 1000
-    skew = 0
-    a_sum = 0
-    a_count = 0
-    b_sum = 0
-    b_count = 0
+def _decide(memory: ptr32, symbols: ptr8):  # noqa: ANN202
+    """Decide the symbol of each mark: which tracks it is on."""
     i = 0
     while i < SYMBOLS:
         a = memory[_ON_A + i]
         b = memory[_ON_B + i]
+        width = memory[_END + i] - memory[_BEGIN + i]
+        nearest = width
+        if i > 0:
+            nearest = memory[_END + i - 1] - memory[_BEGIN + i - 1]
+        if i < SYMBOLS - 1:
+            other = memory[_END + i + 1] - memory[_BEGIN + i + 1]
+            if i == 0 or other > nearest:
+                nearest = other
         weak = a if a < b else b
         strong = b if a < b else a
-        usual = memory[_WIDTH + i]
-        most = strong if strong < usual else usual
-        least = _ON_OF_STRONG_PERCENT * strong
-        if least > _ON_OF_USUAL_PERCENT * usual:
-            least = _ON_OF_USUAL_PERCENT * usual
-        if 100 * weak <= _SURE_OFF_PERCENT * most:
-            symbols[i] = 0 if a > b else 1
-        elif 100 * weak >= least:
+        off = 1 if 100 * weak <= _SURE_OFF_PERCENT * strong else 0
+        on = 1 if 100 * weak >= _SURE_ON_PERCENT * strong else 0
+        if on == 0 and 100 * width > _SLOW_PERCENT * nearest:
+            # The card was slow somewhere here, perhaps over a hole, or where one track had begun:
+            # less is asked, and the tracks are also compared without the longest stretch.
+            if 100 * weak >= _SLOW_ON_PERCENT * strong:
+                on = 1
+            if memory[_AT_LONGEST + i] & _A != 0:
+                a -= memory[_LONGEST + i]
+            if memory[_AT_LONGEST + i] & _B != 0:
+                b -= memory[_LONGEST + i]
+            weak = a if a < b else b
+            strong = b if a < b else a
+            if 100 * weak > _SURE_OFF_PERCENT * strong:
+                off = 0
+            if strong > 0 and 100 * weak >= _SLOW_ON_PERCENT * strong:
+                on = 1
+        if on != 0:
             symbols[i] = 2
-            if memory[_APART + i] > skew:
-                skew = memory[_APART + i]
+        elif off != 0:
+            symbols[i] = 0 if memory[_ON_A + i] > memory[_ON_B + i] else 1
         else:
             symbols[i] = UNSURE
-            sure = 0
-        # The median of three pitches.
-        at = i
-        if at < 1:
-            at = 1
-        if at > SYMBOLS - 3:
-            at = SYMBOLS - 3
-        low = memory[_BEGIN + at] - memory[_BEGIN + at - 1]
-        high = memory[_BEGIN + at + 1] - memory[_BEGIN + at]
-        if low > high:
-            other = low
-            low = high
-            high = other
-        middle = memory[_BEGIN + at + 2] - memory[_BEGIN + at + 1]
-        if middle < low:
-            middle = low
-        if middle > high:
-            middle = high
-        if middle < 1:
-            middle = 1
-        if symbols[i] != 1:
-            a_sum += a * _PERMILLE_OF_MARK // middle
-            a_count += 1
-        if symbols[i] != 0:
-            b_sum += b * _PERMILLE_OF_MARK // middle
-            b_count += 1
-        if i < SYMBOLS - 1:
-            pitch = memory[_BEGIN + i + 1] - memory[_BEGIN + i]
-            if 100 * pitch < _NARROW_PERCENT * middle:
-                even = 0
-            if pitch < 1:
-                pitch = 1
-            share = (memory[_END + i] - memory[_BEGIN + i]) * _PERMILLE_OF_MARK // pitch
-            if share < margin:
-                margin = share
-            share = (memory[_BEGIN + i + 1] - memory[_END + i]) * _PERMILLE_OF_GAP // pitch
-            if share < margin:
-                margin = share
         i += 1
-    memory[_SURE] = sure
-    memory[_EVEN] = even
-    memory[_MARGIN] = margin
-    memory[_SKEW] = skew
-    memory[_A_PERMILLE] = a_sum // a_count if a_count > 0 else 0
-    memory[_B_PERMILLE] = b_sum // b_count if b_count > 0 else 0

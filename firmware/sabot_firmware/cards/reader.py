@@ -14,21 +14,25 @@ from sabot_firmware.cards.scan import E, Scanner, X
 from sabot_firmware.native import const
 from sabot_protocol import cards, enums
 
-_SAMPLE_US = 1000000 // scan.SAMPLE_RATE_HZ
 _PITCH_UM = const(3500)
-# 1000 pitches divided by 2.5 mm, from the last mark's end to the card's, and by 12 mm, from E to X.
-_PERMILLE_OF_TAIL = const(1400)
-_PERMILLE_OF_EXIT = const(291)
 
-# The end of a card comes 2.5 mm after its last mark, 71 % of a pitch.
-_SHORT_TAIL_PERCENT = const(25)
-_LONG_TAIL_PERCENT = const(150)
-# With two cards, no mark of the second visible, the end comes at 11 mm at the latest: any later,
-# and the second card's last mark would show. A longer tail is one card and a pause.
-_PAUSE_TAIL_PERCENT = const(450)
-# With two cards, marks of the second visible, the end comes at 11 mm or later. With one card that a
-# mark was added to, it comes at 6 mm.
-_SECOND_CARD_TAIL_PERCENT = const(250)
+# Two ways of a card are not along its code: from X to its first mark, and from its last mark to its
+# end. Two cards that overlap make one of them 5 mm longer or more. Such a way is measured with the
+# mean of the speeds before and after it, because a hand changes the speed all the time.
+_MM_S = const(20)  # um in a sample, in mm/s
+_LEAD_UM = const(1000)
+_TAIL_UM = const(2500)
+_LONGEST_LEAD_UM = const(4000)
+_LONGEST_TAIL_UM = const(5500)
+# A longer one is one card and a stop: two cards whose ways are longer than this show more marks.
+_STOPPED_LEAD_UM = const(8500)
+_STOPPED_TAIL_UM = const(13000)
+# After the 14th mark: one that was added comes after a gap of 1.5 mm, a second card's after 8.5 mm.
+_LONGEST_GAP_UM = const(4000)
+# With the last mark missing and a hole in another there are 14, and 6 mm to the card's end.
+_LONGEST_BAD_TAIL_UM = const(8000)
+_BLUR = const(3)  # samples by which flipped ones may move an edge
+_MOST_ADDED = const(2)  # pieces: one mark with a hole
 
 NONE = enums.FAULTS.index("none")
 DOUBLE_FEED = enums.FAULTS.index("double_feed")
@@ -59,12 +63,15 @@ class Pass:
         """Least width of a mark or a gap, in 1/1000 of its nominal share of the pitch."""
         self.skew_um = 0
         """Largest distance between the leading edges of tracks A and B in one mark."""
+        self.longer_um = 0
+        """How much further than one card the pass seems to have gone, before the first mark or
+        after the last: there was a second card, or a stop that lasted as long."""
         self.samples = 0
         """Length of the pass in samples; 0 for a fault of the sensor head with no card in it."""
         self.permille = [0] * len(enums.CHANNELS)
         """How each channel saw the card: 1000 means as printed and built, 0 means no figure.
-        A, B: mean time of a mark on that track. E: from the end of the last mark to the end of the
-        card. X: from the card leaving E to the card leaving X."""
+        A, B: mean time of a mark on that track. E: from the middle of the last mark to the end of
+        the card. X: from the card's edge at X to the middle of its first mark."""
 
 
 class Reader:
@@ -121,7 +128,7 @@ class Reader:
         if scanner.levels[scanner.count - 1] & _COVERED != _COVERED:
             return
         marks.find(scanner)
-        if marks.count == SYMBOLS and marks.sure() and marks.evenly_pitched():
+        if marks.count == SYMBOLS and marks.sure():
             message = cards.decode_marks(marks.symbols)
             if message >= 0 and message // cards.CARD_COUNT == self.card_set:
                 self.known = message % cards.CARD_COUNT
@@ -131,7 +138,7 @@ class Reader:
         passed.samples = self.scanner.lasted
         passed.card = NO_CARD
         passed.card_set = -1
-        passed.speed_mm_s = passed.margin_permille = passed.skew_um = 0
+        passed.speed_mm_s = passed.margin_permille = passed.skew_um = passed.longer_um = 0
         for i in range(len(passed.permille)):
             passed.permille[i] = 0
         marks.count = 0
@@ -159,28 +166,71 @@ class Reader:
             return NO_CODE
         if marks.count < SYMBOLS:
             return BAD_CODE
-        tail = self._tail_percent()
         if marks.count > SYMBOLS:
-            return DOUBLE_FEED if tail > _SECOND_CARD_TAIL_PERCENT else BAD_CODE
+            return DOUBLE_FEED if self._marks_of_two() else BAD_CODE
         message = cards.decode_marks(marks.symbols) if marks.sure() else cards.NOT_A_CODE
         if message == cards.REVERSED:
             return REVERSED
-        if _LONG_TAIL_PERCENT < tail < _PAUSE_TAIL_PERCENT:
+        if message < 0 or not marks.even() or self._outside():
+            two = _LONGEST_BAD_TAIL_UM < self._tail_um() < _STOPPED_TAIL_UM
+            return DOUBLE_FEED if two else BAD_CODE
+        if self._two_cards():
             return DOUBLE_FEED
-        if message < 0 or tail < _SHORT_TAIL_PERCENT or not marks.evenly_pitched():
-            return BAD_CODE
         self.passed.card_set = message // cards.CARD_COUNT
         if self.passed.card_set != self.card_set:
             return FOREIGN_SET
         self.passed.card = message % cards.CARD_COUNT
         return NONE
 
-    def _tail_percent(self) -> int:
-        """Return the way from the end of the 14th mark to the end of the card, in 1/100 of the last
-        pitch."""
+    def _outside(self) -> bool:
+        """Whether a mark was there before the card was at X, or after its end: one that was added,
+        and is taken for a part of the mark next to it. The first mark comes 1 mm after X."""
         marks = self._marks
-        tail = marks.end_at_e() - marks.end_of(SYMBOLS - 1)
-        return 100 * tail // marks.pitch_at(SYMBOLS - 2)
+        early = marks.begin_at_x() - marks.begin_of(0)
+        return early > _BLUR or marks.end_of(SYMBOLS - 1) >= marks.end_at_e()
+
+    def _marks_of_two(self) -> bool:
+        """Whether the marks after the 14th are those of a second card, not one that was added."""
+        marks, last = self._marks, SYMBOLS - 1
+        if marks.count > SYMBOLS + _MOST_ADDED:
+            return True
+        # The shorter of two: the card may have stopped in the other.
+        pitch = min(self._pitch_at(last - 1), self._pitch_at(last - 2))
+        gap = marks.begin_after() - marks.end_of(last)
+        return gap * _PITCH_UM > _LONGEST_GAP_UM * pitch
+
+    def _two_cards(self) -> bool:
+        """Whether a way that is not along the code is longer than that of one card."""
+        marks, pitch = self._marks, self._pitch_at(SYMBOLS - 2)
+        tail_um = self._tail_um()
+        lead_um = _way_um(
+            marks.begin_of(0) - marks.begin_at_x(), marks.begin_at_x(), self._pitch_at(0)
+        )
+        self.passed.longer_um = max(tail_um - _TAIL_UM, lead_um - _LEAD_UM, 0)
+        if _LONGEST_TAIL_UM < tail_um < _STOPPED_TAIL_UM:
+            lasted = marks.end_at_e() - marks.end_of(SYMBOLS - 1)
+            after = marks.end_at_x() - marks.end_at_e()
+            if _no_hand_slows(pitch, lasted, after, _TAIL_UM):
+                return True
+        if _LONGEST_LEAD_UM < lead_um < _STOPPED_LEAD_UM:
+            lasted = marks.begin_of(0) - marks.begin_at_x()
+            return _no_hand_slows(self._pitch_at(0), lasted, marks.begin_at_x(), _LEAD_UM)
+        return False
+
+    def _tail_um(self) -> int:
+        """Return the way from the end of the 14th mark to the end of the card."""
+        marks = self._marks
+        e_end = marks.end_at_e()
+        return _way_um(
+            e_end - marks.end_of(SYMBOLS - 1), marks.end_at_x() - e_end, self._pitch_at(SYMBOLS - 2)
+        )
+
+    def _pitch_at(self, mark: int) -> int:
+        """Return the samples from this mark to the next, the mean of both edges."""
+        marks = self._marks
+        edges = marks.begin_of(mark + 1) - marks.begin_of(mark)
+        edges += marks.end_of(mark + 1) - marks.end_of(mark)
+        return max(edges >> 1, 1)
 
     def _measure(self) -> None:
         marks, passed = self._marks, self.passed
@@ -188,11 +238,35 @@ class Reader:
         length = max(1, marks.begin_of(last) - marks.begin_of(0))
         speed = last * _PITCH_UM * (scan.SAMPLE_RATE_HZ // 1000) // length
         passed.speed_mm_s = speed
-        passed.margin_permille = marks.margin_permille()
-        passed.skew_um = marks.skew_samples() * _SAMPLE_US * speed // 1000
-        pitch = marks.pitch_at(last - 1)
-        e_end, x_end = marks.end_at_e(), marks.end_at_x()
-        passed.permille[0] = max(0, e_end - marks.end_of(last)) * _PERMILLE_OF_TAIL // pitch
-        passed.permille[1] = marks.a_permille()
-        passed.permille[2] = marks.b_permille()
-        passed.permille[3] = max(0, x_end - e_end) * _PERMILLE_OF_EXIT // pitch
+        marks.measure()
+        passed.margin_permille = marks.margin_permille
+        passed.skew_um = marks.skew_um
+        # From twice the middle of a mark. 3.5 mm are a pitch, but a hand slows down at the end: a
+        # sixteenth of how long 12 mm take from E to X is in it, as much as keeps the mean right.
+        e_end = marks.end_at_e()
+        ways = 2 * e_end - marks.begin_of(last) - marks.end_of(last)
+        nominal = 360 * self._pitch_at(last - 1) + 7 * (marks.end_at_x() - e_end)
+        passed.permille[0] = 192000 * max(0, ways) // max(1, nominal)
+        passed.permille[1] = marks.a_permille
+        passed.permille[2] = marks.b_permille
+        ways = marks.begin_of(0) + marks.end_of(0) - 2 * marks.begin_at_x()
+        passed.permille[3] = 875 * max(0, ways) // self._pitch_at(0)  # 2.0 of 3.5 mm
+
+
+def _way_um(lasted: int, over_12_mm: int, pitch: int) -> int:
+    """Return the way of a card in `lasted` samples, between 12 mm and a pitch of 3.5 mm that lasted
+    so many samples: the mean of both times for a millimetre is that here."""
+    return 168000 * max(lasted, 0) // max(7 * over_12_mm + 24 * pitch, 1)
+
+
+def _no_hand_slows(pitch: int, lasted: int, over_12_mm: int, way_um: int) -> bool:
+    """Whether a card that slowed down and sped up again would have taken more than 15 m/s2 for it.
+
+    Its way of `way_um` lasted `lasted` samples; on either side of it were a pitch and 12 mm. With
+    15 m/s2, half of what the specification allows, a speed changes by 3/4 mm/s in a sample. Hands
+    brake and start so hard less than once in a thousand cards. Two cards at 0.3 m/s look like it.
+    """
+    slow = way_um * _MM_S // lasted
+    one = _PITCH_UM * _MM_S // pitch - slow
+    other = 12000 * _MM_S // max(over_12_mm, 1) - slow
+    return 8 * one > 3 * (pitch + lasted) and 8 * other > 3 * (over_12_mm + lasted)

@@ -62,11 +62,11 @@ def test_a_pass_is_kept_with_all_its_figures():
     )
 
 
-def test_the_last_eight_are_kept_however_long_they_are():
+def test_the_last_seven_are_kept_however_long_they_are():
     kept = new_passes()
     for n in range(30):
         _keep(kept, bytes([n]) * RUN_BYTES)
-        assert _numbers(kept) == list(range(max(1, n - 6), n + 2))
+        assert _numbers(kept) == list(range(max(1, n - 5), n + 2))
     for number in _numbers(kept):
         assert bytes(kept.get(number).runs) == bytes([number - 1]) * RUN_BYTES
 

@@ -121,7 +121,7 @@ def generator() -> list[Benchmark]:
 
     def make() -> None:
         for _ in range(_GENERATED):
-            waveform.pack(noisy_pass(random, NOISE["nominal"], 32, 4))
+            waveform.pack(noisy_pass(random, NOISE["nominal"], 32, 4, "stroke"))
 
     speed = _per_second(make, range(_GENERATED))
     return [Benchmark("generator of passes, nominal", speed, "passes/s", "one core")]

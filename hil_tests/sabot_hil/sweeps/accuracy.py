@@ -2,9 +2,10 @@
 
     python -m sabot_hil.sweeps.accuracy [--passes N] [--faults N] [--seed N]
 
-Cards: N passes each at the noise levels clean, nominal and harsh; faults: N of each. All cores are
-used. Prints the confusion matrix and writes build/accuracy.json, and for passes with a wrong
-outcome pictures to build/accuracy-NAME.png. Exit code 1 if a target is missed.
+Cards: N passes each at the noise levels clean, nominal and harsh, spread over the six kinds of
+pulls; faults: N of each at every kind. All cores are used. Prints a confusion matrix for each kind,
+and a table of what was read right. Writes build/accuracy.json, and for passes with a wrong outcome
+pictures to build/accuracy-NAME.png. Exit code 1 if a target is missed.
 """
 
 import argparse
@@ -25,22 +26,29 @@ from rich.table import Table
 
 import sabot_hil
 from sabot.service.picture import png
-from sabot.sim import waveform
+from sabot.sim import pulls, waveform
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import FAULTS, faulty_pass
 from sabot.sim.process import environment, interpreter
+from sabot_firmware.cards.health import NOTHING, Health
 from sabot_protocol import cards, enums
 
 _ROOT = Path(__file__).resolve().parents[3]
 _PACKAGES = Path(sabot_hil.__file__).resolve().parent.parent
 _BATCH = 250
 _FAULT = 100  # reader_under_micropython.py adds this to a fault's number
-_KEPT_FAILURES = 6
+_KEPT_FAILURES = 2
 _PIPE_WIDTH = 120
 _FAULT_NOISE = "nominal"
 
 _RIGHT_AT_LEAST = {"clean": 1.0, "nominal": 0.9995, "harsh": 0.99}
 _FAULT_RIGHT_AT_LEAST = 0.99
+
+MADE = (*NOISE, *FAULTS)
+"""What is made: cards at a noise level, and faults."""
+
+What = tuple[str, str]
+"""One of `MADE`, and one of `pulls.KINDS`."""
 
 
 @dataclass
@@ -80,6 +88,8 @@ class FirmwareReader:
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C goes to the process that shows the progress
         )
+        self.permille = [0] * len(enums.CHANNELS)
+        """How each channel saw the last pass, as in `sabot_firmware.cards.reader.Pass`."""
 
     def read(self, recordings: Iterable[tuple[int, bytes]]) -> Iterator[list[str]]:
         """Yield the names of cards and faults for each recording, given with the shoe's set."""
@@ -88,10 +98,11 @@ class FirmwareReader:
             head = bytes([card_set]) + len(samples).to_bytes(4, "little")
             self._process.stdin.write(head + samples)
             self._process.stdin.flush()
-            numbers = map(int, self._process.stdout.readline().split())
+            outcomes, channels = self._process.stdout.readline().decode().split(";")
+            self.permille = [int(each) for each in channels.split()]
             yield [
                 cards.name_of(number) if number < _FAULT else enums.FAULTS[number - _FAULT]
-                for number in numbers
+                for number in map(int, outcomes.split())
             ]
 
 
@@ -100,11 +111,11 @@ def _reader() -> FirmwareReader:
     return FirmwareReader()
 
 
-def run_batch(task: tuple[str, int, int]) -> tuple[str, PassTally]:
-    """Generate and read `count` passes of one kind: a noise level or a fault."""
-    kind, count, seed = task
-    random = np.random.default_rng([seed, *kind.encode()])
-    made = [_made(random, kind) for _ in range(count)]
+def run_batch(task: tuple[What, int, int]) -> tuple[What, PassTally]:
+    """Generate and read `count` passes of one kind."""
+    what, count, seed = task
+    random = np.random.default_rng([seed, *"".join(what).encode()])
+    made = [_made(random, *what) for _ in range(count)]
     tally = PassTally()
     found_in = _reader().read((card_set, samples) for _, card_set, samples in made)
     for (wanted, _, samples), found in zip(made, found_in, strict=True):
@@ -112,109 +123,171 @@ def run_batch(task: tuple[str, int, int]) -> tuple[str, PassTally]:
         is_card = [name for name in found if name not in enums.FAULTS]
         tally.wrong_cards += any(name != wanted for name in is_card)
         outcome = wanted if right else "+".join(found) or "nothing"
-        if kind in NOISE:
+        if what[0] in NOISE:
             outcome = "right" if right else outcome
         tally.outcomes[outcome] += 1
         if not right and len(tally.failures) < _KEPT_FAILURES:
-            tally.failures.append((f"{wanted} read as {outcome}", samples))
-    return kind, tally
+            tally.failures.append((f"{what[1]}: {wanted} read as {outcome}", samples))
+    return what, tally
 
 
-def _made(random: np.random.Generator, kind: str) -> tuple[str, int, bytes]:
+def false_notices(task: tuple[What, int, int]) -> tuple[What, int]:
+    """Pull `count` cards one after another through a head that stays clean; return how often the
+    shoe would ask for a sensor to be cleaned."""
+    what, count, seed = task
+    random = np.random.default_rng([seed, *"".join(what).encode()])
+    made = (_made(random, *what) for _ in range(count))
+    health, notices = Health(), 0
+    reader = _reader()
+    for found in reader.read((card_set, samples) for _, card_set, samples in made):
+        if not set(found) & set(enums.FAULTS):
+            notices += health.add(reader.permille) != NOTHING
+    return what, notices
+
+
+def _made(random: np.random.Generator, made: str, kind: str) -> tuple[str, int, bytes]:
     """Generate a pass: the right outcome, the set of the shoe, the samples."""
     card_set = int(random.integers(cards.SET_COUNT))
-    if kind in NOISE:
+    if made in NOISE:
         card = int(random.integers(cards.CARD_COUNT))
-        levels, wanted = noisy_pass(random, NOISE[kind], card, card_set), cards.name_of(card)
-    else:
-        levels, wanted = faulty_pass(random, NOISE[_FAULT_NOISE], kind, card_set), kind
-    return wanted, card_set, waveform.pack(levels)
+        levels = noisy_pass(random, NOISE[made], card, card_set, kind)
+        return cards.name_of(card), card_set, waveform.pack(levels)
+    levels = faulty_pass(random, NOISE[_FAULT_NOISE], made, card_set, kind)
+    return made, card_set, waveform.pack(levels)
 
 
-def batches(passes: int, faults: int, seed: int) -> Iterator[tuple[str, int, int]]:
-    """Yield the work in pieces that keep every core busy."""
-    for kind, total in [
-        *((level, passes) for level in NOISE),
-        *((fault, faults) for fault in FAULTS),
-    ]:
-        for n, begin in enumerate(range(0, total, _BATCH)):
-            yield kind, min(_BATCH, total - begin), seed + n
+def batches(passes: int, faults: int, seed: int) -> Iterator[tuple[What, int, int]]:
+    """Yield the work in pieces that keep every core busy; `passes` are spread over the kinds."""
+    for made in MADE:
+        for place, kind in enumerate(pulls.KINDS):
+            rest = place < passes % len(pulls.KINDS)
+            total = passes // len(pulls.KINDS) + rest if made in NOISE else faults
+            for n, begin in enumerate(range(0, total, _BATCH)):
+                yield (made, kind), min(_BATCH, total - begin), seed + n
 
 
-def judge_passes(passes: int, faults: int, seed: int, console: Console) -> dict[str, PassTally]:
-    """Run all batches on all cores; return the tallies by kind."""
-    tallies = {kind: PassTally() for kind in (*NOISE, *FAULTS)}
+def judge_passes(passes: int, faults: int, seed: int, console: Console) -> dict[What, PassTally]:
+    """Run all batches on all cores; return the tallies."""
+    tallies = {(made, kind): PassTally() for made in MADE for kind in pulls.KINDS}
+    total = passes * len(NOISE) + faults * len(FAULTS) * len(pulls.KINDS)
     columns = TextColumn("passes"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("passes", total=passes * len(NOISE) + faults * len(FAULTS))
+        task = progress.add_task("passes", total=total)
         with multiprocessing.Pool() as pool:
-            for kind, tally in pool.imap_unordered(run_batch, batches(passes, faults, seed)):
-                tallies[kind].add(tally)
+            for what, tally in pool.imap_unordered(run_batch, batches(passes, faults, seed)):
+                tallies[what].add(tally)
                 progress.advance(task, tally.passes)
     return tallies
 
 
-def missed(tallies: dict[str, PassTally]) -> list[str]:
+def judge_health(count: int, seed: int, console: Console) -> dict[What, int]:
+    """Run `false_notices` for every kind of pull with noise, on all cores; return the notices."""
+    tasks = [((made, kind), count, seed) for made in ("nominal", "harsh") for kind in pulls.KINDS]
+    columns = TextColumn("sensor health"), BarColumn(), MofNCompleteColumn()
+    with Progress(*columns, console=console, transient=True) as progress:
+        shown = progress.add_task("kinds", total=len(tasks))
+        notices = {}
+        with multiprocessing.Pool() as pool:
+            for what, count in pool.imap_unordered(false_notices, tasks):
+                notices[what] = count
+                progress.advance(shown)
+    return notices
+
+
+def missed(tallies: dict[What, PassTally]) -> list[str]:
     """Return the targets that were missed, in words."""
     lines = []
-    for kind, tally in tallies.items():
+    for (made, kind), tally in tallies.items():
         if not tally.passes:
             continue
-        right = "right" if kind in NOISE else kind
-        wanted = _RIGHT_AT_LEAST.get(kind, _FAULT_RIGHT_AT_LEAST)
-        if tally.share(right) < wanted:
-            lines.append(f"{kind}: {tally.share(right):.4%} right, must be at least {wanted:.4%}")
+        share = tally.share("right" if made in NOISE else made)
+        wanted = _RIGHT_AT_LEAST.get(made, _FAULT_RIGHT_AT_LEAST)
+        if share < wanted:
+            lines.append(f"{made}, {kind}: {share:.4%} right, must be at least {wanted:.4%}")
         if tally.wrong_cards:
-            lines.append(f"{kind}: {tally.wrong_cards} read as a card that was not there")
+            lines.append(f"{made}, {kind}: {tally.wrong_cards} read as a card that was not there")
     return lines
 
 
+def shares(tallies: dict[What, PassTally], title: str) -> Table:
+    """Return the shares that were read right: a row for each of `MADE`, a column for each kind."""
+    table = Table(title=title, box=None, padding=(0, 1, 0, 0))
+    table.add_column("made")
+    table.add_column("each", justify="right")
+    for kind in pulls.KINDS:
+        table.add_column(kind.replace("_", " "), justify="right")
+    table.add_column("wrong cards", justify="right")
+    for made in MADE:
+        row = [tallies[made, kind] for kind in pulls.KINDS]
+        right = "right" if made in NOISE else made
+        shown = [f"{each.share(right):.3%}" if each.passes else "-" for each in row]
+        wrong = sum(each.wrong_cards for each in row)
+        table.add_row(made, f"{row[0].passes:,}", *shown, f"{wrong:,}" if wrong else "·")
+    return table
+
+
 def matrix(tallies: dict[str, PassTally], title: str) -> Table:
-    """Return the confusion matrix: a row for each kind of pass, a column for each outcome."""
+    """Return the confusion matrix: a row for each of `MADE`, a column for each outcome."""
     table = Table(title=title, box=None, padding=(0, 1, 0, 0))
     table.add_column("made")
     table.add_column("passes", justify="right")
     for name in ("right card", "wrong card", *FAULTS, "several or none"):
         table.add_column(name.replace("_", "\n").replace(" ", "\n"), justify="right")
     table.add_column("right", justify="right")
-    for kind, tally in tallies.items():
+    for made, tally in tallies.items():
         rest = tally.outcomes.copy()
         cells = [rest.pop("right", 0), tally.wrong_cards, *(rest.pop(name, 0) for name in FAULTS)]
         cells.append(max(0, rest.total() - tally.wrong_cards))
-        right = "right" if kind in NOISE else kind
+        right = "right" if made in NOISE else made
         share = f"{tally.share(right):.4%}" if tally.passes else "-"
         shown = [f"{count:,}" if count else "·" for count in cells]
-        table.add_row(kind, f"{tally.passes:,}", *shown, share)
+        table.add_row(made, f"{tally.passes:,}", *shown, share)
     return table
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m sabot_hil.sweeps.accuracy")
     parser.add_argument("--passes", type=int, default=100_000, help="passes per noise level")
-    parser.add_argument("--faults", type=int, default=10_000, help="passes per fault")
+    parser.add_argument("--faults", type=int, default=10_000, help="passes per fault and kind")
+    parser.add_argument("--health", type=int, default=10_000, help="cards for sensor health")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
     tallies = judge_passes(options.passes, options.faults, options.seed, console)
-    console.print(matrix(tallies, f"seed {options.seed}: passes, and what they were read as"))
+    for kind in pulls.KINDS:
+        of_kind = {made: tallies[made, kind] for made in MADE}
+        console.print(matrix(of_kind, f"{kind}: passes, and what they were read as"))
+        console.print()
+    console.print(shares(tallies, f"seed {options.seed}: shares read right"))
     _write_outcomes(tallies, options.seed, console)
     lines = missed(tallies)
+    notices = judge_health(options.health, options.seed, console)
+    console.print(
+        f"Clean sensors, {options.health:,} cards of each kind at nominal and harsh noise: "
+        f"{sum(notices.values())} false notices"
+    )
+    for (made, kind), count in notices.items():
+        if count:
+            lines.append(f"{made}, {kind}: {count} notices that a clean sensor is dirty")
     for line in lines:
         console.print(line)
     console.print("Targets missed." if lines else "All targets met.")
     return 1 if lines else 0
 
 
-def _write_outcomes(tallies: dict[str, PassTally], seed: int, console: Console) -> None:
+def _write_outcomes(tallies: dict[What, PassTally], seed: int, console: Console) -> None:
     out = _ROOT / "build"
     out.mkdir(exist_ok=True)
-    figures = {kind: dict(tally.outcomes) for kind, tally in tallies.items()}
+    figures = {
+        made: {kind: dict(tallies[made, kind].outcomes) for kind in pulls.KINDS} for made in MADE
+    }
     report = {"seed": seed, "outcomes": figures}
     (out / "accuracy.json").write_text(json.dumps(report, indent=1) + "\n")
-    for kind, tally in tallies.items():
-        if tally.failures:
-            picture = out / f"accuracy-{kind}.png"
-            picture.write_bytes(png(tally.failures))
+    for made in MADE:
+        failures = [each for kind in pulls.KINDS for each in tallies[made, kind].failures]
+        if failures:
+            picture = out / f"accuracy-{made}.png"
+            picture.write_bytes(png(failures))
             console.print(f"Pictures of wrong outcomes: {picture.relative_to(_ROOT)}")
 
 

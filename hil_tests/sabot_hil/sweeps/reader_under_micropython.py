@@ -3,7 +3,7 @@ this.
 
 Standard input: recordings, each after its card set in one byte and its length in four, the lowest
 first. Standard output: a line for each recording with the outcomes: cards as their numbers 0-53,
-faults as their numbers + 100.
+faults as their numbers + 100; then a semicolon and the four channels in permille of the last pass.
 """
 
 from sabot_firmware.cards.reader import Reader
@@ -32,7 +32,8 @@ def main() -> None:
                 if reader.ended:
                     passed = reader.passed
                     found.append(str(passed.fault + _FAULT if passed.fault else passed.card))
-        print(" ".join(found))
+        channels = " ".join([str(each) for each in reader.passed.permille])
+        print(" ".join(found) + ";" + channels)
 
 
 main()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sabot.sim import disturbed, waveform
+from sabot.sim import disturbed, pulls, waveform
 from sabot.sim.disturbed import NOISE
 from sabot_firmware.cards.health import NOTHING, Health
 from sabot_firmware.cards.reader import NONE, Reader
@@ -15,7 +15,7 @@ _CARDS_TO_NOTHING = 2000
 """Cards from a clean sensor to one that sees nothing: five shoes."""
 
 
-def _fading(level: str, channel: str, seed: int) -> tuple[int, int]:
+def _fading(level: str, channel: str, kind: str, seed: int) -> tuple[int, int]:
     """Return how many cards pass until the notice, and until the second card that is not read.
 
     Not the first: of passes with noise, some are not read with a clean sensor either.
@@ -31,7 +31,7 @@ def _fading(level: str, channel: str, seed: int) -> tuple[int, int]:
             random, noise, waveform.marks_as_printed(cards.marks_of(card, 0))
         )
         marks = disturbed.faded(marks, track, n / _CARDS_TO_NOTHING)
-        seen = waveform.sensor_levels(disturbed.pull(random, noise), marks)
+        seen = waveform.sensor_levels(disturbed.pull(random, noise, kind), marks)
         samples = waveform.pack(disturbed.with_rest_and_flips(random, noise, seen))
         at = 0
         while not reader.ended or at == 0:
@@ -49,8 +49,12 @@ def _fading(level: str, channel: str, seed: int) -> tuple[int, int]:
     raise AssertionError("a sensor that sees nothing misread no card")
 
 
-@pytest.mark.parametrize("level", ["clean", "nominal"])
+@pytest.mark.parametrize(
+    ("level", "kind"), [("clean", "steady"), *(("nominal", kind) for kind in pulls.KINDS)]
+)
 @pytest.mark.parametrize("channel", ["a", "b"])
-def test_the_notice_comes_before_the_sensor_misreads(level: str, channel: str, seed: int) -> None:
-    noticed, misread = _fading(level, channel, seed)
+def test_the_notice_comes_before_the_sensor_misreads(
+    level: str, kind: str, channel: str, seed: int
+) -> None:
+    noticed, misread = _fading(level, channel, kind, seed)
     assert noticed + 30 < misread, (noticed, misread)

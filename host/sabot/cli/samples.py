@@ -12,6 +12,7 @@ from sabot.cli.view import console, problems
 from sabot.errors import BadRecording
 from sabot.sim import waveform as waveforms
 from sabot.sim.disturbed import NOISE, noisy_pass
+from sabot.sim.pulls import KINDS
 from sabot.sim.replay import replay
 from sabot_protocol import cards
 
@@ -43,6 +44,9 @@ def waveform(
     noise: Annotated[
         str, typer.Option(help=f"How much disturbance: {', '.join(NOISE)}.")
     ] = "clean",
+    pull: Annotated[
+        str, typer.Option(help=f"How the cards are pulled: {', '.join(KINDS)}.")
+    ] = "steady",
     card_set: Set = 0,
     seed: Annotated[
         int | None, typer.Option(help="The same seed gives the same samples.", min=0)
@@ -51,12 +55,14 @@ def waveform(
     """Write a recording of cards as they pass the sensor head."""
     if noise not in NOISE:
         raise typer.BadParameter(f"unknown noise {noise!r}; there are: {', '.join(NOISE)}")
+    if pull not in KINDS:
+        raise typer.BadParameter(f"unknown pull {pull!r}; there are: {', '.join(KINDS)}")
     try:
         numbers = [cards.number_of(name.upper()) for name in names]
     except ValueError as error:
         raise typer.BadParameter(f"{error}; write 7H, TC, CUT or TEST") from None
     random = np.random.default_rng(seed)
-    passes = [waveforms.pack(noisy_pass(random, NOISE[noise], n, card_set)) for n in numbers]
+    passes = [waveforms.pack(noisy_pass(random, NOISE[noise], n, card_set, pull)) for n in numbers]
     try:
         out.write_bytes(b"".join(passes))
     except OSError as error:

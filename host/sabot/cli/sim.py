@@ -19,6 +19,7 @@ from sabot.sim import deck as decks
 from sabot.sim.dealer import Dealer
 from sabot.sim.disturbed import NOISE
 from sabot.sim.process import SimulatedShoe
+from sabot.sim.pulls import KINDS
 from sabot_protocol import games
 
 _DEMO_DB = Path("sabot-demo.sqlite")
@@ -44,6 +45,7 @@ Pace = Annotated[
     float, typer.Option(help="1: a dealer's speed; 0: as fast as possible.", min=0, max=100)
 ]
 Noise = Annotated[str, typer.Option(help=f"How disturbed the passes are: {', '.join(NOISE)}.")]
+Pull = Annotated[str, typer.Option(help=f"How the cards are pulled: {', '.join(KINDS)}.")]
 Set = Annotated[int, typer.Option("--set", help="Card set, 0 to 12.", min=0, max=12)]
 Keys = Annotated[
     Path, typer.Option("--keys", help="The key file to which a new unit's first key is added.")
@@ -60,6 +62,7 @@ def sim(
     pace: Pace = 1.0,
     card_set: Set = 0,
     noise: Noise = "clean",
+    pull: Pull = "stroke",
     unit: Name = None,
     state: Annotated[
         Path | None,
@@ -78,7 +81,7 @@ def sim(
                 f"Simulated shoe {shoe.unit}; it deals when a host attaches: sabot log {shoe.unit}",
                 markup=False,
             )
-            _attend(dealer_of(shoe, cards, card_set, pace, noise, seed), shoe)
+            _attend(dealer_of(shoe, cards, card_set, pace, noise, pull, seed), shoe)
         except KeyboardInterrupt:
             pass
 
@@ -92,6 +95,7 @@ def demo(
     pace: Pace = _DEMO_PACE,
     card_set: Set = 0,
     noise: Noise = "clean",
+    pull: Pull = "stroke",
     unit: Name = None,
     db: options.Db = _DEMO_DB,
 ) -> None:
@@ -103,7 +107,7 @@ def demo(
     document = chosen_document(game, choose)
     cards = deck_of(document, deck, short, seed)
     with ctrl_c_and_term(), shoe_of(document, card_set, unit, None, key_file) as shoe:
-        dealer = dealer_of(shoe, cards, card_set, pace, noise, seed)
+        dealer = dealer_of(shoe, cards, card_set, pace, noise, pull, seed)
         code = run_demo(shoe, dealer, cards=len(cards), db=db)
     raise typer.Exit(code)
 
@@ -153,12 +157,17 @@ def dealer_of(
     card_set: int,
     pace: float,
     noise: str,
+    pull: str,
     seed: int | None,
 ) -> Dealer:
-    """Return a dealer for the shoe. An unknown `noise` is wrong usage."""
+    """Return a dealer for the shoe. An unknown `noise` or `pull` is wrong usage."""
     if noise not in NOISE:
         raise typer.BadParameter(f"unknown noise {noise!r}; there are: {', '.join(NOISE)}")
-    return Dealer(shoe.bench, cards, card_set=card_set, pace=pace, noise=noise, seed=seed)
+    if pull not in KINDS:
+        raise typer.BadParameter(f"unknown pull {pull!r}; there are: {', '.join(KINDS)}")
+    return Dealer(
+        shoe.bench, cards, card_set=card_set, pace=pace, noise=noise, pull=pull, seed=seed
+    )
 
 
 def _attend(dealer: Dealer, shoe: SimulatedShoe) -> None:

@@ -23,13 +23,22 @@ thead th { border-bottom: 2px solid #111; }
 """
 
 
-def page(title: str, style: str, body: Iterable[str], *, images: bool = False) -> str:
+def page(
+    title: str,
+    style: str,
+    body: Iterable[str],
+    *,
+    images: bool = False,
+    images_beside: bool = False,
+) -> str:
     """A whole HTML file. The browser may load nothing; with `images` it may show images that are
-    within the page. `style` is added to the style that all pages share.
+    within the page, with `images_beside` those that are files beside it. `style` is added to the
+    style that all pages share.
     """
-    allowed = "default-src 'none'; style-src 'unsafe-inline'" + (
-        "; img-src data:" if images else ""
-    )
+    # Some browsers take a file beside a local page for a part of its site, others do not.
+    sources = ["data:"] * images + ["'self'", "file:"] * images_beside
+    allowed = "default-src 'none'; style-src 'unsafe-inline'"
+    allowed += f"; img-src {' '.join(sources)}" if sources else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{allowed}">\n'

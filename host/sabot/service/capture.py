@@ -1,24 +1,18 @@
-"""Fetches the passes that a shoe keeps, and writes them as recordings with pictures."""
+"""Fetches the passes that a shoe keeps. `capture_folder` writes them."""
 
-import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sabot.errors import BadAnswer, BadRecording
+from sabot.errors import BadAnswer
 from sabot.link.client import Client
 from sabot.link.messages import NextPassCommand, ReadPassCommand
-from sabot.service import picture
-from sabot.sim import waveform
 from sabot.sim.replay import ReadPass
 from sabot.sim.waveform import Levels
 from sabot_protocol import cards
-
-INDEX = "captures.json"
 
 MOST_SAMPLES = 10_000_000
 """Of one pass: eight minutes, more than a shoe has room for."""
@@ -50,15 +44,25 @@ class SavedPass:
 
     @property
     def stem(self) -> str:
-        """The name of its files, without the extension."""
+        """The name of its files, without the ending."""
         unit = re.sub(r"[^A-Za-z0-9_-]", "_", self.unit)[:40]  # a shoe must not name a folder
         return f"{unit}-boot{self.boot}-pass{self.number:03}"
 
+    @property
+    def recording(self) -> str:
+        """The name of its recording."""
+        return f"{self.stem}.samples"
+
+    @property
+    def picture(self) -> str:
+        """The name of its picture."""
+        return f"{self.stem}.png"
+
     def as_json(self) -> dict[str, Any]:
-        """The pass as in the index and in `sabot capture --json`."""
+        """The pass as in the index and in `sabot capture --json`, without its picture."""
         where = {"unit": self.unit, "boot": self.boot, "pass": self.number, "t_ms": self.t_ms}
-        files = {"recording": f"{self.stem}.samples", "picture": f"{self.stem}.png"}
-        return where | self.read.as_json() | {"cut": self.cut} | files
+        file = {"recording": self.recording}
+        return where | self.read.as_json() | {"cut": self.cut} | file
 
 
 def kept_passes(client: Client) -> Iterator[SavedPass]:
@@ -96,6 +100,14 @@ def kept_passes(client: Client) -> Iterator[SavedPass]:
             report.cut,
         )
         after = number
+
+
+def chosen(
+    kept: Iterable[SavedPass], *, last: int | None = None, unread: bool = False
+) -> list[SavedPass]:
+    """The passes of which no card came, if `unread`; of these, or of all, the newest `last`."""
+    wanted = [each for each in kept if each.read.fault is not None or not unread]
+    return wanted if last is None else wanted[-last:]
 
 
 def levels_of(
@@ -139,72 +151,6 @@ def decoded(runs: bytes) -> Levels:
         levels.append(level)
         lengths.append(length)
     return np.repeat(np.array(levels, np.uint8), np.array(lengths, np.int64))
-
-
-def prepare(folder: Path) -> None:
-    """Make a folder for captures, with an index. Raises BadRecording if that is not possible."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _unwritable(folder, error) from None
-    _write(folder / INDEX, json.dumps(_index(folder), indent=1).encode() + b"\n")
-
-
-def save(folder: Path, kept: SavedPass, levels: Levels) -> None:
-    """Write a pass to `folder`: a recording, a picture, and an entry in the index.
-
-    The recording ends with a rest, because `sabot read` needs one to see the end of the pass. Each
-    file is written completely or not at all. Raises BadRecording.
-    """
-    recording = waveform.pack(waveform.with_rest(levels))
-    _write(folder / f"{kept.stem}.samples", recording)
-    read = kept.read
-    title = f"{kept.stem}   {kept.verdict}"
-    if read.speed_mm_s:  # otherwise it could not be measured
-        title += f"   {read.speed_mm_s} mm/s, margin {read.margin_permille / 10:.1f} %"
-        title += f", skew {read.skew_um} um"
-    if kept.cut:
-        title += "   (its end was not kept)"
-    _write(folder / f"{kept.stem}.png", picture.png([(title, recording)]))
-    own = kept.as_json()
-    index = [each for each in _index(folder) if each["recording"] != own["recording"]]
-    _write(folder / INDEX, json.dumps([*index, own], indent=1).encode() + b"\n")
-
-
-def _index(folder: Path) -> list[dict[str, Any]]:
-    """The captures that are in the folder already."""
-    path = folder / INDEX
-    try:
-        index = json.loads(path.read_bytes())
-        if all(isinstance(each["recording"], str) for each in index):
-            return list(index)
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    except (ValueError, TypeError, KeyError):
-        pass
-    raise BadRecording(f"{path}: not an index of captures; name another folder with -o")
-
-
-def _write(path: Path, data: bytes) -> None:
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_bytes(data)
-        part.replace(path)
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    finally:
-        try:
-            part.unlink(missing_ok=True)
-        except OSError:
-            pass  # a file that could not be written is not there
-
-
-def _unwritable(path: Path, error: OSError) -> BadRecording:
-    return BadRecording(
-        f"{path}: cannot be written ({error.strerror}); name another folder with -o"
-    )
 
 
 def _nonsense(client: Client, what: str) -> BadAnswer:

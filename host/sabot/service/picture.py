@@ -1,170 +1,114 @@
-"""Recordings of the sensor head as a picture: four channels over time, the marks numbered."""
+"""Recordings of the sensor head as a picture: why a card was read, or was not.
+
+Above, the four channels over time; below, the card as it passed (`card_strip`).
+"""
 
 from collections.abc import Sequence
 from io import BytesIO
-from itertools import pairwise
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from sabot.sim.waveform import SAMPLE_RATE_HZ, A, B, E, Levels, X, unpack
+from sabot.service import card_strip
+from sabot.service.pass_marks import intervals
+from sabot.service.pass_reading import Reading, reading_of
+from sabot.service.time_axis import TimeAxis
+from sabot.sim.waveform import A, B, E, Levels, X, unpack
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LANES = ((E, "E entry", "0.45"), (A, "A", "tab:blue"), (B, "B", "tab:red"), (X, "X exit", "0.45"))
+_LANES = (
+    (E, "E entry", "0.45"),
+    (A, "A", card_strip.COLOURS[A]),
+    (B, "B", card_strip.COLOURS[B]),
+    (X, "X exit", "0.45"),
+)
 _LANE_HEIGHT = 0.7
-
-_SPECK_SAMPLES = 3
-"""A shorter pulse or gap is noise."""
-_SLIVER_SHARE = 0.25
-"""A piece narrower than this share of those around it is not a mark."""
-_HOLE_SHARE = 0.5
-"""A gap narrower than this share of the gaps around it is a hole inside a mark."""
-_NEIGHBOURS = 2  # on each side; not more, because a card may be pulled slowly first and then fast
-
-_SAMPLES_PER_MS = SAMPLE_RATE_HZ // 1000
-_SHORTENED_SHARE = 0.08
-"""How much of the picture a shortened stretch takes, against all that is not shortened."""
-_TICKS = 12
-
-Interval = tuple[int, int]
-"""The first sample, and the first one after the interval."""
+_HEIGHT_RATIOS = (2.3, 1.7)
+_SHOWN_AFTER = 1.05
+_LETTERS_IN_LINE = 150
+_CLOSEST_SHARE = 0.016  # of two labels of two figures
 
 
 def png(recordings: Sequence[tuple[str, bytes]]) -> bytes:
-    """A PNG of recordings, each with its title, one below the other.
+    """A PNG of recordings, each with its title, one below the other."""
+    # Half a second that the other commands do not need.
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    A stretch without a change that is longer than all the rest together is shown shortened, with
-    its duration: otherwise a jam of three seconds would leave no room for the card.
-    """
-    from matplotlib.figure import Figure  # half a second that the other commands do not need
-
-    figure = Figure(figsize=(14, 0.5 + 2.3 * len(recordings)), layout="constrained")
-    axes = figure.subplots(len(recordings), 1, squeeze=False)[:, 0]
-    for axis, (title, samples) in zip(axes, recordings, strict=True):
-        _draw_one(axis, title, unpack(samples))
+    count = len(recordings)
+    layout = ConstrainedLayoutEngine(w_pad=0.1)
+    figure = Figure(figsize=(14, 0.2 + 4.9 * count), layout=layout)
+    axes = figure.subplots(2 * count, 1, squeeze=False, height_ratios=_HEIGHT_RATIOS * count)
+    for i, (title, samples) in enumerate(recordings):
+        levels = unpack(samples)
+        reading = reading_of(levels)
+        _draw_lanes(axes[2 * i, 0], title, levels, reading)
+        says = fill("; ".join(reading.findings), _LETTERS_IN_LINE)
+        colour = "darkgreen" if reading.good else "crimson"
+        axes[2 * i + 1, 0].set_title(
+            says, loc="left", fontsize=10, fontweight="bold", color=colour, parse_math=False
+        )
+        card_strip.draw(axes[2 * i + 1, 0], reading)
     out = BytesIO()
     figure.savefig(out, format="png", dpi=100)
     return out.getvalue()
 
 
-def marks_in(levels: Levels) -> list[Interval]:
-    """The marks in a recording: where A or B is on, without slivers and with holes closed."""
-    pieces = np.array(_intervals_on((levels & (A | B)) > 0), np.int64).reshape(-1, 2)
-    widths = pieces[:, 1] - pieces[:, 0]
-    pieces = pieces[widths >= _SLIVER_SHARE * _typical(widths)]
-    gaps = pieces[1:, 0] - pieces[:-1, 1]
-    holes = gaps < _HOLE_SHARE * _typical(gaps)
-    marks: list[Interval] = []
-    for (begin, end), after_hole in zip(pieces.tolist(), [False, *holes], strict=False):
-        marks.append((marks.pop()[0] if after_hole else begin, end))
-    return marks
-
-
-def _draw_one(axis: "Axes", title: str, levels: Levels) -> None:
-    scale = _Scale(len(levels), _long_stretches(levels))
-    for place, (channel, name, color) in enumerate(_LANES):
+def _draw_lanes(axis: "Axes", title: str, levels: Levels, reading: Reading) -> None:
+    # Without most of the rest after the pass, which would take the room of the marks.
+    covered = np.flatnonzero(reading.clean)
+    shown = int(_SHOWN_AFTER * (covered[-1] + 1)) if len(covered) else len(levels)
+    levels = levels[:shown]
+    time = TimeAxis(reading.clean[:shown])
+    for place, (channel, name, colour) in enumerate(_LANES):
         bottom = len(_LANES) - 1 - place
-        begins, ends = _edges((levels & channel) > 0)
-        left = scale.ms(begins)
-        bars = list(zip(left, scale.ms(ends) - left, strict=True))
-        axis.axhline(bottom, color=color, linewidth=0.7)
+        on = np.array(intervals((levels & channel) > 0)).reshape(-1, 2)
+        left, right = time.ms(on).T
+        axis.axhline(bottom, color=colour, linewidth=0.7)
         # With an outline even a single sample can be seen.
-        axis.broken_barh(bars, (bottom, _LANE_HEIGHT), color=color, linewidth=0.4)
+        bars = list(zip(left, right - left, strict=True))
+        axis.broken_barh(bars, (bottom, _LANE_HEIGHT), color=colour, linewidth=0.4)
         beside = axis.get_yaxis_transform()
-        axis.text(-0.006, bottom + 0.25, name, transform=beside, ha="right", color=color)
-    marks = marks_in(levels)
-    for number, (begin, end) in enumerate(marks):
-        left, right = scale.ms(np.array([begin, end]))
-        axis.axvspan(left, right, 0.22, 0.78, color="0.93", zorder=0)
-        axis.text((left + right) / 2, 2 + _LANE_HEIGHT + 0.04, str(number), ha="center", fontsize=8)
-    for begin, end in scale.shortened:
-        left, right = scale.ms(np.array([begin, end]))
-        axis.axvspan(left, right, color="white", alpha=0.6, hatch="//", ec="0.7", linewidth=0)
-        duration = f"{(end - begin) / _SAMPLES_PER_MS:,.0f} ms"
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 2}
-        axis.text((left + right) / 2, 1.85, duration, ha="center", fontsize=9, bbox=box)
-    axis.set_xticks(*scale.ticks())
-    axis.set_yticks([])
-    axis.set_xlim(0, scale.width_ms or 1)
+        axis.text(-0.006, bottom + 0.25, name, transform=beside, ha="right", color=colour)
+    if reading.marks.clear:
+        _number_marks(axis, time, reading)
+    axis.set_xlim(0, time.width_ms)
     axis.set_ylim(-0.15, len(_LANES))
+    axis.set_xticks(*time.ticks())
+    axis.set_yticks([])
+    axis.text(-0.006, -0.075, "time ms", transform=axis.transAxes, ha="right", va="top")
+    time.draw_breaks(_card_places(axis, time, reading))
     axis.set_title(title, loc="left", fontsize=11, fontweight="bold", parse_math=False)
-    axis.set_title(f"{len(marks)} marks", loc="right", fontsize=9)
     for side in ("top", "left", "right"):
         axis.spines[side].set_visible(False)
 
 
-class _Scale:
-    """Converts samples to places in the picture, in ms as shown: the `shortened` stretches take
-    less room than they lasted."""
-
-    def __init__(self, samples: int, shortened: list[Interval]) -> None:
-        self.shortened = shortened
-        whole = samples - sum(end - begin for begin, end in shortened)
-        given, shown = [0], [0.0]
-        for begin, end in shortened:
-            shown.append(shown[-1] + begin - given[-1])
-            shown.append(shown[-1] + _SHORTENED_SHARE * whole)
-            given += [begin, end]
-        shown.append(shown[-1] + samples - given[-1])
-        self._given = [*given, samples]
-        self._shown = shown
-        self.width_ms = shown[-1] / _SAMPLES_PER_MS
-
-    def ms(self, samples: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Where the samples lie."""
-        return np.interp(samples, self._given, self._shown) / _SAMPLES_PER_MS
-
-    def ticks(self) -> tuple[list[float], list[str]]:
-        """The places of round times outside of shortened stretches, and the times, in ms."""
-        from matplotlib.ticker import MaxNLocator
-
-        values = MaxNLocator(_TICKS).tick_values(0, self.width_ms)
-        step = max(1, round((values[1] - values[0]) * _SAMPLES_PER_MS))
-        times = np.arange(0, self._given[-1] + 1, step)
-        for begin, end in self.shortened:
-            times = times[(times <= begin) | (times >= end)]
-        names = [f"{time / _SAMPLES_PER_MS:g}" for time in times]
-        return list(self.ms(times)), [f"{names[0]} ms", *names[1:]]
+def _number_marks(axis: "Axes", time: TimeAxis, reading: Reading) -> None:
+    middles, names = [], []
+    for mark in reading.marks.found:
+        left, right = time.ms([mark.begin, mark.end])
+        axis.axvspan(left, right, 0.22, 0.78, color="0.93", zorder=0)
+        middles.append((left + right) / 2)
+        names.append("+" if mark.place is None else str(mark.place))
+    for middle, name in zip(*time.apart(middles, names, _CLOSEST_SHARE), strict=True):
+        axis.text(middle, 2 + _LANE_HEIGHT + 0.04, name, ha="center", fontsize=8)
 
 
-def _long_stretches(levels: Levels) -> list[Interval]:
-    """Stretches without a change. Each is longer than the rest of the recording, which is counted
-    without it and any longer one."""
-    changes = {0, len(levels)}
-    for channel in (E, A, B, X):
-        changes.update(*_intervals_on((levels & channel) > 0))
-    at = sorted(changes)
-    found, left = [], len(levels)
-    for begin, end in sorted(pairwise(at), key=lambda each: each[0] - each[1]):
-        left -= end - begin
-        if not 0 < left < end - begin:
-            break
-        found.append((begin, end))
-    return sorted(found)
-
-
-def _typical(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """For each size, the median of it and its neighbours."""
-    around = [sizes[max(0, i - _NEIGHBOURS) : i + _NEIGHBOURS + 1] for i in range(len(sizes))]
-    return np.array([np.median(each) for each in around])
-
-
-def _intervals_on(channel: npt.NDArray[np.bool_]) -> list[Interval]:
-    """The intervals in which a channel is on, without gaps and pulses of less than
-    `_SPECK_SAMPLES`."""
-    found: list[Interval] = []
-    for begin, end in zip(*(edges.tolist() for edges in _edges(channel)), strict=True):
-        if found and begin - found[-1][1] < _SPECK_SAMPLES:
-            found[-1] = (found[-1][0], end)
-        else:
-            found.append((begin, end))
-    return [(begin, end) for begin, end in found if end - begin >= _SPECK_SAMPLES]
-
-
-def _edges(channel: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The samples at which a channel goes on, and those at which it goes off."""
-    change = np.diff(channel.astype(np.int8), prepend=0, append=0)
-    return np.flatnonzero(change == 1), np.flatnonzero(change == -1)
+def _card_places(axis: "Axes", time: TimeAxis, reading: Reading) -> "Axes":
+    """A second axis at the top: which place of the card is under the UV sensors."""
+    top = axis.twiny()
+    top.set_xlim(axis.get_xlim())
+    wanted = np.arange(0, 65, 5)
+    samples = reading.track.samples_at(wanted)
+    known = np.isfinite(samples)
+    names = [f"{mm}" for mm in wanted[known]]
+    top.set_xticks(*time.apart(list(time.ms(samples[known])), names, _CLOSEST_SHARE))
+    top.tick_params(labelsize=9, colors="0.3", pad=1)
+    top.text(-0.006, 1.02, "card mm", transform=top.transAxes, ha="right", color="0.3")
+    for side in ("left", "right", "bottom"):
+        top.spines[side].set_visible(False)
+    top.spines["top"].set_color("0.7")
+    return top

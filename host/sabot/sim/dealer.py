@@ -30,11 +30,12 @@ _MOST_PRESSES = 20
 class Dealer:
     """A dealer who deals `deck` (cards 0-53, in drawing order) on the shoe at `bench`.
 
-    `pace` multiplies a dealer's pauses: 1 is a dealer's speed, 0 is without pauses. `noise` (a name
-    in `disturbed.NOISE`) is how much the passes are disturbed; the same `seed` gives the same
-    passes. The dealer waits while the display says that no host listens or that the log lags. When
-    the shoe has stopped, the supervisor turns the key, and enters from its face a card that the
-    shoe could not read. In midi the lock closes when all cards of a round have been drawn; they are
+    `pace` multiplies a dealer's pauses: 1 is a dealer's speed, 0 is without pauses. `noise` (a
+    name in `disturbed.NOISE`) is how much the passes are disturbed, `pull` (one of
+    `pulls.KINDS`) how the cards are pulled; the same `seed` gives the same passes. The dealer
+    waits while the display says that no host listens or that the log lags. When the shoe has
+    stopped, the supervisor turns the key, and enters from its face a card that the shoe could
+    not read. In midi the lock closes when all cards of a round have been drawn; they are
     turned, and the dealer presses reveal.
     """
 
@@ -46,6 +47,7 @@ class Dealer:
         card_set: int,
         pace: float,
         noise: str = "clean",
+        pull: str = "stroke",
         seed: int | None = None,
     ) -> None:
         self.drawn = 0
@@ -57,6 +59,7 @@ class Dealer:
         self.failure: SabotError | None = None
         """Why the dealer's thread stopped; None while it has not failed."""
         self._noise = NOISE[noise]
+        self._pull = pull
         self._random = np.random.default_rng(seed)
         self._stop = threading.Event()
 
@@ -109,7 +112,8 @@ class Dealer:
             return self._end_shoe()
         self._pause(_CARD_S)
         card = self._deck[self.drawn]
-        bench.play(pack(noisy_pass(self._random, self._noise, card, self._card_set)))
+        levels = noisy_pass(self._random, self._noise, card, self._card_set, self._pull)
+        bench.play(pack(levels))
         self.drawn += 1
         return bench.settle()
 

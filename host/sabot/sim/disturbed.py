@@ -1,4 +1,4 @@
-"""Realistic passes: uneven pulls, faded inks, dirty sensors.
+"""Realistic passes: pulls by hand, faded inks, dirty sensors.
 
 The figures are those of the card code specification, "What real passes look like".
 """
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sabot.sim import waveform
+from sabot.sim import pulls, waveform
 from sabot.sim.waveform import SAMPLE_RATE_HZ, TRAVEL_MM, Levels, Mark, Positions
 from sabot_protocol import cards
 
@@ -23,28 +23,26 @@ class Noise:
     flip_chance: float
     pause_chance: float
     pause_s: float
-    slowest_m_s: float
-    fastest_m_s: float
-    accel_m_s2: float
+    bounds: pulls.Bounds
 
 
 NOISE = {
-    "clean": Noise(0, 0, 0, 0, 0, 0, 0, 0.1, 2.0, 0),
-    "nominal": Noise(0.2, 0.1, 1 / 20, 0.2, 0.001, 1 / 50, 0.5, 0.1, 2.0, 10.0),
-    "harsh": Noise(0.3, 0.2, 1 / 10, 0.3, 0.005, 1 / 10, 0.5, 0.05, 3.0, 30.0),
+    "clean": Noise(0, 0, 0, 0, 0, 0, 0, pulls.Bounds(100, 2000, 10_000)),
+    "nominal": Noise(0.2, 0.1, 1 / 20, 0.2, 0.001, 1 / 50, 0.5, pulls.Bounds(100, 2000, 10_000)),
+    "harsh": Noise(0.3, 0.2, 1 / 10, 0.3, 0.005, 1 / 10, 0.5, pulls.Bounds(50, 3000, 30_000)),
 }
 
 
-def noisy_pass(random: np.random.Generator, noise: Noise, card: int, card_set: int) -> Levels:
-    """Return one pass of `card` 0-53 of set 0-12, with the rest after it."""
+def noisy_pass(
+    random: np.random.Generator, noise: Noise, card: int, card_set: int, kind: str
+) -> Levels:
+    """Return one pass of `card` 0-53 of set 0-12, pulled as `kind`, with the rest after it."""
     marks = with_print_faults(
         random, noise, waveform.marks_as_printed(cards.marks_of(card, card_set))
     )
-    return with_rest_and_flips(
-        random,
-        noise,
-        waveform.sensor_levels(pull(random, noise), marks, skew_mm=skew(random, noise)),
-    )
+    edge_mm = pull(random, noise, kind)
+    levels = waveform.sensor_levels(edge_mm, marks, skew_mm=skew(random, noise))
+    return with_rest_and_flips(random, noise, levels)
 
 
 def with_rest_and_flips(random: np.random.Generator, noise: Noise, levels: Levels) -> Levels:
@@ -61,15 +59,11 @@ def skew(random: np.random.Generator, noise: Noise) -> float:
     return float(random.uniform(-noise.skew_mm, noise.skew_mm))
 
 
-def pull(random: np.random.Generator, noise: Noise, travel_mm: float = TRAVEL_MM) -> Positions:
-    """Return a pull through the head: constant acceleration, bounded speed, perhaps a pause."""
-    slowest, fastest = 1000 * noise.slowest_m_s, 1000 * noise.fastest_m_s
-    while True:
-        first_mm_s = random.uniform(slowest, fastest)
-        accel_mm_s2 = 1000 * random.uniform(-noise.accel_m_s2, noise.accel_m_s2)
-        if slowest**2 <= first_mm_s**2 + 2 * accel_mm_s2 * travel_mm <= fastest**2:
-            break
-    edge_mm = waveform.positions_at(first_mm_s, accel_mm_s2, travel_mm)
+def pull(
+    random: np.random.Generator, noise: Noise, kind: str, travel_mm: float = TRAVEL_MM
+) -> Positions:
+    """Return a pull through the head, one of `pulls.KINDS`, perhaps with a pause."""
+    edge_mm = pulls.pull(random, kind, noise.bounds, travel_mm)
     if random.random() < noise.pause_chance:
         edge_mm = paused(
             edge_mm, int(random.integers(1, len(edge_mm))), random.uniform(0, noise.pause_s)
@@ -99,16 +93,19 @@ def faded(marks: list[Mark], track: int, share: float) -> list[Mark]:
 
 
 def with_print_faults(random: np.random.Generator, noise: Noise, marks: list[Mark]) -> list[Mark]:
-    """Return the marks with changed widths, some with a hole."""
+    """Return the marks with changed widths. Some have a hole, on each track by itself."""
     made: list[Mark] = []
     for mark in marks:
         more_mm = waveform.MARK_MM * random.uniform(-noise.width_share, noise.width_share) / 2
         begin_mm, end_mm = mark.begin_mm - more_mm, mark.end_mm + more_mm
-        mark = replace(mark, begin_mm=begin_mm, end_mm=end_mm)
-        if random.random() < noise.hole_chance:
-            hole_mm = random.uniform(0, noise.hole_mm)
-            at_mm = random.uniform(begin_mm, end_mm - hole_mm)
-            made += [replace(mark, end_mm=at_mm), replace(mark, begin_mm=at_mm + hole_mm)]
-        else:
-            made.append(mark)
+        for track in (waveform.A, waveform.B):
+            if not mark.tracks & track:
+                continue
+            on_track = Mark(begin_mm, end_mm, track)
+            if random.random() < noise.hole_chance:
+                hole_mm = random.uniform(0, noise.hole_mm)
+                at_mm = random.uniform(begin_mm, end_mm - hole_mm)
+                made.append(replace(on_track, end_mm=at_mm))
+                on_track = replace(on_track, begin_mm=at_mm + hole_mm)
+            made.append(on_track)
     return made

@@ -12,19 +12,19 @@ from sabot_protocol import cards
 
 Random = np.random.Generator
 
-_OVERLAP_MM = (4.0, 58.0)  # how far the second card lags the first
+_OVERLAP_MM = (12.0, 55.0)  # how far the second card lags the first
 _PUSHED_MM = (8.0, 60.0)  # how far a card goes in before it is pushed back
 _JAM_S = (3.01, 4.0)
 _UNUSED = range(cards.CARD_COUNT * cards.SET_COUNT, 3**cards.DIGIT_COUNT)
 
 
-def faulty_pass(random: Random, noise: Noise, fault: str, card_set: int) -> Levels:
-    """Return one pass with the fault, for a shoe of `card_set`.
+def faulty_pass(random: Random, noise: Noise, fault: str, card_set: int, kind: str) -> Levels:
+    """Return one pass with the fault, for a shoe of `card_set`, pulled as `kind` of `pulls.KINDS`.
 
-    `fault` is one of `enums.FAULTS` except power_lost. The pass has no pauses: a pause of 0.5 s in
-    the only place where the fault shows would hide it.
+    `fault` is one of `enums.FAULTS` except power_lost. The noise adds no pauses: a pause of 0.5 s
+    in the only place where the fault shows would hide it.
     """
-    return _MAKERS[fault](random, replace(noise, pause_chance=0.0), card_set)
+    return _MAKERS[fault](random, replace(noise, pause_chance=0.0), card_set, kind)
 
 
 def _code(random: Random, card_set: int) -> list[Mark]:
@@ -32,19 +32,15 @@ def _code(random: Random, card_set: int) -> list[Mark]:
     return waveform.marks_as_printed(cards.marks_of(card, card_set))
 
 
-def _pass_of(
-    random: Random, noise: Noise, marks: list[Mark], edge_mm: Positions | None = None
-) -> Levels:
-    if edge_mm is None:
-        edge_mm = disturbed.pull(random, noise)
+def _pass_of(random: Random, noise: Noise, marks: list[Mark], edge_mm: Positions) -> Levels:
     marks = disturbed.with_print_faults(random, noise, marks)
     levels = waveform.sensor_levels(edge_mm, marks, skew_mm=disturbed.skew(random, noise))
     return disturbed.with_rest_and_flips(random, noise, levels)
 
 
-def _double_feed(random: Random, noise: Noise, card_set: int) -> Levels:
+def _double_feed(random: Random, noise: Noise, card_set: int, kind: str) -> Levels:
     lag_mm = random.uniform(*_OVERLAP_MM)
-    edge_mm = disturbed.pull(random, noise, TRAVEL_MM + lag_mm)
+    edge_mm = disturbed.pull(random, noise, kind, TRAVEL_MM + lag_mm)
     skew_mm = disturbed.skew(random, noise)
     codes = [
         waveform.sensor_levels(
@@ -60,25 +56,26 @@ def _double_feed(random: Random, noise: Noise, card_set: int) -> Levels:
     return disturbed.with_rest_and_flips(random, noise, levels)
 
 
-def _pushed_back(random: Random, noise: Noise, card_set: int) -> Levels:
-    edge_mm = disturbed.pull(random, noise, random.uniform(*_PUSHED_MM))
+def _pushed_back(random: Random, noise: Noise, card_set: int, kind: str) -> Levels:
+    edge_mm = disturbed.pull(random, noise, kind)
+    edge_mm = edge_mm[: int(np.searchsorted(edge_mm, random.uniform(*_PUSHED_MM)))]
     edge_mm = np.concatenate([edge_mm, edge_mm[::-1]])
     return _pass_of(random, noise, _code(random, card_set), edge_mm)
 
 
-def _reversed(random: Random, noise: Noise, card_set: int) -> Levels:
+def _reversed(random: Random, noise: Noise, card_set: int, kind: str) -> Levels:
     marks = [
         replace(mark, begin_mm=CARD_MM - mark.end_mm, end_mm=CARD_MM - mark.begin_mm)
         for mark in _code(random, card_set)
     ]
-    return _pass_of(random, noise, marks)
+    return _pass_of(random, noise, marks, disturbed.pull(random, noise, kind))
 
 
-def _no_code(random: Random, noise: Noise, card_set: int) -> Levels:
-    return _pass_of(random, noise, [])
+def _no_code(random: Random, noise: Noise, card_set: int, kind: str) -> Levels:
+    return _pass_of(random, noise, [], disturbed.pull(random, noise, kind))
 
 
-def _bad_code(random: Random, noise: Noise, card_set: int) -> Levels:
+def _bad_code(random: Random, noise: Noise, card_set: int, kind: str) -> Levels:
     marks = _code(random, card_set)
     spoil = random.choice(["missing", "added", "changed", "dead", "unused"])
     place = int(random.integers(len(marks)))
@@ -98,23 +95,25 @@ def _bad_code(random: Random, noise: Noise, card_set: int) -> Levels:
     else:
         card_set, card = divmod(int(random.choice(_UNUSED)), cards.CARD_COUNT)
         marks = waveform.marks_as_printed(cards.marks_of(card, card_set))
-    return _pass_of(random, noise, marks)
+    return _pass_of(random, noise, marks, disturbed.pull(random, noise, kind))
 
 
-def _foreign_set(random: Random, noise: Noise, card_set: int) -> Levels:
+def _foreign_set(random: Random, noise: Noise, card_set: int, kind: str) -> Levels:
     foreign = (card_set + int(random.integers(1, cards.SET_COUNT))) % cards.SET_COUNT
-    return _pass_of(random, noise, _code(random, foreign))
+    marks = _code(random, foreign)
+    return _pass_of(random, noise, marks, disturbed.pull(random, noise, kind))
 
 
-def _jam(random: Random, noise: Noise, card_set: int) -> Levels:
-    edge_mm = disturbed.pull(random, noise)
+def _jam(random: Random, noise: Noise, card_set: int, kind: str) -> Levels:
+    edge_mm = disturbed.pull(random, noise, kind)
     at = int(random.integers(1, len(edge_mm)))
     edge_mm = disturbed.paused(edge_mm, at, random.uniform(*_JAM_S))
     return _pass_of(random, noise, _code(random, card_set), edge_mm)
 
 
-def _sensor_fault(random: Random, noise: Noise, card_set: int) -> Levels:
-    levels = _pass_of(random, noise, _code(random, card_set))
+def _sensor_fault(random: Random, noise: Noise, card_set: int, kind: str) -> Levels:
+    marks = _code(random, card_set)
+    levels = _pass_of(random, noise, marks, disturbed.pull(random, noise, kind))
     channel = int(random.choice([A, B, X]))
     if channel == X:
         levels &= ~np.uint8(X)
@@ -124,7 +123,7 @@ def _sensor_fault(random: Random, noise: Noise, card_set: int) -> Levels:
     return levels
 
 
-_MAKERS: dict[str, Callable[[Random, Noise, int], Levels]] = {
+_MAKERS: dict[str, Callable[[Random, Noise, int, str], Levels]] = {
     "double_feed": _double_feed,
     "pushed_back": _pushed_back,
     "reversed": _reversed,

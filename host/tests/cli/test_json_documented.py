@@ -172,8 +172,8 @@ def _of_games(house: Path) -> Iterator[tuple[str, str]]:
 def _of_shoes(house: Path) -> Iterator[tuple[str, str]]:
     random = np.random.default_rng(3)
     passes = {
-        1: noisy_pass(random, NOISE["clean"], 32, 0),
-        2: faulty_pass(random, NOISE["clean"], "no_code", 0),
+        1: noisy_pass(random, NOISE["clean"], 32, 0, "steady"),
+        2: faulty_pass(random, NOISE["clean"], "no_code", 0, "steady"),
     }
     made = {number: made_of(levels, 0) for number, levels in passes.items()}
     with answering_shoe(KeepingShoe(made)) as port:

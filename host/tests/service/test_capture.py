@@ -8,32 +8,34 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.image import imread
 from typer.testing import CliRunner, Result
 
 from host.tests.support.commands import error_line_here
 from host.tests.support.keeping_shoe import BOOT, UNIT, KeepingShoe, KeptPass, made_of, runs_of
+from host.tests.support.made_passes import CARD_SET, FAULTS, SEVEN_OF_HEARTS, code, faulty, pulled
 from host.tests.support.naive_shoe import Answering, answering_shoe
 from sabot.cli import app
 from sabot.errors import BadRecording
+from sabot.link import wire
 from sabot.link.ports import Port
-from sabot.service import capture
-from sabot.sim import waveform
+from sabot.service import capture, capture_folder
+from sabot.sim import pulls
 from sabot.sim.disturbed import NOISE, noisy_pass
-from sabot.sim.faulty import FAULTS, faulty_pass
 from sabot.sim.replay import replay
+from sabot.sim.waveform import unpack
 from sabot_protocol import enums, messages
 from sabot_protocol.schema import Shape
 
 pytestmark = pytest.mark.slow
 
-SEVEN_OF_HEARTS = 32
-CARD_SET = 3
-
 
 def good_card() -> KeptPass:
-    return made_of(
-        noisy_pass(np.random.default_rng(3), NOISE["clean"], SEVEN_OF_HEARTS, CARD_SET), CARD_SET
-    )
+    return made_of(pulled(np.random.default_rng(3), code(), "steady")[0], CARD_SET)
+
+
+def blank() -> KeptPass:
+    return made_of(faulty("no_code"), CARD_SET)
 
 
 def captured(port: Answering, folder: Path, *options: str) -> Result:
@@ -48,7 +50,18 @@ def files_in(folder: Path) -> set[str]:
 
 
 def named(number: int) -> set[str]:
-    return {f"{UNIT}-boot{BOOT}-pass{number:03}.{end}" for end in ("samples", "png")}
+    return {recording(number), recording(number).replace(".samples", ".png")}
+
+
+def recording(number: int) -> str:
+    return f"{UNIT}-boot{BOOT}-pass{number:03}.samples"
+
+
+def index_in(folder: Path) -> Any:
+    return json.loads((folder / capture_folder.INDEX).read_text())
+
+
+SHARED = {capture_folder.INDEX, capture_folder.PAGE}
 
 
 def test_runs_are_decoded_as_the_protocol_describes_them() -> None:
@@ -87,20 +100,17 @@ def test_recordings_are_read_as_the_shoe_read_the_passes(
 ) -> None:
     random = np.random.default_rng(rng.randrange(1 << 30))
     made = [
-        made_of(noisy_pass(random, NOISE[noise], card, CARD_SET), CARD_SET)
-        for noise in NOISE
+        made_of(noisy_pass(random, NOISE[noise], card, CARD_SET, kind), CARD_SET)
+        for noise, kind in zip(NOISE, pulls.KINDS, strict=False)
         for card in (0, SEVEN_OF_HEARTS, 52)
     ]
-    made += [
-        made_of(faulty_pass(random, NOISE["nominal"], fault, CARD_SET), CARD_SET)
-        for fault in FAULTS
-    ]
+    made += [made_of(faulty(fault), CARD_SET) for fault in FAULTS]
     folder = tmp_path / "new" / "captures"
     with answering_shoe(KeepingShoe(dict(enumerate(made, 7)))) as port:
         done = captured(port, folder, "--json")
     printed = [json.loads(line) for line in done.stdout.splitlines()]
-    assert json.loads((folder / capture.INDEX).read_text()) == printed
-    assert files_in(folder) == {capture.INDEX}.union(*(named(each["pass"]) for each in printed))
+    assert index_in(folder) == printed
+    assert files_in(folder) == SHARED.union(*(named(each["pass"]) for each in printed))
     assert [each["pass"] for each in printed] == list(range(7, 7 + len(made)))
     assert {each["fault"] for each in printed if "fault" in each} >= set(FAULTS)
     for each in printed:
@@ -111,8 +121,7 @@ def test_recordings_are_read_as_the_shoe_read_the_passes(
 
 
 def test_one_line_is_printed_for_each_pass(tmp_path: Path) -> None:
-    blank = made_of(waveform.unpack(waveform.blank_samples()), CARD_SET)
-    shoe = KeepingShoe({5: good_card(), 41: blank}, spoilt={messages.PASS_REPORT: {"cut": True}})
+    shoe = KeepingShoe({5: good_card(), 41: blank()}, spoilt={messages.PASS_REPORT: {"cut": True}})
     with answering_shoe(shoe) as port:
         lines = captured(port, tmp_path).stdout.splitlines()
     assert [line.split()[:3] for line in lines] == [["pass", "5", "7H"], ["pass", "41", "no_code"]]
@@ -130,16 +139,17 @@ def test_a_shoe_that_keeps_nothing_is_reported(tmp_path: Path) -> None:
 def test_a_pass_that_is_no_longer_kept_is_left_out_and_reported(tmp_path: Path) -> None:
     with answering_shoe(KeepingShoe({n: good_card() for n in (1, 2, 3)}, gone=2)) as port:
         done = captured(port, tmp_path)
-    assert done.stderr == "pass 2 left out: U1 refused read_pass: pass 2 is not kept any more\n"
-    assert files_in(tmp_path) - {"run"} == {capture.INDEX} | named(1) | named(3)
+    assert done.stderr.startswith(
+        "pass 2 left out: U1 refused read_pass: pass 2 is not kept any more\n"
+    )
+    assert files_in(tmp_path) - {"run"} == SHARED | named(1) | named(3)
 
 
 def test_several_captures_share_a_folder_and_its_index(tmp_path: Path) -> None:
     for passes in ((1, 2), (2, 3)):
         with answering_shoe(KeepingShoe({n: good_card() for n in passes})) as port:
             captured(port, tmp_path)
-    index = json.loads((tmp_path / capture.INDEX).read_text())
-    assert [each["pass"] for each in index] == [1, 2, 3]
+    assert [each["pass"] for each in index_in(tmp_path)] == [1, 2, 3]
 
 
 def test_no_more_passes_are_asked_for_than_a_shoe_can_keep(
@@ -160,7 +170,7 @@ def test_an_odd_unit_id_leads_to_no_other_folder(tmp_path: Path, unit: str) -> N
     with answering_shoe(shoe) as port:
         done = captured(port, folder)
     assert "\x1b" not in done.output
-    assert len(files_in(folder)) == 3
+    assert len(files_in(folder)) == 4
     assert [path for path in tmp_path.rglob("*") if path.is_file() and path.parent != folder] == []
 
 
@@ -188,7 +198,7 @@ def test_answers_that_make_no_sense_are_reported_and_nothing_is_written(
     with answering_shoe(KeepingShoe({1: good_card()}, spoilt=spoilt)) as port:
         line = error_line_here(tmp_path, "capture", port.path, code=16)
     assert line.startswith("U1: ") and "makes no sense; switch" in line
-    assert files_in(tmp_path / "captures") == {capture.INDEX}
+    assert files_in(tmp_path / "captures") == {capture_folder.INDEX}
 
 
 def test_an_answer_of_another_kind_is_reported(tmp_path: Path) -> None:
@@ -234,38 +244,177 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path, folder: str)
 
 @pytest.mark.parametrize("text", ["", "{}}", '{"a": 1}', "[1]", '[{"pass": 1}]', "\udcff", "5"])
 def test_a_file_that_is_not_an_index_is_kept_and_reported(tmp_path: Path, text: str) -> None:
-    (tmp_path / capture.INDEX).write_text(text, errors="surrogateescape")
+    (tmp_path / capture_folder.INDEX).write_text(text, errors="surrogateescape")
     with answering_shoe(KeepingShoe({1: good_card()})) as port:
         line = error_line_here(tmp_path, "capture", port.path, "-o", ".", code=14)
     assert line == "captures.json: not an index of captures; name another folder with -o"
-    assert (tmp_path / capture.INDEX).read_text(errors="surrogateescape") == text
-    assert files_in(tmp_path) == {"run", capture.INDEX}
+    assert (tmp_path / capture_folder.INDEX).read_text(errors="surrogateescape") == text
+    assert files_in(tmp_path) == {"run", capture_folder.INDEX}
 
 
-def test_an_interruption_leaves_no_incomplete_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+class CountingShoe(KeepingShoe):
+    """Notes the passes of which samples are asked for."""
+
+    def __init__(self, passes: Mapping[int, KeptPass]) -> None:
+        super().__init__(passes)
+        self.read: list[int] = []
+
+    def answer(self, message: wire.Message) -> list[bytes]:
+        if message.shape is messages.READ_PASS and not message.fields["offset"]:
+            self.read.append(message.fields["pass"])
+        return super().answer(message)
+
+
+def fetched_from(passes: Mapping[int, KeptPass], folder: Path, *options: str) -> list[int]:
+    """The passes of which the samples were asked for."""
+    shoe = CountingShoe(passes)
+    with answering_shoe(shoe) as port:
+        captured(port, folder, *options)
+    return shoe.read
+
+
+FIVE = {n: good_card() if n % 2 else blank() for n in range(1, 6)}
+
+
+@pytest.mark.parametrize(
+    ("options", "fetched"),
+    [
+        ((), [1, 2, 3, 4, 5]),
+        (("--last", "2"), [4, 5]),
+        (("--last", "99"), [1, 2, 3, 4, 5]),
+        (("--unread",), [2, 4]),
+        (("--unread", "--last", "1"), [4]),
+    ],
+)
+def test_only_the_chosen_passes_are_fetched(
+    tmp_path: Path, options: tuple[str, ...], fetched: list[int]
 ) -> None:
-    replace = Path.replace
+    assert fetched_from(FIVE, tmp_path, *options) == fetched
+    assert files_in(tmp_path) - {"run"} == SHARED.union(*map(named, fetched))
+
+
+def test_the_newest_passes_are_at_least_one(tmp_path: Path) -> None:
+    with answering_shoe(KeepingShoe(FIVE)) as port:
+        for number in ("0", "-1", "x"):
+            done = CliRunner().invoke(app(), ["capture", port.path, "--last", number])
+            assert done.exit_code == 2
+
+
+def test_a_shoe_that_read_every_card_is_reported(tmp_path: Path) -> None:
+    with answering_shoe(KeepingShoe({1: good_card()})) as port:
+        done = captured(port, tmp_path, "--unread")
+    assert done.stderr == "U1 keeps no pass of which no card came\n"
+
+
+def test_a_pass_is_not_fetched_twice(tmp_path: Path) -> None:
+    three = {n: FIVE[n] for n in (1, 2, 3)}
+    assert fetched_from(three, tmp_path) == [1, 2, 3]
+    pictures = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.png")}
+    index = index_in(tmp_path)
+    assert fetched_from(FIVE, tmp_path) == [4, 5]
+    assert index_in(tmp_path)[:3] == index
+    assert {path: path.stat().st_mtime_ns for path in pictures} == pictures
+    with answering_shoe(KeepingShoe(FIVE)) as port:
+        lines = captured(port, tmp_path).stdout.splitlines()
+    assert len(lines) == 5 and all(line.endswith("  (fetched before)") for line in lines)
+
+
+def test_a_pass_without_its_recording_is_fetched_again(tmp_path: Path) -> None:
+    fetched_from(FIVE, tmp_path)
+    (tmp_path / recording(4)).unlink()
+    assert fetched_from(FIVE, tmp_path) == [4]
+
+
+def test_another_pass_with_the_same_number_replaces_the_one_before(tmp_path: Path) -> None:
+    fetched_from({1: good_card(), 2: good_card()}, tmp_path)
+    assert fetched_from({1: blank(), 2: good_card()}, tmp_path) == [1]
+    assert [each.get("fault") for each in index_in(tmp_path)] == ["no_code", None]
+    assert read_again(tmp_path / recording(1)) == facts_of(blank())
+
+
+def test_recordings_come_without_pictures_and_pictures_later(tmp_path: Path) -> None:
+    with answering_shoe(KeepingShoe(FIVE)) as port:
+        lines = captured(port, tmp_path, "--no-pictures").stdout.splitlines()
+    assert [line.split("/")[-1] for line in lines] == [recording(n) for n in FIVE]
+    assert files_in(tmp_path) - {"run"} == SHARED | {recording(n) for n in FIVE}
+    assert [each["picture"] for each in index_in(tmp_path)] == [None] * 5
+    assert "<img" not in (tmp_path / capture_folder.PAGE).read_text()
+    assert fetched_from(FIVE, tmp_path) == []
+    assert files_in(tmp_path) - {"run"} == SHARED.union(*map(named, FIVE))
+    assert (tmp_path / capture_folder.PAGE).read_text().count("<img") == 5
+
+
+def read_again(path: Path) -> dict[str, Any]:
+    """The recording as the firmware's reader reads it, here without MicroPython."""
+    return facts_of(made_of(unpack(path.read_bytes()), CARD_SET))
+
+
+def facts_of(kept: KeptPass) -> dict[str, Any]:
+    names = ("fault", "card", "card_set", "speed_mm_s", "margin_permille", "skew_um", "samples")
+    return {name: getattr(kept.passed, name) for name in names}
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether the index names only files that are there and can be read."""
+    for each in index_in(folder):
+        if read_again(folder / each["recording"]) != facts_of(FIVE[each["pass"]]):
+            return False
+        if each["picture"] and imread(folder / each["picture"]).shape[0] < 200:
+            return False
+    return not list(folder.glob(".*.part"))
+
+
+@pytest.mark.parametrize("nth", range(20))
+def test_ctrl_c_at_any_write_leaves_whole_files_and_what_was_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nth: int
+) -> None:
+    replace, written = Path.replace, [0]
 
     def interrupted(path: Path, target: Path) -> Path:
-        if target.suffix == ".png":
+        written[0] += 1
+        if written[0] == nth + 1:
             raise KeyboardInterrupt
         return replace(path, target)
 
-    monkeypatch.setattr(Path, "replace", interrupted)
-    with answering_shoe(KeepingShoe({1: good_card()})) as port:
+    (tmp_path / "captures.json").write_text("[]")
+    first = CountingShoe(FIVE)
+    with monkeypatch.context() as patch, answering_shoe(first) as port:
+        patch.setattr(Path, "replace", interrupted)
         done = CliRunner().invoke(app(), ["capture", port.path, "-o", str(tmp_path)])
     assert done.exit_code == 130
-    assert files_in(tmp_path) == {"run", capture.INDEX, *(n for n in named(1) if "samples" in n)}
-    assert json.loads((tmp_path / capture.INDEX).read_text()) == []
+    assert is_whole(tmp_path)
+    kept = {each["pass"] for each in index_in(tmp_path)}
+    assert kept >= set(first.read[:-1])
+    assert set(fetched_from(FIVE, tmp_path)) == set(FIVE) - kept
+    assert is_whole(tmp_path)
+    assert files_in(tmp_path) - {"run"} == SHARED.union(*map(named, FIVE))
+
+
+def test_ctrl_c_on_the_line_keeps_what_has_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels_of = capture.levels_of
+
+    def interrupted(client: Any, kept: capture.SavedPass, on_progress: Any) -> Any:
+        if kept.number == 3:
+            raise KeyboardInterrupt
+        return levels_of(client, kept, on_progress)
+
+    monkeypatch.setattr(capture, "levels_of", interrupted)
+    with answering_shoe(KeepingShoe(FIVE)) as port:
+        done = CliRunner().invoke(app(), ["capture", port.path, "-o", str(tmp_path)])
+    assert done.exit_code == 130
+    assert f"2 passes are in {tmp_path}; the same command goes on" in done.stderr
+    assert files_in(tmp_path) - {"run"} == SHARED | {recording(1), recording(2)}
+    assert is_whole(tmp_path)
 
 
 def test_a_full_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path, data: bytes) -> int:
         raise OSError(28, "No space left on device")
 
-    capture.prepare(tmp_path)
+    capture_folder.prepare(tmp_path)
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(BadRecording, match=r"captures\.json: cannot be written \(No space left"):
-        capture.prepare(tmp_path)
-    assert json.loads((tmp_path / capture.INDEX).read_text()) == []
+        capture_folder.prepare(tmp_path)
+    assert index_in(tmp_path) == []

@@ -77,10 +77,10 @@ def test_the_supervisor_settles_every_fault_at_every_card(
         names = [name for name in names for _ in range(2)]
         fails_every = 2
 
-    def passes(made: Any, noise: Any, card: int, card_set: int) -> Any:
+    def passes(made: Any, noise: Any, card: int, card_set: int, kind: str) -> Any:
         if hands.drawn % fails_every == 0:
-            return faulty_pass(made, noise, fault, card_set)
-        return _GOOD_PASS(made, noise, card, card_set)
+            return faulty_pass(made, noise, fault, card_set, kind)
+        return _GOOD_PASS(made, noise, card, card_set, kind)
 
     monkeypatch.setattr(dealer, "noisy_pass", passes)
     deck = [cards.number_of(name) for name in names]

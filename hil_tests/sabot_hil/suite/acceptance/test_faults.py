@@ -48,7 +48,7 @@ class _Clumsy(dealer.BenchDealer):
 def test_a_fault_stops_play_and_the_result_follows_from_the_cards(
     target: Target, tmp_path: Path, fault: str, place: str
 ) -> None:
-    levels = faulty_pass(np.random.default_rng(1), NOISE["clean"], fault, 0)
+    levels = faulty_pass(np.random.default_rng(1), NOISE["clean"], fault, 0, "stroke")
     samples = waveform.pack(levels) + _QUIET
     dealing = _Clumsy(target.bench, samples, place)
     dealing.load()

@@ -15,7 +15,7 @@ import numpy as np
 from sabot.link.messages import StatusCommand
 from sabot.log.rounds import rounds_of
 from sabot.log.store import Filter, Store
-from sabot.sim import waveform
+from sabot.sim import pulls, waveform
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
 from sabot_firmware.journal.ring import HEADER_SIZE, MOST_ENTRY
@@ -125,7 +125,7 @@ class _Dealer(dealer.BenchDealer):
         if what < _FAULTY:
             fault = chance.choice(_FAULTS)
             injected[f"card fault, {fault.replace('_', ' ')}"] += 1
-            self._play(faulty_pass(self._random(), NOISE["clean"], fault, 0))
+            self._play(faulty_pass(self._random(), NOISE["clean"], fault, 0, self._kind()))
             assert dealer.asks_for_a_card(self._bench.outputs), (fault, self._bench.outputs)
         elif what < _FAULTY + self._cut_within and where.startswith("card"):
             injected["loss of power while a card passes"] += 1
@@ -139,7 +139,7 @@ class _Dealer(dealer.BenchDealer):
         else:
             injected["worn card, pulled unevenly through a dirty head"] += 1
             number = cards.number_of(card)
-            self._play(noisy_pass(self._random(), NOISE[self._noise], number, 0))
+            self._play(noisy_pass(self._random(), NOISE[self._noise], number, 0, self._kind()))
         if dealer.asks_for_a_card(self._bench.outputs):
             self._soak.happened["stops that the supervisor resolved"] += 1
             if dealer.resolve_stop(self._bench, card):
@@ -148,6 +148,9 @@ class _Dealer(dealer.BenchDealer):
 
     def _random(self) -> np.random.Generator:
         return np.random.default_rng(self._soak.chance.randrange(2**32))
+
+    def _kind(self) -> str:
+        return self._soak.chance.choice(pulls.KINDS)
 
     def _play(self, levels: waveform.Levels) -> None:
         self._bench.play(waveform.pack(levels) + _QUIET)

@@ -1,10 +1,13 @@
 """`sabot capture` and `sabot health`: what the sensor head saw, and how well it still sees."""
 
 import json
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from sabot.cli import options
@@ -14,7 +17,9 @@ from sabot.errors import CommandRefused
 from sabot.link.client import Client
 from sabot.link.messages import HealthCommand
 from sabot.link.ports import Port
+from sabot.reports import contact_sheet
 from sabot.service import capture as captures
+from sabot.service import capture_folder as folders
 from sabot.text import local_time
 from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE
 from sabot_protocol import enums
@@ -28,41 +33,131 @@ def capture(
     out: Annotated[Path, typer.Option("-o", "--out", help="The folder to write to.")] = (
         _DEFAULT_FOLDER
     ),
+    last: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Only the newest N; with --unread, of those.", min=1),
+    ] = None,
+    unread: Annotated[
+        bool, typer.Option("--unread", help="Only passes of which no card came.")
+    ] = False,
+    no_pictures: Annotated[
+        bool, typer.Option("--no-pictures", help="Only recordings: pictures take longer.")
+    ] = False,
     commands: options.CommandKeyFile = None,
     as_json: options.Json = False,
 ) -> None:
-    """Fetch the passes of cards that a shoe keeps: recordings for `sabot read`, and pictures."""
-    with Port(port) as opened:
-        client = Client(opened, keys=load_command_keys(commands))
-        captures.prepare(out)
-        fetched = []
-        with problems.status(plain(f"{client.unit}: fetching passes")) as status:
+    """Fetch the passes of cards that a shoe keeps: recordings for `sabot read`, and pictures.
 
-            def show_progress(kept: captures.SavedPass, size: int) -> None:
-                progress = f"pass {kept.number}, {size:,} of {kept.run_bytes:,} bytes"
-                status.update(plain(f"{kept.unit}: {progress}"))
+    The folder's page captures.html shows all its passes. A pass that is in the folder already is
+    not fetched again. Ctrl-C keeps what was fetched; the same command then goes on.
+    """
+    there: dict[int, bool] = {}
+    try:
+        with Port(port) as opened:
+            client = Client(opened, keys=load_command_keys(commands))
+            folders.prepare(out)
+            with problems.status(plain(f"{client.unit}: listing passes")):
+                chosen = captures.chosen(captures.kept_passes(client), last=last, unread=unread)
+            for kept, fetched in _fetch(client, out, chosen):
+                there[kept.number] = fetched
+        shown = [kept for kept in chosen if kept.number in there]
+        # After the port is free, because drawing takes long.
+        for kept, entry in _draw(out, shown, no_pictures):
+            _print_pass(out, kept, entry, fetched=there[kept.number], as_json=as_json)
+    except KeyboardInterrupt:
+        if there:
+            problems.print(plain(f"{len(there)} passes are in {out}; the same command goes on"))
+        raise
+    finally:
+        if there:
+            _save_page(out)
+    if not chosen:
+        why = " of which no card came" if unread else ": no card has passed since its start"
+        problems.print(plain(f"{client.unit} keeps no pass{why}"))
+    if there and not as_json:
+        problems.print(plain(f"all passes in {out}: {out / folders.PAGE}"))
 
-            for kept in captures.kept_passes(client):
-                try:
-                    fetched.append((kept, captures.levels_of(client, kept, show_progress)))
-                except CommandRefused as refused:
-                    if refused.refusal != "not_kept":  # newer passes have replaced it
-                        raise
-                    problems.print(plain(f"pass {kept.number} left out: {refused}"))
-    for kept, levels in fetched:  # after the port is free, because drawing takes long
-        captures.save(out, kept, levels)
-        if as_json:
-            print(json.dumps(kept.as_json()), flush=True)
-        else:
-            speed = kept.read.speed_mm_s or "-"
-            console.print(
-                f"pass {kept.number:>4}  {kept.verdict:<12}  {speed:>5} mm/s  "
-                f"{out / kept.stem}.png{'  (its end was not kept)' if kept.cut else ''}",
-                markup=False,
-                soft_wrap=True,
-            )
-    if not fetched:
-        problems.print(plain(f"{client.unit} keeps no pass: no card has passed since its start"))
+
+def _fetch(
+    client: Client, out: Path, chosen: Sequence[captures.SavedPass]
+) -> Iterator[tuple[captures.SavedPass, bool]]:
+    """Fetch passes, and write each as it comes. Yields those that are in the folder, and whether
+    they were fetched now."""
+    with _progress("fetching") as bar:
+        task = bar.add_task("", total=sum(kept.run_bytes for kept in chosen), what="")
+        before = 0
+
+        def show_progress(begin: int, _: captures.SavedPass, size: int) -> None:
+            bar.update(task, completed=begin + size)
+
+        for kept in chosen:
+            bar.update(task, completed=before, what=f"pass {kept.number}")
+            begin, before = before, before + kept.run_bytes
+            if folders.entry_of(out, kept) is not None:
+                yield kept, False
+                continue
+            try:
+                levels = captures.levels_of(client, kept, partial(show_progress, begin))
+            except CommandRefused as refused:
+                if refused.refusal != "not_kept":  # newer passes have replaced it
+                    raise
+                problems.print(plain(f"pass {kept.number} left out: {refused}"))
+                continue
+            folders.save(out, kept, levels)
+            yield kept, True
+
+
+def _draw(
+    out: Path, shown: Sequence[captures.SavedPass], no_pictures: bool
+) -> Iterator[tuple[captures.SavedPass, folders.Entry]]:
+    """Draw the pictures that are missing. Yields each pass with its entry in the index."""
+    with _progress("drawing") as bar:
+        task = bar.add_task("", total=len(shown), what="")
+        for kept in shown:
+            bar.update(task, what=f"pass {kept.number}")
+            entry = folders.entry_of(out, kept)
+            if entry is None or not folders.has_picture(out, entry):
+                no_picture = kept.as_json() | {"picture": None}
+                entry = no_picture if no_pictures else folders.draw(out, kept)
+            yield kept, entry
+            bar.advance(task)
+
+
+def _progress(what: str) -> Progress:
+    return Progress(
+        TextColumn(what),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %  {task.fields[what]}"),
+        console=problems,
+        transient=True,
+        disable=not problems.is_terminal,
+        redirect_stdout=console.is_terminal,  # otherwise a pipe would not get the output
+    )
+
+
+def _print_pass(
+    out: Path, kept: captures.SavedPass, entry: folders.Entry, *, fetched: bool, as_json: bool
+) -> None:
+    if as_json:
+        print(json.dumps(entry), flush=True)
+        return
+    speed = kept.read.speed_mm_s or "-"
+    notes = "  (its end was not kept)" if kept.cut else ""
+    notes += "" if fetched else "  (fetched before)"
+    console.print(
+        f"pass {kept.number:>4}  {kept.verdict:<12}  {speed:>5} mm/s  "
+        f"{out / (entry['picture'] or entry['recording'])}{notes}",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _save_page(out: Path) -> None:
+    shown = [
+        entry if folders.has_picture(out, entry) else {**entry, "picture": None}
+        for entry in folders.entries(out)
+    ]
+    folders.save_page(out, contact_sheet.render(shown))
 
 
 def health(port: options.Port, as_json: options.Json = False) -> None:
