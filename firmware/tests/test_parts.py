@@ -41,7 +41,7 @@ class _Reader:
         self.ended = self.blocked = False
         self.passed = _Any(
             card=0, fault=0, samples=900, speed_mm_s=850, margin_permille=930, skew_um=120,
-            permille=[1000] * 4,
+            longer_um=0, permille=[1000] * 4,
         )  # fmt: skip
         self.lost = 0
         self.ends = []
@@ -125,9 +125,12 @@ class _Recorder:
 
     def __init__(self):
         self.names = []
+        self.values = []
+        """Of the last event."""
 
     def record(self, shape, shoe, round_, values):
-        shape.check(list(values))
+        self.values = list(values)
+        shape.check(self.values)
         self.names.append(shape.name)
 
     def checkpoint(self, shoe, round_):
@@ -307,6 +310,27 @@ def test_a_pass_that_has_ended_is_carried_out_and_kept():
     sensing.read()
     assert parts.recorder.names[2:4] == ["unreadable", "error"]
     assert parts.kept == [0, enums.FAULTS.index("jam")]
+
+
+def test_a_pass_that_seems_much_longer_than_one_card_is_recorded_after_its_card():
+    parts = _Parts()
+    sensing = _sensing(parts)
+    passed = parts.reader.passed
+    for longer_um, recorded_um in ((1500, None), (1501, 1501), (65535, 65535), (1 << 31, 65535)):
+        parts.recorder.names.clear()
+        passed.longer_um = longer_um
+        parts.board.pieces, parts.reader.ends = [20], [True]
+        sensing.read()
+        assert "card" in parts.recorder.names
+        assert (parts.recorder.names[-1] == "long_pass") == (recorded_um is not None), longer_um
+        if recorded_um:
+            assert parts.recorder.values == [passed.card, recorded_um]
+    passed.fault = enums.FAULTS.index("bad_code")
+    parts.recorder.names.clear()
+    parts.reader.ends = [True]
+    parts.board.pieces = [20]
+    sensing.read()
+    assert "long_pass" not in parts.recorder.names, "it is a fault already"
 
 
 def test_many_samples_that_have_waited_are_reported():

@@ -2,7 +2,7 @@
 
 import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes.fake_flash import new_chip
-from firmware.tests.support.passing import E, X, pass_of
+from firmware.tests.support.passing import FAST_MM_S, E, X, pass_of
 from firmware.tests.support.scripted import (
     KEY,
     KEY_TURNED,
@@ -31,6 +31,7 @@ from sabot_firmware import shoe as shoe_module
 from sabot_firmware.cards.health import LEAST_PERMILLE
 from sabot_firmware.journal.contents import RESERVE_SECTORS
 from sabot_firmware.journal.cursor import Cursor
+from sabot_firmware.journal.recovery import state_of
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.store import SettingsStore, StoreError
 from sabot_firmware.table import inputs
@@ -51,6 +52,68 @@ def test_the_lock_shuts_after_the_last_mark_and_nothing_is_recorded_before_the_c
         board.play(shoe, tail, rest)
         assert board.seen == ["samples", "shut", "samples", "samples"]
         assert kinds_of(shoe)[-2:] == ["result", "lock"]
+
+
+_UM_OF_BYTE = 2 * FAST_MM_S // 20
+
+
+def _longer(samples, um):
+    """Return the same pass with its end later by `um`: another card is hidden under its end."""
+    covered = bytes([E | X | (E | X) << 4])  # and no mark: the last is after the last mark
+    at = bytes(samples).rfind(covered)
+    return samples[:at] + covered * (um // _UM_OF_BYTE) + samples[at:]
+
+
+def test_a_long_pass_comes_after_all_events_of_its_card_and_changes_nothing_at_a_restart():
+    with Folder() as folder:
+        board, shoe = loaded(folder, "9C", "2D", "KC")
+        board.play(shoe, _longer(card_samples("2H"), 2600))
+        kinds = kinds_of(shoe)
+        assert kinds[-3:] == ["result", "lock", "long_pass"], kinds
+        card, longer_um = recorded(shoe)[-1][1]
+        assert card == cards.number_of("2H") and 2300 < longer_um < 2900, longer_um
+        state = state_of(shoe.dealing)
+        shoe = Shoe(board)
+        assert state_of(shoe.dealing) == state
+        assert kinds_of(shoe)[len(kinds) :] == ["boot"]
+
+
+def test_a_long_pass_within_a_round_is_no_event_of_the_dealing_after_a_loss_of_power():
+    with Folder() as folder:
+        board, shoe = loaded(folder)
+        board.play(shoe, _longer(card_samples("9C"), 2600))
+        kinds = kinds_of(shoe)
+        assert kinds[-2:] == ["card", "long_pass"], kinds
+        shoe = Shoe(board)
+        assert kinds_of(shoe)[len(kinds) :] == ["boot"], "its card's events are all there"
+        assert shoe.dealing.current_round.player == [8]
+
+
+def test_a_pass_that_is_a_little_longer_than_one_card_is_not_recorded():
+    with Folder() as folder:
+        board, shoe = loaded(folder, "9C", "2D", "KC")
+        board.play(shoe, _longer(card_samples("2H"), 1000))
+        assert kinds_of(shoe)[-2:] == ["result", "lock"]
+        assert 800 < shoe.reader.passed.longer_um < 1200
+
+
+def test_a_long_pass_of_the_cut_card_names_it():
+    with Folder() as folder:
+        board, shoe = loaded(folder)
+        board.play(shoe, _longer(card_samples("CUT"), 2600))
+        kind, values = recorded(shoe)[-1]
+        assert kind == "long_pass" and values[0] == cards.CUT_CARD
+        assert "card" not in kinds_of(shoe)[kinds_of(shoe).index("cut_card") :]
+
+
+def test_a_long_pass_of_a_card_that_waits_for_the_supervisor_names_it():
+    with Folder() as folder:
+        board, shoe = loaded(folder)
+        shoe.dealing.inventory.counts[cards.number_of("9C")] = 8
+        board.play(shoe, _longer(card_samples("9C"), 2600))
+        stop, after = recorded(shoe)[-3], recorded(shoe)[-1]
+        assert stop[0] == "error" and enums.ERRORS[stop[1][0]] == "surplus_copy", recorded(shoe)
+        assert after[0] == "long_pass" and after[1][0] == stop[1][1] == cards.number_of("9C")
 
 
 class _Turns:

@@ -209,6 +209,16 @@ UPDATE_UNDONE = Shape(31, "update_undone", "build:bytes", _kinds, DEVICE)
 PROVISIONED = Shape(32, "provisioned", "table:text set:uint", _kinds, DEVICE)
 WRONG_MACS = Shape(33, "wrong_macs", "count:uint", _kinds, DEVICE)  # since the start
 DEBUG_OPENED = Shape(34, "debug_opened", "", _kinds, DEVICE)
+LONG_PASS = Shape(
+    35,
+    "long_pass",
+    (
+        "card:card "  # of the pass just recorded
+        "longer_um:uint"  # than one card, at most 65535
+    ),
+    _kinds,
+    DEVICE,
+)
 
 KINDS = tuple(_kinds)
 """All kinds of events, by number."""

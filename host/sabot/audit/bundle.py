@@ -3,7 +3,7 @@
 A bundle is sealed (signing.py). It holds:
 
 - the records of a shoe of cards as the shoe wrote them, each with its MAC, from shortly before
-  `shoe_loaded` to its `checkpoint`;
+  `shoe_loaded` to its `checkpoint`, and to a `long_pass` right after that;
 - the last start, game and clock before them;
 - what the exporter found wrong with them;
 - the MAC keys of exactly the epochs of these records, if the exporter had the unit's key.

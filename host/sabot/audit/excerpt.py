@@ -11,7 +11,14 @@ from sabot.audit.checks.findings import Summary
 from sabot.audit.context import context_before, mac_before, tombstones
 from sabot.errors import BundleUnusable, DatabaseUnusable, did_you_mean
 from sabot.keys.chain_keys import Keys
-from sabot.link.events import CheckpointEvent, CompositionEvent, Event, GapEvent, ShoeEndedEvent
+from sabot.link.events import (
+    CheckpointEvent,
+    CompositionEvent,
+    Event,
+    GapEvent,
+    LongPassEvent,
+    ShoeEndedEvent,
+)
 from sabot.link.wire import WireError, parse_event
 from sabot.log.store import Filter, Store
 
@@ -75,9 +82,15 @@ def _dealt(store: Store, unit: str, shoe: int, start: int) -> tuple[list[_Raw], 
     """The records from `start` to the end of the shoe of cards, and whether it has ended."""
     records: list[_Raw] = []
     end = size = 0  # `end`: the number of records up to the last event of _END
+    complete = False
     for raw in store.raw(unit, start):
         event = _event_in(raw)
         if event is not None and event.kind == "shoe_loaded" and event.shoe != shoe:
+            break
+        if complete:  # only a long pass of the card that ended it may follow
+            if isinstance(event, LongPassEvent):
+                records.append(raw)
+                end = len(records)
             break
         records.append(raw)
         size += len(raw[1]) + len(raw[2])
@@ -88,8 +101,7 @@ def _dealt(store: Store, unit: str, shoe: int, start: int) -> tuple[list[_Raw], 
             )
         if isinstance(event, _END):
             end = len(records)
-            if isinstance(event, CheckpointEvent):
-                break
+            complete = isinstance(event, CheckpointEvent)
     return (records[:end], True) if end else (records, False)
 
 

@@ -126,9 +126,9 @@ def print_objects(objects: Iterable[Mapping[str, Any]], how: Output) -> None:
 
 
 def _cell(value: object) -> object:
-    if isinstance(value, list):
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return " ".join(value)
-    return json.dumps(value) if isinstance(value, (dict, bool)) else value
+    return json.dumps(value) if isinstance(value, (dict, list, bool)) else value
 
 
 def _padded(text: Text, width: int) -> Text:

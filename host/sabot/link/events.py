@@ -360,6 +360,15 @@ class DebugOpenedEvent(Event):
     SHAPE: ClassVar[Shape] = definitions.DEBUG_OPENED
 
 
+@dataclass(frozen=True, slots=True)
+class LongPassEvent(Event):
+    """A card was read, and its pass seems to have gone further than one card goes."""
+
+    SHAPE: ClassVar[Shape] = definitions.LONG_PASS
+    card: int
+    longer_um: int
+
+
 EVENTS = {
     each.SHAPE.number: each
     for each in list(globals().values())

@@ -5,7 +5,7 @@ from datetime import tzinfo
 from typing import Any
 
 from sabot.link.events import ErrorEvent, GapEvent, JournalFaultEvent
-from sabot.reports.table_time import duration_text, iso_of
+from sabot.reports.table_time import duration_text, iso_of, time_of_day
 from sabot.text import card_symbol
 from sabot_protocol import cards
 
@@ -45,6 +45,8 @@ RESOLVED = {
     "void": "round voided",
 }
 
+_CUT_CARD = cards.name_of(cards.CUT_CARD)
+
 CLEARED = {
     True: "cleared with the supervisor's key",
     False: "cleared although the supervisor's key was not on",
@@ -63,6 +65,45 @@ class Limits:
     happened."""
     reveal_s: int = 60
     """From the last card to the reveal: one card is squeezed, then a button is pressed."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearPass:
+    """A pass after which a card may be missing, from its event `long_pass`."""
+
+    event: int
+    round: int
+    boot: int
+    t_ms: int
+    unix_ms: int | None
+    """When it was, UTC; None if the clock was not set after the unit's start."""
+    card: str
+    """The card that was read, such as "7H"."""
+    longer_um: int
+    """How much further than one card the pass seems to have gone."""
+
+    def text(self, zone: tzinfo) -> str:
+        """The pass for people, such as "event 812, round 31, 21:14:05: K♣, 5.0 mm longer than one
+        card"."""
+        if self.unix_ms is None:
+            when = f"no clock, boot {self.boot} + {self.t_ms / 1000:.1f} s"
+        else:
+            when = time_of_day(self.unix_ms, zone)
+        card = "cut card" if self.card == _CUT_CARD else card_symbol(self.card)
+        where = f"event {self.event}, round {self.round}, {when}"
+        return f"{where}: {card}, {self.longer_um / 1000:.1f} mm longer than one card"
+
+    def as_json(self, zone: tzinfo) -> dict[str, Any]:
+        """The pass as `sabot incidents --json` prints it."""
+        return {
+            "event": self.event,
+            "round": self.round,
+            "time": iso_of(self.unix_ms, zone),
+            "boot": self.boot,
+            "t_ms": self.t_ms,
+            "card": self.card,
+            "longer_um": self.longer_um,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +127,9 @@ class Incident:
     stands: bool
     """Whether it was not over at the last event; then `lasted_ms` counts up to that event."""
     detail: str
+    nearest: tuple[NearPass, ...] | None = None
+    """If cards are missing: the longest passes of that shoe of cards, the longest first. None for
+    any other incident."""
 
     def within(self, from_unix_ms: int | None, to_unix_ms: int | None) -> bool:
         """Whether any part of it is in that span; True if its time is not known."""
@@ -100,6 +144,13 @@ class Incident:
         if self.lasted_ms is None:
             return "not over" if self.stands else ""
         return duration_text(self.lasted_ms) + (", not over" if self.stands else "")
+
+    def what(self, zone: tzinfo) -> str:
+        """The detail, and the passes nearest to a missing card."""
+        if self.nearest is None:
+            return self.detail
+        passes = "; ".join(each.text(zone) for each in self.nearest)
+        return f"{self.detail}; nearest passes: {passes or 'no long pass is in the log'}"
 
     def as_json(self, zone: tzinfo) -> dict[str, Any]:
         """The incident as `sabot incidents --json` prints it."""
@@ -116,6 +167,9 @@ class Incident:
             "lasted_ms": self.lasted_ms,
             "stands": self.stands,
             "detail": self.detail,
+            "nearest": (
+                None if self.nearest is None else [each.as_json(zone) for each in self.nearest]
+            ),
         }
 
 

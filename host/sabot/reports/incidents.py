@@ -7,6 +7,7 @@ too.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from sabot.audit.checks.findings import Finding
 from sabot.games.catalogue import GAMES
@@ -18,6 +19,8 @@ from sabot.link.events import (
     CardEvent,
     CleanSensorEvent,
     ClockSetEvent,
+    CompositionEvent,
+    CutCardEvent,
     DebugOpenedEvent,
     ErrorClearedEvent,
     ErrorEvent,
@@ -26,6 +29,7 @@ from sabot.link.events import (
     JournalFaultEvent,
     KeyEvent,
     LidEvent,
+    LongPassEvent,
     ResolvedEvent,
     ResultEvent,
     RoundVoidEvent,
@@ -41,6 +45,7 @@ from sabot.reports.incident import (
     VOIDED,
     Incident,
     Limits,
+    NearPass,
     change_text,
     error_text,
     numbers_text,
@@ -54,6 +59,10 @@ CLOCK_TOLERANCE_MS = 5000
 """A clock may be set by this much without an incident. A crystal of 50 ppm is off by 4.3 s after a
 day. A larger change means that the clock was wrong, or was not set for days, so that earlier times
 do not match the video."""
+
+_MOST_NEAREST = 3  # how many passes nearest to a missing card are named
+# Up to this many cards that were not seen are named: those that may lie after a cut card, and some.
+_MOST_NOT_SEEN = 20
 
 
 def incidents_of(
@@ -85,6 +94,8 @@ class _Draft:
     """It is an incident only if it is known to be longer than this; 0 for any length."""
     before: Event | None = None
     """For a restart, the last event before it."""
+    long_passes: list[LongPassEvent] | None = None
+    """For missing cards, all long passes of the shoe of cards."""
 
 
 class IncidentFinder:
@@ -102,6 +113,12 @@ class IncidentFinder:
         self._key_on: bool | None = None
         self._build: bytes | None = None
         self._shows_at_once: bool | None = None  # None if it is not known
+        # Of this shoe of cards. The list goes on growing after a draft has it: the pass that ends a
+        # shoe of cards is recorded after its end.
+        self._long_passes: list[LongPassEvent] = []
+        self._cut_card_came = False
+        self._not_seen = ""  # at its end, for people
+        self._ended_early: _Draft | None = None
         self._last_unix_ms: int | None = None
         # Time of day at the start of the unit, by the clock as last set and, by boot, as first set.
         self._clock_base: int | None = None
@@ -202,9 +219,29 @@ class IncidentFinder:
         detail = "from no more bets to the result"
         self._begin("long_round", event, detail, 1000 * self._limits.round_s)
 
+    def _on_cut_card(self, event: CutCardEvent) -> None:
+        self._cut_card_came = True
+
+    def _on_long_pass(self, event: LongPassEvent) -> None:
+        self._long_passes.append(event)
+
+    def _on_composition(self, event: CompositionEvent) -> None:
+        decks = event.expected // cards.DECK_SIZE
+        not_seen = [max(0, decks - count) for count in event.counts[: cards.DECK_SIZE]]
+        total = sum(not_seen)
+        self._not_seen = f"{total} card{'s were' if total != 1 else ' was'} not seen"
+        if not 0 < total <= _MOST_NOT_SEEN:
+            return
+        names = [[card_symbol(cards.name_of(card))] * n for card, n in enumerate(not_seen)]
+        self._not_seen += f": {' '.join(chain.from_iterable(names))}"
+        if self._ended_early is not None and not self._cut_card_came:
+            self._lacks_cards(self._ended_early)  # dealt to its last card, and the decks had more
+
     def _on_card(self, event: CardEvent) -> None:
         name, position = event.card, event.position
         card = card_symbol(cards.name_of(name))
+        if not self._in_play:  # of no shoe of cards
+            self._long_passes = []
         self._in_play = self._in_play or position != "not_due"
         if event.by_hand:
             self._put("by_hand", event, f"{card} as {spaced(position)}")
@@ -237,6 +274,8 @@ class IncidentFinder:
         else:
             self._first_error = detail
         draft = self._put("error", event, detail)
+        if event.error == "cards_missing":
+            self._lacks_cards(draft)
         draft.over = False
         self._errors.append(draft)
 
@@ -256,7 +295,8 @@ class IncidentFinder:
         if event.reason == "supervisor":
             after = event.rounds
             detail = "" if after is None else f" after {after} rounds"
-            self._put("ended_early", event, f"ended by the supervisor{detail}")
+            detail = f"ended by the supervisor{detail}"
+            self._ended_early = self._put("ended_early", event, detail)
 
     def _on_clock_set(self, event: ClockSetEvent) -> None:
         before = event.before_unix_ms
@@ -299,6 +339,8 @@ class IncidentFinder:
         if event.shoe:  # events about the unit itself may have no shoe of cards
             if event.shoe != self._shoe:
                 self._round = 0
+                self._long_passes, self._ended_early = [], None
+                self._cut_card_came, self._not_seen = False, ""
             self._shoe = event.shoe
             self._round = event.round or self._round
 
@@ -325,6 +367,24 @@ class IncidentFinder:
         self._clock_base = base
         if event.kind != "clock_set":
             self._last_unix_ms = event.unix_ms
+
+    def _lacks_cards(self, draft: _Draft) -> None:
+        """Note what may explain the missing cards: which were not seen, and the long passes."""
+        if self._not_seen:
+            draft.detail += f"; {self._not_seen}"
+        draft.long_passes = self._long_passes
+
+    def _nearest(self, draft: _Draft) -> tuple[NearPass, ...] | None:
+        if draft.long_passes is None:
+            return None
+        longest = sorted(draft.long_passes, key=lambda each: (-each.longer_um, each.number))
+        return tuple(
+            NearPass(
+                each.number, each.round, each.boot, each.t_ms, self._unix_ms(each),
+                cards.name_of(each.card), each.longer_um,
+            )
+            for each in longest[:_MOST_NEAREST]
+        )  # fmt: skip
 
     def _game(self, name: str) -> None:
         self._shows_at_once = _SHOWS_AT_ONCE.get(name)
@@ -376,6 +436,7 @@ class IncidentFinder:
         return Incident(
             self._unit, draft.kind, begin.number, draft.shoe, draft.round, begin.boot, begin.t_ms,
             unix_ms, begin.unix_ms is None and unix_ms is not None, lasted, stands, detail,
+            self._nearest(draft),
         )  # fmt: skip
 
     def _unix_ms(self, event: Event) -> int | None:

@@ -269,7 +269,7 @@ def _incidents(report: ReportInput, title: str, found: Sequence[Incident], *, ki
             _place(each, report.shoe),
             *([as_text(each.kind.replace("_", " "))] * kinds),
             _lasted(each),
-            as_text(each.detail),
+            as_text(each.what(report.zone)),
         )
         for each in found
     ]

@@ -121,6 +121,15 @@ def text_of(unix_ms: int | None, zone: tzinfo) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S} {_offset_text(moment)}"
 
 
+def time_of_day(unix_ms: int, zone: tzinfo) -> str:
+    """A time for people without its date, such as "20:15:03".
+
+    A time beyond the calendar is written as "146140482000000000 ms".
+    """
+    moment = moment_of(unix_ms, zone)
+    return f"{unix_ms} ms" if moment is None else f"{moment:%H:%M:%S}"
+
+
 def iso_of(unix_ms: int | None, zone: tzinfo) -> str | None:
     """A time in ISO 8601 with milliseconds and offset, such as "2026-11-21T20:15:03.250+01:00".
 

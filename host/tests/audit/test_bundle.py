@@ -25,6 +25,7 @@ from host.tests.support.chained import (
     mac_key_of,
     secret_of,
 )
+from host.tests.support.commands import SHORT_DECK
 from sabot.audit import bundle as bundles
 from sabot.audit import bundle_file
 from sabot.audit.bundle import BundleVerdict, verify_bundle
@@ -38,6 +39,7 @@ from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.store import Store
+from sabot_protocol import cards
 from sabot_protocol import events as shapes
 
 _OPERATOR = Ed25519PrivateKey.from_private_bytes(b"operator" * 4)
@@ -140,6 +142,22 @@ def test_a_bundle_has_the_records_of_the_log_byte_for_byte(setup: BundleSetup) -
         assert taken.last == setup.log.number_of("checkpoint", shoe)
         assert list(taken.records) == setup.log.records[taken.first - 1 : taken.last]
         assert shoe == 1 or taken.first > setup.log.number_of("checkpoint", shoe - 1)
+
+
+def test_a_long_pass_of_the_last_card_is_in_the_bundle(tmp_path: Path) -> None:
+    setup = BundleSetup(tmp_path)
+    number = setup.log.number_of("checkpoint", 3) + 1
+    del setup.log.records[number - 1 :]  # those that a shoe records before its checkpoint
+    for table in ("records", "events"):
+        setup.sql(f"DELETE FROM {table} WHERE number >= ?", number)
+    last_card = cards.number_of(SHORT_DECK.split()[-1])
+    setup.log.record(shapes.LONG_PASS, last_card, 2000, round_=6)
+    setup.log.record(shapes.LID, True)
+    with Store(setup.db, create=True) as store:
+        store.append("U1", setup.log.stored()[number - 1 :])
+    taken = setup.collect(3)
+    assert taken.last == number and not setup.check(taken).findings
+    assert setup.collect(2).last < taken.first
 
 
 def test_a_bundle_names_firmware_game_and_checkpoint(setup: BundleSetup) -> None:

@@ -617,6 +617,74 @@ def test_a_random_shoe_with_every_fault_has_no_findings(rng: random.Random) -> N
     assert forged.found() == []
 
 
+def long_pass(log: FirmwareLog, card: str) -> FirmwareLog:
+    """The pass of `card` before this seemed longer than one card."""
+    values = (cards.number_of(card), 2000)
+    log.record(events.LONG_PASS, log.dealing.shoe, log.dealing.round, values)
+    return log
+
+
+def long_passes() -> FirmwareLog:
+    """Every pass seems long: within rounds, between them and after the last, of a card that ends a
+    round or the shoe of cards, of the cut card, of one copy too many and of the test card."""
+    log = FirmwareLog().load()
+    names = ["AS", "2C", "next", "9S", "KC", "KD", "7D", "4S", "key", "next", *["9S"] * 4, "next"]
+    names += [*["9S"] * 4, "!as_read", "TEST", "key", "next", "CUT", "9H", "KH", "8D", "7S"]
+    for name in [*names, "key", "TD"]:
+        log.draw(name)
+        if name[0] != "!" and name not in ("next", "key"):
+            long_pass(log, name)
+    return log
+
+
+def test_long_passes_are_accepted_after_every_kind_of_card() -> None:
+    forged = Forgery(long_passes().records)
+    nines = [event.number for event in forged.all("card") if event.fields["card"] == 47]
+    assert forged.found() == [(nines[8], "cards")], "copy 9 of 9S"
+    assert len(forged.all("long_pass")) > 20
+    kinds = [event.kind for event in forged.events()]
+    before = {kinds[n - 1] for n, kind in enumerate(kinds) if kind == "long_pass"}
+    assert before >= {"card", "cut_card", "error", "lock", "burn"}, before
+    after_the_end = kinds[kinds.index("shoe_ended") :]
+    assert after_the_end.count("long_pass") == 2, "of the last card, and of one not due"
+
+
+def test_a_long_pass_of_another_card_than_the_one_before_it_is_found() -> None:
+    log = long_passes()
+    good = Forgery(log.records)
+    known = good.found()
+    for event in good.all("long_pass"):
+        forged = good.copy()
+        forged.edit(event.number, card=(event.fields["card"] + 1) % 52)
+        assert sorted({*forged.found()} - {*known}) == [(event.number, "cards")], event
+        assert "passed before it" in forged.detail(event.number)
+
+
+@pytest.mark.parametrize("between", ["?bad_code", "restart", "long", "by_hand"])
+def test_a_long_pass_that_follows_no_pass_of_a_card_is_found(between: str) -> None:
+    log = FirmwareLog().load().draw("AS", "2C", "next", "9S")
+    if between == "restart":
+        log.power_on()
+    elif between == "long":
+        long_pass(log, "9S")
+    elif between == "by_hand":
+        log.draw("?bad_code", "!9S")
+    else:
+        log.draw(between)
+    forged = Forgery(long_pass(log, "9S").records)
+    number = forged.all("long_pass")[-1].number
+    assert [each for each in forged.found() if each[1] != "incomplete"] == [(number, "cards")]
+    assert forged.detail(number) == "a long pass of 9S, but no card passed before it"
+
+
+def test_a_long_pass_after_missing_events_is_not_judged() -> None:
+    log = long_pass(FirmwareLog().load().draw("AS", "2C", "next", "9S"), "9S").draw("KC")
+    forged = Forgery(log.records)
+    card = forged.all("card")[-2].number
+    forged.delete(card, card)
+    assert [kind for _, kind in forged.found()] == ["missing", "incomplete"]
+
+
 def ended_by_supervisor(log: FirmwareLog) -> Forgery:
     """The log of a shoe of cards that the supervisor has ended."""
     log.act(log.dealing.switched(KEY, True))

@@ -16,7 +16,7 @@ import typer
 from typer.testing import CliRunner
 
 from host.tests.support.chained import DAY_MS, FIRST_KEY, ChainedLog
-from host.tests.support.commands import dealt
+from host.tests.support.commands import SHORT_DECK, dealt
 from host.tests.support.helpers import FirmwareLog, stored
 from host.tests.support.keeping_shoe import KeepingShoe, made_of
 from host.tests.support.naive_shoe import answering_shoe
@@ -27,6 +27,7 @@ from sabot.keys import signing
 from sabot.log.store import Store
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
+from sabot_protocol import cards, events
 
 _DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "json.md"
 _TYPES = {dict: "object", list: "list", str: "text", bool: "flag", int: "integer"}
@@ -106,7 +107,9 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     now = time.time_ns() // 1_000_000
     log = ChainedLog(unix_ms=now - 90 * DAY_MS).power_on().load_game()
     log.deal().wait(30 * DAY_MS).deal().wait(30 * DAY_MS).deal()
+    log.record(events.LONG_PASS, cards.number_of(SHORT_DECK.split()[-1]), 5000, round_=6)
     timeless = ChainedLog(unix_ms=None).power_on().load_game().deal()
+    timeless.record(events.LONG_PASS, cards.number_of(SHORT_DECK.split()[-1]), 5000, round_=6)
     for name, each in (("chained", log), ("timeless", timeless)):
         with Store(tmp_path / name, create=True) as store:
             store.append("U1", each.stored())
@@ -124,7 +127,8 @@ def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
     for db in ("log", "chained"):
         yield "events", _run("events", "--db", db, "--json")
         yield "units", _run("units", "--db", db, "--json")
-    yield "incidents", _run("incidents", "--db", "log", "--json")
+    for db in ("log", "chained", "timeless"):
+        yield "incidents", _run("incidents", "--db", db, "--json")
     yield "checkpoints", _run("checkpoints", "--db", "chained", "--json")
     yield "verify", _run("verify", "--db", "log", "--json", codes=(1,))
     yield "verify", _run("verify", "--db", "chained", "--keys", "keys", "--json", codes=(0,))

@@ -22,7 +22,7 @@ _TYPES: dict[str, Any] = {
 }  # fmt: skip
 _COMMANDS = [shape for shape in definitions.TO_DEVICE if shape.by is not None]
 _NO_INCIDENT = {
-    "burn", "decision", "lock", "cut_card", "game_loaded", "identified", "composition",
+    "burn", "decision", "lock", "game_loaded", "identified",
     "calibrated", "checkpoint", "updated", "update_undone", "provisioned",
 }  # fmt: skip
 """Kinds of events that are not incidents."""

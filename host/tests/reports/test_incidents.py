@@ -14,7 +14,7 @@ from sabot.reports.incident import KINDS, Incident, Limits
 from sabot.reports.incidents import IncidentFinder, incidents_of
 from sabot.reports.table_time import zone_of
 from sabot_firmware.table.dealing import KEY, LID
-from sabot_protocol import enums, games
+from sabot_protocol import cards, enums, games
 
 START_UNIX_MS = 1_795_000_000_000
 
@@ -73,7 +73,7 @@ def test_an_incident_says_where_to_look() -> None:
     assert only.as_json(zone_of("Europe/Malta")) == {
         "unit": "U1", "kind": "by_hand", "event": 3, "shoe": 3, "round": 12,
         "time": "2026-11-18T12:06:43.000+01:00", "reckoned": False, "boot": 1, "t_ms": 3000,
-        "lasted_ms": None, "stands": False, "detail": "7♥ as player 1",
+        "lasted_ms": None, "stands": False, "detail": "7♥ as player 1", "nearest": None,
     }  # fmt: skip
 
 
@@ -428,6 +428,103 @@ def test_disagreements_of_the_verifier() -> None:
 def test_a_sensor_that_is_to_be_cleaned() -> None:
     log = dealt().add("clean_sensor", channel="b", mean_permille=834)
     assert log.found("sensor") == [(3, None, "channel B to be cleaned, mean 83.4 %")]
+
+
+_ZONE = zone_of("Europe/Malta")
+
+
+def composed(log: TypedEvents, missing: str, reason: str = "cut_card") -> TypedEvents:
+    """End a shoe of cards of one deck in which these cards were not seen."""
+    counts = bytearray(b"\1" * cards.DECK_SIZE)
+    for name in missing.split():
+        counts[cards.number_of(name)] -= 1
+    log.add("shoe_ended", reason=reason, rounds=9, cards=sum(counts))
+    return log.add("composition", counts=bytes(counts), unread=0, expected=cards.DECK_SIZE)
+
+
+def test_missing_cards_name_the_passes_nearest_to_them() -> None:
+    log = dealt()
+    for card, longer_um in (("7C", 1600), ("KC", 5040), ("CUT", 1501), ("2D", 1600), ("9S", 65535)):
+        log.add("cut_card") if card == "CUT" else log.add("card", card=card)
+        log.add("long_pass", card=card, longer_um=longer_um)
+        log.round += 1
+    composed(log, "7H KS").add("error", error="cards_missing")
+    log.add("key", on=True).add("error_cleared", error="cards_missing")
+    (missing,) = incidents_of("U1", log.events)
+    assert missing.detail == (
+        "cards missing; 2 cards were not seen: 7♥ K♠; cleared with the supervisor's key"
+    )
+    assert missing.nearest is not None
+    assert [(each.event, each.card) for each in missing.nearest] == [
+        (12, "9S"), (6, "KC"), (4, "7C"),
+    ]  # fmt: skip
+    assert missing.what(_ZONE) == (
+        f"{missing.detail}; nearest passes: "
+        "event 12, round 16, 12:06:52: 9♠, 65.5 mm longer than one card; "
+        "event 6, round 13, 12:06:46: K♣, 5.0 mm longer than one card; "
+        "event 4, round 12, 12:06:44: 7♣, 1.6 mm longer than one card"
+    )
+    assert missing.as_json(_ZONE)["nearest"][1] == {
+        "event": 6, "round": 13, "time": "2026-11-18T12:06:46.000+01:00", "boot": 1, "t_ms": 6000,
+        "card": "KC", "longer_um": 5040,
+    }  # fmt: skip
+
+
+def test_missing_cards_without_a_long_pass_and_without_a_composition() -> None:
+    log = dealt().add("card", card="7C").add("error", error="cards_missing")
+    (missing,) = incidents_of("U1", log.events)
+    assert missing.what(_ZONE) == "cards missing; nearest passes: no long pass is in the log"
+    assert missing.as_json(_ZONE)["nearest"] == []
+
+
+def test_only_long_passes_of_the_shoe_of_cards_that_lacks_cards_are_named() -> None:
+    log = dealt().add("card", card="7C").add("long_pass", card="7C", longer_um=9000)
+    log.shoe += 1
+    log.add("shoe_loaded", decks=1, game="mini").add("betting_open").add("card", card="8C")
+    # The pass that ends a shoe of cards is recorded after its end. Others there belong to none.
+    composed(log, "7H").add("error", error="cards_missing").add("checkpoint")
+    log.add("long_pass", card="8C", longer_um=1700)
+    log.add("card", card="9C", position="not_due").add("long_pass", card="9C", longer_um=2000)
+    log.shoe += 1
+    log.add("shoe_loaded", decks=1, game="mini").add("card", card="TC", position="burn")
+    log.add("long_pass", card="TC", longer_um=8000)
+    missing, _ = incidents_of("U1", log.events)
+    assert missing.detail.startswith("cards missing; 1 card was not seen: 7♥")
+    assert missing.nearest is not None
+    assert [(each.card, each.longer_um) for each in missing.nearest] == [("8C", 1700)]
+
+
+def test_a_long_pass_without_a_clock_and_of_the_cut_card() -> None:
+    log = dealt().restart()
+    log.add("cut_card", 60).add("long_pass", 1.5, card="CUT", longer_um=2000)
+    log.add("error", error="cards_missing")
+    missing = incidents_of("U1", log.events)[-1]
+    assert missing.what(_ZONE).endswith(
+        "event 5, round 12, no clock, boot 2 + 61.5 s: cut card, 2.0 mm longer than one card"
+    )
+
+
+def test_a_shoe_of_cards_that_was_dealt_to_its_last_card_says_which_were_not_seen() -> None:
+    def ended(missing: str, *, cut: bool = False) -> tuple[str, bool]:
+        log = dealt().add("cut_card") if cut else dealt()
+        (early,) = incidents_of("U1", composed(log, missing, "supervisor").events)
+        assert early.kind == "ended_early"
+        return early.detail, early.nearest is not None
+
+    plain = "ended by the supervisor after 9 rounds"
+    assert ended("7H QD") == (f"{plain}; 2 cards were not seen: Q♦ 7♥", True)
+    assert ended("") == (plain, False)
+    assert ended("7H", cut=True) == (plain, False), "the others lie after the cut card"
+    hearts_and_spades = " ".join(rank + suit for suit in "HS" for rank in cards.RANKS)
+    assert ended(hearts_and_spades) == (plain, False), "26 cards are left in the shoe"
+    names = hearts_and_spades.split()[:20]
+    assert ended(" ".join(names))[1] and not ended(" ".join([*names, "AC"]))[1]
+
+
+def test_a_composition_that_no_decks_can_have_is_not_listed_card_by_card() -> None:
+    log = dealt().add("composition", counts=bytes(99), unread=0, expected=2**64 - 1)
+    (missing,) = incidents_of("U1", log.add("error", error="cards_missing").events)
+    assert missing.detail.startswith("cards missing; 18446744073709551")
 
 
 def test_events_before_the_clock_was_set_get_their_time_from_it() -> None:

@@ -124,11 +124,39 @@ def test_json_and_csv_have_the_same_values(sabot: Any) -> None:
         "unit": "U1", "kind": "lid", "event": 3, "shoe": 1, "round": 1,
         "time": "2026-11-18T12:08:10.000+01:00", "reckoned": False, "boot": 1, "t_ms": 90_000,
         "lasted_ms": 5000, "stands": False, "detail": "lid open with a shoe of cards in play",
+        "nearest": None,
     }  # fmt: skip
     for each, row in zip(objects, rows, strict=True):
         for name in ("reckoned", "stands"):
             assert row.pop(name) == json.dumps(each.pop(name))
         assert row == {name: "" if value is None else str(value) for name, value in each.items()}
+
+
+def test_missing_cards_name_the_nearest_passes_in_every_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = TypedRecords()
+    log.add("shoe_loaded", 0, 1, decks=8, game="mini")
+    log.add("card", 60_000, 1, 4, card="KC", position="player_1")
+    log.add("long_pass", 60_000, 1, 4, card="KC", longer_um=5040)
+    log.add("error", HOUR_MS, 1, 9, error="cards_missing")
+    with Store(tmp_path / "sabot.sqlite", create=True) as store:
+        store.append("U1", log.records)
+    monkeypatch.chdir(tmp_path)
+
+    def shown(*options: str) -> str:
+        arguments = ["incidents", "--zone", "Europe/Malta", "--from", "2026-11-18T13:00", *options]
+        done = CliRunner().invoke(app(), arguments, env={"COLUMNS": "200"})
+        assert done.exit_code == 0, done.output
+        return " ".join(done.stdout.split())
+
+    passes = "nearest passes: event 3, round 4, 12:07:40: K♣, 5.0 mm longer than one card"
+    assert shown().endswith(f"error 0.0 s, not over cards missing; {passes}")
+    nearest = json.loads(shown("--json"))["nearest"]
+    assert [(each["event"], each["card"], each["longer_um"]) for each in nearest] == [
+        (3, "KC", 5040)
+    ]
+    assert '""longer_um"": 5040' in shown("--csv")
 
 
 @pytest.mark.parametrize(

@@ -243,6 +243,20 @@ def test_errors_and_incidents_are_listed() -> None:
     ]  # fmt: skip
 
 
+def test_missing_cards_name_the_nearest_passes() -> None:
+    events = [
+        event_of("shoe_loaded", 1, decks=8, game="mini"),
+        event_of("card", 2, card="KC", position="player_1"),
+        event_of("long_pass", 3, round=31, card="KC", longer_um=5040, unix_ms=START_UNIX_MS),
+        event_of("error", 4, error="cards_missing"),
+    ]
+    page = ParsedPage(render(report_of(events)))
+    assert page.tables["Errors"][1][4] == (
+        "cards missing; nearest passes: "
+        "event 3, round 31, 12:06:40: K♣, 5.0 mm longer than one card"
+    )
+
+
 def test_findings_are_in_the_verdict(short: list[Event]) -> None:
     finding = Finding("SHOE-7", 12, "rules", "winner is banker in the log, tie by the cards")
     page = ParsedPage(render(report_of(short, findings=[finding])))

@@ -23,11 +23,11 @@ class Finding:
     About the events: `gap` (events that the shoe itself reports as lost), `damaged` (a record that
     is not an event), `derived` (the table that commands read differs from the records), `time` (a
     clock of the shoe that ran backwards or jumped without being set), `incomplete` (a round without
-    an end), `cards` (a composition that the decks cannot have, or that the cards contradict),
-    `rules` (a draw, decision, order, total, winner, margin, burn or count that differs from the
-    recomputed one, a hit that the cards do not make, a card wrongly marked as entered by hand or
-    wrongly not marked), `game` (another game than the one that was loaded, or one loaded while
-    cards were in play).
+    an end), `cards` (a composition that the decks cannot have, or that the cards contradict, or a
+    long pass of another card than the one before it), `rules` (a draw, decision, order, total,
+    winner, margin, burn or count that differs from the recomputed one, a hit that the cards do not
+    make, a card wrongly marked as entered by hand or wrongly not marked), `game` (another game than
+    the one that was loaded, or one loaded while cards were in play).
 
     A missing hit is not a finding, because the log does not say which hits the game's wagers need.
     A surplus copy of a card is a finding, although the shoe itself stopped for it.

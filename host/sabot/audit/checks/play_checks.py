@@ -33,6 +33,8 @@ _STAYED_IN = [
     fault in ("double_feed", "jam", "sensor_fault", "power_lost") for fault in enums.FAULTS
 ]
 
+_NO_CARD = -1
+
 _SHA_DIGITS = 16  # how many digits of a game's hash are shown
 _MAX_DIFFERENCES = 3  # how many differences of a composition are shown
 
@@ -85,6 +87,7 @@ class PlayChecks:
         self._whole = False  # whether no event of this shoe of cards is missing so far
         self._game: bytes | None = None  # SHA-256 of the game in the shoe, if known
         self._open: tuple[int, int] | None = None  # shoe and number of the open round
+        self._passed: int | None = None  # the last pass: its card, or _NO_CARD; None: not known
         self._play = play or BaccaratChecks()
         self._play.begin()
         self._new_shoe(0)
@@ -103,6 +106,8 @@ class PlayChecks:
             (events.GAME_LOADED, self._game_loaded),
             (events.RESOLVED, self._resolved),
             (events.COMPOSITION, self._composition),
+            (events.ERROR, self._error),
+            (events.LONG_PASS, self._long_pass),
         ):
             self.handlers[shape.number] = handler
 
@@ -110,7 +115,7 @@ class PlayChecks:
         """Note that events are missing before event `number`: this shoe of cards and an open round
         cannot be judged."""
         self._whole = self.not_composed = False
-        self._game = None
+        self._game = self._passed = None
         self._never_ended(number)
 
     def end_of(self, values: Values) -> None:
@@ -140,6 +145,7 @@ class PlayChecks:
             self._open = None
 
     def _boot(self, values: Values) -> None:
+        self._passed = _NO_CARD
         if self._ended or not self._whole:
             self._game = None  # an update may have brought another game
 
@@ -178,6 +184,7 @@ class PlayChecks:
 
     def _card(self, values: Values) -> None:
         card, position, *_, by_hand = values[_OWN:]
+        self._passed = _NO_CARD if by_hand else card
         if by_hand or position != _NOT_DUE:  # one that was not due may come before the entered one
             if by_hand != self._entered and self._whole:
                 mark = "entered by hand, but none was" if by_hand else "read, but one was entered"
@@ -205,8 +212,23 @@ class PlayChecks:
 
     def _cut_card(self, values: Values) -> None:
         self._entered = False
+        self._passed = cards.CUT_CARD
+
+    def _error(self, values: Values) -> None:
+        card = values[_OWN + 1]
+        if card is not None:  # one that was read, and has no event `card` yet or never gets one
+            self._passed = card
+
+    def _long_pass(self, values: Values) -> None:
+        card = values[_OWN]
+        if self._passed not in (None, card):
+            before = "no card" if self._passed == _NO_CARD else _NAMES[self._passed]
+            detail = f"a long pass of {_NAMES[card]}, but {before} passed before it"
+            self._report(values[_NUMBER], "cards", detail)
+        self._passed = _NO_CARD
 
     def _unreadable(self, values: Values) -> None:
+        self._passed = _NO_CARD
         self._unread += _CAME_OUT_WITH[values[_OWN]]
 
     def _resolved(self, values: Values) -> None:

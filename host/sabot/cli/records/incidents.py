@@ -154,7 +154,7 @@ def _table(found: Iterable[Incident], zone: tzinfo) -> Table:
     for each in found:
         numbers = str(each.shoe), str(each.round)
         when = _when_text(each, zone)
-        what = plain(each.detail)
+        what = plain(each.what(zone))
         table.add_row(
             plain(each.unit), str(each.event), when, *numbers, each.kind, each.lasted_text(), what
         )
