@@ -129,29 +129,24 @@ class _ProvisionAttempt:
         """The unit's first key, which is in the house's files before any board has it. It is the
         same in every session: the answer to the last part may have been lost."""
         if self._first_key is None:
-            first_key = self._unsent_key(unit) or unit_keys.new_key()
+            self._refuse_a_second_board(unit)
+            first_key = unit_keys.new_key()
             unit_keys.add(self._files.chains, unit, first_key)
             command_keys.add(self._files.commands, unit, command_key(first_key))
             self._files.known.put(unit, command_key(first_key))
             self._first_key = first_key
         return self._first_key
 
-    def _unsent_key(self, unit: str) -> bytes | None:
-        """The key of an earlier try that ended before sending it: only one file has it."""
-        if not self._files.chains.exists():
-            return None
-        keys = unit_keys.Keys.load(self._files.chains)
-        chains = keys.chains(unit)
-        first_key = keys.first_key(unit, chains[-1]) if chains else None
-        if first_key is not None and self._files.known.has(unit, command_key(first_key)):
-            if not self._replaces:
-                raise UnitTaken(
-                    f"{unit}: {self._files.chains} has keys of a unit with that id; give this "
-                    "board another id, or add --replaces if it takes that unit's place or an "
-                    "earlier try broke off"
-                )
-            return None
-        return first_key
+    def _refuse_a_second_board(self, unit: str) -> None:
+        """Refuse an id that has keys, wherever they are: no key is ever sent to two boards."""
+        if self._replaces or not self._files.chains.exists():
+            return
+        if unit_keys.Keys.load(self._files.chains).chains(unit):
+            raise UnitTaken(
+                f"{unit}: {self._files.chains} has keys of a unit with that id; give this "
+                "board another id, or add --replaces if it takes that unit's place or an "
+                "earlier try broke off"
+            )
 
     def _send(self, client: Client, document: bytes) -> None:
         in_service = client.welcome.game != messages.NO_GAME

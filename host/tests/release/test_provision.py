@@ -205,13 +205,17 @@ def test_another_board_gets_an_id_that_has_keys_only_if_it_replaces_the_unit(
     assert len(Keys.load(house.files.chains).chains("SHOE-9")) == 2
 
 
-def test_a_key_that_was_never_sent_to_a_board_is_used_by_the_next_try(
+def test_a_key_that_only_one_file_has_is_never_sent_to_a_board(
     board: SimulatedShoe, house: House
 ) -> None:
-    unsent = chain_keys.new_key()
-    chain_keys.add(house.files.chains, "SHOE-9", unsent)  # the file of command keys has nothing
-    house.provision(board, _settings())
-    assert Keys.load(house.files.chains).chains("SHOE-9") == [chain_id(unsent)]
+    """Its command key may have been moved away: then another board may have it."""
+    other = chain_keys.new_key()
+    chain_keys.add(house.files.chains, "SHOE-9", other)
+    with pytest.raises(UnitTaken, match=r"SHOE-9: .* has keys of a unit with that id"):
+        house.provision(board, _settings())
+    house.provision(board, _settings(), replaces=True)
+    first, second = Keys.load(house.files.chains).chains("SHOE-9")
+    assert first == chain_id(other) != second
 
 
 def test_a_stranger_cannot_change_a_unit_even_with_its_service_switch_on(
