@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,13 +93,20 @@ class FirmwareReader:
         """How each channel saw the last pass, as in `sabot_firmware.cards.reader.Pass`."""
 
     def read(self, recordings: Iterable[tuple[int, bytes]]) -> Iterator[list[str]]:
-        """Yield the names of cards and faults for each recording, given with the shoe's set."""
+        """Yield the names of cards and faults for each recording, given with the shoe's set.
+
+        Raises RuntimeError if the process has ended.
+        """
         assert self._process.stdin is not None and self._process.stdout is not None
         for card_set, samples in recordings:
             head = bytes([card_set]) + len(samples).to_bytes(4, "little")
-            self._process.stdin.write(head + samples)
-            self._process.stdin.flush()
-            outcomes, channels = self._process.stdout.readline().decode().split(";")
+            with suppress(BrokenPipeError):  # then it has no answer either
+                self._process.stdin.write(head + samples)
+                self._process.stdin.flush()
+            answer = self._process.stdout.readline().decode()
+            if not answer:
+                raise RuntimeError("the firmware's reader has ended: start it by itself to see why")
+            outcomes, channels = answer.split(";")
             self.permille = [int(each) for each in channels.split()]
             yield [
                 cards.name_of(number) if number < _FAULT else enums.FAULTS[number - _FAULT]
