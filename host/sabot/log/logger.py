@@ -75,14 +75,12 @@ class Logger:
         self._lock = threading.Lock()
         self._port_of: dict[str, str] = {}
         self._rounds: dict[str, Rounds] = {}
-        self._threads = [
-            threading.Thread(target=self._log, args=(port,), daemon=True) for port in ports
-        ]
+        self._ended = {port: threading.Event() for port in ports}
 
     def start(self) -> None:
         """Start logging every port."""
-        for thread in self._threads:
-            thread.start()
+        for port in self._ports:
+            threading.Thread(target=self._log_until_end, args=(port,), daemon=True).start()
 
     def stop(self) -> None:
         """Stop as soon as received events are stored; then `wait` returns."""
@@ -91,9 +89,17 @@ class Logger:
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait until every shoe's log has ended. Return false if `timeout_s` passes first."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        for thread in self._threads:
-            thread.join(None if deadline is None else max(0.0, deadline - time.monotonic()))
-        return not any(thread.is_alive() for thread in self._threads)
+        # Events, because after a Ctrl-C within `Thread.join` Python 3.11 takes a running thread for
+        # one that has ended.
+        for ended in self._ended.values():
+            ended.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+        return all(ended.is_set() for ended in self._ended.values())
+
+    def _log_until_end(self, port: str) -> None:
+        try:
+            self._log(port)
+        finally:
+            self._ended[port].set()
 
     def _log(self, port: str) -> None:
         pause_s, attached_once, reported = _FIRST_PAUSE_S, False, ""

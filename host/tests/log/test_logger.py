@@ -90,6 +90,26 @@ def test_logged_events_are_acknowledged_and_derived_in_idle_time(tmp_path: Path)
     assert_holds(path, 1, 3000)
 
 
+def test_ctrl_c_while_the_log_is_waited_for_does_not_hide_that_it_still_runs(
+    tmp_path: Path,
+) -> None:
+    shoe = NaiveShoe(1)
+    shoe.record(10)
+    with answering_shoe(shoe) as port, logging(tmp_path / "log", port.path) as log:
+        log.wait_for(10)
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        try:
+            for _ in range(20):
+                signal.setitimer(signal.ITIMER_REAL, 0.02)
+                with pytest.raises(KeyboardInterrupt):
+                    log.logger.wait(TIMEOUT_S)
+                assert not log.logger.wait(0)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        log.logger.stop()
+        assert log.logger.wait(TIMEOUT_S)
+
+
 def test_the_next_log_derives_what_a_killed_log_did_not(tmp_path: Path) -> None:
     shoe, path = NaiveShoe(1), tmp_path / "log"
     shoe.record(10)
