@@ -45,12 +45,13 @@ _NEVER = const(0x3FFFFFFF)
 # A hole in the first and in the last mark is shorter than this share of both gaps next to the mark,
 # and of the longer piece: a hole has 0.3 mm at the most, a gap 0.8 mm or more, a piece 0.65 mm.
 _HOLE_PERCENT = const(60)
+# With the longest hole (0.3 of 1.6 mm, harsh) at an even speed it is 46 % of the longer piece, with
+# most it is half of that; a gap is 50 % or more. One that long may be a stop, two are the gaps of
+# a second card: more marks than are ever added.
+_LONG_HOLE_PERCENT = const(34)
+_OTHER_MARKS = const(3)
 
 _SLOW_PERCENT = const(125)  # of both neighbours: in a mark that lasts longer the card was slow
-# No hand changes a card's speed by more than this in a sample, in the unit of speeds here: nearly
-# twice the 30 m/s2 of the specification. Besides, wrong widths may make a speed seem twice another.
-_MOST_CHANGE = const(35)
-_BLUR = const(3)  # samples by which flipped ones may move an edge
 # A track is compared with the stronger track of the same mark, because width and holes differ from
 # mark to mark.
 _SURE_OFF_PERCENT = const(25)
@@ -190,30 +191,6 @@ class Marks:
         three = begins[at + 2] - begins[at + 1]
         return max(min(one, two), min(max(one, two), three), 1)
 
-    def even(self) -> bool:
-        """Whether a hand can pull a card so that 14 marks come like these. It may stop.
-
-        This looks for changes of speed, from a mark to its gap or on to the next mark, that no hand
-        makes. If one is a stop, another follows at once: the card was slow in one of them only.
-        """
-        memory = self._memory
-        stopping = False
-        lasted, speed = memory[_END] - memory[_BEGIN], _SPEED_OF_MARK
-        for i in range(1, 2 * SYMBOLS - 1):
-            before, speed_before = lasted, speed
-            mark = i >> 1
-            if i & 1:
-                lasted, speed = memory[_BEGIN + mark + 1] - memory[_END + mark], _SPEED_OF_GAP
-            else:
-                lasted, speed = memory[_END + mark] - memory[_BEGIN + mark], _SPEED_OF_MARK
-            most = _MOST_CHANGE * (lasted + before)
-            up = speed // (lasted + _BLUR) - 2 * speed_before // max(1, before - _BLUR)
-            if (up > most) != stopping:
-                return False
-            down = speed_before // (before + _BLUR) - 2 * speed // max(1, lasted - _BLUR)
-            stopping = down > most
-        return not stopping
-
 
 def _keep_marks(pieces: int, memory: "array[int]") -> int:
     """Put the 14 marks that `_join` has found in the places of the pieces.
@@ -222,12 +199,13 @@ def _keep_marks(pieces: int, memory: "array[int]") -> int:
     comes after a hole belongs to it, what comes after a gap does not. Returns how many marks and
     pieces there are then.
     """
-    last = memory[_LAST_PIECE]
-    gap = min(_gap_after(memory, last), _gap_after(memory, memory[_LAST_PIECE + 1]))
+    first = _LAST_PIECE
+    gap = min(_gap_after(memory, memory[first]), 2 * _gap_after(memory, memory[first + 1]))
     count = SYMBOLS
-    for piece in range(last):
+    for piece in range(memory[first]):
         if _is_gap(memory, 0, piece, gap):
             count = SYMBOLS + 1
+    odd = _odd_joins(memory)
     first = 0
     for mark in range(SYMBOLS - 1):
         last = memory[_LAST_PIECE + mark]
@@ -235,22 +213,45 @@ def _keep_marks(pieces: int, memory: "array[int]") -> int:
         memory[_END + mark] = memory[_END + last]
         first = last + 1
     mark = SYMBOLS - 1
-    gap = min(memory[_BEGIN + first] - memory[_END + mark - 1], _gap_after(memory, mark - 2))
+    gap = min(memory[_BEGIN + first] - memory[_END + mark - 1], 2 * _gap_after(memory, mark - 2))
     last = first
     while last + 1 < pieces and not _is_gap(memory, first, last, gap):
         last += 1
     memory[_AFTER] = memory[_BEGIN + last + 1] if last + 1 < pieces else memory[_END + last]
     memory[_BEGIN + mark] = memory[_BEGIN + first]
     memory[_END + mark] = memory[_END + last]
-    return count + pieces - 1 - last
+    count += pieces - 1 - last
+    if odd > 1 or (odd and count > SYMBOLS + 1):
+        count += _OTHER_MARKS
+    return count
+
+
+def _odd_joins(memory: "array[int]") -> int:
+    """Return in how many places pieces are joined that do not look like one mark with a hole: the
+    hole lasted long, or there are more than two pieces."""
+    found = first = 0
+    for mark in range(SYMBOLS):
+        last = memory[_LAST_PIECE + mark]
+        if last - first > 1:
+            found += 1
+        for piece in range(first, last):
+            if 100 * _gap_after(memory, piece) > _LONG_HOLE_PERCENT * _longer(memory, first, piece):
+                found += 1
+        first = last + 1
+    return found
 
 
 def _is_gap(memory: "array[int]", first: int, piece: int, gap: int) -> bool:
     """Whether after `piece`, of a mark that begins with the piece `first`, comes no hole but a gap.
     `gap` is the shorter of the two next to the mark."""
+    shorter = min(gap, _longer(memory, first, piece))
+    return 100 * _gap_after(memory, piece) >= _HOLE_PERCENT * shorter
+
+
+def _longer(memory: "array[int]", first: int, piece: int) -> int:
+    """Return the longer of the pieces from `first` to `piece`, taken as one, and the next piece."""
     width = memory[_END + piece] - memory[_BEGIN + first]
-    width = max(width, memory[_END + piece + 1] - memory[_BEGIN + piece + 1])
-    return 100 * _gap_after(memory, piece) >= _HOLE_PERCENT * min(gap, width)
+    return max(width, memory[_END + piece + 1] - memory[_BEGIN + piece + 1])
 
 
 def _gap_after(memory: "array[int]", piece: int) -> int:

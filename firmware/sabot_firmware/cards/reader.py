@@ -6,7 +6,7 @@ is clearly on its tracks, the check digits agree, and the card went through as a
 Everything else is a named fault (card code specification, "What real passes look like").
 """
 
-from sabot_firmware.cards import scan
+from sabot_firmware.cards import motion, scan
 from sabot_firmware.cards.marks import SYMBOLS, Marks
 from sabot_firmware.cards.scan import COVERED as _COVERED
 from sabot_firmware.cards.scan import SAMPLE_RATE_HZ as SAMPLE_RATE_HZ
@@ -27,8 +27,12 @@ _LONGEST_TAIL_UM = const(5500)
 # A longer one is one card and a stop: two cards whose ways are longer than this show more marks.
 _STOPPED_LEAD_UM = const(8500)
 _STOPPED_TAIL_UM = const(13000)
-# After the 14th mark: one that was added comes after a gap of 1.5 mm, a second card's after 8.5 mm.
-_LONGEST_GAP_UM = const(4000)
+# After the 14th mark: if the second card is below, its marks come after 8.5 mm; one that was added
+# comes within the 6.5 mm to the card's end.
+_LONGEST_GAP_UM = const(7500)
+# If it is on top, 11 to 17 mm are left. If a mark was added before the 14th, one more and 2.5 mm.
+_LONGEST_ADDED_TAIL_UM = const(8500)
+_STOPPED_ADDED_TAIL_UM = const(20000)
 # With the last mark missing and a hole in another there are 14, and 6 mm to the card's end.
 _LONGEST_BAD_TAIL_UM = const(8000)
 _BLUR = const(3)  # samples by which flipped ones may move an edge
@@ -171,7 +175,9 @@ class Reader:
         message = cards.decode_marks(marks.symbols) if marks.sure() else cards.NOT_A_CODE
         if message == cards.REVERSED:
             return REVERSED
-        if message < 0 or not marks.even() or self._outside():
+        if message >= 0 and motion.one_missing(marks):
+            return BAD_CODE
+        if message < 0 or not motion.even(marks) or self._outside():
             two = _LONGEST_BAD_TAIL_UM < self._tail_um() < _STOPPED_TAIL_UM
             return DOUBLE_FEED if two else BAD_CODE
         if self._two_cards():
@@ -190,14 +196,16 @@ class Reader:
         return early > _BLUR or marks.end_of(SYMBOLS - 1) >= marks.end_at_e()
 
     def _marks_of_two(self) -> bool:
-        """Whether the marks after the 14th are those of a second card, not one that was added."""
+        """Whether there are the marks of a second card, not one mark that was added."""
         marks, last = self._marks, SYMBOLS - 1
         if marks.count > SYMBOLS + _MOST_ADDED:
             return True
         # The shorter of two: the card may have stopped in the other.
         pitch = min(self._pitch_at(last - 1), self._pitch_at(last - 2))
         gap = marks.begin_after() - marks.end_of(last)
-        return gap * _PITCH_UM > _LONGEST_GAP_UM * pitch
+        if gap * _PITCH_UM > _LONGEST_GAP_UM * pitch:
+            return True
+        return _LONGEST_ADDED_TAIL_UM < self._tail_um() < _STOPPED_ADDED_TAIL_UM
 
     def _two_cards(self) -> bool:
         """Whether a way that is not along the code is longer than that of one card."""
