@@ -6,7 +6,7 @@ import gc
 # The garbage of loading is collected while it is made, and the largest objects are made first:
 # otherwise the heap is fragmented and no large object fits. Collecting every 4 KB made a start on
 # the Pico 2 s longer and left no larger free pieces.
-_LOADING_BYTES = 32768
+_LOADING_BYTES = 65536
 gc.threshold(_LOADING_BYTES)  # type: ignore[attr-defined]
 
 import sabot_firmware.buffers  # noqa: E402, F401

