@@ -7,10 +7,10 @@ python -m sabot_hil.kit.wiring --table prints the rows of the table in README.md
 import ast
 import sys
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
 from sabot.release.modules import PACKAGES
+from sabot_hil.kit import diagram
 
 BENCH_TABLE = PACKAGES["sabot_rig"] / "pins.py"
 SHOE_TABLE = PACKAGES["sabot_firmware"] / "boards/pico/board.py"
@@ -45,6 +45,16 @@ _BENCH_X, _SHOE_X, _BOX = 60, 720, 220
 
 
 @dataclass(frozen=True, slots=True)
+class PinRow:
+    """A row of a table PINS."""
+
+    gpio: int
+    part: str
+    on_high: bool
+    """The level at which the part is on."""
+
+
+@dataclass(frozen=True, slots=True)
 class Wire:
     """A wire from a pin of the bench board; `shoe` is the shoe's GPIO, None if the wire goes to the
     supply switch."""
@@ -57,15 +67,22 @@ class Wire:
     through: str
 
 
-def pin_table(path: Path) -> dict[str, int]:
-    """Return the GPIOs by part, from a module's PINS. The module is not imported: it needs the
-    Pico's own modules."""
+def pin_rows(path: Path) -> list[PinRow]:
+    """Return a module's PINS. The module is not imported: it needs the Pico's own modules."""
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "PINS":
             assert isinstance(node.value, ast.Tuple)
             rows = [row.elts for row in node.value.elts if isinstance(row, ast.Tuple)]
-            return {ast.literal_eval(row[1]): ast.literal_eval(row[0]) for row in rows}
+            return [
+                PinRow(ast.literal_eval(gpio), ast.literal_eval(part), ast.unparse(level) == "HIGH")
+                for gpio, part, level in rows
+            ]
     raise ValueError(f"{path}: has no table PINS")
+
+
+def pin_table(path: Path) -> dict[str, int]:
+    """Return the GPIOs by part, from a module's PINS."""
+    return {row.part: row.gpio for row in pin_rows(path)}
 
 
 def wires(bench: dict[str, int], shoe: dict[str, int]) -> list[Wire]:
@@ -108,18 +125,19 @@ def svg(found: list[Wire]) -> str:
     box_end = last_y + _ROW * 5.5
     height = round(box_end + 70)
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
-        f'viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="13">',
-        f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
-        _svg_text(_WIDTH / 2, 32, "Sabot: the bench board at a shoe", size=18, bold=True),
-        _box(_BENCH_X, 56, box_end - 56, "bench board", "Raspberry Pi Pico, firmware/sabot_rig"),
-        _box(_SHOE_X, 56, box_end - 56, "shoe under test", "Raspberry Pi Pico, firmware"),
+        diagram.text(_WIDTH / 2, 32, "Sabot: the bench board at a shoe", size=18, bold=True),
+        diagram.box(
+            _BENCH_X, 56, _BOX, box_end - 56, "bench board", "Raspberry Pi Pico, firmware/sabot_rig"
+        ),
+        diagram.box(
+            _SHOE_X, 56, _BOX, box_end - 56, "shoe under test", "Raspberry Pi Pico, firmware"
+        ),
     ]
     for n, wire in enumerate(straight):
         out += _straight(wire, _TOP + _ROW * n)
     out += _supply(switched, last_y + _ROW * 1.6)
     out.append(
-        _svg_text(
+        diagram.text(
             _WIDTH / 2,
             height - 38,
             "Arrows: who drives. Sensor head, buttons, switches and display of the shoe are not "
@@ -127,47 +145,14 @@ def svg(found: list[Wire]) -> str:
         )
     )
     out.append(
-        _svg_text(
+        diagram.text(
             _WIDTH / 2,
             height - 16,
             f"{_SERIES}: a resistor in the wire. Ground goes along with every eight wires, and "
             "first of all. Lines of 3.3 V, at most 0.5 m.",
         )
     )
-    out.append("</svg>")
-    return "\n".join(out) + "\n"
-
-
-def _box(x: float, y: float, height: float, title: str, what: str) -> str:
-    middle = x + _BOX / 2
-    return (
-        f'<rect x="{x}" y="{y}" width="{_BOX}" height="{height:g}" rx="8" fill="#f4f6f8" '
-        f'stroke="#444"/>'
-        + _svg_text(middle, y + 20, title, bold=True)
-        + _svg_text(middle, y + 38, what, size=11)
-    )
-
-
-def _svg_text(
-    x: float, y: float, text: str, anchor: str = "middle", size: int = 13, bold: bool = False
-) -> str:
-    weight = ' font-weight="bold"' if bold else ""
-    return (
-        f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="{size}"{weight}>'
-        f"{escape(text)}</text>"
-    )
-
-
-def _svg_line(colour: str, *points: tuple[float, float]) -> str:
-    path = " ".join(f"{x:g},{y:g}" for x, y in points)
-    return f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>'
-
-
-def _arrow(x: float, y: float, right: bool, colour: str) -> str:
-    tip, tail = (x + 6, x - 5) if right else (x - 6, x + 5)
-    return (
-        f'<polygon points="{tip:g},{y:g} {tail:g},{y - 5:g} {tail:g},{y + 5:g}" fill="{colour}"/>'
-    )
+    return diagram.document(_WIDTH, height, out)
 
 
 def _straight(wire: Wire, y: float) -> list[str]:
@@ -175,12 +160,12 @@ def _straight(wire: Wire, y: float) -> list[str]:
     begin, end = _BENCH_X + _BOX, _SHOE_X
     right = wire.direction == "out"
     drawn = [
-        _svg_line(wire.colour, (begin, y), (end, y)),
-        _arrow(end - 14 if right else begin + 14, y, right, wire.colour),
-        _svg_text(_BENCH_X + 10, y + 4, wire.part, "start"),
-        _svg_text(begin - 8, y + 4, pin_of(wire.bench), "end", 11),
-        _svg_text(end + 8, y + 4, pin_of(wire.shoe), "start", 11),
-        _svg_text(_SHOE_X + _BOX - 10, y + 4, wire.part, "end"),
+        diagram.line(wire.colour, (begin, y), (end, y)),
+        diagram.arrow(end - 14 if right else begin + 14, y, right, wire.colour),
+        diagram.text(_BENCH_X + 10, y + 4, wire.part, "start"),
+        diagram.text(begin - 8, y + 4, pin_of(wire.bench), "end", 11),
+        diagram.text(end + 8, y + 4, pin_of(wire.shoe), "start", 11),
+        diagram.text(_SHOE_X + _BOX - 10, y + 4, wire.part, "end"),
     ]
     middle = (begin + end) / 2
     if wire.through == _SERIES:
@@ -188,9 +173,9 @@ def _straight(wire: Wire, y: float) -> list[str]:
             f'<rect x="{middle - 24:g}" y="{y - 8:g}" width="48" height="16" fill="white" '
             f'stroke="{wire.colour}"/>'
         )
-        drawn.append(_svg_text(middle, y + 4, wire.through, size=11))
+        drawn.append(diagram.text(middle, y + 4, wire.through, size=11))
     else:
-        drawn.append(_svg_text(middle, y - 5, wire.through, size=11))
+        drawn.append(diagram.text(middle, y - 5, wire.through, size=11))
     return drawn
 
 
@@ -202,10 +187,10 @@ def _supply(switched: list[Wire], y: float) -> list[str]:
     drawn = [
         f'<rect x="{left}" y="{y - 14:g}" width="{width}" height="{_ROW * 3.2:g}" rx="6" '
         f'fill="#fdecea" stroke="{colour}"/>',
-        _svg_text(left + width / 2, y + 4, "high-side switch", bold=True),
-        _svg_text(left + width / 2, y + 22, "in the 5 V wire of the", size=11),
-        _svg_text(left + width / 2, y + 37, "shoe's USB cable", size=11),
-        _svg_text(left + width / 2, y + 54, "5 V from the computer", size=11),
+        diagram.text(left + width / 2, y + 4, "high-side switch", bold=True),
+        diagram.text(left + width / 2, y + 22, "in the 5 V wire of the", size=11),
+        diagram.text(left + width / 2, y + 37, "shoe's USB cable", size=11),
+        diagram.text(left + width / 2, y + 54, "5 V from the computer", size=11),
     ]
     places = {"power": y, "supply": y + _ROW}
     labels = {"power": "enable, 10 k to ground", "supply": "output, 6.8 k : 10 k"}
@@ -213,21 +198,21 @@ def _supply(switched: list[Wire], y: float) -> list[str]:
         at = places[wire.part]
         right = wire.direction == "out"
         drawn += [
-            _svg_line(colour, (begin, at), (left, at)),
-            _arrow(left - 8 if right else begin + 14, at, right, colour),
-            _svg_text(_BENCH_X + 10, at + 4, wire.part, "start"),
-            _svg_text(begin - 8, at + 4, pin_of(wire.bench), "end", 11),
-            _svg_text((begin + left) / 2, at + 16, labels[wire.part], size=9),
+            diagram.line(colour, (begin, at), (left, at)),
+            diagram.arrow(left - 8 if right else begin + 14, at, right, colour),
+            diagram.text(_BENCH_X + 10, at + 4, wire.part, "start"),
+            diagram.text(begin - 8, at + 4, pin_of(wire.bench), "end", 11),
+            diagram.text((begin + left) / 2, at + 16, labels[wire.part], size=9),
         ]
     ground = y + _ROW * 3.2
     drawn += [
-        _svg_line(colour, (left + width, y), (end, y)),
-        _arrow(end - 14, y, True, colour),
-        _svg_text(end + 8, y + 4, "5 V at its USB plug", "start", 11),
-        _svg_text(end + 8, y + _ROW + 4, "D+, D- go on to the computer", "start", 11),
-        _svg_line("#222", (begin, ground), (end, ground)),
-        _svg_text(begin - 8, ground + 4, "GND, pins 3, 8, 13, 18", "end", 11),
-        _svg_text(end + 8, ground + 4, "GND, pins 3, 8, 13, 18", "start", 11),
+        diagram.line(colour, (left + width, y), (end, y)),
+        diagram.arrow(end - 14, y, True, colour),
+        diagram.text(end + 8, y + 4, "5 V at its USB plug", "start", 11),
+        diagram.text(end + 8, y + _ROW + 4, "D+, D- go on to the computer", "start", 11),
+        diagram.line("#222", (begin, ground), (end, ground)),
+        diagram.text(begin - 8, ground + 4, "GND, pins 3, 8, 13, 18", "end", 11),
+        diagram.text(end + 8, ground + 4, "GND, pins 3, 8, 13, 18", "start", 11),
     ]
     return drawn
 
