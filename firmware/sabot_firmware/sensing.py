@@ -78,6 +78,7 @@ class Sensing:
                     self._pass_ended()
                 elif reader.known != was_known:
                     self._presenting.set_lock()
+        self._board.judged(reader.scanner.in_pass)
         return late
 
     def mark_passing(self) -> None:

@@ -238,9 +238,9 @@ class Shoe:
 
     def _write(self) -> None:
         """Do all journal steps that the chip is ready for."""
-        at_rest = self.at_rest()
+        at_rest, card_near = self.at_rest(), self._priority.decision_near
         durable = self.journal.durable
-        while self.journal.step(at_rest):
+        while self.journal.step(at_rest, card_near):
             pass
         if self.journal.durable != durable:
             self._to_send.set()
@@ -261,6 +261,7 @@ class Shoe:
 
     async def _listen(self) -> None:
         while True:
+            await self._priority.cards_first()
             data = await self.board.read_link()
             at = 0
             while at < len(data):
@@ -268,6 +269,8 @@ class Shoe:
                 end = data.find(b"\0", at) + 1 or len(data)
                 await self._priority.cards_first()
                 self.link.feed(data[at:end], self.board.ticks_ms())
+                if data[end - 1] == 0:
+                    self.heap.frame_taken()
                 at = end
                 while at < len(data) and data[at] == 0:
                     at += 1  # a zero alone is not a frame

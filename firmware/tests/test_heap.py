@@ -41,6 +41,25 @@ def test_it_collects_only_when_a_collection_is_due() -> None:
         heap.gc = real
 
 
+def test_a_host_that_asks_without_a_pause_makes_a_collection_due_before_the_heap_is_full() -> None:
+    real, heap.gc = heap.gc, FakeGc()
+    try:
+        figures = Heap()
+        figures.maintain()
+        _tend_after_collection(figures)
+        for collections in range(1, 4):
+            garbage_bytes = 0
+            while not figures.due:
+                figures.frame_taken()
+                garbage_bytes += 2500  # of one frame, at most
+            assert garbage_bytes < 20_000, "the least that is free"
+            for _ in range(3):
+                figures.maintain()
+            assert heap.gc.collected == 1 + collections
+    finally:
+        heap.gc = real
+
+
 def test_used_and_free_add_up_to_the_first_size_of_the_heap() -> None:
     real, heap.gc = heap.gc, FakeGc()
     try:

@@ -88,6 +88,9 @@ class _Board:
     def read_samples(self, buf):
         return self.pieces.pop(0) if self.pieces else 0
 
+    def judged(self, in_pass):
+        pass
+
 
 class _Journal:
     """Records the kinds of the entries put into it."""

@@ -12,6 +12,8 @@ A board owns its pins and ports. The firmware uses these members of it:
 - `switches()`: the positions of the switches at the start; bit n is the n-th of `enums.SWITCHES`
 - `read_samples(buf)`: puts sensor samples into `buf`, in the form that cards/reader.py reads;
   returns how many bytes
+- `judged(in_pass)`: all samples read so far are judged, and what followed from them is done;
+  `in_pass`: whether a card is in the head by these samples
 - `overruns`: how often samples were lost because they were not read in time
 - `levels()`: what the sensors see now; bit n is the n-th of `enums.CHANNELS`
 - `temperature_c()`: of the processor, None if it cannot be measured

@@ -49,7 +49,7 @@ class Journal(Contents):
         self._verified = 0  # bytes of the queue, from _head on, that are on flash
         self._out = bytearray(HEADER_SIZE)
         self._erased: "list[int]" = []
-        self._at_rest = False
+        self._at_rest = self._card_near = False
         self._state_sector = 0  # the sector that was open when a state was last queued
         self._worker = self._work()
 
@@ -123,15 +123,17 @@ class Journal(Contents):
 
     # ---- writing
 
-    def step(self, at_rest: bool = False) -> bool:
+    def step(self, at_rest: bool = False, card_near: bool = False) -> bool:
         """Continue writing. Return False if the chip is busy or there is nothing to do.
 
         `at_rest` means that with an empty queue there is time to erase ahead, which takes up to
-        400 ms.
+        400 ms. `card_near` means that a card is near its decision: an erased sector is read back
+        later, because that takes 10 ms.
         """
         if self._flash.busy():
             return False
         self._at_rest = at_rest
+        self._card_near = card_near
         return next(self._worker)
 
     def _work(self) -> "Iterator[bool]":
@@ -268,6 +270,8 @@ class Journal(Contents):
             self.first_held = self._first_of(self._first)
         self._flash.erase(self._address(sector) // SECTOR)
         yield True
+        while self._card_near:
+            yield False
         if self._is_blank(sector, 0):
             self._erased.append(sector)
         else:

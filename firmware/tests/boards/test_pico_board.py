@@ -138,7 +138,7 @@ def test_read_link_gives_what_is_there_and_waits_for_no_more() -> None:
     assert world.now_ms == 0
 
 
-def test_read_link_waits_for_the_first_byte() -> None:
+def test_read_link_waits_for_the_first_byte_and_does_not_read_on_while_a_card_may_be_near() -> None:
     board, world = new_board()
 
     def after_20_ms() -> None:
@@ -146,8 +146,10 @@ def test_read_link_waits_for_the_first_byte() -> None:
             world.from_host.extend(b"ab")
 
     world.while_asleep = after_20_ms
-    assert run(board.read_link()) == b"ab"
+    assert run(board.read_link()) == b"a"
     assert world.now_ms == 20
+    world.while_asleep = lambda: None
+    assert run(board.read_link()) == b"b"
 
 
 def test_read_link_lets_others_run_even_if_the_host_never_pauses() -> None:

@@ -59,6 +59,10 @@ PINS = (
 )
 """Every pin of the Pico except 23, 24, 25 and 29, which are not led out."""
 
+LED = const(25)
+"""The light on the Pico itself: on while the shoe wants the lock released, also if the interrupt of
+lock.py has shut it. It shows when the shoe decides about a card whose lock is shut already."""
+
 SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
 
 _CONTACTS = ["button_" + name for name in enums.BUTTONS] + [
@@ -93,6 +97,7 @@ class Board:
 
     def __init__(self) -> None:
         self._lock = Lock(_output("lock"))  # first, because all else takes time or may fail
+        self._led = machine.Pin(LED, machine.Pin.OUT, value=LOW)
         self._journal_select = _output("journal_select")
         self._flash: "NorFlash | None" = None
         self._lamps = [_output("lamp_" + name) for name in enums.LAMPS]
@@ -181,12 +186,11 @@ class Board:
             # Not earlier: the start of the shoe takes longer than the ring has room for.
             self._sampling = True
             self._sampler.start()
-            self._lock.watch(_pin(SENSORS[0]))
+            self._lock.watch(_pin(SENSORS[0]), self._sampler.ring)
         self._step(within_ms)
         return asyncio.sleep_ms(within_ms)  # samples always come: there is no event to wait for
 
     def _step(self, within_ms: int) -> None:
-        self._lock.read_done()
         levels = self._contacts.look()
         while levels >= 0:
             self._debouncer.look((levels ^ self._inverted) & _CONTACTS_MASK)
@@ -199,8 +203,10 @@ class Board:
             self._display.refresh()
 
     def read_samples(self, buf: bytearray) -> int:
-        self._lock.read_begins()
         return self._sampler.read(buf)
+
+    def judged(self, in_pass: bool) -> None:
+        self._lock.judged(in_pass)
 
     def levels(self) -> int:
         levels = 0
@@ -226,6 +232,7 @@ class Board:
 
     def set_lock(self, released: bool) -> None:
         self._lock.set(released)
+        self._led.value(HIGH if released else LOW)
 
     def set_lamps(self, lit: int) -> None:
         for i in range(len(self._lamps)):
@@ -264,19 +271,19 @@ class Board:
 
     async def read_link(self) -> bytes:
         await asyncio.sleep_ms(0)  # the cards must not wait for a host that never pauses
-        size = self._receive(0)
+        size = self._receive()
         if not size:
             await self._input.readinto(self._octet)  # pyright: ignore[reportAttributeAccessIssue]
-            self._received[0] = self._octet[0]
-            size = self._receive(1)
+            # Not those after it: they take up to 3 ms, and a card may be near its decision now.
+            return bytes(self._octet)
         return bytes(memoryview(self._received)[:size])
 
-    def _receive(self, begin: int) -> int:
-        """Put the bytes that have come into `_received` from `begin` on; return how many it holds.
+    def _receive(self) -> int:
+        """Put the bytes that have come into `_received`; return how many.
 
         It reads one byte at a time, because a read of more would wait for them.
         """
-        for size in range(begin, _LINK_BYTES):
+        for size in range(_LINK_BYTES):
             for _ in self._readable.ipoll(0):
                 break
             else:

@@ -42,7 +42,8 @@ class DmaRing:
         """Where the ring begins."""
         self._offset = self.address - begin
         self._count = array("I", [RUN_WORDS])
-        self._taken = 0  # words, modulo RUN_WORDS
+        self.taken = 0
+        """Words taken since the start, modulo RUN_WORDS."""
         self._dreq = _DREQ_PIO0_RX0 + number
         self._dma = rp2.DMA()
         self._again = rp2.DMA()
@@ -77,18 +78,23 @@ class DmaRing:
             trigger=True,
         )
 
+    def arrived(self) -> int:
+        """Return how many words have arrived since the start, modulo RUN_WORDS. It allocates
+        nothing, so an interrupt may call it."""
+        left = self._dma.count  # pyright: ignore[reportAttributeAccessIssue]
+        return (RUN_WORDS - left) & (RUN_WORDS - 1)
+
     def waiting(self) -> int:
         """Return how many words are not taken yet; more than the ring holds if some were lost."""
-        left = self._dma.count  # pyright: ignore[reportAttributeAccessIssue]
-        return (RUN_WORDS - left - self._taken) & (RUN_WORDS - 1)
+        return (self.arrived() - self.taken) & (RUN_WORDS - 1)
 
     def place(self) -> int:
         """Return where in the ring the oldest word is that is not taken yet."""
-        return self._taken % self._words
+        return self.taken % self._words
 
     def take(self, words: int) -> None:
         """Mark this many words as taken."""
-        self._taken = (self._taken + words) & (RUN_WORDS - 1)
+        self.taken = (self.taken + words) & (RUN_WORDS - 1)
 
     def view(self) -> memoryview:
         """Return the memory of the ring."""

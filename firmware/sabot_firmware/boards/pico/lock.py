@@ -1,23 +1,36 @@
-"""The lock on an RP2040, which shuts by itself while the shoe cannot look at its cards.
+"""The lock on an RP2040, which shuts by itself while the shoe cannot read its cards.
 
 MicroPython's garbage collection takes longer than a fast card from its edge to its last mark. So a
 timer's interrupt, which runs also during a collection, shuts the lock if a card comes at that time.
-"""
 
-import time
+The rule for its release: no card may be in the samples that are not judged yet. A lock that the
+interrupt has shut is released only when
+
+- all samples are judged that had arrived when the interrupt last saw the first sensor covered, and
+  SURE_WORDS more,
+- no card is in the head by these samples, and
+- the first sensor is clear now.
+
+So the card that shut it has been dealt or has stopped play, and `set` got what follows from that. A
+card covers the first sensor for 21 ms or more, so the interrupt sees every one. The rule compares
+places in the stream of samples, which the DMA counts; there is no clock in it.
+"""
 
 import machine
 
+from sabot_firmware.boards.pico.dma_ring import RUN_WORDS
 from sabot_firmware.native import const
 
-LOOK_MS = const(2)
-UNSEEN_MS = const(16)
-"""The longest time without a look at the samples. A card at 3 m/s shows its last mark 20 ms after
-its edge, and the lock has 5 ms after that; to read the samples that have waited takes up to 8 ms.
-"""
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.boards.pico.dma_ring import DmaRing
 
-# The last mark of a card is read 0.8 ms or more before its end has passed the first sensor.
-_CLEAR_MS = 3
+LOOK_MS = const(2)
+UNREAD_WORDS = const(40)
+"""The most words of 8 samples that may wait to be judged while a card comes: 16 ms. A card at 3 m/s
+shows its last mark 20 ms after its edge, and the lock has 5 ms after that."""
+
+SURE_WORDS = const(2)
+"""The word that is not complete yet and one more: the reader is sure of an edge after 3 samples."""
 
 
 class Lock:
@@ -28,10 +41,9 @@ class Lock:
         """Whether the interrupt has shut it."""
         self._pin = pin
         self._released = False
-        self._looking_ms = 0
-        self._seen_ms = 0
-        self._clear = False  # the first sensor, at the last look at the samples
-        self._clear_ms = 0  # since when
+        # Places in the stream of samples, in words since the start, modulo RUN_WORDS.
+        self._judged = 0
+        self._covered = 0  # when the interrupt last saw the first sensor covered
 
     def set(self, released: bool) -> None:
         """Release or shut the lock; a lock that the interrupt has shut is released later."""
@@ -39,37 +51,30 @@ class Lock:
         if not (released and self.held):
             self._pin.value(1 if released else 0)
 
-    def watch(self, edge: machine.Pin) -> None:
+    def watch(self, edge: machine.Pin, samples: "DmaRing") -> None:
         """Start the interrupt: it shuts the lock if a card covers the first sensor, which makes
-        `edge` high, and the samples have not been looked at for UNSEEN_MS."""
+        `edge` high, while UNREAD_WORDS or more of `samples` are not judged."""
         self._edge = edge
-        self._looking_ms = self._seen_ms = time.ticks_ms()
+        self._samples = samples
         # The stubs of machine.Timer 1.28 lack `hard` here.
         self._timer = machine.Timer(  # pyright: ignore[reportCallIssue]
             period=LOOK_MS, callback=self._look, hard=True
         )
 
-    def read_begins(self) -> None:
-        """Note that reading the samples up to now begins; with many of them it takes some time."""
-        self._looking_ms = time.ticks_ms()
-        was_clear, self._clear = self._clear, not self._edge.value()
-        if not was_clear:
-            self._clear_ms = self._looking_ms
-
-    def read_done(self) -> None:
-        """Note that the samples were read and acted on. Release a lock that the interrupt has shut
-        once all marks of that card were among them."""
-        self._seen_ms = self._looking_ms
-        clear_ms = time.ticks_diff(self._looking_ms, self._clear_ms)
-        if self.held and self._clear and clear_ms >= _CLEAR_MS and not self._edge.value():
-            self.held = False
-            self._pin.value(1 if self._released else 0)
-
-    def _unseen_ms(self) -> int:
-        return time.ticks_diff(time.ticks_ms(), self._seen_ms)
+    def judged(self, in_pass: bool) -> None:
+        """Note that all samples read so far are judged, and whether a card is in the head by them.
+        Release a lock that the interrupt has shut if the rule allows it."""
+        self._judged = self._samples.taken
+        if self.held and not in_pass and not self._edge.value():
+            since = (self._judged - self._covered) & (RUN_WORDS - 1)
+            if SURE_WORDS <= since < RUN_WORDS // 2:
+                self.held = False
+                self._pin.value(1 if self._released else 0)
 
     def _look(self, timer: machine.Timer) -> None:
         """Runs in an interrupt, also during a collection, so it must not allocate."""
-        if self._released and self._unseen_ms() >= UNSEEN_MS and self._edge.value():
-            self.held = True
-            self._pin.value(0)
+        if self._edge.value():
+            self._covered = arrived = self._samples.arrived()
+            if self._released and (arrived - self._judged) & (RUN_WORDS - 1) >= UNREAD_WORDS:
+                self.held = True
+                self._pin.value(0)

@@ -43,7 +43,8 @@ class Sampler:
         """How often samples were lost because they were not read in time."""
         if machine.freq() % SAMPLE_RATE_HZ:
             raise ValueError("no exact sample rate from this clock")
-        self._ring = DmaRing(RING_WORDS, _STATE_MACHINE)
+        self.ring = DmaRing(RING_WORDS, _STATE_MACHINE)
+        """The words that wait to be read."""
         self._machine = rp2.StateMachine(
             _STATE_MACHINE, _program, freq=SAMPLE_RATE_HZ, in_base=first
         )
@@ -53,14 +54,14 @@ class Sampler:
         """Start to sample."""
         copy = self._copy
         copy.config(ctrl=copy.pack_ctrl(size=0, ring_size=_RING_BITS, ring_sel=False))
-        self._ring.start(self._machine)
+        self.ring.start(self._machine)
         self._machine.active(1)
 
     def comes(self) -> bool:
         """Whether samples arrive. Takes 2 ms."""
-        before = self._ring.waiting()
+        before = self.ring.waiting()
         time.sleep_ms(_A_FEW_WORDS_MS)
-        return self._ring.waiting() != before
+        return self.ring.waiting() != before
 
     def read(self, buf: bytearray) -> int:
         """Copy whole words, oldest first, to the beginning of `buf`; return how many bytes.
@@ -68,7 +69,7 @@ class Sampler:
         After an overrun it continues with the newer half of the ring. It allocates nothing: a third
         DMA channel copies, because a slice of the ring would be a new object each time.
         """
-        ring = self._ring
+        ring = self.ring
         ready = ring.waiting()
         if ready > RING_WORDS - MARGIN_WORDS:
             self.overruns += 1
