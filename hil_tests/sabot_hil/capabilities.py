@@ -22,9 +22,14 @@ class BrokenRig(Exception):
     """The rig around the shoe has failed: no later result can be judged."""
 
 
+LOCK_DECIDED = "lock_decided"
+"""For `Seen.what`: the shoe itself has decided that the lock must be released or shut. Only some
+targets can see that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A change of an output; `what` is the name of the field of `Outputs`."""
+    """A change of an output; `what` is the name of the field of `Outputs`, or LOCK_DECIDED."""
 
     t_us: int
     what: str

@@ -22,7 +22,7 @@ from sabot.link.client import Client, SerialLine
 from sabot.link.command_keys import CommandKeyFile
 from sabot.release.uf2 import FLASH_BYTES, Image
 from sabot.sim.channel import Outputs
-from sabot_hil.capabilities import Seen, Unable
+from sabot_hil.capabilities import LOCK_DECIDED, Seen, Unable
 from sabot_hil.emulation import filesystem
 from sabot_hil.emulation.nor_chip import TYPICAL, Times
 from sabot_hil.emulation.pico import EmulatedPico
@@ -47,6 +47,7 @@ _TERMINAL_BYTES = 4096
 _ID_BYTES = 8
 _FIRST_KEY = hashlib.sha256(b"the first key of every emulated unit").digest()
 _COMMAND_KEY = command_key(_FIRST_KEY)
+_LED = 25  # on the Pico itself; boards/pico/board.py
 _SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
 
 
@@ -149,6 +150,7 @@ class EmulatedBench(Hands):
         for switch in enums.SWITCHES:
             self._put(f"switch_{switch}", False)
         pico.on_pin(pico.pins["lock"].gpio, self._lock_moved)
+        pico.on_pin(_LED, self._lock_decided)
         for lamp in enums.LAMPS:
             pico.on_pin(pico.pins[f"lamp_{lamp}"].gpio, self._lamp_watcher(lamp))
         pico.on_buzzer = self._buzzed
@@ -228,6 +230,9 @@ class EmulatedBench(Hands):
     def _lock_moved(self, t_us: int, level: int) -> None:
         released = level == self._pico.pins["lock"].on
         self._show(t_us, replace(self._outputs, lock_released=released), "lock_released", released)
+
+    def _lock_decided(self, t_us: int, level: int) -> None:
+        self._seen.append(Seen(t_us, LOCK_DECIDED, level == 1))
 
     def _lamp_watcher(self, lamp: str) -> Callable[[int, int], None]:
         on = self._pico.pins[f"lamp_{lamp}"].on
