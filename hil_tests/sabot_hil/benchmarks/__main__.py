@@ -35,13 +35,14 @@ from sabot.sim.deck import shuffled
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.process import HEAP_BYTES, SimulatedShoe, environment, interpreter
 from sabot.sim.waveform import SAMPLE_RATE_HZ
+from sabot_hil.benchmarks import emulation
 from sabot_hil.benchmarks.cost_model import decision_us, shares
 from sabot_hil.benchmarks.database import BATCH, measure_store
 from sabot_hil.benchmarks.device import CARD_EVENT
 from sabot_hil.benchmarks.journal import deal_and_count
 from sabot_hil.benchmarks.servicing import on_emulator, on_simulator
 from sabot_hil.benchmarks.signature import verification_us
-from sabot_hil.benchmarks.targets import pace
+from sabot_hil.benchmarks.targets import rounds_per_min
 from sabot_hil.benchmarks.verifying import measure_verifying as verify_long_log
 from sabot_hil.targets import TargetChoice
 from sabot_protocol.events import MAC_SIZE
@@ -247,19 +248,21 @@ def verifier() -> list[Benchmark]:
 
 def targets() -> list[Benchmark]:
     """The test bench's targets; the emulator only if there is an image of MicroPython."""
-    rate = pace(TargetChoice("sim"), _ROUNDS_ON_SIM).rounds_per_min
+    rate = rounds_per_min(TargetChoice("sim"), _ROUNDS_ON_SIM)
     figures = [Benchmark("simulator: with cards, hands and eyes", rate, "rounds/min", "a table: 1")]
     try:
-        emulated = pace(TargetChoice("emulator"), _ROUNDS_ON_EMULATOR)
+        emulated = rounds_per_min(TargetChoice("emulator"), _ROUNDS_ON_EMULATOR)
+        paces = {name: emulation.measured(choice) for name, choice in emulation.CHOICES.items()}
     except (ImageUnusable, ImportError) as why:
         Console(stderr=True).print(f"emulator left out: {why}")
         return figures
     return [
         *figures,
-        Benchmark("emulator: the same", emulated.rounds_per_min, "rounds/min", "a table: 1"),
-        Benchmark("emulator: idle", emulated.idle, "emulated s/s", "a real Pico: 1"),
-        Benchmark(
-            "emulator: while a round is dealt", emulated.busy, "emulated s/s", "a real Pico: 1"
+        Benchmark("emulator: the same", emulated, "rounds/min", "a table: 1"),
+        *(
+            Benchmark(f"{name}: {what}", value, "emulated s/s", "of processor time; a Pico: 1")
+            for name, figures_of_it in paces.items()
+            for what, value in figures_of_it.items()
         ),
     ]
 

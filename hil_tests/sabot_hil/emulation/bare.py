@@ -140,11 +140,12 @@ class BarePico:
         mcu.logger = ConsoleLogger(LogLevel.ERROR)
         mcu.flash[:FLASH_BYTES] = self.flash
         fast = package.compiled_loop()
-        self._runner = fast.Runner(mcu, clock) if fast else StockRunner(mcu, clock)
+        if fast:
+            self._runner = fast.Runner(mcu, clock, fast.take_over_sio(mcu))
+        else:
+            self._runner = StockRunner(mcu, clock)
         mcu.simulator = cast("Simulator", self._runner)  # the chip uses only what a runner has
         self._powered = True
-        if fast:
-            fast.take_over_divider(mcu)
         mcu.watchdog.on_watchdog_trigger = self._watchdog_bites
         mcu.adc.channel_values[_THERMOMETER] = _ROOM_TEMPERATURE
         patches.set_peripheral_clock(mcu)

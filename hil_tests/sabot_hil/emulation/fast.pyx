@@ -1,12 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The two places where the emulator spends most of its time, in C; package.py compiles them.
+"""The inner loop of the emulator in C; package.py compiles it, with the fast_*.pxi files.
 
-Both do the same as the package's own code. The package's loop asks a Python object after each
-instruction whether to stop, and checks PIOs that are not there. Its divider, which MicroPython uses
-for each dictionary look-up, is written in Python.
+It does the same as the package's own code, and adds the cache between processor and flash. The
+package asks Python objects several times for each instruction. Here the frequent instructions, and
+their accesses to memory, the divider, the spin locks and the timer, are done without Python; all
+others go to the package.
 """
 
+from array import array
+
+cimport cython
 from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport ceil
+from libc.string cimport memcpy, memset
 
 from rp2040py.native._cortex_m0_core cimport CortexM0Core, DISPATCH_TABLE, OpHandler
 from rp2040py.native._rp2040 cimport RP2040
@@ -14,162 +20,118 @@ from rp2040py.native._simulation_clock cimport ClockAlarm, SimulationClock
 
 cdef enum:
     CYCLE_NS = 8  # at 125 MHz
-    CALM = 0x10000  # instructions between two checks for signals and other threads
-    FLASH = 0x10000000
-    RAM = 0x20000000
-    WIDE = 0xE800  # instructions of 32 bits begin here
 
-    UDIVIDEND = 0x60  # registers of the divider: RP2040 data sheet, 2.3.1.7
-    UDIVISOR = 0x64
-    SDIVIDEND = 0x68
-    SDIVISOR = 0x6C
-    QUOTIENT = 0x70
-    REMAINDER = 0x74
-    CSR = 0x78
-    READY = 1
-    DIRTY = 2
+include "fast_decode.pxi"
+include "fast_cache.pxi"
+include "fast_sio.pxi"
+include "fast_flags.pxi"
+include "fast_bus.pxi"
+include "fast_execute.pxi"
+
+cdef enum:
+    CALM = 0x10000  # the longest burst, in cycles
+    CALM_TURNS = 0x400  # bursts between two checks for signals and other threads
 
 
+@cython.final
 cdef class Runner:
-    """Runs a chip by its clock, until `stopped` is set."""
+    """Runs a chip by its clock, until `stopped` is set. `sio` and `cache` are the chip's; without
+    a cache, flash costs nothing."""
 
-    cdef public object rp2040
-    cdef public object clock
+    cdef public RP2040 rp2040
+    cdef public SimulationClock clock
     cdef public bint stopped
     cdef public double slept_ns
     """How long the processor has slept."""
+    cdef readonly double waited_ns
+    """How long it has waited for flash."""
+    cdef Bus bus
 
-    def __init__(self, rp2040, clock):
+    def __init__(self, RP2040 rp2040, SimulationClock clock, Sio sio=None, XipCache cache=None):
         self.rp2040 = rp2040
         self.clock = clock
         self.stopped = False
-        self.slept_ns = 0
+        self.slept_ns = self.waited_ns = 0
+        self.bus = Bus(rp2040, clock, sio, cache or XipCache(0))
 
     def run(self):
         """Run until `stopped` is set; an alarm that sets it must be scheduled."""
-        cdef RP2040 chip = self.rp2040
-        cdef CortexM0Core core = chip.core
+        cdef CortexM0Core core = self.rp2040.core
         cdef SimulationClock clock = self.clock
-        cdef unsigned char *flash = &chip._flash[0]
-        cdef unsigned char *ram = &chip._sram[0]
-        cdef unsigned int flash_size = chip.flash_byte_size - 1
-        cdef unsigned int ram_size = chip.ram_byte_size - 1
-        cdef unsigned int *registers = &core.registers[0]
-        cdef unsigned int at, place, opcode
-        cdef unsigned int calm = 0
-        cdef int cycles
-        cdef OpHandler handler
         cdef ClockAlarm alarm
-        cdef double now_ns
+        cdef double begin_ns
+        cdef unsigned int calm = 0
         self.stopped = False
         while not self.stopped:
             calm += 1
-            if calm == CALM:
+            if calm == CALM_TURNS:
                 calm = 0
                 PyErr_CheckSignals()
                 with nogil:
                     pass
+            alarm = clock._next_alarm
             if core.waiting:
-                alarm = clock._next_alarm
                 if alarm is None:
                     raise RuntimeError("no alarm is set: the chip would sleep for ever")
-                now_ns = clock._nanos_counter
-                clock.tick(alarm.nanos - now_ns)
-                self.slept_ns += clock._nanos_counter - now_ns
+                begin_ns = clock._nanos_counter
+                clock.tick(alarm.nanos - begin_ns)
+                self.slept_ns += clock._nanos_counter - begin_ns
                 continue
-            if core.interrupts_updated and core.check_for_interrupts():
+            if core.interrupts_updated:
+                self.take_interrupt(core)
+            self.burst(core, clock, alarm.nanos if alarm is not None else 1e300)
+
+    cdef int take_interrupt(self, CortexM0Core core) except -1:
+        if (
+            core.pending_interrupts & core.enabled_interrupts or core.pending_nmi
+            or core.pending_svcall or core.pending_pend_sv or core.pending_systick
+        ):  # fmt: skip
+            if core.check_for_interrupts():
                 core.waiting = False
-            at = registers[15] & 0xFFFFFFFEU
-            place = at - FLASH
-            if place < flash_size:
-                opcode = flash[place] | flash[place + 1] << 8
-            else:
-                place = at - RAM
-                if place < ram_size:
-                    opcode = ram[place] | ram[place + 1] << 8
-                else:
-                    opcode = chip.read_uint16(at)
-            handler = DISPATCH_TABLE[opcode]
-            if opcode >= WIDE or handler == NULL:
-                cycles = core.execute_instruction()
-            else:
-                registers[15] += 2
-                cycles = handler(core, opcode, 0, at)
-                core.cycles += cycles
-            now_ns = clock._nanos_counter + <double> cycles * CYCLE_NS
-            alarm = clock._next_alarm
-            if alarm is None or alarm.nanos > now_ns:
-                clock._nanos_counter = now_ns
-            else:
-                clock.tick(<double> cycles * CYCLE_NS)
-
-
-cdef class Divider:
-    """Replaces the divider of the chip's SIO block; `take_over_divider` installs it."""
-
-    cdef object stock_read
-    cdef object stock_write
-    cdef CortexM0Core core
-    cdef unsigned int dividend, divisor, quotient, remainder, csr
-
-    def __init__(self, mcu):
-        self.core = mcu.core
-        self.stock_read = mcu.sio.read_uint32
-        self.stock_write = mcu.sio.write_uint32
-        self.divisor = 1
-
-    def read_uint32(self, unsigned int offset):
-        """A read on the bus."""
-        if offset == REMAINDER:
-            return self.remainder
-        if offset == QUOTIENT:
-            self.csr &= ~DIRTY
-            return self.quotient
-        if offset == CSR:
-            return self.csr
-        if offset == UDIVIDEND or offset == SDIVIDEND:
-            return self.dividend
-        if offset == UDIVISOR or offset == SDIVISOR:
-            return self.divisor
-        return self.stock_read(offset)
-
-    def write_uint32(self, unsigned int offset, long long value):
-        """A write on the bus."""
-        cdef unsigned int word = <unsigned int> (value & 0xFFFFFFFFU)
-        if UDIVIDEND <= offset <= SDIVISOR:
-            if offset == UDIVIDEND or offset == SDIVIDEND:
-                self.dividend = word
-            else:
-                self.divisor = word
-            self.divide(offset >= SDIVIDEND)
-        elif offset == QUOTIENT:
-            self.quotient = word
-            self.csr = READY | DIRTY
-        elif offset == REMAINDER:
-            self.remainder = word
-            self.csr = READY | DIRTY
         else:
-            self.stock_write(offset, value)
+            core.interrupts_updated = False
+        return 0
 
-    cdef void divide(self, bint signed_):
-        cdef long long dividend, divisor
-        if self.divisor == 0:
-            # RP2040 data sheet, 2.3.1.5
-            self.quotient = 1 if signed_ and <int> self.dividend < 0 else 0xFFFFFFFFU
-            self.remainder = self.dividend
-        elif signed_:
-            dividend, divisor = <int> self.dividend, <int> self.divisor
-            self.quotient = <unsigned int> (dividend / divisor)
-            self.remainder = <unsigned int> (dividend % divisor)
-        else:
-            self.quotient = self.dividend / self.divisor
-            self.remainder = self.dividend % self.divisor
-        self.csr = READY | DIRTY
-        self.core.cycles += 8
-
-
-def take_over_divider(mcu):
-    """Make the chip use a `Divider`."""
-    divider = Divider(mcu)
-    mcu.sio.read_uint32 = divider.read_uint32
-    mcu.sio.write_uint32 = divider.write_uint32
+    cdef int burst(self, CortexM0Core core, SimulationClock clock, double limit_ns) except -1:
+        """Run instructions until an alarm is due, Python has run, or for a while."""
+        cdef Bus bus = self.bus
+        cdef unsigned int *r = &core.registers[0]
+        cdef unsigned int at, opcode
+        cdef double begin_ns = clock._nanos_counter
+        cdef long long spent = 0  # in cycles, with those of the waits
+        cdef unsigned long long waited = 0
+        cdef long long before
+        bus.begin_ns = begin_ns
+        bus.end = CALM
+        if limit_ns < begin_ns + CALM * CYCLE_NS:
+            bus.end = <long long> ceil((limit_ns - begin_ns) / CYCLE_NS)
+        while True:
+            bus.spent = before = spent
+            bus.stall = 0
+            at = r[PC] & ~1U
+            opcode = bus.fetch(at)
+            if bus.stall:
+                # The processor waits first, then it executes: alarms come in between.
+                waited += bus.stall
+                spent += bus.stall
+                if spent >= bus.end:
+                    break
+                bus.spent = before = spent
+                bus.stall = 0
+            r[PC] += 2
+            spent += execute(bus, core, r, opcode, at)
+            if bus.stall:
+                waited += bus.stall
+                spent += bus.stall
+            if spent >= bus.end:
+                break
+        if bus.cache.owed:
+            waited += bus.cache.owed
+            spent += bus.cache.owed
+            bus.cache.owed = 0
+        core.cycles += spent - waited
+        self.waited_ns += <double> waited * CYCLE_NS
+        # Alarms that are due see the time before the last instruction.
+        clock._nanos_counter = begin_ns + <double> before * CYCLE_NS
+        clock.tick(<double> (spent - before) * CYCLE_NS)
+        return 0

@@ -2,8 +2,9 @@
 
 Its wheel is compiled for every version of Python at once, so each access to the emulated memory
 first asks Python whether the method is overridden. The wheel contains the C sources: compiled here
-once, for this Python, they need not ask. `fast.pyx` beside this file replaces the inner loop. The
-results are the same. Without a compiler the package runs as it is.
+once, for this Python, they need not ask. `fast.pyx` beside this file, with the fast_*.pxi files
+that it includes, replaces the inner loop. The results are the same. Without a compiler the package
+runs as it is.
 """
 
 import fcntl
@@ -23,14 +24,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
-    from rp2040py.clock.simulation_clock import SimulationClock
     from rp2040py.rp2040 import RP2040
 
 from sabot_hil.kit.cache import cache
 
 _NATIVE = "rp2040py.native."
 _FAST = Path(__file__).with_name("fast.pyx")
-_OPTIONS = ("-O2", "-std=c99", "-shared", "-fPIC", "-DNDEBUG", "-w")
+_OPTIONS = ("-O3", "-std=c99", "-shared", "-fPIC", "-DNDEBUG", "-w")
 _TIMEOUT_S = 600.0
 
 
@@ -69,11 +69,12 @@ class CompiledLoop(Protocol):
     """The module of fast.pyx."""
 
     @property
-    def Runner(self) -> "Callable[[RP2040, SimulationClock], Runner]":
-        """The compiled runner; its `slept_ns` counts how long the processor has slept."""
+    def Runner(self) -> "Callable[..., Runner]":
+        """The compiled runner, of a chip, its clock, and what `take_over_sio` returned; its
+        `slept_ns` counts how long the processor has slept."""
 
-    def take_over_divider(self, mcu: "RP2040") -> None:
-        """Replace the chip's divider by the compiled one."""
+    def take_over_sio(self, mcu: "RP2040") -> object:
+        """Replace the chip's divider and spin locks by compiled ones; return them."""
 
 
 def compiled_loop() -> CompiledLoop | None:
@@ -120,7 +121,7 @@ def _compiled(sources: Sequence[Path]) -> Path | None:
     if not sources or not shutil.which(compiler[0]) or not (Path(headers) / "Python.h").is_file():
         return None
     digest = hashlib.sha256(f"{sys.version} {_OPTIONS}".encode())
-    for source in (*sources, _FAST):
+    for source in (*sources, _FAST, *sorted(_FAST.parent.glob("fast_*.pxi"))):
         digest.update(source.read_bytes())
     folder = cache() / f"native-{digest.hexdigest()[:32]}"
     with (cache() / "native.lock").open("w") as lock:

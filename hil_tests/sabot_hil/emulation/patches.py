@@ -117,8 +117,10 @@ class PacedPio:
         self._pio.advance(max(cycles, 0))
 
     def _step(self) -> None:
+        # 20,000 times a second: as `_catch_up`, but it is known which cycle has come.
+        cycles = -(-self._armed_fp // _PARTS) - self._pio.cycle_fp // _PARTS
         self._armed_fp = _NEVER
-        self._catch_up()
+        self._pio.advance(cycles if cycles > 0 else 0)
         self._arm()
 
     def _arm(self) -> None:

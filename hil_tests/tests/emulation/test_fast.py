@@ -1,6 +1,7 @@
 """fast.pyx does the same as the parts of the package that it replaces, or as the chip."""
 
 import random
+from array import array
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,9 @@ SIO = 0xD0000000
 UDIVIDEND, UDIVISOR, SDIVIDEND, SDIVISOR = SIO + 0x60, SIO + 0x64, SIO + 0x68, SIO + 0x6C
 QUOTIENT, REMAINDER, CSR = SIO + 0x70, SIO + 0x74, SIO + 0x78
 RAM = 0x20001000
-PC = 15
+FLASH, ROM, USB_RAM = 0x10000000, 0, 0x50100000
+SP, LR, PC = 13, 14, 15
+TIMER = 0x40054000
 
 SUMS = (
     0x2000,  # movs r0, #0
@@ -59,7 +62,7 @@ def summing_chip() -> tuple["RP2040", "SimulationClock"]:
 
 
 def ran(
-    mcu: "RP2040", clock: "SimulationClock", runner: package.Runner, us: int
+    mcu: "RP2040", clock: "SimulationClock", runner: package.Runner, us: float
 ) -> tuple[object, ...]:
     """Run for `us` microseconds and return the state of the chip."""
 
@@ -73,6 +76,97 @@ def ran(
         runner.run()
     core = mcu.core
     return list(core.registers), core.cycles, clock.nanos, (core.n, core.z, core.c, core.v)
+
+
+def random_word(chance: random.Random) -> int:
+    """A value of a register: a number, or an address of something that is there."""
+    return chance.choice(
+        (
+            lambda: chance.getrandbits(32),
+            lambda: chance.choice((0, 1, 31, 32, 33, 255, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)),
+            lambda: RAM + chance.randrange(0x800),
+            lambda: RAM + 4 * chance.randrange(0x200),
+            lambda: FLASH + 4 * chance.randrange(0x200),
+            lambda: chance.choice((0x11, 0x12, 0x13)) << 24 | chance.randrange(0x800),
+            lambda: ROM + chance.randrange(0x800),
+            lambda: USB_RAM + 4 * chance.randrange(0x200),
+            lambda: chance.choice((UDIVIDEND, SDIVISOR, QUOTIENT, CSR, SIO + 0x5C, SIO + 0x100)),
+            lambda: TIMER + 4 * chance.randrange(12),
+            lambda: chance.choice((0xFFFFFFF1, 0xFFFFFFF9, 0xFFFFFFFD)),
+        )
+    )()
+
+
+def random_opcode(chance: random.Random) -> int:
+    """An instruction. Those with few encodings are as frequent as others."""
+    return chance.choice(
+        (
+            lambda: chance.getrandbits(16),
+            lambda: 0x4000 | chance.getrandbits(10),  # two registers
+            lambda: 0x4400 | chance.getrandbits(10),  # high registers, BX, BLX
+            lambda: 0xB000 | chance.getrandbits(12),  # stack, extensions, hints
+            lambda: 0xD000 | chance.getrandbits(12),  # branches
+            lambda: chance.choice((0xF3EF, 0xF380, 0xF3BF, 0xF000, 0xF7FF)),
+            lambda: chance.choice((0x8810, 0x8010, 0x8210, 0x8F5F, 0xF800, 0xFFFE)),
+        )
+    )()
+
+
+def test_random_instructions_do_what_the_package_s_own_do(fast: package.CompiledLoop) -> None:
+    """Registers, flags, memory, time and interrupts after short programs."""
+    from rp2040py._cortex_m0_core import ExecutionMode
+    from rp2040py.utils.logging import ConsoleLogger, LogLevel
+
+    from sabot_hil.emulation.bare import StockRunner
+
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    first, second = summing_chip(), summing_chip()
+    for mcu, _ in (first, second):
+        mcu.logger = ConsoleLogger(LogLevel.ERROR)
+    runners = (
+        StockRunner(*first),
+        fast.Runner(*second, fast.take_over_sio(second[0])),
+    )
+    fast.take_over_sio(first[0])
+    for number in range(4000):
+        program = [random_opcode(chance) for _ in range(chance.choice((1, 4, 20)))]
+        words = [random_word(chance) for _ in range(13)]
+        stack = RAM + 4 * chance.randrange(0x100, 0x200)
+        content = chance.randbytes(0x1000)
+        where = chance.choice((RAM + 0x800, FLASH + 0x800)) + 2 * chance.randrange(4)
+        flags = [chance.random() < 0.5 for _ in range(5)]
+        handler, odd = chance.random() < 0.2, chance.random() < 0.2
+        for mcu, _ in (first, second):
+            mcu.core.reset()
+            mcu.sio.reset()  # code that was read from its registers has changed them
+            mcu.core.registers[:13] = array("I", words)
+            mcu.core.registers[SP], mcu.core.registers[LR] = stack, where | 1
+            mcu.core.registers[PC] = where | odd
+            mcu.core.n, mcu.core.z, mcu.core.c, mcu.core.v, mcu.core.pm = flags
+            mcu.core.current_mode = ExecutionMode(handler)
+            mcu.sram[0x1000:0x2000] = mcu.flash[:0x1000] = content
+            mcu.usb_dpram[:0x800] = content[:0x800]
+            memory, begin = (mcu.sram, 0x20000000) if where >= RAM else (mcu.flash, FLASH)
+            code = b"".join(opcode.to_bytes(2, "little") for opcode in [*program, 0xE7FE])
+            memory[where - begin : where - begin + len(code)] = code
+        ns = chance.choice((8, 80, 800))
+        states = []
+        for (mcu, clock), runner in zip((first, second), runners, strict=True):
+            core = mcu.core
+            states.append(
+                (
+                    *ran(mcu, clock, runner, ns / 1000),
+                    (core.pm, core.waiting, core.current_mode, core.ipsr, core.banked_sp),
+                    bytes(mcu.sram[:0x2000]),
+                    bytes(mcu.flash[:0x1000]),
+                    bytes(mcu.usb_dpram),
+                )
+            )
+        shown = f"program {number}: {[f'{opcode:04x}' for opcode in program]} at {where:x}"
+        assert states[1][:5] == states[0][:5], shown
+        assert states[1] == states[0], shown
 
 
 @pytest.mark.parametrize("us", [1, 7, 50, 333, 2000])
@@ -92,7 +186,7 @@ def test_the_divider_divides_as_whole_numbers_are_divided(fast: package.Compiled
     print(f"seed {seed}")
     chance = random.Random(seed)
     mcu, _ = summing_chip()
-    fast.take_over_divider(mcu)
+    fast.take_over_sio(mcu)
     edges = [1, 2, 3, 7, 255, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFE, 0xFFFFFFFF]
     pairs = [(a, b) for a in (0, *edges) for b in edges]
     pairs += [(chance.getrandbits(32), chance.getrandbits(chance.randint(1, 32)) or 1)
@@ -120,7 +214,7 @@ def signed_32(word: int) -> int:
 def test_division_by_zero_gives_what_the_data_sheet_says(fast: package.CompiledLoop) -> None:
     """RP2040 data sheet, 2.3.1.5: all ones, or the sign opposite to the dividend's."""
     mcu, _ = summing_chip()
-    fast.take_over_divider(mcu)
+    fast.take_over_sio(mcu)
     for dividend, quotient in ((7, 0xFFFFFFFF), (0, 0xFFFFFFFF), (0xFFFFFFF9, 1)):
         mcu.write_uint32(SDIVIDEND, dividend)
         mcu.write_uint32(SDIVISOR, 0)
@@ -132,7 +226,7 @@ def test_division_by_zero_gives_what_the_data_sheet_says(fast: package.CompiledL
 
 def test_an_interrupted_division_can_be_put_back(fast: package.CompiledLoop) -> None:
     mcu, _ = summing_chip()
-    fast.take_over_divider(mcu)
+    fast.take_over_sio(mcu)
     mcu.write_uint32(QUOTIENT, 123)
     mcu.write_uint32(REMAINDER, 45)
     assert (mcu.read_uint32(QUOTIENT), mcu.read_uint32(REMAINDER)) == (123, 45)
@@ -140,7 +234,23 @@ def test_an_interrupted_division_can_be_put_back(fast: package.CompiledLoop) -> 
 
 def test_the_rest_of_the_block_is_still_there(fast: package.CompiledLoop) -> None:
     mcu, _ = summing_chip()
-    fast.take_over_divider(mcu)
+    fast.take_over_sio(mcu)
     mcu.write_uint32(SIO + 0x24, 1 << 22)  # drive pin 22
     mcu.write_uint32(SIO + 0x14, 1 << 22)  # high
     assert mcu.sio.gpio_value == mcu.read_uint32(SIO + 0x10) == 1 << 22
+
+
+def test_a_spin_lock_is_taken_once_until_it_is_given_back_or_the_chip_is_reset(
+    fast: package.CompiledLoop,
+) -> None:
+    """RP2040 data sheet, 2.3.1.3: a read claims; it gives a bit of its own, or 0 if it is taken."""
+    mcu, _ = summing_chip()
+    fast.take_over_sio(mcu)
+    fourth, states = SIO + 0x110, SIO + 0x5C
+    assert (mcu.read_uint32(fourth), mcu.read_uint32(fourth)) == (1 << 4, 0)
+    assert mcu.read_uint32(states) == 1 << 4
+    mcu.write_uint32(fourth, 1)
+    assert mcu.read_uint32(states) == 0
+    mcu.read_uint32(fourth)
+    mcu.reset()
+    assert mcu.read_uint32(states) == 0
