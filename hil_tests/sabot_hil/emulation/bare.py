@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, cast
 
 from sabot.release.uf2 import FLASH_BYTES, Image
-from sabot_hil.emulation import filesystem, package, patches
+from sabot_hil.emulation import filesystem, flash_cache, package, patches
 from sabot_hil.emulation.nor_chip import TYPICAL, Times
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ _BLOCK_ERASE_NS = 150_000_000  # of 64 KB: W25Q16JV data sheet, 9.6
 
 
 class StockRunner:
-    """Runs a chip with the package's own loop, for use if fast.pyx is not compiled."""
+    """Runs a chip with the package's own loop, for use if fast.pyx is not compiled. Reading flash
+    costs nothing there."""
 
     __slots__ = ("clock", "rp2040", "stopped")
 
@@ -45,7 +46,9 @@ class StockRunner:
 
 class BarePico:
     """A Pico, at first without power. `files` are on its file system, `unique_id` is the chip's
-    number, 8 bytes. `flash_times` is how long its flash takes. A subclass adds parts on its pins.
+    number, 8 bytes. `flash_times` is how long its flash takes to be changed, `flash_percent` what
+    reading it costs, in percent of flash_cache.MISS_CYCLES; None: what the environment says. A
+    subclass adds parts on its pins.
     """
 
     # These exist while it has power.
@@ -63,6 +66,7 @@ class BarePico:
         *,
         unique_id: bytes,
         flash_times: Times = TYPICAL,
+        flash_percent: int | None = None,
     ) -> None:
         self.unique_id = unique_id
         self.flash = bytearray(b"\xff" * FLASH_BYTES)
@@ -76,6 +80,11 @@ class BarePico:
         """How often the power came on."""
         self.on_look: Callable[[], None] | None = None
         """Called every millisecond of emulated time while it has power."""
+        self.cache: flash_cache.Cache | None = None
+        """The cache of its flash, since the last power on; None if it is not modelled."""
+        percent = flash_cache.miss_percent() if flash_percent is None else flash_percent
+        self.miss_cycles = round(flash_cache.MISS_CYCLES * percent / 100)
+        """The cycles that the processor waits for a word that the cache does not hold."""
         self._flash_times = flash_times
         self._base_ns = 0  # emulated time when the power last went on, or now without it
         self._powered = False
@@ -122,6 +131,20 @@ class BarePico:
         slept_ns = getattr(self._runner, "slept_ns", None) if self._powered else None
         return None if slept_ns is None else int(slept_ns) // _US
 
+    @property
+    def flash_cost(self) -> str:
+        """What reading its flash costs, for a report."""
+        if not package.load_emulator() or package.compiled_loop() is None:
+            return "reading it costs nothing here: fast.pyx is not compiled"
+        return f"4 bytes that are not in the cache cost {self.miss_cycles} cycles"
+
+    @property
+    def waited_us(self) -> int | None:
+        """The emulated time that the processor has waited for flash since the last power on; None
+        if flash costs nothing here."""
+        waited_ns = getattr(self._runner, "waited_ns", None) if self._powered else None
+        return None if waited_ns is None else int(waited_ns) // _US
+
     def power_on(self) -> None:
         """Switch the power on: the chip is at its first instruction."""
         if self.powered:
@@ -141,7 +164,9 @@ class BarePico:
         mcu.flash[:FLASH_BYTES] = self.flash
         fast = package.compiled_loop()
         if fast:
-            self._runner = fast.Runner(mcu, clock, fast.take_over_sio(mcu))
+            self.cache = fast.XipCache(self.miss_cycles)
+            flash_cache.CacheRegisters(mcu, self.cache)
+            self._runner = fast.Runner(mcu, clock, fast.take_over_sio(mcu), self.cache)
         else:
             self._runner = StockRunner(mcu, clock)
         mcu.simulator = cast("Simulator", self._runner)  # the chip uses only what a runner has

@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING, Protocol, cast
 if TYPE_CHECKING:
     from rp2040py.rp2040 import RP2040
 
+    from sabot_hil.emulation.flash_cache import Cache
+
 from sabot_hil.kit.cache import cache
 
 _NATIVE = "rp2040py.native."
@@ -70,8 +72,13 @@ class CompiledLoop(Protocol):
 
     @property
     def Runner(self) -> "Callable[..., Runner]":
-        """The compiled runner, of a chip, its clock, and what `take_over_sio` returned; its
-        `slept_ns` counts how long the processor has slept."""
+        """The compiled runner, of a chip, its clock, what `take_over_sio` returned, and a cache;
+        its `slept_ns` counts how long the processor has slept, its `waited_ns` how long it has
+        waited for flash."""
+
+    @property
+    def XipCache(self) -> "Callable[[int], Cache]":
+        """A cache between processor and flash, of the cycles that a miss costs."""
 
     def take_over_sio(self, mcu: "RP2040") -> object:
         """Replace the chip's divider and spin locks by compiled ones; return them."""

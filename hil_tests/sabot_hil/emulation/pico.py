@@ -74,7 +74,8 @@ class OnBus(Protocol):
 class EmulatedPico(BarePico):
     """The Pico of a shoe, at first without power. `files` are on its file system, `unique_id` is
     the chip's number, 8 bytes. `journal_times` and `flash_times` are how long the two flash chips
-    take. `seed` decides what a cut operation of the journal's chip leaves.
+    take to be changed, `flash_percent` is as for BarePico. `seed` decides what a cut operation of
+    the journal's chip leaves.
     """
 
     _playing: "ClockAlarm"
@@ -88,9 +89,16 @@ class EmulatedPico(BarePico):
         unique_id: bytes = b"SABOT\0\0\1",
         journal_times: Times = TYPICAL,
         flash_times: Times = TYPICAL,
+        flash_percent: int | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(image, files, unique_id=unique_id, flash_times=flash_times)
+        super().__init__(
+            image,
+            files,
+            unique_id=unique_id,
+            flash_times=flash_times,
+            flash_percent=flash_percent,
+        )
         self.pins = pins()
         self.journal = NorChip(lambda: self.t_ns, times=journal_times, seed=seed)
         self.journal.on_operation = self._journal_begins

@@ -103,7 +103,11 @@ class EmulatorTarget:
     def about(self) -> Mapping[str, str]:
         """What is tested, and on what rig."""
         package = f"rp2040py {version('rp2040py')}"
-        return {"Rig": f"emulated Pico, {package}", "MicroPython": named(self._image)}
+        return {
+            "Rig": f"emulated Pico, {package}",
+            "Flash": self.pico.flash_cost,
+            "MicroPython": named(self._image),
+        }
 
     def close(self) -> None:
         """Switch the power off and close the ports."""

@@ -54,7 +54,12 @@ class WiredTarget(BoardTarget):
             f"emulated bench board, firmware {self._board.firmware}, which sees {QUANTUM_US} us "
             f"late; emulated Picos, rp2040py {version('rp2040py')}"
         )
-        return {**super().about(), "Rig": rig, "MicroPython": named(self._image)}
+        return {
+            **super().about(),
+            "Rig": rig,
+            "Flash": self._bench_pico.flash_cost,
+            "MicroPython": named(self._image),
+        }
 
     def close(self) -> None:
         """Switch the power of both off."""

@@ -139,7 +139,7 @@ def test_compiled_and_as_the_package_comes_it_runs_the_same_to_the_microsecond(
     image: Image, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def started() -> tuple[bytes, int, int]:
-        pico = EmulatedPico(image, {"main.py": BUSY}, seed=5)
+        pico = EmulatedPico(image, {"main.py": BUSY}, seed=5, flash_percent=0)
         pico.set_pin(6, 1)
         pico.power_on()
         heard = said(pico, b"chip ef4018")
