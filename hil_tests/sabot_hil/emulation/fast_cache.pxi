@@ -6,8 +6,8 @@ cdef enum:
 
 @cython.final
 cdef class XipCache:
-    """The cache between processor and flash: RP2040 data sheet, 2.6.3, and flash_cache.py, which
-    has its sources. It holds no data, only what is cached."""
+    """The cache between processor and flash, of the cycles that a miss costs: RP2040 data sheet,
+    2.6.3, and flash_cache.py, which has its sources. It holds no data, only what is cached."""
 
     cdef readonly unsigned long long accesses
     """The words that were asked for."""
@@ -35,8 +35,9 @@ cdef class XipCache:
         memset(self.older, 0, sizeof(self.older))
 
     def wait(self, unsigned int cycles):
-        """Let the processor wait before its next instruction."""
-        self.owed += cycles
+        """Let the processor wait before its next instruction, unless flash costs nothing."""
+        if self.miss_cycles:
+            self.owed += cycles
 
     def access(self, unsigned int address):
         """Read the word at an address from 0x10000000 to 0x13ffffff; returns whether it came from
