@@ -4,7 +4,8 @@ Time passes only in `run_us` and `run_until`. There is no thread and no wall clo
 files and calls give the same trace, to the microsecond.
 """
 
-from collections.abc import Callable, Mapping
+from array import array
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from sabot.release.uf2 import FLASH_BYTES, Image
@@ -68,6 +69,7 @@ class BarePico:
         flash_times: Times = TYPICAL,
         flash_percent: int | None = None,
     ) -> None:
+        self.image = image
         self.unique_id = unique_id
         self.flash = bytearray(b"\xff" * FLASH_BYTES)
         """The content of the Pico's own flash; up to date while the power is off."""
@@ -85,6 +87,7 @@ class BarePico:
         percent = flash_cache.miss_percent() if flash_percent is None else flash_percent
         self.miss_cycles = round(flash_cache.MISS_CYCLES * percent / 100)
         """The cycles that the processor waits for a word that the cache does not hold."""
+        self._misses: array[int] | None = None
         self._flash_times = flash_times
         self._base_ns = 0  # emulated time when the power last went on, or now without it
         self._powered = False
@@ -131,6 +134,16 @@ class BarePico:
         slept_ns = getattr(self._runner, "slept_ns", None) if self._powered else None
         return None if slept_ns is None else int(slept_ns) // _US
 
+    def count_misses(self) -> Sequence[int]:
+        """Return the number of misses of each word of its flash, counted from now on, through later
+        starts too. Raises ValueError if they are not modelled."""
+        if not package.load_emulator() or package.compiled_loop() is None:
+            raise ValueError("the cache is not modelled: fast.pyx is not compiled")
+        self._misses = array("I", bytes(flash_cache.FLASH_SPACE_BYTES))
+        if self.cache is not None:
+            self.cache.count_into(self._misses)
+        return self._misses
+
     @property
     def flash_cost(self) -> str:
         """What reading its flash costs, for a report."""
@@ -166,6 +179,8 @@ class BarePico:
         if fast:
             self.cache = fast.XipCache(self.miss_cycles)
             flash_cache.CacheRegisters(mcu, self.cache)
+            if self._misses:
+                self.cache.count_into(self._misses)
             self._runner = fast.Runner(mcu, clock, fast.take_over_sio(mcu), self.cache)
         else:
             self._runner = StockRunner(mcu, clock)

@@ -7,8 +7,6 @@ their accesses to memory, the divider, the spin locks and the timer, are done wi
 others go to the package.
 """
 
-from array import array
-
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport ceil

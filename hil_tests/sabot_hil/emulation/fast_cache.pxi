@@ -19,7 +19,7 @@ cdef class XipCache:
     cdef unsigned int ways[SETS][2]  # the line's tag, and a bit for each valid word below it
     cdef unsigned char older[SETS]  # the way that was used less recently
     cdef unsigned int *counts  # of misses, for each word; NULL: not counted
-    cdef object counted  # the array
+    cdef object counted  # keeps them
 
     def __cinit__(self):
         self.enabled = True
@@ -44,17 +44,12 @@ cdef class XipCache:
         the cache."""
         return bool(self.hit(address))
 
-    def count_misses(self):
-        """Return an array with the number of misses of each word of flash, from now on."""
-        cdef unsigned int[:] view
-        self.counted = array("I", bytes(4 * WORDS))
-        view = self.counted
-        self.counts = &view[0]
-        return self.counted
-
-    def stop_counting(self):
-        """Count no more misses of each word."""
-        self.counts = NULL
+    def count_into(self, unsigned int[::1] counts not None):
+        """Add each miss to the count of its word from now on; there are as many counts as words."""
+        if counts.shape[0] != WORDS:
+            raise ValueError(f"{counts.shape[0]} counts, not {WORDS}")
+        self.counted = counts
+        self.counts = &counts[0]
 
     cdef inline bint hit(self, unsigned int address) noexcept:
         cdef unsigned int word = (address & 0xFFFFFF) >> 2

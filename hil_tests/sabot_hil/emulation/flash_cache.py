@@ -21,6 +21,7 @@ load" (https://oberon-rtk.org/description/flash-memory/). The measured value is 
 """
 
 import os
+from array import array
 from typing import TYPE_CHECKING, Protocol
 
 from sabot.errors import SabotError
@@ -40,6 +41,9 @@ MISS_CYCLES = 400 // CYCLE_NS
 
 FLUSH_CYCLES = 1024
 """Cycles of a flush, one for each pair of lines: RP2040 data sheet, 2.6.3.2."""
+
+FLASH_SPACE_BYTES = 16 << 20
+"""The bytes of flash that can be addressed."""
 
 ENVIRONMENT = "SABOT_FLASH_PERCENT"
 """The environment variable that makes a miss dearer or cheaper: percent of MISS_CYCLES."""
@@ -82,8 +86,8 @@ class Cache(Protocol):
     def access(self, address: int) -> bool:
         """Read the word at an address; returns whether it came from the cache."""
 
-    def count_misses(self) -> memoryview:
-        """Return the number of misses of each word of flash, counted from now on."""
+    def count_into(self, counts: "array[int]") -> None:
+        """Add each miss to the count of its word from now on; FLASH_SPACE_BYTES of counts."""
 
 
 class CacheRegisters:

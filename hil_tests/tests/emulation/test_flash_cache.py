@@ -1,6 +1,7 @@
 """The cost of reading flash: the cache alone, on a chip, and with MicroPython's image."""
 
 import random
+from array import array
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
@@ -105,10 +106,13 @@ def test_the_cache_hits_and_misses_as_a_plain_model_of_the_data_sheet_does(
 
 def test_misses_are_counted_by_word(fast: package.CompiledLoop) -> None:
     cache = fast.XipCache(MISS_CYCLES)
-    counts = cache.count_misses()
+    counts = array("I", bytes(flash_cache.FLASH_SPACE_BYTES))
+    cache.count_into(counts)
     for address in (CACHED, CACHED + 4, CACHED, UNCACHED + 8, UNCACHED + 8):
         cache.access(address)
     assert list(counts[:4]) == [1, 1, 2, 0]
+    with pytest.raises(ValueError, match="not 4194304"):
+        cache.count_into(counts[:100])
 
 
 def looping_chip(
