@@ -17,7 +17,9 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.store import SettingsStore
 
 _SAMPLE_BYTES = const(512)
-_LATE_BYTES = const(40)  # 4 ms of samples, which take 2 ms to read
+LATE_BYTES = const(40)
+"""4 ms of samples. To read more than that takes so long that more arrive meanwhile."""
+
 _SURELY_PASSING = const(200)  # samples, 10 ms; a card at 3 m/s takes 500
 _DONE_MS = const(80)
 # A pass that seems longer than one card by this is recorded. However a hand pulls, with every
@@ -58,19 +60,16 @@ class Sensing:
         self._samples = bytearray(_SAMPLE_BYTES)
         self._overruns = 0
 
-    def read(self) -> bool:
-        """Read the samples that are there now. It does not wait until none is left: on a Pico the
-        next word arrives meanwhile, and the loop would never end.
-
-        Returns whether reading the samples took so long that more arrived meanwhile.
+    def read(self) -> int:
+        """Read the samples that are there now; return how many bytes they are. It does not wait
+        until none is left: on a Pico the next word arrives meanwhile, and the loop would never end.
         """
         reader, samples = self._reader, self._samples
-        size, late = len(samples), False
+        size, total = len(samples), 0
         while size == len(samples):
             size = self._next_samples()
+            total += size
             at = 0
-            if size > _LATE_BYTES:
-                late = True
             while at < size:
                 was_known = reader.known
                 at = reader.read(samples, at, size)
@@ -79,7 +78,7 @@ class Sensing:
                 elif reader.known != was_known:
                     self._presenting.set_lock()
         self._board.judged(reader.scanner.in_pass)
-        return late
+        return total
 
     def mark_passing(self) -> None:
         """Note in the journal that a card passes: once for each card of a shoe of cards in play."""

@@ -26,7 +26,7 @@ from sabot_firmware.panel import Presenting
 from sabot_firmware.priority import WRITING_MS, CardPriority
 from sabot_firmware.release.build import build_of_packages
 from sabot_firmware.release.running import RunningRelease
-from sabot_firmware.sensing import Sensing
+from sabot_firmware.sensing import LATE_BYTES, Sensing
 from sabot_firmware.store import SettingsStore, StoreError
 from sabot_firmware.table import dealing, input_log
 from sabot_firmware.table.dealing import Dealing
@@ -225,12 +225,15 @@ class Shoe:
         sensing, acting = self.sensing, self.acting
         while True:
             await board.wait_for_activity(priority.within_ms(), not journal.unwritten())
-            priority.late = sensing.read()
+            priority.late = sensing.read() > LATE_BYTES
             sensing.mark_passing()
             if not journal.stuck:
                 acting.take_inputs()
             sensing.check_head()
             priority.update()
+            while priority.last_marks and sensing.read():
+                # Nothing else may run now, so no other task gets a turn: that would take 2 ms.
+                priority.update()
             if not priority.last_marks:
                 self._write()
             if not journal.unwritten() and not self.reader.scanner.in_pass:

@@ -305,7 +305,7 @@ def test_a_pass_that_has_ended_is_carried_out_and_kept():
     sensing = _sensing(parts)
     parts.board.pieces = [20, 20]
     parts.reader.ends = [True]
-    assert not sensing.read() and parts.board.pieces == [20], "no more than there was"
+    assert sensing.read() == 20 and parts.board.pieces == [20], "no more than there was"
     assert parts.recorder.names == ["betting_closed", "card"] and parts.kept == [0]
     assert parts.heap.due
     parts.reader.passed.fault = enums.FAULTS.index("jam")
@@ -336,12 +336,12 @@ def test_a_pass_that_seems_much_longer_than_one_card_is_recorded_after_its_card(
     assert "long_pass" not in parts.recorder.names, "it is a fault already"
 
 
-def test_many_samples_that_have_waited_are_reported():
+def test_all_samples_that_have_waited_are_read_and_counted():
     parts = _Parts()
     sensing = _sensing(parts)
-    for sizes, late in (([40], False), ([41], True), ([512, 41], True), ([0], False)):
+    for sizes in ([40], [512, 41], [512, 512, 0], [0]):
         parts.board.pieces = sizes[:]
-        assert sensing.read() == late and parts.board.pieces == []
+        assert sensing.read() == sum(sizes) and parts.board.pieces == []
 
 
 def test_lost_samples_stop_play_and_a_pass_is_marked_once():

@@ -8,7 +8,7 @@ from array import array
 import rp2
 import uctypes
 
-from sabot_firmware.native import const
+from sabot_firmware.native import const, micropython, ptr8
 
 RUN_WORDS = const(1 << 27)
 """Words of one run of the DMA: 14.9 hours at 2,500 words a second. It is a multiple of every ring's
@@ -16,6 +16,11 @@ size. It is below 2**30, so no count is an object on the heap, and below 2**28, 
 an RP2350 can hold too."""
 
 WORD_BYTES = const(4)
+
+MARGIN_WORDS = const(64)
+"""Words kept free between reader and writer. At 2,500 words a second that is 25 ms; a copy takes
+less than 1 ms."""
+
 # "State machine 0 has a word", RP2040 data sheet, 2.5.3; the other state machines follow.
 _DREQ_PIO0_RX0 = const(4)
 _COUNT_TRIGGER = const(7)  # the register that sets a channel's transfer count and starts it
@@ -96,6 +101,33 @@ class DmaRing:
         """Mark this many words as taken."""
         self.taken = (self.taken + words) & (RUN_WORDS - 1)
 
+    def copy_to(self, buf: bytearray) -> int:
+        """Take the oldest words, as many as fit; return how many bytes they are, or -1 if more are
+        waiting than the ring holds with MARGIN_WORDS. It allocates nothing."""
+        left = self._dma.count  # pyright: ignore[reportAttributeAccessIssue]
+        waiting = (RUN_WORDS - left - self.taken) & (RUN_WORDS - 1)
+        if waiting > self._words - MARGIN_WORDS:
+            return -1
+        words = min(waiting, len(buf) // WORD_BYTES)
+        if words:
+            at = self.taken % self._words * WORD_BYTES
+            _copy(self._memory, self._offset, at, self._words * WORD_BYTES, buf, words * WORD_BYTES)
+            self.taken = (self.taken + words) & (RUN_WORDS - 1)
+        return words * WORD_BYTES
+
     def view(self) -> memoryview:
         """Return the memory of the ring."""
         return memoryview(self._memory)[self._offset : self._offset + self._words * WORD_BYTES]
+
+
+# For viper an annotation is a machine type, and `None` is not one: it has no result.
+@micropython.viper
+def _copy(memory: ptr8, offset: int, at: int, size: int, buf: ptr8, count: int):  # noqa: ANN202
+    """Copy `count` bytes to `buf` from the ring of `size` bytes at `offset`, from `at` in it on."""
+    i = 0
+    while i < count:
+        buf[i] = memory[offset + at]
+        at += 1
+        if at == size:
+            at = 0
+        i += 1

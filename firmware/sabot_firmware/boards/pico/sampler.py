@@ -9,19 +9,15 @@ import time
 import machine
 import rp2
 
-from sabot_firmware.boards.pico.dma_ring import WORD_BYTES, DmaRing
+from sabot_firmware.boards.pico.dma_ring import DmaRing
 from sabot_firmware.cards.reader import SAMPLE_RATE_HZ
 from sabot_firmware.native import const
 
 RING_WORDS = const(2048)
 """Room for words of 8 samples that wait to be read: 0.82 s. A power of two."""
 
-MARGIN_WORDS = const(64)
-"""Words kept free between reader and writer: 25 ms; a copy takes 10 us."""
-
 _A_FEW_WORDS_MS = const(2)
 _STATE_MACHINE = const(0)
-_RING_BITS = 13  # the ring's size in bytes as a power of two, for the DMA that copies
 
 
 @rp2.asm_pio(
@@ -48,12 +44,9 @@ class Sampler:
         self._machine = rp2.StateMachine(
             _STATE_MACHINE, _program, freq=SAMPLE_RATE_HZ, in_base=first
         )
-        self._copy = rp2.DMA()
 
     def start(self) -> None:
         """Start to sample."""
-        copy = self._copy
-        copy.config(ctrl=copy.pack_ctrl(size=0, ring_size=_RING_BITS, ring_sel=False))
         self.ring.start(self._machine)
         self._machine.active(1)
 
@@ -66,22 +59,12 @@ class Sampler:
     def read(self, buf: bytearray) -> int:
         """Copy whole words, oldest first, to the beginning of `buf`; return how many bytes.
 
-        After an overrun it continues with the newer half of the ring. It allocates nothing: a third
-        DMA channel copies, because a slice of the ring would be a new object each time.
+        After an overrun it continues with the newer half of the ring. It allocates nothing.
         """
         ring = self.ring
-        ready = ring.waiting()
-        if ready > RING_WORDS - MARGIN_WORDS:
+        size = ring.copy_to(buf)
+        if size < 0:
             self.overruns += 1
-            ring.take(ready - RING_WORDS // 2)
-            ready = RING_WORDS // 2
-        count = min(ready, len(buf) // WORD_BYTES)
-        if not count:
-            return 0
-        size = count * WORD_BYTES
-        begin = ring.address + ring.place() * WORD_BYTES
-        self._copy.config(read=begin, write=buf, count=size, trigger=True)
-        while self._copy.active():
-            pass
-        ring.take(count)
+            ring.take(ring.waiting() - RING_WORDS // 2)
+            size = ring.copy_to(buf)
         return size
