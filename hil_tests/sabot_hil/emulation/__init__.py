@@ -19,6 +19,8 @@ What is not modelled, and which way it errs:
   then.
 - The boot ROM's search for the image, and the slow clocks until MicroPython sets 125 MHz, take no
   time: power to ready is some milliseconds longer.
+- The flash of an emulated bench board costs nothing (wired.BenchPico). A real bench board is
+  slower: it may lose changes.
 - PIO 1, the second core, and analogue levels.
 
 Without a C compiler and Cython reading flash costs nothing, and the processor's share is not known.

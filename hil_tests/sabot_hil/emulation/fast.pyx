@@ -9,19 +9,23 @@ others go to the package.
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport ceil
+from libc.math cimport ceil, rint
 from libc.string cimport memcpy, memset
 
 from rp2040py.native._cortex_m0_core cimport CortexM0Core, DISPATCH_TABLE, OpHandler
+from rp2040py.native._pio cimport RPPIO
 from rp2040py.native._rp2040 cimport RP2040
 from rp2040py.native._simulation_clock cimport ClockAlarm, SimulationClock
 
 cdef enum:
     CYCLE_NS = 8  # at 125 MHz
 
+cdef long long NEVER = 1LL << 62  # the package's "no state machine has anything to do"
+
 include "fast_decode.pxi"
 include "fast_cache.pxi"
 include "fast_sio.pxi"
+include "fast_pio.pxi"
 include "fast_flags.pxi"
 include "fast_bus.pxi"
 include "fast_execute.pxi"

@@ -24,6 +24,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
+    from rp2040py.clock.simulation_clock import SimulationClock
+    from rp2040py.peripherals.pio import RPPIO
     from rp2040py.rp2040 import RP2040
 
     from sabot_hil.emulation.flash_cache import Cache
@@ -67,6 +69,16 @@ class Runner(Protocol):
         """Run until `stopped` is set."""
 
 
+class Pace(Protocol):
+    """Steps a PIO when it is due: `patches.PioPace`, compiled or not."""
+
+    def catch_up(self) -> None:
+        """Do the steps that are due by now."""
+
+    def arm(self) -> None:
+        """Set the alarm for the next step."""
+
+
 class CompiledLoop(Protocol):
     """The module of fast.pyx."""
 
@@ -79,6 +91,10 @@ class CompiledLoop(Protocol):
     @property
     def XipCache(self) -> "Callable[[int], Cache]":
         """A cache between processor and flash, of the cycles that a miss costs."""
+
+    @property
+    def PioPace(self) -> "Callable[[RPPIO, SimulationClock], Pace]":
+        """As `patches.PioPace`."""
 
     def take_over_sio(self, mcu: "RP2040") -> object:
         """Replace the chip's divider and spin locks by compiled ones; return them."""

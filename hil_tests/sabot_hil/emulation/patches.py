@@ -8,8 +8,12 @@ buses.py. Nothing else in this folder uses private parts of the package.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
+from sabot_hil.emulation import package
+
 if TYPE_CHECKING:
+    from rp2040py.clock.simulation_clock import SimulationClock
     from rp2040py.peripherals.peripheral import Peripheral
+    from rp2040py.peripherals.pio import RPPIO
     from rp2040py.peripherals.pwm import RPPWM
     from rp2040py.peripherals.state_machine import StateMachine
     from rp2040py.peripherals.uart import RPUART
@@ -34,15 +38,52 @@ def replace_methods(part: object, **methods: Callable[..., object]) -> None:
         setattr(part, name, method)
 
 
+class PioPace:
+    """Steps a PIO when it is due by the clock. An alarm is set for the exact time of its next
+    step."""
+
+    def __init__(self, pio: "RPPIO", clock: "SimulationClock") -> None:
+        self._pio = pio
+        self._clock = clock
+        self._alarm = clock.create_alarm(self._step)
+        self._armed_fp = _NEVER
+
+    def catch_up(self) -> None:
+        """Do the steps that are due by now."""
+        # The clock is a float: an alarm may come slightly before its time.
+        self._advance_to(round(self._clock.nanos / CYCLE_NS))
+
+    def arm(self) -> None:
+        """Set the alarm for the next step."""
+        due_fp = self._pio.next_due_fp
+        if due_fp == self._armed_fp:
+            return
+        self._armed_fp = due_fp
+        if due_fp >= _NEVER:
+            self._alarm.cancel()
+            return
+        due_ns = -(-due_fp // _PARTS) * CYCLE_NS
+        self._alarm.schedule(max(due_ns - self._clock.nanos, 0))
+
+    def _step(self) -> None:
+        due = -(-self._armed_fp // _PARTS)
+        self._armed_fp = _NEVER
+        self._advance_to(due)
+        self.arm()
+
+    def _advance_to(self, cycle: int) -> None:
+        self._pio.advance(max(cycle - self._pio.cycle_fp // _PARTS, 0))
+
+
 class PacedPio:
     """Replaces PIO 0 on the chip's bus, and steps it when it is due by the clock.
 
     The package steps a PIO once after each instruction, and once after each jump to the next alarm
     while the processor sleeps. Steps that were due in between are left out, so a capture has gaps.
-    An alarm every 10 us would be right, but slow. Here an alarm is set for the exact time of the
-    next step, whatever the processor does. The package's own stepping, a third of the time of every
-    instruction, is off: the package does not find its PIOs. So PIO 1 does not run, and a PIO cannot
-    drive a pin. With `drives_pins` it can: the package finds PIO 0, as a stopped one.
+    An alarm every 10 us would be right, but slow. Here a `PioPace` steps it, whatever the processor
+    does. The package's own stepping, a third of the time of every instruction, is off: the package
+    does not find its PIOs. So PIO 1 does not run, and a PIO cannot drive a pin. With `drives_pins`
+    it can: the package finds PIO 0, as a stopped one.
 
     Two more faults of the package: a pin does not follow an instruction that the processor gives to
     the PIO, and joined FIFOs are no longer than others and keep their content.
@@ -58,8 +99,10 @@ class PacedPio:
         self._pio = mcu.pio[0]
         self._found = [self._pio] if drives_pins else []
         self._clock = mcu.clock
-        self._alarm = mcu.clock.create_alarm(self._step)
-        self._armed_fp = _NEVER
+        fast = package.compiled_loop()
+        self._pace = (fast.PioPace if fast else PioPace)(
+            self._pio, cast("SimulationClock", mcu.clock)
+        )
         mcu.peripherals[PIO0] = cast("Peripheral", self)  # the bus calls only these methods
         mcu.pio = self._found
 
@@ -76,18 +119,17 @@ class PacedPio:
         for channel in self._mcu.dma.channels:
             channel.abort()
         self._pio.cycle_fp = round(self._clock.nanos / CYCLE_NS) * _PARTS  # it begins again, now
-        self._arm()
+        self._pace.arm()
 
     def read_uint32(self, offset: int) -> int:
         """A read on the bus; it may make room for a waiting state machine."""
         value = self._pio.read_uint32(offset)
-        if self._pio.next_due_fp != self._armed_fp:
-            self._arm()
+        self._pace.arm()
         return value
 
     def write_uint32_atomic(self, offset: int, value: int, kind: int) -> None:
         """A write on the bus; `kind` says whether it writes, sets, clears or inverts bits."""
-        self._catch_up()
+        self._pace.catch_up()
         self._pio.write_uint32_atomic(offset, value, kind)
         self._pio.stopped = True
         machine, register = divmod(offset - self._SHIFT_CONTROL, self._NEXT_MACHINE)
@@ -95,7 +137,7 @@ class PacedPio:
             self._join(self._pio.machines[machine])
         if self._found:
             self._pio.check_changed_pins()
-        self._arm()
+        self._pace.arm()
 
     def _join(self, machine: "StateMachine") -> None:
         from rp2040py.utils.fifo import FIFO
@@ -110,29 +152,6 @@ class PacedPio:
             dma = self._mcu.dma
             (dma.set_dreq if send else dma.clear_dreq)(machine.dreq_tx)
             dma.clear_dreq(machine.dreq_rx)
-
-    def _catch_up(self) -> None:
-        # The clock is a float: an alarm may come slightly before its time.
-        cycles = round(self._clock.nanos / CYCLE_NS) - self._pio.cycle_fp // _PARTS
-        self._pio.advance(max(cycles, 0))
-
-    def _step(self) -> None:
-        # 20,000 times a second: as `_catch_up`, but it is known which cycle has come.
-        cycles = -(-self._armed_fp // _PARTS) - self._pio.cycle_fp // _PARTS
-        self._armed_fp = _NEVER
-        self._pio.advance(cycles if cycles > 0 else 0)
-        self._arm()
-
-    def _arm(self) -> None:
-        due_fp = self._pio.next_due_fp
-        if due_fp == self._armed_fp:
-            return
-        self._armed_fp = due_fp
-        if due_fp >= _NEVER:
-            self._alarm.cancel()
-            return
-        due_ns = -(-due_fp // _PARTS) * CYCLE_NS
-        self._alarm.schedule(max(due_ns - self._clock.nanos, 0))
 
 
 class UsbHost:

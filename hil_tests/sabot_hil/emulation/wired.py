@@ -32,12 +32,15 @@ _UNIQUE_ID = b"BENCH\0\0\1"
 
 class BenchPico(BarePico):
     """The Pico of a bench board, at first without power, with nothing on its pins. The other end of
-    a wire pulls an open contact up."""
+    a wire pulls an open contact up.
+
+    Reading its flash costs nothing: with the cost, its firmware loses changes in its own check.
+    """
 
     _pio_drives_pins = True
 
     def __init__(self, image: Image, files: Mapping[str, bytes]) -> None:
-        super().__init__(image, files, unique_id=_UNIQUE_ID)
+        super().__init__(image, files, unique_id=_UNIQUE_ID, flash_percent=0)
         self.pins = pins_of(sabot_rig, "pins.py")
         self._screen: buses.EmulatedI2cTarget | None = None
         self._half_ns = 0.0  # half of the buzzer's period; 0: silent

@@ -40,6 +40,7 @@ class WiredTarget(BoardTarget):
         # The target's own bench is not used: from here on the wires drive the pins.
         alone = EmulatorTarget(unit, folder, witness, image=image, seed=seed)
         pico = alone.pico
+        self._flash_cost = f"the shoe's: {pico.flash_cost}; the bench board's costs nothing"
         self._bench_pico = BenchPico.started(self._image)
         edge = EmulatedEdge(Pair(self._bench_pico, pico), pico)
         super().__init__(pico.unique_id.hex(), BENCH, witness, edge, alone.shoe.keys)
@@ -57,7 +58,7 @@ class WiredTarget(BoardTarget):
         return {
             **super().about(),
             "Rig": rig,
-            "Flash": self._bench_pico.flash_cost,
+            "Flash": self._flash_cost,
             "MicroPython": named(self._image),
         }
 
