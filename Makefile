@@ -8,7 +8,8 @@ TYPINGS := build/typings
 # A quarter of a test's time is waited for simulated shoes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 
-.PHONY: demo test check lint typecheck bench accuracy powercut updatecuts setupcuts kills clean
+.PHONY: demo test check lint typecheck bench acceptance-emulator accuracy powercut updatecuts setupcuts \
+	kills clean
 
 demo: $(READY)
 	$(BIN)/sabot demo
@@ -30,6 +31,11 @@ typecheck: $(READY) $(TYPINGS)
 
 bench: $(READY)
 	$(BIN)/python -m sabot_hil.benchmarks
+
+# The acceptance suite on emulated Picos, one on each core. Half an hour to an hour on two cores.
+acceptance-emulator: $(READY)
+	$(BIN)/sabot hil --target emulator --suite acceptance \
+		--report build/acceptance-emulator-$(shell date +%Y-%m-%d-%H%M%S)
 
 # A million passes of each noise level, ten thousand of each fault at each kind of pull, and the sensor
 # health: about 45 minutes on two cores.

@@ -5,12 +5,16 @@ only after a check that it is installed.
 """
 
 import importlib.util
+import os
 import random
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -37,8 +41,15 @@ app = typer.Typer(
 
 _WRONG_USE, _NOTHING_RAN = 4, 5  # pytest's exit codes
 _ENDED_WITH = {0: 0, 1: FINDINGS, 2: INTERRUPTED, _WRONG_USE: 2}  # from pytest's code to ours
-_WITH_REPORT = (0, FINDINGS, INTERRUPTED, RigBroken.exit_code)
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # command_run.py unblocks them
+
+PYTEST = (
+    sys.executable,
+    "-u",  # what goes into a pipe is seen as it comes
+    *("-m", "pytest", "-c", "/dev/null", "-q", "-rN", "-o", "console_output_style=classic"),
+    *("-p", "sabot_hil.pytest_plugin.plugin", "-p", "sabot_hil.pytest_plugin.command_run"),
+)
+"""The command that runs tests. What they are and where their results go follows."""
 
 
 class Suite(StrEnum):
@@ -54,6 +65,12 @@ _FOLDERS = {
     Suite.ACCEPTANCE: ("smoke", "acceptance"),
     Suite.SOAK: ("soak",),
 }
+
+
+_Image = Annotated[
+    Path | None,
+    typer.Option(help="MicroPython for an emulated Pico; default: SABOT_UF2, or else a download."),
+]
 
 
 @app.callback()
@@ -77,12 +94,7 @@ def hil(
             help="The bench board that the shoe is wired to, or emulator; default: the only other.",
         ),
     ] = None,
-    uf2: Annotated[
-        Path | None,
-        typer.Option(
-            help="MicroPython for an emulated Pico; default: SABOT_UF2, or else a download."
-        ),
-    ] = None,
+    uf2: _Image = None,
     seed: Annotated[int | None, typer.Option(help="Repeat randomised tests.", min=0)] = None,
     minutes: Annotated[
         float, typer.Option(help="How long to soak; 0: one short shoe of cards.", min=0)
@@ -95,33 +107,29 @@ def hil(
         return
     suites = _suites()
     bench = bench or _only_other_board(target)
-    _check_target(target, uf2, bench)
+    if report is not None and report.exists():
+        raise _exists_already(report)
+    image = _prepared(target, uf2, bench)
     if report is not None:
         _new_folder(report)
-    command = ["sabot", "hil", "--suite", suite.value]
-    command += ["--minutes", f"{minutes:g}"] if minutes else []
-    arguments = [
-        "--target",
-        target,
-        "--minutes",
-        str(minutes),
-        "--repeat-with",
-        shlex.join(command),
-    ]
+    arguments = ["--target", target, "--minutes", str(minutes)]
+    arguments += ["--repeat-with", shlex.join(["sabot", "hil", "--suite", suite.value])]
     arguments += [] if bench is None else ["--bench", bench]
-    arguments += [] if uf2 is None else ["--uf2", str(uf2.resolve())]
+    arguments += [] if image is None else ["--uf2", str(image)]
+    if target == "emulator" and suite is not Suite.SOAK:  # a soak is one long test
+        arguments += ["--numprocesses", str(len(os.sched_getaffinity(0))), "--maxschedchunk", "1"]
     arguments += [] if only is None else ["-k", only]
     # One seed for all tests, so that the report shows how to repeat the whole run.
     arguments += ["--seed", str(random.randrange(2**32) if seed is None else seed)]
     if report is not None:
         arguments += ["--report", str(report), "--junit-xml", str(report / "junit.xml")]
     folders = [str(suites / folder) for folder in _FOLDERS[suite]]
-    ended = _pytest([*arguments, *folders])
+    ended = _pytest(["--rootdir", str(suites), *arguments, *folders])
     code = _ENDED_WITH.get(ended, ended)
-    if report is not None and code in _WITH_REPORT:
-        problems.print(f"Report: {report / 'report.html'}", markup=False)
-    elif report is not None and ended in (_NOTHING_RAN, _WRONG_USE):
+    if report is not None and ended in (_NOTHING_RAN, _WRONG_USE):
         shutil.rmtree(report, ignore_errors=True)  # or the next try fails because it exists
+    elif report is not None and (report / "report.html").exists():
+        problems.print(f"Report: {report / 'report.html'}", markup=False)
     if ended == _NOTHING_RAN and only is None:
         raise NothingTested(f"{target}: can run no test of this suite; the report would be empty")
     if ended == _NOTHING_RAN:
@@ -154,6 +162,7 @@ def compare(
 @app.command("check-bench")
 def check_rig(
     bench: Annotated[str, typer.Argument(help="The bench board's USB serial number, or emulator.")],
+    uf2: _Image = None,
 ) -> None:
     """Test the rig itself, with its check plug on. Exit code 1: do not judge a shoe with it."""
     _suites()
@@ -166,7 +175,7 @@ def check_rig(
             from sabot_hil.emulation import uf2 as images
             from sabot_hil.targets import wired
 
-            edge = wired.plugged(images.read_image(images.find_image()))
+            edge = wired.plugged(images.read_image(images.find_image(uf2)))
         fit = rig_check.check_bench(bench, edge=edge)
     except BrokenRig as error:
         raise RigBroken(str(error)) from None
@@ -181,16 +190,26 @@ def _suites() -> Path:
     return Path(__file__).with_name("suite")
 
 
-def _check_target(target: str, uf2: Path | None, bench: str | None) -> None:
-    """Raise SabotError if the target, or something that it needs, does not exist."""
+def _prepared(target: str, uf2: Path | None, bench: str | None) -> Path | None:
+    """Do what takes long before the first test. Return the image of MicroPython if the target needs
+    one. Raise SabotError if the target, or something that it needs, does not exist.
+    """
     from sabot_hil.targets import choice_of
 
     choice = choice_of(target, uf2, bench=bench)
     if choice.name == "emulator":
         from sabot_hil.emulation import uf2 as images
 
-        images.read_image(images.find_image(choice.image))
-    elif choice.name == "board":
+        file = images.find_image(choice.image)
+        image = images.read_image(file)
+        with _step("The emulator, compiled once for each user"):
+            from sabot_hil.targets import emulator  # its import compiles it
+        with _step("The firmware, compiled once for each version"):
+            emulator.firmware_files()
+        with _step("A new unit, started with MicroPython once for each version"):
+            emulator.started_unit(image)
+        return file.resolve()
+    if choice.name == "board":
         from sabot_hil.capabilities import BrokenRig
         from sabot_hil.targets.bench_board import BenchBoard
 
@@ -198,6 +217,20 @@ def _check_target(target: str, uf2: Path | None, bench: str | None) -> None:
             BenchBoard(choice.bench).close()
         except BrokenRig as error:
             raise RigBroken(str(error)) from None
+    return None
+
+
+@contextmanager
+def _step(what: str) -> Iterator[None]:
+    """Show what is done meanwhile, and how long it took."""
+    console.print(f"{what} ... ", end="")
+    begun_s = time.monotonic()
+    try:
+        yield
+    except BaseException:
+        console.print()
+        raise
+    console.print(f"{time.monotonic() - begun_s:.1f} s")
 
 
 def _only_other_board(target: str) -> str | None:
@@ -216,11 +249,15 @@ def _only_other_board(target: str) -> str | None:
     return others[0]
 
 
+def _exists_already(report: Path) -> ReportUnusable:
+    return ReportUnusable(f"{report}: already exists; name a new folder")
+
+
 def _new_folder(report: Path) -> None:
     try:
         report.mkdir(parents=True)
     except FileExistsError:
-        raise ReportUnusable(f"{report}: already exists; name a new folder") from None
+        raise _exists_already(report) from None
     except OSError as error:
         raise ReportUnusable(
             f"{report}: cannot be created ({error.strerror}); name another folder"
@@ -231,19 +268,8 @@ def _pytest(arguments: list[str]) -> int:
     """Run pytest in another process and return its exit code. A signal that ends this command is
     passed on to it once: a second Ctrl-C would keep it from making the rig safe.
     """
-    plugins = ("-p", "sabot_hil.pytest_plugin.plugin", "-p", "sabot_hil.pytest_plugin.command_run")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        *plugins,
-        "-c",
-        "/dev/null",
-        "--no-header",
-        *arguments,
-    ]
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-    run = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    run = subprocess.Popen([*PYTEST, *arguments], stdin=subprocess.DEVNULL, start_new_session=True)
 
     def end(*_: object) -> None:
         for each in _ENDING:

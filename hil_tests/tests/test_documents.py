@@ -42,7 +42,7 @@ def _all_pages() -> list[Path]:
 def _make_targets(text: str) -> set[str]:
     """The targets that a page names: in code spans, also over the end of a line, and in blocks.
     `make NAME=value` sets a variable and names none."""
-    return set(re.findall(r"(?:`|^ {4}|^\$ )make\s+(\w+)\b(?!=)", text, re.MULTILINE))
+    return set(re.findall(r"(?:`|^ {4}|^\$ )make\s+(\w[\w-]*)\b(?!=)", text, re.MULTILINE))
 
 
 def _spans(text: str) -> list[str]:
@@ -125,15 +125,15 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", _all_pages(), ids=lambda page: page.relative_to(_ROOT).as_posix())
 def test_every_make_target_that_a_page_names_is_in_the_makefile(page: Path) -> None:
     makefile = (_ROOT / "Makefile").read_text()
-    targets = set(re.findall(r"^([a-z]\w*):", makefile, re.MULTILINE))
+    targets = set(re.findall(r"^([a-z][\w-]*):", makefile, re.MULTILINE))
     missing = _make_targets(page.read_text()) - targets
     where = page.relative_to(_ROOT)
     assert not missing, f"{where}: the Makefile has no target {sorted(missing)}"
 
 
 def test_make_targets_are_found_in_spans_and_blocks() -> None:
-    page = "`make a`, `make\nb`, to make\nmake x\n\n    make c  # ...\n```\n$ make d\n`make E=1`"
-    assert _make_targets(page) == set("abcd")
+    page = "`make a`, `make\nb`, to make\nmake x\n\n    make c-e  # ...\n```\n$ make d\n`make E=1`"
+    assert _make_targets(page) == {"a", "b", "c-e", "d"}
 
 
 def _layers(drawn: str) -> list[set[str]]:

@@ -1,23 +1,29 @@
 """A second plugin, for pytest runs by `sabot hil`: for people who judge a shoe and write no tests.
 
-Ctrl-C ends the run with one line, a broken rig is reported once, as the last line, and the exit
-code shows which of these happened (cli.py).
+It shows each test by its name (progress.py). Ctrl-C ends the run with one line, a broken rig is
+reported once, as the last line, and the exit code shows which of these happened (cli.py).
+
+With pytest-xdist the tests run in worker processes, each with a target of its own. Then the longest
+begin first, Ctrl-C is passed on to the workers, and a test whose worker has ended has failed.
 """
 
+import contextlib
+import os
 import signal
 import sys
 from collections.abc import Generator
+from typing import Any
 
 import pytest
 
 from sabot.errors import RigBroken
-from sabot_hil.pytest_plugin.plugin import why_broken
+from sabot_hil.pytest_plugin.progress import Progress
+from sabot_hil.pytest_plugin.reporter import STOPPED, own_part, why_stopped
+from sabot_hil.pytest_plugin.time_left import expected_s
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""The process that starts pytest blocks these; they are unblocked once pytest can make the rig
-safe."""
-
-_STOPPED = "stopped before its end"
+"""The process that starts pytest blocks these, and so they are blocked in the workers. They are
+unblocked once pytest can make the rig safe."""
 
 
 class Stopped(BaseException):
@@ -26,15 +32,20 @@ class Stopped(BaseException):
 
 
 class _Stop:
-    """The effect of SIGINT: it ends the running test, and no other test begins."""
+    """The effect of SIGINT: it ends the running tests, and no other test begins."""
 
     def __init__(self, session: pytest.Session) -> None:
         self._session = session
+        self._in_a_worker = _in_a_worker(session.config)
         self._within = False
+        self._workers: dict[str, int] = {}
         self.judged = False
+        self.broken = ""
 
     def asked(self, *_: object) -> None:
-        self._session.shouldstop = _STOPPED
+        self._session.shouldstop = STOPPED
+        for process in self._workers.values():
+            _interrupt(process)
         if self._within:
             self._within = False
             raise Stopped
@@ -50,7 +61,8 @@ class _Stop:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        if session.shouldstop:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+        if session.shouldstop and not self._in_a_worker:  # it would be replaced by another worker
             raise session.Interrupted(session.shouldstop)
         return (yield)
 
@@ -69,12 +81,41 @@ class _Stop:
         report = yield
         if call.excinfo is not None and isinstance(call.excinfo.value, Stopped):
             report.outcome = "skipped"
-            report.longrepr = (str(item.path), item.location[1] or 0, f"Skipped: {_STOPPED}")
-        self.judged |= report.failed or (report.when == "call" and report.passed)
+            report.longrepr = (str(item.path), item.location[1] or 0, f"Skipped: {STOPPED}")
+            own_part(report)["stopped"] = STOPPED
         return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.judged |= report.failed or (report.when == "call" and report.passed)
+        self.broken = self.broken or own_part(report).get("broken") or ""
+        if self.broken and self._workers and not self._session.shouldstop:
+            self.asked()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodeready(self, node: Any) -> None:
+        self._workers[node.gateway.id] = node.gateway._rinfo().pid
+        if self._session.shouldstop:
+            _interrupt(self._workers[node.gateway.id])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        self._workers.pop(node.gateway.id, None)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, report: pytest.TestReport) -> None:
+        report.longrepr = "its worker ended: the process that ran the test and its target"
 
 
 _STOP = pytest.StashKey[_Stop]()
+
+
+def _in_a_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+def _interrupt(process: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGINT)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -82,27 +123,40 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     stop = session.config.stash[_STOP] = _Stop(session)
     session.config.pluginmanager.register(stop, "sabot stop")
     signal.signal(signal.SIGINT, stop.asked)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+    if not _in_a_worker(session.config):
+        _show_progress(session.config)
 
 
-def pytest_report_teststatus(
-    report: pytest.TestReport, config: pytest.Config
-) -> tuple[str, str, str] | None:
-    """Give the same status to every test that fails because the rig is broken."""
-    if report.failed and why_broken(config) is not None:
-        return "not judged", "B", "BROKEN RIG"
-    return None
+def _show_progress(config: pytest.Config) -> None:
+    parallel: Any = config.pluginmanager.getplugin("dsession")
+    workers = 1
+    if parallel is not None:
+        parallel.terminal = None  # its lines are about processes
+        config.pluginmanager.unregister(name="terminaldistreporter")
+        workers = len(config.option.tx)
+    config.pluginmanager.register(Progress(config, workers), "sabot progress")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if _in_a_worker(config):  # then no worker is still busy when the others have nothing to do
+        items.sort(key=lambda item: expected_s(item.nodeid), reverse=True)
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """Give a status of its own to a test that was stopped, by Ctrl-C or a broken rig."""
+    return ("stopped", "s", "STOPPED") if why_stopped(report) else None
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    if why_broken(session.config) is not None:
+    stop = session.config.stash[_STOP]
+    if stop.broken:
         session.exitstatus = RigBroken.exit_code
-    elif exitstatus == pytest.ExitCode.OK and not session.config.stash[_STOP].judged:
+    elif exitstatus == pytest.ExitCode.OK and not stop.judged:
         session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    why = why_broken(config)
-    if why is not None:
-        print(f"sabot: {why}; repair the rig, then run this again", file=sys.stderr)
+    stop = config.stash.get(_STOP, None)
+    if stop is not None and stop.broken and not _in_a_worker(config):
+        print(f"sabot: {stop.broken}; repair the rig, then run this again", file=sys.stderr)

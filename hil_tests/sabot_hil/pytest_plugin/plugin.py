@@ -7,21 +7,16 @@ cannot do it, fails every test after the rig broke with the first cause, and wri
 
 import base64
 import random
-import shlex
-import time
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sabot.errors import ImageUnusable
-from sabot_firmware import VERSION
 from sabot_hil.capabilities import Bench, BrokenRig, Clock, Measure, Power, ShoeLink, Target, Unable
 from sabot_hil.kit.witness import Witness
-from sabot_hil.report import page
-from sabot_hil.report import results as result_files
-from sabot_hil.report.results import Measurement, Result, SuiteRun
+from sabot_hil.pytest_plugin.reporter import Reporter
+from sabot_hil.report.results import Measurement
 from sabot_hil.targets import NoSuchTarget, TargetChoice, choice_of, make_target
 
 _BROKEN = pytest.StashKey[str]()
@@ -54,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
     config.stash[_ABOUT] = {}
     if config.option.report is not None and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Reporter(config), "sabot report")
+        config.pluginmanager.register(Reporter(config), "sabot report")
 
 
 # Fixtures
@@ -168,8 +163,11 @@ def progress(request: pytest.FixtureRequest) -> Callable[[str], None]:
     manager = request.config.pluginmanager
 
     def show(line: str) -> None:
+        run_by_command = manager.getplugin("sabot progress")
         terminal = manager.getplugin("terminalreporter")
-        if terminal is not None:  # a parallel worker has none
+        if run_by_command is not None:
+            run_by_command.note(line)
+        elif terminal is not None:  # a parallel worker has none
             capture = manager.getplugin("capturemanager")
             with capture.global_and_fixture_disabled():
                 terminal.ensure_newline()
@@ -252,81 +250,6 @@ def pytest_runtest_makereport(
         "seed": stash.get(_SEED, None),
         "passes": passes,
         "link": link,
+        "broken": why_broken(item.config),
     }
     return report
-
-
-class _Reporter:
-    """Collects the results of the tests and writes the report at the end."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        self._folder: Path = config.option.report
-        self._begin_s = time.time()
-        self._results: dict[str, Result] = {}
-        self._about: dict[str, str] = {}
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        result = self._results.setdefault(report.nodeid, Result(report.nodeid, "passed", 0.0))
-        result.seconds += report.duration
-        own: dict[str, Any] = getattr(report, "sabot", {})
-        self._about.update(own.get("about", {}))
-        if report.when == "call":
-            result.measurements = [Measurement(*each) for each in own.get("measured", [])]
-            result.summary = [(what, said) for what, said in own.get("summary", [])]
-        if report.skipped:
-            result.outcome, result.reason = "skipped", _why_skipped(report)
-        elif report.failed:
-            result.outcome, result.reason = "failed", _why_failed(report)
-            result.detail = report.longreprtext
-            result.passes = [(t_us, samples) for t_us, samples in own.get("passes", [])]
-            result.link = own.get("link", [])
-            name = report.nodeid.rpartition("::")[2].partition("[")[0]
-            result.repeat = self._repeat(name, own.get("seed"))
-
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        stopped = exitstatus == pytest.ExitCode.INTERRUPTED
-        if stopped:
-            for item in session.items:
-                not_begun = Result(item.nodeid, "skipped", 0.0, "stopped before it")
-                self._results.setdefault(item.nodeid, not_begun)
-        began = time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(self._begin_s))
-        about = {
-            "Target": self._config.option.target,
-            **self._about,
-            "Suite of": f"Sabot {VERSION}",
-            "Begun": began,
-            "Took": f"{time.time() - self._begin_s:.0f} s",
-            "To repeat": self._repeat(
-                self._config.option.keyword, self._config.getoption("--seed")
-            ),
-        }
-        unfinished = why_broken(self._config) or ("stopped before its end" if stopped else "")
-        run = SuiteRun(about, list(self._results.values()), unfinished)
-        self._folder.mkdir(parents=True, exist_ok=True)
-        result_files.write_results(run, self._folder)
-        page.write_page(run, self._folder)
-
-    def _repeat(self, only: str, seed: int | None) -> str:
-        """Return the command that runs these tests again; `only` is the value of -k."""
-        option = self._config.option
-        words = [
-            option.repeat_with or "pytest -p sabot_hil.pytest_plugin.plugin",
-            f"--target {option.target}",
-        ]
-        words += [] if option.bench is None else [f"--bench {option.bench}"]
-        words += [f"-k {shlex.quote(only)}"] if only else []
-        words += [] if seed is None else [f"--seed {seed}"]
-        return " ".join(words)
-
-
-def _why_skipped(report: pytest.TestReport) -> str:
-    where = report.longrepr
-    text = str(where[2]) if isinstance(where, tuple) else report.longreprtext
-    return text.removeprefix("Skipped: ")
-
-
-def _why_failed(report: pytest.TestReport) -> str:
-    crash = getattr(report.longrepr, "reprcrash", None)
-    text = crash.message if crash is not None else report.longreprtext
-    return str(text).strip().split("\n")[0].removeprefix("Failed: ")

@@ -15,8 +15,8 @@ def differences(before: SuiteRun, after: SuiteRun) -> Iterator[str]:
         was, now = before.about.get(name, "nothing"), after.about.get(name, "nothing")
         if was != now and name not in _OF_THE_RUN:
             yield f"{name}: {was} -> {now}"
-    was_of = {result.test: result for result in before.results}
-    now_of = {result.test: result for result in after.results}
+    was_of = {_name(result.test): result for result in before.results}
+    now_of = {_name(result.test): result for result in after.results}
     for test in dict.fromkeys((*was_of, *now_of)):
         outcomes = [of[test].outcome if test in of else "not there" for of in (was_of, now_of)]
         if outcomes[0] != outcomes[1]:
@@ -27,12 +27,18 @@ def differences(before: SuiteRun, after: SuiteRun) -> Iterator[str]:
 
 def worse(before: SuiteRun, after: SuiteRun) -> bool:
     """Whether a test fails now that did not fail before."""
-    failing = {result.test for result in before.results if result.outcome == "failed"}
-    return any(r.outcome == "failed" and r.test not in failing for r in after.results)
+    failing = {_name(r.test) for r in before.results if r.outcome == "failed"}
+    return any(r.outcome == "failed" and _name(r.test) not in failing for r in after.results)
+
+
+def _name(test: str) -> str:
+    """Return the test's name without its folder, which depends on where the suites are."""
+    file, colons, name = test.partition("::")
+    return file.rpartition("/")[2] + colons + name
 
 
 def _measured(run: SuiteRun) -> dict[str, Measurement]:
-    return {f"{test}: {each.name}": each for test, each in run.measurements}
+    return {f"{_name(test)}: {each.name}": each for test, each in run.measurements}
 
 
 def _figures_compared(

@@ -22,6 +22,7 @@ def write_page(run: SuiteRun, folder: Path) -> None:
 def render_page(run: SuiteRun) -> str:
     """Return the whole page."""
     failed = [result for result in run.results if result.outcome == "failed"]
+    stopped = [result for result in run.results if result.outcome == "stopped"]
     skipped = [result for result in run.results if result.outcome == "skipped"]
     title = f"Test bench: {run.about.get('Target', 'a shoe')}"
     body = (
@@ -31,6 +32,7 @@ def render_page(run: SuiteRun) -> str:
         *(_summary(result) for result in run.results),
         _measurements(run.measurements),
         *(_failure(result) for result in failed),
+        _html_table("Stopped", ("Test", "Why"), ((_short(r.test), r.reason) for r in stopped)),
         _html_table(
             "Not tested here", ("Test", "Why"), ((_short(r.test), r.reason) for r in skipped)
         ),
@@ -59,7 +61,7 @@ td.number { text-align: right; white-space: nowrap; }
 pre { font: 8.5pt/1.35 "DejaVu Sans Mono", "Liberation Mono", monospace; background: #f5f5f5;
   padding: .6em; overflow-x: auto; max-height: 28em; }
 img { max-width: 100%; height: auto; } code { font-size: 9.5pt; background: #f5f5f5; }
-.failed { color: #a01010; font-weight: bold; } .skipped { color: #92400e; }
+.failed { color: #a01010; font-weight: bold; } .skipped, .stopped { color: #92400e; }
 .passed { color: #14602e; }
 svg.gauge { width: 160px; height: 12px; }
 @page { size: A4 landscape; margin: 12mm; }
@@ -69,8 +71,10 @@ svg.gauge { width: 160px; height: 12px; }
 
 
 def _html_verdict(run: SuiteRun) -> str:
-    failed, skipped = run.counted("failed"), run.counted("skipped")
-    counts = f"{run.counted('passed')} passed, {failed} failed, {skipped} not tested here"
+    failed, stopped = run.counted("failed"), run.counted("stopped")
+    counts = f"{run.counted('passed')} passed, {failed} failed, "
+    counts += f"{stopped} stopped, " if stopped else ""
+    counts += f"{run.counted('skipped')} not tested here"
     if run.unfinished:
         why = as_text(run.unfinished)
         return f'<p class="verdict bad">Not judged to the end<small>{why}; {counts}</small></p>'

@@ -44,10 +44,11 @@ class Result:
     test: str
     """The test's name in pytest."""
     outcome: str
-    """passed, failed or skipped."""
+    """passed, failed, skipped (the target cannot do it), or stopped (by Ctrl-C or a broken rig, or
+    before it began)."""
     seconds: float
     reason: str = ""
-    """Why it was skipped, or why it failed, in one line."""
+    """Why it was skipped or stopped, or why it failed, in one line."""
     detail: str = ""
     """The full text of a failure."""
     measurements: list[Measurement] = field(default_factory=list)

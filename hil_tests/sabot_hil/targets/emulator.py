@@ -73,9 +73,7 @@ class EmulatorTarget:
         flash_times: Times = TYPICAL,
     ) -> None:
         self._image = read_image(find_image(image))
-        # A unit without an id uses its board's number.
-        known = {"settings": {"set": 0}, "first_key": _FIRST_KEY, "unit": ""}
-        files = filesystem.shoe_files(known)
+        files = firmware_files()
         self.pico = EmulatedPico(
             self._image,
             files,
@@ -92,9 +90,7 @@ class EmulatorTarget:
         self.shoe = EmulatedShoe(self.pico, self.clock, witness)
         self.power = EmulatedPower(self.pico, self.bench, self.shoe)
         if not first_start:
-            self.pico.flash[:], self.pico.journal.content[:] = _after_first_start(
-                self._image, files
-            )
+            self.pico.flash[:], self.pico.journal.content[:] = started_unit(self._image)
 
     def house(self) -> tuple[str, PrivateKey]:
         """The board of its releases, and the key that signs them."""
@@ -433,9 +429,18 @@ class EmulatedPower:
         return self._pico.journal.changed_ns // _MS
 
 
-def _after_first_start(image: Image, files: Mapping[str, bytes]) -> tuple[bytes, bytes]:
+def firmware_files() -> dict[str, bytes]:
+    """Return the files of a new unit, by name: this firmware, compiled if it was not yet, and the
+    unit's documents."""
+    # A unit without an id uses its board's number.
+    known = {"settings": {"set": 0}, "first_key": _FIRST_KEY, "unit": ""}
+    return filesystem.shoe_files(known)
+
+
+def started_unit(image: Image) -> tuple[bytes, bytes]:
     """Return the content of the Pico's flash and of the journal's chip after a unit's first start.
     It is kept between runs, under a name that depends on everything that was on the unit."""
+    files = firmware_files()
     digest = hashlib.sha256(image.content)
     for path, content in files.items():
         digest.update(f"{path} {len(content)}\n".encode() + content)

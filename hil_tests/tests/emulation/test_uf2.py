@@ -70,3 +70,11 @@ def test_the_command_refuses_a_wrong_image_before_it_makes_anything(
     assert line.startswith(f"image.uf2: {why}")
     assert "; get RPI_PICO v1.28.0 (.uf2)" in line and "--uf2" in line
     assert not (tmp_path / "report").exists()
+
+
+def test_the_check_of_an_emulated_bench_board_takes_an_image_too(tmp_path: Path) -> None:
+    (tmp_path / "image.uf2").write_bytes(b"nothing")
+    line = error_line_here(
+        tmp_path, "hil", "check-bench", "emulator", "--uf2", "image.uf2", code=27
+    )
+    assert line.startswith("image.uf2: not a UF2 image")

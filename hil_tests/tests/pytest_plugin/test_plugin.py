@@ -52,7 +52,7 @@ def test_after_the_rig_broke_every_test_fails_with_the_first_cause(
     )
     assert ran.parseoutcomes()["failed"] + ran.parseoutcomes()["errors"] == 3
     assert "Traceback" not in ran.stdout.str() and "BrokenRig(" not in ran.stdout.str()
-    assert [result["outcome"] for result in _results(pytester)] == ["failed"] * 3
+    assert [result["outcome"] for result in _results(pytester)] == ["stopped"] * 3
     reasons = [str(result["reason"]) for result in _results(pytester)[1:]]
     assert all("no bench board answers" in reason for reason in reasons), reasons
 

@@ -83,9 +83,25 @@ def test_changes_of_firmware_outcome_and_figures_are_shown() -> None:
 def test_tests_that_came_or_went_are_shown() -> None:
     before, after = _run(), _run()
     del after.results[1]
-    assert list(differences(before, after)) == [
-        "suite/test_draws.py::test_draws[3]: passed -> not there"
-    ]
+    assert list(differences(before, after)) == ["test_draws.py::test_draws[3]: passed -> not there"]
+
+
+def test_the_folder_in_which_the_suites_are_is_no_difference() -> None:
+    before, after = _run(outcome="failed"), _run(4.8, outcome="failed")
+    for result in after.results:
+        result.test = f"../lib/sabot_hil/{result.test}"
+    (figure,) = differences(before, after)
+    assert figure.startswith("test_timing.py::test_lock: last mark to lock: 4 -> 4.8 ms")
+    assert not worse(before, after)
+
+
+def test_a_test_that_was_stopped_is_neither_skipped_nor_failed() -> None:
+    run = replace(_run(outcome="stopped"), unfinished="stopped before its end")
+    text = page.render_page(run)
+    assert "1 passed, 0 failed, 1 stopped, 0 not tested here" in text
+    assert "<h2>Stopped</h2>" in text and "<h2>Not tested here</h2>" not in text
+    assert not worse(_run(), run)
+    assert "stopped" not in page.render_page(_run()).partition("</style>")[2]
 
 
 def test_output_of_a_shoe_or_a_test_is_escaped_on_the_page() -> None:

@@ -416,7 +416,7 @@ def test_a_rig_that_vanishes_in_mid_test_ends_the_command_with_one_line_and_a_re
     assert report == "Report: report/report.html"
     results = json.loads((tmp_path / "report" / "results.json").read_text())["results"]
     assert "Not judged to the end" in (tmp_path / "report" / "report.html").read_text()
-    assert {result["outcome"] for result in results} == {"failed"}
+    assert {result["outcome"] for result in results} == {"stopped"}
     (reason,) = {result["reason"] for result in results}
     assert error == f"sabot: {reason}; repair the rig, then run this again"
 
