@@ -26,6 +26,7 @@ pytestmark = pytest.mark.skipif(
 _UNIT = "SHOE-9"
 _OLD, _NEWER, _BROKEN = sabot_firmware.VERSION, "0.2.0", "0.3.0"
 _CUT_FROM_END = 405  # two rounds or three in a shoe of cards
+_TIMEOUT_S = 3600  # four releases and four shoes of cards: a quarter of an hour on a busy machine
 
 
 @pytest.fixture
@@ -48,6 +49,7 @@ def _deal(board: BareBoard, seed: int) -> list[tuple[object, ...]]:
     return [hand.as_logged() for hand in dealing.hands]
 
 
+@pytest.mark.timeout(_TIMEOUT_S)
 def test_from_a_bare_pico_to_a_shoe_in_service_and_never_a_brick(
     board: BareBoard, tmp_path: Path
 ) -> None:
