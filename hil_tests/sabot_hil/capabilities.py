@@ -188,11 +188,14 @@ class Measure(Protocol):
         name: str,
         value: float,
         unit: str,
+        of: str = "",
+        /,
         *,
         at_most: float | None = None,
         at_least: float | None = None,
     ) -> None:
-        """Put a measured value into the report; the test fails if it is outside its limits."""
+        """Put a measured value into the report; the test fails if it is outside its limits. The
+        failure then names what was measured: `of`."""
 
 
 @contextmanager

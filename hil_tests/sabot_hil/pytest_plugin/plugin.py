@@ -129,12 +129,14 @@ def clock(target: Target) -> Clock:
 
 @pytest.fixture
 def measure(request: pytest.FixtureRequest) -> Measure:
-    """`measure(name, value, unit, at_most=..., at_least=...)`: into the report, with limits."""
+    """`measure(name, value, unit, of, at_most=..., at_least=...)`: into the report, with limits."""
 
     def note(
         name: str,
         value: float,
         unit: str,
+        of: str = "",
+        /,
         *,
         at_most: float | None = None,
         at_least: float | None = None,
@@ -144,7 +146,8 @@ def measure(request: pytest.FixtureRequest) -> Measure:
         shown = f"{value:g} {unit}" + (f" ({measured.limits})" if measured.limits else "")
         request.node.user_properties.append((name, shown))
         if not measured.good:
-            pytest.fail(f"{name}: {value:g} {unit}, allowed: {measured.limits}")
+            beyond = f"{name}: {value:g} {unit}, allowed: {measured.limits}"
+            pytest.fail(beyond + (f" ({of})" if of else ""))
 
     return note
 

@@ -64,7 +64,7 @@ def test_a_measurement_beyond_its_limit_fails_and_is_in_the_report(
         pytester,
         """
         def test_within(measure): measure("lock", 4.0, "ms", at_most=5)
-        def test_beyond(measure): measure("lock", 6.5, "ms", at_most=5)
+        def test_beyond(measure): measure("lock", 6.5, "ms", "7S at 300 mm/s", at_most=5)
         def test_below(measure): measure("heap", 10, "bytes", at_least=20)
         """,
         "--report",
@@ -73,6 +73,9 @@ def test_a_measurement_beyond_its_limit_fails_and_is_in_the_report(
         "junit.xml",
     )
     ran.assert_outcomes(passed=1, failed=2)
+    (_, beyond, below) = [result["reason"] for result in _results(pytester)]
+    assert beyond == "lock: 6.5 ms, allowed: at most 5 (7S at 300 mm/s)"
+    assert below == "heap: 10 bytes, allowed: at least 20"
     measured = [result["measurements"] for result in _results(pytester)]
     assert [each[0]["value"] for each in measured] == [4.0, 6.5, 10]
     page = (pytester.path / "report" / "report.html").read_text()

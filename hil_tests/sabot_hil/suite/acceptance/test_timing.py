@@ -49,14 +49,19 @@ class _LastCards:
     def __init__(self, bench: Bench, measure: Measure, when: str) -> None:
         self._bench, self._measure = bench, measure
         self._when = when
-        self._shut_ms: list[float] = []
+        self._shut_ms: list[tuple[float, str]] = []
 
-    def pull(self, speed_mm_s: float, then: Callable[[], None] = lambda: None) -> None:
+    def pull(
+        self, speed_mm_s: float, offset_ms: float, then: Callable[[], None] = lambda: None
+    ) -> None:
         """Pull one; `then` is called after its last sample. The lock must shut once and stay shut.
+        A failure names the card, its speed, and `offset_ms`: the time by which it was delayed.
 
         The report gets the time from its last mark to the decision of the shoe. The lock may have
         shut before that, because samples had waited (boards/pico/lock.py).
         """
+        card = f"card {len(self._shut_ms) + 1} at {speed_mm_s:.0f} mm/s"
+        at = f"{_LAST_CARD}, {card}, offset {offset_ms:.3f} ms"
         samples = pass_samples(cards.number_of(_LAST_CARD), 0, speed_mm_s=speed_mm_s)
         self._bench.seen()
         last_us = self._bench.play(samples) + _last_mark_us(samples)
@@ -64,19 +69,19 @@ class _LastCards:
         self._bench.settle()
         seen = self._bench.seen()
         shut = [change for change in seen if change.what == "lock_released"]
-        assert [change.value for change in shut] == [False], "it opened again"
+        assert shut, f"the lock did not shut after {at}"
+        assert [change.value for change in shut] == [False], f"it opened again after {at}"
         decided = [change for change in seen if change.what == LOCK_DECIDED] or shut
-        assert [change.value for change in decided] == [False]
-        self._shut_ms.append(max(0.0, (shut[0].t_us - last_us) / 1000))
-        card = f"card {len(self._shut_ms)} at {speed_mm_s:.0f} mm/s"
+        assert [change.value for change in decided] == [False], at
+        self._shut_ms.append((max(0.0, (shut[0].t_us - last_us) / 1000), at))
         decided_ms = max(0.0, (decided[0].t_us - last_us) / 1000)
         self._measure(f"last mark to decision{self._when}, {card}", decided_ms, "ms")
 
     def check(self) -> None:
         """Put the longest time from a last mark to the lock into the report; 0: it had shut before.
         The test fails if it is beyond its limit."""
-        worst_ms = max(self._shut_ms)
-        self._measure(f"last mark to lock{self._when}", worst_ms, "ms", at_most=5.0)
+        worst_ms, at = max(self._shut_ms)
+        self._measure(f"last mark to lock{self._when}", worst_ms, "ms", at, at_most=5.0)
 
 
 def _first_three(bench: Bench) -> None:
@@ -92,8 +97,9 @@ def test_the_lock_shuts_after_the_last_card(
     last_cards = _LastCards(bench, measure, "")
     _first_three(bench)
     for speed_mm_s in _SPEEDS_MM_S:
-        clock.pass_ms(phase_ms.uniform(0, 10))
-        last_cards.pull(speed_mm_s)
+        offset_ms = phase_ms.uniform(0, 10)
+        clock.pass_ms(offset_ms)
+        last_cards.pull(speed_mm_s, offset_ms)
         _next_three(bench)
     last_cards.check()
 
@@ -116,7 +122,7 @@ def test_the_lock_shuts_after_a_last_card_that_comes_when_garbage_is_collected(
         second_us = _collection_us(clock)
         third_us = second_us + (second_us - first_us)
         clock.pass_ms((third_us - clock.now_us()) / 1000 + offset_ms)
-        last_cards.pull(3000.0)
+        last_cards.pull(3000.0, offset_ms)
         _next_three(bench)
     last_cards.check()
 
@@ -145,7 +151,7 @@ def test_the_lock_shuts_after_a_last_card_that_comes_when_a_host_asks(
         clock.pass_ms(200)
         line.write(wire.frame_of(messages.STATUS, 1))
         clock.pass_ms(1 + offset_ms)
-        last_cards.pull(3000.0, then=target.shoe.detach)
+        last_cards.pull(3000.0, offset_ms, then=target.shoe.detach)
         _next_three(bench)
     last_cards.check()
 
@@ -164,8 +170,9 @@ def test_the_lock_shuts_in_time_whatever_a_host_asks(
         line = target.shoe.line()
         line.write(wire.frame_of(messages.HELLO, VERSION, 1) + wire.frame_of(messages.ACK, 0))
         line.write(b"".join(wire.frame_of(messages.STATUS, 1 + n) for n in range(_QUESTIONS)))
-        target.clock.pass_ms(phase_ms.uniform(0, 40))
-        last_cards.pull(speed_mm_s, then=target.shoe.detach)
+        offset_ms = phase_ms.uniform(0, 40)
+        target.clock.pass_ms(offset_ms)
+        last_cards.pull(speed_mm_s, offset_ms, then=target.shoe.detach)
         _end_the_shoe(target.bench)
     last_cards.check()
 

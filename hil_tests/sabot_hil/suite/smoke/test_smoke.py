@@ -69,7 +69,7 @@ def test_the_lock_follows_the_cards(bench: Bench) -> None:
     bench.switch("lid_open", False)
     bench.seen()
     for card in _ROUND[:6]:
-        assert bench.outputs.lock_released
+        assert bench.outputs.lock_released, f"the lock is shut before {card}"
         bench.pull(card)
     assert not bench.outputs.lock_released, "the round is over"
     moves = [change.value for change in bench.seen() if change.what == "lock_released"]
