@@ -117,7 +117,7 @@ def hil(
     arguments += [] if bench is None else ["--bench", bench]
     arguments += [] if image is None else ["--uf2", str(image)]
     if target == "emulator" and suite is not Suite.SOAK:  # a soak is one long test
-        arguments += ["--numprocesses", str(len(os.sched_getaffinity(0))), "--maxschedchunk", "1"]
+        arguments += ["--numprocesses", str(os.cpu_count() or 1), "--maxschedchunk", "1"]
     arguments += [] if only is None else ["-k", only]
     # One seed for all tests, so that the report shows how to repeat the whole run.
     arguments += ["--seed", str(random.randrange(2**32) if seed is None else seed)]
