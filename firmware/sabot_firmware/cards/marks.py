@@ -49,6 +49,7 @@ _HOLE_PERCENT = const(60)
 # most it is half of that; a gap is 50 % or more. One that long may be a stop, two are the gaps of
 # a second card: more marks than are ever added.
 _LONG_HOLE_PERCENT = const(34)
+_LIKE_GAP_PERCENT = const(45)
 _OTHER_MARKS = const(3)
 
 _SLOW_PERCENT = const(125)  # of both neighbours: in a mark that lasts longer the card was slow
@@ -228,17 +229,24 @@ def _keep_marks(pieces: int, memory: "array[int]") -> int:
 
 def _odd_joins(memory: "array[int]") -> int:
     """Return in how many places pieces are joined that do not look like one mark with a hole: the
-    hole lasted long, or there are more than two pieces."""
+    hole lasted long, or there are more than two pieces. At most 1 if no such hole lasted nearly as
+    long as a gap next to its mark: on a sensor that fades holes are longer, but gaps are too."""
     found = first = 0
+    like_gap = False
     for mark in range(SYMBOLS):
         last = memory[_LAST_PIECE + mark]
         if last - first > 1:
             found += 1
         for piece in range(first, last):
-            if 100 * _gap_after(memory, piece) > _LONG_HOLE_PERCENT * _longer(memory, first, piece):
+            hole = 100 * _gap_after(memory, piece)
+            if hole > _LONG_HOLE_PERCENT * _longer(memory, first, piece):
                 found += 1
+                if (mark and hole > _LIKE_GAP_PERCENT * _gap_after(memory, first - 1)) or (
+                    mark < SYMBOLS - 1 and hole > _LIKE_GAP_PERCENT * _gap_after(memory, last)
+                ):
+                    like_gap = True
         first = last + 1
-    return found
+    return found if like_gap else min(found, 1)
 
 
 def _is_gap(memory: "array[int]", first: int, piece: int, gap: int) -> bool:
