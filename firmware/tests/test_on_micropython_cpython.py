@@ -14,7 +14,9 @@ from sabot.sim.process import HEAP_BYTES, environment, interpreter
 pytestmark = pytest.mark.slow
 
 _ROOT = Path(__file__).resolve().parents[2]
-_TEST_BYTES = 16_000  # what a test module and its helpers take, which no board has in its heap
+# What a test module and its helpers take, which no board has in its heap: 16 KB. The sources have
+# their long private names here, which a release has not (docs/decisions/short-names.md): 16 KB.
+_TEST_BYTES = 32_000
 
 
 def _portable() -> list[str]:
