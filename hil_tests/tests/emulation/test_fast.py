@@ -37,16 +37,6 @@ SUMS = (
 )  # fmt: skip
 
 
-@pytest.fixture
-def fast() -> package.CompiledLoop:
-    """The compiled module."""
-    package.load_emulator()
-    made = package.compiled_loop()
-    if made is None:
-        pytest.skip("fast.pyx is not compiled here: it needs Cython and a compiler")
-    return made
-
-
 def summing_chip() -> tuple["RP2040", "SimulationClock"]:
     """A chip with SUMS in its memory, about to run it, and its clock."""
     package.load_emulator()

@@ -31,16 +31,6 @@ XIP_CTRL = 0x14000000
 CTRL, FLUSH, HITS, ACCESSES = XIP_CTRL, XIP_CTRL + 4, XIP_CTRL + 0xC, XIP_CTRL + 0x10
 
 
-@pytest.fixture
-def fast() -> package.CompiledLoop:
-    """The compiled module."""
-    package.load_emulator()
-    made = package.compiled_loop()
-    if made is None:
-        pytest.skip("fast.pyx is not compiled here: it needs Cython and a compiler")
-    return made
-
-
 class PlainCache:
     """The cache of the RP2040 data sheet, 2.6.3, written with lists: for each pair of lines, the
     line's number and its valid words, the one used last at the end."""

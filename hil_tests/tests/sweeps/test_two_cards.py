@@ -60,7 +60,7 @@ def test_a_linear_programme_finds_the_same_with_a_hole(offset_mm: float, ink: In
 
 @pytest.mark.parametrize("offset_mm", [5.0, 6.5, 8.0])
 def test_a_card_that_stops_at_its_end_gives_the_samples_of_two(offset_mm: float) -> None:
-    """At 0.2 m/s, with 8 m/s2: there is nothing that a reader could tell them apart by."""
+    """At 0.2 m/s, with 8 m/s2: the samples of both are the same."""
     speed_mm_s, most = 200.0, 0.2
     marks = waveform.marks_as_printed(cards.marks_of(20, 3))
     edge_mm = waveform.positions_at(speed_mm_s, travel_mm=TRAVEL_MM + offset_mm)

@@ -8,7 +8,7 @@ from sabot.reports.html import as_text, page
 from sabot.text import card_symbol
 
 Entry = Mapping[str, Any]
-"""A pass, as in the index of the folder; its `picture` is None if there is none."""
+"""A pass, as in the index of the folder; its `picture` is None if it has no picture."""
 
 _STYLE = """
 body { max-width: 300mm; }

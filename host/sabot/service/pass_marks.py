@@ -170,7 +170,7 @@ class _Assignment:
         self._needs = needs
 
     def best(self) -> tuple[float, list[Mark] | None]:
-        """The cheapest assignment and its cost; None if there is none."""
+        """The cheapest assignment and its cost; None if no assignment is possible."""
         ending: list[list[_Candidate]] = []
         for last in range(len(self._pieces)):
             ending.append(
