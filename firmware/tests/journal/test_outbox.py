@@ -88,7 +88,9 @@ def _random_life(may_overwrite, operations):
         if choice < 3:
             for _ in range(random.choice((1, 3, 20))):
                 ledger.some()
-                if journal.stuck:
+                # As a shoe, which stops dealing before the queue has no place to go to.
+                if journal.stuck or (not may_overwrite and journal.spare_sectors() < 1):
+                    ledger.drain()
                     outbox.acknowledge(journal.durable)
                     model.acknowledge(journal.durable)
                     ledger.drain()
