@@ -6,6 +6,7 @@ import os
 import sys
 
 from firmware.tests.test_store import Folder
+from protocol.tests.helpers import raised
 from sabot_firmware.release import boot
 
 try:
@@ -116,12 +117,12 @@ def test_a_slot_that_holds_what_its_list_says_has_all_of_its_modules():
     with Folder() as folder:
         board = SlotBoard(folder.path)
         found = board.modules("a", board.fill("a"))
-        assert sorted(found) == sorted(_FILES)
+        assert sorted(found) == ["/" + path for path in sorted(_FILES)]
         with open(folder.path + "/a" + boot.CODE, "rb") as file:
             code = file.read()
-        for path in found:
-            at, size = found[path]
-            assert code[at : at + size] == _FILES[path]
+        for path in _FILES:
+            at = found["/" + path]
+            assert code[at : at + len(_FILES[path])] == _FILES[path]
 
 
 def test_a_slot_with_any_changed_byte_has_none():
@@ -172,13 +173,12 @@ def test_a_slot_that_is_not_there_has_none():
             digest = board.fill("a")
 
 
-def _all_of(file):
+def _read(file, size):
+    """Read as MicroPython's loader does: in pieces, and beyond the module's end."""
     found, piece = b"", bytearray(240)
-    count = file.readinto(piece)
-    while count:
-        found += piece[:count]
-        count = file.readinto(piece)
-    return found
+    while len(found) < size:
+        found += piece[: file.readinto(piece)]
+    return found[:size]
 
 
 def test_the_file_system_of_a_slot_has_its_modules_and_no_other_files():
@@ -188,7 +188,7 @@ def test_the_file_system_of_a_slot_has_its_modules_and_no_other_files():
         slot = boot.Slot(folder.path + "/a", found)
         for path in _FILES:
             assert slot.stat("/" + path)[0] == 0x8000
-            assert _all_of(slot.open("/" + path, "rb")) == _FILES[path]
+            assert _read(slot.open("/" + path, "rb"), len(_FILES[path])) == _FILES[path]
         for path in ("/sabot_firmware", "/sabot_protocol", "/sabot_firmware/boards"):
             assert slot.stat(path)[0] == 0x4000
         for path in (
@@ -199,11 +199,7 @@ def test_the_file_system_of_a_slot_has_its_modules_and_no_other_files():
             "/",
             "",
         ):
-            try:
-                slot.stat(path)
-            except OSError:
-                continue
-            raise AssertionError(path)
+            assert raised(KeyError, slot.stat, path), path
 
 
 def test_the_state_comes_back_as_it_was_kept():
@@ -243,16 +239,19 @@ class _Ran:
         self.list = []
 
 
+# Bytecode says where it ends. These programs are sources, so a module ends with those after it.
 _PROGRAM = """
-def main(root, slot, state, feed):
-    import ran
-    ran.list.append((slot, state.lists[slot], feed))
-    %s
+if __name__ == "sabot_firmware.main":
+    def main(root, slot, state, feed):
+        import ran
+        ran.list.append((slot, state.lists[slot], feed))
+        %s
 """
 _UPDATER = b"""
-def main(root, slot, state, feed):
-    import ran
-    ran.list.append(("updater", slot))
+if __name__ == "sabot_firmware.release.updater":
+    def main(root, slot, state, feed):
+        import ran
+        ran.list.append(("updater", slot))
 """
 
 
@@ -391,7 +390,7 @@ def test_an_update_that_was_asked_for_is_taken_by_the_slots_own_updater_once(slo
 
 @_with_slots
 def test_after_an_updater_that_fails_the_slot_runs_again_and_no_rescue(slots):
-    fails = _UPDATER + b"    raise MemoryError\n"
+    fails = _UPDATER + b"        raise MemoryError\n"
     lists = {"a": slots.fill("a", updater=fails), "b": boot.EMPTY}
     boot.keep(slots.board.root, boot.State("a", boot.NOTHING, lists))
     boot.ask_for(boot.WANTED, slots.board.root)
@@ -412,7 +411,8 @@ def test_a_board_that_is_not_a_unit_runs_its_slots_updater_until_it_is_one(slots
 @_with_slots
 def test_a_board_that_is_not_a_unit_and_has_no_good_slot_runs_rescue(slots):
     os.remove(slots.board.root + boot.UNIT)
-    lists = {"a": slots.fill("a", updater=_UPDATER + b"    raise MemoryError\n"), "b": boot.EMPTY}
+    fails = _UPDATER + b"        raise MemoryError\n"
+    lists = {"a": slots.fill("a", updater=fails), "b": boot.EMPTY}
     boot.keep(slots.board.root, boot.State("a", boot.NOTHING, lists))
     assert slots.start() == [("updater", "a"), ("updater", "")]
     slots.board.write("a.code", b"")
