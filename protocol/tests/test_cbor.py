@@ -153,6 +153,12 @@ def test_half_of_a_surrogate_pair_is_not_sent():
         assert raised(cbor.CborError, _encode, chr(code)), hex(code)
         assert raised(cbor.CborError, _encode, ["a" + chr(code)]), hex(code)
         assert raised(cbor.CborError, _encode, {chr(code): 0}), hex(code)
+        assert raised(cbor.CborError, _encode, {"a": chr(code)}), hex(code)
+
+
+def test_text_is_the_same_bytes_within_a_map_and_outside():
+    for text in ("", "mini", "a" * 24, "\u00e9", "\u20ac7", chr(0x1F0A1), "x\u4e00" * 8):
+        assert _encode({text: text}) == b"\xa1" + 2 * _encode(text), text
 
 
 def _events():
