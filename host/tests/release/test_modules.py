@@ -74,6 +74,14 @@ def test_native_code_is_for_the_processor_of_a_pico(pico: dict[str, bytes]) -> N
     assert pico["sabot_firmware/cards/scan.mpy"][2] >> 2 == _NATIVE_ARMV6M
 
 
+def test_bytecode_names_its_source_as_an_import_names_the_module(pico: dict[str, bytes]) -> None:
+    """A board has that name already; another one would take heap, and be searched for each time."""
+    for path, code in pico.items():
+        assert f"{Path(path).stem}.py".encode() not in code, path
+    # It is the first of the names, after the head, two counts, and its own length.
+    assert b"panel\0" in pico["sabot_firmware/panel.mpy"][:16]
+
+
 def test_a_bench_board_has_the_rigs_modules_and_not_the_shoes() -> None:
     assert "sabot_rig/main.mpy" in bench_modules()
     assert "sabot_firmware/shoe.mpy" not in bench_modules()
