@@ -25,10 +25,10 @@ class CborError(ValueError):
 def encode_into(buf: bytearray, at: int, value: object, depth: int = MAX_DEPTH) -> int:
     """Write `value` to `buf` from index `at`; return the index after it.
 
-    It allocates only for maps (their keys are sorted), and for each character of a text that
-    MicroPython has not used before: MicroPython keeps an object for it from then on. `depth` is how
-    many more levels of arrays and maps are allowed. Raises CborError for a value outside the
-    subset, IndexError if `buf` is too short.
+    It allocates only for maps (their keys are sorted, and each text in them is encoded as a whole),
+    and for each character of another text that MicroPython has not used before: MicroPython keeps
+    an object for it from then on. `depth` is how many more levels of arrays and maps are allowed.
+    Raises CborError for a value outside the subset, IndexError if `buf` is too short.
     """
     if type(value) is int:
         if value < 0:
