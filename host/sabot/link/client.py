@@ -85,6 +85,7 @@ class Client:
         """
         self._prove()
         self._session.begin(expect)
+        self._announced_s = self._now_s()  # a repeated one would ask for events that are under way
         self._flush()
 
     def receive(self, timeout_s: float) -> Received:

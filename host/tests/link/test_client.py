@@ -344,7 +344,7 @@ class _BusyLine:
 
     def __init__(self) -> None:
         self.now_s = 0.0
-        self.asked = 0
+        self.asked = self.acknowledged = 0
         self._shoe = NaiveShoe(1)
         self._heard = b""
         self.spoilt = b""
@@ -358,6 +358,7 @@ class _BusyLine:
     def write(self, data: bytes | bytearray) -> None:
         messages_in = [wire.parse_message(payload) for payload in FrameReader().feed(bytes(data))]
         self.asked += sum(message.shape is messages.STATUS for message in messages_in)
+        self.acknowledged += sum(message.shape is messages.ACK for message in messages_in)
         self._heard += data
 
 
@@ -371,6 +372,15 @@ def test_repetitions_slow_down_for_a_busy_shoe_but_not_on_a_bad_line(
     with pytest.raises(CommandRefused, match="no answer to status"):
         client.ask(StatusCommand())
     assert least <= line.asked <= most
+
+
+def test_a_host_that_begins_asks_once_for_the_events() -> None:
+    """To a shoe a repeated ack means that events are missing, and it sends them all again."""
+    line = _BusyLine()
+    client = Client(line, now_s=lambda: line.now_s, keys=CommandKeyFile())
+    client.begin(1)
+    client.receive(0.1)
+    assert line.acknowledged == 1
 
 
 def test_a_shoe_that_falls_silent_is_an_error(
