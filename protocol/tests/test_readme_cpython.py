@@ -306,7 +306,7 @@ def test_times_and_the_window_are_those_of_the_code() -> None:
     commands = [shape.number for shape in messages.TO_DEVICE if shape.fields[0][0] == "id"]
     for words in (
         f"at most {link.WINDOW} beyond the last acknowledged one (`WINDOW`)",
-        f"{link.RESEND_MS} ms passed without progress (`RESEND_MS`)",
+        f"{link.RESEND_MS} ms passed without progress (`RESEND_MS`) since the line took the last",
         f"at most once in {link.REWIND_PAUSE_MS} ms (`REWIND_PAUSE_MS`)",
         f"`heartbeat` every {messages.HEARTBEAT_MS} ms",
         f"nothing good for {messages.SILENCE_MS} ms",

@@ -52,6 +52,7 @@ class Link:
         self._seen = [0] * len(enums.PROBLEMS)
         self._heard_ms = 0
         self._progress_ms = 0
+        self._events_in_out = False
         self._heartbeat_ms = 0
         self._command_id = -1
         self._command_answer: "list[object]" = []
@@ -65,7 +66,8 @@ class Link:
         self.dropped = sum(self._seen)
 
     def fill(self, now_ms: int) -> int:
-        """Write the bytes to send at `now_ms` to `out`; return how many."""
+        """Write the bytes to send at `now_ms` to `out`; return how many. The line has taken all
+        that the last call wrote."""
         if self.attached and now_ms - self._heard_ms > messages.SILENCE_MS:
             self.attached = self.listening = False
             self._guard.end()
@@ -82,6 +84,10 @@ class Link:
 
     def _write_events(self, now_ms: int, size: int) -> int:
         outbox = self._outbox
+        if self._events_in_out:
+            # Only now can the host have them all: 2 KB take a Pico up to half a second.
+            self._events_in_out = False
+            self._progress_ms = now_ms
         if now_ms - self._progress_ms >= RESEND_MS:
             self._rewind(now_ms)
         # Do not wait for events that the outbox has given up.
@@ -91,6 +97,7 @@ class Link:
             if taken is None:
                 break
             size = self._write_event(taken.record, taken.mac, size)
+            self._events_in_out = True
         return size
 
     def _write_event(self, record: memoryview, mac: memoryview, at: int) -> int:

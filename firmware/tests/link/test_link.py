@@ -114,6 +114,19 @@ def test_what_is_not_acknowledged_is_sent_again_after_a_while():
     assert events_of(line.hear()) == list(range(6, 21))
 
 
+def test_what_a_slow_line_has_just_taken_is_not_sent_again_at_once():
+    line = Line()
+    line.put(20)
+    line.attach()
+    assert events_of(messages_of(line.reader.feed(line.sent()))) == list(range(1, 21))
+    line.now_ms += 2 * RESEND_MS  # until the line has taken it all; only now can a host answer
+    assert events_of(line.hear()) == []
+    line.now_ms += RESEND_MS - 1
+    assert events_of(line.hear()) == []
+    line.now_ms += 1
+    assert events_of(line.hear()) == list(range(1, 21))
+
+
 def test_a_repeated_ack_asks_for_what_is_missing_but_not_too_often():
     line = Line()
     line.put(20)
