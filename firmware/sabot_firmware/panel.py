@@ -2,7 +2,7 @@
 sets the outputs of the shoe from it."""
 
 from sabot_firmware.cards.reader import NO_CARD
-from sabot_firmware.native import const
+from sabot_firmware.native import const, micropython
 from sabot_firmware.table import dealing, pending
 from sabot_protocol import cards, enums
 
@@ -183,6 +183,7 @@ class Presenting:
         self._text: "str | None" = None
         self._link_shown = self._notice_shown = ""
 
+    @micropython.native
     def set_lock(self) -> None:
         """Release or shut the lock. While a card with a known code passes, set the lock as it must
         be once that card has left."""

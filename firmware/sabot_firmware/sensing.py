@@ -2,7 +2,7 @@
 
 from sabot_firmware.cards.health import NOTHING as NOTHING_DIRTY
 from sabot_firmware.cards.reader import NONE as NO_FAULT
-from sabot_firmware.native import const
+from sabot_firmware.native import const, micropython
 from sabot_firmware.table import input_log
 from sabot_protocol import cards, events
 
@@ -18,7 +18,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
 
 _SAMPLE_BYTES = const(512)
 LATE_BYTES = const(40)
-"""4 ms of samples. To read more than that takes so long that more arrive meanwhile."""
+"""12 ms of samples. To read more than that takes so long that more arrive meanwhile."""
 
 _SURELY_PASSING = const(200)  # samples, 10 ms; a card at 3 m/s takes 500
 _DONE_MS = const(80)
@@ -60,14 +60,17 @@ class Sensing:
         self._samples = bytearray(_SAMPLE_BYTES)
         self._overruns = 0
 
+    @micropython.native
     def read(self) -> int:
         """Read the samples that are there now; return how many bytes they are. It does not wait
         until none is left: on a Pico the next word arrives meanwhile, and the loop would never end.
         """
-        reader, samples = self._reader, self._samples
-        size, total = len(samples), 0
-        while size == len(samples):
-            size = self._next_samples()
+        board, reader, samples = self._board, self._reader, self._samples
+        size, total = _SAMPLE_BYTES, 0
+        while size == _SAMPLE_BYTES:
+            size = board.read_samples(samples)
+            if board.overruns != self._overruns:
+                self._samples_lost()
             total += size
             at = 0
             while at < size:
@@ -77,7 +80,7 @@ class Sensing:
                     self._pass_ended()
                 elif reader.known != was_known:
                     self._presenting.set_lock()
-        self._board.judged(reader.scanner.in_pass)
+        board.judged(reader.scanner.in_pass)
         return total
 
     def mark_passing(self) -> None:
@@ -88,21 +91,17 @@ class Sensing:
             self.passing_marked = True
             self._acting.mark_passing()
 
-    def check_head(self) -> None:
+    def stop_if_blocked(self) -> None:
         """Stop play if a channel cannot be right although no card passes."""
         if self._reader.blocked and not self._dealing.error:
             self._acting.carry_out([input_log.SENSOR_FAILED])
 
-    def _next_samples(self) -> int:
-        board = self._board
-        size = board.read_samples(self._samples)
-        if board.overruns != self._overruns:
-            # Before they are read: they do not continue the samples read last.
-            self._overruns = board.overruns
-            self.passing_marked = False
-            self._reader.samples_lost()
-            self._acting.carry_out([input_log.SAMPLES_LOST])
-        return size
+    def _samples_lost(self) -> None:
+        """Give up the pass before the next samples are read: they do not continue the last ones."""
+        self._overruns = self._board.overruns
+        self.passing_marked = False
+        self._reader.samples_lost()
+        self._acting.carry_out([input_log.SAMPLES_LOST])
 
     def _pass_ended(self) -> None:
         self._heap.due = True

@@ -79,7 +79,7 @@ class Shoe:
         self.recorder = Recorder(self.journal, resumed.boot + 1, board.ticks_ms)
         self.outbox = Outbox(self.journal, resumed.acknowledged)
         self.reader = Reader(card_set)
-        self._priority = CardPriority(self.reader, self.journal, board.ticks_ms)
+        self._priority = CardPriority(self.reader, board.ticks_ms)
         self.passes = Passes(buffers.recent, buffers.faults)
         self.health = Health()
         self.heap = Heap()
@@ -222,22 +222,31 @@ class Shoe:
 
     async def _deal(self) -> None:
         board, journal, priority = self.board, self.journal, self._priority
-        sensing, acting = self.sensing, self.acting
+        sensing, acting, heap, scanner = self.sensing, self.acting, self.heap, self.reader.scanner
+        writing = True
         while True:
-            await board.wait_for_activity(priority.within_ms(), not journal.unwritten())
+            await board.wait_for_activity(priority.within_ms(writing), not writing)
             priority.late = sensing.read() > LATE_BYTES
-            sensing.mark_passing()
+            if scanner.in_pass:
+                if not sensing.passing_marked:
+                    sensing.mark_passing()
+            elif scanner.blocked:
+                sensing.stop_if_blocked()
             if not journal.stuck:
                 acting.take_inputs()
-            sensing.check_head()
             priority.update()
-            while priority.last_marks and sensing.read():
+            while priority.last_marks and (sensing.read() or sensing.read()):
                 # Nothing else may run now, so no other task gets a turn: that would take 2 ms.
                 priority.update()
-            if not priority.last_marks:
-                self._write()
-            if not journal.unwritten() and not self.reader.scanner.in_pass:
-                self.heap.maintain()
+                pause_ms = priority.pause_ms()
+                if pause_ms > 0:
+                    board.sleep_ms(pause_ms)
+            writing = journal.unwritten()
+            if writing:
+                if priority.may_write:
+                    self._write()
+            elif not scanner.in_pass:
+                heap.maintain()
 
     def _write(self) -> None:
         """Do all journal steps that the chip is ready for."""
@@ -250,6 +259,7 @@ class Shoe:
 
     async def _write_out(self) -> None:
         """Write all queued entries: without a card or a button `_deal` would not run for them."""
+        await self._priority.cards_first()
         self._write()
         while self.journal.unwritten():
             await asyncio.sleep_ms(WRITING_MS)

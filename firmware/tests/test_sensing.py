@@ -85,11 +85,11 @@ def test_lost_samples_stop_play_and_a_pass_is_marked_once():
 def test_a_blocked_head_stops_play_once():
     parts = Parts()
     sensing = _sensing(parts)
-    sensing.check_head()
+    sensing.stop_if_blocked()
     assert parts.journal.kinds == []
     parts.reader.blocked = True
-    sensing.check_head()
-    sensing.check_head()
+    sensing.stop_if_blocked()
+    sensing.stop_if_blocked()
     assert parts.journal.kinds == [NOTE] and parts.journal.note == [input_log.SENSOR_FAILED]
 
 

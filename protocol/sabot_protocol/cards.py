@@ -74,15 +74,20 @@ def decode_marks(marks: "bytearray | list[int]") -> int:
     first, last = marks[0], marks[MARK_COUNT - 1]
     if first != _START or last != _STOP:
         return REVERSED if first == _STOP and last == _START else NOT_A_CODE
+    # While a shoe does this, its lock must wait for it: the loops are as short as they can be.
+    bits, mask = _CHECK_BITS, _CHECK_MASK
     message = checks = 0
-    for i in range(DIGIT_COUNT):
-        digit = marks[1 + i]
+    at = 1
+    for row in _CHECK_ROWS:
+        digit = marks[at]
         message = 3 * message + digit
-        checks += digit * _CHECK_ROWS[i]
-    for j in range(DIGIT_COUNT):
-        if (checks & _CHECK_MASK) % 3 != marks[1 + DIGIT_COUNT + j]:
+        checks += digit * row
+        at += 1
+    for _ in _CHECK_ROWS:
+        if (checks & mask) % 3 != marks[at]:
             return NOT_A_CODE
-        checks >>= _CHECK_BITS
+        checks >>= bits
+        at += 1
     return message if message < CARD_COUNT * SET_COUNT else NOT_A_CODE
 
 

@@ -6,6 +6,7 @@ A board owns its pins and ports. The firmware uses these members of it:
 - `NAME`; `storage`, the folder for documents; `serial`, the number of the board, which USB also
   shows; `reset_cause`, a place in `enums.RESET_CAUSES`
 - `ticks_ms()`: milliseconds since the start; it never wraps
+- `sleep_ms(ms)`: let the processor sleep; no other task runs meanwhile
 - `await wait_for_activity(within_ms, wait)`: returns when there may be samples or input, samples
   within `within_ms`; without `wait` it returns after `within_ms` in any case
 - `flash`: the journal's chip, as in boards/nor.py

@@ -106,6 +106,7 @@ class Marks:
         self._memory = array("i", [0] * _SIZE)
         self._before = bytearray(SYMBOLS * _PLACES)
 
+    @micropython.native
     def find(self, scanner: "Scanner") -> None:
         """Find the marks in the edges of the pass that `scanner` holds."""
         edges, times, levels = scanner.count, scanner.times, scanner.levels

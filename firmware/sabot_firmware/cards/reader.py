@@ -11,7 +11,7 @@ from sabot_firmware.cards.marks import SYMBOLS, Marks
 from sabot_firmware.cards.scan import COVERED as _COVERED
 from sabot_firmware.cards.scan import SAMPLE_RATE_HZ as SAMPLE_RATE_HZ
 from sabot_firmware.cards.scan import E, Scanner, X
-from sabot_firmware.native import const
+from sabot_firmware.native import const, micropython
 from sabot_protocol import cards, enums
 
 _PITCH_UM = const(3500)
@@ -98,6 +98,7 @@ class Reader:
         """Whether the head is covered or disturbed, so that nothing can be read."""
         return self.scanner.blocked
 
+    @micropython.native
     def read(self, data: "bytearray | bytes", at: int, end: int) -> int:
         """Read samples from `data[at:end]` until a pass ends, a card becomes known, or to the end.
 
@@ -126,6 +127,7 @@ class Reader:
         self.known = NO_CARD
         self.scanner.give_up()
 
+    @micropython.native
     def _look_early(self) -> None:
         """Read the card before its pass has ended, as if the pass ends normally."""
         scanner, marks = self.scanner, self._marks

@@ -100,6 +100,13 @@ class Scanner:
         """The pass as runs of equal samples (sabot_protocol/messages.py, PASS_SAMPLES)."""
         self.why = NOTHING
         """Why the last `scan` stopped."""
+        # These are asked for in every turn of the shoe, where a property costs too much time.
+        self.in_pass = False
+        """Whether a card is passing. False again once its pass has ended or was given up."""
+        self.marks_gone = 0
+        """Marks of this pass that have gone by; each piece of a broken mark counts."""
+        self.blocked = False
+        """Whether the last pass was given up: nothing can be read until all channels are clear."""
         self._state = array("i", [0] * _STATE_SIZE)
 
     @property
@@ -113,30 +120,16 @@ class Scanner:
         return self._state[_LASTED]
 
     @property
-    def in_pass(self) -> bool:
-        """Whether a card is passing. False again once its pass has ended or was given up."""
-        return self._state[_IN_PASS] != 0
-
-    @property
     def passing_samples(self) -> int:
         """How long a card has been passing, in samples; 0 if no card is passing."""
         return self._state[_NOW] - self._state[_BEGAN] if self.in_pass else 0
-
-    @property
-    def marks_gone(self) -> int:
-        """Marks of this pass that have gone by; each piece of a broken mark counts."""
-        return self._state[_GONE]
-
-    @property
-    def blocked(self) -> bool:
-        """Whether the last pass was given up: nothing can be read until all channels are clear."""
-        return self._state[_BLOCKED] != 0
 
     @property
     def cut(self) -> bool:
         """Whether there were more runs than `runs` has room for."""
         return self._state[_CUT] != 0
 
+    @micropython.native
     def scan(self, data: "bytearray | bytes", at: int, end: int) -> int:
         """Scan samples from `data[at:end]` until there is something to report, or to the end.
 
@@ -145,6 +138,9 @@ class Scanner:
         state = self._state
         at = _scan(state, data, at, end, self.times, self.levels, self.runs)  # type: ignore[arg-type]
         self.why = state[_WHY]
+        self.in_pass = state[_IN_PASS] != 0
+        self.marks_gone = state[_GONE]
+        self.blocked = state[_BLOCKED] != 0
         return at
 
     def close_runs(self) -> int:
@@ -165,6 +161,7 @@ class Scanner:
         """Give up the pass: samples were lost, so the card that is passing cannot be read."""
         self._state[_IN_PASS] = 0
         self._state[_BLOCKED] = 1
+        self.in_pass, self.blocked = False, True
 
 
 @micropython.viper

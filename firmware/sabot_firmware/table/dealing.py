@@ -16,7 +16,7 @@ A card of the shoe in play that cannot be read, or is one too many, is *pending*
 until the supervisor decides about it (pending.py). Then play continues.
 """
 
-from sabot_firmware.native import const
+from sabot_firmware.native import const, micropython
 from sabot_firmware.table import pending
 from sabot_firmware.table.inventory import Inventory
 from sabot_firmware.table.pending import Pending
@@ -122,6 +122,7 @@ class Dealing:
         """Whether no shoe of cards is in play."""
         return self.phase == NO_SHOE or self.phase == ENDED
 
+    @micropython.native
     def card_due(self) -> bool:
         """Whether the next card may come out."""
         if self.error or self.lid_open:
@@ -132,6 +133,7 @@ class Dealing:
 
     lock_released = card_due
 
+    @micropython.native
     def lock_after(self, card: int) -> bool:
         """Whether the lock will be released once `card` 0-53, which is passing, is dealt.
 

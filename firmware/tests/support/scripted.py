@@ -64,6 +64,9 @@ class ScriptedBoard:
     def ticks_ms(self):
         return self._now_ms
 
+    def sleep_ms(self, ms):
+        self._now_ms += ms
+
     def switches(self):
         return self.switches_on
 

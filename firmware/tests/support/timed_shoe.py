@@ -26,35 +26,36 @@ from sabot_protocol import cards, messages
 lock_module = fake_pico.lock
 
 COSTS_US = {
-    # Measured on the emulated Pico, MicroPython v1.28 at 125 MHz, each the longest of a session of
-    # rounds with a host (the methods were wrapped with time.ticks_us); rounded up.
-    "board and asyncio, a turn": 600,
-    "read samples": 300,
+    # Measured on the emulated Pico, MicroPython v1.28 at 125 MHz with its flash cache, each the
+    # longest of a session of rounds with a host: `python -m sabot_hil.benchmarks.costs`, without
+    # the pieces within it; rounded up.
+    "board and asyncio, a turn": 900,
+    "read samples": 500,
     "reader, a byte": 1.05,  # firmware/README.md, "Time": 512 bytes of rest take 0.53 ms
     "reader, an edge": 40,  # a pass at 3 m/s and the rest after it take 8.8 ms
-    "reader, the last mark": 1500,
-    "reader, the verdict": 2000,
-    "lock after": 500,
+    "reader, the last mark": 1600,
+    "reader, the verdict": 20000,
+    "lock after": 1000,
     "rest of a turn": 500,
     "collection": 33000,
     "measure the heap": 6500,
     "fill gaps": 3500,
     "tick": 1500,
     "carry out": 20000,
-    "event": 3000,
+    "event": 5500,
     "keep state": 11000,
-    "build text": 3000,
-    "display, a line": 4200,
-    "part of a frame": 300,
-    "frame": 4000,
+    "build text": 9500,
+    "display, a line": 4500,
+    "part of a frame": 400,
+    "frame": 5500,
     "signed frame": 8000,
     "command": 10000,
     "self-test": 500000,  # hil_tests/README.md: at most 0.6 s
     "fill": 1000,
     "fill, an event": 3500,
-    "link, a byte": 50,  # 64 bytes: 2.7 ms
-    "chip, a poll": 100,
-    "chip, a call": 600,
+    "link, a byte": 120,  # 64 bytes: 7.9 ms
+    "chip, a poll": 150,
+    "chip, a call": 700,
     # W25Q128JV data sheet, 9.6, typical times; the processor goes on.
     "program": 700,
     "erase": 45000,
@@ -184,12 +185,15 @@ class _Board(ScriptedBoard):
     def ticks_ms(self):
         return self._turns.ticks_ms()
 
+    def sleep_ms(self, ms):
+        self._turns.spend(1000 * ms)
+
     def wait_for_activity(self, within_ms, wait):
         if not self.watching:
             return super().wait_for_activity(within_ms, wait)
         costs_us = self._costs_us
         self._turns.spend(costs_us["rest of a turn"])
-        if within_ms > 3 and self.lines_due:
+        if within_ms > 5 and self.lines_due:
             self.lines_due -= 1
             self._turns.spend(costs_us["display, a line"])
         paused = self._turns.sleep_ms(within_ms)

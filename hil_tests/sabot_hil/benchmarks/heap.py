@@ -31,6 +31,9 @@ class _NoBoard:
     def ticks_ms(self) -> int:
         return 0
 
+    def sleep_ms(self, ms: int) -> None:
+        pass
+
     async def wait_for_activity(self, within_ms: int, wait: bool) -> None:
         pass
 

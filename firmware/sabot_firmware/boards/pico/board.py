@@ -1,6 +1,6 @@
 """The reference board: a Raspberry Pi Pico with official MicroPython v1.28, its parts on its pins.
 
-The hardware samples the sensor head (sampler.py). Everything else is handled in the steps of
+The hardware samples the sensor head (sampler.py). Everything else is handled in
 `wait_for_activity` and never in an interrupt, so no change comes in the middle of another one. Only
 the lock can shut by itself (lock.py).
 """
@@ -72,7 +72,7 @@ _CONTACTS_MASK = (1 << len(_CONTACTS)) - 1
 
 _PIN_OF = {part: (gpio, level) for gpio, part, level in PINS}
 
-_LINE_MS = const(3)  # to send one line to the display
+_LINE_MS = const(5)  # to send one line to the display takes 3 to 4
 # 15 ms or more: a contact bounces for less, or is seen in both states.
 _SETTLED_LOOKS = const(4)
 _HALT_STEP_MS = const(50)
@@ -113,6 +113,11 @@ class Board:
         for sensor in SENSORS:
             _input(sensor)
         self._sampler = Sampler(_pin(SENSORS[0]))
+        self._ring = self._sampler.ring
+        self.overruns = 0
+        """How often samples were lost because they were not read in time."""
+        self.judged = self._lock.judged
+        self.sleep_ms = time.sleep_ms
         self._sampling = False
         self._set_up_inputs()
         self._buzzer = machine.PWM(_pin("buzzer"), freq=_BUZZER_HZ, duty_u16=0)
@@ -150,11 +155,6 @@ class Board:
         self._change = inputs.NONE
 
     @property
-    def overruns(self) -> int:
-        """How often samples were lost because they were not read in time."""
-        return self._sampler.overruns
-
-    @property
     def flash(self) -> NorFlash:
         """The journal's chip. The first use opens it and raises FlashError if it fails: by then
         the display can show that."""
@@ -186,27 +186,33 @@ class Board:
             # Not earlier: the start of the shoe takes longer than the ring has room for.
             self._sampling = True
             self._sampler.start()
-            self._lock.watch(_pin(SENSORS[0]), self._sampler.ring)
-        self._step(within_ms)
+            self._lock.watch(_pin(SENSORS[0]), self._ring)
+        if self._contacts.waits():
+            self._look()
+        if self._buzzing and time.ticks_diff(time.ticks_ms(), self._quiet_ms) >= 0:
+            self._silence()
+        # With less time the lock would have to wait for the display.
+        if within_ms > _LINE_MS and self._display.stale:
+            self._display.refresh()
         return asyncio.sleep_ms(within_ms)  # samples always come: there is no event to wait for
 
-    def _step(self, within_ms: int) -> None:
+    def _look(self) -> None:
+        """Take the looks at the contacts that have come."""
         levels = self._contacts.look()
         while levels >= 0:
             self._debouncer.look((levels ^ self._inverted) & _CONTACTS_MASK)
             levels = self._contacts.look()
         if self._change == inputs.NONE:
             self._change = self._debouncer.take()
-        if self._buzzing and time.ticks_diff(time.ticks_ms(), self._quiet_ms) >= 0:
-            self._silence()
-        if within_ms > _LINE_MS:  # with less time the lock would have to wait for the display
-            self._display.refresh()
 
     def read_samples(self, buf: bytearray) -> int:
-        return self._sampler.read(buf)
-
-    def judged(self, in_pass: bool) -> None:
-        self._lock.judged(in_pass)
+        """Copy whole words, oldest first, to the beginning of `buf`; return how many bytes. It
+        allocates nothing."""
+        size = self._ring.copy_to(buf)
+        if size < 0:
+            self.overruns += 1
+            size = self._sampler.read_after_overrun(buf)
+        return size
 
     def levels(self) -> int:
         levels = 0
@@ -227,7 +233,8 @@ class Board:
 
     def take_input(self) -> int:
         change = self._change
-        self._change = self._debouncer.take()
+        if change != inputs.NONE:
+            self._change = self._debouncer.take()
         return change
 
     def set_lock(self, released: bool) -> None:

@@ -45,6 +45,10 @@ class Contacts:
         self._next = _LOOKS_PER_WORD
         self._machine.active(1)
 
+    def waits(self) -> bool:
+        """Whether there are looks that `look` has not returned yet."""
+        return self._next != _LOOKS_PER_WORD or self._machine.rx_fifo() > 0
+
     def look(self) -> int:
         """Return the oldest look not yet returned, bit n for the n-th pin; -1 if there is none."""
         if self._next == _LOOKS_PER_WORD:

@@ -8,7 +8,7 @@ from array import array
 import rp2
 import uctypes
 
-from sabot_firmware.native import const, micropython, ptr8
+from sabot_firmware.native import const, micropython, ptr8, ptr32
 
 RUN_WORDS = const(1 << 27)
 """Words of one run of the DMA: 14.9 hours at 2,500 words a second. It is a multiple of every ring's
@@ -45,7 +45,7 @@ class DmaRing:
         begin = uctypes.addressof(self._memory)
         self.address = (begin + size - 1) & -size
         """Where the ring begins."""
-        self._offset = self.address - begin
+        self._shape = array("i", [words, self.address - begin])  # for viper
         self._count = array("I", [RUN_WORDS])
         self.taken = 0
         """Words taken since the start, modulo RUN_WORDS."""
@@ -105,29 +105,33 @@ class DmaRing:
         """Take the oldest words, as many as fit; return how many bytes they are, or -1 if more are
         waiting than the ring holds with MARGIN_WORDS. It allocates nothing."""
         left = self._dma.count  # pyright: ignore[reportAttributeAccessIssue]
-        waiting = (RUN_WORDS - left - self.taken) & (RUN_WORDS - 1)
-        if waiting > self._words - MARGIN_WORDS:
-            return -1
-        words = min(waiting, len(buf) // WORD_BYTES)
-        if words:
-            at = self.taken % self._words * WORD_BYTES
-            _copy(self._memory, self._offset, at, self._words * WORD_BYTES, buf, words * WORD_BYTES)
-            self.taken = (self.taken + words) & (RUN_WORDS - 1)
+        words = _copy(self._memory, self._shape, self.taken, left, buf, len(buf))  # type: ignore[arg-type]
+        if words <= 0:
+            return words
+        self.taken = (self.taken + words) & (RUN_WORDS - 1)
         return words * WORD_BYTES
 
     def view(self) -> memoryview:
         """Return the memory of the ring."""
-        return memoryview(self._memory)[self._offset : self._offset + self._words * WORD_BYTES]
+        offset = self._shape[1]
+        return memoryview(self._memory)[offset : offset + self._words * WORD_BYTES]
 
 
-# For viper an annotation is a machine type, and `None` is not one: it has no result.
 @micropython.viper
-def _copy(memory: ptr8, offset: int, at: int, size: int, buf: ptr8, count: int):  # noqa: ANN202
-    """Copy `count` bytes to `buf` from the ring of `size` bytes at `offset`, from `at` in it on."""
+def _copy(memory: ptr8, shape: ptr32, taken: int, left: int, buf: ptr8, room: int) -> int:
+    """Copy the oldest words to `buf`, as many as fit into `room` bytes; `left` are still to come in
+    this run. Return how many words they are, or -1 as `copy_to`."""
+    in_ring = shape[0]
+    words = (RUN_WORDS - left - taken) & (RUN_WORDS - 1)
+    if words > in_ring - MARGIN_WORDS:
+        return -1
+    if words > room >> 2:
+        words = room >> 2
+    offset = shape[1]
+    mask = in_ring * WORD_BYTES - 1
+    at = taken * WORD_BYTES
     i = 0
-    while i < count:
-        buf[i] = memory[offset + at]
-        at += 1
-        if at == size:
-            at = 0
+    while i < words * WORD_BYTES:
+        buf[i] = memory[offset + (at + i & mask)]
         i += 1
+    return words

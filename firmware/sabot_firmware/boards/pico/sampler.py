@@ -35,8 +35,6 @@ class Sampler:
     """Samples of four neighbouring pins from `start` on; `first` is the lowest pin."""
 
     def __init__(self, first: machine.Pin) -> None:
-        self.overruns = 0
-        """How often samples were lost because they were not read in time."""
         if machine.freq() % SAMPLE_RATE_HZ:
             raise ValueError("no exact sample rate from this clock")
         self.ring = DmaRing(RING_WORDS, _STATE_MACHINE)
@@ -56,15 +54,8 @@ class Sampler:
         time.sleep_ms(_A_FEW_WORDS_MS)
         return self.ring.waiting() != before
 
-    def read(self, buf: bytearray) -> int:
-        """Copy whole words, oldest first, to the beginning of `buf`; return how many bytes.
-
-        After an overrun it continues with the newer half of the ring. It allocates nothing.
-        """
+    def read_after_overrun(self, buf: bytearray) -> int:
+        """Do the same as `ring.copy_to`, with the newer half of the ring."""
         ring = self.ring
-        size = ring.copy_to(buf)
-        if size < 0:
-            self.overruns += 1
-            ring.take(ring.waiting() - RING_WORDS // 2)
-            size = ring.copy_to(buf)
-        return size
+        ring.take(ring.waiting() - RING_WORDS // 2)
+        return ring.copy_to(buf)

@@ -57,7 +57,8 @@ class Display:
         self._started = False
         self._rest = 0
         self._lines = [""] * ROWS
-        self._stale = _ALL_ROWS  # bit n: line n must be sent
+        self.stale = _ALL_ROWS
+        """The lines that must be sent: bit n is line n."""
         self._page = bytearray(1 + _WIDTH)
         self._page[0] = _DATA
         self._pixels = framebuf.FrameBuffer(
@@ -73,17 +74,17 @@ class Display:
             line = lines[row][:COLUMNS] if row < len(lines) else ""
             if line != self._lines[row]:
                 self._lines[row] = line
-                self._stale |= 1 << row
+                self.stale |= 1 << row
 
     def refresh(self) -> bool:
         """Send the first line that changed. Return False if none did or the display is missing."""
-        if not self._stale:
+        if not self.stale:
             return False
         if self._rest:
             self._rest -= 1
             return False
         row = 0
-        while not self._stale & 1 << row:
+        while not self.stale & 1 << row:
             row += 1
         try:
             if not self._started:
@@ -92,10 +93,10 @@ class Display:
             self._send(row)
         except OSError:
             self._started = False  # it may come back as after power-on
-            self._stale = _ALL_ROWS
+            self.stale = _ALL_ROWS
             self._rest = _REST
             return False
-        self._stale ^= 1 << row
+        self.stale ^= 1 << row
         return True
 
     def answers(self) -> bool:

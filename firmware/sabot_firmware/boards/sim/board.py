@@ -60,6 +60,9 @@ class Board:
     def ticks_ms(self) -> int:
         return time.ticks_diff(time.ticks_ms(), self._start_ms)  # 62 bits here: it never wraps
 
+    def sleep_ms(self, ms: int) -> None:
+        time.sleep_ms(ms)
+
     def switches(self) -> int:
         return self._switches
 
