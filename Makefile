@@ -36,6 +36,9 @@ bench: $(READY)
 acceptance-emulator: $(READY)
 	$(BIN)/sabot hil --target emulator --suite acceptance \
 		--report build/acceptance-emulator-$(shell date +%Y-%m-%d-%H%M%S)
+	SABOT_FLASH_PERCENT=110 $(BIN)/sabot hil --target emulator --suite acceptance \
+		-k "test_timing or soon_after_power" \
+		--report build/acceptance-emulator-110-$(shell date +%Y-%m-%d-%H%M%S)
 
 # A million passes of each noise level, ten thousand of each fault at each kind of pull, and the sensor
 # health: about 45 minutes on two cores.

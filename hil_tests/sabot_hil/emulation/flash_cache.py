@@ -46,7 +46,8 @@ FLASH_SPACE_BYTES = 16 << 20
 """The bytes of flash that can be addressed."""
 
 ENVIRONMENT = "SABOT_FLASH_PERCENT"
-"""The environment variable that makes a miss dearer or cheaper: percent of MISS_CYCLES."""
+"""The environment variable that makes a miss dearer or cheaper: percent of MISS_CYCLES. With 0 the
+flash costs nothing."""
 
 
 class BadPercent(SabotError):
@@ -56,9 +57,9 @@ class BadPercent(SabotError):
 
 
 def miss_percent() -> int:
-    """What a miss costs, in percent of MISS_CYCLES; 0 without the environment variable, because the
-    firmware does not hold all limits at 100 yet (hil_tests/README.md). Raises BadPercent."""
-    text = os.environ.get(ENVIRONMENT, "0")
+    """What a miss costs, in percent of MISS_CYCLES; 100 without the environment variable. Raises
+    BadPercent."""
+    text = os.environ.get(ENVIRONMENT, "100")
     if not text.isdecimal():
         raise BadPercent(f"{ENVIRONMENT} is {text!r}; set it to a whole number, such as 110")
     return int(text)

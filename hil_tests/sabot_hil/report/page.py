@@ -96,11 +96,12 @@ def _measurements(measured: Sequence[tuple[str, Measurement]]) -> str:
         f"<tr><td>{as_text(each.name)}</td>"
         f'<td class="number {"passed" if each.good else "failed"}">'
         f"{each.value:,.6g} {as_text(each.unit)}</td><td>{_gauge(each)}</td>"
-        f"<td>{as_text(each.limits) or '–'}</td>"
+        f"<td>{as_text(each.limits) or '–'}</td><td>{each.left or '–'}</td>"
         f"<td><small>{as_text(_short(test))}</small></td></tr>"
         for test, each in measured
     )
-    head = "<tr><th>What</th><th>Measured</th><th></th><th>Allowed</th><th>Test</th></tr>"
+    titles = ("What", "Measured", "", "Allowed", "Left", "Test")
+    head = "<tr>" + "".join(f"<th>{title}</th>" for title in titles) + "</tr>"
     return f"<h2>Measurements</h2><table><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
 

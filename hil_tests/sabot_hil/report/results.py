@@ -36,6 +36,15 @@ class Measurement:
         high = "" if self.at_most is None else f"at most {self.at_most:g}"
         return " and ".join(part for part in (low, high) if part)
 
+    @property
+    def left(self) -> str:
+        """How far the figure is from its limit, in percent of the limit; empty if there is none, or
+        two, or 0."""
+        limit = self.at_least if self.at_most is None else self.at_most
+        if not limit or (self.at_least is not None and self.at_most is not None):
+            return ""
+        return f"{100 * abs(limit - self.value) / limit:.0f} %" if self.good else "none"
+
 
 @dataclass(slots=True)
 class Result:

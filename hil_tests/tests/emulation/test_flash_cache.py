@@ -206,7 +206,7 @@ def test_constants_in_flash_cost_what_code_does(fast: package.CompiledLoop) -> N
 
 def test_the_percentage_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(flash_cache.ENVIRONMENT, raising=False)
-    assert flash_cache.miss_percent() == 0
+    assert flash_cache.miss_percent() == 100
     monkeypatch.setenv(flash_cache.ENVIRONMENT, "110")
     assert flash_cache.miss_percent() == 110
     monkeypatch.setenv(flash_cache.ENVIRONMENT, "-5")

@@ -130,16 +130,19 @@ def test_a_run_without_tests_is_not_an_acceptance() -> None:
 
 
 @pytest.mark.parametrize(
-    "measured, good, limits",
+    "measured, good, limits, left",
     [
-        (Measurement("a", 5, "ms", at_most=5), True, "at most 5"),
-        (Measurement("a", 5.1, "ms", at_most=5), False, "at most 5"),
-        (Measurement("a", 4, "ms", at_least=5), False, "at least 5"),
-        (Measurement("a", 4, "ms", at_most=5, at_least=3), True, "at least 3 and at most 5"),
-        (Measurement("a", 4, "ms"), True, ""),
+        (Measurement("a", 5, "ms", at_most=5), True, "at most 5", "0 %"),
+        (Measurement("a", 5.1, "ms", at_most=5), False, "at most 5", "none"),
+        (Measurement("a", 4, "ms", at_least=5), False, "at least 5", "none"),
+        (Measurement("a", 3, "ms", at_most=4), True, "at most 4", "25 %"),
+        (Measurement("a", 6, "KB", at_least=4), True, "at least 4", "50 %"),
+        (Measurement("a", 0, "times", at_most=0), True, "at most 0", ""),
+        (Measurement("a", 4, "ms", at_most=5, at_least=3), True, "at least 3 and at most 5", ""),
+        (Measurement("a", 4, "ms"), True, "", ""),
     ],
 )
 def test_limits_are_kept_at_and_not_beyond_them(
-    measured: Measurement, good: bool, limits: str
+    measured: Measurement, good: bool, limits: str, left: str
 ) -> None:
-    assert (measured.good, measured.limits) == (good, limits)
+    assert (measured.good, measured.limits, measured.left) == (good, limits, left)

@@ -1,4 +1,6 @@
-"""How soon the shoe acts. Only on targets with the chip's own time; a simulator has none."""
+"""How soon the shoe acts. Only on targets with the chip's own time; a simulator has none.
+
+An emulated chip is no board, so 15 % of what a shoe may take are kept in hand here."""
 
 import random
 from collections.abc import Callable
@@ -82,7 +84,7 @@ class _LastCards:
         """Put the longest time from a last mark to the lock into the report; 0: it had shut before.
         The test fails if it is beyond its limit."""
         worst_ms, at = max(self._shut_ms)
-        self._measure(f"last mark to lock{self._when}", worst_ms, "ms", at, at_most=5.0)
+        self._measure(f"last mark to lock{self._when}", worst_ms, "ms", at, at_most=4.2)
 
 
 def _first_three(bench: Bench) -> None:
@@ -198,8 +200,8 @@ def test_a_card_is_on_flash_and_at_the_host_soon(target: Target, measure: Measur
         reported_ms = (target.clock.now_us() - left_us) / 1000
         target.bench.settle()
         written_ms = (target.power.written_us() - left_us) / 1000
-    measure("card out of the head to its result with the host", reported_ms, "ms", at_most=500.0)
-    measure("card out of the head to all of it on flash", written_ms, "ms", at_most=500.0)
+    measure("card out of the head to its result with the host", reported_ms, "ms", at_most=420.0)
+    measure("card out of the head to all of it on flash", written_ms, "ms", at_most=420.0)
 
 
 def _take_all(client: Client) -> None:
@@ -219,11 +221,11 @@ def _left_us(samples: bytes) -> int:
 
 
 def test_the_processor_has_time_to_spare(target: Target, measure: Measure) -> None:
-    measure("processor's share while idle", _share(target, _idle), "%", at_most=50.0)
+    measure("processor's share while idle", _share(target, _idle), "%", at_most=42.5)
     _first_three(target.bench)
     samples = pass_samples(cards.number_of(_LAST_CARD), 0)
     share = _share(target, lambda target: target.bench.play(samples))
-    measure("processor's share while a card passes", share, "%", at_most=90.0)
+    measure("processor's share while a card passes", share, "%", at_most=77.0)
 
 
 def _idle(target: Target) -> None:
@@ -250,11 +252,11 @@ def test_no_sample_is_lost_while_flash_is_erased(target: Target, measure: Measur
     client.send_signed(LoadGameCommand(parts[-1], len(document), document[parts[-1] :]))
     # So slowly that the game is stored within the pass: the host gets its turn 0.3 s later.
     target.bench.play(pass_samples(cards.number_of("4C"), 0, speed_mm_s=100.0))
-    shown = target.bench.settle()
+    # With the flash's cost the game is stored for some time after the pass.
+    target.bench.wait_for(lambda shown: "CARD NOT DUE" in shown.display, "CARD NOT DUE")
     with session_with(target.shoe) as client:
         assert client.welcome.game == "pa-midi"
         lost = client.ask(HealthCommand()).overruns
-    assert "CARD NOT DUE" in shown.display, shown
     measure("samples lost while flash is erased", lost, "times", at_most=0)
 
 
