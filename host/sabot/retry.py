@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from typing import TypeVar
 
-from sabot.errors import NoShoe, PortNotFound, SabotError
+from sabot.errors import NoShoe, PortBusy, PortNotFound, SabotError
 
 _T = TypeVar("_T")
 
@@ -13,6 +13,9 @@ _PAUSE_S = 0.2
 _PATIENCE_S = 60.0
 """How long a shoe may be away. An ordinary restart takes two seconds, the first start as a unit
 11 s, and plugging in a cable longer."""
+
+_ABSENT = (NoShoe, PortNotFound, PortBusy)
+"""A shoe that restarts. PortBusy: another program, such as `sabot ports`, looks at the port."""
 
 
 def retried(
@@ -49,8 +52,8 @@ def over_sessions(
 
     `attached` opens a session. `advance` does what can be done in it, and returns "" if another one
     must follow, for example after a restart. `on_absent` is called whenever the shoe is lost or not
-    found. Raises NoShoe or PortNotFound if the first session cannot be opened, or a later one
-    cannot be opened within a minute.
+    found. Raises NoShoe, PortNotFound or PortBusy if the first session cannot be opened, or a later
+    one cannot be opened within a minute.
     """
     seen = False
     while True:
@@ -62,7 +65,7 @@ def over_sessions(
                 done = advance(client)
             if done:
                 return done
-        except (NoShoe, PortNotFound):
+        except _ABSENT:
             if not opened:
                 raise
             on_absent()
@@ -83,7 +86,7 @@ def _open_session(
     def attempt() -> _T:
         try:
             return stack.enter_context(attached())
-        except (NoShoe, PortNotFound):
+        except _ABSENT:
             if wait:
                 on_absent()
             raise
@@ -92,8 +95,7 @@ def _open_session(
         return attempt()
     return retried(
         attempt,
-        NoShoe,
-        PortNotFound,
+        *_ABSENT,
         within_s=_PATIENCE_S,
         every_s=_PAUSE_S,
         now_s=now_s,

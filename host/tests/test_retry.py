@@ -96,6 +96,14 @@ def test_work_over_several_sessions_is_completed() -> None:
     assert shoe.sessions == []
 
 
+def test_a_look_at_all_ports_in_the_middle_of_the_work_does_not_end_it() -> None:
+    busy = PortBusy("`sabot ports` asks the shoe who it is")
+    shoe = ScriptedShoe("again", busy, busy, "again", "lost", busy, "updated")
+    assert shoe.run() == "updated"
+    with pytest.raises(PortBusy):
+        ScriptedShoe(busy, "done").run()
+
+
 def test_a_shoe_that_is_not_there_at_first_is_not_waited_for() -> None:
     shoe = ScriptedShoe(PortNotFound("no such port"), "done")
     with pytest.raises(PortNotFound):

@@ -1,6 +1,5 @@
 """The file of a bundle: its fields, writing and reading. bundle.py explains bundles."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from sabot.audit import chain
 from sabot.audit.checks.findings import Finding
 from sabot.audit.tombstone import ContextRecord
 from sabot.errors import BundleUnusable
+from sabot.files import replace_whole
 from sabot.keys import signing
 from sabot.link.events import Event
 from sabot.link.wire import WireError, parse_event
@@ -24,6 +24,7 @@ MAX_SIZE = 16 << 20
 MAX_NUMBER = 1 << 30
 """The largest event number in a bundle."""
 
+_MODE = 0o666  # without what the umask withholds
 _MARK = b"\x66format\x6csabot-bundle"  # the encoded name of the format, in every bundle
 
 
@@ -115,21 +116,12 @@ def save(path: Path, bundle: Bundle, private: signing.PrivateKey) -> int:
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file completely, or leave it as it was. Raises BundleUnusable if that fails."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with draft.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except BaseException as error:
-        with suppress(OSError):
-            draft.unlink()
-        if isinstance(error, OSError):
-            raise BundleUnusable(
-                f"{path}: cannot be written ({error.strerror}); name another file with -o"
-            ) from None
-        raise
+        replace_whole(path, data, _MODE)
+    except OSError as error:
+        raise BundleUnusable(
+            f"{path}: cannot be written ({error.strerror}); name another file with -o"
+        ) from None
 
 
 def read(path: Path) -> tuple[Bundle, bytes]:

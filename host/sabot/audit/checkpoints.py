@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sabot.keys.key_lines import replace_whole
+from sabot.files import replace_whole
 from sabot.link import events
 from sabot.link.wire import WireError, parse_event
 from sabot.log.store import Filter, Store

@@ -20,6 +20,7 @@ from sabot.errors import (
     ProtocolMismatch,
     SabotError,
 )
+from sabot.link import runtime
 from sabot.link.client import Client
 from sabot.link.ports import Port, PortInfo, attached
 from sabot.log.logger import RETRIED, Logger, LogWatcher
@@ -33,6 +34,9 @@ _WAIT_S = 0.2
 def ports(as_json: options.Json = False) -> None:
     """List the attached shoes, simulated ones too, by USB serial number."""
     found = [_probe(info) for info in attached()]
+    why = runtime.unusable()
+    if why:
+        problems.print(why, markup=False)
     if as_json:
         for each in found:
             print(json.dumps(each))

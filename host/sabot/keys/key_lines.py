@@ -6,12 +6,12 @@ If any line is wrong, the whole file is refused. No message contains any part of
 import fcntl
 import json
 import os
-import tempfile
+import stat
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from sabot.errors import KeysUnusable
+from sabot.files import replace_whole
 from sabot_protocol.chain import KEY_SIZE
 
 MODE = 0o600
@@ -59,11 +59,11 @@ def key_of(text: str) -> bytes:
 
 
 def add(path: Path, entry: Mapping[str, str], is_there: Callable[[], bool], option: str) -> None:
-    """Add a line to the file; a new file can be read only by its owner.
+    """Add a line to the file, which from then on only its owner can read or write.
 
     `is_there` reads an existing file and returns whether it has this entry already. On return the
     line is durable; after any error or Ctrl-C the file is as before. Raises KeysUnusable if the
-    file cannot be written or is not a key file.
+    file cannot be written, is a link, belongs to another user, or is not a key file.
     """
     try:
         folder = os.open(path.parent, os.O_RDONLY)
@@ -71,14 +71,15 @@ def add(path: Path, entry: Mapping[str, str], is_there: Callable[[], bool], opti
         raise _unwritable(path, error, option) from None
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)  # or two processes at once could lose a key
-        there = path.exists()
-        if there and is_there():
-            return
+        there = os.path.lexists(path)
+        if there:
+            _check_ours(path, option)
+            if is_there():
+                return
         lines = path.read_bytes() if there else b""
         if lines and not lines.endswith(b"\n"):
             lines += b"\n"
-        mode = path.stat().st_mode & 0o777 if there else MODE
-        replace_whole(path, lines + json.dumps(entry).encode() + b"\n", mode)
+        replace_whole(path, lines + json.dumps(entry).encode() + b"\n", MODE)
         os.fsync(folder)
     except OSError as error:
         raise _unwritable(path, error, option) from None
@@ -86,20 +87,15 @@ def add(path: Path, entry: Mapping[str, str], is_there: Callable[[], bool], opti
         os.close(folder)
 
 
-def replace_whole(path: Path, data: bytes, mode: int) -> None:
-    """Replace the file's content; after any error or Ctrl-C it is as before. Raises OSError."""
-    descriptor, name = tempfile.mkstemp(prefix=path.name + ".", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(file.fileno(), mode)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
+def _check_ours(path: Path, option: str) -> None:
+    """Raise KeysUnusable for a link or another user's file: no new key may go there."""
+    status = path.lstat()
+    if stat.S_ISLNK(status.st_mode):
+        raise KeysUnusable(f"{path}: a link, to which no key is added; name its file with {option}")
+    if status.st_uid != os.geteuid():
+        raise KeysUnusable(
+            f"{path}: another user's file, to which no key is added; name another with {option}"
+        )
 
 
 def _entry(line: bytes, fields: set[str]) -> Mapping[str, str]:

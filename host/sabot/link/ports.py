@@ -49,32 +49,50 @@ def resolve(name: str) -> str:
     `name` is a board's serial number, a unit's id, a path, or a pyserial URL. Only if no board has
     this serial number, all boards are asked for their unit's id.
 
-    Raises PortNotFound, or SameUnit if two boards have this number or id.
+    Raises PortNotFound; PortBusy if the unit may be at a port that another program has; SameUnit if
+    two boards have this number or id.
     """
     if "://" in name or "/" in name:
         return name
     infos = attached()
     found = [info.port for info in infos if info.serial == name]
+    busy: list[str] = []
     if infos and not found:
         with ThreadPoolExecutor(len(infos)) as pool:
-            units = pool.map(lambda info: _unit_at(info.port), infos)
+            units = list(pool.map(lambda info: _unit_at(info.port), infos))
         found = [info.port for info, unit in zip(infos, units, strict=True) if unit == name]
+        busy = [
+            info.port  # a simulated shoe is published under its id, so it is not this unit
+            for info, unit in zip(infos, units, strict=True)
+            if unit is None and info.what != SIMULATED
+        ]
     if len(found) > 1:
         raise SameUnit(
             f"{name}: {' and '.join(found)} have this name; name the port, or detach one"
         )
     if found:
         return found[0]
-    raise PortNotFound(f"{name}: no such unit is attached; `sabot ports` lists those that are")
+    if busy:
+        raise PortBusy(
+            f"{name}: at no free port, but perhaps at {' or '.join(busy)}, in use by another "
+            "program, perhaps `sabot log`; stop that first"
+        )
+    why = runtime.unusable()
+    raise PortNotFound(
+        f"{name}: no such unit is attached; `sabot ports` lists those that are"
+        + (f". {why}" if why else "")
+    )
 
 
-def _unit_at(port: str) -> str:
-    """Return the id of the unit at `port`; empty if no shoe answers, or the port is in use."""
+def _unit_at(port: str) -> str | None:
+    """Return the id of the unit at `port`; empty if no shoe answers, None if the port is in use."""
     from sabot.link.client import Client  # slow to import, and seldom needed here
 
     try:
         with Port(port) as opened:
             return Client(opened, _ASK_UNIT_TIMEOUT_S).unit
+    except PortBusy:
+        return None
     except SabotError:
         return ""
 

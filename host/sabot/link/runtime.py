@@ -3,81 +3,240 @@
 A file named after the unit holds its port; a file named after the port holds the command key, which
 is not secret. As with /dev/serial/by-id, a shoe is found although names of ports change. The
 process that runs a shoe holds a lock on the unit's file; a file without a lock is left from a
-process that was killed.
+process that was killed, and is removed.
+
+Without XDG_RUNTIME_DIR the folder is in the shared temporary folder, where other users may have
+put something else in its place. So only a private folder of this user is used, and only files in it
+that have the form of ours are read, written or removed.
 """
 
 import fcntl
 import os
+import re
+import stat
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+
+from sabot.errors import SimulatorFailed
+from sabot.files import NotPrivate, open_folder, open_private
+
+_RUNTIME = "XDG_RUNTIME_DIR"
+_SHOES, _KEYS = "sabot-shoes", "sabot-keys"
+_PORT = re.compile(rb"/dev/[A-Za-z0-9/._-]{1,100}")
+_KEY = re.compile(rb"(?:[0-9a-f]{2}){0,64}")
+_MOST_BYTES = 200
+_LOCK_S = 0.2  # far longer than `published` holds a lock
+_LOCK_POLL_S = 0.01
 
 
-def publish(unit: str, port: str) -> TextIO | None:
-    """Publish `port` as the port of `unit`, as long as the returned file is open.
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What `publish` published: the unit, and the descriptor of its locked file."""
 
-    Returns None if another running shoe has that id already.
+    unit: str
+    descriptor: int
+
+
+def publish(unit: str, port: str) -> Publication | None:
+    """Publish `port` as the port of `unit`, until `withdraw` or the end of this process.
+
+    Returns None if another running shoe has that id already. Raises SimulatorFailed if the folder
+    is not a private one of this user.
     """
-    file = (_folder() / unit).open("a+")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        return None
-    file.truncate(0)
-    file.write(port)
-    file.flush()
-    return file
+    give_up_s = time.monotonic() + _LOCK_S
+    with _making(_SHOES) as folder:
+        while True:
+            descriptor = _open(folder, unit, os.O_RDWR | os.O_CREAT)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:  # a running shoe has it; or `published` looks at it just now
+                os.close(descriptor)
+                if time.monotonic() > give_up_s:
+                    return None
+                time.sleep(_LOCK_POLL_S)
+                continue
+            if _is_at(folder, unit, descriptor):
+                break
+            os.close(descriptor)  # `published` has removed it meanwhile
+        try:
+            _write(descriptor, unit, _PORT, port.encode())
+        except BaseException:
+            os.close(descriptor)
+            raise
+    return Publication(unit, descriptor)
 
 
-def withdraw(file: TextIO | None) -> None:
+def withdraw(publication: Publication | None) -> None:
     """Withdraw what `publish` published."""
-    if file is not None:
-        Path(file.name).unlink(missing_ok=True)
-        file.close()
+    if publication is not None:
+        with suppress(OSError), _existing(_SHOES) as folder:
+            if _is_at(folder, publication.unit, publication.descriptor):
+                os.unlink(publication.unit, dir_fd=folder)
+        os.close(publication.descriptor)
 
 
 def published() -> dict[str, str]:
-    """Return the port of every running simulated shoe, by unit."""
+    """Return the port of every running simulated shoe, by unit.
+
+    Empty if the folder is not a private one of this user: `unusable` says why.
+    """
     ports = {}
-    for path in sorted(_folder().iterdir()):
-        try:
-            with path.open() as file:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    ports[path.name] = file.read()
-                else:
-                    path.unlink(missing_ok=True)  # the process of its shoe was killed
-        except OSError:
-            continue  # removed meanwhile, or not a file of ours
+    with suppress(OSError), _existing(_SHOES) as folder:
+        for name in sorted(os.listdir(folder)):  # noqa: PTH208 - a path may lead elsewhere
+            with suppress(OSError):  # removed meanwhile, or not a file of ours
+                port = _port_in(folder, name)
+                if port:
+                    ports[name] = port
     return ports
 
 
+def unusable() -> str:
+    """Return why no simulated shoe can be found or published; empty if they can be."""
+    try:
+        with _existing(_SHOES):
+            return ""
+    except FileNotFoundError:
+        return ""  # none was ever started
+    except OSError as error:
+        return _why(error)
+
+
 def publish_key(port: str, command_key: bytes) -> None:
-    """Publish the command key of the simulated shoe at `port`, until `withdraw_key`."""
-    _key_file(port).write_text(command_key.hex())
+    """Publish the command key of the simulated shoe at `port`, until `withdraw_key`.
+
+    Raises SimulatorFailed as `publish` does.
+    """
+    name = _key_name(port)
+    with _making(_KEYS) as folder:
+        descriptor = _open(folder, name, os.O_RDWR | os.O_CREAT)
+        try:
+            _write(descriptor, name, _KEY, command_key.hex().encode())
+        finally:
+            os.close(descriptor)
 
 
 def withdraw_key(port: str) -> None:
     """Withdraw the command key of the simulated shoe at `port`."""
-    _key_file(port).unlink(missing_ok=True)
+    name = _key_name(port)
+    with suppress(OSError), _existing(_KEYS) as folder:
+        if _KEY.fullmatch(_content(folder, name)):
+            os.unlink(name, dir_fd=folder)
 
 
 def published_key(name: str) -> bytes:
     """Return the command key of a simulated shoe; `name` is its port or its unit's id. Empty if
     there is none."""
-    file = _key_file(published().get(name, name))
-    return bytes.fromhex(file.read_text()) if file.is_file() else b""
+    port = published().get(name, name)
+    with suppress(OSError), _existing(_KEYS) as folder:
+        content = _content(folder, _key_name(port))
+        if _KEY.fullmatch(content):
+            return bytes.fromhex(content.decode())
+    return b""
 
 
-def _key_file(port: str) -> Path:
-    return _folder("sabot-keys") / port.strip("/").replace("/", "-")
+def _key_name(port: str) -> str:
+    return port.strip("/").replace("/", "-").replace("\0", "-")
 
 
-def _folder(name: str = "sabot-shoes") -> Path:
-    base = os.environ.get("XDG_RUNTIME_DIR")
-    folder = Path(base) if base else Path(tempfile.gettempdir()) / f"sabot-{os.getuid()}"
-    folder = folder / name
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
+def _port_in(folder: int, name: str) -> str:
+    """The port in a unit's file; empty if no shoe runs there, and a file of ours is removed."""
+    descriptor = _open(folder, name, os.O_RDWR)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            content = os.read(descriptor, _MOST_BYTES)
+            return content.decode() if _PORT.fullmatch(content) else ""
+        # The process of its shoe was killed. Removed only with the lock that `publish` takes.
+        if _PORT.fullmatch(os.read(descriptor, _MOST_BYTES)):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_at(folder, name, descriptor):
+                os.unlink(name, dir_fd=folder)
+        return ""
+    finally:
+        os.close(descriptor)
+
+
+def _content(folder: int, name: str) -> bytes:
+    descriptor = _open(folder, name, os.O_RDONLY)
+    try:
+        return os.read(descriptor, _MOST_BYTES)
+    finally:
+        os.close(descriptor)
+
+
+def _open(folder: int, name: str, how: int) -> int:
+    """Open a file of this user in `folder`. Raises OSError, also for a link or a special file."""
+    safely = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(name, how | safely, 0o600, dir_fd=folder)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+        os.close(descriptor)
+        raise PermissionError(f"{name} is not a file of this user")
+    return descriptor
+
+
+def _is_at(folder: int, name: str, descriptor: int) -> bool:
+    """Whether the open file still has this name."""
+    with suppress(OSError):
+        there = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        return os.path.samestat(there, os.fstat(descriptor))
+    return False
+
+
+def _write(descriptor: int, name: str, form: re.Pattern[bytes], content: bytes) -> None:
+    """Write `content` to an empty file or one of ours. Raises SimulatorFailed for another."""
+    before = os.read(descriptor, _MOST_BYTES)
+    if before and not form.fullmatch(before):
+        raise SimulatorFailed(
+            f"{_base() / name}: a file that is not of sabot has a simulated shoe's name; move it "
+            "away"
+        )
+    os.truncate(descriptor, 0)
+    os.pwrite(descriptor, content, 0)
+
+
+@contextmanager
+def _making(name: str) -> Iterator[int]:
+    """The folder `name`, made if it is missing. Raises SimulatorFailed."""
+    try:
+        with _folder(name, make=True) as folder:
+            yield folder
+    except OSError as error:
+        raise SimulatorFailed(_why(error)) from None
+
+
+@contextmanager
+def _existing(name: str) -> Iterator[int]:
+    """The folder `name`. Raises OSError."""
+    with _folder(name, make=False) as folder:
+        yield folder
+
+
+@contextmanager
+def _folder(name: str, *, make: bool) -> Iterator[int]:
+    opened = [open_folder(_base())]
+    try:
+        for each in (name,) if os.environ.get(_RUNTIME) else (f"sabot-{os.geteuid()}", name):
+            opened.append(open_private(opened[-1], each, make=make))
+        yield opened[-1]
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+
+
+def _base() -> Path:
+    """The folder in which ours are."""
+    return Path(os.environ.get(_RUNTIME) or tempfile.gettempdir())
+
+
+def _why(error: OSError) -> str:
+    what = str(error) if isinstance(error, NotPrivate) else error.strerror or str(error)
+    return (
+        f"{_base()}: the folder for simulated shoes there cannot be used ({what}); set {_RUNTIME} "
+        "to a folder of your own"
+    )

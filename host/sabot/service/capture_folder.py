@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sabot.errors import BadRecording
+from sabot.files import replace_whole
 from sabot.service import picture
 from sabot.service.capture import SavedPass
 from sabot.sim import waveform
@@ -15,6 +16,7 @@ from sabot.sim.waveform import Levels
 
 INDEX = "captures.json"
 PAGE = "captures.html"
+_MODE = 0o666  # without what the umask withholds
 
 Entry = dict[str, Any]
 
@@ -115,17 +117,10 @@ def _write_index(folder: Path, index: list[Entry]) -> None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    part = path.with_name(f".{path.name}.part")
     try:
-        part.write_bytes(data)
-        part.replace(path)
+        replace_whole(path, data, _MODE)
     except OSError as error:
         raise _unwritable(path, error) from None
-    finally:
-        try:
-            part.unlink(missing_ok=True)
-        except OSError:
-            pass  # a file that could not be written is not there
 
 
 def _unwritable(path: Path, error: OSError) -> BadRecording:

@@ -1,6 +1,6 @@
 """A debug session: MicroPython's prompt on a shoe, until its next start."""
 
-from sabot.errors import NoShoe, PortNotFound
+from sabot.errors import NoShoe, PortBusy, PortNotFound
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.messages import DebugCommand
@@ -30,9 +30,10 @@ def open_prompt(name: str, path: str, keys: CommandKeyFile) -> str:
             if _PROMPT not in opened.read(_READ_S):
                 raise NoShoe(f"{path}: no prompt there")
 
-    try:  # the port vanishes for a while
-        retried(see_prompt, NoShoe, PortNotFound, within_s=_PATIENCE_S, every_s=_READ_S / 5)
-    except (NoShoe, PortNotFound):
+    absent = (NoShoe, PortNotFound, PortBusy)  # the port vanishes for a while
+    try:
+        retried(see_prompt, *absent, within_s=_PATIENCE_S, every_s=_READ_S / 5)
+    except absent:
         raise NoShoe(
             f"{name}: {client.unit} has restarted, but there is no prompt at {path}; try again"
         ) from None

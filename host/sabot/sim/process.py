@@ -18,6 +18,7 @@ from typing import TextIO
 import sabot_firmware
 import sabot_protocol
 from sabot.errors import SimulatorFailed
+from sabot.files import replace_whole
 from sabot.keys import chain_keys
 from sabot.link import runtime
 from sabot.release import documents
@@ -51,6 +52,8 @@ BOARD_FLASH = "board.nor"
 """The file in `state` with the flash of a board that runs from slots
 (sabot_firmware/boards/sim/start.py)."""
 
+_STDERR = "stderr.log"
+_FOLDER_MODE, _FILE_MODE = 0o700, 0o600  # the unit's keys are there
 _FIRST_KEY = "first_key"
 _COMMAND_KEY = "command_key"
 _SETTINGS = "settings"
@@ -97,7 +100,7 @@ class SimulatedShoe:
         self.unit = unit
         self._temporary = tempfile.TemporaryDirectory(prefix="sabot-") if state is None else None
         self.state = Path(self._temporary.name) if self._temporary else Path(str(state)).resolve()
-        self.state.mkdir(parents=True, exist_ok=True)
+        self.state.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         self._lock = _locked(self.state)
         self.keys = keys or self.state / "sabot.keys"
         self._board_flash = self.state / BOARD_FLASH
@@ -118,7 +121,7 @@ class SimulatedShoe:
         runtime.publish_key(self.port, self._command_key())
         self._process: subprocess.Popen[bytes] | None = None
         self._process_lock = threading.Lock()  # held while the process is started or stopped
-        self._errors = (self.state / "stderr.log").open("ab")
+        self._errors = open(self.state / _STDERR, "ab", opener=_no_link)
         self.bench = SimHands(self._restarting)
 
     def __enter__(self) -> "SimulatedShoe":
@@ -236,7 +239,7 @@ class SimulatedShoe:
             self._install(files, kept)
         elif not slots:
             for name, content in kept.items():
-                self._document(name).write_bytes(documents.document(content))
+                replace_whole(self._document(name), documents.document(content), _FILE_MODE)
 
     def _command_key(self) -> bytes:
         """Return the command key that the unit has or will have; empty if not known here."""
@@ -318,7 +321,7 @@ class SimulatedShoe:
             self._temporary.cleanup()
 
     def _last_error(self) -> str:
-        text = (self.state / "stderr.log").read_text(errors="replace").split("\n")
+        text = (self.state / _STDERR).read_text(errors="replace").split("\n")
         lines = [line for line in text if line.strip()]
         return lines[-1] if lines else "the firmware does not run"
 
@@ -334,9 +337,14 @@ def interpreter(heap_bytes: int = HEAP_BYTES) -> list[str]:
     return [str(program), "-X", f"heapsize={heap_bytes}"]
 
 
+def _no_link(path: str, flags: int) -> int:
+    """Open a file of the shoe's memory; raises OSError if it is a link."""
+    return os.open(path, flags | os.O_NOFOLLOW, _FILE_MODE)
+
+
 def _locked(state: Path) -> TextIO:
     """Lock the folder: two shoes on the same memory would give the same event numbers twice."""
-    lock = (state / "lock").open("w")
+    lock = open(state / "lock", "a", opener=_no_link)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -58,14 +58,44 @@ def test_only_the_owner_may_read_a_new_file_whatever_the_umask(path: Path) -> No
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644, 0o666])
-def test_a_file_that_others_may_read_is_reported_and_its_mode_is_kept(
+def test_a_file_that_others_may_read_is_reported_and_is_private_once_a_key_is_added(
     path: Path, mode: int
 ) -> None:
     add(path, "U1", new_key())
     path.chmod(mode)
     assert Keys.load(path).exposed
     add(path, "U2", new_key())
-    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600 and not Keys.load(path).exposed
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_no_key_is_added_through_a_link(path: Path, there: bool) -> None:
+    target = path.with_name("target")
+    path.symlink_to(target)
+    if there:
+        add(target, "U1", new_key())
+    before = target.read_bytes() if there else None
+    with pytest.raises(KeysUnusable, match="a link"):
+        add(path, "U2", new_key())
+    assert path.is_symlink() and target.exists() == there
+    assert not there or target.read_bytes() == before
+
+
+def test_a_key_file_that_is_a_link_can_be_read(path: Path) -> None:
+    add(path, "U1", new_key())
+    link = path.with_name("link")
+    link.symlink_to(path)
+    assert Keys.load(link).units() == ["U1"]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
+def test_no_key_is_added_to_another_users_file(path: Path) -> None:
+    add(path, "U1", new_key())
+    os.chown(path, 65534, 65534)
+    before = path.read_bytes()
+    with pytest.raises(KeysUnusable, match="another user's file"):
+        add(path, "U2", new_key())
+    assert path.read_bytes() == before
 
 
 def test_keys_added_at_the_same_time_are_all_there(path: Path) -> None:

@@ -249,3 +249,18 @@ def test_two_boards_with_one_serial_number_are_an_error(
     monkeypatch.setattr(list_ports, "comports", lambda: boards)
     text = refusal("E66", SameUnit)
     assert "/dev/ttyACM0 and /dev/ttyACM1" in text and "name the port" in text
+
+
+def test_a_unit_that_may_be_at_a_busy_port_is_not_called_missing(
+    monkeypatch: pytest.MonkeyPatch, echo: Answering
+) -> None:
+    board = SimpleNamespace(vid=0x2E8A, serial_number="E66", device=echo.path, product="Pico")
+    monkeypatch.setattr(list_ports, "comports", lambda: [board])
+    with Port(echo.path):
+        text = refusal("SHOE-7", PortBusy)
+    assert echo.path in text and "perhaps `sabot log`; stop that first" in text
+    simulated = runtime.publish("SIM-A", echo.path)
+    monkeypatch.setattr(list_ports, "comports", list)
+    with Port(echo.path):
+        refusal("SHOE-7", PortNotFound)
+    runtime.withdraw(simulated)

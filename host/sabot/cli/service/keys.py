@@ -8,8 +8,8 @@ import typer
 from sabot.cli.key_files import load_private_key, new_passphrase
 from sabot.cli.view import console, plain
 from sabot.errors import KeysUnusable
+from sabot.files import replace_whole
 from sabot.keys import signing
-from sabot.keys.key_lines import replace_whole
 
 _PUBLIC_MODE = 0o644
 

@@ -1,0 +1,68 @@
+"""Files and folders that sabot makes: no other user can have put a link in their place."""
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_OTHERS_WRITE = 0o022
+_OTHERS = 0o077
+_PRIVATE = 0o700
+
+
+class NotPrivate(OSError):
+    """A folder that another user made, or may write to; the message says which and why."""
+
+
+def open_folder(path: Path) -> int:
+    """Return a descriptor of the folder at `path`. Raises OSError."""
+    return os.open(path, _OPEN_FOLDER)
+
+
+def open_private(parent: int, name: str, *, make: bool = False) -> int:
+    """Return a descriptor of the folder `name` in the folder `parent`: one that this user owns and
+    no one else can read or write. With `make`, a missing one is made.
+
+    A descriptor, because a path may lead elsewhere a moment after the check. Raises NotPrivate,
+    also for a link; OSError.
+    """
+    if make:
+        with suppress(FileExistsError):
+            os.mkdir(name, _PRIVATE, dir_fd=parent)
+    try:
+        folder = os.open(name, _OPEN_FOLDER | os.O_NOFOLLOW, dir_fd=parent)
+    except NotADirectoryError:  # also for a link
+        raise NotPrivate(f"{name} is a link or a file") from None
+    try:
+        status = os.fstat(folder)
+        if status.st_uid != os.geteuid():
+            raise NotPrivate(f"{name} belongs to another user")
+        if status.st_mode & _OTHERS_WRITE:
+            raise NotPrivate(f"other users may write to {name}")
+        if status.st_mode & _OTHERS:
+            os.fchmod(folder, _PRIVATE)
+    except BaseException:
+        os.close(folder)
+        raise
+    return folder
+
+
+def replace_whole(path: Path, data: bytes, mode: int) -> None:
+    """Replace the file's content; after any error or Ctrl-C it is as before. Raises OSError.
+
+    `mode` are the new file's permissions, without what the user's umask withholds. The content is
+    first written to a file with a random name, so that no one can have put a link there.
+    """
+    draft = path.with_name(f".sabot-{secrets.token_hex(8)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise

@@ -1,0 +1,73 @@
+"""Files written whole, and folders that no other user can have prepared."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sabot.audit import bundle_file, checkpoints
+from sabot.files import NotPrivate, open_folder, open_private, replace_whole
+from sabot.service import capture_folder
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o666])
+def test_a_file_is_replaced_with_no_more_permissions_than_asked(tmp_path: Path, mode: int) -> None:
+    file = tmp_path / "file"
+    for umask in (0, 0o027, 0o077):
+        file.write_bytes(b"before")
+        file.chmod(0o777)
+        before = os.umask(umask)
+        try:
+            replace_whole(file, b"after", mode)
+        finally:
+            os.umask(before)
+        assert file.read_bytes() == b"after" and file.stat().st_mode & 0o777 == mode & ~umask
+    assert [path.name for path in tmp_path.iterdir() if path.name != "run"] == ["file"]
+
+
+def test_a_link_is_replaced_and_its_target_stays(tmp_path: Path) -> None:
+    (tmp_path / "target").write_bytes(b"a letter")
+    (tmp_path / "file").symlink_to(tmp_path / "target")
+    replace_whole(tmp_path / "file", b"after", 0o600)
+    assert (tmp_path / "target").read_bytes() == b"a letter"
+    assert not (tmp_path / "file").is_symlink()
+
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "captures.json": lambda path: capture_folder.prepare(path.parent),
+    "captures.html": lambda path: capture_folder.save_page(path.parent, "<html>"),
+    "a.bundle": lambda path: bundle_file.write_whole(path, b"a bundle"),
+    "kept": lambda path: checkpoints.save(path, []),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_no_link_that_could_be_foreseen_is_written_through(tmp_path: Path, name: str) -> None:
+    letter = tmp_path / "letter"
+    letter.write_bytes(b"a letter")
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    for planted in (f".{name}.part", f".{name}.{os.getpid()}", f"{name}.part", f".{name}"):
+        (folder / planted).symlink_to(letter)
+    WRITERS[name](folder / name)
+    assert letter.read_bytes() == b"a letter"
+    assert (folder / name).is_file() and not (folder / name).is_symlink()
+
+
+def test_a_private_folder_is_made_and_made_private(tmp_path: Path) -> None:
+    parent = open_folder(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        open_private(parent, "own")
+    for mode in (0o700, 0o755, 0o744):
+        (tmp_path / "own").mkdir(exist_ok=True)
+        (tmp_path / "own").chmod(mode)
+        os.close(open_private(parent, "own", make=True))
+        assert (tmp_path / "own").stat().st_mode & 0o777 == 0o700
+    (tmp_path / "own").chmod(0o720)
+    (tmp_path / "link").symlink_to(tmp_path / "own")
+    (tmp_path / "file").write_bytes(b"")
+    for name in ("own", "link", "file"):
+        with pytest.raises(NotPrivate, match=name):
+            open_private(parent, name, make=True)
+    os.close(parent)
