@@ -44,6 +44,7 @@ from sabot_hil.benchmarks.servicing import on_emulator, on_simulator
 from sabot_hil.benchmarks.signature import verification_us
 from sabot_hil.benchmarks.targets import rounds_per_min
 from sabot_hil.benchmarks.verifying import measure_verifying as verify_long_log
+from sabot_hil.kit.private_runtime import private_runtime
 from sabot_hil.targets import TargetChoice
 from sabot_protocol.events import MAC_SIZE
 from sabot_protocol.frame import FrameReader
@@ -310,6 +311,7 @@ def size_figures() -> list[Benchmark]:
     return [Benchmark("compiled firmware, a Pico's", total, "bytes", "aim: 60,000")]
 
 
+@private_runtime()
 def main() -> None:
     console = Console()
     parts: Sequence[Callable[[], list[Benchmark]]] = (

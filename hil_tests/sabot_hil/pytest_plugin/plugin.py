@@ -8,12 +8,14 @@ cannot do it, fails every test after the rig broke with the first cause, and wri
 import base64
 import random
 from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from sabot.errors import ImageUnusable
 from sabot_hil.capabilities import Bench, BrokenRig, Clock, Measure, Power, ShoeLink, Target, Unable
+from sabot_hil.kit.private_runtime import private_runtime
 from sabot_hil.kit.witness import Witness
 from sabot_hil.pytest_plugin.reporter import Reporter
 from sabot_hil.report.results import Measurement
@@ -48,6 +50,9 @@ def pytest_configure(config: pytest.Config) -> None:
     except NoSuchTarget as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[_ABOUT] = {}
+    stack = ExitStack()
+    stack.enter_context(private_runtime())
+    config.add_cleanup(stack.close)
     if config.option.report is not None and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Reporter(config), "sabot report")
 

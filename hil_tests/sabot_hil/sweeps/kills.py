@@ -29,6 +29,7 @@ from sabot_hil.capabilities import Target
 from sabot_hil.kit import dealer
 from sabot_hil.kit.dealer import Hand
 from sabot_hil.kit.logbook import check_log
+from sabot_hil.kit.private_runtime import private_runtime
 from sabot_hil.kit.waiting import wait_until_still
 from sabot_hil.targets import choice_of, make_target
 
@@ -168,6 +169,7 @@ def _wait_for_all(target: Target, db: Path) -> int:
     return last
 
 
+@private_runtime()
 def main() -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(prog="python -m sabot_hil.sweeps.kills")

@@ -16,7 +16,6 @@ build/powercut, so that a failure can be repeated: --again --run new --only N.
 
 import argparse
 import functools
-import os
 import random
 import signal
 import sys
@@ -37,6 +36,7 @@ from rich.table import Table
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit.flash_image import SECTOR, ChipImage
 from sabot_hil.kit.journal_image import KEY_SECTORS, SLOT, entries_in
+from sabot_hil.kit.private_runtime import private_runtime
 from sabot_hil.sweeps.aged_journal import RING, aged_image
 from sabot_hil.sweeps.cut_checker import Checker, middles
 from sabot_hil.sweeps.cut_plan import DONE, CutPlan, JournalCut
@@ -120,9 +120,8 @@ def _check_in_worker(run: Path, folder: Path, cut: JournalCut) -> tuple[JournalC
     return cut, checker.boots - before, failure
 
 
-def _begin_worker(folder: Path) -> None:
+def _begin_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the process with the progress
-    os.environ["XDG_RUNTIME_DIR"] = str(folder)  # `sabot ports` does not list these shoes
 
 
 def sweep_cuts(
@@ -139,7 +138,7 @@ def sweep_cuts(
     tally = CutTally()
     with tempfile.TemporaryDirectory(prefix="sabot-powercut-") as name:
         folder = Path(name)
-        with ProcessPoolExecutor(initializer=_begin_worker, initargs=(folder,)) as pool:
+        with ProcessPoolExecutor(initializer=_begin_worker) as pool:
             try:
                 for done in as_completed(
                     [pool.submit(_check_in_worker, run, folder, cut) for cut in cuts]
@@ -206,6 +205,7 @@ def record_old(seed: int) -> RecordedRun:
 RUNS: dict[str, Callable[[int], RecordedRun]] = {"new": record_new, "old": record_old}
 
 
+@private_runtime()
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m sabot_hil.sweeps.power_cut")
     parser.add_argument("--run", choices=RUNS, help="a new unit, or an old one; both otherwise")

@@ -45,6 +45,7 @@ from sabot.sim.process import BOARD_FLASH, JOURNAL, SimulatedShoe
 from sabot_firmware.boards.sim.flash import BOARD_SECTORS, TRACE
 from sabot_hil.kit import releases
 from sabot_hil.kit.flash_image import SECTOR, ChipImage, FlashOperation, read_trace
+from sabot_hil.kit.private_runtime import private_runtime
 from sabot_hil.sweeps.sweep import sweep
 
 AGAIN_EVERY = 100
@@ -272,6 +273,7 @@ def _files_of(flash_content: bytes) -> dict[str, bytes]:
     return found
 
 
+@private_runtime()
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])

@@ -33,6 +33,7 @@ from sabot_hil.capabilities import session_with
 from sabot_hil.kit import releases
 from sabot_hil.kit.flash_image import ChipImage, FlashOperation, read_trace
 from sabot_hil.kit.logbook import check_taken
+from sabot_hil.kit.private_runtime import private_runtime
 from sabot_hil.kit.witness import Witness
 from sabot_hil.sweeps.sweep import sweep
 from sabot_hil.targets.sim import SimTarget
@@ -165,6 +166,7 @@ def _held(target: SimTarget) -> int:
         return client.welcome.last_held
 
 
+@private_runtime()
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from sabot.errors import NoShoe, PortNotFound
+from sabot.errors import NoShoe, PortBusy, PortNotFound
 from sabot.keys.signing import PrivateKey
 from sabot.link.client import Client, SerialLine
 from sabot.link.command_keys import CommandKeyFile
@@ -323,7 +323,7 @@ class BoardShoe:
         while True:
             try:
                 return get()
-            except (PortNotFound, NoShoe):
+            except (PortNotFound, PortBusy, NoShoe):
                 if self._edge.now_s() > deadline_s:
                     raise
                 self._edge.pass_s(_LOOK_S)

@@ -236,8 +236,7 @@ def _a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRig]:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))  # other workers have a shoe of this name
+def fake() -> Iterator[FakeRig]:
     with SimulatedShoe(_UNIT) as shoe:
         made = FakeRig(shoe)
         yield made

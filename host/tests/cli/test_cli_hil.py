@@ -19,7 +19,6 @@ from serial.tools import list_ports
 
 from host.tests.support.commands import TIMEOUT_S, environment, error_line_here, run, running
 from sabot import cli
-from sabot.link import runtime
 
 pytestmark = pytest.mark.slow
 
@@ -92,19 +91,20 @@ def test_a_run_in_which_every_test_is_skipped_is_an_error(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("moment", ["at the start", "between two tests", "in a soak"])
 def test_ctrl_c_ends_it_with_code_130_and_leaves_no_process(
-    tmp_path: Path, runtime_folder: Path, moment: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
+    monkeypatch.setenv(_MARK, str(tmp_path))
     options = ("--suite", "soak", "--minutes", "60") if moment == "in a soak" else ()
     with running(tmp_path, "hil", *options, "--report", "report") as command:
         command.wait_for_line(" tests on sim" if moment != "in a soak" else "1 test on sim")
         if moment != "at the start":
-            _wait(lambda: runtime.published() != {}, "a simulated shoe")
+            _wait(lambda: _shoes_of(tmp_path) != [], "a simulated shoe")
         if moment == "between two tests":
-            _wait(lambda: runtime.published() == {}, "an end of its test")
+            _wait(lambda: _shoes_of(tmp_path) == [], "an end of its test")
         assert command.end() == 130
     assert command.problems == ["Report: report/report.html"]
     assert "Interrupted: stopped before its end" in command.lines[-2]
-    assert _processes_of(runtime_folder) == []
+    assert _processes_of(tmp_path) == []
     report = tmp_path / "report"
     results = json.loads((report / "results.json").read_text())["results"]
     assert {result["outcome"] for result in results} <= {"passed", "stopped"}
@@ -115,11 +115,12 @@ def test_ctrl_c_ends_it_with_code_130_and_leaves_no_process(
     assert "Not judged to the end" in page and "stopped before its end" in page
 
 
-def test_a_closed_terminal_ends_it_too(tmp_path: Path, runtime_folder: Path) -> None:
+def test_a_closed_terminal_ends_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(_MARK, str(tmp_path))
     with running(tmp_path, "hil") as command:
-        _wait(lambda: runtime.published() != {}, "a simulated shoe")
+        _wait(lambda: _shoes_of(tmp_path) != [], "a simulated shoe")
         assert command.end(by=signal.SIGHUP) == 130
-    assert _processes_of(runtime_folder) == []
+    assert _processes_of(tmp_path) == []
 
 
 def _wait(done: Callable[[], bool], what: str) -> None:
@@ -129,15 +130,23 @@ def _wait(done: Callable[[], bool], what: str) -> None:
         time.sleep(0.005)
 
 
-def _processes_of(runtime_folder: Path) -> list[str]:
-    """The command lines of the processes with this runtime folder, except the tests' own."""
+_MARK = "SABOT_TEST"
+"""A variable that the processes of a run inherit."""
+
+
+def _processes_of(run_in: Path) -> list[str]:
+    """The command lines of the processes of a run."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            marked = f"XDG_RUNTIME_DIR={runtime_folder}\0".encode()
-            if marked in (process / "environ").read_bytes():
+            if f"{_MARK}={run_in}\0".encode() in (process / "environ").read_bytes():
                 found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
     return found
+
+
+def _shoes_of(run_in: Path) -> list[str]:
+    """The command lines of the simulated shoes of a run."""
+    return [each for each in _processes_of(run_in) if "sabot_firmware" in each]
 
 
 def test_an_unknown_target_is_an_error(tmp_path: Path) -> None:
