@@ -129,7 +129,7 @@ def hil(
     if report is not None and ended in (_NOTHING_RAN, _WRONG_USE):
         shutil.rmtree(report, ignore_errors=True)  # or the next try fails because it exists
     elif report is not None and (report / "report.html").exists():
-        problems.print(f"Report: {report / 'report.html'}", markup=False)
+        problems.print(f"Report: {report / 'report.html'}")
     if ended == _NOTHING_RAN and only is None:
         raise NothingTested(f"{target}: can run no test of this suite; the report would be empty")
     if ended == _NOTHING_RAN:
@@ -154,7 +154,7 @@ def compare(
     was, now = read_results(before), read_results(after)
     lines = list(comparing.differences(was, now))
     for line in lines or ["Nothing changed."]:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
     if comparing.worse(was, now):
         raise typer.Exit(FINDINGS)
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from sabot.text import printable
+
 FINDINGS = 1
 """Exit code if a check found something."""
 
@@ -15,6 +17,9 @@ class SabotError(Exception):
     do next."""
 
     exit_code = 1
+
+    def __init__(self, text: str) -> None:
+        super().__init__(printable(text))  # it may have text of a shoe or a file
 
 
 class PortNotFound(SabotError):

@@ -3,6 +3,7 @@
 Plain text only: terminals add colours, pages add tags.
 """
 
+import re
 from datetime import UTC, datetime
 
 _SUITS = {"C": "♣", "D": "♦", "H": "♥", "S": "♠"}
@@ -16,9 +17,34 @@ def card_symbol(card: str) -> str:
     return ("10" if card[0] == "T" else card[0]) + suit
 
 
+# Letters and marks that show nothing (Unicode, DerivedCoreProperties.txt, Default_Ignorable_Code_
+# Point), and the empty Braille pattern; and marks above two, which are drawn over other lines.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0100-\U000e01ef]"
+    "|(?<=[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{2})"
+    "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
+_MOST_LETTERS = 4000
+
+
 def printable(text: str) -> str:
-    """A shoe's text, with escapes such as \\x1b instead of characters that control a terminal."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    """Text from outside as one line that says what it shows.
+
+    Whatever controls a terminal, begins a line, changes the direction of writing or shows nothing
+    becomes an escape such as \\x1b. A text above 4,000 characters is cut.
+    """
+    if len(text) > _MOST_LETTERS:
+        text = text[: _MOST_LETTERS - 1] + "…"
+    if text.isascii() and text.isprintable():
+        return text
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], shown)
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, or its first characters and an ellipsis if it has more than `most`."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def local_time(unix_ms: int | None) -> str:

@@ -12,10 +12,13 @@ from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
+from typer import rich_utils
+from typer.exceptions import TyperException
 
 from sabot import __version__
-from sabot.cli.view import problems
-from sabot.errors import DiskFull, SabotError, SuitesMissing
+from sabot.cli.view import console, print_fault, problems
+from sabot.errors import DiskFull, InternalError, SabotError, SuitesMissing
+from sabot.text import printable
 
 _MODULES: dict[str, str | None] = {
     "demo": "sabot.cli.sim",
@@ -109,7 +112,7 @@ def _no_test_bench() -> None:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"sabot {__version__}")
+        console.print(f"sabot {__version__}")
         raise typer.Exit
 
 
@@ -135,14 +138,22 @@ def _command_name() -> str:
 
 def run() -> None:
     """Run the command line; an error is one line and its documented exit code."""
+    sys.excepthook = print_fault
     try:
-        app(_command_name())()
+        sys.exit(app(_command_name())(standalone_mode=False))
     except SabotError as error:
-        problems.print(f"sabot: {error}", markup=False)
+        problems.print(f"sabot: {error}")
+        sys.exit(error.exit_code)
+    except TyperException as error:  # wrong usage
+        error.message = printable(error.message)
+        rich_utils.rich_format_error(error)  # type: ignore[arg-type]
         sys.exit(error.exit_code)
     except BrokenPipeError:  # the reader of the output has closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except OSError as error:
-        problems.print(f"sabot: the output cannot be written ({error.strerror})", markup=False)
+        if error.filename is not None:  # a file that no command has looked after
+            problems.print(f"sabot: {error.filename}: {error.strerror}; a fault of sabot itself")
+            sys.exit(InternalError.exit_code)
+        problems.print(f"sabot: the output cannot be written ({error.strerror})")
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(DiskFull.exit_code)

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import VerifyOptions, verify
-from sabot.cli.view import bead_plate_text, console, round_line, rounds_table
+from sabot.cli.view import bead_plate_text, console, plain, round_line, rounds_table
 from sabot.errors import FINDINGS, INTERRUPTED
 from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
@@ -54,7 +54,7 @@ def run_demo(shoe: SimulatedShoe, dealer: Dealer, *, cards: int, db: Path) -> in
         findings = list(verify(store, summary, VerifyOptions(keys=Keys.load(shoe.keys))))
     screen.print_summary(db, interrupted)
     for finding in findings:
-        console.print(f"event {finding.event}: {finding.kind}: {finding.detail}", markup=False)
+        console.print(f"event {finding.event}: {finding.kind}: {finding.detail}")
     checked = f"{summary.events} events and {summary.rounds} rounds checked"
     console.print(f"Verified: {checked}, and the audit chain; {len(findings)} findings.")
     console.print(f"The unit's first key: {shoe.keys}", soft_wrap=True)
@@ -97,9 +97,9 @@ class _Screen:
             console.print(round_line(ended))
 
     def __rich__(self) -> RenderableType:
-        display = "\n".join(line.ljust(16) for line in self._shoe.bench.outputs.display)
+        lines = [plain(line.ljust(16)) for line in self._shoe.bench.outputs.display]
         return Group(
-            Panel(display, title=f"{self._shoe.unit} at {self._shoe.port}", expand=False),
+            Panel(Group(*lines), title=f"{self._shoe.unit} at {self._shoe.port}", expand=False),
             self._progress,
             rounds_table(self._rounds[-_LAST_ROUNDS:], units=False),
             self._plate(),
@@ -132,4 +132,5 @@ def _print_next(db: Path, keys: Path) -> None:
         (f"verify --db {db} --keys {keys}", "is the log whole and unchanged?"),
         ("sim --pace 0.01", "your own simulated shoe; log it from another terminal"),
     ):
-        console.print(f"  {sabot} {command}  [dim]# {what}[/dim]", soft_wrap=True)
+        line = plain(f"  {sabot} {command}  ").append(f"# {what}", "dim")
+        console.print(line, soft_wrap=True)

@@ -1,6 +1,5 @@
 """`sabot games`, `load`, `score`, `odds`: rule cards, a shoe's game, scores and odds."""
 
-import json
 from typing import Annotated
 
 import typer
@@ -8,7 +7,7 @@ from rich.table import Table
 
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
-from sabot.cli.view import console, hand_text, plain
+from sabot.cli.view import console, hand_text, plain, print_json
 from sabot.games import catalogue
 from sabot.games import odds as all_odds
 from sabot.games import score as scores
@@ -35,7 +34,7 @@ def games(
     if context.invoked_subcommand is not None:
         return
     if as_json:
-        print(json.dumps([game.as_json() for game in catalogue.GAMES]))
+        print_json([game.as_json() for game in catalogue.GAMES])
         return
     table = _table("name", "title", "the house chooses")
     for game in catalogue.GAMES:
@@ -52,7 +51,8 @@ def show(
     """Print one game as a rule card: the deal, the wagers, the choices, each with its clause."""
     house_game = catalogue.find_game(name)
     game = game_of(name, choose)
-    console.print(f"{house_game.title}\n{house_game.source}\n", soft_wrap=True)
+    for line in (house_game.title, house_game.source, ""):
+        console.print(line, soft_wrap=True)
     _show_deal(house_game, game)
     wagers = _table("wager", "", "pays to one", "pushes on", "clause")
     for wager in game.wagers:
@@ -93,7 +93,7 @@ def score(
     verdicts = {wager: outcome_of(wager, scored, played) for wager in played.wagers}
     if as_json:
         shown = scored.as_json() | {"wagers": {w: v.as_json() for w, v in verdicts.items()}}
-        print(json.dumps(shown))
+        print_json(shown)
         return
     for title, hand, total, natural in (
         ("Player", scored.player, scored.player_total, scored.player_natural),
@@ -120,7 +120,7 @@ def odds(
     played = game_of(game, choose)
     counted = all_odds.odds(played, decks or played.decks)
     if as_json:
-        print(json.dumps(counted.as_json()))
+        print_json(counted.as_json())
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("wager", "pays to one", "win", "push", "lose", "house edge"):

@@ -11,6 +11,7 @@ from sabot.errors import KeysUnusable
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.link.command_keys import CommandKeyFile
+from sabot.text import printable
 
 ENVIRONMENT = "SABOT_PASSPHRASE"
 """The environment variable with the passphrase. If it is not set, the terminal asks for it."""
@@ -63,7 +64,9 @@ def _passphrase(path: Path, *, again: bool) -> str:
         raise KeysUnusable(
             f"{path}: there is no terminal to ask for its passphrase; put it into {ENVIRONMENT}"
         )
-    typed: str = typer.prompt(
-        f"Passphrase of {path}", hide_input=True, confirmation_prompt=again, err=True
-    )
+    asked = f"Passphrase of {printable(str(path))}"
+    try:
+        typed: str = typer.prompt(asked, hide_input=True, confirmation_prompt=again, err=True)
+    except typer.Abort:
+        raise KeyboardInterrupt from None  # which typer took
     return typed

@@ -1,6 +1,5 @@
 """`sabot ports` and `sabot log`: find shoes, and log them."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from signal import SIGHUP, SIGTERM, default_int_handler, signal
@@ -11,7 +10,7 @@ from rich.table import Table
 
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
-from sabot.cli.view import console, plain, problems, round_line
+from sabot.cli.view import console, name_text, print_json, problems, round_line
 from sabot.errors import (
     INTERRUPTED,
     NoShoe,
@@ -36,10 +35,10 @@ def ports(as_json: options.Json = False) -> None:
     found = [_probe(info) for info in attached()]
     why = runtime.unusable()
     if why:
-        problems.print(why, markup=False)
+        problems.print(why)
     if as_json:
         for each in found:
-            print(json.dumps(each))
+            print_json(each)
         return
     if not found:
         problems.print("No shoe is attached. Plug one in, or start one with: sabot sim")
@@ -48,7 +47,7 @@ def ports(as_json: options.Json = False) -> None:
     for name in ("serial", "port", "what", "unit", "firmware", "game", "state"):
         table.add_column(name)
     for each in found:
-        table.add_row(*(plain(str(value or "-")) for value in each.values()))
+        table.add_row(*(name_text(str(value or "-")) for value in each.values()))
     console.print(table)
 
 
@@ -77,7 +76,7 @@ def log(
         logger.wait()
     failures = list(logger.failures.values())
     for failure in failures[1:]:
-        problems.print(f"sabot: {failure}", markup=False)
+        problems.print(f"sabot: {failure}")
     if failures:
         raise failures[0]
     if interrupted and once:
@@ -101,7 +100,7 @@ def _probe(info: PortInfo) -> dict[str, Any]:
         with Port(info.port) as opened:
             welcome = Client(opened, _PROBE_S).welcome
     except SabotError as error:
-        state = _STATES[type(error)]
+        state = _STATES.get(type(error), "wrong answer")
         return found | {"unit": None, "firmware": None, "game": None, "state": state}
     return found | {
         "unit": welcome.unit,
@@ -124,13 +123,12 @@ def _print_attached(port: str, client: Client) -> None:
     problems.print(
         f"{port}: {welcome.unit} attached, firmware {welcome.firmware}, "
         f"game {welcome.game}, boot {welcome.boot}",
-        markup=False,
     )
 
 
 def _print_lost(port: str, error: SabotError) -> None:
     again = "; trying again" if isinstance(error, RETRIED) else ""
-    problems.print(f"{error}{again}", markup=False)
+    problems.print(f"{error}{again}")
 
 
 def _print_round(ended: Round) -> None:

@@ -1,6 +1,5 @@
 """`sabot read` and `sabot waveform`: read and make recordings of the sensor head."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +7,7 @@ import numpy as np
 import typer
 
 from sabot.cli import options
-from sabot.cli.view import console, problems
+from sabot.cli.view import console, print_json, problems
 from sabot.errors import BadRecording
 from sabot.sim import waveform as waveforms
 from sabot.sim.disturbed import NOISE, noisy_pass
@@ -27,7 +26,7 @@ def read(
     """Read a recording with the firmware's reader under MicroPython; print a line for each pass."""
     for passed in replay(recording, card_set):
         if as_json:
-            print(json.dumps(passed.as_json()), flush=True)
+            print_json(passed.as_json())
         else:
             console.print(
                 f"{passed.card or passed.fault:<12}  {passed.speed_mm_s:>5} mm/s  "
@@ -69,4 +68,4 @@ def waveform(
         raise BadRecording(
             f"{out}: cannot be written ({error.strerror}); name another file with -o"
         ) from None
-    problems.print(f"{len(numbers)} passes written to {out}", markup=False)
+    problems.print(f"{len(numbers)} passes written to {out}")

@@ -1,6 +1,5 @@
 """`sabot settle`: what the dealer collects, takes as vigorish, pays and leaves after a round."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,7 @@ from rich.table import Table
 
 from sabot.cli import options
 from sabot.cli.games import GameName
-from sabot.cli.view import console, plain, problems
+from sabot.cli.view import console, plain, print_json, problems
 from sabot.errors import BadWagers
 from sabot.games import catalogue, wager_file
 from sabot.games.score import Score, score
@@ -50,7 +49,7 @@ def settle(
     dealt = given.void or score(played, given.player, given.banker)
     settled = settle_round(played, on_table, dealt)
     if as_json:
-        print(json.dumps(settled.as_json()))
+        print_json(settled.as_json())
         return
     _show(settled, dealt)
 
@@ -59,6 +58,7 @@ def _logged(
     db: Path, unit: str | None, shoe: int | None, round_: int | None, played: Game
 ) -> wager_file.GivenRound:
     with Store(db) as store:
+        options.units_of(store, unit)
         found = [each for each in logged_rounds(store, unit, shoe) if round_ in (None, each.round)]
         if len(found) != 1:
             hint = (

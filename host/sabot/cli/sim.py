@@ -11,7 +11,7 @@ import typer
 from sabot.cli import options
 from sabot.cli.demo import run_demo
 from sabot.cli.log import ctrl_c_and_term
-from sabot.cli.view import problems
+from sabot.cli.view import console, problems
 from sabot.errors import SimulatorFailed
 from sabot.games import catalogue
 from sabot.keys import chain_keys
@@ -76,10 +76,9 @@ def sim(
     with ctrl_c_and_term(), shoe_of(document, card_set, unit, state, key_file) as shoe:
         try:
             shoe.power_on()
-            print(shoe.port, flush=True)
+            console.print(shoe.port)
             problems.print(
                 f"Simulated shoe {shoe.unit}; it deals when a host attaches: sabot log {shoe.unit}",
-                markup=False,
             )
             _attend(dealer_of(shoe, cards, card_set, pace, noise, pull, seed), shoe)
         except KeyboardInterrupt:

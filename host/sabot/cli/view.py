@@ -1,19 +1,36 @@
-"""What a terminal shows: cards, rounds as lines and tables, the bead plate."""
+"""What a terminal shows: cards, rounds as lines and tables, the bead plate.
+
+All output of the commands goes through this module, the door for text that came from outside: from
+a shoe, a log, a file, or the name of one. `console` and `problems` make every string one printable
+line, without markup; `plain` does it for a `Text`, and `print_json` and `print_objects` for data.
+"""
 
 import csv
 import json
+import re
 import sys
+import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from types import TracebackType
 from typing import Any
 
 from rich.console import Console, RenderableType
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
 from sabot.log.rounds import Round
 from sabot.reports.roads import LETTERS, ROWS, Outcome, bead_plate
-from sabot.text import card_symbol, local_time, printable
+from sabot.text import card_symbol, local_time, printable, shortened
 
 _STYLE = {"player": "bold blue", "banker": "bold red", "tie": "bold green"}
 
@@ -24,9 +41,24 @@ def _on_a_screen() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
+class Door(Console):
+    """A console that makes every string that it gets, also in a table, one printable line."""
+
+    def render_str(  # all strings come here
+        self, text: str, *, style: str | Style = "", **_: Any
+    ) -> Text:
+        """The text, without markup and without characters that control a terminal."""
+        return Text(printable(text), style=style)
+
+
 # A pipe or a file has no screen: its lines are wide, so that they are not folded.
-console = Console(highlight=False, width=None if _on_a_screen() else _PIPE_WIDTH)
-problems = Console(stderr=True, highlight=False, soft_wrap=True)
+console = Door(highlight=False, width=None if _on_a_screen() else _PIPE_WIDTH)
+problems = Door(stderr=True, highlight=False, soft_wrap=True)
+
+_MOST_IN_NAME = 64
+# Spreadsheets take a cell for a formula if it begins so, or if it does after a separator that a
+# spreadsheet of another language uses. OWASP, "CSV Injection".
+_FORMULA = re.compile(r"(^|[;|])(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 class Output(StrEnum):
@@ -67,13 +99,20 @@ def outcome_text(ended: Round) -> Text:
 
 
 def plain(text: str) -> Text:
-    """A shoe's text, without markup and without characters that control a terminal."""
+    """A text, without markup and without characters that control a terminal."""
     return Text(printable(text))
+
+
+def name_text(name: str) -> Text:
+    """A name for a column of a table: so short that no part of it looks like a row."""
+    return plain(shortened(name, _MOST_IN_NAME))
 
 
 def round_line(ended: Round) -> Text:
     """A round as one line."""
-    line = plain(f"{ended.unit} shoe {ended.shoe} round {ended.round:>2}  ")
+    line = plain(
+        f"{shortened(ended.unit, _MOST_IN_NAME)} shoe {ended.shoe} round {ended.round:>2}  "
+    )
     line.append_text(_padded(Text("P ") + hand_text(ended.player, ended.player_total), 20))
     line.append_text(_padded(Text("B ") + hand_text(ended.banker, ended.banker_total), 20))
     return line.append_text(outcome_text(ended))
@@ -87,7 +126,7 @@ def rounds_table(rounds: Sequence[Round], *, units: bool = True) -> Table:
         table.add_column(name, justify="right" if name in ("shoe", "round") else "left")
     for ended in rounds:
         cells: list[RenderableType] = [
-            plain(ended.unit),
+            name_text(ended.unit),
             str(ended.shoe),
             str(ended.round),
             local_time(ended.ended_unix_ms),
@@ -111,6 +150,34 @@ def bead_plate_text(winners: Sequence[str], columns: int) -> Text:
     return Text("\n").join(rows)
 
 
+def progress(*columns: ProgressColumn) -> Progress:
+    """A bar on the screen; nothing if there is none.
+
+    What is printed meanwhile to this module's `console`, or to the bar's own, comes above the bar.
+    """
+    shown_on = console if console.is_terminal else problems
+    return Progress(*columns, console=shown_on, transient=True, disable=not shown_on.is_terminal)
+
+
+def events_progress() -> Progress:
+    """A bar for events that are gone through."""
+    return progress(TextColumn("events"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+
+
+def print_fault(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Print the traceback of an error that no command expects, as `sys.excepthook` does."""
+    for part in traceback.format_exception(kind, error, trace):
+        for line in part.splitlines():
+            problems.print(line)
+
+
+def print_json(value: object) -> None:
+    """Print data as JSON, on one line of ASCII."""
+    print(json.dumps(value), flush=True)
+
+
 def print_objects(objects: Iterable[Mapping[str, Any]], how: Output) -> None:
     """Print one object a line: as JSON, or as CSV after a line of names."""
     if how is Output.JSON:
@@ -127,8 +194,10 @@ def print_objects(objects: Iterable[Mapping[str, Any]], how: Output) -> None:
 
 def _cell(value: object) -> object:
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return " ".join(value)
-    return json.dumps(value) if isinstance(value, (dict, list, bool)) else value
+        value = " ".join(value)
+    elif isinstance(value, (dict, list, bool)):
+        value = json.dumps(value)
+    return _FORMULA.sub(r"\1'", printable(value)) if isinstance(value, str) else value
 
 
 def _padded(text: Text, width: int) -> Text:

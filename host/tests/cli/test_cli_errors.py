@@ -10,9 +10,18 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from host.tests.support.commands import SABOT, error_line, error_line_here, run, running, short_deck
+from host.tests.support.commands import (
+    SABOT,
+    environment,
+    error_line,
+    error_line_here,
+    run,
+    running,
+    short_deck,
+)
 from host.tests.support.helpers import event_bytes, stored
 from host.tests.support.naive_shoe import Answering
+from host.tests.support.terminal import ended_by_ctrl_c
 from sabot.cli import app
 from sabot.errors import DatabaseUnusable
 from sabot.link.ports import Port
@@ -106,6 +115,42 @@ def test_a_database_that_is_newer(tmp_path: Path, command: str) -> None:
 def test_a_database_in_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     line = error_line(tmp_path, "log", "SIM-1", "--db", "no/log.sqlite", code=8)
     assert line.startswith("no/log.sqlite: ") and "does the folder exist" in line
+
+
+@pytest.mark.parametrize("command", ["rounds", "events", "incidents", "units"])
+@pytest.mark.parametrize("how", [(), ("--json",)])
+def test_an_unknown_unit_is_an_error_that_names_those_in_the_log(
+    tmp_path: Path, command: str, how: tuple[str, ...]
+) -> None:
+    with Store(tmp_path / "log", create=True) as store:
+        for unit in ("SHOE-7", "SHOE-8"):
+            store.append(unit, stored([event_bytes("betting_open", 1)]))
+    line = error_line_here(tmp_path, command, "--db", "log", "--unit", "shoe-7", *how, code=8)
+    assert line == "log: has no unit shoe-7; there are: SHOE-7, SHOE-8"
+
+
+@pytest.mark.parametrize("name", ["gone/kept", "kept"])
+def test_checkpoints_that_cannot_be_written_are_no_full_disk(tmp_path: Path, name: str) -> None:
+    Store(tmp_path / "log", create=True).close()
+    (tmp_path / "kept").mkdir()
+    done = run(tmp_path, "checkpoints", "--db", "log", "-o", name, code=2)
+    message = " ".join(done.stderr.replace("│", " ").split())
+    assert f"{name} cannot be written (" in message and "disk" not in message
+
+
+def test_verify_prints_nothing_on_standard_error_without_a_screen(tmp_path: Path) -> None:
+    with Store(tmp_path / "log", create=True) as store:
+        store.append("U1", stored([event_bytes("betting_open", 1)]))
+    assert run(tmp_path, "verify", "--db", "log", code=1).stderr == ""
+    assert run(tmp_path, "rebuild", "--db", "log").stderr == ""
+
+
+def test_ctrl_c_at_a_passphrase_ends_with_its_code(tmp_path: Path) -> None:
+    command = [str(SABOT), "keys", "make", "-o", str(tmp_path / "house")]
+    code, seen = ended_by_ctrl_c(command, environment(), b"Passphrase of")
+    assert code == 130, seen
+    assert "Traceback" not in seen and "Aborted" not in seen
+    assert not (tmp_path / "house.pem").exists()
 
 
 @pytest.mark.parametrize("command", ["rounds", "events", "events --json"])

@@ -112,7 +112,6 @@ def times(everything: list[dict[str, Any]], column: str) -> tuple[str, str]:
     ("options", "wanted"),
     [
         (("--unit", "U2"), lambda each: each["unit"] == "U2"),
-        (("--unit", "none"), lambda each: False),
         (("--shoe", "2"), lambda each: each["shoe"] == 2),
         (("--shoe", "0"), lambda each: each["shoe"] == 0),
         (("--round", "3"), lambda each: each["round"] == 3),

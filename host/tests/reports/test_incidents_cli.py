@@ -163,7 +163,6 @@ def test_missing_cards_name_the_nearest_passes_in_every_form(
     ("options", "wanted"),
     [
         (("--unit", "U2"), lambda unit, event, shoe, kind: unit == "U2"),
-        (("--unit", "U9"), lambda unit, event, shoe, kind: False),
         (("--shoe", "2"), lambda unit, event, shoe, kind: shoe == 2),
         (("--shoe", "4"), lambda unit, event, shoe, kind: False),
         (("--kind", "lid"), lambda unit, event, shoe, kind: kind == "lid"),

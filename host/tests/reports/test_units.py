@@ -144,7 +144,3 @@ def test_one_unit_as_json_and_all_as_csv(folder: Path) -> None:
     assert (read["clean"], read["updates_undone"], read["faults_per_10000"]) == ("E", 1, None)
     rows = list(csv.DictReader(io.StringIO(_sabot("--csv"))))
     assert [row["unit"] for row in rows] == ["U1", "U2"] and rows[0]["hours"] == "1.0"
-
-
-def test_a_log_without_such_a_unit_says_so(folder: Path) -> None:
-    assert _sabot("--unit", "U3") == "sabot.sqlite: no units\n"

@@ -1,12 +1,11 @@
 """`sabot verify` and `sabot checkpoints`: is a log whole, unchanged, and dealt by the rules?"""
 
-import json
+import errno
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sabot.audit import checkpoints as kept_elsewhere
 from sabot.audit.bundle import verify_bundle
@@ -14,8 +13,8 @@ from sabot.audit.checks.findings import Finding, Note, Summary
 from sabot.audit.verify import VerifyOptions, verify_file
 from sabot.cli import options
 from sabot.cli.key_files import load_keys
-from sabot.cli.view import Output, console, plain, print_objects, problems
-from sabot.errors import FINDINGS
+from sabot.cli.view import Output, console, events_progress, plain, print_json, print_objects
+from sabot.errors import FINDINGS, DiskFull
 from sabot.keys import signing
 from sabot.keys.chain_keys import DEFAULT, Keys
 from sabot.log.store import Store
@@ -55,10 +54,9 @@ def verify(
         kept=() if checkpoints is None else _checkpoints(checkpoints),
         shoe=shoe,
     )
-    columns = (TextColumn("events"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Store(db) as store:
         total = sum(store.last_number(unit) for unit in store.units() if isinstance(unit, str))
-    with Progress(*columns, console=problems, transient=True) as bar:
+    with events_progress() as bar:
         task = bar.add_task("events", total=total)
         findings, summary = verify_file(
             db, against, lambda done: bar.update(task, completed=min(done, total))
@@ -101,14 +99,17 @@ def checkpoints(
     if out is None:
         print_objects((each.as_json() for each in kept), Output.JSON)
         return
-    kept_elsewhere.save(out, kept)
+    try:
+        kept_elsewhere.save(out, kept)
+    except OSError as error:
+        raise _unwritable(out, error) from None
     console.print(plain(f"{out}: {len(kept)} checkpoints"), soft_wrap=True)
 
 
 def _verify_bundle(path: Path, keys: Keys | None, operator: Path | None, as_json: bool) -> None:
     verdict = verify_bundle(path, keys, operator)
     if as_json:
-        print(json.dumps(verdict.as_json()))
+        print_json(verdict.as_json())
     else:
         for line in verdict.lines():
             console.print(plain(line), soft_wrap=True)
@@ -124,6 +125,14 @@ def _verdict(findings: Sequence[Finding]) -> str:
     return f"{len(findings)} findings" if findings else "nothing to find fault with"
 
 
+def _unwritable(path: Path, error: OSError) -> Exception:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(f"{path}: not written, the disk is full; make room, then try again")
+    return typer.BadParameter(
+        f"{path} cannot be written ({error.strerror}); name another file with -o"
+    )
+
+
 def _checkpoints(path: Path) -> Sequence[kept_elsewhere.Checkpoint]:
     try:
         return kept_elsewhere.load(path)
@@ -134,14 +143,12 @@ def _checkpoints(path: Path) -> Sequence[kept_elsewhere.Checkpoint]:
 
 
 def _print_json(findings: Sequence[Finding], summary: Summary) -> None:
-    print(
-        json.dumps(
-            {
-                "ok": not findings,
-                "findings": [finding.as_json() for finding in findings],
-                "notes": [note.as_json() for note in summary.notes],
-            }
-        )
+    print_json(
+        {
+            "ok": not findings,
+            "findings": [finding.as_json() for finding in findings],
+            "notes": [note.as_json() for note in summary.notes],
+        }
     )
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify_unit
 from sabot.cli import options
-from sabot.cli.view import Output, console, plain, print_objects, problems
+from sabot.cli.view import Output, console, name_text, plain, print_objects, problems
 from sabot.link.events import Event
 from sabot.link.wire import WireError
 from sabot.log.store import Filter, Row, Store
@@ -54,8 +54,7 @@ def incidents(
     with Store(db) as store, problems.status(plain(f"looking through {db}")):
         found = [
             each
-            for name in store.units()
-            if unit in (None, name)
+            for name in options.units_of(store, unit)
             for each in search.of_unit(name, store.rows(Filter(unit=name)))
             if not kind or each.kind in kind
         ]
@@ -64,7 +63,7 @@ def incidents(
     elif found:
         console.print(_table(found, where))
     else:
-        console.print(f"{db}: no incidents", markup=False, soft_wrap=True)
+        console.print(f"{db}: no incidents", soft_wrap=True)
     timeless = sum(each.unix_ms is None for each in found)
     if timeless and (search.begin, search.end) != (None, None):
         problems.print(f"incidents without a clock, perhaps from another time: {timeless}")
@@ -156,7 +155,13 @@ def _table(found: Iterable[Incident], zone: tzinfo) -> Table:
         when = _when_text(each, zone)
         what = plain(each.what(zone))
         table.add_row(
-            plain(each.unit), str(each.event), when, *numbers, each.kind, each.lasted_text(), what
+            name_text(each.unit),
+            str(each.event),
+            when,
+            *numbers,
+            each.kind,
+            each.lasted_text(),
+            what,
         )
     return table
 

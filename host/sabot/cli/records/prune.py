@@ -1,6 +1,5 @@
 """`sabot prune` removes old shoes of cards; `sabot retention` sets how long records are kept."""
 
-import json
 import time
 from pathlib import Path
 from typing import Annotated
@@ -15,8 +14,8 @@ from sabot.audit.prune import PrunePlan
 from sabot.cli import options
 from sabot.cli.key_files import load_keys, load_private_key
 from sabot.cli.records.export import OperatorKey
-from sabot.cli.view import console, plain, problems
-from sabot.errors import FINDINGS, DatabaseUnusable, KeptByLaw, did_you_mean
+from sabot.cli.view import console, name_text, plain, print_json, problems
+from sabot.errors import FINDINGS, KeptByLaw
 from sabot.keys.signing import fingerprint
 from sabot.log.store import Store
 from sabot.text import local_time
@@ -49,14 +48,11 @@ def prune(
     now_unix_ms = time.time_ns() // 1_000_000
     with Store(db) as store:
         keeping.check_keep_days(store, keep_days, now_unix_ms)
-        units = store.units()
-        if unit is not None and unit not in units:
-            raise DatabaseUnusable(f"{db}: has no unit {unit}; {did_you_mean(unit, units)}")
+        units = options.units_of(store, unit)
         with problems.status(plain(f"checking the records to remove from {db}")):
             plans = [
                 pruning.plan(store, each, keep_days=keep_days, now_unix_ms=now_unix_ms, keys=known)
                 for each in units
-                if unit in (None, each)
             ]
         _refuse_if_findings(plans)
         for planned in plans:
@@ -112,7 +108,7 @@ def retention(
             }
             for each in removed
         ]
-        print(json.dumps({"minimums": history, "removed": stones}))
+        print_json({"minimums": history, "removed": stones})
         return
     if not minimums:
         console.print(plain(f"{db}: no minimum of days is set"), soft_wrap=True)
@@ -127,7 +123,7 @@ def retention(
         table.add_column(name)
     for stone in removed:
         table.add_row(
-            plain(stone.unit),
+            name_text(stone.unit),
             _span([shoe.shoe for shoe in stone.shoes]),
             f"{stone.first} to {stone.last}",
             local_time(stone.removed_unix_ms),

@@ -1,9 +1,7 @@
 """`sabot rebuild`: derives again what a log derives from its records."""
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from sabot.cli import options
-from sabot.cli.view import console, problems
+from sabot.cli.view import console, events_progress, problems
 from sabot.log.store import DAMAGED, Filter, Store
 
 
@@ -13,12 +11,11 @@ def rebuild(db: options.Db = options.DEFAULT_DB) -> None:
     The records themselves are not touched. Ctrl-C leaves the log as it was. A running
     `sabot log` waits meanwhile; new events stay on the shoe until it continues.
     """
-    columns = (TextColumn("events"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Store(db) as store:
-        with Progress(*columns, console=problems, transient=True) as bar:
+        with events_progress() as bar:
             task = bar.add_task("events", total=store.count())
             events = store.rebuild(lambda done: bar.update(task, completed=done))
         damaged = sum(1 for _ in store.rows(Filter(kinds=(DAMAGED,))))
-    console.print(f"{db}: {events} events, {damaged} of them damaged", soft_wrap=True, markup=False)
+    console.print(f"{db}: {events} events, {damaged} of them damaged", soft_wrap=True)
     if damaged:
         problems.print("`sabot verify` lists the damaged records.")

@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from sabot.cli import options
-from sabot.cli.view import Output, console, plain, print_objects, problems, rounds_table
+from sabot.cli.view import Output, console, name_text, plain, print_objects, problems, rounds_table
 from sabot.library import EVENT_KINDS, LogEvent, logged_events, logged_rounds
 from sabot.log.store import Filter, Store
 from sabot.text import local_time
@@ -30,6 +30,7 @@ def rounds(
     how = options.output_of(as_json, as_csv)
     begin, end = options.span_of(from_, to)
     with Store(db) as store:
+        options.units_of(store, unit)
         wanted = [
             ended
             for ended in logged_rounds(store, unit, shoe, begin, end)
@@ -67,6 +68,7 @@ def events(
     begin, end = options.span_of(from_, to)
     wanted = Filter(unit, shoe, round_, kind or None, begin, end)
     with Store(db) as store:
+        options.units_of(store, unit)
         if how is Output.TABLE:
             console.print(_events_table(logged_events(store, wanted)))
         else:
@@ -81,5 +83,7 @@ def _events_table(found: Iterable[LogEvent]) -> Table:
         what = " ".join(f"{name}={value}" for name, value in each.fields.items())
         numbers = str(each.shoe), str(each.round)
         when = local_time(each.unix_ms)
-        table.add_row(plain(each.unit), str(each.number), when, *numbers, each.kind, plain(what))
+        table.add_row(
+            name_text(each.unit), str(each.number), when, *numbers, each.kind, plain(what)
+        )
     return table

@@ -5,7 +5,7 @@ from datetime import tzinfo
 from rich.table import Table
 
 from sabot.cli import options
-from sabot.cli.view import Output, console, plain, print_objects, problems
+from sabot.cli.view import Output, console, name_text, plain, print_objects, problems
 from sabot.log.store import Filter, Store
 from sabot.reports.table_time import text_of
 from sabot.reports.units import UnitSummary, unit_of
@@ -29,16 +29,14 @@ def units(
     where = options.zone_of(zone)
     with Store(db) as store, problems.status(plain(f"looking through {db}")):
         found = [
-            unit_of(name, store.rows(Filter(unit=name)))
-            for name in store.units()
-            if unit in (None, name)
+            unit_of(name, store.rows(Filter(unit=name))) for name in options.units_of(store, unit)
         ]
     if how is not Output.TABLE:
         print_objects((each.as_json(where) for each in found), how)
     elif found:
         console.print(_table(found, where))
     else:
-        console.print(f"{db}: no units", markup=False, soft_wrap=True)
+        console.print(f"{db}: no units", soft_wrap=True)
     damaged = sum(each.damaged for each in found)
     if damaged:
         problems.print(f"records that cannot be read: {damaged}; `sabot verify` shows why")
@@ -55,12 +53,12 @@ def _table(found: list[UnitSummary], zone: tzinfo) -> Table:
     for each in found:
         rate = each.faults_per_10000
         table.add_row(
-            plain(each.unit),
-            plain(each.table),
-            plain(each.firmware),
+            name_text(each.unit),
+            name_text(each.table),
+            name_text(each.firmware),
             each.build[:_BUILD_DIGITS],
-            plain(each.board),
-            plain(each.game),
+            name_text(each.board),
+            name_text(each.game),
             text_of(each.last_seen_unix_ms, zone),
             f"{each.up_ms / 3_600_000:.1f}",
             str(each.starts),

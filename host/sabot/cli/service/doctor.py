@@ -1,6 +1,5 @@
 """`sabot doctor`: what is wrong with a shoe, and what to do about it."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,7 @@ from rich.table import Table
 
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
-from sabot.cli.view import console, plain, problems
+from sabot.cli.view import console, plain, print_json, problems
 from sabot.errors import FINDINGS
 from sabot.link.client import Client
 from sabot.link.ports import Port
@@ -54,7 +53,7 @@ def doctor(
     checks = doctors.checks_of(answers, expected)
     found = [check for check in checks if check.to_do]
     if as_json:
-        print(json.dumps({"unit": answers.unit, "checks": [check.as_json() for check in checks]}))
+        print_json({"unit": answers.unit, "checks": [check.as_json() for check in checks]})
     else:
         console.print(_table(checks))
         for check in found:

@@ -43,7 +43,8 @@ def public(
     """Export the public part of a key."""
     raw = signing.public_of(load_private_key(key))
     if out is None:
-        typer.echo(signing.pem_of(raw), nl=False)
+        for line in signing.pem_of(raw).decode().splitlines():
+            console.print(line)
         return
     try:
         replace_whole(out, signing.pem_of(raw), _PUBLIC_MODE)

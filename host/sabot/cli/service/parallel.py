@@ -5,9 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
 from rich.progress import BarColumn, TaskID, TextColumn
-from rich.progress import Progress as Table
 
-from sabot.cli.view import console, plain, problems
+from sabot.cli.view import console, plain, problems, progress
 from sabot.errors import SabotError
 from sabot.release.update import Progress
 
@@ -24,13 +23,10 @@ def run_in_parallel(units: Sequence[str], work: Work) -> None:
     failed: list[SabotError] = []
     interrupted = Event()
     with (
-        Table(
-            TextColumn("{task.fields[unit]}"),
+        progress(
+            TextColumn("{task.fields[unit]}", markup=False),
             BarColumn(),
-            TextColumn("{task.percentage:>3.0f} %  {task.fields[what]}"),
-            console=problems,
-            transient=True,
-            disable=not problems.is_terminal,
+            TextColumn("{task.percentage:>3.0f} %  {task.fields[what]}", markup=False),
         ) as table,
         ThreadPoolExecutor(len(units)) as pool,
     ):
@@ -44,7 +40,7 @@ def run_in_parallel(units: Sequence[str], work: Work) -> None:
                     raise KeyboardInterrupt
                 if now.whole:
                     table.update(task, completed=now.done, total=now.whole)
-                table.update(task, unit=plain(now.unit or unit), what=now.what)
+                table.update(task, unit=plain(now.unit or unit), what=plain(now.what))
 
             try:
                 return work(unit, on_progress)
@@ -62,6 +58,6 @@ def run_in_parallel(units: Sequence[str], work: Work) -> None:
             raise
     failed.sort(key=lambda error: error.exit_code)
     for error in failed[:-1]:
-        problems.print(f"sabot: {error}", markup=False)
+        problems.print(f"sabot: {error}")
     if failed:
         raise failed[-1]

@@ -1,6 +1,5 @@
 """`sabot capture` and `sabot health`: what the sensor head saw, and how well it still sees."""
 
-import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from rich.table import Table
 
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
-from sabot.cli.view import console, plain, problems
+from sabot.cli.view import console, plain, print_json, problems, progress
 from sabot.errors import CommandRefused
 from sabot.link.client import Client
 from sabot.link.messages import HealthCommand
@@ -101,7 +100,7 @@ def _fetch(
             except CommandRefused as refused:
                 if refused.refusal != "not_kept":  # newer passes have replaced it
                     raise
-                problems.print(plain(f"pass {kept.number} left out: {refused}"))
+                bar.console.print(f"pass {kept.number} left out: {refused}", soft_wrap=True)
                 continue
             folders.save(out, kept, levels)
             yield kept, True
@@ -124,22 +123,15 @@ def _draw(
 
 
 def _progress(what: str) -> Progress:
-    return Progress(
-        TextColumn(what),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %  {task.fields[what]}"),
-        console=problems,
-        transient=True,
-        disable=not problems.is_terminal,
-        redirect_stdout=console.is_terminal,  # otherwise a pipe would not get the output
-    )
+    share = TextColumn("{task.percentage:>3.0f} %  {task.fields[what]}")
+    return progress(TextColumn(what), BarColumn(), share)
 
 
 def _print_pass(
     out: Path, kept: captures.SavedPass, entry: folders.Entry, *, fetched: bool, as_json: bool
 ) -> None:
     if as_json:
-        print(json.dumps(entry), flush=True)
+        print_json(entry)
         return
     speed = kept.read.speed_mm_s or "-"
     notes = "  (its end was not kept)" if kept.cut else ""
@@ -147,7 +139,6 @@ def _print_pass(
     console.print(
         f"pass {kept.number:>4}  {kept.verdict:<12}  {speed:>5} mm/s  "
         f"{out / (entry['picture'] or entry['recording'])}{notes}",
-        markup=False,
         soft_wrap=True,
     )
 
@@ -182,7 +173,7 @@ def health(port: options.Port, as_json: options.Json = False) -> None:
             "overruns": report.overruns,
             "calibrated_unix_ms": report.calibrated_unix_ms,
         }
-        print(json.dumps(whole))
+        print_json(whole)
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("channel", "mean", "bounds", "test card", "drift", "state"):
