@@ -32,6 +32,7 @@ from sabot.errors import (
     SuitesMissing,
 )
 from sabot.link import ports
+from sabot.text import printable
 
 app = typer.Typer(
     help="Judge a firmware or a repaired shoe: the same tests on every target.",
@@ -105,6 +106,8 @@ def hil(
     """
     if context.invoked_subcommand is not None:
         return
+    if only is not None and printable(only) != only:  # pytest would print it as it is
+        raise typer.BadParameter("-k has characters that no test's name has")
     suites = _suites()
     bench = bench or _only_other_board(target)
     if report is not None and report.exists():

@@ -40,7 +40,7 @@ class Provisioning:
         """The public key that signs this unit's releases."""
         self.first_key = _key(fields, _FIRST_KEY) if _FIRST_KEY in fields else None
         """The first key of its audit chain; None if the unit has one already."""
-        if not _is_unit(fields["unit"]):
+        if not is_unit(fields["unit"]):
             raise ProvisioningError("unit must be 1 to 32 letters, digits, -, _ or .")
         table = fields["table"]
         if not isinstance(table, str) or not 0 < len(table.encode()) <= MAX_TABLE:
@@ -74,7 +74,8 @@ def _fields(data: bytes) -> "dict[str, object]":
     return fields
 
 
-def _is_unit(name: object) -> bool:
+def is_unit(name: object) -> bool:
+    """Whether `name` can be a unit's id: 1 to 32 letters, digits, -, _ or . ."""
     if not isinstance(name, str) or not 0 < len(name) <= MAX_UNIT:
         return False
     return all(letter in _LETTERS for letter in name)

@@ -18,7 +18,9 @@ from sabot.link.messages import (
     UpdateStatusCommand,
 )
 from sabot.link.session import ASK_PAUSE_S, Introduction, Received, Session
+from sabot.text import shortened
 from sabot_protocol import messages as definitions
+from sabot_protocol.provisioning import MAX_UNIT, is_unit
 
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
@@ -49,7 +51,8 @@ class SerialLine(Protocol):
 
 
 class Client:
-    """Attaches on construction. Raises NoShoe if no shoe answers, or ProtocolMismatch.
+    """Attaches on construction. Raises NoShoe if no shoe answers, ProtocolMismatch, or BadAnswer if
+    its id is not one.
 
     `now_s` is the clock for all waiting. `keys` has the unit's command key; without it, whatever
     is not open to all (protocol/README.md, "Who may ask") raises KeysUnusable.
@@ -231,12 +234,22 @@ class Client:
                 continue
             welcome = self._session.feed(data, self._now_s()).welcome
             if welcome is not None:
+                self._check_unit(welcome.unit)
                 return welcome
             if self._session.heard_s is not None and self._session.damaged:
                 # There is a shoe, on a bad line: wait longer, and repeat `hello` more often.
                 deadline = max(deadline, self._session.heard_s + timeout_s)
                 hello_s = min(hello_s, self._now_s() - _HELLO_EVERY_S + _READ_S)
         raise NoShoe(f"{self.port.name}: no shoe answers there; is it powered, is it a Sabot shoe?")
+
+    def _check_unit(self, unit: str) -> None:
+        """Raise BadAnswer for an id that no unit can have: it is a key, a name of files, and text
+        in every output."""
+        if not is_unit(unit):
+            raise BadAnswer(
+                f"{self.port.name}: the shoe there says that its id is "
+                f"'{shortened(unit, MAX_UNIT)}', which no unit can have; provision it again"
+            )
 
     def _exchange(self, timeout_s: float) -> Received:
         data = self.port.read(min(timeout_s, ASK_PAUSE_S) if self._session.missing else timeout_s)

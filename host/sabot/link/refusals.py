@@ -1,5 +1,9 @@
 """The texts of refusals for people, by the codes in `enums.REFUSALS`."""
 
+from sabot.text import shortened
+
+_MOST_DETAIL = 120
+
 TEXTS = {
     "in_play": "a round is in play: try again between rounds",
     "mid_shoe": "a shoe of cards is in play: try again between shoes of cards, or end it first",
@@ -43,4 +47,4 @@ TEXTS = {
 
 def text_of(refusal: str, detail: str) -> str:
     """Return one line for a refusal: the reason, and what to do."""
-    return TEXTS[refusal].format(detail)
+    return TEXTS[refusal].format(shortened(detail, _MOST_DETAIL))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import sabot_firmware
-from sabot.errors import CommandRefused, KeysUnusable
+from sabot.errors import BadAnswer, CommandRefused, KeysUnusable
 from sabot.link.client import Client
 from sabot.link.messages import (
     HealthCommand,
@@ -98,7 +98,8 @@ class Check:
 def examine(
     client: Client, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
 ) -> ShoeAnswers:
-    """Ask a shoe for all its reports, and have it test itself. Raises CommandRefused, NoShoe.
+    """Ask a shoe for all its reports, and have it test itself. Raises CommandRefused, NoShoe,
+    BadAnswer.
 
     `now_ms` is this machine's clock, ms since 1970 UTC.
     """
@@ -117,6 +118,8 @@ def examine(
         self_test = client.ask(SelfTestCommand())
     except (CommandRefused, KeysUnusable) as error:
         untested = str(error)
+    if self_test is not None and not self_test.sectors:
+        raise BadAnswer(f"{client.unit}: it reports a journal without sectors; update its firmware")
     return ShoeAnswers(
         unit=client.unit,
         welcome=client.welcome,

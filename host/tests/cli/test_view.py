@@ -1,18 +1,23 @@
 """What a terminal shows: the bead plate, cards, rounds as lines, times, JSON and CSV."""
 
+import ast
 import csv
 import io
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import zip_longest
+from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.table import Table
 
+from sabot import cli
 from sabot.cli import view
 from sabot.log.rounds import Round
 from sabot.text import local_time
+from sabot_hil import cli as hil_cli
 
 SUITS = {"C": "\N{BLACK CLUB SUIT}", "D": "\N{BLACK DIAMOND SUIT}"}
 SUITS |= {"H": "\N{BLACK HEART SUIT}", "S": "\N{BLACK SPADE SUIT}"}
@@ -181,3 +186,61 @@ def test_objects_can_be_parsed_from_csv(capsys: pytest.CaptureFixture[str]) -> N
     assert [json.loads(row["fields"]) for row in rows] == [each["fields"] for each in OBJECTS]
     assert [row["ok"] for row in rows] == ["true", "false"]
     assert [row["no"] for row in rows] == ["", "5"]
+
+
+FORMULAS = [
+    "=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1", "\r=1", "\uff1d1", "a;=1", "a|+1", "a; -1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+@pytest.mark.parametrize("where", [lambda text: text, lambda text: [text], lambda text: [[text]]])
+def test_no_cell_of_csv_is_a_formula(
+    capsys: pytest.CaptureFixture[str], formula: str, where: Callable[[str], object]
+) -> None:
+    view.print_objects([{"unit": where(formula), "n": -5}], view.Output.CSV)
+    out = capsys.readouterr().out
+    (row,) = csv.DictReader(io.StringIO(out))
+    for separator in (",", ";", "|", "\t"):  # of spreadsheets in different languages
+        for cell in row["unit"].split(separator):
+            assert cell.strip()[:1] not in ("=", "+", "-", "@", "\uff1d"), out
+    assert row["n"] == "-5"
+
+
+def test_a_table_takes_no_markup_and_no_controls() -> None:
+    shown = view.Door(file=io.StringIO(), record=True, width=200)
+    table = Table()
+    table.add_column("[red]unit[/red]")
+    table.add_row("[bold]\x1b[2Ja\nb :bomb:")
+    shown.print(table)
+    shown.print("[red]\x1b[2J", "\u202e")
+    text = shown.export_text()
+    assert "[red]unit[/red]" in text and "[bold]\\x1b[2Ja\\nb :bomb:" in text
+    assert "[red]\\x1b[2J \\u202e" in text
+
+
+_AROUND = {"print", "echo", "secho", "Console", "Text", "from_markup", "from_ansi"}
+"""Calls with which a command would go around the door."""
+
+
+def test_no_command_goes_around_the_door() -> None:
+    sources = [*Path(cli.__file__).parent.rglob("*.py"), Path(hil_cli.__file__)]
+    assert len(sources) > 20
+    around = []
+    for source in sources:
+        if source.name == "view.py":
+            continue
+        for node in ast.walk(ast.parse(source.read_text())):
+            if isinstance(node, ast.Call):
+                called = node.func
+                name = called.id if isinstance(called, ast.Name) else ""
+                if isinstance(called, ast.Attribute):
+                    name = called.attr
+                    if name == "print" and ast.unparse(called.value) in _CONSOLES:
+                        continue
+                if name in _AROUND or "sys.stdout" in ast.unparse(called):
+                    around.append(f"{source.name}:{node.lineno}: {ast.unparse(node)[:60]}")
+    assert around == []
+
+
+_CONSOLES = {"console", "problems", "bar.console"}

@@ -420,3 +420,15 @@ def test_many_events_come_undamaged_from_a_naive_shoe_on_a_noisy_line(rng: rando
                 got += records
                 client.acknowledge()
         assert [record.data for record in got] == [naive.held[number] for number in range(1, 301)]
+
+
+@pytest.mark.parametrize(
+    "unit", ["", "a b", "\x1b[2J", "SHOE\n7", "../x", "Ä", "x" * 33, "a\0b", "SHOE-7\u202e"]
+)
+def test_a_shoe_with_an_id_that_no_unit_can_have_is_refused(unit: str) -> None:
+    shoe = NaiveShoe(1)
+    shoe.unit = unit
+    with answering_shoe(shoe) as port, Port(port.path) as opened:
+        with pytest.raises(BadAnswer, match="which no unit can have") as raised:
+            Client(opened)
+    assert str(raised.value).startswith(f"{port.path}: ") and str(raised.value).isprintable()
