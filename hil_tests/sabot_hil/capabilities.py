@@ -101,7 +101,8 @@ class Bench(CardBench, Protocol):
         """Wait until the shoe has acted on everything that was done."""
 
     def seen(self) -> list[Seen]:
-        """Every change of an output since the last call, with its time."""
+        """Every change of an output since the last call, with its time. A target may keep none
+        before the first call, so a test calls it before what it wants to see."""
 
 
 class ShoeLink(Protocol):

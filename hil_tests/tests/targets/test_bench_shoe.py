@@ -106,6 +106,7 @@ class _BoardPins:
 
     def __init__(self, shoe: SimulatedShoe) -> None:
         self.shoe = shoe
+        shoe.bench.history()  # all that it shows is kept from now on
         self.player = _Player(self)
         self.watcher = self  # its `look`, and its `changes`
         self.changes = _Queue()

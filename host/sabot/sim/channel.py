@@ -48,7 +48,7 @@ class SimHands:
         self._socket: socket.socket | None = None
         self._changed = threading.Condition()
         self._outputs = Outputs()
-        self._history: list[tuple[float, Outputs]] = []
+        self._history: list[tuple[float, Outputs]] | None = None  # until someone asks for it
         self._sent = 0
         self._taken = -1
         self._gone = False
@@ -74,10 +74,14 @@ class SimHands:
             return self._outputs
 
     def history(self) -> list[tuple[float, Outputs]]:
-        """Return every state of the outputs since the last call, each with its `time.monotonic`."""
+        """Return every state of the outputs since the last call, each with its `time.monotonic`.
+
+        The first call returns only the present state: before it none are kept, because a simulator
+        runs for days.
+        """
         with self._changed:
             seen, self._history = self._history, []
-            return seen
+            return [(time.monotonic(), self._outputs)] if seen is None else seen
 
     def play(self, samples: bytes) -> None:
         """Play sample words to the sensor head."""
@@ -176,4 +180,5 @@ class SimHands:
             case _:
                 outputs = replace(outputs, beeps=outputs.beeps + 1)
         self._outputs = outputs
-        self._history.append((time.monotonic(), outputs))
+        if self._history is not None:
+            self._history.append((time.monotonic(), outputs))
