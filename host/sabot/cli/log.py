@@ -60,7 +60,9 @@ def log(
     commands: options.CommandKeyFile = None,
 ) -> None:
     """Log one or many shoes: every event is stored, then acknowledged. Ctrl-C ends it."""
-    watcher = LogWatcher(attached=_print_attached, lost=_print_lost, round_ended=_print_round)
+    watcher = LogWatcher(
+        attached=_print_attached, lost=_print_lost, round_ended=_print_round, warned=problems.print
+    )
     keys = load_command_keys(commands)
     with Store(db, create=True) as store:
         logger = Logger(store, list(dict.fromkeys(port)), watcher, once=once, keys=keys)

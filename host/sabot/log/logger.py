@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from sabot.errors import (
+    BadAnswer,
     CommandRefused,
     HistoryDiffers,
     InternalError,
@@ -23,6 +24,7 @@ from sabot.link.messages import SetClockCommand
 from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.link.wire import WireError
+from sabot.log.quota import Quota
 from sabot.log.rounds import Round, Rounds
 from sabot.log.store import DatabaseLocked, Filter, Store
 from sabot_protocol import messages
@@ -31,7 +33,17 @@ _RECEIVE_S = 0.25
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
 _IDLE_DERIVES = 5000  # takes far less time than a shoe waits for a silent host
-RETRIED = (PortNotFound, PortBusy, NoShoe, DatabaseLocked)
+
+
+class OverQuota(BadAnswer):
+    """A shoe has sent more than a shoe can have. Nothing is taken from it for `pause_s` seconds."""
+
+    def __init__(self, text: str, pause_s: float) -> None:
+        super().__init__(text)
+        self.pause_s = pause_s
+
+
+RETRIED = (PortNotFound, PortBusy, NoShoe, DatabaseLocked, OverQuota)
 """Errors that may go away: the logger tries again."""
 
 
@@ -43,6 +55,7 @@ class LogWatcher:
     lost: Callable[[str, SabotError], None] = lambda port, error: None
     stored: Callable[[str, Sequence[Record]], None] = lambda unit, records: None
     round_ended: Callable[[Round], None] = lambda ended: None
+    warned: Callable[[str], None] = lambda warning: None
 
 
 class Logger:
@@ -52,6 +65,8 @@ class Logger:
     full, the same id twice, another history, wrong version) ends that shoe's log and is kept in
     `failures`, by port. `keys` has the shoes' command keys. `now_s` is the clock for waiting for
     shoes.
+
+    A shoe that sends more than its quota (sabot/log/quota.py) is left alone for a while.
     """
 
     def __init__(
@@ -74,6 +89,8 @@ class Logger:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._port_of: dict[str, str] = {}
+        # By port, because a false shoe can have another id in each session.
+        self._quotas = {port: Quota(now_s) for port in ports}
         self._rounds: dict[str, Rounds] = {}
         self._ended = {port: threading.Event() for port in ports}
 
@@ -125,7 +142,7 @@ class Logger:
                     reported = str(error)
                     with self._lock, _ignoring_output_errors():
                         self._watcher.lost(port, error)
-                self._stop.wait(pause_s)
+                self._stop.wait(error.pause_s if isinstance(error, OverQuota) else pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             except SabotError as error:
                 self.failures[port] = error
@@ -166,16 +183,34 @@ class Logger:
         with self._lock, _ignoring_output_errors():
             self._watcher.attached(port, client)
         while not self._stop.is_set():
-            records = client.receive(_RECEIVE_S).records
-            if records:
-                self._store.append(unit, records)
-                client.acknowledge()
-                records = [record for record in records if record.event.number > last]
-            else:
+            received = client.receive(_RECEIVE_S).records
+            if not received:
                 self._store.derive(_IDLE_DERIVES)
-            if records:
-                if self._report(unit, records) and self._once:
-                    return
+                continue
+            self._store.append(unit, received)
+            client.acknowledge()
+            records = [record for record in received if record.event.number > last]
+            if records and self._report(unit, records) and self._once:
+                return
+            self._count(port, unit, received)
+
+    def _count(self, port: str, unit: str, records: Sequence[Record]) -> None:
+        """Count stored records. Raises OverQuota."""
+        quota = self._quotas[port]
+        if quota.take(sum(len(record.data) + len(record.mac) for record in records)):
+            with self._lock, _ignoring_output_errors():
+                self._watcher.warned(
+                    f"{port}: {unit} has sent half as much as its journal can hold, faster than "
+                    "a table deals; if it was not without a host for weeks, check what is there"
+                )
+        pause_s = quota.pause_s()
+        if pause_s:
+            raise OverQuota(
+                f"{port}: {unit} has sent more than its journal can hold, faster than a table "
+                f"deals; what it has left is taken slowly, so that it cannot fill the disk of "
+                f"{self._store.path}: check what is there",
+                pause_s,
+            )
 
     def _report(self, unit: str, records: Sequence[Record]) -> bool:
         """Call the watcher. Return whether a shoe of cards ended in `records`."""

@@ -18,7 +18,7 @@ from host.tests.support.killed_logger import ShoeProcess
 from host.tests.support.naive_shoe import NaiveShoe, Relay, answering_shoe, fake_mac, naive_event
 from sabot.errors import DiskFull, HistoryDiffers, NoShoe, PortBusy, SabotError, SameUnit
 from sabot.link.client import Client
-from sabot.log import log_file
+from sabot.log import log_file, quota
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.store import DatabaseLocked, Store
 
@@ -34,6 +34,7 @@ class Logging:
     store: Store
     logger: Logger
     lost: list[SabotError] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def wait_for(self, last: int, unit: str = "U1") -> None:
         """Wait until event `last` is stored."""
@@ -59,9 +60,10 @@ def wait_until(done: Callable[[], bool]) -> None:
 def logging(path: Path, *ports: str, once: bool = False) -> Iterator[Logging]:
     """Run `sabot log` in this process."""
     lost: list[SabotError] = []
+    warnings: list[str] = []
     with Store(path, create=True) as store:
-        watcher = LogWatcher(lost=lambda port, error: lost.append(error))
-        running = Logging(store, Logger(store, ports, watcher, once=once), lost)
+        watcher = LogWatcher(lost=lambda port, error: lost.append(error), warned=warnings.append)
+        running = Logging(store, Logger(store, ports, watcher, once=once), lost, warnings)
         running.logger.start()
         yield running
         running.logger.stop()
@@ -88,6 +90,36 @@ def test_logged_events_are_acknowledged_and_derived_in_idle_time(tmp_path: Path)
         log.wait_for(3000)
         wait_until(lambda: shoe.acknowledged == 3000 and derived_in(path) == 3000)
     assert_holds(path, 1, 3000)
+
+
+def test_a_shoe_that_sends_more_than_its_quota_is_left_alone_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quota, "JOURNAL_BYTES", 40_000)
+    shoe, path = NaiveShoe(1), tmp_path / "log"
+    shoe.record(9000)  # 300,000 bytes with their MACs
+    with answering_shoe(shoe) as port, logging(path, port.path) as log:
+        wait_until(lambda: log.lost != [])
+        (error,) = log.lost
+        stored = log.store.last_number("U1")
+        assert str(error).startswith(f"{port.path}: U1 has sent more than its journal can hold")
+    (warning,) = log.warnings
+    assert warning.startswith(f"{port.path}: U1 has sent half as much as its journal can hold")
+    assert 1000 < stored < 4000
+    assert_holds(path, 1, stored)
+
+
+def test_a_shoe_over_its_quota_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quota, "JOURNAL_BYTES", 40_000)
+    monkeypatch.setattr(quota, "REFILL_S", 0.5)
+    shoe, path = NaiveShoe(1), tmp_path / "log"
+    shoe.record(9000)
+    with answering_shoe(shoe) as port, logging(path, port.path) as log:
+        log.wait_for(9000)
+    assert log.lost != []
+    assert_holds(path, 1, 9000)
 
 
 def test_ctrl_c_while_the_log_is_waited_for_does_not_hide_that_it_still_runs(
