@@ -198,7 +198,7 @@ def test_reading_samples_and_looking_at_inputs_allocates_nothing() -> None:
     lock()
     try:
         size = board.read_samples(_BUF)
-        board._step(8)
+        board._look()
         change = board.take_input()
     finally:
         fake_pico.real_micropython.heap_unlock()

@@ -48,4 +48,4 @@ def test_the_card_after_which_the_lock_shut_last_is_given_with_its_time() -> Non
         last_cards.pull(_SPEED_MM_S, float(n))
     last_cards.check()
     at = "7S, card 2 at 1000 mm/s, offset 1.000 ms"
-    measured.assert_called_with("last mark to lock", 6.5, "ms", at, at_most=5.0)
+    measured.assert_called_with("last mark to lock", 6.5, "ms", at, at_most=4.2)

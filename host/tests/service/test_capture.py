@@ -16,7 +16,7 @@ from host.tests.support.keeping_shoe import BOOT, UNIT, KeepingShoe, KeptPass, m
 from host.tests.support.made_passes import CARD_SET, FAULTS, SEVEN_OF_HEARTS, code, faulty, pulled
 from host.tests.support.naive_shoe import Answering, answering_shoe
 from sabot.cli import app
-from sabot.errors import BadRecording
+from sabot.errors import BadAnswer, BadRecording
 from sabot.link import wire
 from sabot.link.ports import Port
 from sabot.service import capture, capture_folder
@@ -168,10 +168,10 @@ def test_an_odd_unit_id_leads_to_no_other_folder(tmp_path: Path, unit: str) -> N
     shoe.unit = unit
     folder = tmp_path / "a" / "b" / "captures"
     with answering_shoe(shoe) as port:
-        done = captured(port, folder)
-    assert "\x1b" not in done.output
-    assert len(files_in(folder)) == 4
-    assert [path for path in tmp_path.rglob("*") if path.is_file() and path.parent != folder] == []
+        done = CliRunner().invoke(app(), ["capture", port.path, "-o", str(folder)])
+    assert isinstance(done.exception, BadAnswer) and "no unit can have" in str(done.exception)
+    assert "\x1b" not in done.output + str(done.exception)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 _NONSENSE: dict[str, Mapping[Shape, Mapping[str, Any]]] = {
