@@ -53,7 +53,8 @@ class SameUnit(SabotError):
 
 
 class DatabaseUnusable(SabotError):
-    """The file is not a Sabot database, is a newer one, is damaged, or cannot be written."""
+    """The file is not a Sabot log, has other tables than one, is newer, is damaged, or cannot be
+    written."""
 
     exit_code = 8
 

@@ -115,7 +115,7 @@ def plan(
             macs = ratchet_of(keys, unit, chain_id_of(before, ()))
         found = verify_unit(
             unit,
-            store.raw(unit, 1, going[-1].last),
+            store.raw(unit, last=going[-1].last),
             Summary(),
             macs=macs,
             tombstones=store.tombstones(unit),

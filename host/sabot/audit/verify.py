@@ -56,7 +56,9 @@ class VerifyOptions:
 def verify(
     store: Store, summary: Summary, options: VerifyOptions = VerifyOptions()
 ) -> Iterator[Finding]:
-    """Yield every finding in the log, by unit and event; `summary` counts what was checked."""
+    """Yield every finding in the log: in its file, then by unit and event. `summary` counts what
+    was checked."""
+    yield from _in_file(store)
     for unit in _units(store, options):
         yield from _verify_one(store, unit, summary, options, lambda count: None)
 
@@ -65,7 +67,7 @@ def verify_file(
     path: Path, options: VerifyOptions, progress: Callable[[int], None] = lambda count: None
 ) -> tuple[list[Finding], Summary]:
     """Verify the log at `path`, with its units in parallel on the cores of this machine. Return the
-    findings, by unit and event, and the counts.
+    findings, those in the file first, then by unit and event; and the counts.
 
     `progress` is called now and then with the number of records checked so far.
     """
@@ -81,6 +83,7 @@ def verify_file(
                 done += more
                 progress(done)
 
+            findings += _in_file(store)
             for unit in units:
                 findings += _verify_one(store, unit, summary, options, count)
             return findings, summary
@@ -93,7 +96,7 @@ def verify_file(
 def _in_parallel(
     path: Path, units: Sequence[str], options: VerifyOptions, progress: Callable[[int], None]
 ) -> Iterator[tuple[list[Finding], Summary]]:
-    """Yield findings and counts of each unit, in the order of `units`."""
+    """Yield findings and counts: of the file, then of each unit, in the order of `units`."""
     done = multiprocessing.Value("q", 0)
     stop = multiprocessing.Event()
     workers = min(len(units), multiprocessing.cpu_count())
@@ -103,6 +106,7 @@ def _in_parallel(
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             futures = [pool.submit(_work, path, unit, options) for unit in units]
+            futures.insert(0, pool.submit(_work_on_file, path))
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         pending: set[Future[tuple[list[Finding], Summary]]] = set(futures)
@@ -140,8 +144,20 @@ def _work(path: Path, unit: str, options: VerifyOptions) -> tuple[list[Finding],
         return list(_verify_one(store, unit, summary, options, count)), summary
 
 
+def _work_on_file(path: Path) -> tuple[list[Finding], Summary]:
+    _, stop = _worker
+    with Store(path) as store:
+        return list(_in_file(store, stop.is_set)), Summary()
+
+
 class _WorkerStopped(Exception):
     """Raised in a worker when the parent process no longer needs its result."""
+
+
+def _in_file(store: Store, stopped: Callable[[], bool] = lambda: False) -> Iterator[Finding]:
+    """Yield every finding about the file itself."""
+    for fault in store.faults(stopped):
+        yield Finding("", 0, "file", fault)
 
 
 def _units(store: Store, options: VerifyOptions) -> list[str]:
@@ -159,9 +175,6 @@ def _verify_one(
 ) -> Iterator[Finding]:
     """Yield every finding of one unit; `count` gets the number of records just checked."""
     summary.units += 1
-    if not isinstance(unit, str):  # SQLite keeps bytes in a column of text
-        yield Finding(repr(unit), 0, "derived", "the table's unit is not text")
-        return
     found: list[Finding] = []
     tombstones = store.tombstones(unit)
     after: dict[int, bytes] = {}
@@ -177,7 +190,7 @@ def _verify_one(
             found.append(Finding(unit, tombstone.first, "operator", detail))
     derived = store.derived(unit)
     known = list(islice(derived, 1))  # read first: records appended meanwhile are in `raw` only
-    records = _counted(store.raw(unit, -LARGEST), count)
+    records = _counted(store.raw(unit), count)
     found += verify_unit(
         unit,
         records,

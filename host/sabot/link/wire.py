@@ -67,6 +67,10 @@ def parse_message(payload: bytes) -> Message:
 
 def parse_event(record: bytes) -> Event:
     """Return the event in a record's bytes. Raises WireError."""
+    if not isinstance(record, bytes):  # SQLite keeps text in a column of bytes
+        raise WireError(f"{type(record).__name__} instead of bytes")
+    if len(record) > events.MAX_SIZE:  # before anything is made of it: it may be very large
+        raise WireError(f"over {events.MAX_SIZE} bytes, the size of the largest event")
     shape, values = _decode(record, _EVENTS)
     head, own = values[:_HEADER_SIZE], values[_HEADER_SIZE:]
     _check_shape(_HEADER, [shape.number, *head])

@@ -8,6 +8,7 @@ from itertools import islice
 
 from sabot.link import wire
 from sabot.link.events import Event
+from sabot_protocol.events import MAC_SIZE, MAX_SIZE
 
 DAMAGED = "damaged"
 """`Row.kind` of a record that cannot be read as an event."""
@@ -15,17 +16,16 @@ DAMAGED = "damaged"
 LARGEST = (1 << 63) - 1
 """Largest integer in a column. SQLite sorts text, which only a forger puts there, after these."""
 
-# For each unit it has a row for every record up to some number, and for none after that.
-EVENTS_TABLE = (
-    "CREATE TABLE events (unit INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL,"
-    " unix_ms INTEGER, shoe INTEGER NOT NULL, round INTEGER NOT NULL,"
-    " PRIMARY KEY (unit, number)) WITHOUT ROWID"
-)
-EVENTS_INDEXES = (
-    "CREATE INDEX events_by_round ON events (unit, shoe, round)",
-    "CREATE INDEX events_by_time ON events (unit, unix_ms)",
-)
 _INSERT_EVENT = "INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?, ?, ?)"
+
+# A value that cannot be a record or a MAC is not even read: it may be very large, or no text.
+RECORD_AND_MAC = ", ".join(
+    f"CASE WHEN typeof({column}) <> 'blob' THEN typeof({column})"
+    f" WHEN length({column}) > {size} THEN zeroblob({size + 1}) ELSE {column} END"
+    for column, size in (("record", MAX_SIZE), ("mac", MAC_SIZE))
+)
+"""SQL for both. One that is not bytes becomes a word, and one that is too large zeros, more than
+there can be."""
 
 Derived = tuple[int, int, str, int | None, int, int]
 """A row of `events`: id of the unit, number, kind, time, shoe and round."""
@@ -49,7 +49,8 @@ class Row:
     time, shoe and round are copied from `data`.
 
     For a record that cannot be read the kind is `damaged`, the time None, and shoe and round are
-    those of the event before it, so that a search there finds it.
+    those of the event before it, so that a search there finds it. One that is larger than any event
+    is not read at all: its data are zeros.
     """
 
     unit: str
@@ -80,7 +81,7 @@ def underived(
     ).fetchone()
     last, shoe, round_ = (0, 0, 0) if newest is None else newest
     records = connection.execute(
-        "SELECT number, received_unix_ms, record, mac FROM records"
+        f"SELECT number, received_unix_ms, {RECORD_AND_MAC} FROM records"
         " WHERE unit = ? AND number > ? AND number <= ? ORDER BY number",
         (unit_id, last, LARGEST),
     )
@@ -107,8 +108,9 @@ def derived_rows(
 ) -> Iterator[Row]:
     """Yield the rows of `events` that a filter selects."""
     query = (
-        "SELECT ?, e.number, e.kind, e.unix_ms, e.shoe, e.round, r.received_unix_ms, r.record,"
-        " r.mac FROM events e CROSS JOIN records r ON r.unit = e.unit AND r.number = e.number"
+        "SELECT ?, e.number, e.kind, e.unix_ms, e.shoe, e.round, r.received_unix_ms,"
+        f" {RECORD_AND_MAC} FROM events e"
+        " CROSS JOIN records r ON r.unit = e.unit AND r.number = e.number"
         " WHERE e.unit = ?"
     )
     parameters: list[object] = [unit, unit_id]

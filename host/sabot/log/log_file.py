@@ -21,6 +21,9 @@ _PAGE_BYTES = 1024  # each commit writes a whole page: a tenth faster than with 
 _HEAD_BYTES = 1 << 16
 _MAGIC = b"SQLite format 3\0"
 
+WHEN_DAMAGED = "keep it, and log to another file with --db: the shoe sends what it still holds"
+"""What to do with a log that cannot be trusted or read, for messages."""
+
 
 class DatabaseLocked(DatabaseUnusable):
     """Another program has kept the database locked for too long."""
@@ -119,9 +122,9 @@ def user_error(path: Path, error: BaseException) -> BaseException:
     if name == "SQLITE_NOTADB":
         text = _no_database(path)
     elif "no such table: events" in text:
-        text = "the index of its records is missing; `sabot rebuild` makes it again"
+        text = "its lists are missing or altered; `sabot rebuild` makes them again from the records"
     elif name.startswith("SQLITE_CORRUPT") or "no such" in text or "decode" in text:
-        text = f"damaged ({text}); {_WHEN_DAMAGED}"
+        text = f"damaged ({text}); {WHEN_DAMAGED}"
     elif name.startswith("SQLITE_READONLY"):
         text = "cannot be written to; check its permissions, or name another file with --db"
     elif name.startswith("SQLITE_CANTOPEN"):
@@ -136,14 +139,13 @@ def _no_database(path: Path) -> str:
     with suppress(OSError), path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
         if head.startswith(_MAGIC) or FORMAT.encode() in head:
-            return f"damaged at its beginning; {_WHEN_DAMAGED}"
+            return f"damaged at its beginning; {WHEN_DAMAGED}"
     return "not a Sabot log; name another file with --db"
 
 
 _CANNOT_GROW = (
     "SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_SHMSIZE",
 )  # fmt: skip
-_WHEN_DAMAGED = "keep it, and log to another file with --db: the shoe sends what it still holds"
 
 
 def snapshot(path: Path, mode: str) -> sqlite3.Connection:

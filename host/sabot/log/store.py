@@ -13,11 +13,11 @@ from pathlib import Path
 
 from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
 from sabot.link.session import Record
+from sabot.log import schema, soundness
 from sabot.log.derived import (
     DAMAGED,
-    EVENTS_INDEXES,
-    EVENTS_TABLE,
     LARGEST,
+    RECORD_AND_MAC,
     Filter,
     Row,
     derive,
@@ -25,25 +25,17 @@ from sabot.log.derived import (
     selects,
     underived,
 )
-from sabot.log.log_file import FORMAT, DatabaseLocked, Writer, snapshot, user_error
+from sabot.log.log_file import WHEN_DAMAGED, DatabaseLocked, Writer, snapshot, user_error
+from sabot_protocol.frame import MAX_PAYLOAD
 
 __all__ = ["DAMAGED", "DatabaseLocked", "Filter", "Row", "Store"]
 
-VERSION = 2
-
+_LONGEST_NAME = MAX_PAYLOAD  # of a unit: it came in a message
 _CLOSING_BUSY_TIMEOUT_MS = 100
+_STOPPED_EVERY = 100_000  # steps of SQLite: a few milliseconds
 _CHUNK = 1000  # records derived in one transaction; appending waits meanwhile
 _CLOSING_DERIVES = 20_000  # takes less than half a second
 
-_TABLES = (
-    "CREATE TABLE about (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE TABLE units (id INTEGER PRIMARY KEY, unit TEXT NOT NULL UNIQUE)",
-    "CREATE TABLE records (unit INTEGER NOT NULL, number INTEGER NOT NULL,"
-    " received_unix_ms INTEGER NOT NULL, record BLOB NOT NULL, mac BLOB NOT NULL,"
-    " PRIMARY KEY (unit, number)) WITHOUT ROWID",
-    "CREATE TABLE tombstones (unit INTEGER NOT NULL, first INTEGER NOT NULL,"
-    " last INTEGER NOT NULL, tombstone BLOB NOT NULL, PRIMARY KEY (unit, first)) WITHOUT ROWID",
-)
 _INSERT_RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?)"
 _INSERT_NEWEST = (  # newer than all that was pruned or derived: no other table changes
     "INSERT INTO records SELECT ?1, ?2, ?3, ?4, ?5 WHERE"
@@ -53,7 +45,8 @@ _INSERT_NEWEST = (  # newer than all that was pruned or derived: no other table 
 _NEWEST = (
     "SELECT max("
     f"ifnull((SELECT max(number) FROM records WHERE unit = ?1 AND number <= {LARGEST}), 0),"
-    "ifnull((SELECT last FROM tombstones WHERE unit = ?1 ORDER BY first DESC LIMIT 1), 0))"
+    "ifnull((SELECT last FROM tombstones WHERE unit = ?1 AND typeof(last) = 'integer'"
+    " ORDER BY first DESC LIMIT 1), 0))"
 )
 
 
@@ -61,8 +54,10 @@ class Store:
     """A log database at `path`; a new one is made with `create`. Thread-safe.
 
     Without `create` an existing log can be read, pruned and rebuilt. Raises
-    DatabaseUnusable if the file does not exist, is not a Sabot log, has another version, is
-    damaged, or cannot be written with `create`; DatabaseLocked; DiskFull if it cannot grow.
+    DatabaseUnusable if the file does not exist, is not a Sabot log, has another version, has other
+    tables than a log, is damaged, or cannot be written with `create`; DatabaseLocked; DiskFull if
+    it cannot grow. Missing or altered lists are an error only of what needs them, so that
+    `rebuild` can make them again.
     """
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
@@ -77,12 +72,14 @@ class Store:
             raise DatabaseUnusable(f"{path}: no such database; `sabot log` makes one")
         try:
             if not create:
-                with self._reading() as connection:
-                    self._check(connection)
+                with self._reading(lists=False) as connection:
+                    _units(path, connection)
                 return
             with self._writer as connection:
-                self._create(connection)
-                self._check(connection)
+                if schema.is_empty(connection):
+                    schema.create(connection)
+                schema.check(path, connection)
+                _units(path, connection)
             self._writer.write_ahead()  # only now: the file is a Sabot log
         except SabotError:
             self._writer.close()
@@ -114,7 +111,7 @@ class Store:
             return
         received = time.time_ns() // 1_000_000
         with self._writer as connection:
-            unit_id = self._ids.get(unit) or _find_or_add_unit(connection, unit)
+            unit_id = self._ids.get(unit) or self._unit_or_new(connection, unit)
             rows = sorted(  # if the first is newer than every stored record, all are
                 (unit_id, record.event.number, received, record.data, record.mac)
                 for record in records
@@ -137,17 +134,17 @@ class Store:
     def last_number(self, unit: str) -> int:
         """Number of the newest event of `unit` that was ever stored; 0 if there is none."""
         with self._reading() as connection:
-            unit_id = _find_unit(connection, unit)
+            unit_id = self._unit(connection, unit)
             return 0 if unit_id is None else _newest(connection, unit_id)
 
     def units(self) -> list[str]:
         """Every unit in the log, sorted."""
         with self._reading() as connection:
-            return [unit for _, unit in _units(connection)]
+            return list(_units(self.path, connection))
 
     def count(self) -> int:
         """The number of events."""
-        with self._reading() as connection:
+        with self._reading(lists=False) as connection:
             return int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
 
     def rows(self, wanted: Filter = Filter()) -> Iterator[Row]:
@@ -156,7 +153,7 @@ class Store:
         The result is the log as it was when the first event was requested.
         """
         with self._reading() as connection:
-            for unit_id, unit in _units(connection):
+            for unit, unit_id in _units(self.path, connection).items():
                 if wanted.unit in (None, unit):
                     yield from derived_rows(connection, unit_id, unit, wanted)
                     for derived, received, data, mac in underived(connection, unit_id):
@@ -166,17 +163,18 @@ class Store:
                             yield row
 
     def raw(
-        self, unit: str, first: int = 1, last: int | None = None
+        self, unit: str, first: int | None = None, last: int | None = None
     ) -> Iterator[tuple[int, bytes, bytes]]:
-        """Yield number, record and MAC of events `first` to `last` of `unit` (None: to the end), by
+        """Yield number, record and MAC of events `first` to `last` of `unit` (None: no limit), by
         number, a few in memory at a time, from the table of records alone.
         """
-        query = "SELECT number, record, mac FROM records WHERE unit = ? AND number >= ?"
-        with self._reading() as connection:
-            parameters = [_find_unit(connection, unit), first]
-            if last is not None:
-                query += " AND number <= ?"
-                parameters.append(last)
+        query = f"SELECT number, {RECORD_AND_MAC} FROM records WHERE unit = ?"
+        with self._reading(lists=False) as connection:
+            parameters = [self._unit(connection, unit)]
+            for condition, value in (("number >= ?", first), ("number <= ?", last)):
+                if value is not None:
+                    query += f" AND {condition}"
+                    parameters.append(value)
             yield from connection.execute(query + " ORDER BY number", parameters)
 
     def derived(self, unit: str) -> Iterator[tuple[int, str, int | None, int, int]]:
@@ -185,14 +183,14 @@ class Store:
         """
         query = "SELECT number, kind, unix_ms, shoe, round FROM events WHERE unit = ?"
         with self._reading() as connection:
-            parameters = (_find_unit(connection, unit),)
+            parameters = (self._unit(connection, unit),)
             yield from connection.execute(query + " ORDER BY number", parameters)
 
     def tombstones(self, unit: str) -> list[bytes]:
         """The tombstones of the pruned events of `unit`, in the order of their numbers."""
         query = "SELECT tombstone FROM tombstones WHERE unit = ? ORDER BY first"
-        with self._reading() as connection:
-            return [row[0] for row in connection.execute(query, (_find_unit(connection, unit),))]
+        with self._reading(lists=False) as connection:
+            return [row[0] for row in connection.execute(query, (self._unit(connection, unit),))]
 
     def prune(self, unit: str, first: int, last: int, tombstone: bytes) -> None:
         """Remove events `first` to `last` of `unit` and put `tombstone` in their place, in one
@@ -201,7 +199,7 @@ class Store:
         Raises DatabaseUnusable if the log does not have the unit, or some are pruned already.
         """
         with self._writer as connection:
-            unit_id = _find_unit(connection, unit)
+            unit_id = self._unit(connection, unit)
             if unit_id is None:
                 raise DatabaseUnusable(f"{self.path}: has no unit {unit}; check its name")
             if _pruned_within(connection, unit_id, first, last):
@@ -227,7 +225,7 @@ class Store:
         while self._appends and self._may_lack_rows and (most is None or done < most):
             made = 0
             with self._writer as connection:
-                for unit_id, _ in _units(connection):
+                for unit_id in _units(self.path, connection).values():
                     made += derive(connection, unit_id, _CHUNK - made)
                 self._may_lack_rows = made > 0
             done += made
@@ -239,16 +237,26 @@ class Store:
         """
         done = 0
         with self._writer as connection:
+            schema.check(self.path, connection, lists=False)
             connection.execute("DROP TABLE IF EXISTS events")
-            connection.execute(EVENTS_TABLE)
-            for unit_id, _ in _units(connection):
+            connection.execute(schema.EVENTS_TABLE)
+            for unit_id in _units(self.path, connection).values():
                 while made := derive(connection, unit_id, _CHUNK):
                     done += made
                     if progress is not None:
                         progress(done)
-            for index in EVENTS_INDEXES:
+            for index in schema.EVENTS_INDEXES:
                 connection.execute(index)
+            schema.check(self.path, connection)
         return done
+
+    def faults(self, stopped: Callable[[], bool] = lambda: False) -> list[str]:
+        """What is wrong with the file as a database, for people (soundness.py). A long check ends
+        with DatabaseUnusable soon after `stopped` returns true.
+        """
+        with self._reading() as connection:
+            connection.set_progress_handler(stopped, _STOPPED_EVERY)
+            return list(soundness.faults(connection))
 
     def fact(self, name: str) -> str | None:
         """The log's fact `name` about itself; None if it has none."""
@@ -290,42 +298,24 @@ class Store:
                     "log this shoe to another database and keep both"
                 )
 
-    def _create(self, connection: sqlite3.Connection) -> None:
-        if _table_names(connection):
-            return
-        for statement in (*_TABLES, EVENTS_TABLE, *EVENTS_INDEXES):
-            connection.execute(statement)
-        about = [("format", FORMAT), ("version", str(VERSION))]
-        connection.executemany("INSERT INTO about VALUES (?, ?)", about)
+    def _unit(self, connection: sqlite3.Connection, unit: str) -> int | None:
+        """The id of a unit in this log; None if it has none."""
+        return _units(self.path, connection).get(unit)
 
-    def _check(self, connection: sqlite3.Connection) -> None:
-        if not _table_names(connection) and not self.path.stat().st_size:
-            raise DatabaseUnusable(f"{self.path}: an empty file, not a log; `sabot log` makes one")
-        try:
-            about = dict(connection.execute("SELECT name, value FROM about").fetchall())
-        except sqlite3.OperationalError as error:
-            if "no such" not in str(error):
-                raise
-            about = {}
-        if about.get("format") != FORMAT:
-            raise DatabaseUnusable(
-                f"{self.path}: a database, but not a Sabot log; name another file with --db"
-            )
-        version = about.get("version", "")
-        if version == "1":
-            raise DatabaseUnusable(
-                f"{self.path}: a log of version 1, this sabot reads {VERSION}; read it with the "
-                "sabot that wrote it, and name another file with --db to go on logging"
-            )
-        if version != str(VERSION):
-            raise DatabaseUnusable(
-                f"{self.path}: a log of version {version}, this sabot reads {VERSION}; "
-                "update sabot, or name another file with --db"
-            )
+    def _unit_or_new(self, connection: sqlite3.Connection, unit: str) -> int:
+        """The id of a unit in this log; a new unit gets one."""
+        unit_id = self._unit(connection, unit)
+        if unit_id is None:
+            unit_id = connection.execute("INSERT INTO units (unit) VALUES (?)", (unit,)).lastrowid
+        assert unit_id is not None
+        return unit_id
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        """A separate connection that sees the log as it is now, whatever is written meanwhile."""
+    def _reading(self, *, lists: bool = True) -> Iterator[sqlite3.Connection]:
+        """A separate connection that sees the log as it is now, whatever is written meanwhile.
+
+        Without `lists` only the records and their tombstones may be read.
+        """
         mode = "ro"
         if (
             not self._appends
@@ -335,6 +325,11 @@ class Store:
             mode += "&immutable=1"  # an archived log: a reader cannot make the files it would need
         try:
             with closing(snapshot(self.path, mode)) as connection:
+                if schema.is_empty(connection) and not self.path.stat().st_size:
+                    raise DatabaseUnusable(
+                        f"{self.path}: an empty file, not a log; `sabot log` makes one"
+                    )
+                schema.check(self.path, connection, lists=lists)
                 yield connection
         except sqlite3.Error as error:
             raise user_error(self.path, error) from None
@@ -346,29 +341,26 @@ def _fact(connection: sqlite3.Connection, name: str) -> str | None:
     return None if found is None else found[0]
 
 
-def _table_names(connection: sqlite3.Connection) -> list[str]:
-    query = "SELECT name FROM sqlite_master WHERE type = 'table'"
-    return [name for (name,) in connection.execute(query)]
+def _units(path: Path, connection: sqlite3.Connection) -> dict[str, int]:
+    """The id of every unit by its name, sorted by name.
 
-
-def _units(connection: sqlite3.Connection) -> list[tuple[int, str]]:
-    """Id and name of every unit, sorted by name."""
-    return connection.execute("SELECT id, unit FROM units ORDER BY unit").fetchall()
-
-
-def _find_unit(connection: sqlite3.Connection, unit: str) -> int | None:
-    """The id of a unit in this log; None if it has none."""
-    found = connection.execute("SELECT id FROM units WHERE unit = ?", (unit,)).fetchone()
-    return None if found is None else int(found[0])
-
-
-def _find_or_add_unit(connection: sqlite3.Connection, unit: str) -> int:
-    """The id of a unit in this log; a new unit gets one."""
-    unit_id = _find_unit(connection, unit)
-    if unit_id is None:
-        unit_id = connection.execute("INSERT INTO units (unit) VALUES (?)", (unit,)).lastrowid
-    assert unit_id is not None
-    return unit_id
+    Raises DatabaseUnusable if a name is not text or too long, or if two units have the same one: a
+    unit would then show the records of another one.
+    """
+    # Without the index of the names: the rows themselves say which units there are.
+    query = (
+        "SELECT id, CASE WHEN typeof(unit) = 'text' AND length(unit) <= ? THEN unit END FROM units"
+        " NOT INDEXED"
+    )
+    rows = connection.execute(query, (_LONGEST_NAME,)).fetchall()
+    found = {unit: unit_id for unit_id, unit in rows}
+    if None in found:
+        wrong = f"the name of unit {found[None]} is not text of up to {_LONGEST_NAME} characters"
+    elif len(found) < len(rows):
+        wrong = f"{len(rows) - len(found)} units have the name of another one"
+    else:
+        return dict(sorted(found.items()))
+    raise DatabaseUnusable(f"{path}: {wrong}; {WHEN_DAMAGED}")
 
 
 def _newest(connection: sqlite3.Connection, unit_id: int) -> int:
@@ -377,6 +369,9 @@ def _newest(connection: sqlite3.Connection, unit_id: int) -> int:
 
 
 def _pruned_within(connection: sqlite3.Connection, unit_id: int, first: int, last: int) -> bool:
-    query = "SELECT last FROM tombstones WHERE unit = ? AND first <= ? ORDER BY first DESC LIMIT 1"
+    query = (
+        "SELECT last FROM tombstones WHERE unit = ? AND first <= ? AND typeof(last) = 'integer'"
+        " ORDER BY first DESC LIMIT 1"
+    )
     found = connection.execute(query, (unit_id, last)).fetchone()
     return found is not None and found[0] >= first

@@ -107,25 +107,25 @@ def found_in(store: Store, *, key: bytes | None = TEST_KEY) -> list[tuple[str, i
     ("statement", "found"),
     [
         ("DELETE FROM {} WHERE number = 5", [("U1", 5, "missing")]),
-        ("UPDATE records SET record = 'text' WHERE number = 7", ["damaged", "changed"]),
+        ("UPDATE records SET record = 'text' WHERE number = 7", ["file", "damaged", "changed"]),
         ("UPDATE records SET record = zeroblob(40) WHERE number = 7", ["damaged", "changed"]),
         ("UPDATE records SET mac = zeroblob(16) WHERE number = 7", ["changed"]),
-        ("UPDATE records SET mac = 'text' WHERE number = 7", ["changed"]),
+        ("UPDATE records SET mac = 'text' WHERE number = 7", ["file", "changed"]),
         ("UPDATE records SET received_unix_ms = 0", []),
-        ("UPDATE {} SET number = 'seven' WHERE number = 7", [("U1", 7, "missing"), "gone"]),
+        ("UPDATE {} SET number = 'seven' WHERE number = 7", ["file", "missing", "gone"]),
         ("UPDATE events SET kind = 'lid' WHERE number = 7", ["derived"]),
         ("UPDATE events SET unix_ms = unix_ms + 1 WHERE number = 7", ["derived"]),
         ("UPDATE events SET unix_ms = NULL WHERE number = 7", ["derived"]),
         ("UPDATE events SET shoe = 2 WHERE number = 7", ["derived"]),
         ("UPDATE events SET shoe = '1' || '' WHERE number = 7", []),  # an integer for SQLite
-        ("UPDATE events SET shoe = 'one' WHERE number = 7", ["derived"]),
+        ("UPDATE events SET shoe = 'one' WHERE number = 7", ["file", "derived"]),
         ("UPDATE events SET round = 99 WHERE number >= 7", ["derived"]),
         ("DELETE FROM events WHERE number = 7", ["derived"]),
         ("DELETE FROM events WHERE number < 500 AND number >= 7", ["derived"]),
         ("DELETE FROM events WHERE number >= 7", []),  # new rows may be derived later
         ("DELETE FROM events", []),
         ("UPDATE events SET number = -5 WHERE number = 7", ["derived"]),
-        ("UPDATE events SET number = 'seven' WHERE number = 7", ["derived", "gone"]),
+        ("UPDATE events SET number = 'seven' WHERE number = 7", ["file", "derived", "gone"]),
         ("DELETE FROM records WHERE number > 100", [("U1", 101, "truncated")]),
     ],
 )
@@ -138,7 +138,10 @@ def test_changes_by_sql_are_found(
     after_last = len(list(good_store.raw("U1"))) + 1
     with closing(sqlite3.connect(good_store.path, isolation_level=None)) as connection:
         connection.execute(statement.format(table))
-    named = {"gone": ("U1", after_last, "changed" if "records" in statement.format(table) else "")}
+    named = {
+        "file": ("", 0, "file"),
+        "gone": ("U1", after_last, "changed" if "records" in statement.format(table) else ""),
+    }
     expected = [
         each if isinstance(each, tuple) else named.get(each, ("U1", 7, each)) for each in found
     ]
@@ -146,17 +149,11 @@ def test_changes_by_sql_are_found(
     assert sorted(found_in(good_store)) == sorted(expected)
 
 
-def test_a_unit_whose_name_is_not_text_is_found(good_store: Store) -> None:
-    with closing(sqlite3.connect(good_store.path, isolation_level=None)) as connection:
-        connection.execute("UPDATE units SET unit = x'5531'")
-    assert found_in(good_store) == [("b'U1'", 0, "derived")]
-
-
 def test_records_of_a_unit_without_a_name_are_truncated(good_store: Store) -> None:
     good_store.derive()
     with closing(sqlite3.connect(good_store.path, isolation_level=None)) as connection:
         connection.execute("UPDATE records SET unit = 77 WHERE number > 1000")
-    assert found_in(good_store) == [("U1", 1001, "truncated")]
+    assert found_in(good_store) == [("", 0, "file"), ("U1", 1001, "truncated")]
 
 
 def test_each_unit_is_judged_by_itself(tmp_path: Path, good_log: list[bytes]) -> None:

@@ -262,7 +262,7 @@ def test_the_error_for_a_missing_index_names_the_command_that_rebuilds_it(path: 
         store.append("U1", varied(1, 10))
         sql(path, "DROP TABLE events")
         for use in (lambda: store.append("U1", varied(11, 12)), lambda: list(store.rows())):
-            with pytest.raises(DatabaseUnusable, match="missing; `sabot rebuild` makes it again"):
+            with pytest.raises(DatabaseUnusable, match=r"missing .*`sabot rebuild`"):
                 use()
         assert len(list(store.raw("U1"))) == 10
         assert store.rebuild() == 10

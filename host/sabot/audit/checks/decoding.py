@@ -48,20 +48,16 @@ def values_of(records: Sequence[object]) -> list[Values | None]:
 
 def why_damaged(record: object) -> str:
     """Why a record is not an event."""
-    if not isinstance(record, bytes):
-        return f"{type(record).__name__} instead of bytes"
     try:
-        wire.parse_event(record)
+        wire.parse_event(record)  # type: ignore[arg-type]
     except wire.WireError as error:
         return str(error)
     raise AssertionError("the record is an event")
 
 
 def _is_event(record: object) -> bool:
-    if not isinstance(record, bytes):
-        return False
     try:
-        wire.parse_event(record)
+        wire.parse_event(record)  # type: ignore[arg-type]
     except wire.WireError:
         return False
     return True

@@ -11,6 +11,8 @@ MOST_OF_A_KIND = 1000
 class Finding:
     """Something that a log must not have: at which event of which unit, and what.
 
+    About the file: `file` (damaged as a database, or with values that no log has).
+
     About the audit chain: `changed` (the bytes of a record or of its MAC), `missing` (events that
     are not in the log), `inserted` (records that do not belong there), `doubled` (events that are
     in the log twice), `reordered` (events in another place), `truncated` (the log once had events
@@ -34,6 +36,7 @@ class Finding:
     """
 
     unit: str
+    """Id of the unit; empty if it concerns the file."""
     event: int
     """The first event concerned; 0 if it concerns no particular event."""
     kind: str

@@ -55,7 +55,7 @@ def verify(
         shoe=shoe,
     )
     with Store(db) as store:
-        total = sum(store.last_number(unit) for unit in store.units() if isinstance(unit, str))
+        total = sum(store.last_number(unit) for unit in store.units())
     with events_progress() as bar:
         task = bar.add_task("events", total=total)
         findings, summary = verify_file(
@@ -68,7 +68,7 @@ def verify(
     else:
         listed: list[Finding | Note] = [*findings, *summary.notes]
         for each in listed:
-            console.print(plain(_line(each)), soft_wrap=True)
+            console.print(plain(_line(each, db)), soft_wrap=True)
         console.print(
             plain(
                 f"{db}: {summary.units} units, {summary.events} events, {summary.rounds} rounds: "
@@ -114,7 +114,7 @@ def _verify_bundle(path: Path, keys: Keys | None, operator: Path | None, as_json
         for line in verdict.lines():
             console.print(plain(line), soft_wrap=True)
         for finding in verdict.findings:
-            console.print(plain(_line(finding)), soft_wrap=True)
+            console.print(plain(_line(finding, path)), soft_wrap=True)
         counts = f"{verdict.summary.events} events, {verdict.summary.rounds} rounds"
         console.print(plain(f"{path}: {counts}: {_verdict(verdict.findings)}"), soft_wrap=True)
     if verdict.findings:
@@ -152,7 +152,7 @@ def _print_json(findings: Sequence[Finding], summary: Summary) -> None:
     )
 
 
-def _line(each: Finding | Note) -> str:
-    where = f"{each.unit} event {each.event}" if each.event else each.unit
+def _line(each: Finding | Note, file: Path) -> str:
+    where = f"{each.unit} event {each.event}" if each.event else each.unit or file
     note = "note: " if isinstance(each, Note) else ""
     return f"{where}: {note}{each.kind}: {each.detail}"

@@ -1,0 +1,54 @@
+"""What is wrong with a log's file as a database, whatever its records say.
+
+SQLite lets a person with the file store what the tables do not allow, and indexes that do not fit
+their tables. The commands then show something else than the records, which is all that the audit
+chain protects.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+
+from sabot.text import printable
+from sabot_protocol.events import MAC_SIZE, MAX_SIZE
+
+_MOST = 20  # messages of SQLite
+_TYPES = {
+    "about": "typeof(name) = 'text' AND typeof(value) = 'text'",
+    "records": "typeof(unit) = 'integer' AND typeof(number) = 'integer'"
+    " AND typeof(received_unix_ms) = 'integer' AND typeof(record) = 'blob'"
+    f" AND typeof(mac) = 'blob' AND length(record) <= {MAX_SIZE} AND length(mac) = {MAC_SIZE}",
+    "tombstones": "typeof(unit) = 'integer' AND typeof(first) = 'integer'"
+    " AND typeof(last) = 'integer' AND typeof(tombstone) = 'blob'",
+    "events": "typeof(unit) = 'integer' AND typeof(number) = 'integer' AND typeof(kind) = 'text'"
+    " AND typeof(unix_ms) IN ('integer', 'null') AND typeof(shoe) = 'integer'"
+    " AND typeof(round) = 'integer'",
+}
+
+
+def faults(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield, for people, every fault of a file that has the tables of a log: what SQLite finds,
+    values of the wrong type or size, and rows of units that the log does not name."""
+    for (message,) in connection.execute(f"PRAGMA integrity_check({_MOST})"):
+        if message != "ok":
+            yield f"damaged, or changed by another program: {printable(message)}"
+    for table, right in _TYPES.items():
+        (wrong,) = connection.execute(
+            f"SELECT count(*) FROM {table} WHERE ({right}) IS NOT TRUE"
+        ).fetchone()
+        if wrong:
+            yield f"{wrong} rows of {table} have values that no log has"
+    units = {unit for (unit,) in connection.execute("SELECT id FROM units NOT INDEXED")}
+    for table in ("records", "tombstones", "events"):
+        if (stray := _stray(connection, table, units)) is not None:
+            yield f"{table} has rows of a unit {stray!r}, which the log does not name"
+
+
+def _stray(connection: sqlite3.Connection, table: str, units: set[int]) -> object:
+    """The first unit in a table that is none of `units`; None if there is none."""
+    query = f"SELECT unit FROM {table} WHERE unit > ? ORDER BY unit LIMIT 1"
+    found = connection.execute(f"SELECT min(unit) FROM {table}").fetchone()
+    while found is not None and found[0] is not None:
+        if found[0] not in units:
+            return str(found[0])[:_MOST]
+        found = connection.execute(query, found).fetchone()
+    return None
