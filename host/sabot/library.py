@@ -169,17 +169,27 @@ class Log:
         wanted = Filter(unit, shoe, round, wanted_kinds, begin, end)
         return logged_events(self._store, wanted)
 
-    def verify(self, keys: str | os.PathLike[str] | None = None) -> Verification:
+    def verify(
+        self,
+        keys: str | os.PathLike[str] | None = None,
+        *,
+        operator: str | os.PathLike[str] | None = None,
+    ) -> Verification:
         """Check the whole log, as `sabot verify` does: its audit chain, numbers, and every round.
 
         `keys` names the file with the units' keys. Without it the audit chain cannot be checked,
-        which is a finding. Units are checked in parallel if the machine has several cores. Raises
-        KeysUnusable.
+        which is a finding. `operator` names the public key that must have signed for records that
+        retention removed; without it, each removal is a finding. Units are checked in parallel if
+        the machine has several cores. Raises KeysUnusable.
         """
         from sabot.audit.verify import VerifyOptions, verify_file
         from sabot.keys.chain_keys import Keys
+        from sabot.keys.signing import load_public
 
-        against = VerifyOptions(keys=None if keys is None else Keys.load(Path(keys)))
+        against = VerifyOptions(
+            keys=None if keys is None else Keys.load(Path(keys)),
+            operator=None if operator is None else load_public(Path(operator)),
+        )
         findings, summary = verify_file(self.path, against)
         return Verification(
             tuple(findings), tuple(summary.notes), summary.units, summary.events, summary.rounds

@@ -16,6 +16,7 @@ FORMAT = "sabot-tombstone"
 VERSION = 1
 
 _SHA256_SIZE = 32
+_LARGEST = (1 << 63) - 1
 
 
 class TombstoneUnusable(ValueError):
@@ -75,7 +76,7 @@ class Tombstone:
     def removed_text(self) -> str:
         """What was removed and which key signed for it, for people."""
         removed = self.last - self.first + 1
-        shoes = ", ".join(str(each.shoe) for each in self.shoes) or "none whole"
+        shoes = ", ".join(str(each.shoe) for each in self.shoes)
         return (
             f"{removed} events, to {self.last}, kept {self.keep_days} days, "
             f"signed by {fingerprint(self.public_key)}; shoes of cards: {shoes}"
@@ -157,12 +158,18 @@ def _fits(document: Mapping[str, Any]) -> bool:
     sizes = [len(document[name]) for name in ("before", "after", "sha256", "public_key")]
     before_size = 0 if first == 1 else MAC_SIZE
     return (
-        1 <= first <= last
+        1 <= first <= last < _LARGEST
+        and 0 <= document["removed_unix_ms"] <= _LARGEST
+        and 0 <= document["keep_days"] <= _LARGEST
         and sizes == [before_size, MAC_SIZE, _SHA256_SIZE, PUBLIC_SIZE]
         and all(
-            type(shoe) is list and [type(part) for part in shoe] == [int, int, int]
+            type(shoe) is list
+            and [type(part) for part in shoe] == [int, int, int]
+            and 1 <= shoe[0] <= _LARGEST
+            and min(shoe) >= 0
             for shoe in document["shoes"]
         )
+        and bool(document["shoes"])
         and all(map(ContextRecord.fits, document["context"]))
     )
 

@@ -13,17 +13,18 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from sabot.audit import checkpoints
+from sabot.audit import checkpoints, context, retention
 from sabot.audit.chain import MacKeys, Ratchet, epoch_of, mac
 from sabot.audit.checkpoints import Checkpoint
+from sabot.audit.checks import tombstone_checks
 from sabot.audit.checks.chain_checks import ChainChecks, RawRecord
 from sabot.audit.checks.clock_checks import ClockChecks
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.findings import Finding, FoundInUnit, Note, Summary
 from sabot.audit.checks.index_checks import IndexChecks
 from sabot.audit.checks.play_checks import PlayChecks
-from sabot.audit.tombstone import Tombstone, TombstoneUnusable
-from sabot.keys import signing
+from sabot.audit.retention import Minimum
+from sabot.errors import DatabaseUnusable
 from sabot.keys.chain_keys import Keys
 from sabot.log.derived import LARGEST
 from sabot.log.store import Store
@@ -46,7 +47,8 @@ class VerifyOptions:
 
     keys: Keys | None = None
     operator: bytes | None = None
-    """Public key (32 raw bytes) that must have signed every tombstone; None if any key may."""
+    """Public key (32 raw bytes) that must have signed every tombstone. Without it each tombstone is
+    a finding: anyone could have signed it."""
     kept: Sequence[Checkpoint] = ()
     """Checkpoints of any units, kept outside the log."""
     shoe: int | None = None
@@ -158,6 +160,8 @@ def _in_file(store: Store, stopped: Callable[[], bool] = lambda: False) -> Itera
     """Yield every finding about the file itself."""
     for fault in store.faults(stopped):
         yield Finding("", 0, "file", fault)
+    if _minimums(store) is None:
+        yield Finding("", 0, "file", "the minimum of days to keep records cannot be read")
 
 
 def _units(store: Store, options: VerifyOptions) -> list[str]:
@@ -176,18 +180,14 @@ def _verify_one(
     """Yield every finding of one unit; `count` gets the number of records just checked."""
     summary.units += 1
     found: list[Finding] = []
-    tombstones = store.tombstones(unit)
-    after: dict[int, bytes] = {}
-    for data in tombstones:
-        try:
-            tombstone = Tombstone.parse(data)
-        except (TombstoneUnusable, TypeError):
-            continue  # reported where the records that it replaces are missing
-        after[tombstone.last] = tombstone.after
-        if options.operator not in (None, tombstone.public_key):
-            signer = signing.fingerprint(tombstone.public_key)
-            detail = f"events to {tombstone.last} were removed by {signer}, not by the operator"
-            found.append(Finding(unit, tombstone.first, "operator", detail))
+    stones = store.tombstone_rows(unit)
+
+    def record_after(number: int) -> tuple[int, bytes] | None:
+        return next(((after, data) for after, data, _ in store.raw(unit, number + 1)), None)
+
+    minimums = _minimums(store) or ()
+    removed = tombstone_checks.wrong_with(stones, options.operator, minimums, record_after)
+    found += [Finding(unit, *each) for each in removed]
     derived = store.derived(unit)
     known = list(islice(derived, 1))  # read first: records appended meanwhile are in `raw` only
     records = _counted(store.raw(unit), count)
@@ -196,15 +196,24 @@ def _verify_one(
         records,
         summary,
         macs=_macs_of(store, unit, options.keys),
-        tombstones=tombstones,
+        tombstones=[tombstone for _, _, tombstone in stones],
         derived=chain(known, derived),
         shoe=options.shoe,
     )
     kept = [each for each in options.kept if each.unit == unit]
+    after = {each.last: each.after for each in context.tombstones(store, unit)}
     for number, kind, detail in checkpoints.wrong_with(store, unit, kept, after):
         if not any((each.event, each.kind) == (number, "changed") for each in found):
             found.append(Finding(unit, number, kind, detail))
     yield from sorted(found, key=lambda each: each.event)
+
+
+def _minimums(store: Store) -> Sequence[Minimum] | None:
+    """Every minimum that was set for the log; None if they cannot be read."""
+    try:
+        return retention.minimums(store)
+    except DatabaseUnusable:
+        return None
 
 
 def _counted(records: Iterator[RawRecord], count: Callable[[int], None]) -> Iterator[RawRecord]:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
 from sabot.link.session import Record
@@ -31,6 +32,7 @@ from sabot_protocol.frame import MAX_PAYLOAD
 __all__ = ["DAMAGED", "DatabaseLocked", "Filter", "Row", "Store"]
 
 _LONGEST_NAME = MAX_PAYLOAD  # of a unit: it came in a message
+_LARGEST_TOMBSTONE = 1 << 24  # bytes; a shoe of cards takes about ten
 _CLOSING_BUSY_TIMEOUT_MS = 100
 _STOPPED_EVERY = 100_000  # steps of SQLite: a few milliseconds
 _CHUNK = 1000  # records derived in one transaction; appending waits meanwhile
@@ -188,9 +190,18 @@ class Store:
 
     def tombstones(self, unit: str) -> list[bytes]:
         """The tombstones of the pruned events of `unit`, in the order of their numbers."""
-        query = "SELECT tombstone FROM tombstones WHERE unit = ? ORDER BY first"
+        return [tombstone for _, _, tombstone in self.tombstone_rows(unit)]
+
+    def tombstone_rows(self, unit: str) -> list[tuple[Any, Any, bytes]]:
+        """First event, last event and tombstone as the table has them, in the order of the first
+        event. A tombstone that is not bytes, or too large to be one, is empty."""
+        query = (
+            "SELECT first, last, CASE WHEN typeof(tombstone) = 'blob' AND length(tombstone) <= ?"
+            " THEN tombstone ELSE x'' END FROM tombstones WHERE unit = ? ORDER BY first"
+        )
         with self._reading(lists=False) as connection:
-            return [row[0] for row in connection.execute(query, (self._unit(connection, unit),))]
+            parameters = (_LARGEST_TOMBSTONE, self._unit(connection, unit))
+            return connection.execute(query, parameters).fetchall()
 
     def prune(self, unit: str, first: int, last: int, tombstone: bytes) -> None:
         """Remove events `first` to `last` of `unit` and put `tombstone` in their place, in one

@@ -178,7 +178,10 @@ def test_prune_shows_what_it_removes(house: Path) -> None:
     assert "U1: removed: shoes 1, events 1 to" in output(done)
     assert "6 rounds; shoe 2 stays: until 20" in output(done)
     assert "no minimum of days is set" in output(done)
-    assert "nothing to find fault with" in output(sabot(house, "verify --db @db --keys @keys"))
+    checked = "verify --db @db --keys @keys"
+    assert "1: operator: events to" in output(sabot(house, checked, code=1))
+    done = sabot(house, f"{checked} --operator @house.pub.pem")
+    assert "nothing to find fault with" in output(done)
     (stone,) = json.loads(sabot(house, "retention --db @db --json").stdout)["removed"]
     assert (stone["unit"], stone["shoes"], stone["keep_days"]) == ("U1", [1], 45)
     assert "U1 1 1 to" in output(sabot(house, "retention --db @db"))

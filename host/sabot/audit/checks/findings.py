@@ -19,8 +19,9 @@ class Finding:
     after its end), `rewritten` (a checkpoint that was kept elsewhere has another MAC),
     `wrong_epoch` (a record made with the key of another epoch, which was stolen), `wrong_key` (the
     log names another chain than the key's), `no_key` (the chain was not checked, because there is
-    no key), `checkpoint` (one in the log is wrong), `tombstone` (one was changed or does not fit),
-    `operator` (a tombstone signed by another key than the named operator's).
+    no key), `checkpoint` (one in the log is wrong), `tombstone` (one was changed or does not
+    fit, or removed what may not be removed), `operator` (a tombstone signed by another key than the
+    named operator's, or no operator was named).
 
     About the events: `gap` (events that the shoe itself reports as lost), `damaged` (a record that
     is not an event), `derived` (the table that commands read differs from the records), `time` (a
