@@ -165,7 +165,7 @@ def _fits(document: Mapping[str, Any]) -> bool:
         and all(
             type(shoe) is list
             and [type(part) for part in shoe] == [int, int, int]
-            and 1 <= shoe[0] <= _LARGEST
+            and 1 <= shoe[0] < 1 << 64
             and min(shoe) >= 0
             for shoe in document["shoes"]
         )

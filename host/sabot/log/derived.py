@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from sabot.link import wire
@@ -41,6 +41,12 @@ class Filter:
     kinds: Sequence[str] | None = None
     from_unix_ms: int | None = None
     to_unix_ms: int | None = None
+
+    def in_columns(self) -> "Filter":
+        """The same filter for the columns of `events`, which have LARGEST for larger numbers."""
+        names = ("shoe", "round", "from_unix_ms", "to_unix_ms")
+        values = {name: getattr(self, name) for name in names}
+        return replace(self, **{n: min(v, LARGEST) for n, v in values.items() if v is not None})
 
 
 @dataclass(frozen=True, slots=True)

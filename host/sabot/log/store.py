@@ -154,6 +154,7 @@ class Store:
 
         The result is the log as it was when the first event was requested.
         """
+        wanted = wanted.in_columns()
         with self._reading() as connection:
             for unit, unit_id in _units(self.path, connection).items():
                 if wanted.unit in (None, unit):

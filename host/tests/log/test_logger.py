@@ -20,7 +20,7 @@ from sabot.errors import DiskFull, HistoryDiffers, NoShoe, PortBusy, SabotError,
 from sabot.link.client import Client
 from sabot.log import log_file, quota
 from sabot.log.logger import Logger, LogWatcher
-from sabot.log.store import DatabaseLocked, Store
+from sabot.log.store import DatabaseLocked, Filter, Store
 
 pytestmark = pytest.mark.slow
 
@@ -140,6 +140,22 @@ def test_ctrl_c_while_the_log_is_waited_for_does_not_hide_that_it_still_runs(
             signal.signal(signal.SIGALRM, before)
         log.logger.stop()
         assert log.logger.wait(TIMEOUT_S)
+
+
+@pytest.mark.parametrize("large", [(1 << 63) - 1, 1 << 63, (1 << 64) - 1])
+def test_a_number_too_large_for_a_column_does_not_end_the_log(tmp_path: Path, large: int) -> None:
+    """Numbers of shoes and rounds have 64 bits on the line, and 63 in a column."""
+    shoe, path = NaiveShoe(1), tmp_path / "log"
+    for number in (1, 2, 3):  # each by a log of its own, which looks for the round before it
+        shoe.record(1)
+        shoe.held[number] = event_bytes("lock", number, shoe=large, round=large)
+        with answering_shoe(shoe) as port, logging(path, port.path) as log:
+            log.wait_for(number)
+            wait_until(lambda: shoe.acknowledged == number)  # noqa: B023
+        assert log.logger.failures == {}
+    with Store(path) as store:
+        wanted = Filter(shoe=large, round=large)
+        assert [row.number for row in store.rows(wanted)] == [1, 2, 3]
 
 
 def test_the_next_log_derives_what_a_killed_log_did_not(tmp_path: Path) -> None:

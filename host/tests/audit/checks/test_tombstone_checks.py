@@ -167,7 +167,7 @@ def test_a_minimum_that_cannot_be_read_is_found(pruned: PrunedLog) -> None:
     [
         {"shoes": []},
         {"shoes": [RemovedShoe(0, 1, 1)]},
-        {"shoes": [RemovedShoe(1 << 63, 1, 1)]},
+        {"shoes": [RemovedShoe(1 << 64, 1, 1)]},
         {"shoes": [RemovedShoe(1, -1, 1)]},
         {"last": 1 << 63},
         {"removed_unix_ms": -1},
