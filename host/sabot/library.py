@@ -2,7 +2,7 @@
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -204,30 +204,43 @@ def open(path: str | os.PathLike[str]) -> Log:
     return Log(Path(path))
 
 
+def _refuse(row: Row) -> None:
+    raise DatabaseUnusable(
+        f"event {row.number} of {row.unit} is damaged; `sabot verify` lists all that are"
+    )
+
+
 def logged_rounds(
     store: Store,
     unit: str | None = None,
     shoe: int | None = None,
     begin_unix_ms: int | None = None,
     end_unix_ms: int | None = None,
+    damaged: Callable[[Row], None] = _refuse,
 ) -> Iterator[Round]:
     """The ended rounds in a log whose betting was opened at or after `begin_unix_ms` and before
     `end_unix_ms`.
 
-    Raises DatabaseUnusable if an event of a round is damaged.
+    `damaged` is called with each event that cannot be read; the round that it may be part of is
+    left out. Without `damaged` such an event raises DatabaseUnusable.
     """
     # Only the kinds of events that make rounds are read: they are a small part of all.
     rows = store.rows(Filter(unit=unit, shoe=shoe, kinds=_ROUND_KINDS))
     for each, group in itertools.groupby(rows, key=lambda row: row.unit):
-        for ended in rounds_of(each, (_event_in(row) for row in group)):
+        for ended in rounds_of(each, (_event_in(row, damaged) for row in group)):
             if _within(ended.started_unix_ms, begin_unix_ms, end_unix_ms):
                 yield ended
 
 
-def logged_events(store: Store, wanted: Filter) -> Iterator[LogEvent]:
-    """The events in a log. Raises DatabaseUnusable if one is damaged."""
+def logged_events(
+    store: Store, wanted: Filter, damaged: Callable[[Row], None] = _refuse
+) -> Iterator[LogEvent]:
+    """The events in a log. `damaged` is called with each one that cannot be read; without it such
+    an event raises DatabaseUnusable."""
     for row in store.rows(wanted):
-        event = _event_in(row)
+        event = _event_in(row, damaged)
+        if event is None:
+            continue
         yield LogEvent(
             row.unit,
             event.number,
@@ -241,14 +254,13 @@ def logged_events(store: Store, wanted: Filter) -> Iterator[LogEvent]:
         )
 
 
-def _event_in(row: Row) -> Event:
-    """The event of a row. Raises DatabaseUnusable if it is damaged."""
+def _event_in(row: Row, damaged: Callable[[Row], None]) -> Event | None:
+    """The event of a row. If it cannot be read, call `damaged` and return None."""
     try:
         return row.event()
     except WireError:
-        raise DatabaseUnusable(
-            f"event {row.number} of {row.unit} is damaged; `sabot verify` lists all that are"
-        ) from None
+        damaged(row)
+        return None
 
 
 def _shown_fields(event: Event) -> dict[str, Any]:

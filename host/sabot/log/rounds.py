@@ -156,10 +156,14 @@ class Rounds:
         return replace(ended, last_event=event.number, ended_unix_ms=event.unix_ms)
 
 
-def rounds_of(unit: str, events: Iterable[Event]) -> Iterator[Round]:
-    """Yield the rounds that ended in `events` of one unit."""
+def rounds_of(unit: str, events: Iterable[Event | None]) -> Iterator[Round]:
+    """Yield the rounds that ended in `events` of one unit. None is an event that cannot be read: a
+    round that it may be part of is left out."""
     rounds = Rounds(unit)
     for event in events:
+        if event is None:
+            rounds.open = None
+            continue
         ended = rounds.add(event)
         if ended is not None:
             yield ended

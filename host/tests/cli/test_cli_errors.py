@@ -1,11 +1,14 @@
 """Every way in which a command fails: its exit code, and one line that names the port or file."""
 
+import json
 import os
+import random
 import socket
 import sqlite3
 import subprocess
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -19,11 +22,10 @@ from host.tests.support.commands import (
     running,
     short_deck,
 )
-from host.tests.support.helpers import event_bytes, stored
+from host.tests.support.helpers import FirmwareLog, event_bytes, parsed, shuffled_names, stored
 from host.tests.support.naive_shoe import Answering
 from host.tests.support.terminal import ended_by_ctrl_c
 from sabot.cli import app
-from sabot.errors import DatabaseUnusable
 from sabot.link.ports import Port
 from sabot.log.store import Store
 
@@ -153,16 +155,37 @@ def test_ctrl_c_at_a_passphrase_ends_with_its_code(tmp_path: Path) -> None:
     assert not (tmp_path / "house.pem").exists()
 
 
-@pytest.mark.parametrize("command", ["rounds", "events", "events --json"])
-def test_a_damaged_record_is_reported_and_not_shown(tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("command", ["rounds", "events"])
+def test_a_damaged_record_is_named_and_all_others_are_shown(
+    tmp_path: Path, command: str, seed: int
+) -> None:
+    """Of the rounds, those without a damaged event within them."""
+    log = FirmwareLog().deal_shoe(shuffled_names(5, cut_from_end=340)).records
     with Store(tmp_path / "log", create=True) as store:
-        store.append("U1", stored(event_bytes("betting_open", n) for n in (1, 2, 3)))
+        store.append("U1", stored(log))
+    good = run(tmp_path, command, "--db", "log", "--json").stdout.splitlines()
+    cards = [event.number for event in map(parsed, log) if event.kind in ("card", "result")]
+    damaged = sorted(random.Random(seed).sample(cards, 1 + seed // 3))
     with closing(sqlite3.connect(tmp_path / "log", isolation_level=None)) as connection:
-        connection.execute("UPDATE records SET record = x'00' WHERE number = 2")
-    done = CliRunner().invoke(app(), [*command.split(), "--db", str(tmp_path / "log")])
-    assert isinstance(done.exception, DatabaseUnusable)
-    message = str(done.exception)
-    assert message.startswith("event 2 of U1 is damaged") and "`sabot verify`" in message
+        for number in damaged:
+            connection.execute("UPDATE records SET record = x'00' WHERE number = ?", (number,))
+    done = run(tmp_path, command, "--db", "log", "--json", code=8)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"sabot: event {damaged[0]} of U1 is damaged")
+    assert "`sabot verify`" in line and (len(damaged) == 1 or f"{len(damaged) - 1} more" in line)
+
+    def spoilt(shown: dict[str, Any]) -> bool:
+        span = (shown["event"],) * 2 if command == "events" else _span(shown)
+        return any(span[0] <= number <= span[1] for number in damaged)
+
+    assert done.stdout.splitlines() == [each for each in good if not spoilt(json.loads(each))]
+    table = run(tmp_path, command, "--db", "log", code=8).stdout.splitlines()
+    assert table[0].startswith("unit") and len(table) > len(done.stdout.splitlines())
+
+
+def _span(shown: dict[str, Any]) -> tuple[int, int]:
+    return shown["first_event"], shown["last_event"]
 
 
 @pytest.mark.parametrize(
