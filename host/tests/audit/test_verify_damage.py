@@ -95,6 +95,12 @@ def test_every_flipped_bit_is_found_with_a_key(log: Forgery, rng: random.Random)
         assert (number, "changed") in forged.found(TEST_KEY)
 
 
+def keys_of_u1() -> Keys:
+    keys = Keys()
+    keys.put("U1", TEST_KEY)
+    return keys
+
+
 def found_in(store: Store, *, key: bytes | None = TEST_KEY) -> list[tuple[str, int, str]]:
     keys = Keys()
     for unit in ("U1", "U2") if key else ():
@@ -147,6 +153,19 @@ def test_changes_by_sql_are_found(
     ]
     expected = [each if each[2] else ("U1", after_last, "truncated") for each in expected]
     assert sorted(found_in(good_store)) == sorted(expected)
+
+
+def test_a_list_that_differs_is_described_in_words(good_store: Store) -> None:
+    good_store.derive()
+    with closing(sqlite3.connect(good_store.path, isolation_level=None)) as connection:
+        connection.execute(
+            "UPDATE events SET kind = 'lid' || char(27), unix_ms = 1795000000000, round = 99"
+            " WHERE number = 200"
+        )
+    (finding,) = verify(good_store, Summary(), VerifyOptions(keys=keys_of_u1()))
+    assert finding.kind == "derived" and "\x1b" not in finding.detail
+    assert "lid\\x1b at 2026-11-18T11:06:40.000Z, shoe 1, round 99 there; " in finding.detail
+    assert ", shoe 1, round " in finding.detail.partition("there; ")[2]
 
 
 def test_records_of_a_unit_without_a_name_are_truncated(good_store: Store) -> None:

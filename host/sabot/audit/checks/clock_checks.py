@@ -39,11 +39,13 @@ class ClockChecks:
         if boot < boot_before:
             self._report(number, "time", f"boot {boot} after boot {boot_before}")
         elif boot == boot_before and t_ms < t_before:
-            self._report(number, "time", f"{t_ms} ms after {t_before} ms")
+            detail = f"{_span(t_ms)} after the start, the event before it {_span(t_before)}"
+            self._report(number, "time", detail)
             return base
         elif boot == boot_before and number == number_before + 1 and kind != _CLOCK_SET:
             if base is not None:
-                detail = f"a time of day of {unix_ms} ms does not agree with {t_ms} ms since boot"
+                expected = utc_time(base + t_ms)
+                detail = f"its clock says {utc_time(unix_ms) or 'nothing'}, not {expected}"
                 self._report(number, "time", detail)
                 return base
         if unix_ms is not None and self._latest is not None:
@@ -67,3 +69,7 @@ class ClockChecks:
         if timeless:
             detail = f"{timeless} rounds have no time of day: no host had set the clock"
             self._notes.append(Note(self._unit, 0, "clock", detail))
+
+
+def _span(ms: int) -> str:
+    return f"{ms / 1000:.3f} s"

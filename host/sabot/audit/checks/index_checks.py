@@ -7,8 +7,10 @@ from typing import Any
 from sabot.audit.checks.chain_checks import RawRecord
 from sabot.audit.checks.decoding import Values
 from sabot.log.derived import DAMAGED, LARGEST
+from sabot.text import printable, utc_time
 from sabot_protocol import events
 
+_SHOWN = 32  # characters of a value
 _KIND_NAMES = ["?"] * 256
 for _shape in events.KINDS:
     _KIND_NAMES[_shape.number] = _shape.name
@@ -60,7 +62,8 @@ class IndexChecks:
                 self._differs(self._without, "it is missing there")
                 self._without = None
             if not _agree(stored, right):
-                self._differs(right[0], f"it is {stored[1:]} there, {right[1:]} by its record")
+                detail = f"it is {_words(*stored[1:])} there; {_words(*right[1:])} by its record"
+                self._differs(right[0], detail)
         last = wanted[-1][0]
         self._held = [row for row in held.values() if _comes_after(row[0], last)]
 
@@ -79,6 +82,14 @@ class IndexChecks:
     def _differs(self, number: int, detail: str) -> None:
         self._wrong = self._wrong or (number, detail)
         self._count += 1
+
+
+def _words(kind: object, unix_ms: object, shoe: object, round_: object) -> str:
+    """A derived row for people. A forger can store anything in its columns."""
+    when = utc_time(unix_ms) if isinstance(unix_ms, int) else None
+    shown = (kind, when or ("no clock" if unix_ms is None else unix_ms), shoe, round_)
+    kind, when, shoe, round_ = (printable(str(each)[:_SHOWN]) for each in shown)
+    return f"{kind} at {when}, shoe {shoe}, round {round_}"
 
 
 def _comes_after(number: object, last: object) -> bool:
