@@ -63,6 +63,8 @@ class PrunePlan:
     """Why that stretch stays, for people."""
     stuck: bool
     """Whether it stays for ever, because it is old and its end is not in the log."""
+    macs_checked: bool
+    """Whether there was a key to check the MACs of the records to remove."""
     findings: Sequence[Finding]
     """What is wrong in the records to remove. If there is any finding, nothing may be removed."""
 
@@ -121,7 +123,7 @@ def plan(
             tombstones=store.tombstones(unit),
         )
         findings = [each for each in found if each.kind != "no_key"]
-    return PrunePlan(unit, going, stays, why, stuck, findings)
+    return PrunePlan(unit, going, stays, why, stuck, keys is not None, findings)
 
 
 def carry_out(

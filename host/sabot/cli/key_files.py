@@ -9,7 +9,7 @@ import typer
 from sabot.cli.view import plain, problems
 from sabot.errors import KeysUnusable
 from sabot.keys import signing
-from sabot.keys.chain_keys import Keys
+from sabot.keys.chain_keys import DEFAULT, Keys
 from sabot.link.command_keys import CommandKeyFile
 from sabot.text import printable
 
@@ -36,6 +36,17 @@ def load_keys(path: Path | None) -> Keys | None:
     if keys.exposed:
         problems.print(plain(f"{path}: other users may read these keys; chmod 600 it"))
     return keys
+
+
+def default_keys(path: Path | None) -> Keys | None:
+    """The units' keys in the file of --keys; without it those in sabot.keys, if that exists."""
+    return load_keys(path or (DEFAULT if DEFAULT.exists() else None))
+
+
+def for_unit(keys: Keys | None, unit: str, path: Path | None) -> Keys | None:
+    """What `default_keys(path)` returned, or None if no file was named and sabot.keys has no key of
+    `unit`."""
+    return keys if path is not None or (keys is not None and keys.chains(unit)) else None
 
 
 def load_command_keys(path: Path | None) -> CommandKeyFile:

@@ -187,6 +187,33 @@ def test_prune_shows_what_it_removes(house: Path) -> None:
     assert "U1 1 1 to" in output(sabot(house, "retention --db @db"))
 
 
+def test_prune_takes_the_keys_in_the_folder_and_removes_no_changed_record(
+    house: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a key it cannot find the change, and says so."""
+    monkeypatch.chdir(house)
+    _make_older(house, 90)
+    _execute(house, "UPDATE records SET mac = zeroblob(16) WHERE number = 30")
+    command = "prune --db @db --key @house.pem --keep-days 45"
+    done = sabot(house, f"{command} --dry-run")
+    assert "would be removed: shoes 1" in output(done)
+    assert "MACs not checked, for want of a key: U1" in output(done)
+    Path("sabot.keys").write_bytes((house / "keys").read_bytes())
+    done = sabot(house, command, code=1)
+    assert "event 30: changed" in output(done) and "nothing was removed" in output(done)
+    Path("sabot.keys").write_text("")  # it has keys of other units only
+    assert "MACs not checked" in output(sabot(house, f"{command} --dry-run"))
+
+
+def test_export_takes_the_keys_in_the_folder(house: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(house)
+    assert "without keys of its chain" in output(sabot(house, _EXPORT))
+    Path("sabot.keys").write_bytes((house / "keys").read_bytes())
+    assert "with the keys of its chain" in output(sabot(house, _EXPORT))
+    Path("sabot.keys").write_text("")
+    assert "without keys of its chain" in output(sabot(house, _EXPORT))
+
+
 def test_prune_keeps_records_for_the_minimum_of_days(house: Path) -> None:
     _make_older(house, 90)
     sabot(house, "retention --db @db --minimum-days 60")

@@ -12,11 +12,11 @@ from sabot.audit.bundle import verify_bundle
 from sabot.audit.checks.findings import Finding, Note, Summary
 from sabot.audit.verify import VerifyOptions, verify_file
 from sabot.cli import options
-from sabot.cli.key_files import load_keys
+from sabot.cli.key_files import default_keys, load_keys
 from sabot.cli.view import Output, console, events_progress, plain, print_json, print_objects
 from sabot.errors import FINDINGS, DiskFull
 from sabot.keys import signing
-from sabot.keys.chain_keys import DEFAULT, Keys
+from sabot.keys.chain_keys import Keys
 from sabot.log.store import Store
 
 
@@ -49,7 +49,7 @@ def verify(
         _verify_bundle(bundle, load_keys(keys), operator, as_json)
         return
     against = VerifyOptions(
-        keys=load_keys(keys or (DEFAULT if DEFAULT.exists() else None)),
+        keys=default_keys(keys),
         operator=None if operator is None else signing.load_public(operator),
         kept=() if checkpoints is None else _checkpoints(checkpoints),
         shoe=shoe,

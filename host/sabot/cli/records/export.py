@@ -9,7 +9,7 @@ import typer
 from sabot.audit import bundle_file
 from sabot.audit.excerpt import collect
 from sabot.cli import options
-from sabot.cli.key_files import load_keys, load_private_key
+from sabot.cli.key_files import default_keys, for_unit, load_private_key
 from sabot.cli.view import console, plain, problems
 from sabot.keys import signing
 from sabot.log.store import Store
@@ -41,10 +41,7 @@ def export(
     out: Annotated[Path, typer.Option("-o", "--out", help="The bundle to write.")],
     key: OperatorKey,
     db: options.Db = options.DEFAULT_DB,
-    keys: Annotated[
-        Path | None,
-        typer.Option("--keys", help="File with the unit's key; adds the keys of these records."),
-    ] = None,
+    keys: options.KeyFile = None,
     html: Annotated[
         Path | None, typer.Option("--html", help="Also write a report to read and print.")
     ] = None,
@@ -55,12 +52,12 @@ def export(
 ) -> None:
     """Export a shoe of cards as a signed bundle, for a regulator or a dispute.
 
-    With --keys the bundle contains the MAC keys of its own records and no others, so that anyone
-    can check the audit chain in it. Findings of `sabot verify` go into the bundle.
+    With the unit's key the bundle contains the MAC keys of its own records and no others, so that
+    anyone can check the audit chain in it. Findings of `sabot verify` go into the bundle.
     """
     time_zone = options.zone_of(zone)
     private = load_private_key(key)
-    known = load_keys(keys)
+    known = for_unit(default_keys(keys), unit, keys)
     now_unix_ms = time.time_ns() // 1_000_000
     with Store(db) as store, problems.status(plain(f"exporting {unit} shoe {shoe}")):
         excerpt = collect(

@@ -1,7 +1,6 @@
 """`sabot prune` removes old shoes of cards; `sabot retention` sets how long records are kept."""
 
 import time
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +11,7 @@ from sabot.audit import retention as keeping
 from sabot.audit.context import tombstones
 from sabot.audit.prune import PrunePlan
 from sabot.cli import options
-from sabot.cli.key_files import load_keys, load_private_key
+from sabot.cli.key_files import default_keys, for_unit, load_private_key
 from sabot.cli.records.export import OperatorKey
 from sabot.cli.view import console, name_text, plain, print_json, problems
 from sabot.errors import FINDINGS, KeptByLaw
@@ -31,9 +30,7 @@ def prune(
     ],
     db: options.Db = options.DEFAULT_DB,
     unit: options.UnitName = None,
-    keys: Annotated[
-        Path | None, typer.Option("--keys", help="File with the units' keys: checks the chain.")
-    ] = None,
+    keys: options.KeyFile = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be removed.")
     ] = False,
@@ -41,20 +38,28 @@ def prune(
     """Remove old shoes of cards from a log, and leave a signed tombstone in their place.
 
     Removes only whole shoes of cards that have ended, the oldest first, and never a unit's last
-    one. If a check finds something wrong in them it removes nothing, and the exit code is 1.
+    one. If a check finds something wrong in them it removes nothing, and the exit code is 1. MACs
+    are checked with the units' keys; without a unit's key it says that they were not.
     """
     private = load_private_key(key)
-    known = load_keys(keys)
+    known = default_keys(keys)
     now_unix_ms = time.time_ns() // 1_000_000
     with Store(db) as store:
         keeping.check_keep_days(store, keep_days, now_unix_ms)
         units = options.units_of(store, unit)
         with problems.status(plain(f"checking the records to remove from {db}")):
             plans = [
-                pruning.plan(store, each, keep_days=keep_days, now_unix_ms=now_unix_ms, keys=known)
+                pruning.plan(
+                    store,
+                    each,
+                    keep_days=keep_days,
+                    now_unix_ms=now_unix_ms,
+                    keys=for_unit(known, each, keys),
+                )
                 for each in units
             ]
         _refuse_if_findings(plans)
+        _report_unchecked(plans)
         for planned in plans:
             if planned.going and not dry_run:
                 pruning.carry_out(
@@ -148,6 +153,17 @@ def _refuse_if_findings(plans: list[PrunePlan]) -> None:
         )
     )
     raise typer.Exit(FINDINGS)
+
+
+def _report_unchecked(plans: list[PrunePlan]) -> None:
+    units = [planned.unit for planned in plans if planned.going and not planned.macs_checked]
+    if units:
+        problems.print(
+            plain(
+                f"MACs not checked, for want of a key: {', '.join(units)}; changed records may be "
+                "among those removed. --keys names the file with the key"
+            )
+        )
 
 
 def _line(planned: PrunePlan, dry_run: bool) -> str:
