@@ -114,6 +114,19 @@ def save(path: Path, bundle: Bundle, private: signing.PrivateKey) -> int:
     return len(data)
 
 
+def check_replaceable(path: Path, unit: str, shoe: int) -> None:
+    """Raise BundleUnusable if `path` exists and is not a bundle of this shoe of cards of `unit`."""
+    if not path.exists():
+        return
+    with suppress(BundleUnusable):
+        there, _ = read(path)
+        if (there.unit, there.shoe) == (unit, shoe):
+            return
+    raise BundleUnusable(
+        f"{path}: exists, and is not a bundle of {unit} shoe {shoe}; name another file with -o"
+    )
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file completely, or leave it as it was. Raises BundleUnusable if that fails."""
     try:

@@ -5,14 +5,17 @@ or that a person with the key rewrote it. A checkpoint that is kept elsewhere sh
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sabot.audit.checks.findings import Finding
+from sabot.audit.context import tombstones
 from sabot.files import replace_whole
 from sabot.link import events
 from sabot.link.wire import WireError, parse_event
+from sabot.log.derived import LARGEST
 from sabot.log.store import Filter, Store
 from sabot.text import utc_time
 from sabot_protocol.events import MAC_SIZE
@@ -112,6 +115,14 @@ def wrong_with(
             yield number, kind, detail
 
 
+def contradictions(store: Store, kept: Sequence[Checkpoint]) -> Iterator[Finding]:
+    """Yield where a log contradicts checkpoints of any units, which may be pruned there."""
+    for unit in sorted({each.unit for each in kept}):
+        after = {each.last: each.after for each in tombstones(store, unit)}
+        for found in wrong_with(store, unit, [each for each in kept if each.unit == unit], after):
+            yield Finding(unit, *found)
+
+
 def _hex(mac: object) -> str:
     return mac.hex() if isinstance(mac, bytes) else repr(mac)
 
@@ -125,7 +136,8 @@ def _checkpoint(path: Path, at: int, line: bytes) -> Checkpoint:
         unit, records, mac = entry["unit"], entry["records"], bytes.fromhex(entry["mac"])
     except (ValueError, KeyError, TypeError, RecursionError):
         raise wrong from None
-    valid = isinstance(unit, str) and type(records) is int and records > 0 and len(mac) == MAC_SIZE
+    numbered = type(records) is int and 0 < records <= LARGEST
+    valid = isinstance(unit, str) and numbered and len(mac) == MAC_SIZE
     if not valid:
         raise wrong
     when = entry.get("time")

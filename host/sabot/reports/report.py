@@ -7,6 +7,7 @@ Everything that comes from a shoe is escaped as text.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from pathlib import Path
 
 from sabot.audit.checks.findings import Finding
 from sabot.link.events import CardEvent, Event, ShoeEndedEvent
@@ -44,13 +45,27 @@ class ReportInput:
     """Whether the check that made `findings` had the keys of the audit chain."""
 
 
+def is_report(path: Path, unit: str, shoe: int) -> bool:
+    """Whether the file is a report of this shoe of cards of `unit`."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    return f"<title>{as_text(_title(unit, shoe))}</title>".encode() in head
+
+
+def _title(unit: str, shoe: int) -> str:
+    return f"Shoe of cards {shoe} of unit {unit}"
+
+
 def render(report: ReportInput) -> str:
     """The whole HTML file."""
     fold = Rounds(report.unit)
     ended = [done for event in report.events if (done := fold.add(event)) is not None]
     rounds = [each for each in (*ended, fold.open) if each and each.shoe == report.shoe]
     incidents = incidents_of(report.unit, report.events, report.findings)
-    title = f"Shoe of cards {report.shoe} of unit {report.unit}"
+    title = _title(report.unit, report.shoe)
     body = (
         f"<h1>{as_text(title)}</h1>",
         _verdict(report),
@@ -72,6 +87,8 @@ def render(report: ReportInput) -> str:
 _NONE = "&#x2013;"
 
 _NOT_CHECKED = "no_key"  # the kind of finding that the audit chain could not be checked
+
+_HEAD_BYTES = 4096
 
 _STYLE = """
 body { max-width: 190mm; }

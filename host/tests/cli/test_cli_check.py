@@ -135,6 +135,28 @@ def test_checkpoints_show_that_the_end_of_a_log_is_missing(folder: Path) -> None
     assert found("--checkpoints", "kept") == [("U1", 101, "truncated")]
 
 
+def test_checkpoints_that_the_log_contradicts_are_not_replaced(folder: Path) -> None:
+    printed_by("checkpoints", "-o", "kept")
+    before = (folder / "kept").read_bytes()
+    printed_by("checkpoints", "-o", "kept")
+    assert (folder / "kept").read_bytes() == before
+    change("DELETE FROM events")
+    change("DELETE FROM records WHERE unit = 1 AND number > 100")
+    done = run(folder, "checkpoints", "--db", "log.sqlite", "-o", "kept", code=1)
+    assert "U1 event 101: truncated" in done.stdout and "kept was kept" in done.stderr
+    assert (folder / "kept").read_bytes() == before
+
+
+@pytest.mark.parametrize("contents", ["Dear diary,\n", '{"unit": "U1", "key": "00"}\n'])
+def test_checkpoints_do_not_replace_another_file(folder: Path, contents: str) -> None:
+    (folder / "other").write_text(contents)
+    done = run(folder, "checkpoints", "--db", "log.sqlite", "-o", "other", code=2)
+    assert "exists, and is not a file of" in " ".join(done.stderr.split())
+    assert (folder / "other").read_text() == contents
+    (folder / "empty").touch()
+    assert "5 checkpoints" in printed_by("checkpoints", "-o", "empty")
+
+
 def test_checkpoints_are_what_a_naive_chain_makes(folder: Path) -> None:
     with Store(folder / "log.sqlite") as store:
         records = list(store.raw("U1"))

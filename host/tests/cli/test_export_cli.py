@@ -214,6 +214,22 @@ def test_export_takes_the_keys_in_the_folder(house: Path, monkeypatch: pytest.Mo
     assert "without keys of its chain" in output(sabot(house, _EXPORT))
 
 
+def test_export_replaces_only_a_bundle_and_a_report_of_the_same_shoe_of_cards(house: Path) -> None:
+    both = f"{_EXPORT} --html @a.html"
+    for _ in range(2):
+        sabot(house, both)
+    bundle, report = house / "a.sabot", house / "a.html"
+    other = {path: path.read_bytes() for path in (bundle, report)}
+    sabot(house, both.replace("--shoe 2", "--shoe 1").replace("@a.", "@b."))
+    for path, option in ((bundle, "-o"), (report, "--html")):
+        for contents in (b"", b"Dear diary", (house / f"b{path.suffix}").read_bytes()):
+            path.write_bytes(contents)
+            done = sabot(house, both, code=22)
+            assert f"{path}: exists" in output(done) and f"with {option}" in output(done)
+            assert path.read_bytes() == contents
+        path.write_bytes(other[path])
+
+
 def test_prune_keeps_records_for_the_minimum_of_days(house: Path) -> None:
     _make_older(house, 90)
     sabot(house, "retention --db @db --minimum-days 60")

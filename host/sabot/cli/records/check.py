@@ -13,7 +13,15 @@ from sabot.audit.checks.findings import Finding, Note, Summary
 from sabot.audit.verify import VerifyOptions, verify_file
 from sabot.cli import options
 from sabot.cli.key_files import default_keys, load_keys
-from sabot.cli.view import Output, console, events_progress, plain, print_json, print_objects
+from sabot.cli.view import (
+    Output,
+    console,
+    events_progress,
+    plain,
+    print_json,
+    print_objects,
+    problems,
+)
 from sabot.errors import FINDINGS, DiskFull
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
@@ -92,10 +100,13 @@ def checkpoints(
     """Print how far each unit's log has come. Keep it where people who can write the log cannot.
 
     One JSON object a line: a checkpoint at the end of each shoe of cards, and one at the last
-    event. `sabot verify --checkpoints FILE` compares the log with them.
+    event. `sabot verify --checkpoints FILE` compares the log with them. -o replaces a file only if
+    it has checkpoints, and the log agrees with all of them; otherwise the exit code is 1.
     """
     with Store(db) as store:
         kept = list(kept_elsewhere.checkpoints_of(store))
+        if out is not None and out.exists() and not out.is_dir():
+            _check_replaceable(out, store)
     if out is None:
         print_objects((each.as_json() for each in kept), Output.JSON)
         return
@@ -104,6 +115,23 @@ def checkpoints(
     except OSError as error:
         raise _unwritable(out, error) from None
     console.print(plain(f"{out}: {len(kept)} checkpoints"), soft_wrap=True)
+
+
+def _check_replaceable(path: Path, store: Store) -> None:
+    """Keep a file that is not of checkpoints, or that shows that the log was cut off or rewritten:
+    it may be the only proof."""
+    try:
+        kept = kept_elsewhere.load(path) if path.stat().st_size or not path.is_file() else []
+    except (kept_elsewhere.CheckpointsUnusable, OSError):
+        raise typer.BadParameter(
+            f"{path} exists, and is not a file of checkpoints; name another file with -o"
+        ) from None
+    found = list(kept_elsewhere.contradictions(store, kept))
+    for finding in found:
+        console.print(plain(_line(finding, path)), soft_wrap=True)
+    if found:
+        problems.print(plain(f"{path} was kept: {store.path} contradicts its checkpoints"))
+        raise typer.Exit(FINDINGS)
 
 
 def _verify_bundle(path: Path, keys: Keys | None, operator: Path | None, as_json: bool) -> None:

@@ -11,9 +11,10 @@ from sabot.audit.excerpt import collect
 from sabot.cli import options
 from sabot.cli.key_files import default_keys, for_unit, load_private_key
 from sabot.cli.view import console, plain, problems
+from sabot.errors import BundleUnusable
 from sabot.keys import signing
 from sabot.log.store import Store
-from sabot.reports.report import ReportInput, render
+from sabot.reports.report import ReportInput, is_report, render
 
 OperatorKey = Annotated[
     Path, typer.Option("--key", metavar="NAME.pem", help="The operator's private key.")
@@ -59,6 +60,12 @@ def export(
     private = load_private_key(key)
     known = for_unit(default_keys(keys), unit, keys)
     now_unix_ms = time.time_ns() // 1_000_000
+    bundle_file.check_replaceable(out, unit, shoe)
+    if html is not None and html.exists() and not is_report(html, unit, shoe):
+        raise BundleUnusable(
+            f"{html}: exists, and is not the report of {unit} shoe {shoe}; name another file with "
+            "--html"
+        )
     with Store(db) as store, problems.status(plain(f"exporting {unit} shoe {shoe}")):
         excerpt = collect(
             store, unit, shoe, keys=known, still_open=still_open, exported_unix_ms=now_unix_ms
