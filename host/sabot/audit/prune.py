@@ -21,7 +21,7 @@ from hashlib import sha256
 from sabot.audit import tombstone
 from sabot.audit.bundle import chain_id_of, ratchet_of
 from sabot.audit.checks.findings import Finding, Summary
-from sabot.audit.context import context_before, mac_before, tombstones
+from sabot.audit.context import OF_TOMBSTONES, context_before, mac_before, tombstones
 from sabot.audit.retention import DAY_MS
 from sabot.audit.tombstone import RemovedShoe
 from sabot.audit.verify import verify_unit
@@ -158,7 +158,7 @@ def carry_out(
         sha256=digest.digest(),
         removed_unix_ms=now_unix_ms,
         keep_days=keep_days,
-        context=context_before(store, unit, last + 1),
+        context=context_before(store, unit, last + 1, OF_TOMBSTONES),
     )
     store.prune(unit, first, last, sealed)
 

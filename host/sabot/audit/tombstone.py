@@ -69,7 +69,7 @@ class Tombstone:
     keep_days: int
     context: Sequence[ContextRecord]
     """The last start, game and clock among the removed records: they are needed to judge those that
-    follow."""
+    follow. Also the last table and calibration."""
     public_key: bytes
     """Public key of the person who removed them, 32 raw bytes."""
 

@@ -93,9 +93,13 @@ class UnitSummary:
         }
 
 
-def unit_of(name: str, rows: Iterable[Row]) -> UnitSummary:
-    """The summary of the unit `name`; `rows` are all its events."""
+def unit_of(name: str, rows: Iterable[Row], before: Iterable[Event] = ()) -> UnitSummary:
+    """The summary of the unit `name`; `rows` are all its events, `before` what is still known of
+    those that retention removed. Only `rows` are counted."""
     unit = UnitSummary(name)
+    for kept in before:
+        _summarise(unit, kept)
+    unit.starts = unit.updates = 0
     last: Row | None = None
     for row in rows:
         unit.last_seen_unix_ms = row.received_unix_ms

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from sabot.audit.bundle import verify_bundle
 from sabot.audit.bundle_file import save
 from sabot.audit.chain import Ratchet
 from sabot.audit.checks.findings import Finding, Summary
-from sabot.audit.context import tombstones
+from sabot.audit.context import kept_of_removed, tombstones
 from sabot.audit.excerpt import collect
 from sabot.audit.prune import PrunePlan
 from sabot.audit.retention import DAY_MS
@@ -26,6 +27,7 @@ from sabot.keys import chain_keys, signing
 from sabot.keys.chain_keys import Keys
 from sabot.log import schema
 from sabot.log.store import Filter, Store
+from sabot.reports.units import UnitSummary, unit_of
 from sabot_protocol import events as shapes
 
 _OPERATOR = Ed25519PrivateKey.from_private_bytes(b"operator" * 4)
@@ -445,6 +447,31 @@ def test_each_unit_has_its_own_age(database: LogDatabase) -> None:
     with Store(database.path) as store:
         assert len(list(store.rows(Filter(unit="U2")))) == len(other.records)
         assert list(tombstones(store, "U2")) == []
+
+
+def test_what_a_unit_is_can_still_be_shown_after_a_prune(tmp_path: Path) -> None:
+    """Its firmware, table, game and last calibration; what was removed is no longer counted."""
+    log = ChainedLog().power_on().load_game()
+    log.record(shapes.PROVISIONED, "12", 0)
+    log.record(shapes.CALIBRATED, *(0 for _ in shapes.CALIBRATED.fields))
+    for _ in range(3):
+        log.deal().wait(10 * DAY_MS)
+    database = LogDatabase(tmp_path, log)
+
+    def shown() -> UnitSummary:
+        with Store(database.path) as store:
+            return unit_of("U1", store.rows(), kept_of_removed(store, "U1"))
+
+    before = shown()
+    assert (before.table, before.game, before.starts) == ("12", "mini", 1)
+    assert before.calibrated_unix_ms
+    counted = {"starts": 0, "up_ms": before.up_ms, "cards": 0}
+    for shoe in (1, 2):
+        assert database.prune(_youngest(log, shoe) + _KEEP_MS) == [shoe]
+        counted["cards"] = shown().cards
+        assert 0 < shown().cards < before.cards
+        assert shown() == replace(before, **counted)
+        assert database.found() == []
 
 
 def test_an_empty_log_has_nothing_to_remove(tmp_path: Path) -> None:

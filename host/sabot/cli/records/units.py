@@ -4,6 +4,7 @@ from datetime import tzinfo
 
 from rich.table import Table
 
+from sabot.audit.context import kept_of_removed
 from sabot.cli import options
 from sabot.cli.view import Output, console, name_text, plain, print_objects, problems
 from sabot.log.store import Filter, Store
@@ -29,7 +30,8 @@ def units(
     where = options.zone_of(zone)
     with Store(db) as store, problems.status(plain(f"looking through {db}")):
         found = [
-            unit_of(name, store.rows(Filter(unit=name))) for name in options.units_of(store, unit)
+            unit_of(name, store.rows(Filter(unit=name)), kept_of_removed(store, name))
+            for name in options.units_of(store, unit)
         ]
     if how is not Output.TABLE:
         print_objects((each.as_json(where) for each in found), how)
