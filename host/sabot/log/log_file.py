@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from sabot.errors import DatabaseUnusable, DiskFull
+from sabot.log.same_file import FileState, replaced, state_of
 from sabot.retry import retried
 
 FORMAT = "sabot-log"
@@ -32,6 +33,9 @@ class DatabaseLocked(DatabaseUnusable):
 class Writer:
     """The only connection that writes. A `with` block is a transaction, for one thread at a time.
 
+    With write-ahead logging, a transaction raises DatabaseUnusable if the file under the name is no
+    longer the one that was opened.
+
     It is a class and not a generator for speed: a log makes a transaction for each event.
     """
 
@@ -40,6 +44,8 @@ class Writer:
         self._mode = mode
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._watched = False
+        self._state: FileState | None = None
 
     def __enter__(self) -> sqlite3.Connection:
         self._lock.acquire()
@@ -60,12 +66,21 @@ class Writer:
         try:
             if error is None and self._connection is not None:
                 self._connection.execute("COMMIT")
+                if self._watched:
+                    self._state = self._still_the_same()
         except sqlite3.Error as failed:
             raise user_error(self._path, failed) from None
         finally:
             self._end()
         if isinstance(error, sqlite3.Error):
             raise user_error(self._path, error) from None
+
+    def written_by_others(self) -> bool:
+        """Whether another program wrote to the database since the last transaction: it made a
+        checkpoint, or overwrote the file."""
+        with self._lock:
+            state = self._state
+            return state is not None and self._still_the_same().written != state.written
 
     def pragma(self, pragma: str) -> None:
         """Set a pragma, outside of any transaction."""
@@ -84,6 +99,7 @@ class Writer:
             within_s=BUSY_TIMEOUT_S,
             every_s=_SWITCH_PAUSE_S,
         )
+        self._watched = True
 
     def close(self) -> None:
         """Close the file. A transaction after this fails."""
@@ -96,6 +112,12 @@ class Writer:
         self._connection.execute("PRAGMA synchronous=FULL")
         self._connection.execute(f"PRAGMA page_size={_PAGE_BYTES}")  # of a new file
         return self._connection
+
+    def _still_the_same(self) -> FileState:
+        now = state_of(self._path)
+        if self._state is not None and now.identity != self._state.identity:
+            raise replaced(self._path)
+        return now
 
     def _end(self) -> None:
         try:

@@ -27,6 +27,7 @@ from sabot.log.derived import (
     underived,
 )
 from sabot.log.log_file import WHEN_DAMAGED, DatabaseLocked, Writer, snapshot, user_error
+from sabot.log.same_file import replaced
 from sabot_protocol.frame import MAX_PAYLOAD
 
 __all__ = ["DAMAGED", "DatabaseLocked", "Filter", "Row", "Store"]
@@ -67,6 +68,7 @@ class Store:
         self._appends = create
         self._writer = Writer(path, "rwc" if create else "rw")
         self._ids: dict[str, int] = {}
+        self._newest: dict[str, tuple[int, int, bytes, bytes]] = {}  # id, number, record, MAC
         self._may_lack_rows = create  # some records may have no row in `events`
         if path.is_dir():
             raise DatabaseUnusable(f"{path}: a folder; name a file with --db")
@@ -105,13 +107,16 @@ class Store:
         """Store events of `unit` in one transaction; on return they are durable.
 
         An event that is stored already with the same bytes and MAC is skipped, and so is a pruned
-        one. Raises HistoryDiffers if bytes or MAC differ, and then stores none of the events.
+        one. Raises HistoryDiffers if bytes or MAC differ, and then stores none of the events;
+        DatabaseUnusable if the file was removed, replaced or overwritten.
         """
         if not self._appends:
             raise DatabaseUnusable(f"{self.path}: opened for reading, cannot be written to")
         if not records:
             return
         received = time.time_ns() // 1_000_000
+        if self._writer.written_by_others():
+            self._check_contents()
         with self._writer as connection:
             unit_id = self._ids.get(unit) or self._unit_or_new(connection, unit)
             rows = sorted(  # if the first is newer than every stored record, all are
@@ -132,6 +137,7 @@ class Store:
                     "switch the shoe off and on, update its firmware"
                 ) from None
         self._ids[unit] = unit_id
+        self._newest[unit] = (unit_id, *rows[-1][1:2], *rows[-1][3:])
 
     def last_number(self, unit: str) -> int:
         """Number of the newest event of `unit` that was ever stored; 0 if there is none."""
@@ -286,6 +292,16 @@ class Store:
             after = change(before)
             if after != before:
                 connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, after))
+
+    def _check_contents(self) -> None:
+        """Raise DatabaseUnusable unless the file is sound and has what was stored in it last."""
+        query = "SELECT 1 FROM records WHERE (unit, number, record, mac) = (?, ?, ?, ?)"
+        with self._reading() as connection:
+            sound = connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+            stored = [connection.execute(query, each).fetchone() for each in self._newest.values()]
+            units = _units(self.path, connection)
+        if not sound or None in stored or not self._ids.items() <= units.items():
+            raise replaced(self.path)
 
     def _append_missing(
         self,
