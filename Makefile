@@ -9,7 +9,7 @@ TYPINGS := build/typings
 WORKERS = $(shell $(BIN)/python -c 'import os; print(3 * os.cpu_count() // 2)')
 
 .PHONY: demo test check lint typecheck bench acceptance-emulator accuracy powercut updatecuts setupcuts \
-	kills clean
+	kills adversary clean
 
 demo: $(READY)
 	$(BIN)/sabot demo
@@ -73,6 +73,12 @@ $(TYPINGS): pyproject.toml
 # `sabot log` killed 500 times at any moment: nothing lost, nothing doubled. About 8 minutes.
 kills: $(READY)
 	$(BIN)/python -m sabot_hil.sweeps.kills --kills 500
+
+# Attacks made from a seed, of which `make test` runs a sample: about ten minutes on two cores.
+# SABOT_SEED=... makes the same again.
+CASES ?= 5000
+adversary: $(READY)
+	SABOT_ADVERSARY=$(CASES) $(BIN)/pytest -n $(shell nproc) --timeout 3600 host/tests/adversary
 
 clean:
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache

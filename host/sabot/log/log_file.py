@@ -10,6 +10,7 @@ from types import TracebackType
 from sabot.errors import DatabaseUnusable, DiskFull
 from sabot.log.same_file import FileState, replaced, state_of
 from sabot.retry import retried
+from sabot.text import printable
 
 FORMAT = "sabot-log"
 """The value of `format` in a log's table `about`."""
@@ -20,10 +21,16 @@ _REPAIR_S = 2.0
 _REPAIR_POLL_S = 0.02
 _PAGE_BYTES = 1024  # each commit writes a whole page: a tenth faster than with 4096
 _HEAD_BYTES = 1 << 16
+_SHOWN = 200  # characters of SQLite's message
 _MAGIC = b"SQLite format 3\0"
 
 WHEN_DAMAGED = "keep it, and log to another file with --db: the shoe sends what it still holds"
 """What to do with a log that cannot be trusted or read, for messages."""
+
+
+ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What a damaged file raises. Python cannot even make the error if SQLite's message names something
+that is not UTF-8."""
 
 
 class DatabaseLocked(DatabaseUnusable):
@@ -72,7 +79,7 @@ class Writer:
             raise user_error(self._path, failed) from None
         finally:
             self._end()
-        if isinstance(error, sqlite3.Error):
+        if isinstance(error, ERRORS):
             raise user_error(self._path, error) from None
 
     def written_by_others(self) -> bool:
@@ -130,9 +137,9 @@ class Writer:
 
 def user_error(path: Path, error: BaseException) -> BaseException:
     """Return an error of the database library as one that says what to do; others unchanged."""
-    if not isinstance(error, sqlite3.Error):
+    if not isinstance(error, ERRORS):
         return error
-    text = str(error)
+    text = printable(str(error)[:_SHOWN])  # it may name what a forger wrote
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(_CANNOT_GROW):
         return DiskFull(
@@ -184,7 +191,7 @@ def snapshot(path: Path, mode: str) -> sqlite3.Connection:
             connection.execute("BEGIN")
             connection.execute("SELECT count(*) FROM sqlite_schema")  # the snapshot begins here
             return connection
-        except sqlite3.Error as error:
+        except ERRORS as error:
             connection.close()
             name = getattr(error, "sqlite_errorname", "")
             if not name.startswith("SQLITE_READONLY_") or time.monotonic() > give_up_s:

@@ -27,7 +27,8 @@ _TYPES = {
 
 def faults(connection: sqlite3.Connection) -> Iterator[str]:
     """Yield, for people, every fault of a file that has the tables of a log: what SQLite finds,
-    values of the wrong type or size, and rows of units that the log does not name."""
+    values of the wrong type or size, rows of units that the log does not name, and units without
+    records."""
     for (message,) in connection.execute(f"PRAGMA integrity_check({_MOST})"):
         if message != "ok":
             yield f"damaged, or changed by another program: {printable(message)}"
@@ -41,6 +42,10 @@ def faults(connection: sqlite3.Connection) -> Iterator[str]:
     for table in ("records", "tombstones", "events"):
         if (stray := _stray(connection, table, units)) is not None:
             yield f"{table} has rows of a unit {stray!r}, which the log does not name"
+    for unit in sorted(units):
+        query = "SELECT 1 FROM records WHERE unit = ? LIMIT 1"
+        if connection.execute(query, (unit,)).fetchone() is None:
+            yield f"the log names a unit {unit}, of which it has no records"
 
 
 def _stray(connection: sqlite3.Connection, table: str, units: set[int]) -> object:

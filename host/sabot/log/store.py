@@ -26,7 +26,7 @@ from sabot.log.derived import (
     selects,
     underived,
 )
-from sabot.log.log_file import WHEN_DAMAGED, DatabaseLocked, Writer, snapshot, user_error
+from sabot.log.log_file import ERRORS, WHEN_DAMAGED, DatabaseLocked, Writer, snapshot, user_error
 from sabot.log.same_file import replaced
 from sabot_protocol.frame import MAX_PAYLOAD
 
@@ -359,7 +359,7 @@ class Store:
                     )
                 schema.check(self.path, connection, lists=lists)
                 yield connection
-        except sqlite3.Error as error:
+        except ERRORS as error:
             raise user_error(self.path, error) from None
 
 

@@ -77,6 +77,24 @@ def test_a_log_with_altered_tables_is_not_opened(path: Path, how: str, create: b
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("name", [b"\x9a", b"\x1b[2J\n", b"", b"a" * 100_000])
+@pytest.mark.parametrize("create", [True, False])
+def test_a_schema_that_sqlite_cannot_read_is_an_error_of_one_line(
+    path: Path, name: bytes, create: bool
+) -> None:
+    """SQLite's message has the name of what it cannot read."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema=ON")
+        connection.execute(
+            "UPDATE sqlite_schema SET name = CAST(? AS TEXT), sql = 'CREATE x'"
+            " WHERE name = 'events_by_time'",
+            (name,),
+        )
+    with pytest.raises(DatabaseUnusable) as raised:
+        Store(path, create=create)
+    assert str(raised.value).isprintable() and len(str(raised.value)) < 1000 + len(str(path))
+
+
 LISTS = {
     "partial index": (
         "DROP INDEX events_by_round",

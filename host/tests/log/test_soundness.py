@@ -120,6 +120,13 @@ def test_rows_of_a_unit_without_a_name_are_found(path: Path, table: str, unit: s
     assert any(each.kind == "file" and detail in each.detail for each in found(path))
 
 
+def test_a_unit_without_records_is_found(path: Path) -> None:
+    sql(path, "INSERT INTO units VALUES (-5, 'U9')")
+    assert [each.detail for each in found(path)] == [
+        "the log names a unit -5, of which it has no records"
+    ]
+
+
 def test_a_record_larger_than_any_event_is_damaged_and_not_read(path: Path) -> None:
     sql(path, "UPDATE records SET record = zeroblob(50000000), mac = zeroblob(5000000)"
         " WHERE unit = 1 AND number = 5")  # fmt: skip
