@@ -11,13 +11,14 @@ and the minimum of days (docs/laboratory.md): these are left out of what is comp
 
 import io
 import json
+import random
 import re
 import shutil
 import sqlite3
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import chdir, closing, redirect_stderr, redirect_stdout
+from contextlib import chdir, closing, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -25,7 +26,7 @@ from unittest.mock import patch
 import pytest
 
 from host.tests.adversary.cases import BATCHES, cases
-from host.tests.adversary.log_tampering import tamper
+from host.tests.adversary.log_tampering import REFUSED, WAYS, Way, tamper
 from host.tests.support.commands import dealt
 from sabot.audit import prune
 from sabot.audit.retention import DAY_MS
@@ -142,6 +143,22 @@ def untouched(logs: Mapping[str, Path]) -> Mapping[tuple[str, str], Answer]:
 def test_the_untouched_logs_are_whole(logs: Mapping[str, Path], log: str) -> None:
     checked = answer(logs[log], VERIFY)
     assert (checked.code, json.loads(checked.out)["findings"]) == (0, [])
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_every_way_to_tamper_changes_a_log(
+    logs: Mapping[str, Path], tmp_path: Path, way: Way
+) -> None:
+    changed = 0
+    for seed in range(40):
+        folder = _copied(logs[LOGS[seed % 3]], tmp_path / "case")
+        path = folder / "log.sqlite"
+        before = path.read_bytes()
+        with suppress(*REFUSED):
+            way(path, random.Random(seed))
+            beside = [each.name for each in folder.glob("log.sqlite-*")]
+            changed += path.read_bytes() != before or beside != []
+    assert changed >= 5
 
 
 def _copied(folder: Path, to: Path) -> Path:

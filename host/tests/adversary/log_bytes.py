@@ -1,0 +1,90 @@
+"""Ways to tamper with the file of a log, its settings, and the files beside it."""
+
+import random
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from host.tests.adversary.log_file import TABLES, a_row, opened
+
+
+def pragma(path: Path, rng: random.Random) -> None:
+    """The file's own settings."""
+    statements = rng.choice(
+        (
+            ("user_version=7",), ("application_id=1196444487",), ("schema_version=99",),
+            ("journal_mode=DELETE",), ("journal_mode=WAL",), ("journal_mode=PERSIST",),
+            ("journal_mode=DELETE", "page_size=4096"), ("auto_vacuum=FULL",),
+            ("auto_vacuum=INCREMENTAL",), ("secure_delete=ON",), ("journal_size_limit=0",),
+            ("foreign_keys=ON",), ("case_sensitive_like=ON",), ("default_cache_size=1",),
+        )
+    )  # fmt: skip
+    with opened(path) as connection:
+        for each in statements:
+            connection.execute(f"PRAGMA {each}")
+        if rng.random() < 0.5:
+            connection.execute("VACUUM")
+
+
+def other_encoding(path: Path, rng: random.Random) -> None:
+    """The same tables and rows in a new file, in which text is UTF-16."""
+    new = path.with_name("new")
+    new.unlink(missing_ok=True)
+    with opened(path) as connection, closing(sqlite3.connect(new, isolation_level=None)) as other:
+        other.execute(f"PRAGMA encoding='{rng.choice(('UTF-16le', 'UTF-16be'))}'")
+        statements = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"
+        for (statement,) in connection.execute(statements).fetchall():
+            other.execute(statement)
+        for table, columns in TABLES.items():
+            rows = connection.execute(f"SELECT * FROM {table}").fetchall()
+            marks = ", ".join("?" * len(columns))
+            other.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+    shutil.move(new, path)
+
+
+def left_over_wal(path: Path, rng: random.Random) -> None:
+    """A change that is only in a write-ahead log beside the file."""
+    copy = path.with_name("copy")
+    shutil.copyfile(path, copy)
+    with opened(copy) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA wal_autocheckpoint=0")
+        unit, number, *_ = a_row(connection, "records", rng)
+        statement = rng.choice(
+            (
+                "UPDATE records SET mac = zeroblob(16) WHERE unit = ? AND number = ?",
+                "DELETE FROM records WHERE unit = ? AND number = ?",
+                "UPDATE events SET round = 77 WHERE unit = ? AND number = ?",
+            )
+        )
+        connection.execute(statement, (unit, number))
+        for suffix in ("", "-wal"):
+            shutil.copyfile(f"{copy}{suffix}", f"{path}{suffix}")
+    if rng.random() < 0.3:
+        wal = path.with_name(path.name + "-wal")
+        wal.write_bytes(wal.read_bytes()[: rng.randrange(1, 2000)])
+
+
+def left_over_journal(path: Path, rng: random.Random) -> None:
+    """What looks like the journal of an interrupted change."""
+    name = path.with_name(path.name + "-journal")
+    magic = bytes.fromhex("d9d505f920a163d7")
+    name.write_bytes(rng.choice((b"", rng.randbytes(600), magic + rng.randbytes(1600))))
+
+
+def changed_bytes(path: Path, rng: random.Random) -> None:
+    """Some bytes of the file, mostly in its header and in the headers of pages."""
+    data = bytearray(path.read_bytes())
+    for _ in range(rng.choice((1, 1, 3, 20))):
+        page = 1024 * rng.randrange(len(data) // 1024)
+        at = rng.choice((rng.randrange(100), page + rng.randrange(12), rng.randrange(len(data))))
+        data[at] = rng.randrange(256)
+    path.write_bytes(data)
+
+
+def other_length(path: Path, rng: random.Random) -> None:
+    """The file is cut off, or has more after its end."""
+    data = path.read_bytes()
+    cut = data[: rng.randrange(len(data))]
+    path.write_bytes(rng.choice((cut, data[:-1024], data + rng.randbytes(1024), data + data)))
