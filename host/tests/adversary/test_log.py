@@ -59,7 +59,7 @@ LOGS = ("whole", "pruned", "killed")
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command printed, and its exit code."""
+    """What a command printed, and its exit code, or the exception that ended it."""
 
     code: object
     out: str
@@ -128,6 +128,8 @@ def answer(folder: Path, command: str) -> Answer:
             main()
         except SystemExit as end:
             code = end.code or 0
+        except Exception as error:  # a traceback, for a user
+            code = error
     return Answer(code, NOT_PROVEN.sub("", out.getvalue()), problems.getvalue())
 
 
@@ -177,7 +179,7 @@ def _wrong_with(
     checked = answer(folder, VERIFY)
     whole = checked.code == 0
     if checked.code not in (0, 1, 8):
-        yield f"verify ends with {checked.code}: {checked.problems}"
+        yield f"verify ends with {checked.code!r}: {checked.problems}"
     elif checked.code == 8:
         if checked.out or checked.problems.count("\n") != 1:
             yield f"verify refuses with more than a line: {checked}"
@@ -188,7 +190,7 @@ def _wrong_with(
         if whole and shown != untouched[log, line]:
             yield f"verify finds nothing, but `{line}` shows something else: {shown}"
         elif shown.code not in (0, 8):
-            yield f"`{line}` ends with {shown.code}: {shown.problems}"
+            yield f"`{line}` ends with {shown.code!r}: {shown.problems}"
         elif shown.code == 8 and not shown.problems.splitlines()[-1].startswith("sabot: "):
             yield f"`{line}` refuses without a line: {shown}"
         if not (shown.out + shown.problems).replace("\n", "").isprintable():
