@@ -52,6 +52,7 @@ class Writer:
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._watched = False
+        self._ahead = False  # whether the write-ahead log may have more than the database
         self._state: FileState | None = None
 
     def __enter__(self) -> sqlite3.Connection:
@@ -74,7 +75,7 @@ class Writer:
             if error is None and self._connection is not None:
                 self._connection.execute("COMMIT")
                 if self._watched:
-                    self._state = self._still_the_same()
+                    self._state, self._ahead = self._still_the_same(), True
         except sqlite3.Error as failed:
             raise user_error(self._path, failed) from None
         finally:
@@ -107,6 +108,19 @@ class Writer:
             every_s=_SWITCH_PAUSE_S,
         )
         self._watched = True
+
+    def checkpoint(self) -> None:
+        """Move what is in the write-ahead log to the database, as far as no reader needs it there:
+        then a copy of the database alone has it. Nothing happens if there is nothing new."""
+        with self._lock:
+            if not self._ahead or self._connection is None:
+                return
+            try:
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                self._state = self._still_the_same()
+            except sqlite3.Error as error:
+                raise user_error(self._path, error) from None
+            self._ahead = False
 
     def close(self) -> None:
         """Close the file. A transaction after this fails."""

@@ -65,6 +65,7 @@ class Store:
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self.path = path
+        self._ahead = path.with_name(path.name + "-wal")
         self._appends = create
         self._writer = Writer(path, "rwc" if create else "rw")
         self._ids: dict[str, int] = {}
@@ -235,10 +236,13 @@ class Store:
             )
 
     def derive(self, most: int | None = None) -> None:
-        """Derive the rows of `events` that are missing: all, or at least `most` of them.
+        """Derive the rows of `events` that are missing: all, or at least `most` of them. If none is
+        missing, make a checkpoint: a copy of the database alone then has all events.
 
         Does nothing if the store is opened for reading.
         """
+        if self._appends and not self._may_lack_rows:
+            self._writer.checkpoint()
         done = 0
         while self._appends and self._may_lack_rows and (most is None or done < most):
             made = 0
@@ -348,7 +352,7 @@ class Store:
         if (
             not self._appends
             and not os.access(self.path.parent, os.W_OK)
-            and not self.path.with_name(self.path.name + "-wal").exists()
+            and not self._ahead.exists()
         ):
             mode += "&immutable=1"  # an archived log: a reader cannot make the files it would need
         try:
@@ -360,6 +364,11 @@ class Store:
                 schema.check(self.path, connection, lists=lists)
                 yield connection
         except ERRORS as error:
+            if not os.access(self.path.parent, os.W_OK) and self._ahead.exists():
+                raise DatabaseUnusable(
+                    f"{self.path}: the newest events are in {self._ahead.name} beside it, which "
+                    "can be read only in a folder that you may write to; copy both files to one"
+                ) from None
             raise user_error(self.path, error) from None
 
 

@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -449,6 +450,29 @@ def test_a_finished_log_can_be_read_without_write_permission(open_folder: Path) 
         raise RuntimeError(len(list(Store(path).rows())))
 
     assert as_nobody(read) == "RuntimeError: 3"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+def test_an_archive_with_a_write_ahead_log_says_that_it_must_be_copied(open_folder: Path) -> None:
+    path, archived = open_folder / "log.sqlite", open_folder / "archived.sqlite"
+    with Store(path, create=True) as store:
+        store.append("U1", some(1, 3))
+        for suffix in ("", "-wal"):  # as after a log was killed
+            shutil.copyfile(f"{path}{suffix}", f"{archived}{suffix}")
+    message = as_nobody(lambda: Store(archived).count())
+    assert message.startswith(f"DatabaseUnusable: {archived}: the newest events are in archived")
+    assert "copy both files" in message
+
+
+def test_the_database_alone_has_all_events_once_the_log_is_idle(tmp_path: Path) -> None:
+    path, copied = tmp_path / "log.sqlite", tmp_path / "copied.sqlite"
+    with Store(path, create=True) as store:
+        store.append("U1", some(1, 20))
+        for _ in range(3):  # as often as the log has nothing to do
+            store.derive(5000)
+        shutil.copyfile(path, copied)
+        store.append("U1", some(21, 22))
+    assert contents_in(copied) == contents(some(1, 20))
 
 
 def test_a_reader_cannot_write(good_store: Store) -> None:
