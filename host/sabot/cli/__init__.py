@@ -36,6 +36,7 @@ _MODULES: dict[str, str | None] = {
     "prune": "sabot.cli.records.prune",
     "retention": "sabot.cli.records.prune",
     "rebuild": "sabot.cli.records.rebuild",
+    "copy": "sabot.cli.records.copy",
     "capture": "sabot.cli.service.sensors",
     "health": "sabot.cli.service.sensors",
     "doctor": "sabot.cli.service.doctor",

@@ -14,7 +14,7 @@ from typing import Any
 
 from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
 from sabot.link.session import Record
-from sabot.log import schema, soundness
+from sabot.log import queries, schema, soundness
 from sabot.log.derived import (
     DAMAGED,
     LARGEST,
@@ -26,13 +26,18 @@ from sabot.log.derived import (
     selects,
     underived,
 )
-from sabot.log.log_file import ERRORS, WHEN_DAMAGED, DatabaseLocked, Writer, snapshot, user_error
+from sabot.log.log_file import (
+    ERRORS,
+    DatabaseLocked,
+    Writer,
+    connect,
+    snapshot,
+    user_error,
+)
 from sabot.log.same_file import replaced
-from sabot_protocol.frame import MAX_PAYLOAD
 
 __all__ = ["DAMAGED", "DatabaseLocked", "Filter", "Row", "Store"]
 
-_LONGEST_NAME = MAX_PAYLOAD  # of a unit: it came in a message
 _LARGEST_TOMBSTONE = 1 << 24  # bytes; a shoe of cards takes about ten
 _CLOSING_BUSY_TIMEOUT_MS = 100
 _STOPPED_EVERY = 100_000  # steps of SQLite: a few milliseconds
@@ -44,12 +49,6 @@ _INSERT_NEWEST = (  # newer than all that was pruned or derived: no other table 
     "INSERT INTO records SELECT ?1, ?2, ?3, ?4, ?5 WHERE"
     " ?2 > ifnull((SELECT last FROM tombstones WHERE unit = ?1 ORDER BY first DESC LIMIT 1), 0) AND"
     f" ?2 > ifnull((SELECT max(number) FROM events WHERE unit = ?1 AND number <= {LARGEST}), 0)"
-)
-_NEWEST = (
-    "SELECT max("
-    f"ifnull((SELECT max(number) FROM records WHERE unit = ?1 AND number <= {LARGEST}), 0),"
-    "ifnull((SELECT last FROM tombstones WHERE unit = ?1 AND typeof(last) = 'integer'"
-    " ORDER BY first DESC LIMIT 1), 0))"
 )
 
 
@@ -78,13 +77,13 @@ class Store:
         try:
             if not create:
                 with self._reading(lists=False) as connection:
-                    _units(path, connection)
+                    queries.units(path, connection)
                 return
             with self._writer as connection:
                 if schema.is_empty(connection):
                     schema.create(connection)
                 schema.check(path, connection)
-                _units(path, connection)
+                queries.units(path, connection)
             self._writer.write_ahead()  # only now: the file is a Sabot log
         except SabotError:
             self._writer.close()
@@ -144,12 +143,12 @@ class Store:
         """Number of the newest event of `unit` that was ever stored; 0 if there is none."""
         with self._reading() as connection:
             unit_id = self._unit(connection, unit)
-            return 0 if unit_id is None else _newest(connection, unit_id)
+            return 0 if unit_id is None else queries.newest(connection, unit_id)
 
     def units(self) -> list[str]:
         """Every unit in the log, sorted."""
         with self._reading() as connection:
-            return list(_units(self.path, connection))
+            return list(queries.units(self.path, connection))
 
     def count(self) -> int:
         """The number of events."""
@@ -163,7 +162,7 @@ class Store:
         """
         wanted = wanted.in_columns()
         with self._reading() as connection:
-            for unit, unit_id in _units(self.path, connection).items():
+            for unit, unit_id in queries.units(self.path, connection).items():
                 if wanted.unit in (None, unit):
                     yield from derived_rows(connection, unit_id, unit, wanted)
                     for derived, received, data, mac in underived(connection, unit_id):
@@ -221,7 +220,7 @@ class Store:
             unit_id = self._unit(connection, unit)
             if unit_id is None:
                 raise DatabaseUnusable(f"{self.path}: has no unit {unit}; check its name")
-            if _pruned_within(connection, unit_id, first, last):
+            if queries.pruned_within(connection, unit_id, first, last):
                 raise DatabaseUnusable(
                     f"{self.path}: some of the events {first} to {last} of {unit} are "
                     "pruned already; run the command again"
@@ -235,6 +234,26 @@ class Store:
                 "INSERT INTO tombstones VALUES (?, ?, ?, ?)", (unit_id, first, last, tombstone)
             )
 
+    def copy(self, to: Path) -> int:
+        """Copy the log, as it is now, to the new file `to`. Return how many events the copy has.
+
+        Raises DatabaseUnusable if `to` exists or cannot be written; then nothing is written.
+        """
+        try:
+            to.touch(exist_ok=False)
+        except OSError as error:
+            raise DatabaseUnusable(
+                f"{to}: cannot be written ({error.strerror}); name another file with -o"
+            ) from None
+        try:
+            with self._reading(lists=False) as connection, closing(connect(to, "rw")) as copied:
+                connection.backup(copied)
+                copied.execute("PRAGMA journal_mode=DELETE")  # it can be read in any folder
+                return int(copied.execute("SELECT count(*) FROM records").fetchone()[0])
+        except BaseException:  # also Ctrl-C: half a copy is useless
+            to.unlink()
+            raise
+
     def derive(self, most: int | None = None) -> None:
         """Derive the rows of `events` that are missing: all, or at least `most` of them. If none is
         missing, make a checkpoint: a copy of the database alone then has all events.
@@ -247,7 +266,7 @@ class Store:
         while self._appends and self._may_lack_rows and (most is None or done < most):
             made = 0
             with self._writer as connection:
-                for unit_id in _units(self.path, connection).values():
+                for unit_id in queries.units(self.path, connection).values():
                     made += derive(connection, unit_id, _CHUNK - made)
                 self._may_lack_rows = made > 0
             done += made
@@ -262,7 +281,7 @@ class Store:
             schema.check(self.path, connection, lists=False)
             connection.execute("DROP TABLE IF EXISTS events")
             connection.execute(schema.EVENTS_TABLE)
-            for unit_id in _units(self.path, connection).values():
+            for unit_id in queries.units(self.path, connection).values():
                 while made := derive(connection, unit_id, _CHUNK):
                     done += made
                     if progress is not None:
@@ -283,7 +302,7 @@ class Store:
     def fact(self, name: str) -> str | None:
         """The log's fact `name` about itself; None if it has none."""
         with self._reading() as connection:
-            return _fact(connection, name)
+            return queries.fact(connection, name)
 
     def change_fact(self, name: str, change: Callable[[str | None], str | None]) -> None:
         """Replace the fact `name` by what `change` makes of it, in one transaction.
@@ -292,7 +311,7 @@ class Store:
         the log stays as it was.
         """
         with self._writer as connection:
-            before = _fact(connection, name)
+            before = queries.fact(connection, name)
             after = change(before)
             if after != before:
                 connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, after))
@@ -303,7 +322,7 @@ class Store:
         with self._reading() as connection:
             sound = connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
             stored = [connection.execute(query, each).fetchone() for each in self._newest.values()]
-            units = _units(self.path, connection)
+            units = queries.units(self.path, connection)
         if not sound or None in stored or not self._ids.items() <= units.items():
             raise replaced(self.path)
 
@@ -318,7 +337,7 @@ class Store:
             unit_id, number, _, *contents = row
             stored = connection.execute(query, (unit_id, number)).fetchone()
             if stored is None:
-                if not _pruned_within(connection, unit_id, number, number):
+                if not queries.pruned_within(connection, unit_id, number, number):
                     connection.execute(_INSERT_RECORD, row)
                     connection.execute(  # `events` has every record up to some number
                         "DELETE FROM events WHERE unit = ? AND number > ?", (unit_id, number)
@@ -332,7 +351,7 @@ class Store:
 
     def _unit(self, connection: sqlite3.Connection, unit: str) -> int | None:
         """The id of a unit in this log; None if it has none."""
-        return _units(self.path, connection).get(unit)
+        return queries.units(self.path, connection).get(unit)
 
     def _unit_or_new(self, connection: sqlite3.Connection, unit: str) -> int:
         """The id of a unit in this log; a new unit gets one."""
@@ -370,45 +389,3 @@ class Store:
                     "can be read only in a folder that you may write to; copy both files to one"
                 ) from None
             raise user_error(self.path, error) from None
-
-
-def _fact(connection: sqlite3.Connection, name: str) -> str | None:
-    """A value of the table `about`."""
-    found = connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
-    return None if found is None else found[0]
-
-
-def _units(path: Path, connection: sqlite3.Connection) -> dict[str, int]:
-    """The id of every unit by its name, sorted by name.
-
-    Raises DatabaseUnusable if a name is not text or too long, or if two units have the same one: a
-    unit would then show the records of another one.
-    """
-    # Without the index of the names: the rows themselves say which units there are.
-    query = (
-        "SELECT id, CASE WHEN typeof(unit) = 'text' AND length(unit) <= ? THEN unit END FROM units"
-        " NOT INDEXED"
-    )
-    rows = connection.execute(query, (_LONGEST_NAME,)).fetchall()
-    found = {unit: unit_id for unit_id, unit in rows}
-    if None in found:
-        wrong = f"the name of unit {found[None]} is not text of up to {_LONGEST_NAME} characters"
-    elif len(found) < len(rows):
-        wrong = f"{len(rows) - len(found)} units have the name of another one"
-    else:
-        return dict(sorted(found.items()))
-    raise DatabaseUnusable(f"{path}: {wrong}; {WHEN_DAMAGED}")
-
-
-def _newest(connection: sqlite3.Connection, unit_id: int) -> int:
-    """The last number of a unit, including pruned events; 0 if there is none."""
-    return int(connection.execute(_NEWEST, (unit_id,)).fetchone()[0])
-
-
-def _pruned_within(connection: sqlite3.Connection, unit_id: int, first: int, last: int) -> bool:
-    query = (
-        "SELECT last FROM tombstones WHERE unit = ? AND first <= ? AND typeof(last) = 'integer'"
-        " ORDER BY first DESC LIMIT 1"
-    )
-    found = connection.execute(query, (unit_id, last)).fetchone()
-    return found is not None and found[0] >= first

@@ -1,0 +1,59 @@
+"""What other parts of a log ask of its tables, in one place each."""
+
+import sqlite3
+from pathlib import Path
+
+from sabot.errors import DatabaseUnusable
+from sabot.log.derived import LARGEST
+from sabot.log.log_file import WHEN_DAMAGED
+from sabot_protocol.frame import MAX_PAYLOAD
+
+_LONGEST_NAME = MAX_PAYLOAD  # of a unit: it came in a message
+_NEWEST = (
+    "SELECT max("
+    f"ifnull((SELECT max(number) FROM records WHERE unit = ?1 AND number <= {LARGEST}), 0),"
+    "ifnull((SELECT last FROM tombstones WHERE unit = ?1 AND typeof(last) = 'integer'"
+    " ORDER BY first DESC LIMIT 1), 0))"
+)
+
+
+def fact(connection: sqlite3.Connection, name: str) -> str | None:
+    """A value of the table `about`."""
+    found = connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+    return None if found is None else found[0]
+
+
+def units(path: Path, connection: sqlite3.Connection) -> dict[str, int]:
+    """The id of every unit by its name, sorted by name.
+
+    Raises DatabaseUnusable if a name is not text or too long, or if two units have the same one: a
+    unit would then show the records of another one.
+    """
+    # Without the index of the names: the rows themselves say which units there are.
+    query = (
+        "SELECT id, CASE WHEN typeof(unit) = 'text' AND length(unit) <= ? THEN unit END FROM units"
+        " NOT INDEXED"
+    )
+    rows = connection.execute(query, (_LONGEST_NAME,)).fetchall()
+    found = {unit: unit_id for unit_id, unit in rows}
+    if None in found:
+        wrong = f"the name of unit {found[None]} is not text of up to {_LONGEST_NAME} characters"
+    elif len(found) < len(rows):
+        wrong = f"{len(rows) - len(found)} units have the name of another one"
+    else:
+        return dict(sorted(found.items()))
+    raise DatabaseUnusable(f"{path}: {wrong}; {WHEN_DAMAGED}")
+
+
+def newest(connection: sqlite3.Connection, unit_id: int) -> int:
+    """The last number of a unit, including pruned events; 0 if there is none."""
+    return int(connection.execute(_NEWEST, (unit_id,)).fetchone()[0])
+
+
+def pruned_within(connection: sqlite3.Connection, unit_id: int, first: int, last: int) -> bool:
+    query = (
+        "SELECT last FROM tombstones WHERE unit = ? AND first <= ? AND typeof(last) = 'integer'"
+        " ORDER BY first DESC LIMIT 1"
+    )
+    found = connection.execute(query, (unit_id, last)).fetchone()
+    return found is not None and found[0] >= first
