@@ -2,8 +2,6 @@
 
 import random
 import shutil
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 from host.tests.adversary.log_file import TABLES, a_row, opened
@@ -31,15 +29,17 @@ def other_encoding(path: Path, rng: random.Random) -> None:
     """The same tables and rows in a new file, in which text is UTF-16."""
     new = path.with_name("new")
     new.unlink(missing_ok=True)
-    with opened(path) as connection, closing(sqlite3.connect(new, isolation_level=None)) as other:
+    with opened(path) as connection, opened(new) as other:
         other.execute(f"PRAGMA encoding='{rng.choice(('UTF-16le', 'UTF-16be'))}'")
         statements = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"
         for (statement,) in connection.execute(statements).fetchall():
             other.execute(statement)
+        other.execute("BEGIN")
         for table, columns in TABLES.items():
             rows = connection.execute(f"SELECT * FROM {table}").fetchall()
             marks = ", ".join("?" * len(columns))
             other.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+        other.execute("COMMIT")
     shutil.move(new, path)
 
 

@@ -152,7 +152,7 @@ def test_every_way_to_tamper_changes_a_log(
     logs: Mapping[str, Path], tmp_path: Path, way: Way
 ) -> None:
     changed = 0
-    for seed in range(40):
+    for seed in range(15):
         folder = _copied(logs[LOGS[seed % 3]], tmp_path / "case")
         path = folder / "log.sqlite"
         before = path.read_bytes()
@@ -160,7 +160,7 @@ def test_every_way_to_tamper_changes_a_log(
             way(path, random.Random(seed))
             beside = [each.name for each in folder.glob("log.sqlite-*")]
             changed += path.read_bytes() != before or beside != []
-    assert changed >= 5
+    assert changed >= 3
 
 
 def _copied(folder: Path, to: Path) -> Path:

@@ -109,7 +109,7 @@ def test_a_shoe_of_cards_in_the_middle_cannot_be_removed(pruned: PrunedLog) -> N
 def test_the_last_shoe_of_cards_cannot_be_removed(pruned: PrunedLog) -> None:
     last = len(pruned.log.records)
     pruned.remove(1, last, shoes=[RemovedShoe(shoe, 6, 9) for shoe in (1, 2, 3)])
-    assert pruned.found() == [(1, "tombstone")]
+    assert pruned.found() == [(0, "file"), (1, "tombstone")]
 
 
 @pytest.mark.parametrize(
