@@ -129,6 +129,10 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
     ],
     "retention": lambda _: [*_on_logs("retention"), ["retention", "--db", "pruned.sqlite"]],
     "rebuild": lambda _: _on_logs("rebuild"),
+    "copy": lambda _: [
+        ["copy", "--db", "hostile.sqlite", "-o", "copied.sqlite"],
+        ["copy", "--db", "named.sqlite", "-o", f"{NAME}/copy"],
+    ],
     "capture": lambda it: [
         ["capture", port, "-o", out, *how]
         for port in (it.shoe, it.reporting, it.named)
