@@ -14,7 +14,7 @@ from sabot_firmware.cards.health import Health
 from sabot_firmware.cards.passes import Passes
 from sabot_firmware.cards.reader import Reader
 from sabot_firmware.heap import Heap
-from sabot_firmware.journal.journal import Journal, JournalError
+from sabot_firmware.journal.journal import Journal
 from sabot_firmware.journal.outbox import Outbox
 from sabot_firmware.journal.recorder import Recorder
 from sabot_firmware.journal.recovery import Recovery
@@ -33,7 +33,6 @@ from sabot_firmware.table.dealing import Dealing
 from sabot_firmware.ticking import TICK_MS, Ticking
 from sabot_protocol import VERSION as PROTOCOL_VERSION
 from sabot_protocol import enums, events, frame, games, messages
-from sabot_protocol.chain import chain_id, command_key
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board
@@ -43,7 +42,6 @@ _FULL_LINE_PAUSE_MS = const(1)
 _CAUGHT_UP = const(16)
 """A loss is recorded once no more events than this wait for an acknowledgement: recording it must
 not overwrite more of them."""
-_FIRST_KEY = "first_key"
 _COMMAND_KEY = "command_key"
 _NEWS = "provisioned"
 _PENDING = "pending"
@@ -72,7 +70,8 @@ class Shoe:
         game = games.Game(games.document_of(games.MINI_NAME) if saved is None else saved)
         card_set: int = settings.get("set", 0)
         self.dealing = Dealing(game, card_set, 0)
-        self.journal = self._mount()
+        self.journal = Journal(board.flash, buffers.journal)
+        self.journal.mount()
         self.journal.may_overwrite = settings.get("when_full") == "go_on"
         resumed = Recovery(self.journal, self.dealing)
         self.journal.restore_acknowledged(resumed.acknowledged)
@@ -164,20 +163,6 @@ class Shoe:
             self.recorder.record_lost("queue_full")
             if not self.reader.scanner.in_pass:
                 self.acting.keep_state()  # so that a restart does not record it again
-
-    def _mount(self) -> Journal:
-        """Mount the journal. On a new unit it takes the first key from its document, which is then
-        removed."""
-        journal = Journal(self.board.flash, buffers.journal)
-        first_key: bytes = self.store.load(_FIRST_KEY)  # type: ignore[assignment]
-        journal.mount(first_key)
-        if first_key is not None:
-            if journal.chain.secret != first_key:
-                raise JournalError("first key for a unit that has one")
-            self.store.save(_CHAIN, chain_id(first_key))
-            self.store.save(_COMMAND_KEY, command_key(first_key))
-            self.store.remove(_FIRST_KEY)
-        return journal
 
     def _command_key(self) -> bytes:
         key: bytes = self.store.load(_COMMAND_KEY)  # type: ignore[assignment]

@@ -14,11 +14,12 @@ import numpy as np
 from sabot.link.client import Client
 from sabot.link.messages import StatusCommand
 from sabot.link.ports import Port
-from sabot.sim.process import SimulatedShoe
+from sabot.sim.process import SimulatedShoe, new_journal
 from sabot_firmware import VERSION
 from sabot_hil.kit.flash_image import ChipImage, read_trace
 from sabot_hil.kit.journal_image import entries_in
-from sabot_hil.sweeps.recorded_run import Action, board_document, play
+from sabot_hil.kit.used_unit import write_key_files
+from sabot_hil.sweeps.recorded_run import Action, play
 from sabot_hil.targets.sim import SimulatedBench
 from sabot_protocol import enums
 
@@ -94,7 +95,8 @@ def make_golden(name: str, scene: Scene) -> None:
         folder = Path(made)
         trace = folder / "trace"
         (folder / "first").mkdir()
-        (folder / "first" / "first_key.cbor").write_bytes(board_document(first_key))
+        (folder / "first" / "journal.nor").write_bytes(new_journal(first_key))
+        write_key_files(folder / "first", UNIT, first_key)
         with SimulatedShoe(
             UNIT, state=folder / "first", flash_speed_permille=0, trace=trace
         ) as shoe:
@@ -106,7 +108,7 @@ def make_golden(name: str, scene: Scene) -> None:
                 SimulatedBench(shoe).pull_part(scene.passing, _PASSING_MM)
             switches = ["key_on"] if shoe.bench.switch_bits() else []
         operations = read_trace(trace.read_bytes())
-        image = ChipImage()
+        image = ChipImage(new_journal(first_key))
         if scene.torn:
             sizes = [len(operation.data) for operation in operations]
             at = max(range(before, len(sizes)), key=sizes.__getitem__)
@@ -114,12 +116,11 @@ def make_golden(name: str, scene: Scene) -> None:
             image.cut(operations[at], "first bytes", np.random.default_rng(1))
         else:
             image.apply_all(operations)
-        chain = (folder / "first" / "chain.cbor").read_bytes()
         second = folder / "second"
         second.mkdir()
         image.save(second / "journal.nor")
         chip = (second / "journal.nor").read_bytes()
-        (second / "chain.cbor").write_bytes(chain)
+        write_key_files(second, UNIT, first_key)
         with SimulatedShoe(UNIT, state=second, flash_speed_permille=0) as shoe:
             start_on(shoe, switches)
             says = status_of(shoe)

@@ -1,6 +1,6 @@
 """The contents of the journal's chip: find them at the start, give up old events, check for damage.
 
-This module writes nothing but the first key of a blank chip; journal.py does all other writing.
+This module writes nothing but the first key of a new unit; journal.py does all other writing.
 """
 
 from sabot_firmware.boards.nor import SECTOR
@@ -84,15 +84,13 @@ class Contents(Ring):
 
     # ---- start
 
-    def mount(self, first_secret: "bytes | None") -> None:
-        """Find the end of the journal. A blank chip begins with `first_secret`.
-
-        Raises JournalError if a chip that was written cannot be used, or if the chip is blank and
-        there is no secret.
-        """
+    def mount(self) -> None:
+        """Find the end of the journal. Raises JournalError if the chip cannot be used, or has no
+        key because its board was never provisioned."""
         if not self._keys.mount(memoryview(bytearray(SECTOR))):
-            self._begin(first_secret)
-            return
+            if self._is_written():
+                raise JournalError("journal without its key: have it examined")
+            raise JournalError("no key: provision this unit")
         keys = self._keys
         self.chain = Chain(keys.epoch(), keys.secret(), keys.mac())
         self._finish(keys.clear())
@@ -109,17 +107,26 @@ class Contents(Ring):
         self._first = self._kept = self._oldest()
         self.first_held = max(1, self._first_of(self._first))
 
-    def _begin(self, first_secret: "bytes | None") -> None:
+    def begin(self, first_key: bytes) -> None:
+        """Write the first key of a new unit, in place of a key with which no unit has recorded.
+
+        Raises JournalError if a unit has recorded on this chip.
+        """
+        if self._keys.mount(memoryview(bytearray(SECTOR))) and self._keys.epoch():
+            raise JournalError("the chip has the events of a unit")
+        if self._is_written():
+            raise JournalError("the chip has the events of a unit")
+        keyring.fill(self._slot, 0, Chain(0, first_key, chain_id(first_key)))
+        self._finish(self._keys.begin(self._slot))
+
+    def _is_written(self) -> bool:
+        """Whether there are events on the chip."""
         magic = self._window[: len(MAGIC)]
         for sector in range(min(_WOULD_SHOW, self.sectors)):
             self._flash.read(self._address(sector), magic)
             if magic == MAGIC:
-                raise JournalError("journal without its key: have it examined")
-        if first_secret is None:
-            raise JournalError("no key: provision this unit")
-        self.chain = Chain(0, first_secret, chain_id(first_secret))
-        keyring.fill(self._slot, 0, self.chain)
-        self._finish(self._keys.write(self._slot))
+                return True
+        return False
 
     def _finish(self, work: "Iterable[object]") -> None:
         for _ in work:

@@ -82,6 +82,13 @@ class Keyring:
         self._read(self._newest)
         return True
 
+    def begin(self, slot: "memoryview") -> "Iterator[None]":
+        """Write the first slot of a new unit. What an earlier try has left is erased."""
+        if self._newest >= 0:
+            self._to_clear.append(self._newest)
+        self._newest, self._next = -1, 0
+        yield from self.write(slot)
+
     def epoch(self) -> int:
         """Return the epoch of the slot that was read last."""
         return self._uint(_EPOCH)

@@ -3,12 +3,19 @@
 On a board that is not a unit yet the document `unit` is written last: a loss of power before that
 leaves a board that is still to be provisioned. A unit keeps its id and its keys; its other settings
 are written as one document first, so that the next start completes them after a loss of power.
+
+The first key of the audit chain goes to the journal's chip only, where the keyring erases it: the
+board's file system erases nothing when a file is removed or replaced.
 """
 
+from sabot_firmware.journal.contents import Contents, JournalError
 from sabot_firmware.link.answers import Refusal
+from sabot_firmware.release.wipe import wipe
 from sabot_protocol import messages, provisioning
+from sabot_protocol.chain import chain_id, command_key
 
 if 1 - 1:  # for type checkers: interfaces.pyi
+    from sabot_firmware.interfaces import Board
     from sabot_firmware.store import SettingsStore
 
 UNIT = "unit"
@@ -18,16 +25,20 @@ PENDING = "pending"
 
 
 class Provision:
-    """Takes a provisioning document into `store`. One wrong part drops all parts before it."""
+    """Takes a provisioning document into `store` and the chip of `board`'s journal. One wrong part
+    drops all parts before it."""
 
-    def __init__(self, store: "SettingsStore") -> None:
+    def __init__(self, store: "SettingsStore", board: "Board") -> None:
         self._store = store
+        self._board = board
         self._document: "bytearray | None" = None
         self._arrived = 0
+        self._kept = False
+        self._unit = ""  # the id of the unit that the board becomes
 
     def take(self, offset: int, size: int, part: bytes) -> bool:
-        """Take a part of the document; return whether all of it has come and is kept. Raises
-        Refusal."""
+        """Take a part of the document; return whether all of it has come and is kept, so that
+        `complete` must follow. Raises Refusal."""
         document, self._document = self._document, None
         if not 0 < size <= provisioning.MAX_DOCUMENT:
             raise Refusal("bad_size", str(provisioning.MAX_DOCUMENT))
@@ -47,7 +58,17 @@ class Provision:
         except provisioning.ProvisioningError as error:
             raise Refusal("invalid", str(error))
         self._keep(new)
+        self._kept = True
         return True
+
+    def complete(self) -> None:
+        """Overwrite what earlier files have left, then make the board a unit, if it is not one yet.
+        Does nothing before the whole document is kept."""
+        if not self._kept:
+            return
+        wipe(self._board.storage)
+        if self._unit:
+            self._store.save(UNIT, self._unit)
 
     def _keep(self, new: provisioning.Provisioning) -> None:
         store = self._store
@@ -59,10 +80,17 @@ class Provision:
         if unit is not None and new.unit != unit:
             raise Refusal("other_unit", unit)
         settings = [new.table, new.card_set, new.when_full, new.release_key, new.game]
-        if unit is None:
+        if new.first_key is not None:
+            journal = Contents(self._board.flash)
+            try:
+                journal.begin(new.first_key)
+            except JournalError:
+                raise Refusal("used_chip")
+            store.remove("first_key")  # of a try with firmware 0.1.0, which kept it here
             _write(store, settings)
-            store.save("first_key", new.first_key)
-            store.save(UNIT, new.unit)
+            store.save("chain", chain_id(new.first_key))
+            store.save("command_key", command_key(new.first_key))
+            self._unit = new.unit
         else:
             store.save(PENDING, settings)
             finish(store)

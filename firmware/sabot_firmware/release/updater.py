@@ -12,6 +12,7 @@ from binascii import unhexlify
 
 from sabot_firmware import VERSION
 from sabot_firmware.boards import this_board
+from sabot_firmware.boards.nor import FlashError
 from sabot_firmware.link.answers import Refusal, answer_command
 from sabot_firmware.link.authentication import CommandGuard
 from sabot_firmware.link.link import Link
@@ -21,7 +22,7 @@ from sabot_firmware.store import SettingsStore, StoreError
 from sabot_firmware.table import inputs
 from sabot_protocol import VERSION as PROTOCOL_VERSION
 from sabot_protocol import enums, frame, messages
-from sabot_protocol.chain import KEY_SIZE, command_key
+from sabot_protocol.chain import KEY_SIZE
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board, Feed
@@ -150,19 +151,16 @@ class Updater:
         if self._provision is None:
             from sabot_firmware.release.provision import Provision  # loaded when needed
 
-            self._provision = Provision(self._store)
+            self._provision = Provision(self._store, self.board)
         try:
             self._restart_due = self._provision.take(offset, size, part)
-        except (OSError, StoreError) as error:
+        except (OSError, StoreError, FlashError) as error:
             raise Refusal("bad_flash", str(error))
 
     def _command_key(self) -> bytes:
         """Return the command key. If it was lost, return a random one, which no host has."""
-        key: bytes = _load(self._store, "command_key")  # type: ignore[assignment]
-        if key is None:
-            first_key: bytes = _load(self._store, "first_key")  # type: ignore[assignment]
-            key = os.urandom(KEY_SIZE) if first_key is None else command_key(first_key)
-        return key
+        key: "bytes | None" = _load(self._store, "command_key")  # type: ignore[assignment]
+        return os.urandom(KEY_SIZE) if key is None else key
 
     def _given_up(self) -> bool:
         """Whether the host was silent for too long, and there is a slot to run."""
@@ -196,6 +194,8 @@ class Updater:
                 at += self.board.write_link(view[at:size])
                 await asyncio.sleep_ms(0)  # type: ignore[attr-defined]
             if not size and (self._restart_due or self._given_up()):
+                if self._provision is not None:
+                    self._provision.complete()
                 self.board.reset()
             if self._update.busy():
                 self._heard_ms = self.board.ticks_ms()

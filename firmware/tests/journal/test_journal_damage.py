@@ -3,7 +3,7 @@
 import binascii
 import random
 
-from firmware.tests.fakes.fake_flash import FIRST_KEY, RING, PowerCut, new_chip
+from firmware.tests.fakes.fake_flash import AFTER, BEFORE, FIRST_KEY, RING, TORN, PowerCut, new_chip
 from firmware.tests.support.held import cut_off_before_newest_key, sector_of
 from firmware.tests.support.ledger import (
     Ledger,
@@ -279,8 +279,43 @@ def test_flipped_bits_of_blank_flash_change_nothing_that_was_written() -> None:
 
 def test_a_blank_chip_without_a_key_is_refused() -> None:
     flash = new_chip()
-    assert raised(JournalError, Journal(flash, bytearray(4096)).mount, None)
+    assert raised(JournalError, Journal(flash, bytearray(4096)).mount)
     assert flash.operations == 0
+
+
+def test_a_chip_with_events_takes_no_first_key_and_stays_as_it_was() -> None:
+    seed_random()
+    for events in (1, 3, 4, 200):  # in the first epoch, at its end, in later ones
+        ledger = Ledger()
+        for _ in range(events):
+            ledger.event()
+        ledger.drain()
+        operations = ledger.flash.operations
+        for key in (FIRST_KEY, bytes(32)):
+            assert raised(JournalError, Journal(ledger.flash, bytearray(4096)).begin, key)
+        assert ledger.flash.operations == operations
+        ledger.restart()
+
+
+def test_of_an_earlier_first_key_nothing_is_left_wherever_the_power_was_cut() -> None:
+    seed_random()
+    first, second = b"1" * 32, b"2" * 32
+    for cut_first in range(5):
+        for cut_second in range(5):
+            for cut in (BEFORE, TORN, AFTER):
+                flash = new_chip()
+                for key, cut_at in ((first, cut_first), (second, cut_second), (second, -1)):
+                    flash.power_on()
+                    if cut_at >= 0:
+                        flash.cut_at, flash.cut = flash.operations + cut_at, cut
+                    try:
+                        Journal(flash, bytearray(4096)).begin(key)
+                    except PowerCut:
+                        pass
+                assert not flash.holds(first[:4]) and flash.holds(second)
+                journal = Journal(flash, bytearray(4096))
+                journal.mount()
+                assert bytes(journal.chain.secret) == second and journal.number == 1
 
 
 def test_a_journal_whose_keys_are_gone_is_refused_on_every_lap() -> None:
@@ -291,8 +326,8 @@ def test_a_journal_whose_keys_are_gone_is_refused_on_every_lap() -> None:
             wear(ledger, 10)
         for sector in range(keyring.SECTORS):
             ledger.flash.wipe(sector)
-        for key in (None, FIRST_KEY):
-            assert raised(JournalError, ledger.mount, key), laps
+        assert raised(JournalError, ledger.mount), laps
+        assert raised(JournalError, ledger.journal.begin, FIRST_KEY), laps
 
 
 def test_a_flipped_bit_of_the_newest_key_is_refused() -> None:
@@ -301,8 +336,8 @@ def test_a_flipped_bit_of_the_newest_key_is_refused() -> None:
     ledger.drain()
     slot = ledger.journal._keys._newest
     ledger.flash.flip(slot * keyring.SLOT_SIZE + random.randrange(60), random.randrange(8))
-    for key in (None, FIRST_KEY):
-        assert raised(JournalError, ledger.mount, key)
+    assert raised(JournalError, ledger.mount)
+    assert raised(JournalError, ledger.journal.begin, FIRST_KEY)
 
 
 def test_changed_events_under_the_newest_key_are_refused() -> None:

@@ -43,7 +43,9 @@ class _Clock:
 
 def _start(flash, clock=None, boot=1):
     journal = Journal(flash, _QUEUE)
-    journal.mount(FIRST_KEY)
+    if not flash.operations:
+        journal.begin(FIRST_KEY)
+    journal.mount()
     return Recorder(journal, boot, clock or _Clock()), journal
 
 

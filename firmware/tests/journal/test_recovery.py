@@ -401,7 +401,8 @@ def test_recovery_from_a_real_journal_is_the_same():
     game = _game(_ONE_DECK)
     unit = _Unit(game)
     journal = Journal(flash, _QUEUE)
-    journal.mount(FIRST_KEY)
+    journal.begin(FIRST_KEY)
+    journal.mount()
     written = 0
     for n in range(150):
         for text in _random_input(unit.dealing):
@@ -418,7 +419,7 @@ def test_recovery_from_a_real_journal_is_the_same():
         journal.acknowledge(journal.durable)
         if n % 10 == 0:
             journal = Journal(flash, _QUEUE)
-            journal.mount(None)
+            journal.mount()
             resumed, dealing = _resumed(journal, game)
             assert not resumed.lost and resumed.missing == []
             assert _seen(dealing) == _seen(unit.dealing)
@@ -429,7 +430,8 @@ def test_events_lost_after_the_state_are_noticed():
     for damaged in (0, 1, 2, 3):
         flash = new_chip()
         journal = Journal(flash, _QUEUE)
-        journal.mount(FIRST_KEY)
+        journal.begin(FIRST_KEY)
+        journal.mount()
         unit = _Unit(_game({}))
         journal.put(STATE, memoryview(unit.entries[0][1]), len(unit.entries[0][1]))
         while journal._open < 4:
@@ -444,7 +446,7 @@ def test_events_lost_after_the_state_are_noticed():
         place = journal._address(damaged)
         flash.flip(place + random.choice((8, 700, 1500, 3000)), 3)
         journal = Journal(flash, _QUEUE)
-        journal.mount(None)
+        journal.mount()
         resumed, _ = _resumed(journal, unit.game)
         assert resumed.lost and resumed.missing == []
         assert not resumed.checkpoint_due and not resumed.card_passing

@@ -45,15 +45,13 @@ def test_a_new_unit_records_its_start_first_under_its_own_chain():
         _, shoe = started(folder)
         ((kind, values),) = recorded(shoe)
         assert kind == "boot" and values[5] == NaiveChain(FIRST_KEY).name
-        assert SettingsStore(folder.path).load("first_key") is None, "only the verifier has it now"
         assert shoe.recorder.boot == 1
 
 
 def test_no_host_is_answered_before_the_start_is_on_flash():
     for busy_polls in (0, 4):
         with Folder() as folder:
-            flash = new_chip(busy_polls=busy_polls)
-            provision(folder)
+            flash = provision(folder, new_chip(busy_polls=busy_polls))
             for boot in range(1, 5):
                 flash.power_on()
                 board, shoe = started(folder, flash)
@@ -78,23 +76,12 @@ def test_a_unit_without_a_key_is_out_of_service():
         assert raised(JournalError, Shoe, ScriptedBoard(folder, new_chip()))
 
 
-def test_a_second_first_key_puts_the_unit_out_of_service():
-    with Folder() as folder:
-        board, _ = started(folder)
-        SettingsStore(folder.path).save("first_key", bytes(32))
-        assert raised(JournalError, again, folder, board)
-        provision(folder)  # as if the power went before the first key was removed
-        _, shoe = again(folder, board)
-        assert recorded(shoe)[-1][1][5] == NaiveChain(FIRST_KEY).name
-
-
 def test_a_cut_at_the_very_first_start_leaves_a_unit_that_starts():
     seed_random()
     for cut_at in range(9):
         with Folder() as folder:
-            flash = new_chip()
-            provision(folder)
-            flash.cut_at, flash.cut = cut_at, random.randrange(3)
+            flash = provision(folder, new_chip())
+            flash.cut_at, flash.cut = flash.operations + cut_at, random.randrange(3)
             try:
                 started(folder, flash)
             except PowerCut:

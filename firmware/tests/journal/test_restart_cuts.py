@@ -60,8 +60,7 @@ def _of_the_game(shoe):
 
 def _on_a_large_chip(folder):
     """Return a shoe on a chip that does not get full although each torn end costs a sector."""
-    provision(folder)
-    return started(folder, new_chip(ring=60))
+    return started(folder, provision(folder, new_chip(ring=60)))
 
 
 class _Reference:

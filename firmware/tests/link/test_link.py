@@ -308,7 +308,7 @@ def test_garbage_takes_no_memory_and_the_link_continues():
 
 def test_a_flood_is_answered_in_part_and_takes_no_memory():
     for message in (
-        [_STATUS, 1], HELLO, [messages.HELLO.number, 9, 9], ["nonsense"], ack(99),
+        [_STATUS, 1], HELLO, [messages.HELLO.number, VERSION + 1, 9], ["nonsense"], ack(99),
     ):  # fmt: skip
         line = Line()
         line.attach()

@@ -94,8 +94,7 @@ def test_a_processor_without_a_temperature_reports_null():
 
 def test_a_newest_event_that_the_chip_returns_changed_is_found():
     with Folder() as folder:
-        flash = scripted.FileFlash(folder, RING)
-        scripted.provision(folder)
+        flash = scripted.provision(folder, scripted.FileFlash(folder, RING))
         board, shoe = scripted.started(folder, flash)
         _Parts(board)
         _records(shoe, 3)
@@ -117,8 +116,7 @@ def test_a_chip_that_stays_busy_is_found_and_not_waited_for():
 
 def test_sectors_are_counted_over_the_life_of_the_chip():
     with Folder() as folder:
-        flash = scripted.FileFlash(folder, RING)
-        scripted.provision(folder)
+        flash = scripted.provision(folder, scripted.FileFlash(folder, RING))
         board, shoe = scripted.started(folder, flash)
         _Parts(board)
         while shoe.journal.number * 40 < 3 * RING * SECTOR:

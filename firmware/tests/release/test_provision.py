@@ -1,13 +1,43 @@
 """The provisioning of a unit: kept as a whole or not at all, whenever the power fails."""
 
+import hashlib
+import os
+
+from firmware.tests.fakes.fake_flash import new_chip
+from firmware.tests.support.ledger import Ledger
 from firmware.tests.test_store import Folder
+from sabot_firmware.journal.contents import Contents, JournalError
 from sabot_firmware.link.answers import Refusal
+from sabot_firmware.release import provision as provision_module
 from sabot_firmware.release.provision import PENDING, UNIT, Provision, finish
 from sabot_firmware.store import SettingsStore
 from sabot_protocol import cbor, games, messages, provisioning
 
 _FIRST_KEY, _RELEASE_KEY, _OTHER = bytes(range(32)), b"r" * 32, b"o" * 32
-_DOCUMENTS = ("provisioned", "settings", "release_key", "game", "first_key", UNIT)
+_COMMAND_KEY = hashlib.sha256(b"sabot command" + _FIRST_KEY).digest()
+_CHAIN = hashlib.sha256(b"sabot chain" + _FIRST_KEY).digest()[:16]
+_DOCUMENTS = ("provisioned", "settings", "release_key", "game", "chain", "command_key", UNIT)
+
+# It fills a file system, and the computer's is large. test_wipe.py tests it.
+wiped = []
+provision_module.wipe = wiped.append
+
+
+class _Board:
+    """The parts of a board that provisioning uses."""
+
+    def __init__(self, folder, flash=None):
+        self.flash = flash or new_chip()
+        self.storage = folder.path
+
+    def secret(self):
+        """The secret on the journal's chip; None if there is none."""
+        journal = Contents(self.flash)
+        try:
+            journal.mount()
+        except JournalError:
+            return None
+        return bytes(journal.chain.secret)
 
 
 class _Gone(Exception):
@@ -64,12 +94,14 @@ def _take(taking, *part):
         return False, refused.reason
 
 
-def _give(store, document, size=messages.MAX_PROVISION_PART):
-    taking = Provision(store)
+def _give(store, board, document, size=messages.MAX_PROVISION_PART):
+    taking = Provision(store, board)
     for offset in range(0, len(document), size):
         done, problem = _take(taking, offset, len(document), document[offset : offset + size])
         if problem or done:
             break
+    if done:
+        taking.complete()
     return done, problem
 
 
@@ -84,31 +116,69 @@ def _kept(store):
 def test_a_board_keeps_all_that_it_is_given():
     for size in (400, 100, 7):
         with Folder() as folder:
-            store = SettingsStore(folder.path)
-            assert _give(store, _document(), size) == (True, "")
+            store, board = SettingsStore(folder.path), _Board(folder)
+            assert _give(store, board, _document(), size) == (True, "")
             assert _all(store) == [
                 ["12", 3],
                 {"set": 3, "when_full": "stop"},
                 _RELEASE_KEY,
                 games.document_of("mini"),
-                _FIRST_KEY,
+                _CHAIN,
+                _COMMAND_KEY,
                 "SHOE-7",
             ]
             assert store.load(PENDING) is None
+            assert board.secret() == _FIRST_KEY and wiped.pop() == folder.path
+            for name in os.listdir(folder.path):
+                assert folder.read(name).find(_FIRST_KEY) < 0, name
+
+
+def test_a_board_is_not_a_unit_before_what_earlier_files_left_is_overwritten():
+    with Folder() as folder:
+        store = SettingsStore(folder.path)
+        taking, document = Provision(store, _Board(folder)), _document()
+        for offset in range(0, len(document), 400):
+            done, _ = _take(taking, offset, len(document), document[offset : offset + 400])
+        assert done and store.load(UNIT) is None
+        wiped.clear()
+        taking.complete()
+        assert wiped == [folder.path] and store.load(UNIT) == "SHOE-7"
+
+
+def test_a_chip_with_the_events_of_a_unit_is_refused_and_nothing_is_kept():
+    with Folder() as folder:
+        ledger = Ledger()
+        ledger.event()
+        ledger.drain()
+        store, board = SettingsStore(folder.path), _Board(folder, ledger.flash)
+        assert _give(store, board, _document()) == (False, "used_chip")
+        assert _all(store) == [None] * len(_DOCUMENTS)
+
+
+def test_what_firmware_0_1_0_left_of_a_try_is_removed():
+    with Folder() as folder:
+        store = SettingsStore(folder.path)
+        store.save("first_key", _OTHER)
+        assert _give(store, _Board(folder), _document()) == (True, "")
+        assert store.load("first_key") is None
 
 
 def test_until_all_is_there_a_board_is_not_a_unit_whenever_the_power_fails():
     for changes in range(20):
         with Folder() as folder:
+            board = _Board(folder)
             try:
-                assert _give(_Cut(folder.path, changes), _document()) == (True, "")
-                assert changes == len(_DOCUMENTS)
+                assert _give(_Cut(folder.path, changes), board, _document()) == (True, "")
+                assert changes == len(_DOCUMENTS) + 1
                 return
             except _Gone:
                 store = SettingsStore(folder.path)
                 assert store.load(UNIT) is None
-                assert _give(store, _document(first_key=_OTHER)) == (True, "")
-                assert store.load("first_key") == _OTHER
+                assert _give(store, board, _document(first_key=_OTHER)) == (True, "")
+                assert board.secret() == _OTHER and not board.flash.holds(_FIRST_KEY)
+                assert (
+                    store.load("command_key") == hashlib.sha256(b"sabot command" + _OTHER).digest()
+                )
     raise AssertionError("it never ends")
 
 
@@ -118,10 +188,11 @@ def test_a_unit_has_all_or_nothing_of_a_new_document_whenever_the_power_fails():
     seen = []
     for changes in range(20):
         with Folder() as folder:
-            assert _give(SettingsStore(folder.path), _document()) == (True, "")
-            SettingsStore(folder.path).remove("first_key")  # as the first start does
+            board = _Board(folder)
+            assert _give(SettingsStore(folder.path), board, _document()) == (True, "")
+            cut = _Cut(folder.path, changes)
             try:
-                assert _give(_Cut(folder.path, changes), _again(release_key=_OTHER)) == (True, "")
+                assert _give(cut, board, _again(release_key=_OTHER)) == (True, "")
                 assert _kept(SettingsStore(folder.path)) == new
                 assert seen[0] == old and seen[1:] == [new] * (changes - 1)
                 return
@@ -140,14 +211,14 @@ def test_a_unit_has_all_or_nothing_of_a_new_document_whenever_the_power_fails():
 
 def test_a_unit_keeps_its_id_and_its_keys():
     with Folder() as folder:
-        store = SettingsStore(folder.path)
-        assert _give(store, _document()) == (True, "")
+        store, board = SettingsStore(folder.path), _Board(folder)
+        assert _give(store, board, _document()) == (True, "")
         before = _all(store)
         for document, reason in (
             (_document(first_key=_OTHER), "has_keys"),
             (_document(unit="SHOE-8", first_key=None), "other_unit"),
         ):
-            done, problem = _give(store, document)
+            done, problem = _give(store, board, document)
             assert not done and problem == reason
             assert _all(store) == before
 
@@ -155,7 +226,7 @@ def test_a_unit_keeps_its_id_and_its_keys():
 def test_a_board_that_is_not_a_unit_needs_a_first_key():
     with Folder() as folder:
         store = SettingsStore(folder.path)
-        done, problem = _give(store, _document(first_key=None))
+        done, problem = _give(store, _Board(folder), _document(first_key=None))
         assert not done and problem == "needs_key"
         assert _all(store) == [None] * len(_DOCUMENTS)
 
@@ -174,7 +245,7 @@ def test_parts_out_of_order_too_long_or_of_another_size_are_refused_with_all_bef
         (400, provisioning.MAX_DOCUMENT + 1, document[400:]),
     ):
         with Folder() as folder:
-            taking = Provision(SettingsStore(folder.path))
+            taking = Provision(SettingsStore(folder.path), _Board(folder))
             assert _take(taking, 0, size, part) == (False, "")
             done, problem = _take(taking, *second)
             assert not done and problem, second
@@ -186,7 +257,7 @@ def test_parts_out_of_order_too_long_or_of_another_size_are_refused_with_all_bef
 def test_a_part_at_offset_0_begins_again():
     document = _document()
     with Folder() as folder:
-        taking = Provision(SettingsStore(folder.path))
+        taking = Provision(SettingsStore(folder.path), _Board(folder))
         assert _take(taking, 0, len(document), document[:400]) == (False, "")
         for offset in range(0, len(document), 400):
             done, problem = _take(taking, offset, len(document), document[offset : offset + 400])

@@ -29,10 +29,9 @@ class _Unit:
 
     def __init__(self, folder):
         self._folder = folder
-        self._flash = new_chip()
+        self._flash = scripted.provision(folder, new_chip())
         self.fed = 0
         os.mkdir(folder.path + "/state")
-        scripted.provision(folder)
 
     def start(self, slot, current, other):
         """Start with this state of the boot loader."""

@@ -53,13 +53,14 @@ class Ledger:
         self.macs.append(self.naive.name)
         self.journal: Journal = None  # type: ignore[assignment]
         self._queue = queue
-        self.mount(FIRST_KEY)
+        Journal(self.flash, bytearray(0)).begin(FIRST_KEY)
+        self.mount()
 
-    def mount(self, first_key: "bytes | None" = None) -> Journal:
+    def mount(self) -> Journal:
         """Start again: everything in memory is lost."""
         queue = _QUEUE if self._queue == len(_QUEUE) else bytearray(self._queue)
         self.journal = Journal(self.flash, queue)
-        self.journal.mount(first_key)
+        self.journal.mount()
         return self.journal
 
     def event(self, size: int = 0) -> int:

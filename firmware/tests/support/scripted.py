@@ -9,11 +9,13 @@ from firmware.tests.support.passing import code, pass_of, printed
 from sabot_firmware import shoe as shoe_module
 from sabot_firmware.boards.sim.flash import SimFlash
 from sabot_firmware.journal import keyring
+from sabot_firmware.journal.contents import Contents
 from sabot_firmware.journal.cursor import Cursor
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.store import SettingsStore
 from sabot_firmware.table import inputs
 from sabot_protocol import cards, cbor, enums, events
+from sabot_protocol.chain import chain_id, command_key
 
 _KINDS = {shape.number: shape for shape in events.KINDS}
 LID, KEY = 0, 1
@@ -139,20 +141,23 @@ def started(folder, flash=None, switches_on=0):
     board = ScriptedBoard(folder, flash or new_chip())
     board.switches_on = switches_on
     if flash is None:
-        provision(folder)
+        provision(folder, board.flash)
     board.shoe = Shoe(board)
     return board, board.shoe
 
 
-def provision(folder):
-    """Store the first key, as provisioning does."""
-    SettingsStore(folder.path).save("first_key", FIRST_KEY)
+def provision(folder, flash, first_key=FIRST_KEY):
+    """Give a unit its keys, as provisioning does; return its flash."""
+    Contents(flash).begin(first_key)
+    store = SettingsStore(folder.path)
+    store.save("chain", chain_id(first_key))
+    store.save("command_key", command_key(first_key))
+    return flash
 
 
 def started_in_file(folder, ring=RING):
     """Return a new unit with this many sectors of journal."""
-    provision(folder)
-    return started(folder, FileFlash(folder, ring))
+    return started(folder, provision(folder, FileFlash(folder, ring)))
 
 
 def loaded(folder, *names, ring=0):

@@ -287,8 +287,8 @@ class TimedShoe:
         shoe_module.asyncio = priority_module.asyncio = turns
         heap_module.gc = _Collector(turns, self.costs_us)
         shoe_module.build_of_packages = lambda chunk: bytes(32)
-        provision(folder)
         self.board = board = _Board(folder, turns, self.costs_us)
+        provision(folder, board.flash)
         self.shoe = shoe = board.shoe = Shoe(board)
         lid = [inputs.switched(LID, True), inputs.switched(LID, False)]
         board.play(shoe, *lid, *[card_samples(name) for name in ("AC", "2C", *dealt)])

@@ -92,12 +92,16 @@ def main() -> None:
     before = allocated_bytes()
     import sabot_firmware.buffers  # noqa: F401
     import sabot_protocol.events  # noqa: F401
+    from sabot_firmware.journal.contents import Contents
     from sabot_firmware.shoe import Shoe
     from sabot_firmware.store import SettingsStore
 
     gc.collect()
     modules = allocated_bytes() - before
-    SettingsStore(board.storage).save("first_key", bytes(range(32)))
+    SettingsStore(board.storage).save("command_key", bytes(32))
+    SettingsStore(board.storage).save("chain", bytes(16))
+    Contents(board.flash).begin(bytes(range(32)))
+    gc.collect()
     shoe = Shoe(board)
     gc.collect()
     total = allocated_bytes() - before

@@ -91,6 +91,11 @@ class ChipImage:
         """Write the image to `path`, for a simulated board to start on."""
         path.write_bytes(self._content)
 
+    @property
+    def content(self) -> bytes:
+        """The bytes up to the last one that was ever programmed."""
+        return bytes(self._content)
+
     def copy(self) -> "ChipImage":
         """Return an independent copy."""
         return ChipImage(self._content, sectors=self.sectors)

@@ -32,8 +32,6 @@ class JournalCut:
 
     operation: int
     how: str = DONE
-    documents: str = "chain"
-    """The documents on the board's own flash: the first key, the chain's name, or both."""
     go_on: int = 0
     """How many actions of the run are done after the cut."""
     again: bool = False
@@ -41,8 +39,7 @@ class JournalCut:
 
     def __str__(self) -> str:
         after = "after" if self.how == DONE else f"in ({self.how})"
-        kept = "" if self.documents == "chain" else f", with {self.documents}"
-        return f"{after} operation {self.operation}{kept}"
+        return f"{after} operation {self.operation}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +109,6 @@ class CutPlan:
         for number, taken in enumerate(run.events, run.first):
             there = [at for at, entry in whole if entry.number == number]
             assert there and there[0] < taken.operations, f"event {number} was sent too early"
-        # The first operations take in the first key; all of them are on the keyring.
-        self.mounting = 0
-        while not run.base and is_of_keys(run.operations[self.mounting]):
-            self.mounting += 1
 
     def step_of(self, operation: int) -> int:
         """Return the action that an operation belongs to."""

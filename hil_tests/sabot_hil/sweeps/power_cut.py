@@ -51,7 +51,6 @@ AGAIN_EVERY = 50
 
 _SECTORS_LEFT = 3  # in the ring, before its first sector is used again
 _SLOTS_LEFT = 13
-_DOCUMENTS = ("first_key", "both", "chain")
 _PIPE_WIDTH = 120
 _LINES = 20  # lines that show the progress if there is no terminal for a bar
 _KEPT = Path(__file__).resolve().parents[3] / "build" / "powercut"
@@ -66,21 +65,12 @@ def cuts_of(run: RecordedRun, plan: CutPlan, *, thorough: bool) -> Iterator[Jour
         ways = middles(operation)
         hows = ways if thorough else [str(rng.choice(ways))]
         for how in (DONE, *hows):
-            for documents in _documents(plan, at, how):
-                go_on = 0
-                if number % GO_ON_EVERY == 0:
-                    to_the_end = number // GO_ON_EVERY % 10 == 5
-                    go_on = len(run.steps) if to_the_end else GO_ON_STEPS
-                yield JournalCut(at, how, documents, go_on, number % AGAIN_EVERY == 0)
-                number += 1
-
-
-def _documents(plan: CutPlan, at: int, how: str) -> tuple[str, ...]:
-    """Return the documents that may be on the board's own flash at an operation; they are written
-    independently of the journal."""
-    if at == plan.mounting - 1 and how == DONE:
-        return _DOCUMENTS
-    return ("first_key",) if at < plan.mounting else ("chain",)
+            go_on = 0
+            if number % GO_ON_EVERY == 0:
+                to_the_end = number // GO_ON_EVERY % 10 == 5
+                go_on = len(run.steps) if to_the_end else GO_ON_STEPS
+            yield JournalCut(at, how, go_on, number % AGAIN_EVERY == 0)
+            number += 1
 
 
 # ---- all of them

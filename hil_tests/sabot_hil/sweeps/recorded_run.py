@@ -334,18 +334,18 @@ def record_run(
         folder = Path(name)
         trace, state = folder / _TRACE, folder / "state"
         trace.touch()
-        base, first = b"", 1
+        first = 1
         if aged is not None:
             first_key, image, first = aged
             state.mkdir()
             image.save(state / "journal.nor")
-            base = (state / "journal.nor").read_bytes()
             write_key_files(state, UNIT, first_key)
 
         def written() -> int:
             return trace.stat().st_size
 
         with SimulatedShoe(UNIT, state=state, trace=trace) as shoe:
+            base = (state / "journal.nor").read_bytes()
             host = RecordingHost(shoe.port, written, first)
             try:
                 bench = _ListeningBench(shoe, host, written)

@@ -10,7 +10,7 @@ on the flash as it was right after each operation, and as it was after a power c
 - flashed: if `main.py` is there, all files of a shoe are there, byte for byte; if not, the board
   has its prompt. After some of the cuts it is flashed again and must start.
 - provisioned: it starts as a board that waits to be provisioned, and becomes the unit; or it starts
-  as the unit.
+  as the unit. Then no first key and no command key of another try is in its memories.
 - provisioned again: it starts with the old settings or with the new ones, never with a mixture.
 
 Prints what was done and each failure; exit code 1 if there is one.
@@ -20,6 +20,7 @@ import argparse
 import random
 import sys
 import tempfile
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ from rich.console import Console
 import sabot_firmware
 from sabot.games import catalogue
 from sabot.keys import signing
+from sabot.keys.chain_keys import Keys
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.events import ProvisionedEvent
@@ -41,17 +43,22 @@ from sabot.release import layout
 from sabot.release.build import Release
 from sabot.release.flash import flash
 from sabot.release.provision import KeyFiles, UnitSettings, provision
-from sabot.sim.process import BOARD_FLASH, JOURNAL, SimulatedShoe
+from sabot.sim.process import BOARD_FLASH, JOURNAL, SimulatedShoe, new_journal
 from sabot_firmware.boards.sim.flash import BOARD_SECTORS, TRACE
 from sabot_hil.kit import releases
 from sabot_hil.kit.flash_image import SECTOR, ChipImage, FlashOperation, read_trace
 from sabot_hil.kit.private_runtime import private_runtime
+from sabot_hil.kit.secrets_left import epoch_of_chip, found_in, memories_of, secrets_left
 from sabot_hil.sweeps.sweep import sweep
+from sabot_protocol.chain import command_key
 
 AGAIN_EVERY = 100
 """After one in this many cuts during flashing, the board is flashed again."""
 
-_SHORT_STEPS = 20  # flashing has this many times the operations of the other steps
+_DOCUMENT_OPERATIONS = 200
+"""Provisioning begins with about this many operations that write documents; thousands that
+overwrite free blocks follow."""
+_DOCUMENT_SHARE = 20  # of them this many times more are cut
 
 FLASHED, PROVISIONED, AGAIN = "flashed", "provisioned", "provisioned again"
 
@@ -128,6 +135,21 @@ class _SetupBoard:
                         table = record.event.table
             return client.unit, client.welcome.game, table
 
+    def first_keys(self) -> list[bytes]:
+        """Return the first key of each try to provision the board, the last one last."""
+        keys = Keys.load(self.chains)
+        return [keys.first_key(_UNIT, chain) or b"" for chain in keys.chains(_UNIT)]
+
+    def secrets_left(self) -> list[str]:
+        """Return the secrets that should be gone, of each try to provision the board."""
+        memories, first_keys = memories_of(self.shoe.state), self.first_keys()
+        board_flash = {BOARD_FLASH: memories[BOARD_FLASH]}
+        left = found_in(board_flash, {key.hex(): key for key in first_keys})
+        earlier = {f"earlier {key.hex()}": key for key in first_keys[:-1]}
+        commands = {f"command key of {key.hex()}": command_key(key) for key in first_keys[:-1]}
+        left += found_in(memories, earlier | commands)
+        return left + secrets_left(memories, first_keys[-1], epoch_of_chip(self.shoe.state))
+
     @contextmanager
     def _attached(self) -> Iterator[Client]:
         with Port(self.shoe.port) as port:
@@ -156,8 +178,12 @@ def record_setup(seed: int, folder: Path) -> RecordedSetup:
         keys = _bytes_of(board.chains), _bytes_of(board.commands)
         count = act()
         operations = read_trace(trace.read_bytes())[:count]
-        # The house keeps the keys before the board has them.
-        keys = (_bytes_of(board.chains), _bytes_of(board.commands)) if name == PROVISIONED else keys
+        if name == PROVISIONED:
+            # The house keeps the keys before the board has them, and the journal's chip has the
+            # first key before the board's flash is written.
+            keys = _bytes_of(board.chains), _bytes_of(board.commands)
+            journal = new_journal(board.first_keys()[-1])
+            operations = operations[: _until_unit(before, operations)]
         steps.append(SetupStep(name, before, operations, journal, *keys))
 
     def provisioned(settings: UnitSettings) -> int:
@@ -176,7 +202,7 @@ def record_setup(seed: int, folder: Path) -> RecordedSetup:
         trace.touch()
         board.shoe.power_on()
         done(FLASHED, lambda: board.flash(release))
-        done(PROVISIONED, lambda: provisioned(_FIRST))
+        done(PROVISIONED, lambda: board.provision(_FIRST))
         board.service_on()
         done(AGAIN, lambda: provisioned(_SECOND))
     finally:
@@ -184,14 +210,32 @@ def record_setup(seed: int, folder: Path) -> RecordedSetup:
     return RecordedSetup(seed, steps, release)
 
 
+def _until_unit(before: bytes, operations: Sequence[FlashOperation]) -> int:
+    """Return after how many operations the board is a unit; the later ones are of its start, which
+    power_cut.py tests."""
+
+    def is_unit(count: int) -> bool:
+        image = ChipImage(before, sectors=BOARD_SECTORS)
+        image.apply_all(operations[:count])
+        return "state/unit.cbor" in _files_of(image.content)
+
+    return bisect_left(range(len(operations) + 1), True, key=is_unit)
+
+
 def setup_cuts(recorded: RecordedSetup, every: int = 1) -> Iterator[SetupCut]:
-    """Yield the cuts after and in each `every`-th operation, from a random one on; more of them in
-    the short steps."""
+    """Yield the cuts after and in each `every`-th operation, from a random one on; more of them
+    where documents are written."""
     chance = random.Random(recorded.seed)
     number = chance.randrange(AGAIN_EVERY)
     for at_step, step in enumerate(recorded.steps):
-        stride = every if step.name == FLASHED else max(1, every // _SHORT_STEPS)
-        for at in range(chance.randrange(stride), len(step.operations), stride):
+        places = range(chance.randrange(every), len(step.operations), every)
+        if step.name != FLASHED:
+            often = max(1, every // _DOCUMENT_SHARE)
+            first = chance.randrange(often)
+            head = range(first, min(_DOCUMENT_OPERATIONS, len(step.operations)), often)
+            tail = range(max(0, len(step.operations) - 1 - first), len(step.operations), often)
+            places = sorted({*head, *places, *tail})
+        for at in places:
             for how in ("", chance.choice(step.operations[at].cuts)):
                 yield SetupCut(at_step, at, how, number % AGAIN_EVERY == 0)
                 number += 1
@@ -247,6 +291,8 @@ def _check_provisioned(step: SetupStep, folder: Path) -> str:
             if shown == _WAITS:
                 board.provision(_FIRST)
             assert board.settings() == (_UNIT, "mini", "12"), board.settings()
+            left = board.secrets_left()
+            assert not left, left
             return f"{PROVISIONED}: {'waits for it' if shown == _WAITS else 'the unit'}"
         if shown == _UPDATE:  # it had accepted the new settings, and continues with a host
             board.service_on()

@@ -19,6 +19,7 @@ from sabot.link.client import Client, SerialLine
 from sabot.link.command_keys import CommandKeyFile
 from sabot.release.uf2 import FLASH_BYTES, Image
 from sabot.sim.channel import Outputs
+from sabot.sim.process import new_journal
 from sabot_hil.capabilities import LOCK_DECIDED, Seen, Unable
 from sabot_hil.emulation import filesystem
 from sabot_hil.emulation.nor_chip import TYPICAL, Times
@@ -30,7 +31,7 @@ from sabot_hil.kit.witness import Witness, Witnessed
 from sabot_hil.targets.emulated_line import EmulatedPort, Terminal
 from sabot_hil.targets.hands import Hands
 from sabot_protocol import enums
-from sabot_protocol.chain import command_key
+from sabot_protocol.chain import chain_id, command_key
 
 _MS = 1000  # in us
 _S = 1000 * _MS
@@ -43,6 +44,7 @@ _HELD_US = 30 * _MS  # the board needs four equal looks, 5 ms apart
 _ID_BYTES = 8
 _FIRST_KEY = hashlib.sha256(b"the first key of every emulated unit").digest()
 _COMMAND_KEY = command_key(_FIRST_KEY)
+_JOURNAL = new_journal(_FIRST_KEY)
 _LED = 25  # on the Pico itself; boards/pico/board.py
 _SENSORS = ("sensor_e", "sensor_a", "sensor_b", "sensor_x")
 
@@ -85,6 +87,7 @@ class EmulatorTarget:
         self.bench = EmulatedBench(self.pico, witness)
         self.shoe = EmulatedShoe(self.pico, self.clock, witness)
         self.power = EmulatedPower(self.pico, self.bench, self.shoe)
+        self.pico.journal.content[: len(_JOURNAL)] = _JOURNAL
         if not first_start:
             self.pico.flash[:], self.pico.journal.content[:] = started_unit(self._image)
 
@@ -354,7 +357,12 @@ def firmware_files() -> dict[str, bytes]:
     """Return the files of a new unit, by name: this firmware, compiled if it was not yet, and the
     unit's documents."""
     # A unit without an id uses its board's number.
-    known = {"settings": {"set": 0}, "first_key": _FIRST_KEY, "unit": ""}
+    known = {
+        "settings": {"set": 0},
+        "chain": chain_id(_FIRST_KEY),
+        "command_key": _COMMAND_KEY,
+        "unit": "",
+    }
     return filesystem.shoe_files(known)
 
 
@@ -372,6 +380,7 @@ def started_unit(image: Image) -> tuple[bytes, bytes]:
             both = lzma.decompress(file.read_bytes())
             return both[:FLASH_BYTES], both[FLASH_BYTES:]
         pico = EmulatedPico(image, files)
+        pico.journal.content[: len(_JOURNAL)] = _JOURNAL
         bench = EmulatedBench(pico, Witness())
         EmulatedPower(pico, bench, EmulatedShoe(pico, EmulatedClock(pico), Witness())).on()
         pico.power_off()

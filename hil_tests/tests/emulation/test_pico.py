@@ -81,8 +81,8 @@ def test_the_pins_are_those_of_the_board() -> None:
 
 
 def test_the_file_system_fills_its_area_and_holds_the_firmware() -> None:
-    files = filesystem.shoe_files({"first_key": bytes(32), "unit": ""})
-    assert {"main.py", "boot.mpy", "a.code", "a.list", "state/first_key.cbor"} <= set(files)
+    files = filesystem.shoe_files({"chain": bytes(16), "unit": ""})
+    assert {"main.py", "boot.mpy", "a.code", "a.list", "state/chain.cbor"} <= set(files)
     assert not any("tests" in path for path in files)
     assert len(filesystem.file_system_image(files)) == filesystem.SIZE == 352 * 4096
 

@@ -17,7 +17,7 @@ from sabot_hil.sweeps.setup_cuts import (
 
 pytestmark = pytest.mark.slow
 
-_EVERY = 160
+_EVERY = 320
 
 
 @pytest.fixture(scope="module")

@@ -41,6 +41,7 @@ TEXTS = {
     "old_python": "it needs a newer MicroPython than {}",
     "older": "it is older than {}, which runs",
     "damaged": "its files are not those that were signed: send it again",
+    "used_chip": "its journal's chip has the events of a unit: put in a blank chip",
     "no_heap": "the heap has no room for this release: try again",
 }
 

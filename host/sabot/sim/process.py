@@ -23,9 +23,10 @@ from sabot.keys import chain_keys
 from sabot.link import runtime
 from sabot.release import documents
 from sabot.sim.channel import SimHands
+from sabot_firmware.journal.keyring import SLOT_SIZE, fill
 from sabot_firmware.release.provision import UNIT
 from sabot_protocol import enums
-from sabot_protocol.chain import command_key
+from sabot_protocol.chain import Chain, chain_id, command_key
 
 HEAP_BYTES = 334_000
 """Heap of the simulated board. It corresponds to the 241,600 bytes that MicroPython leaves free on
@@ -54,7 +55,7 @@ BOARD_FLASH = "board.nor"
 
 _STDERR = "stderr.log"
 _FOLDER_MODE, _FILE_MODE = 0o700, 0o600  # the unit's keys are there
-_FIRST_KEY = "first_key"
+_CHAIN = "chain"
 _COMMAND_KEY = "command_key"
 _SETTINGS = "settings"
 _GAME = "game"
@@ -231,8 +232,9 @@ class SimulatedShoe:
         }
         slots = self._board_flash.exists()
         if not slots and not (self.state / JOURNAL).exists():
-            if not self._document(_FIRST_KEY).exists():
-                kept[_FIRST_KEY] = self._new_first_key()
+            first_key = self._new_first_key()
+            kept[_CHAIN], kept[_COMMAND_KEY] = chain_id(first_key), command_key(first_key)
+            replace_whole(self.state / JOURNAL, new_journal(first_key), _FILE_MODE)
         if game is not None:
             kept[_GAME] = game
         if files is not None and not slots:
@@ -324,6 +326,13 @@ class SimulatedShoe:
         text = (self.state / _STDERR).read_text(errors="replace").split("\n")
         lines = [line for line in text if line.strip()]
         return lines[-1] if lines else "the firmware does not run"
+
+
+def new_journal(first_key: bytes) -> bytes:
+    """Return the content of the journal's chip of a unit that was provisioned with this key."""
+    slot = memoryview(bytearray(SLOT_SIZE))
+    fill(slot, 0, Chain(0, first_key, chain_id(first_key)))
+    return bytes(slot)
 
 
 def environment() -> dict[str, str]:

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sabot_firmware
-from host.tests.release.test_flash import UNIT, put
+from host.tests.release.test_flash import put, put_unit
 from host.tests.support.commands import TIMEOUT_S, error_line_here, run, running
 from host.tests.support.uf2_files import PICO, image, uf2
 from sabot.cli import app
@@ -45,7 +45,7 @@ def test_all_flashes_every_bare_board_and_no_shoe(folder: Path) -> None:
         shoe.power_on()
         for board in boards:
             board.power_on()
-            put(board, UNIT)
+            put_unit(board)
         done = run(folder, "flash", "--all")
         assert done.stdout.splitlines() == [
             f"BARE-1: Sabot {sabot_firmware.VERSION}, flashed",
@@ -69,7 +69,7 @@ def test_all_flashes_every_bare_board_and_no_shoe(folder: Path) -> None:
 def test_after_ctrl_c_the_board_has_its_prompt_and_can_be_flashed(folder: Path) -> None:
     with SimulatedShoe("BARE-1", files={}) as board:
         board.power_on()
-        put(board, UNIT)
+        put_unit(board)
         with running(folder, "flash", "BARE-1") as command:
             deadline_s = time.monotonic() + TIMEOUT_S
             while b"main.py.new" not in (board.state / BOARD_FLASH).read_bytes():

@@ -36,9 +36,9 @@ from sabot.release.documents import document
 from sabot.release.flash import flash, signed_release
 from sabot.release.update import Progress
 from sabot.service.debug import open_prompt
-from sabot.sim.process import SimulatedShoe
+from sabot.sim.process import JOURNAL, SimulatedShoe, new_journal
 from sabot_hil.kit import releases as made
-from sabot_protocol.chain import command_key
+from sabot_protocol.chain import chain_id, command_key
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,8 @@ _CHUNK = 4096
 _FIRST_KEY = chain_keys.new_key()
 UNIT = {
     "/state/settings.cbor": document({"set": 0}),
-    "/state/first_key.cbor": document(_FIRST_KEY),
+    "/state/chain.cbor": document(chain_id(_FIRST_KEY)),
+    "/state/command_key.cbor": document(command_key(_FIRST_KEY)),
     "/state/release_key.cbor": document(signing.public_of(made.HOUSE)),
     "/state/unit.cbor": document("SHOE-9"),
 }
@@ -118,6 +119,12 @@ def put(board: SimulatedShoe, files: dict[str, bytes]) -> None:
             if folder and not repl.fs_exists(folder):
                 repl.fs_mkdir(folder)
             repl.fs_writefile(path, data, _CHUNK)
+
+
+def put_unit(board: SimulatedShoe, files: dict[str, bytes] = UNIT) -> None:
+    """Put the files of a unit on the board, and its first key on the journal's chip."""
+    put(board, files)
+    (board.state / JOURNAL).write_bytes(new_journal(_FIRST_KEY))
 
 
 def _files(board: SimulatedShoe) -> dict[str, bytes]:
@@ -207,7 +214,7 @@ def test_force_flashes_a_shoe_in_service_only_with_its_key_and_service_switch(
     board: SimulatedShoe, sent: list[str]
 ) -> None:
     built = _release()
-    put(board, UNIT)
+    put_unit(board)
     _flash("BARE-1", built)
     known = CommandKeyFile()
 
@@ -277,7 +284,7 @@ def test_force_flashes_a_board_at_its_prompt_that_has_sabot_already(
         "/state/update": b"",
         "/boot.py": b"raise SystemExit",
     }
-    put(board, UNIT | old)
+    put_unit(board, UNIT | old)
     sent.clear()
     built = _release()
     message = _refused(board, built, BoardUnfit)
@@ -352,7 +359,7 @@ def test_after_a_board_has_vanished_only_the_missing_files_are_copied(
     board: SimulatedShoe, sent: list[str]
 ) -> None:
     built = _release()
-    put(board, UNIT)
+    put_unit(board)
     sent.clear()
     copied = []
 
@@ -453,7 +460,7 @@ def test_an_answer_that_makes_no_sense_is_not_printed(capsys: pytest.CaptureFixt
 def test_a_board_that_does_not_start_or_runs_something_else_is_reported(
     board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(board, UNIT)
+    put_unit(board)
     with monkeypatch.context() as patch:
         flashed = layout.flashed
         patch.setattr(layout, "flashed", lambda files: flashed(made.compiled("sim")))
@@ -474,7 +481,7 @@ def test_two_boards_are_flashed_at_once_unless_they_have_the_same_serial_number(
     with _bare("BARE-2") as other:
         built = _release()
         for each in (board, other):
-            put(each, UNIT)
+            put_unit(each)
         with ThreadPoolExecutor(2) as pool:
             done = list(pool.map(lambda unit: _flash(unit, built), ["BARE-1", "BARE-2"]))
         assert done == [f"BARE-{n}: Sabot {sabot_firmware.VERSION}, flashed" for n in (1, 2)]

@@ -16,8 +16,9 @@ from sabot.link.messages import StatusCommand
 from sabot.link.ports import Port
 from sabot.release import layout
 from sabot.release.documents import document
-from sabot.sim.process import BOARD_FLASH, SimulatedShoe
+from sabot.sim.process import BOARD_FLASH, JOURNAL, SimulatedShoe, new_journal
 from sabot_hil.kit import releases
+from sabot_protocol.chain import chain_id, command_key
 
 pytestmark = pytest.mark.slow
 
@@ -88,7 +89,10 @@ def test_firmware_that_mpremote_installed_runs_after_a_reset(
     files = layout.contents(modules, signing.public_of(releases.HOUSE))
     files["state/settings.cbor"] = document({"set": 0})
     files["state/unit.cbor"] = document("BARE-1")
-    files["state/first_key.cbor"] = document(chain_keys.new_key())
+    first_key = chain_keys.new_key()
+    files["state/chain.cbor"] = document(chain_id(first_key))
+    files["state/command_key.cbor"] = document(command_key(first_key))
+    (board.state / JOURNAL).write_bytes(new_journal(first_key))
     repl.fs_mkdir("/state")
     for path, data in files.items():
         repl.fs_writefile(f"/{path}", data, _CHUNK)
