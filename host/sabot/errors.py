@@ -144,6 +144,11 @@ class KeysUnusable(SabotError):
     exit_code = 21
 
 
+class UnitNotProven(KeysUnusable):
+    """What is at the port says that it is a unit, and does not prove that it has the unit's command
+    key: it is another device, or the key that is known here is another unit's or an old one."""
+
+
 class BundleUnusable(SabotError):
     """The file is not a bundle, is damaged or newer, or its signature is wrong."""
 

@@ -20,6 +20,10 @@ NEXT_LABEL = b"sabot next"
 MAC_LABEL = b"sabot mac"
 """SHA-256 over this and an epoch's secret is the key of the MACs in that epoch."""
 
+COMMAND_LABEL = b"sabot host to shoe"
+PROOF_LABEL = b"sabot shoe to host"
+"""The beginnings of the messages whose MACs are made with a unit's command key (`session_part`)."""
+
 # HMAC uses two blocks of 64 bytes: the key of 32 bytes and 32 zeros, XORed with one of these.
 _INNER = b"\x36" * KEY_SIZE
 _OUTER = b"\x5c" * KEY_SIZE
@@ -34,6 +38,12 @@ def command_key(first_key: bytes) -> bytes:
     """Return the key of a unit's commands, made from the first key of its audit chain. No key and
     no MAC of the chain can be computed from it."""
     return _hash(b"sabot command", first_key)
+
+
+def session_part(session: int, challenge: bytes) -> bytes:
+    """Return the part of a MAC under the command key that is the same in a whole session. It
+    follows the label. Every part has a fixed size or comes after its size."""
+    return session.to_bytes(8, "big") + bytes((len(challenge),)) + challenge
 
 
 class Chain:

@@ -21,7 +21,8 @@ _to_host: "list[Shape]" = []
 # The session
 
 HELLO = Shape(1, "hello", "protocol:uint session:uint", _to_device)
-"""Opens the link. `session` is any number; the four answers repeat it."""
+"""Opens the link. `session` is a random number, the host's challenge; the four answers repeat it.
+These fields stay as they are in every version: a shoe of another one must understand them."""
 
 # The answer to `hello` has four short frames: on a bad line a long one may never arrive.
 WELCOME = Shape(
@@ -47,9 +48,9 @@ GAME = Shape(72, "game", "session:uint name:text sha256:bytes", _to_host)
 NO_GAME = "none"
 """The name if no game is dealt: by a board that takes an update or is not a unit yet."""
 
-CHALLENGE = Shape(77, "challenge", "session:uint challenge:bytes", _to_host)
-"""The CHALLENGE_SIZE random bytes that are part of each MAC of this session; empty if the unit has
-no key yet."""
+CHALLENGE = Shape(77, "challenge", "session:uint challenge:bytes proof:bytes", _to_host)
+"""The CHALLENGE_SIZE random bytes that are part of each MAC of this session, and the shoe's MAC of
+its other three answers. Both are empty if the unit has no key yet."""
 
 CHALLENGE_SIZE = 16
 

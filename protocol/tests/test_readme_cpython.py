@@ -13,7 +13,7 @@ import pytest
 
 from protocol.tests.helpers import vectors
 from sabot_firmware.link import link
-from sabot_protocol import VERSION, cbor, enums, events, frame, games, messages
+from sabot_protocol import VERSION, cbor, chain, enums, events, frame, games, messages
 from sabot_protocol.schema import Shape
 from sabot_protocol.sim import sim_channel
 
@@ -107,8 +107,28 @@ def test_the_signed_command_is_that_of_the_definition() -> None:
     assert given["S_0"] == bytes.fromhex(vectors("chain")["first_key"])
     assert given["K"] == hashlib.sha256(b"sabot command" + given["S_0"]).digest()
     assert cbor2.loads(given["command"]) == [messages.SET_CLOCK.number, 17, 1764000067000]
-    made = hmac.digest(given["K"], given["challenge"] + given["command"], "sha256")
-    assert given["mac"] == made[: events.MAC_SIZE]
+    answers = given["welcome"] + given["firmware"] + given["game"]
+    for name, label, content in (
+        ("proof", b"sabot shoe to host", answers),
+        ("mac", b"sabot host to shoe", given["command"]),
+    ):
+        sized = bytes([16]) + given["challenge"] + len(content).to_bytes(2, "big") + content
+        made = hmac.digest(given["K"], label + given["session"] + sized, "sha256")
+        assert given[name] == made[: events.MAC_SIZE], name
+
+
+def test_the_example_of_a_session_is_the_first_golden_vector() -> None:
+    (block,) = _blocks("signed")
+    given = {name: octets.replace(" ", "") for name, octets in _hex_block(block).items()}
+    document = vectors("sessions")
+    assert (given.pop("S_0"), given.pop("K")) == (document["first_key"], document["command_key"])
+    assert given == document["sessions"][0]
+
+
+def test_the_labels_of_a_session_are_those_of_the_definition() -> None:
+    text = _section("Who may ask")
+    for label in (chain.COMMAND_LABEL, chain.PROOF_LABEL):
+        assert f"`{label.decode()}`" in text and len(label) == 18
 
 
 def test_the_audit_chain_is_defined_with_its_figures() -> None:

@@ -1,11 +1,12 @@
-"""Checks the MACs of commands under the unit's key (protocol/README.md, "Who may ask")."""
+"""The MACs of a session under the unit's command key (protocol/README.md, "Who may ask"): checks
+those of commands, and makes the one that proves to the host which unit this is."""
 
 import hashlib
 import os
 
 from sabot_firmware.link.answers import Refusal
 from sabot_protocol import events, messages
-from sabot_protocol.chain import hmac_blocks
+from sabot_protocol.chain import COMMAND_LABEL, PROOF_LABEL, hmac_blocks, session_part
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_protocol.schema import Shape
@@ -28,6 +29,7 @@ class CommandGuard:
         self._keyed = key is not None
         self._inner, self._outer = hmac_blocks(key or b"")
         self._session = -1
+        self._in_session = b""  # the part of each MAC that is the same in the session
         self._last_id = -1
         self._closed_ms = 0  # how long the last wrong MAC blocks signed commands
         self._closed_until_ms = 0
@@ -38,10 +40,16 @@ class CommandGuard:
             self._session = session
             self._last_id = -1
             self.challenge = os.urandom(messages.CHALLENGE_SIZE)
+            self._in_session = session_part(session, self.challenge)
             self.proven = False
 
+    def proof(self, answers: "memoryview") -> bytes:
+        """Return the MAC of the shoe's other answers to `hello`, which proves which unit this is;
+        empty without a key."""
+        return self._mac(PROOF_LABEL, answers) if self._keyed else b""
+
     def end(self) -> None:
-        """End the session after a long silence: the next host must prove itself again."""
+        """End the session: the next host must prove itself again."""
         self._session = -1
         self.proven = not self._keyed
 
@@ -60,7 +68,7 @@ class CommandGuard:
             raise Refusal("not_a_unit")
         if now_ms < self._closed_until_ms:
             raise Refusal("closed", str((self._closed_until_ms - now_ms) // 1000 + 1))
-        if not 0 < len(command) <= _LONGEST_COMMAND or mac != self._mac(command):
+        if not 0 < len(command) <= _LONGEST_COMMAND or mac != self._mac(COMMAND_LABEL, command):
             self.wrong += 1
             self._closed_ms = min(2 * self._closed_ms, _LONGEST_CLOSED_MS) or _CLOSED_MS
             self._closed_until_ms = now_ms + self._closed_ms
@@ -71,10 +79,12 @@ class CommandGuard:
         self._last_id = command_id
         self.proven = True
 
-    def _mac(self, command: bytes) -> bytes:
+    def _mac(self, label: bytes, content: "bytes | memoryview") -> bytes:
         inner = hashlib.sha256(self._inner)
-        inner.update(self.challenge)
-        inner.update(command)
+        inner.update(label)
+        inner.update(self._in_session)
+        inner.update(len(content).to_bytes(2, "big"))
+        inner.update(content)
         outer = hashlib.sha256(self._outer)
         outer.update(inner.digest())
         return outer.digest()[: events.MAC_SIZE]

@@ -59,6 +59,7 @@ class Link:
 
     def feed(self, data: bytes, now_ms: int) -> None:
         """Take bytes that came from the host at `now_ms`."""
+        self._end_if_silent(now_ms)
         for payload in self._reader.feed(data):
             self._take(payload, now_ms)
         self._report(_DAMAGED, self._reader.damaged)
@@ -68,9 +69,7 @@ class Link:
     def fill(self, now_ms: int) -> int:
         """Write the bytes to send at `now_ms` to `out`; return how many. The line has taken all
         that the last call wrote."""
-        if self.attached and now_ms - self._heard_ms > messages.SILENCE_MS:
-            self.attached = self.listening = False
-            self._guard.end()
+        self._end_if_silent(now_ms)
         size = 0
         while self._answers and len(self.out) - size >= frame.MAX_FRAME:
             size = self._write(self._answers.pop(0), size)
@@ -81,6 +80,14 @@ class Link:
             self._heartbeat_ms = now_ms
             size = self._write(self._device.heartbeat(now_ms), size)
         return self._write_events(now_ms, size) if self.listening else size
+
+    def _end_if_silent(self, now_ms: int) -> None:
+        if self.attached and now_ms - self._heard_ms > messages.SILENCE_MS:
+            self._detach()
+
+    def _detach(self) -> None:
+        self.attached = self.listening = False
+        self._guard.end()
 
     def _write_events(self, now_ms: int, size: int) -> int:
         outbox = self._outbox
@@ -162,7 +169,7 @@ class Link:
     def _hello(self, protocol: int, session: int, now_ms: int) -> None:
         self._answers = []
         if protocol != VERSION:
-            self.attached = self.listening = False
+            self._detach()
             self._answer([messages.WRONG_VERSION.number, VERSION, protocol])
             return
         self.attached = True
@@ -170,9 +177,13 @@ class Link:
         self._heard_ms = self._heartbeat_ms = now_ms
         self._command_id = -1
         self._guard.begin(session)
+        size = 0
         for message in self._device.welcome(session):
             self._answer(message)
-        self._answer([messages.CHALLENGE.number, session, self._guard.challenge])
+            size = cbor.encode_array(self._payload, size, message, len(message))
+        guard = self._guard
+        proof = guard.proof(self._view[:size])
+        self._answer([messages.CHALLENGE.number, session, guard.challenge, proof])
 
     def _ack(self, number: int, now_ms: int) -> None:
         outbox = self._outbox

@@ -1,9 +1,12 @@
 """Who may send commands: MACs over the link, with a host written independently."""
 
 import hashlib
+import os
+import random
 
-from firmware.tests.support.line import HELLO, WELCOME, Line, ack, events_of, problems_of
-from protocol.tests.helpers import random_bytes, seed_random
+from firmware.tests.support.line import GAME, HELLO, WELCOME, Line, ack, events_of, problems_of
+from protocol.tests.helpers import random_bytes, seed_random, vectors
+from sabot_firmware.link import authentication
 from sabot_firmware.link.answers import Refusal
 from sabot_firmware.link.authentication import CommandGuard
 from sabot_protocol import cbor, enums, messages
@@ -36,19 +39,26 @@ class _Host:
         self.line = Line(key=_KEY)
         self.line.put(5)
         self.key = key
-        self.challenge = b""
+        self.challenge = self.proof = b""
+        self.session = 77
         self.hello()
 
     def hello(self, session=77):
-        self.line.device.welcome = lambda session: [WELCOME]
+        self.line.device.welcome = lambda session: [WELCOME, GAME]
         self.line.say([HELLO[0], HELLO[1], session])
-        _, challenge = self.line.hear()
+        *_, challenge = self.line.hear()
         assert challenge[:2] == [messages.CHALLENGE.number, session]
-        self.challenge = challenge[2]
+        self.session = session
+        self.challenge, self.proof = challenge[2:]
+
+    def mac(self, label, content):
+        """Return a MAC by README.md, "Who may ask"."""
+        message = label + self.session.to_bytes(8, "big") + b"\x10" + self.challenge
+        return _hmac(self.key, message + len(content).to_bytes(2, "big") + content)[:16]
 
     def signed(self, *message):
         command = _encoded(list(message))
-        return [_SIGNED, message[1], command, _hmac(self.key, self.challenge + command)[:16]]
+        return [_SIGNED, message[1], command, self.mac(b"sabot host to shoe", command)]
 
     def ask(self, *message):
         """Send a command; return its refusal, "none" if it is done, and the detail."""
@@ -75,6 +85,46 @@ def test_a_challenge_is_16_bytes_and_new_in_each_session():
         host.hello(session)
         seen.add(host.challenge)
     assert len(seen) == 21 and {len(challenge) for challenge in seen} == {16}
+
+
+def test_a_shoe_proves_with_its_answers_which_unit_it_is():
+    seed_random()
+    host = _Host()
+    answers = _encoded(WELCOME) + _encoded(GAME)
+    for session in (77, 0, (1 << 64) - 1, random.getrandbits(32) << 31):
+        host.hello(session)
+        assert host.proof == host.mac(b"sabot shoe to host", answers)
+
+
+def test_a_proof_is_not_the_mac_of_a_command():
+    host = _Host()
+    command = _encoded([_STATUS, 5])
+    proof = host.line.link._guard.proof(memoryview(command))
+    assert host.ask(_SIGNED, 5, command, proof)[0] == "wrong_mac"
+    assert host.done == []
+
+
+def test_a_hello_of_another_version_ends_the_session():
+    for other in (0, HELLO[1] - 1, HELLO[1] + 1, 1 << 40):
+        host = _Host()
+        before = host.challenge
+        assert host.ask(*host.signed(_STATUS, 5))[0] == "none"
+        host.line.say([HELLO[0], other, 77])
+        host.line.hear()
+        host.hello()
+        assert host.challenge != before
+        host.line.say(ack(0))
+        heard = host.line.hear()
+        assert events_of(heard) == [] and problems_of(heard) == [("not_proven", 1)]
+        assert host.ask(messages.READ_EVENTS.number, 6, 1)[0] == "not_proven"
+
+
+def test_a_session_is_over_after_a_long_silence_although_nothing_was_to_be_sent():
+    host = _Host()
+    assert host.ask(*host.signed(_STATUS, 5))[0] == "none"
+    host.line.now_ms += messages.SILENCE_MS + 1  # no turn of the shoe in between
+    host.line.say(ack(0))
+    assert events_of(host.line.hear()) == [] and not host.line.link.attached
 
 
 def test_a_session_with_the_same_number_continues():
@@ -160,6 +210,14 @@ def test_nothing_can_be_replayed_in_this_session_or_another():
     assert host.done == ["identify", "status"]
 
 
+def _wait(host):
+    """Wait until MACs are checked again. The host goes on speaking, so that the session lasts."""
+    for _ in range(7):
+        host.line.now_ms += 3000
+        host.line.say(ack(0))
+        host.line.hear()
+
+
 def test_a_command_with_any_bit_changed_is_not_carried_out():
     seed_random()
     host = _Host()
@@ -171,7 +229,7 @@ def test_a_command_with_any_bit_changed_is_not_carried_out():
             changed = list(good)
             changed[part] = bytes(spoiled)
             assert host.ask(*changed)[0] in _REFUSED
-            host.line.now_ms += 20000
+            _wait(host)
     assert host.done == []
     for changed in (
         good[:1] + [10] + good[2:],
@@ -181,7 +239,7 @@ def test_a_command_with_any_bit_changed_is_not_carried_out():
         good[:2] + [b"", good[3]],
     ):
         assert host.ask(*changed)[0] in _REFUSED
-        host.line.now_ms += 20000
+        _wait(host)
     assert host.done == []
     assert host.ask(*host.signed(messages.SET_CLOCK.number, 11, 1764000067000))[0] == "none"
 
@@ -191,7 +249,7 @@ def test_a_signed_message_that_is_not_a_command_is_refused():
     inner = host.signed(_STATUS, 2)
     for number, message in enumerate((HELLO, ack(3), inner, [999, 1], [_STATUS], [_STATUS, "1"])):
         command = _encoded(message)
-        mac = _hmac(_KEY, host.challenge + command)[:16]
+        mac = host.mac(b"sabot host to shoe", command)
         assert host.ask(_SIGNED, 10 + number, command, mac)[0] == "no_command"
     assert host.done == []
     assert host.line.link.attached
@@ -242,3 +300,33 @@ def test_a_unit_without_a_key_takes_all_commands_and_no_macs():
         assert refused.reason == "not_a_unit"
     else:
         raise AssertionError("a MAC without a key")
+
+
+def test_the_macs_of_the_golden_vectors_are_made_and_taken():
+    document = vectors("sessions")
+    for given in document["sessions"]:
+        guard = CommandGuard(bytes.fromhex(document["command_key"]))
+        given = {name: bytes.fromhex(given[name]) for name in given}
+        session = int.from_bytes(given["session"], "big")
+        authentication.os = _Fixed(given["challenge"])
+        try:
+            guard.begin(session)
+        finally:
+            authentication.os = os
+        assert guard.challenge == given["challenge"]
+        answers = given["welcome"] + given["firmware"] + given["game"]
+        assert guard.proof(memoryview(answers)) == given["proof"]
+        command_id = cbor.decode(given["command"], 0, len(given["command"]))[1]
+        guard.allow_signed(command_id, given["command"], given["mac"], 0)
+        assert guard.proven
+
+
+class _Fixed:
+    """Stands in for the module `os`: its random bytes are known."""
+
+    def __init__(self, octets):
+        self._octets = octets
+
+    def urandom(self, count):
+        assert count == len(self._octets)
+        return self._octets

@@ -10,7 +10,7 @@ from sabot_protocol import VERSION, cbor, enums, frame, messages
 _SHAPES = {shape.number: shape for shape in messages.TO_HOST}
 WELCOME = [messages.WELCOME.number, 77, VERSION, "SHOE-7", 3, 0, 1, 5, 512]
 GAME = [messages.GAME.number, 77, "mini", bytes(32)]
-CHALLENGE = [messages.CHALLENGE.number, 77, b""]
+CHALLENGE = [messages.CHALLENGE.number, 77, b"", b""]
 HELLO = [messages.HELLO.number, VERSION, 77]
 
 

@@ -228,7 +228,7 @@ def setup_cuts(recorded: RecordedSetup, every: int = 1) -> Iterator[SetupCut]:
     chance = random.Random(recorded.seed)
     number = chance.randrange(AGAIN_EVERY)
     for at_step, step in enumerate(recorded.steps):
-        places = range(chance.randrange(every), len(step.operations), every)
+        places: Sequence[int] = range(chance.randrange(every), len(step.operations), every)
         if step.name != FLASHED:
             often = max(1, every // _DOCUMENT_SHARE)
             first = chance.randrange(often)

@@ -1,12 +1,12 @@
 """A host that is attached to one shoe through an open port: a session with a clock and timeouts."""
 
 import math
-import random
+import secrets
 import time
 from collections.abc import Callable
 from typing import Protocol, TypeVar, cast
 
-from sabot.errors import BadAnswer, CommandRefused, KeysUnusable, NoShoe
+from sabot.errors import BadAnswer, CommandRefused, KeysUnusable, NoShoe, UnitNotProven
 from sabot.link import refusals
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.messages import (
@@ -31,7 +31,8 @@ _COMMAND_EVERY_S = 0.1
 _COMMAND_LONGEST_PAUSE_S = 1.6
 _COMMAND_TIMEOUT_S = 10.0
 _READ_S = 0.02
-_SESSION_BITS = 29  # fits a small integer of MicroPython
+_SESSION_BITS = 64  # the host's challenge: no answer to an earlier one may fit
+_BELIEVE_TIMEOUT_S = 2.0
 _SILENCE_S = definitions.SILENCE_MS / 1000
 _KEEPALIVE_S = definitions.HEARTBEAT_MS / 1000
 
@@ -55,7 +56,9 @@ class Client:
     its id is not one.
 
     `now_s` is the clock for all waiting. `keys` has the unit's command key; without it, whatever
-    is not open to all (protocol/README.md, "Who may ask") raises KeysUnusable.
+    is not open to all (protocol/README.md, "Who may ask") raises KeysUnusable. It raises
+    UnitNotProven if the shoe does not prove that it has the same key. With `bare` a board without a
+    key is taken as one that is not a unit yet, even if a unit of its id is known.
     """
 
     def __init__(
@@ -64,12 +67,14 @@ class Client:
         timeout_s: float = ATTACH_TIMEOUT_S,
         now_s: Callable[[], float] = time.monotonic,
         keys: CommandKeyFile | None = None,
+        bare: bool = False,
     ) -> None:
         self.port = port
         self._now_s = now_s
         self._keys = keys or CommandKeyFile()
+        self._bare = bare
         self._proven = False  # whether the session has had a signed command
-        self._session = Session(random.getrandbits(_SESSION_BITS))
+        self._session = Session(secrets.randbits(_SESSION_BITS))
         self._next_id = 1
         self._last_command: Command[Answer] | None = None
         self._announced_s = -math.inf
@@ -81,11 +86,38 @@ class Client:
         """The id of the unit at the port."""
         return self.welcome.unit
 
+    def believe(self) -> bytes:
+        """Have the shoe prove that it is the unit that it says; return the unit's command key.
+
+        Until then nothing in `welcome` is certain. Raises UnitNotProven, KeysUnusable.
+        """
+        unit = self.unit
+        key = self._keys.key_for(unit, self.port.name)
+        deadline, hello_s = self._now_s() + _BELIEVE_TIMEOUT_S, self._now_s()
+        while not self._session.believe(unit, key):
+            # On a bad line the answers may be of several `hello`, with other figures in each.
+            if self._now_s() > deadline or not self._session.challenge:
+                raise UnitNotProven(
+                    f"{unit}: it has another command key than the one known here, or is not "
+                    f"{unit}; look what is at {self.port.name}, or name the file that has its key "
+                    "with --commands"
+                )
+            if self._now_s() - hello_s >= _HELLO_EVERY_S:
+                hello_s = self._now_s()
+                self._session.hello()
+                self._flush()
+            self._session.feed(self.port.read(_READ_S), self._now_s())
+        introduction = self._session.introduction()
+        assert introduction is not None
+        self.welcome = introduction
+        return key
+
     def begin(self, expect: int) -> None:
         """Request the events from number `expect` on; all before it are durable.
 
-        Raises KeysUnusable; CommandRefused if the shoe refuses the key.
+        Raises UnitNotProven, KeysUnusable; CommandRefused if the shoe refuses the key.
         """
+        self.believe()
         self._prove()
         self._session.begin(expect)
         self._announced_s = self._now_s()  # a repeated one would ask for events that are under way
@@ -114,22 +146,21 @@ class Client:
     def ask(self, command: Command[AnswerT]) -> AnswerT:
         """Send a command and return its answer. Events that come meanwhile are kept for `receive`.
 
-        Raises CommandRefused with the shoe's reason, or if no answer comes; KeysUnusable;
-        BadAnswer for an answer of another kind, or to a command that was never sent.
+        Raises CommandRefused with the shoe's reason, or if no answer comes; UnitNotProven;
+        KeysUnusable; BadAnswer for an answer of another kind, or to a command that was never sent.
         """
         may_ask = command.SHAPE.by
         if may_ask == definitions.PROVEN:
             self._prove()
-        key = b""
-        if self._session.challenge and may_ask == definitions.IN_SIGNED:
-            key = self._keys.key_for(self.unit, self.port.name)
+        key = self._key() if may_ask == definitions.IN_SIGNED else b""
         answer = self._send_until_answered(command, key)
         self._proven = self._proven or bool(key)
         return answer
 
     def send_signed(self, command: Command[Answer]) -> None:
-        """Send a signed command once, without waiting for its answer. Raises KeysUnusable."""
-        key = self._keys.key_for(self.unit, self.port.name)
+        """Send a signed command once, without waiting for its answer. Raises UnitNotProven,
+        KeysUnusable."""
+        key = self.believe()
         self._session.send_signed(key, command, self._new_id(command))
         self._flush()
 
@@ -141,10 +172,17 @@ class Client:
 
     def _prove(self) -> None:
         """Prove to the shoe that this host has its key, with a signed command."""
-        if self._session.challenge and not self._proven:
-            key = self._keys.key_for(self.unit, self.port.name)
+        key = b"" if self._proven else self._key()
+        if key:
             self._send_until_answered(UpdateStatusCommand(), key)
             self._proven = True
+
+    def _key(self) -> bytes:
+        """Return the unit's key for a signed command; empty for a board that is not a unit yet."""
+        if not self._session.challenge:
+            if self._bare or not self._keys.known_key(self.unit, self.port.name):
+                return b""
+        return self.believe()
 
     def _send_until_answered(self, command: Command[AnswerT], key: bytes) -> AnswerT:
         command_id = self._new_id(command)

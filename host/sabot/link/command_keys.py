@@ -13,7 +13,9 @@ from pathlib import Path
 from sabot.errors import KeysUnusable
 from sabot.keys import key_lines
 from sabot.link import runtime
+from sabot_protocol.chain import COMMAND_LABEL, PROOF_LABEL, session_part
 from sabot_protocol.events import MAC_SIZE
+from sabot_protocol.messages import CHALLENGE_SIZE
 
 DEFAULT = Path("sabot.commands")
 """The default file, in the current folder."""
@@ -57,10 +59,16 @@ class CommandKeyFile:
         """Whether `key` is the unit's key."""
         return self._keys.get(unit) == key
 
+    def known_key(self, unit: str, port: str = "") -> bytes:
+        """Return the key of the unit at `port`; empty if it is not known."""
+        key = self._keys.get(unit) or (runtime.published_key(port) if port else b"")
+        if not key and unit in runtime.published():  # else it may be no name of a file
+            key = runtime.published_key(unit)
+        return key
+
     def key_for(self, unit: str, port: str = "") -> bytes:
         """Return the key of the unit at `port`. Raises KeysUnusable if it is not known."""
-        key = self._keys.get(unit) or runtime.published_key(port or unit)
-        key = key or runtime.published_key(unit)
+        key = self.known_key(unit, port)
         if not key:
             where = f"{self.source} has" if self.source else "there is"
             raise KeysUnusable(
@@ -84,7 +92,18 @@ def add(path: Path, unit: str, key: bytes) -> None:
     key_lines.add(path, entry, is_there, _OPTION)
 
 
-def mac(key: bytes, challenge: bytes, command: bytes) -> bytes:
-    """Return the MAC of a command's message in a session with `challenge`: protocol/README.md,
-    "Who may ask"."""
-    return hmac.digest(key, challenge + command, "sha256")[:MAC_SIZE]
+def command_mac(key: bytes, session: int, challenge: bytes, command: bytes) -> bytes:
+    """Return the MAC of a command's message in a session: protocol/README.md, "Who may ask"."""
+    return _mac(key, COMMAND_LABEL, session, challenge, command)
+
+
+def is_proof(key: bytes, session: int, challenge: bytes, answers: bytes, proof: bytes) -> bool:
+    """Whether `proof` is the MAC of a shoe's other answers to `hello` under its command key."""
+    expected = _mac(key, PROOF_LABEL, session, challenge, answers)
+    return len(challenge) == CHALLENGE_SIZE and hmac.compare_digest(expected, proof)
+
+
+def _mac(key: bytes, label: bytes, session: int, challenge: bytes, content: bytes) -> bytes:
+    size = len(content).to_bytes(2, "big")
+    message = label + session_part(session, challenge) + size + content
+    return hmac.digest(key, message, "sha256")[:MAC_SIZE]

@@ -67,12 +67,13 @@ class GameMessage(ShoeMessage):
 
 @dataclass(frozen=True, slots=True)
 class ChallengeMessage(ShoeMessage):
-    """The fourth answer to `hello`: random bytes that are part of each MAC of the session; empty if
-    the board is not a unit yet."""
+    """The fourth answer to `hello`: random bytes that are part of each MAC of the session, and the
+    shoe's MAC of the other three. Both are empty if the board is not a unit yet."""
 
     SHAPE: ClassVar[Shape] = messages.CHALLENGE
     session: int
     challenge: bytes
+    proof: bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,10 @@ from sabot_protocol.events import MAC_SIZE
 from sabot_protocol.frame import FrameReader
 from sabot_protocol.schema import Shape
 
+_Introducing = WelcomeMessage | FirmwareMessage | GameMessage | ChallengeMessage
+_INTRODUCING = (WelcomeMessage, FirmwareMessage, GameMessage, ChallengeMessage)
+"""The answers to `hello`, in the order in which the shoe sends them."""
+
 _EARLY_LIMIT = 256
 ASK_PAUSE_S = 0.02
 """Least time between two requests for missing events."""
@@ -98,10 +102,8 @@ class Session:
         self._frames = FrameReader()
         self._early: dict[int, Record] = {}
         self._skip_to = 1
-        self._welcome: WelcomeMessage | None = None
-        self._firmware: FirmwareMessage | None = None
-        self._game: GameMessage | None = None
-        self._challenge: ChallengeMessage | None = None
+        self._answers: dict[type[_Introducing], tuple[_Introducing, bytes]] = {}
+        self._believed = False
         self._requested_s = 0.0
         self.challenge = b""
         """Random bytes that are part of each MAC; empty if the board is not a unit yet."""
@@ -153,7 +155,7 @@ class Session:
     def send_signed(self, key: bytes, command: Command[Answer], command_id: int) -> None:
         """Send a command with its MAC under the unit's command key."""
         payload = wire.payload_of(command.SHAPE, command_id, *command.field_values())
-        mac = command_keys.mac(key, self.challenge, payload)
+        mac = command_keys.command_mac(key, self._session, self.challenge, payload)
         self._send(definitions.SIGNED, command_id, payload, mac)
 
     def feed(self, data: bytes, now_s: float) -> Received:
@@ -170,7 +172,7 @@ class Session:
                 continue
             if message is not None:  # not an echo of the host's own message
                 self.heard_s = now_s
-                self._handle(message, received)
+                self._handle(message, payload, received)
         if self.damaged != self._damaged_before:
             self._damaged_before = self.damaged
             self.missing = True
@@ -183,14 +185,14 @@ class Session:
             self._requested_s = now_s
             self.announce()
 
-    def _handle(self, message: ShoeMessage, received: Received) -> None:
+    def _handle(self, message: ShoeMessage, payload: bytes, received: Received) -> None:
         if isinstance(message, WrongVersionMessage):
             raise ProtocolMismatch(
                 f"the shoe speaks protocol version {message.protocol}, this host version "
                 f"{VERSION}: update the older of the two"
             )
-        if isinstance(message, WelcomeMessage | FirmwareMessage | GameMessage | ChallengeMessage):
-            self._introduce(message, received)
+        if isinstance(message, _Introducing):
+            self._introduce(message, payload, received)
         elif not self.attached:
             return
         elif isinstance(message, EventMessage):
@@ -208,39 +210,62 @@ class Session:
         else:
             raise AssertionError(f"no code handles {message.SHAPE.name}: add it in session.py")
 
-    def _introduce(
-        self,
-        message: WelcomeMessage | FirmwareMessage | GameMessage | ChallengeMessage,
-        received: Received,
-    ) -> None:
-        if self.attached or message.session != self._session:
+    def _introduce(self, message: _Introducing, payload: bytes, received: Received) -> None:
+        """Take one of the four answers to `hello`. A later one replaces it: only answers to the
+        same `hello` fit the shoe's proof."""
+        if message.session != self._session or self._believed:
             return
-        if isinstance(message, WelcomeMessage):
-            self._welcome = message
-        elif isinstance(message, FirmwareMessage):
-            self._firmware = message
-        elif isinstance(message, GameMessage):
-            self._game = message
-        else:
-            self._challenge = message
-        welcome, firmware, game = self._welcome, self._firmware, self._game
-        if welcome and firmware and game and self._challenge:
+        if isinstance(message, ChallengeMessage) and not _has_sizes(message):
+            self.missing = True
+            return
+        self._answers[type(message)] = (message, payload)
+        introduction = self.introduction()
+        if introduction is None:
+            return
+        self.challenge = introduction.challenge
+        if not self.attached:
             self.attached = True
-            self._skip_to = welcome.first_held
-            self.challenge = self._challenge.challenge
-            received.welcome = Introduction(
-                unit=welcome.unit,
-                boot=welcome.boot,
-                reset_cause=welcome.reset_cause,
-                first_held=welcome.first_held,
-                last_held=welcome.last_held,
-                firmware=firmware.version,
-                build=firmware.build,
-                board=firmware.board,
-                game=game.name,
-                game_sha256=game.sha256,
-                challenge=self.challenge,
+            self._skip_to = introduction.first_held
+            received.welcome = introduction
+
+    def introduction(self) -> Introduction | None:
+        """Return what the shoe reports about itself, None before it has reported all."""
+        welcome, firmware, game, challenge = (
+            self._answers.get(kind, (None, b""))[0] for kind in _INTRODUCING
+        )
+        if (
+            not isinstance(welcome, WelcomeMessage)
+            or not isinstance(firmware, FirmwareMessage)
+            or not isinstance(game, GameMessage)
+            or not isinstance(challenge, ChallengeMessage)
+        ):
+            return None
+        return Introduction(
+            unit=welcome.unit,
+            boot=welcome.boot,
+            reset_cause=welcome.reset_cause,
+            first_held=welcome.first_held,
+            last_held=welcome.last_held,
+            firmware=firmware.version,
+            build=firmware.build,
+            board=firmware.board,
+            game=game.name,
+            game_sha256=game.sha256,
+            challenge=challenge.challenge,
+        )
+
+    def believe(self, unit: str, key: bytes) -> bool:
+        """Return whether the shoe has proved, under the command key of `unit`, that it is `unit`
+        and has sent this introduction. From then on the introduction stays as it is."""
+        introduction = self.introduction()
+        if not self._believed and introduction is not None and introduction.unit == unit:
+            *parts, (challenge, _) = (self._answers[kind] for kind in _INTRODUCING)
+            answers = b"".join(payload for _, payload in parts)
+            assert isinstance(challenge, ChallengeMessage)
+            self._believed = command_keys.is_proof(
+                key, self._session, challenge.challenge, answers, challenge.proof
             )
+        return self._believed
 
     def _handle_event(self, message: EventMessage, received: Received) -> None:
         if self._next_event is None:
@@ -273,3 +298,9 @@ class Session:
 
     def _send(self, shape: Shape, *values: object) -> None:
         self.out += wire.frame_of(shape, *values)
+
+
+def _has_sizes(message: ChallengeMessage) -> bool:
+    """Whether challenge and proof have their sizes, of a unit or of a board without a key."""
+    sizes = len(message.challenge), len(message.proof)
+    return sizes in ((definitions.CHALLENGE_SIZE, MAC_SIZE), (0, 0))

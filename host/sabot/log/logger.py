@@ -11,11 +11,14 @@ from sabot.errors import (
     CommandRefused,
     HistoryDiffers,
     InternalError,
+    KeysUnusable,
     NoShoe,
     PortBusy,
     PortNotFound,
+    ProtocolMismatch,
     SabotError,
     SameUnit,
+    UnitNotProven,
 )
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
@@ -43,8 +46,10 @@ class OverQuota(BadAnswer):
         self.pause_s = pause_s
 
 
-RETRIED = (PortNotFound, PortBusy, NoShoe, DatabaseLocked, OverQuota)
+RETRIED = (PortNotFound, PortBusy, NoShoe, UnitNotProven, DatabaseLocked, OverQuota)
 """Errors that may go away: the logger tries again."""
+_REFUSED_FOR_NOW = ("", "closed")
+"""Refusals of the clock with which no event would come either. Empty: no answer came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +67,11 @@ class Logger:
     """Logs the shoes at `ports` into `store` until `stop` is called.
 
     With `once` the log of each shoe ends after one shoe of cards has ended. A permanent error (disk
-    full, the same id twice, another history, wrong version) ends that shoe's log and is kept in
-    `failures`, by port. `keys` has the shoes' command keys. `now_s` is the clock for waiting for
-    shoes.
+    full, the same id twice, another history) ends that shoe's log and is kept in `failures`, by
+    port. `keys` has the shoes' command keys: nothing of a shoe is stored before it has proved that
+    it is the unit that it says. What does not prove that ends no log, because the shoe itself may
+    come later; a single port is given up if the first thing there has another version, makes no
+    sense, or is a unit whose key is not known. `now_s` is the clock for waiting for shoes.
 
     A shoe that sends more than its quota (sabot/log/quota.py) is left alone for a while.
     """
@@ -120,20 +127,30 @@ class Logger:
 
     def _log(self, port: str) -> None:
         pause_s, attached_once, reported = _FIRST_PAUSE_S, False, ""
+        believed_once = believed = False
 
         def reset_pause() -> None:
             nonlocal pause_s, reported
             pause_s, reported = _FIRST_PAUSE_S, ""
 
         while not self._stop.is_set():
+            believed = False
             try:
                 self._store.derive()  # what a killed log left underived
                 with Port(port) as opened:
                     client = Client(opened, now_s=self._now_s, keys=self._keys)
                     attached_once = True
+                    _believe(port, client)
+                    believed_once = believed = True
                     self._log_attached(port, client, reset_pause)
                 return
-            except RETRIED as error:
+            except (*RETRIED, KeysUnusable, ProtocolMismatch, BadAnswer) as caught:
+                error: SabotError = caught
+                if not isinstance(error, RETRIED):
+                    if believed or (len(self._ports) == 1 and not believed_once):
+                        self._give_up(port, error)
+                        return
+                    error = UnitNotProven(str(error))
                 # At the first try the name may be wrong; later the cable may be unplugged.
                 if not attached_once and len(self._ports) == 1:
                     self.failures[port] = error
@@ -145,9 +162,7 @@ class Logger:
                 self._stop.wait(error.pause_s if isinstance(error, OverQuota) else pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             except SabotError as error:
-                self.failures[port] = error
-                with self._lock, _ignoring_output_errors():
-                    self._watcher.lost(port, error)
+                self._give_up(port, error)
                 return
             except Exception as error:
                 self.failures[port] = InternalError(
@@ -158,12 +173,13 @@ class Logger:
             finally:
                 self._release(port)
 
+    def _give_up(self, port: str, error: SabotError) -> None:
+        self.failures[port] = error
+        with self._lock, _ignoring_output_errors():
+            self._watcher.lost(port, error)
+
     def _log_attached(self, port: str, client: Client, on_begun: Callable[[], None]) -> None:
         unit = client.unit
-        if client.welcome.game == messages.NO_GAME:
-            raise NoShoe(
-                f"{port}: {unit} is not provisioned, or takes an update; `sabot ports` shows more"
-            )
         self._claim(port, unit)
         last = self._store.last_number(unit)
         if last > client.welcome.last_held:
@@ -172,10 +188,8 @@ class Logger:
                 f"{self._store.path} has {last} of it: its memory was replaced; log it to "
                 "another database and keep both"
             )
-        try:  # before the first event is requested, so that all later events have the time
-            client.ask(SetClockCommand(time.time_ns() // 1_000_000))
-        except CommandRefused as error:
-            raise NoShoe(str(error)) from None  # the line is bad: try again
+        # Before the first event is requested, so that all later events have the time.
+        clock_due, stored_since = not self._set_clock(client, self._warn), False
         # The last stored event is requested again: its bytes show whether this is the same unit as
         # in the database.
         client.begin(max(last, 1))
@@ -186,9 +200,12 @@ class Logger:
             received = client.receive(_RECEIVE_S).records
             if not received:
                 self._store.derive(_IDLE_DERIVES)
+                if clock_due and stored_since:  # there may be room for its event now
+                    clock_due, stored_since = not self._set_clock(client), False
                 continue
             self._store.append(unit, received)
             client.acknowledge()
+            stored_since = True
             records = [record for record in received if record.event.number > last]
             if records and self._report(unit, records) and self._once:
                 return
@@ -211,6 +228,25 @@ class Logger:
                 f"{self._store.path}: check what is there",
                 pause_s,
             )
+
+    def _warn(self, text: str) -> None:
+        with self._lock, _ignoring_output_errors():
+            self._watcher.warned(text)
+
+    def _set_clock(self, client: Client, warn: Callable[[str], None] = lambda text: None) -> bool:
+        """Set the shoe's clock. If it refuses that, warn: its events are stored all the same.
+
+        Return false if it refused because its journal is full. Raises NoShoe if it does not answer.
+        """
+        unix_ms = max(0, time.time_ns() // 1_000_000)
+        try:
+            client.ask(SetClockCommand(unix_ms))
+        except CommandRefused as error:
+            if error.refusal in _REFUSED_FOR_NOW:
+                raise NoShoe(str(error)) from None
+            warn(f"{error}; its events are logged all the same")
+            return error.refusal != "full"
+        return True
 
     def _report(self, unit: str, records: Sequence[Record]) -> bool:
         """Call the watcher. Return whether a shoe of cards ended in `records`."""
@@ -252,6 +288,16 @@ class Logger:
         with self._lock:
             for unit in [unit for unit, held in self._port_of.items() if held == port]:
                 del self._port_of[unit]
+
+
+def _believe(port: str, client: Client) -> None:
+    """Have the shoe prove that it is the unit that it says. Raises NoShoe if it has no events."""
+    if client.welcome.game == messages.NO_GAME:
+        raise NoShoe(
+            f"{port}: {client.unit} is not provisioned, or takes an update; "
+            "`sabot ports` shows more"
+        )
+    client.believe()
 
 
 def _ends_shoe(record: Record) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from host.tests.support.helpers import framed
-from host.tests.support.naive_shoe import Answering, NaiveShoe, Relay, answering_shoe
+from host.tests.support.naive_shoe import KEYS, Answering, NaiveShoe, Relay, answering_shoe
 from sabot.errors import (
     BadAnswer,
     CommandRefused,
@@ -17,6 +17,7 @@ from sabot.errors import (
     NoShoe,
     ProtocolMismatch,
     SabotError,
+    UnitNotProven,
 )
 from sabot.link import client as client_module
 from sabot.link import runtime, wire
@@ -175,12 +176,34 @@ def test_a_host_without_the_units_key_gets_its_status_and_nothing_else(
                 ask()
 
 
-def test_a_wrong_key_is_an_error_and_the_shoe_records_it_and_goes_on(shoe: SimulatedShoe) -> None:
+def test_with_a_wrong_key_the_shoe_is_not_believed_and_gets_no_command(
+    shoe: SimulatedShoe,
+) -> None:
     wrong = CommandKeyFile()
     wrong.put(shoe.unit, bytes(32))
     with Port(shoe.port) as port:
-        with pytest.raises(KeysUnusable, match=r"has another command key .* --commands"):
-            Client(port, keys=wrong).begin(1)
+        client = Client(port, keys=wrong)
+        for ask in (
+            client.believe,
+            lambda: client.begin(1),
+            lambda: client.ask(IdentifyCommand()),
+            lambda: client.ask(NextPassCommand(0)),
+            lambda: client.read_again(1),
+        ):
+            with pytest.raises(UnitNotProven, match=r"has another command key .* --commands"):
+                ask()
+        client = Client(port)
+        client.begin(1)
+        assert [record.event.kind for record in received(client, 2)] == ["boot"]
+
+
+def test_a_command_with_a_wrong_mac_is_recorded_by_the_shoe_which_goes_on(
+    shoe: SimulatedShoe,
+) -> None:
+    with Port(shoe.port) as port:
+        stranger = Client(port)
+        stranger._session.send_signed(bytes(32), IdentifyCommand(), 1)
+        stranger._flush()
         time.sleep(1.1)  # until then the shoe checks no MAC
         client = Client(port)
         client.begin(1)
@@ -377,7 +400,7 @@ def test_repetitions_slow_down_for_a_busy_shoe_but_not_on_a_bad_line(
 def test_a_host_that_begins_asks_once_for_the_events() -> None:
     """To a shoe a repeated ack means that events are missing, and it sends them all again."""
     line = _BusyLine()
-    client = Client(line, now_s=lambda: line.now_s, keys=CommandKeyFile())
+    client = Client(line, now_s=lambda: line.now_s, keys=KEYS)
     client.begin(1)
     client.receive(0.1)
     assert line.acknowledged == 1
@@ -410,7 +433,7 @@ def test_many_events_come_undamaged_from_a_naive_shoe_on_a_noisy_line(rng: rando
         return bytes(out)
 
     with Answering(answer) as there, Port(there.path) as port:
-        client = Client(port)
+        client = Client(port, keys=KEYS)
         client.begin(1)
         got: list[Record] = []
         deadline = time.monotonic() + 30

@@ -2,22 +2,24 @@
 
 import hmac
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import cbor2
 import pytest
 
 from host.tests.support.helpers import event_bytes, framed
-from host.tests.support.naive_shoe import BadLine, NaiveShoe, fake_mac
+from host.tests.support.naive_shoe import KEY, BadLine, NaiveShoe, fake_mac, proof_of
 from host.tests.support.naive_shoe import event_frame as frame_of_event
+from protocol.tests.helpers import vectors
 from sabot.errors import ProtocolMismatch
-from sabot.link import wire
+from sabot.link import command_keys, wire
 from sabot.link.messages import SetClockCommand, StatusCommand
 from sabot.link.session import ASK_PAUSE_S, Record, Session
 from sabot_protocol import VERSION, messages
 from sabot_protocol.frame import FrameReader
 from sabot_protocol.schema import Shape
 
+_CHALLENGE = bytes(range(160, 176))
 SESSION = 77
 STEP_S = 0.005
 LONGEST_S = 600.0
@@ -187,7 +189,7 @@ def test_the_welcome_is_reported_once_and_complete() -> None:
     welcome = framed(messages.WELCOME, session=SESSION, unit="U1", boot=4, last_held=9)
     firmware = framed(messages.FIRMWARE, session=SESSION, version="1.2", board="pico")
     game = framed(messages.GAME, session=SESSION, name="mini", sha256=b"x")
-    challenge = framed(messages.CHALLENGE, session=SESSION, challenge=bytes(16))
+    challenge = challenge_frame(KEY, welcome, firmware, game)
     assert session.feed(game + welcome + challenge + welcome, 0.0).welcome is None
     assert not session.attached
     introduction = session.feed(firmware, 0.0).welcome
@@ -196,6 +198,78 @@ def test_the_welcome_is_reported_once_and_complete() -> None:
     expected |= {"game": "mini", "game_sha256": b"x"}
     assert {name: getattr(introduction, name) for name in expected} == expected
     assert session.feed(welcome + firmware + game, 0.0).welcome is None
+
+
+def challenge_frame(key: bytes, *answers: bytes, session: int = SESSION) -> bytes:
+    """A shoe's challenge with its proof of these answers."""
+    proof = proof_of(key, session, _CHALLENGE, *answers)
+    return framed(messages.CHALLENGE, session=session, challenge=_CHALLENGE, proof=proof)
+
+
+_ANSWERS = (
+    framed(messages.WELCOME, session=SESSION, unit="U1", boot=4, last_held=9),
+    framed(messages.FIRMWARE, session=SESSION, version="1.2"),
+    framed(messages.GAME, session=SESSION, name="mini"),
+)
+
+
+def test_a_shoe_is_believed_if_its_proof_fits_key_unit_session_and_every_answer() -> None:
+    def believed(frames: Sequence[bytes], unit: str = "U1", key: bytes = KEY) -> bool:
+        session = Session(SESSION)
+        session.feed(b"".join(frames), 0.0)
+        assert session.attached
+        return session.believe(unit, key)
+
+    good = [*_ANSWERS, challenge_frame(KEY, *_ANSWERS)]
+    assert believed(good) and believed(good[::-1]), "they may come in another order"
+    assert not believed(good, "U2") and not believed(good, key=bytes(32))
+    for place, name in enumerate(("unit", "version", "name")):
+        other = framed(
+            (messages.WELCOME, messages.FIRMWARE, messages.GAME)[place],
+            session=SESSION,
+            **{name: "U1"},
+        )
+        assert not believed([*good[:place], other, *good[place + 1 :]]), name
+    assert not believed([*_ANSWERS, challenge_frame(bytes(32), *_ANSWERS)])
+    proof = proof_of(KEY, SESSION + 1, _CHALLENGE, *_ANSWERS)
+    replayed = framed(messages.CHALLENGE, session=SESSION, challenge=_CHALLENGE, proof=proof)
+    assert not believed([*_ANSWERS, replayed])
+    assert not believed([*_ANSWERS, framed(messages.CHALLENGE, session=SESSION)]), "no key at all"
+
+
+def test_a_challenge_of_another_size_is_dropped() -> None:
+    for challenge, proof in ((15, 16), (17, 16), (32, 16), (256, 16), (16, 15), (16, 0), (0, 16)):
+        session = Session(SESSION)
+        given = {"challenge": bytes(challenge), "proof": bytes(proof)}
+        odd = framed(messages.CHALLENGE, session=SESSION, **given)
+        assert session.feed(b"".join([*_ANSWERS, odd]), 0.0).welcome is None
+        assert not session.attached and session.challenge == b""
+
+
+def test_answers_of_two_hellos_are_believed_once_they_fit() -> None:
+    session = Session(SESSION)
+    later = framed(messages.WELCOME, session=SESSION, unit="U1", boot=4, last_held=10)
+    first = session.feed(b"".join([*_ANSWERS, challenge_frame(KEY, later, *_ANSWERS[1:])]), 0.0)
+    assert first.welcome is not None and first.welcome.last_held == 9
+    assert not session.believe("U1", KEY)
+    session.feed(later, 0.0)
+    assert session.believe("U1", KEY)
+    introduction = session.introduction()
+    assert introduction is not None and introduction.last_held == 10
+    session.feed(_ANSWERS[0] + challenge_frame(bytes(32), *_ANSWERS), 0.0)
+    assert session.introduction() == introduction, "what is proved stays"
+
+
+def test_the_proofs_and_macs_of_the_golden_vectors_are_right() -> None:
+    document = vectors("sessions")
+    key = bytes.fromhex(document["command_key"])
+    for given in ({n: bytes.fromhex(v[n]) for n in v} for v in document["sessions"]):
+        number = int.from_bytes(given["session"], "big")
+        answers = given["welcome"] + given["firmware"] + given["game"]
+        parts = number, given["challenge"]
+        assert command_keys.is_proof(key, *parts, answers, given["proof"])
+        assert not command_keys.is_proof(key, *parts, answers, given["mac"])
+        assert command_keys.command_mac(key, *parts, given["command"]) == given["mac"]
 
 
 def test_an_answer_to_another_hosts_hello_is_ignored() -> None:
@@ -215,11 +289,13 @@ def test_a_signed_command_has_its_message_and_the_mac_of_the_definition() -> Non
     key, challenge = bytes(range(32)), bytes(range(160, 176))
     for shape in (messages.WELCOME, messages.FIRMWARE, messages.GAME):
         session.feed(framed(shape, session=SESSION), 0.0)
-    session.feed(framed(messages.CHALLENGE, session=SESSION, challenge=challenge), 0.0)
+    given = {"challenge": challenge, "proof": bytes(16)}
+    session.feed(framed(messages.CHALLENGE, session=SESSION, **given), 0.0)
     session.send_signed(key, SetClockCommand(1764000067000), 17)
     (payload,) = FrameReader().feed(bytes(session.out))
     command = cbor2.dumps([messages.SET_CLOCK.number, 17, 1764000067000])
-    mac = hmac.digest(key, challenge + command, "sha256")[:16]
+    begin = b"sabot host to shoe" + SESSION.to_bytes(8, "big") + b"\x10" + challenge
+    mac = hmac.digest(key, begin + b"\0\x0c" + command, "sha256")[:16]
     assert cbor2.loads(payload) == [messages.SIGNED.number, 17, command, mac]
 
 

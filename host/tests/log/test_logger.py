@@ -15,7 +15,14 @@ import pytest
 
 from host.tests.support.helpers import event_bytes
 from host.tests.support.killed_logger import ShoeProcess
-from host.tests.support.naive_shoe import NaiveShoe, Relay, answering_shoe, fake_mac, naive_event
+from host.tests.support.naive_shoe import (
+    KEYS,
+    NaiveShoe,
+    Relay,
+    answering_shoe,
+    fake_mac,
+    naive_event,
+)
 from sabot.errors import DiskFull, HistoryDiffers, NoShoe, PortBusy, SabotError, SameUnit
 from sabot.link.client import Client
 from sabot.log import log_file, quota
@@ -34,7 +41,7 @@ class Logging:
     store: Store
     logger: Logger
     lost: list[SabotError] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    warned: list[str] = field(default_factory=list)
 
     def wait_for(self, last: int, unit: str = "U1") -> None:
         """Wait until event `last` is stored."""
@@ -60,10 +67,11 @@ def wait_until(done: Callable[[], bool]) -> None:
 def logging(path: Path, *ports: str, once: bool = False) -> Iterator[Logging]:
     """Run `sabot log` in this process."""
     lost: list[SabotError] = []
-    warnings: list[str] = []
+    warned: list[str] = []
     with Store(path, create=True) as store:
-        watcher = LogWatcher(lost=lambda port, error: lost.append(error), warned=warnings.append)
-        running = Logging(store, Logger(store, ports, watcher, once=once), lost, warnings)
+        watcher = LogWatcher(lost=lambda port, error: lost.append(error), warned=warned.append)
+        logger = Logger(store, ports, watcher, once=once, keys=KEYS)
+        running = Logging(store, logger, lost, warned)
         running.logger.start()
         yield running
         running.logger.stop()
@@ -103,7 +111,7 @@ def test_a_shoe_that_sends_more_than_its_quota_is_left_alone_for_a_while(
         (error,) = log.lost
         stored = log.store.last_number("U1")
         assert str(error).startswith(f"{port.path}: U1 has sent more than its journal can hold")
-    (warning,) = log.warnings
+    (warning,) = log.warned
     assert warning.startswith(f"{port.path}: U1 has sent half as much as its journal can hold")
     assert 1000 < stored < 4000
     assert_holds(path, 1, stored)
@@ -201,7 +209,7 @@ def test_a_full_disk_ends_the_log_and_acknowledged_events_are_kept(tmp_path: Pat
             try:
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
-                logger = Logger(Store(path, create=True), [shoe.port], LogWatcher())
+                logger = Logger(Store(path, create=True), [shoe.port], LogWatcher(), keys=KEYS)
                 logger.start()
                 logger.wait()
                 message = (

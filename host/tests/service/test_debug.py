@@ -84,7 +84,7 @@ def test_a_stranger_gets_no_prompt_even_with_the_service_switch_on(shoe: Simulat
     with pytest.raises(KeysUnusable, match="another command key"):
         _open_prompt(shoe, wrong)
     with Port(shoe.port) as port:
-        client = Client(port)
+        client = Client(port, bare=True)
         assert client.unit == shoe.unit
         client._session.challenge = b""  # a host that signs nothing
         with pytest.raises(CommandRefused, match="not signed"):

@@ -59,6 +59,7 @@ class ReportingShoe(NaiveShoe):
 
     def __init__(self, reports: dict[Shape, dict[str, Any]], refusal: str = "") -> None:
         super().__init__(1)
+        self.key = b""
         self._reports = reports
         self._refusal = refusal
 

@@ -62,6 +62,7 @@ class KeepingShoe(NaiveShoe):
     ) -> None:
         super().__init__(1)
         self.boot = BOOT
+        self.key = b""
         self._passes = passes
         self._gone = gone
         self._spoilt = spoilt or {}

@@ -28,7 +28,7 @@ from typing import Any
 
 from rich.progress import track
 
-from host.tests.support.naive_shoe import NaiveShoe, fake_mac, naive_event
+from host.tests.support.naive_shoe import KEYS, NaiveShoe, fake_mac, naive_event
 from sabot.link.client import Client
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.store import Store
@@ -179,7 +179,7 @@ def _log(port: str, path: Path, arm: Callable[[], None]) -> None:
     """
     try:
         arm()
-        logger = Logger(Store(path, create=True), [port], LogWatcher())
+        logger = Logger(Store(path, create=True), [port], LogWatcher(), keys=KEYS)
         logger.start()
         logger.wait()
         print(f"logger: {logger.failures}", file=sys.stderr)

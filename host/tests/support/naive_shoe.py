@@ -1,6 +1,7 @@
 """A naive shoe, a bad line and special ports, to test the host's end of the link."""
 
 import hashlib
+import hmac
 import os
 import random
 import select
@@ -12,10 +13,27 @@ from collections.abc import Callable
 
 from host.tests.support.helpers import event_bytes, framed
 from sabot.link import wire
+from sabot.link.command_keys import CommandKeyFile
 from sabot.link.session import Record
 from sabot_protocol import VERSION, messages
 from sabot_protocol.events import MAC_SIZE
 from sabot_protocol.frame import FrameReader
+
+KEY = bytes(range(60, 92))
+"""The command key of every naive shoe."""
+
+KEYS = CommandKeyFile()
+KEYS.put("U1", KEY)
+
+_CHALLENGE = bytes(range(160, 176))
+
+
+def proof_of(key: bytes, session: int, challenge: bytes, *frames: bytes) -> bytes:
+    """The MAC that proves which unit sends these frames, by protocol/README.md, "Who may ask"."""
+    answers = b"".join(payload for each in frames for payload in FrameReader().feed(each))
+    part = session.to_bytes(8, "big") + bytes([len(challenge)]) + challenge
+    message = b"sabot shoe to host" + part + len(answers).to_bytes(2, "big") + answers
+    return hmac.digest(key, message, "sha256")[:MAC_SIZE]
 
 
 def fake_mac(data: bytes) -> bytes:
@@ -78,6 +96,8 @@ class NaiveShoe:
         self.given_up: set[int] = set()
         self.next_number = first
         self.unit, self.boot = "U1", 0
+        self.key = KEY
+        """The key with which it proves that it is the unit; empty: it is not a unit yet."""
         self.acknowledged = 0
         """The highest number that any host has acknowledged as durable."""
         self._room = room
@@ -105,10 +125,28 @@ class NaiveShoe:
                     self.given_up.add(oldest)
 
     def answer(self, message: wire.Message) -> list[bytes]:
-        """Frames that answer a command. Only SET_CLOCK is answered, but no clock is set."""
+        """Frames that answer a command. Only SET_CLOCK is answered, but no clock is set; and
+        UPDATE_STATUS, with which a host proves that it has the key."""
         if message.shape is messages.SET_CLOCK:
             return [framed(messages.REPLY, id=message.fields["id"])]
+        if message.shape is messages.UPDATE_STATUS:
+            return [framed(messages.UPDATE_REPORT, id=message.fields["id"])]
         return []
+
+    def introduction(self, session: int) -> list[bytes]:
+        """Frames that answer a `hello`."""
+        numbers = {"first_held": self.first_held, "last_held": self.next_number - 1}
+        own = {"session": session, "unit": self.unit, "boot": self.boot}
+        frames = [
+            framed(messages.WELCOME, protocol=VERSION, **own, **numbers),
+            framed(messages.FIRMWARE, session=session, version="9"),
+            framed(messages.GAME, session=session, name="mini"),
+        ]
+        given: dict[str, bytes] = {}
+        if self.key:
+            proof = proof_of(self.key, session, _CHALLENGE, *frames)
+            given = {"challenge": _CHALLENGE, "proof": proof}
+        return [*frames, framed(messages.CHALLENGE, session=session, **given)]
 
     def step(self, data: bytes, now_s: float) -> list[bytes]:
         """Take `data` from the host; return the frames that the shoe sends at `now_s`."""
@@ -120,19 +158,14 @@ class NaiveShoe:
                 continue
             if message.shape is messages.HELLO:
                 self._attached, self._acked, self._sent = True, None, 0
-                numbers = {"first_held": self.first_held, "last_held": self.next_number - 1}
-                own = {"session": message.fields["session"], "unit": self.unit, "boot": self.boot}
-                out.append(framed(messages.WELCOME, protocol=VERSION, **own, **numbers))
-                out.append(
-                    framed(messages.FIRMWARE, session=message.fields["session"], version="9")
-                )
-                out.append(framed(messages.GAME, session=message.fields["session"], name="mini"))
-                out.append(framed(messages.CHALLENGE, session=message.fields["session"]))
+                out += self.introduction(message.fields["session"])
             elif message.shape is messages.ACK and self._attached:
                 again = message.fields["number"] == self._acked
                 self._acked = max(message.fields["number"], self._acked or 0)
                 self._acknowledged(message.fields["number"])
                 self._sent = self._acked if again else max(self._acked, self._sent)
+            elif message.shape is messages.SIGNED:
+                out += self.answer(wire.parse_message(message.fields["command"]))
             else:
                 out += self.answer(message)
         if self._attached and now_s - self._heartbeat_s >= 1.0:

@@ -88,4 +88,4 @@ def provision(
 @contextmanager
 def _attached(port: str, known: CommandKeyFile) -> Iterator[Client]:
     with Port(port) as opened:
-        yield Client(opened, keys=known)
+        yield Client(opened, keys=known, bare=True)
