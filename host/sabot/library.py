@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sabot.errors import DatabaseUnusable
 from sabot.link.events import Event
 from sabot.link.wire import WireError
+from sabot.log.reveal import hidden_round, shown
 from sabot.log.rounds import Card, Round, rounds_of
 from sabot.log.store import DAMAGED, Filter, Row, Store
 from sabot.text import utc_moment, utc_time
@@ -157,6 +158,9 @@ class Log:
     ) -> Iterator[LogEvent]:
         """The events; `unit`, `shoe` (of cards), `round` and `kinds` restrict the list.
 
+        In midi the cards, decisions and result of a round come only after the dealer's reveal; so
+        does the round in `rounds`.
+
         `since` and `until` restrict it to events recorded at or after `since` and before `until`,
         and leave out events without a time. Raises ValueError for a time without a time zone, and
         for an unknown kind. Raises DatabaseUnusable at a damaged event.
@@ -227,18 +231,28 @@ def logged_rounds(
     # Only the kinds of events that make rounds are read: they are a small part of all.
     rows = store.rows(Filter(unit=unit, shoe=shoe, kinds=_ROUND_KINDS))
     for each, group in itertools.groupby(rows, key=lambda row: row.unit):
+        hidden: tuple[int, int] | None = None
+        begun = False
         for ended in rounds_of(each, (_event_in(row, damaged) for row in group)):
-            if _within(ended.started_unix_ms, begin_unix_ms, end_unix_ms):
+            if not begun:
+                hidden, begun = hidden_round(store, each), True
+            if (ended.shoe, ended.round) != hidden and _within(
+                ended.started_unix_ms, begin_unix_ms, end_unix_ms
+            ):
                 yield ended
 
 
 def logged_events(
     store: Store, wanted: Filter, damaged: Callable[[Row], None] = _refuse
 ) -> Iterator[LogEvent]:
-    """The events in a log. `damaged` is called with each one that cannot be read; without it such
-    an event raises DatabaseUnusable."""
+    """The events in a log, without what must not be shown yet (sabot/log/reveal.py). `damaged` is
+    called with each one that cannot be read; without it such an event raises DatabaseUnusable."""
+    unit, hidden = "", None
     for row in store.rows(wanted):
+        if row.unit != unit:
+            unit, hidden = row.unit, hidden_round(store, row.unit)
         event = _event_in(row, damaged)
+        event = event and shown(event, hidden)
         if event is None:
             continue
         yield LogEvent(

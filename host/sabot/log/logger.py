@@ -28,6 +28,7 @@ from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.link.wire import WireError
 from sabot.log.quota import Quota
+from sabot.log.reveal import Reveal
 from sabot.log.rounds import Round, Rounds
 from sabot.log.store import DatabaseLocked, Filter, Store
 from sabot_protocol import messages
@@ -99,6 +100,9 @@ class Logger:
         # By port, because a false shoe can have another id in each session.
         self._quotas = {port: Quota(now_s) for port in ports}
         self._rounds: dict[str, Rounds] = {}
+        self._reveals: dict[str, Reveal] = {}
+        self._held_back: dict[str, Round] = {}
+        """By unit: the round that has ended and must not be shown yet."""
         self._ended = {port: threading.Event() for port in ports}
 
     def start(self) -> None:
@@ -259,20 +263,40 @@ class Logger:
                 rounds = self._rounds[unit] = self._rounds_so_far(unit, records[0])
             for record in records:
                 ended = rounds.add(record.event)
+                self._reveals[unit].add(record.event)
+                self._show(unit)
                 if ended is not None:
-                    with _ignoring_output_errors():
-                        self._watcher.round_ended(ended)
+                    self._held_back[unit] = ended
+                    self._show(unit)
                 shoe_ended = shoe_ended or _ends_shoe(record)
         return shoe_ended
 
+    def _show(self, unit: str) -> None:
+        """Report the round that has ended, if it may be shown now."""
+        ended = self._held_back.get(unit)
+        if ended is not None and (ended.shoe, ended.round) != self._reveals[unit].hidden:
+            del self._held_back[unit]
+            with _ignoring_output_errors():
+                self._watcher.round_ended(ended)
+
     def _rounds_so_far(self, unit: str, first: Record) -> Rounds:
-        """Return the rounds as they were before `first`: the log may have begun within a round."""
-        rounds = Rounds(unit)
+        """Return the rounds as they were before `first`: the log may have begun within a round, or
+        before its reveal."""
+        rounds, reveal = Rounds(unit), Reveal()
+        self._reveals[unit] = reveal
         event = first.event
-        for row in self._store.rows(Filter(unit=unit, shoe=event.shoe, round=event.round)):
-            with suppress(WireError):  # the verifier reports damaged rows
-                if row.number < event.number:
-                    rounds.add(row.event())
+        loaded = Filter(unit=unit, shoe=event.shoe, kinds=("shoe_loaded",))
+        of_round = Filter(unit=unit, shoe=event.shoe, round=event.round)
+        for wanted in (loaded, of_round):
+            for row in self._store.rows(wanted):
+                with suppress(WireError):  # the verifier reports damaged rows
+                    if row.number < event.number:
+                        reveal.add(row.event())
+                        ended = rounds.add(row.event()) if wanted is of_round else None
+                        if ended is not None and reveal.hidden is not None:
+                            self._held_back[unit] = ended
+        if reveal.hidden is None:
+            self._held_back.pop(unit, None)
         return rounds
 
     def _claim(self, port: str, unit: str) -> None:

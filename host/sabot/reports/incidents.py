@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import chain
 
 from sabot.audit.checks.findings import Finding
-from sabot.games.catalogue import GAMES
 from sabot.link.events import (
     BettingClosedEvent,
     BettingOpenEvent,
@@ -39,6 +38,7 @@ from sabot.link.events import (
     UnreadableEvent,
     WrongMacsEvent,
 )
+from sabot.log.reveal import SHOWS_AT_ONCE
 from sabot.reports.incident import (
     CLEARED,
     RESOLVED,
@@ -387,7 +387,7 @@ class IncidentFinder:
         )  # fmt: skip
 
     def _game(self, name: str) -> None:
-        self._shows_at_once = _SHOWS_AT_ONCE.get(name)
+        self._shows_at_once = SHOWS_AT_ONCE.get(name)
 
     def _put(self, kind: str, event: Event, detail: str) -> _Draft:
         draft = self._draft(kind, event, detail)
@@ -453,9 +453,6 @@ class IncidentFinder:
             return max(0, end.t_ms - begin.t_ms)
         first, last = self._unix_ms(begin), self._unix_ms(end)
         return None if first is None or last is None or last < first else last - first
-
-
-_SHOWS_AT_ONCE = {game.name: game.shown == "at_once" for game in GAMES}
 
 
 def _covers(ranges: Iterable[tuple[int, int]], first: int, last: int) -> bool:

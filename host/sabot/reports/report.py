@@ -5,12 +5,13 @@ Everything that comes from a shoe is escaped as text.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from pathlib import Path
 
 from sabot.audit.checks.findings import Finding
 from sabot.link.events import CardEvent, Event, ShoeEndedEvent
+from sabot.log.reveal import all_shown
 from sabot.log.rounds import Round, Rounds
 from sabot.reports import svg
 from sabot.reports.html import as_text, page, verdict
@@ -60,7 +61,8 @@ def _title(unit: str, shoe: int) -> str:
 
 
 def render(report: ReportInput) -> str:
-    """The whole HTML file."""
+    """The whole HTML file, without cards that must not be shown yet (sabot/log/reveal.py)."""
+    report = replace(report, events=all_shown(report.events))
     fold = Rounds(report.unit)
     ended = [done for event in report.events if (done := fold.add(event)) is not None]
     rounds = [each for each in (*ended, fold.open) if each and each.shoe == report.shoe]

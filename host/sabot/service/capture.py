@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from sabot.errors import BadAnswer
+from sabot.errors import BadAnswer, CommandRefused
 from sabot.link.client import Client
-from sabot.link.messages import NextPassCommand, ReadPassCommand
+from sabot.link.messages import NextPassCommand, ReadPassCommand, StatusCommand
+from sabot.log.reveal import SHOWS_AT_ONCE
 from sabot.sim.replay import ReadPass
 from sabot.sim.waveform import Levels
 from sabot_protocol import cards
@@ -68,9 +69,11 @@ class SavedPass:
 def kept_passes(client: Client) -> Iterator[SavedPass]:
     """The passes that the shoe keeps, the oldest first.
 
-    It stops after 1,000, because a shoe in play goes on making passes. Raises CommandRefused, and
-    BadAnswer for a report that makes no sense.
+    It stops after 1,000, because a shoe in play goes on making passes. Raises CommandRefused, also
+    while a round has cards that must not be shown yet (sabot/log/reveal.py), and BadAnswer for a
+    report that makes no sense.
     """
+    hides = not SHOWS_AT_ONCE.get(client.welcome.game)
     after = 0
     for _ in range(_MOST_PASSES):
         report = client.ask(NextPassCommand(after))
@@ -90,6 +93,8 @@ def kept_passes(client: Client) -> Iterator[SavedPass]:
             skew_um=report.skew_um,
             samples=report.samples,
         )
+        if hides:  # asked after the report: whatever is in it was out by then
+            _refuse_before_reveal(client)
         yield SavedPass(
             client.unit,
             client.welcome.boot,
@@ -100,6 +105,15 @@ def kept_passes(client: Client) -> Iterator[SavedPass]:
             report.cut,
         )
         after = number
+
+
+def _refuse_before_reveal(client: Client) -> None:
+    if client.ask(StatusCommand()).phase in ("betting", "dealing"):
+        raise CommandRefused(
+            f"{client.unit}: its cards must not be shown before the dealer's reveal: try again "
+            "after the round",
+            "in_play",
+        )
 
 
 def chosen(

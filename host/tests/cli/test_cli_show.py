@@ -175,7 +175,7 @@ def test_tables_are_not_cut_off_in_a_pipe(sabot: Any, folder: Path) -> None:
 )
 def test_any_text_of_a_shoe_can_be_shown(tmp_path: Path, command: str) -> None:
     odd = {"unix_ms": (1 << 63) - 1}
-    log = [event_bytes("boot", 1, firmware="[/red]\x1b[2J\n", board="[x", **odd)]
+    log = [event_bytes("boot", 1, game="mini", firmware="[/red]\x1b[2J\n", board="[x", **odd)]
     log += [event_bytes(kind, n, **odd) for n, kind in ((2, "betting_open"), (3, "result"))]
     with Store(tmp_path / "log", create=True) as store:
         store.append("[/unit]", stored(log))

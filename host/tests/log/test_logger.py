@@ -27,6 +27,7 @@ from sabot.errors import DiskFull, HistoryDiffers, NoShoe, PortBusy, SabotError,
 from sabot.link.client import Client
 from sabot.log import log_file, quota
 from sabot.log.logger import Logger, LogWatcher
+from sabot.log.rounds import Round
 from sabot.log.store import DatabaseLocked, Filter, Store
 
 pytestmark = pytest.mark.slow
@@ -64,12 +65,21 @@ def wait_until(done: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def logging(path: Path, *ports: str, once: bool = False) -> Iterator[Logging]:
+def logging(
+    path: Path,
+    *ports: str,
+    once: bool = False,
+    round_ended: Callable[[Round], None] = lambda ended: None,
+) -> Iterator[Logging]:
     """Run `sabot log` in this process."""
     lost: list[SabotError] = []
     warned: list[str] = []
     with Store(path, create=True) as store:
-        watcher = LogWatcher(lost=lambda port, error: lost.append(error), warned=warned.append)
+        watcher = LogWatcher(
+            lost=lambda port, error: lost.append(error),
+            warned=warned.append,
+            round_ended=round_ended,
+        )
         logger = Logger(store, ports, watcher, once=once, keys=KEYS)
         running = Logging(store, logger, lost, warned)
         running.logger.start()

@@ -96,6 +96,7 @@ class NaiveShoe:
         self.given_up: set[int] = set()
         self.next_number = first
         self.unit, self.boot = "U1", 0
+        self.game = "mini"
         self.key = KEY
         """The key with which it proves that it is the unit; empty: it is not a unit yet."""
         self.acknowledged = 0
@@ -140,7 +141,7 @@ class NaiveShoe:
         frames = [
             framed(messages.WELCOME, protocol=VERSION, **own, **numbers),
             framed(messages.FIRMWARE, session=session, version="9"),
-            framed(messages.GAME, session=session, name="mini"),
+            framed(messages.GAME, session=session, name=self.game),
         ]
         given: dict[str, bytes] = {}
         if self.key:

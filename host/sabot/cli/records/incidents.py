@@ -14,6 +14,7 @@ from sabot.cli import options
 from sabot.cli.view import Output, console, name_text, plain, print_objects, problems
 from sabot.link.events import Event
 from sabot.link.wire import WireError
+from sabot.log.reveal import without_secret_cards
 from sabot.log.store import Filter, Row, Store
 from sabot.reports import table_time
 from sabot.reports.incident import KINDS, Incident, Limits
@@ -99,7 +100,8 @@ class _Search:
             if self.shoe in (None, _shoe_of(group)) and self._may_overlap(group, until):
                 records = ((row.number, row.data, row.mac) for row in group)
                 findings = verify_unit(unit, records, Summary(), first=group[0].number)
-                finder.add_all(self._events(group), findings)
+                events = without_secret_cards(list(self._events(group)))
+                finder.add_all(events, findings)
             else:
                 finder.skip()
         for each in finder.incidents():

@@ -1,0 +1,261 @@
+"""In midi nothing but the records shows cards, totals or the winner before the dealer's reveal.
+
+The firmware's own dealing makes the events; the cards of the secret round are nowhere else.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import sabot
+from host.tests.log.test_logger import logging, wait_until
+from host.tests.service.test_capture import blank
+from host.tests.support.chained import BUILD, FIRMWARE, FIRST_KEY, ChainedLog, chain_id
+from host.tests.support.helpers import event_of, framed
+from host.tests.support.keeping_shoe import KeepingShoe
+from host.tests.support.naive_shoe import NaiveShoe, answering_shoe
+from sabot.cli import app
+from sabot.errors import CommandRefused
+from sabot.games import catalogue
+from sabot.keys import chain_keys, signing
+from sabot.link import wire
+from sabot.link.client import Client
+from sabot.link.events import Event
+from sabot.link.ports import Port
+from sabot.log.reveal import Reveal, all_shown, without_secret_cards
+from sabot.log.rounds import Round
+from sabot.log.store import Store
+from sabot.reports.incidents import incidents_of
+from sabot.service.capture import kept_passes
+from sabot.text import card_symbol
+from sabot_firmware.table.dealing import Dealing
+from sabot_protocol import cards, enums, events, games, messages
+
+_NEXT, _REVEAL, _VOID = (enums.BUTTONS.index(name) for name in ("next", "reveal", "void"))
+_LID, _KEY = enums.SWITCHES.index("lid_open"), enums.SWITCHES.index("key_on")
+_FIGURES = 800, 990, 20, 1875
+_OPEN = "7C", "2C", "KC", "4C"
+_SECRET = "9D", "5S", "TD", "3S"  # 9 to 8: a natural, for the Player
+
+
+class _MidiLog(ChainedLog):
+    """The log of a unit that deals the game of this name, event by event."""
+
+    def __init__(self, game: str = "ez-midi") -> None:
+        super().__init__()
+        self.unix_ms = None
+        document = games.Game(catalogue.document(game, {}))
+        self._boot = 1
+        self.record(events.BOOT, 0, FIRMWARE, BUILD, "sim", game, chain_id(FIRST_KEY))
+        self._dealing = Dealing(document, 0, 0)
+        self.switch(_LID, True)
+        self.switch(_LID, False)
+        self.pull("AC")  # the first burn, of one card
+        self.pull("2H")
+
+    def pull(self, *names: str) -> None:
+        for name in names:
+            self._act(self._dealing.card_passed(cards.number_of(name), _FIGURES))
+
+    def press(self, *buttons: int) -> None:
+        for button in buttons:
+            self._act(self._dealing.pressed(button))
+
+    def switch(self, switch: int, on: bool) -> None:
+        self._act(self._dealing.switched(switch, on))
+
+    def open_round(self) -> None:
+        """Deal a round that is revealed, and open the betting of the next one."""
+        self.press(_NEXT, _NEXT)
+        self.pull(*_OPEN)
+        self.press(_REVEAL, _NEXT)
+
+
+def _stages() -> Iterator[tuple[str, _MidiLog]]:
+    """A log at each moment before the reveal."""
+    log = _MidiLog()
+    log.open_round()
+    log.press(_NEXT)
+    yield "no card", log
+    for number, name in enumerate(_SECRET, 1):
+        log.pull(name)
+        yield f"{number} cards", log
+    log.switch(_LID, True)
+    log.press(_REVEAL)
+    yield "reveal with the lid open", log
+    log.switch(_LID, False)
+    log.press(_REVEAL)
+    yield "reveal with an error", log
+
+
+def _commands(folder: Path) -> list[str]:
+    export = f"export --unit U1 --shoe 1 -o {folder}/b.sabot --key {folder}/house.pem --open"
+    return [
+        "rounds", "rounds --json --with-void", "rounds --csv", "rounds --shoe 1 --round 2",
+        "events", "events --json", "events --csv", "events --kind card --json",
+        "events --shoe 1 --round 2", "events --kind result --kind decision --kind error",
+        "incidents", "incidents --json --long-round-s 0 --long-reveal-s 0", "units --json",
+        f"verify --json --keys {folder}/keys", "checkpoints", "retention --json",
+        f"{export} --html {folder}/report.html",
+    ]  # fmt: skip
+
+
+def _shown_of(folder: Path, log: ChainedLog) -> str:
+    """Everything that the commands and the library show of a log."""
+    for path in ("log", "b.sabot", "report.html", "keys"):
+        (folder / path).unlink(missing_ok=True)
+    chain_keys.add(folder / "keys", "U1", FIRST_KEY)
+    with Store(folder / "log", create=True) as store:
+        store.append("U1", log.stored())
+    out = ""
+    for command in _commands(folder):
+        done = CliRunner().invoke(app(), [*command.split(), "--db", str(folder / "log")])
+        assert done.exit_code in (0, 1), (command, done.output, done.exception)
+        out += done.output
+    with sabot.open(folder / "log") as opened:
+        out += repr(list(opened.rounds(with_void=True))) + repr(list(opened.events()))
+    return out + (folder / "report.html").read_text()
+
+
+def _given_away(shown: str) -> list[str]:
+    texts = [*_SECRET, *(card_symbol(name) for name in _SECRET), "total=9", "'total': 9"]
+    return [text for text in texts if text in shown]
+
+
+@pytest.mark.slow
+def test_before_the_reveal_nothing_is_shown_and_after_it_everything(tmp_path: Path) -> None:
+    signing.make_key_pair(tmp_path / "house")
+    log = None
+    for stage, log in _stages():
+        shown = _shown_of(tmp_path, log)
+        assert _given_away(shown) == [], stage
+        assert "7C" in shown and "7♣" in shown, "the round before is shown"
+    assert log is not None
+    log.switch(_KEY, True)
+    log.switch(_KEY, False)
+    log.press(_REVEAL)
+    shown = _shown_of(tmp_path, log)
+    assert set(_SECRET) <= set(_given_away(shown))
+
+
+def test_a_round_is_shown_once_it_is_revealed_voided_or_the_next_one_begins() -> None:
+    for end in ("reveal", "void", "next"):
+        log = _MidiLog()
+        log.open_round()
+        log.press(_NEXT)
+        log.pull(*_SECRET[: 2 if end == "void" else 4])
+        parsed = [record.event for record in log.stored()]
+        assert not any(each.kind == "card" and each.round == 2 for each in all_shown(parsed))
+        if end == "void":
+            log.switch(_KEY, True)
+            log.press(_VOID, _VOID)
+            log.switch(_KEY, False)
+        else:
+            log.press(_REVEAL)
+        if end == "next":
+            log.press(_NEXT)
+        parsed = [record.event for record in log.stored()]
+        assert all_shown(parsed) == parsed, end
+
+
+def test_incidents_name_no_card_of_a_round_that_is_not_revealed() -> None:
+    def kinds(*more: Event) -> list[str]:
+        parsed = [record.event for record in log.stored()]
+        found = incidents_of("U1", without_secret_cards([*parsed, *more]), ())
+        return [each.detail for each in found if "9" in each.detail or "♦" in each.detail]
+
+    log = _MidiLog()
+    log.open_round()
+    log.press(_NEXT)
+    number = len(log.records)
+    own = {"shoe": 1, "round": 2}
+    entered = event_of("card", number + 1, card="9D", position="player_1", by_hand=True, **own)
+    error = event_of("error", number + 2, error="surplus_copy", card="9D", **own)
+    cleared = event_of("error_cleared", number + 3, error="surplus_copy", **own)
+    void = event_of("round_void", number + 4, reason="supervisor", **own)
+    assert kinds(entered, error, cleared) == []
+    assert len(kinds(entered, error, cleared, void)) == 2
+
+
+def test_a_game_that_shows_its_cards_at_once_is_shown_at_once() -> None:
+    log = _MidiLog("ez-mini")
+    log.open_round()
+    log.press(_NEXT)
+    log.pull(*_SECRET)
+    parsed = [record.event for record in log.stored()]
+    assert all_shown(parsed) == parsed
+
+
+def test_in_a_game_that_is_not_known_the_last_round_is_held_back() -> None:
+    reveal = Reveal()
+    log = _MidiLog()
+    log.open_round()
+    for record in log.stored():
+        if record.event.kind not in ("boot", "shoe_loaded"):
+            reveal.add(record.event)
+    assert reveal.hidden == (1, 2)
+
+
+class _SendingShoe(NaiveShoe):
+    """A shoe that sends the events of a log."""
+
+    def send(self, log: ChainedLog) -> None:
+        for number, data, _ in log.records:
+            self.held[number] = data
+        self.next_number = len(log.records) + 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("restarted", [False, True])
+def test_the_log_reports_a_round_at_its_reveal_also_if_it_was_started_again(
+    tmp_path: Path, restarted: bool
+) -> None:
+    log, shoe, path = _MidiLog(), _SendingShoe(1), tmp_path / "log"
+    reported: list[Round] = []
+    log.open_round()
+    log.press(_NEXT)
+    log.pull(*_SECRET)
+    shoe.send(log)
+    with answering_shoe(shoe) as port:
+        with logging(path, port.path, round_ended=reported.append) as running:
+            running.wait_for(len(log.records))
+            wait_until(lambda: len(reported) == 1)
+            if not restarted:
+                log.press(_REVEAL)
+                shoe.send(log)
+                wait_until(lambda: len(reported) == 2)
+        if restarted:
+            assert [each.round for each in reported] == [1]
+            log.press(_REVEAL)
+            shoe.send(log)
+            with logging(path, port.path, round_ended=reported.append):
+                wait_until(lambda: len(reported) == 2)
+    assert [each.round for each in reported] == [1, 2] and reported[1].winner == "player"
+    assert json.loads(json.dumps(reported[1].as_json()))["player"] == ["9D", "TD"]
+
+
+class _MidiShoe(KeepingShoe):
+    """A shoe with passes that deals midi and is in a phase."""
+
+    phase = "dealing"
+
+    def answer(self, message: wire.Message) -> list[bytes]:
+        if message.shape is messages.STATUS:
+            phase = enums.PHASES.index(self.phase)
+            return [framed(messages.STATUS_REPORT, id=message.fields["id"], phase=phase)]
+        return super().answer(message)
+
+
+@pytest.mark.slow
+def test_no_pass_is_captured_before_the_reveal() -> None:
+    shoe = _MidiShoe({1: blank()})
+    shoe.game = "ez-midi"
+    with answering_shoe(shoe) as there, Port(there.path) as port:
+        client = Client(port)
+        with pytest.raises(CommandRefused, match="before the dealer's reveal"):
+            list(kept_passes(client))
+        shoe.phase = "between"
+        assert list(kept_passes(client))
