@@ -21,6 +21,8 @@ REWIND_PAUSE_MS = const(15)
 """A repeated `ack` asks for missing events. The least time between two that count."""
 
 _BUFFER_SIZE = const(2048)
+_MOST_EVENTS = const(4)
+"""In one turn: an event takes a Pico 3 ms, and cards and the display must wait for it."""
 _DAMAGED = enums.PROBLEMS.index("damaged")
 _OVERSIZE = enums.PROBLEMS.index("oversize")
 _NOT_A_MESSAGE = enums.PROBLEMS.index("not_a_message")
@@ -99,8 +101,9 @@ class Link:
             self._rewind(now_ms)
         # Do not wait for events that the outbox has given up.
         last = max(outbox.acked, outbox.first_held - 1) + WINDOW
-        while len(self.out) - size >= frame.MAX_FRAME and outbox.cursor_number <= last:
-            taken = outbox.take()
+        for _ in range(_MOST_EVENTS):
+            room = len(self.out) - size >= frame.MAX_FRAME
+            taken = outbox.take() if room and outbox.cursor_number <= last else None
             if taken is None:
                 break
             size = self._write_event(taken.record, taken.mac, size)

@@ -38,7 +38,9 @@ _S = 1000 * _MS
 
 _START_US = 20 * _S  # the longest time that a start may take
 _SETTLE_US = 30 * _S
-_QUIET_US = 150 * _MS  # without a change of outputs or journal: the display waits for the journal
+# Without a change of outputs or journal. The display waits for the journal, and for a verdict, its
+# events and a garbage collection.
+_QUIET_US = 400 * _MS
 _QUIET_STEP_US = 5 * _MS
 _HELD_US = 30 * _MS  # the board needs four equal looks, 5 ms apart
 _ID_BYTES = 8
