@@ -25,8 +25,8 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.boards.pico.dma_ring import DmaRing
 
 LOOK_MS = const(2)
-UNREAD_WORDS = const(40)
-"""The most words of 8 samples that may wait to be judged while a card comes: 16 ms. A card at 3 m/s
+UNREAD_WORDS = const(36)
+"""The most words of 8 samples that may wait to be judged while a card comes: 14 ms. A card at 3 m/s
 shows its last mark 20 ms after its edge, and the lock has 5 ms after that."""
 
 SURE_WORDS = const(2)
