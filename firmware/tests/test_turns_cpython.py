@@ -7,6 +7,7 @@ from firmware.tests.support.line import HELLO, frame_of
 from firmware.tests.support.timed_shoe import TimedShoe
 from firmware.tests.test_store import Folder
 from sabot_firmware.boards.nor import SECTOR
+from sabot_firmware.link import authentication
 from sabot_protocol import cbor, events, messages
 
 _LIMIT_US = 4200  # 5 ms, less a margin of 15 %
@@ -76,7 +77,7 @@ def _ask_signed(*message):
         command = bytes(buf[:size])
         timed.shoe.link.attached = True
         timed.shoe.link._heard_ms = timed.turns.ticks_ms()
-        mac = guard._mac(command)
+        mac = guard._mac(authentication.COMMAND_LABEL, command)
         timed.board.send(frame_of([messages.SIGNED.number, number, command, mac]))
 
     return ask

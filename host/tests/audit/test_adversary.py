@@ -521,7 +521,9 @@ def test_records_moved_to_another_unit_are_changed_there_and_missing_here(
     with Store(path) as store:
         found = [
             (each.unit, each.event, each.kind)
-            for each in verify(store, Summary(), VerifyOptions(keys=keys))
+            for each in verify(
+                store, Summary(), VerifyOptions(keys=keys, operator=signing.public_of(OPERATOR))
+            )
             if each.kind not in EVENT_KINDS and each.kind != "gap"
         ]
     has_start = any(parsed(data).kind == "boot" for _, data, _ in moved)  # it names the chain
@@ -558,7 +560,8 @@ def test_of_several_keys_of_a_unit_the_one_that_made_its_records_is_used(
         keys.put("U1", first)
         keys.put("U1", second)
         with Store(log.store()) as store:
-            found = list(verify(store, Summary(), VerifyOptions(keys=keys)))
+            options = VerifyOptions(keys=keys, operator=signing.public_of(OPERATOR))
+            found = list(verify(store, Summary(), options))
         assert [each.kind for each in found] == ["gap", "incomplete"]
 
 
