@@ -127,6 +127,7 @@ class EditableLog:
     def random_number(self, rng: random.Random, first: int = 0, last: int = 0) -> int:
         """A random event with two good ones before it and two after it."""
         good = {row for row, _, _ in self.rows}
+        good.discard(self.gap_number)  # without it the event after the gap is `changed` too
         number = rng.choice([n for n in good if n >= first and n <= (last or self.last)])
         beside = set(range(number - 2, number + 3))
         return number if beside <= good else self.random_number(rng, first, last)
