@@ -2,8 +2,10 @@
 
 import errno
 import select
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import urlsplit
 
 import serial
@@ -43,45 +45,94 @@ def attached() -> list[PortInfo]:
     return sorted(found, key=lambda info: info.serial)
 
 
-def resolve(name: str) -> str:
+def resolve(name: str, *, ask: bool = True) -> str:
     """Return the port or URL that `name` stands for.
 
     `name` is a board's serial number, a unit's id, a path, or a pyserial URL. Only if no board has
-    this serial number, all boards are asked for their unit's id.
+    this serial number, and with `ask`, all boards are asked for their unit's id.
 
     Raises PortNotFound; PortBusy if the unit may be at a port that another program has; SameUnit if
     two boards have this number or id.
     """
-    if "://" in name or "/" in name:
-        return name
-    infos = attached()
-    found = [info.port for info in infos if info.serial == name]
-    busy: list[str] = []
-    if infos and not found:
-        with ThreadPoolExecutor(len(infos)) as pool:
-            units = list(pool.map(lambda info: _unit_at(info.port), infos))
-        found = [info.port for info, unit in zip(infos, units, strict=True) if unit == name]
-        busy = [
-            info.port  # a simulated shoe is published under its id, so it is not this unit
-            for info, unit in zip(infos, units, strict=True)
-            if unit is None and info.what != SIMULATED
-        ]
-    if len(found) > 1:
-        raise SameUnit(
-            f"{name}: {' and '.join(found)} have this name; name the port, or detach one"
+    found = _Boards(ask=ask).find(name)
+    return found if isinstance(found, str) else found.port
+
+
+def lasting_names(names: Iterable[str]) -> dict[str, str | SabotError]:
+    """For each of `names`, a name that the board keeps when it restarts and gets another port: its
+    serial number, if it has a unique one. Or the error of `resolve`.
+
+    All boards are asked once for all names: two that ask at a time find each other's ports busy.
+    """
+    boards = _Boards()
+    return {name: boards.lasting_name(name) for name in names}
+
+
+def lasting_name(name: str) -> str:
+    """`lasting_names` of one board. Raises as `resolve`."""
+    found = lasting_names([name])[name]
+    if isinstance(found, SabotError):
+        raise found
+    return found
+
+
+class _Boards:
+    """What is attached now. Each board is asked for its unit's id at most once, and only with
+    `ask`."""
+
+    def __init__(self, *, ask: bool = True) -> None:
+        self._infos = attached()
+        self._ask = ask
+
+    def find(self, name: str) -> str | PortInfo:
+        """The board of this name; `name` itself if it is a path or a URL. Raises as `resolve`."""
+        if _is_path_or_url(name):
+            return name
+        found = [info for info in self._infos if info.serial == name]
+        busy: list[str] = []
+        if self._infos and not found and self._ask:
+            found = [info for info in self._infos if self._units[info.port] == name]
+            busy = [info.port for info in self._infos if self._units[info.port] is None]
+        if len(found) > 1:
+            at = " and ".join(info.port for info in found)
+            raise SameUnit(f"{name}: {at} have this name; name the port, or detach one")
+        if found:
+            return found[0]
+        if busy:
+            raise PortBusy(
+                f"{name}: at no free port, but perhaps at {' or '.join(busy)}, in use by another "
+                "program, perhaps `sabot log`; stop that first"
+            )
+        why = runtime.unusable()
+        raise PortNotFound(
+            f"{name}: no such unit is attached; `sabot ports` lists those that are"
+            + (f". {why}" if why else "")
         )
-    if found:
-        return found[0]
-    if busy:
-        raise PortBusy(
-            f"{name}: at no free port, but perhaps at {' or '.join(busy)}, in use by another "
-            "program, perhaps `sabot log`; stop that first"
-        )
-    why = runtime.unusable()
-    raise PortNotFound(
-        f"{name}: no such unit is attached; `sabot ports` lists those that are"
-        + (f". {why}" if why else "")
-    )
+
+    def lasting_name(self, name: str) -> str | SabotError:
+        """The lasting name of the board of this name, or the error of `find`."""
+        try:
+            found = self.find(name)
+        except SabotError as error:
+            return error
+        if isinstance(found, str):
+            at_port = [info for info in self._infos if info.port == found]
+            if len(at_port) != 1:
+                return found
+            found = at_port[0]
+        unique = sum(info.serial == found.serial for info in self._infos) == 1
+        return found.serial if unique else found.port
+
+    @cached_property
+    def _units(self) -> dict[str, str | None]:
+        """By port: the unit's id; empty if no shoe answers, None if the port is in use."""
+        ports = [info.port for info in self._infos]
+        with ThreadPoolExecutor(len(ports)) as pool:
+            return dict(zip(ports, pool.map(_unit_at, ports), strict=True))
+
+
+def _is_path_or_url(name: str) -> bool:
+    return "://" in name or "/" in name
 
 
 def _unit_at(port: str) -> str | None:
@@ -98,14 +149,15 @@ def _unit_at(port: str) -> str | None:
 
 
 class Port:
-    """An open port. `name` is the name that the user gave.
+    """An open port. `name` is the name that the user gave; `lasting` what `lasting_names` returned
+    for it, with which no other board is asked.
 
     Its errors are SabotErrors, in one line that says what to do.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, lasting: str = "") -> None:
         self.name = name
-        url = resolve(name)
+        url = resolve(lasting, ask=False) if lasting else resolve(name)
         options = {"exclusive": True} if "://" not in url else {}
         try:
             self._serial = serial.serial_for_url(

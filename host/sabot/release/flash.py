@@ -165,9 +165,9 @@ def missing_bytes(found: BoardState, missing: Mapping[str, bytes]) -> int:
     return max(0, needed + _SPARE_BLOCKS - freed - found.free_blocks) * found.block_bytes
 
 
-def runs_shoe(port: str) -> bool:
+def runs_shoe(port: str, lasting: str = "") -> bool:
     """Whether a shoe answers there. A shoe must not get the control characters for the prompt."""
-    with ports.Port(port) as opened:
+    with ports.Port(port, lasting) as opened:
         try:
             Client(opened, _LINK_S)
         except ProtocolMismatch:
@@ -184,10 +184,12 @@ def flash(
     *,
     force: bool = False,
     open_repl: Callable[[], None],
+    lasting: str = "",
     now_s: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> str:
     """Put `built` on the board at `port`, wait until it runs as a shoe, return what was done.
+    `lasting` is its `ports.lasting_names`, if that is known.
 
     Without `force` the board must have no Sabot. With it, `open_repl` first makes a shoe that
     answers give its prompt, which needs its key and its service switch. Keys, settings and events
@@ -201,9 +203,9 @@ def flash(
     except KeyError:
         raise ReleaseUnusable("the release has no boot loader; build it again") from None
     files = {_NEW_MAIN: files.pop(_MAIN), **files}
-    unit = _lasting_name(port)
+    unit = lasting or ports.lasting_name(port)
     on_progress(Progress(port, "examining it"))
-    if runs_shoe(unit):
+    if runs_shoe(port, unit):
         if not force:
             raise BoardUnfit(f"{port}: Sabot runs there; `sabot update` puts a release on it")
         open_repl()
@@ -228,21 +230,10 @@ def flash(
     return done if is_unit else f"{done}; provision it: sabot provision {port}"
 
 
-def _lasting_name(port: str) -> str:
-    """A name of the board that stays the same when it restarts: its serial number, if it has a
-    unique one."""
-    url = ports.resolve(port)
-    attached = ports.attached()
-    found = [info.serial for info in attached if info.port == url]
-    if len(found) == 1 and [info.serial for info in attached].count(found[0]) == 1:
-        return found[0]
-    return port
-
-
 @contextmanager
 def _prompt(port: str, unit: str) -> Iterator[SerialTransport]:
     """MicroPython's raw REPL after a soft reset."""
-    url = ports.resolve(unit)
+    url = ports.resolve(unit, ask=False)
     opened: SerialTransport | None = None
     try:
         try:
@@ -388,7 +379,7 @@ def _wait_for_shoe(
 
     def attach() -> Client:
         on_progress(Progress(port, "starting it"))
-        with ports.Port(unit) as opened:
+        with ports.Port(port, unit) as opened:
             return Client(opened, _LINK_S)
 
     absent = (NoShoe, PortNotFound, PortBusy)

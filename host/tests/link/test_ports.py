@@ -259,8 +259,44 @@ def test_a_unit_that_may_be_at_a_busy_port_is_not_called_missing(
     with Port(echo.path):
         text = refusal("SHOE-7", PortBusy)
     assert echo.path in text and "perhaps `sabot log`; stop that first" in text
-    simulated = runtime.publish("SIM-A", echo.path)
+    # A bare simulated board is published under its board's number, not under its unit's id.
+    simulated = runtime.publish("BARE-1", echo.path)
     monkeypatch.setattr(list_ports, "comports", list)
     with Port(echo.path):
-        refusal("SHOE-7", PortNotFound)
+        refusal("SHOE-7", PortBusy)
     runtime.withdraw(simulated)
+
+
+def test_all_boards_are_asked_once_for_many_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    boards = [
+        SimpleNamespace(vid=0x2E8A, serial_number=f"E{n}", device=f"/dev/ttyACM{n}", product=None)
+        for n in range(3)
+    ]
+    monkeypatch.setattr(list_ports, "comports", lambda: boards)
+    units: dict[str, str | None] = {"/dev/ttyACM0": "SHOE-0", "/dev/ttyACM1": "SHOE-1"}
+    asked: list[str] = []
+
+    def unit_at(port: str) -> str | None:
+        asked.append(port)
+        return units.get(port, "")
+
+    monkeypatch.setattr(ports, "_unit_at", unit_at)
+    found = ports.lasting_names(["SHOE-1", "SHOE-0", "E2", "/dev/ttyACM2", "/dev/ttyS0", "SHOE-9"])
+    error = found.pop("SHOE-9")
+    assert found == {
+        "SHOE-1": "E1",
+        "SHOE-0": "E0",
+        "E2": "E2",
+        "/dev/ttyACM2": "E2",
+        "/dev/ttyS0": "/dev/ttyS0",
+    }
+    assert isinstance(error, PortNotFound)
+    assert sorted(asked) == ["/dev/ttyACM0", "/dev/ttyACM1", "/dev/ttyACM2"]
+
+
+def test_with_a_lasting_name_no_other_board_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    board = SimpleNamespace(vid=0x2E8A, serial_number="E1", device="/dev/ttyACM1", product=None)
+    monkeypatch.setattr(list_ports, "comports", lambda: [board])
+    monkeypatch.setattr(ports, "_unit_at", lambda port: pytest.fail("asked"))
+    with pytest.raises(PortNotFound):
+        Port("SHOE-0", "E0")  # restarts just now: its port is gone

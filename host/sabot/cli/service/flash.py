@@ -11,7 +11,7 @@ from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.service.parallel import run_in_parallel
 from sabot.cli.view import plain, problems
-from sabot.errors import KeysUnusable, PortNotFound
+from sabot.errors import KeysUnusable, PortNotFound, SabotError
 from sabot.link import ports
 from sabot.link.command_keys import CommandKeyFile
 from sabot.release import bootloader_drive
@@ -70,22 +70,29 @@ def flash(
         names = [info.serial for info in ports.attached()]
         if not names:
             raise PortNotFound("no board is attached; plug one in, or name its port")
-    # By port: a board that was named twice is flashed once.
-    names = list({ports.resolve(name): name for name in names}.values())
+    # By board: one that was named twice is flashed once.
+    boards_named: dict[str, str] = {}
+    for name, lasting in ports.lasting_names(names).items():
+        if isinstance(lasting, SabotError):
+            raise lasting
+        boards_named.setdefault(lasting, name)
+    lasting_names = {name: lasting for lasting, name in boards_named.items()}
 
     def flash_board(name: str, on_progress: Callable[[Progress], None]) -> str:
-        if every and not force and flashing.runs_shoe(name):
+        lasting = lasting_names[name]
+        if every and not force and flashing.runs_shoe(name, lasting):
             return f"{name}: left alone, Sabot runs there"
-        path = ports.resolve(name)
+        path = ports.resolve(lasting, ask=False)
         return flashing.flash(
             name,
             built,
             on_progress,
             force=force,
             open_repl=lambda: _open_prompt(name, path, keys),
+            lasting=lasting,
         )
 
-    run_in_parallel(names, flash_board)
+    run_in_parallel(list(lasting_names), flash_board)
 
 
 def _open_prompt(name: str, path: str, keys: CommandKeyFile) -> None:

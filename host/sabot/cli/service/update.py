@@ -1,6 +1,6 @@
 """`sabot update`: sends a release to shoes over their usual link."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -10,9 +10,10 @@ import typer
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.service.parallel import run_in_parallel
+from sabot.errors import SabotError
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
-from sabot.link.ports import Port
+from sabot.link.ports import Port, lasting_names
 from sabot.release import build as releases
 from sabot.release import update as updates
 
@@ -32,13 +33,18 @@ def update(
     """
     built = releases.load(release)
     keys = load_command_keys(commands)
-    run_in_parallel(
-        units,
-        lambda unit, on_progress: updates.update(lambda: _attached(unit, keys), built, on_progress),
-    )
+    boards = lasting_names(units)  # once: threads that ask all boards find each other's ports busy
+
+    def update_one(unit: str, on_progress: Callable[[updates.Progress], None]) -> str:
+        lasting = boards[unit]
+        if isinstance(lasting, SabotError):
+            raise lasting
+        return updates.update(lambda: _attached(unit, lasting, keys), built, on_progress)
+
+    run_in_parallel(list(boards), update_one)
 
 
 @contextmanager
-def _attached(unit: str, keys: CommandKeyFile) -> Iterator[Client]:
-    with Port(unit) as port:
+def _attached(unit: str, lasting: str, keys: CommandKeyFile) -> Iterator[Client]:
+    with Port(unit, lasting) as port:
         yield Client(port, keys=keys)
