@@ -1,12 +1,30 @@
-"""Writes cards, times and a shoe's own texts, for terminals and report pages alike.
+"""Writes cards, counts, times and a shoe's own texts, for terminals and report pages alike, and
+reads the cards that people write.
 
 Plain text only: terminals add colours, pages add tags.
 """
 
 import re
 from datetime import UTC, datetime
+from difflib import get_close_matches
+
+from sabot_protocol import cards
 
 _SUITS = {"C": "♣", "D": "♦", "H": "♥", "S": "♠"}
+_SUIT_OF = {symbol: letter for letter, symbol in _SUITS.items()} | {
+    "♧": "C",
+    "♢": "D",
+    "♡": "H",
+    "♤": "S",
+}
+_NAMES = [cards.name_of(card) for card in range(cards.CARD_COUNT)]
+
+# The selectors choose between the black symbol and its emoji.
+_CARD = re.compile(
+    "(?P<rank>10|[A2-9TJQK])\\s*(?P<suit>[CDHS♣♦♥♠♧♢♡♤])[\ufe0e\ufe0f]?|(?P<other>CUT|TEST)",
+    re.ASCII | re.IGNORECASE,
+)
+_BETWEEN_CARDS = re.compile(r"[\s,]+")
 
 
 def card_symbol(card: str) -> str:
@@ -15,6 +33,32 @@ def card_symbol(card: str) -> str:
     if suit is None:
         return card
     return ("10" if card[0] == "T" else card[0]) + suit
+
+
+def card_names(text: str) -> list[str]:
+    """Read cards as people and Sabot write them: "10♠", "10s", "TS", also "CUT" and "TEST", with
+    commas or blanks between them or nothing. Returns their names, such as "TS", in order.
+
+    Raises ValueError, with a hint, if any of it is not a card.
+    """
+    found, at = list[str](), 0
+    while at < len(text):
+        if between := _BETWEEN_CARDS.match(text, at):
+            at = between.end()
+            continue
+        card = _CARD.match(text, at)
+        if card is None:
+            word = _BETWEEN_CARDS.split(text[at : at + _MOST_LETTERS], 1)[0]
+            near = get_close_matches(word.upper(), _NAMES, 1, cutoff=0.3)
+            hint = f"did you mean {near[0]}?" if near else "write 7H, TC"
+            raise ValueError(f"{shortened(word, 20)!r} is not a card; {hint}")
+        at = card.end()
+        if card["other"]:
+            found.append(card["other"].upper())
+        else:
+            rank, suit = card["rank"].upper(), card["suit"].upper()
+            found.append(("T" if rank == "10" else rank) + _SUIT_OF.get(suit, suit))
+    return found
 
 
 # Letters and marks that show nothing (Unicode, DerivedCoreProperties.txt, Default_Ignorable_Code_

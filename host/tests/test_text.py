@@ -1,13 +1,15 @@
 """Text from outside as one printable line."""
 
 import random
+import re
 import sys
 
 import pytest
 
 from host.tests.support.hostile import OVERLONG, TEXT, seen_by
 from sabot.errors import CommandRefused, NoShoe
-from sabot.text import printable, shortened
+from sabot.text import card_names, card_symbol, printable, shortened
+from sabot_protocol import cards
 
 
 @pytest.mark.parametrize(
@@ -51,3 +53,41 @@ def test_a_text_without_end_is_cut() -> None:
 def test_every_error_is_one_printable_line() -> None:
     for error in (NoShoe(f"{TEXT}: gone"), CommandRefused(OVERLONG, "full")):
         assert seen_by(f"x{error}") == []
+
+
+def test_every_card_is_read_as_sabot_writes_it() -> None:
+    for card in range(cards.CARD_COUNT):
+        name = cards.name_of(card)
+        for text in (name, name.lower(), card_symbol(name), name.replace("T", "10", card < 52)):
+            assert card_names(text) == [name], text
+
+
+def test_cards_have_commas_or_blanks_between_them_or_nothing() -> None:
+    for text in (
+        "10♠ K♦ 7♥",
+        "10s,kd,7h",
+        " TS, KD ,7H ",
+        "10♠K♦7♥",
+        "10 S K D 7 H",
+        "10♠️\u00a0k♢ 7♡",
+    ):
+        assert card_names(text) == ["TS", "KD", "7H"], text
+    assert card_names("") == card_names(" , ") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("7H 11S", "'11S' is not a card; did you mean "),
+        ("KX", "'KX' is not a card; did you mean K"),
+        ("7", "'7' is not a card; did you mean 7"),
+        ("?", "'?' is not a card; write 7H, TC"),
+        ("7Hx", "'x' is not a card"),
+        ("\u212aH", "is not a card"),  # the Kelvin sign, which some take for a K
+        ("7\u017f", "is not a card"),  # the long s
+        ("x" * 5000, "'xxxxxxxxxxxxxxxxxxx…' is not a card"),
+    ],
+)
+def test_what_is_not_a_card_is_named(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        card_names(text)

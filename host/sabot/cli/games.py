@@ -8,16 +8,18 @@ from rich.table import Table
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.view import console, hand_text, plain, print_json
+from sabot.errors import ImpossibleDeal
 from sabot.games import catalogue
 from sabot.games import odds as all_odds
 from sabot.games import score as scores
 from sabot.games.wagers import WAGERS, outcome_of
 from sabot.link.client import Client
 from sabot.link.ports import Port
+from sabot.text import card_names
 from sabot_protocol.games import MINI_NAME, Game
 
 GameName = Annotated[str, typer.Option("--game", help="A game that `sabot games` lists.")]
-Hand = Annotated[str, typer.Option(help="Its cards as dealt, for example 7S,KD,8H.")]
+Hand = Annotated[str, typer.Option(help="Its cards as dealt: 7S,KD,10H or '7♠ K♦ 10♥'.")]
 Decks = Annotated[
     int | None, typer.Option(help="Number of decks; default: the game's.", min=1, max=8)
 ]
@@ -183,7 +185,10 @@ def _points(points: bytes) -> str:
 
 
 def _names(hand: str) -> list[str]:
-    return [name.strip().upper() for name in hand.split(",")]
+    try:
+        return card_names(hand)
+    except ValueError as error:
+        raise ImpossibleDeal(str(error)) from None
 
 
 def _table(*names: str) -> Table:

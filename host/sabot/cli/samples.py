@@ -13,6 +13,7 @@ from sabot.sim import waveform as waveforms
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.pulls import KINDS
 from sabot.sim.replay import replay
+from sabot.text import card_names
 from sabot_protocol import cards
 
 Set = Annotated[int, typer.Option("--set", help="Card set, 0 to 12.", min=0, max=12)]
@@ -37,7 +38,7 @@ def read(
 
 def waveform(
     names: Annotated[
-        list[str], typer.Argument(metavar="CARDS...", help="Cards in order, for example 7H TC.")
+        list[str], typer.Argument(metavar="CARDS...", help="Cards in order, for example 7H 10C.")
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="The recording to write.")],
     noise: Annotated[
@@ -57,9 +58,9 @@ def waveform(
     if pull not in KINDS:
         raise typer.BadParameter(f"unknown pull {pull!r}; there are: {', '.join(KINDS)}")
     try:
-        numbers = [cards.number_of(name.upper()) for name in names]
+        numbers = [cards.number_of(name) for name in card_names(" ".join(names))]
     except ValueError as error:
-        raise typer.BadParameter(f"{error}; write 7H, TC, CUT or TEST") from None
+        raise typer.BadParameter(f"{error}; there are also CUT and TEST") from None
     random = np.random.default_rng(seed)
     passes = [waveforms.pack(noisy_pass(random, NOISE[noise], n, card_set, pull)) for n in numbers]
     try:

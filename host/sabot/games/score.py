@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from sabot.errors import ImpossibleDeal
@@ -76,9 +75,7 @@ def score_unchecked(game: Game, player: Sequence[str], banker: Sequence[str]) ->
 def _numbers(hand: Sequence[str]) -> list[int]:
     for name in hand:
         if name not in _PLAYING_CARDS:
-            near = get_close_matches(name.upper(), _PLAYING_CARDS, 1, cutoff=0.3)
-            hint = f"did you mean {near[0]}?" if near else "write 7H, TC"
-            raise ImpossibleDeal(f"{name!r} is not a playing card; {hint}")
+            raise ImpossibleDeal(f"{name!r} is not a playing card; write 7H, TC")
     return [cards.number_of(name) for name in hand]
 
 

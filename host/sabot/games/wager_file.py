@@ -6,11 +6,13 @@ This module checks the format only. `sabot.games.wager_rules` checks what the ru
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sabot.errors import BadWagers, did_you_mean
+from sabot.text import card_names
 from sabot_protocol.games import HITS_OF_WAGER
 
 MAX_FILE = 1 << 20
@@ -219,11 +221,19 @@ def _round(value: object) -> GivenRound:
     if set(fields) != {"player", "banker"}:
         raise BadWagers('round: give the cards of "player" and "banker", or why it is "void"')
     hands = {name: _list(fields[name], f"round: {name}") for name in fields}
-    for name, hand in hands.items():
-        for card in hand:
-            if not isinstance(card, str) or len(card) > _LONGEST_CARD:
-                raise BadWagers(f"round: {name}: {_quoted(card)} is not a card; write 7H, TC")
-    return GivenRound(tuple(hands["player"]), tuple(hands["banker"]))
+    player, banker = (
+        tuple(_card(card, f"round: {name}") for card in hands[name])
+        for name in ("player", "banker")
+    )
+    return GivenRound(player, banker)
+
+
+def _card(value: object, where: str) -> str:
+    with suppress(ValueError):
+        names = card_names(value) if isinstance(value, str) else []
+        if len(names) == 1:
+            return names[0]
+    raise BadWagers(f"{where}: {_quoted(value)} is not a card; write 7H, TC")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -301,9 +311,6 @@ def _quoted(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 3]}..."
 
-
-_LONGEST_CARD = 3
-"""In characters; "10H" passes here and is reported as a misspelled TH later."""
 
 _FILE_KEYS = ("round", "positions", "markers", "leaving", "last_of_shoe", "house", "warned")
 _POSITION_KEYS = (*KINDS, "ghost_hand", "player", "wagers", "changed_after", "called")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sabot.errors import BadDeck
+from sabot.text import card_names
 from sabot_protocol import cards
 
 DECKS = 8
@@ -67,11 +68,12 @@ def check(deck: Sequence[int], name: str, *, short: bool, decks: int = DECKS) ->
 
 
 def _card(path: Path, number: int, line: str) -> int:
-    name = line.strip().upper().replace("10", "T")
     try:
+        (name,) = card_names(line)
         card = cards.number_of(name)
     except ValueError:
         card = cards.TEST_CARD
     if card == cards.TEST_CARD:
-        raise BadDeck(f"{path}, line {number}: {name[:20]!r} is not a card; write 7H, TC or CUT")
+        shown = line.strip()[:20]
+        raise BadDeck(f"{path}, line {number}: {shown!r} is not a card; write 7H, TC or CUT")
     return card

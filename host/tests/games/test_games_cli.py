@@ -92,6 +92,23 @@ def test_score_shows_totals_winner_and_every_outcome() -> None:
     assert "tie" in lines_of(printed("score --player 9S,KD --banker 9C,QH"))
 
 
+@pytest.mark.parametrize(
+    ("player", "banker"),
+    [
+        ("2S,TD,7H", "6C,TH,3D"),
+        ("2s 10d 7h", "6c 10h 3d"),
+        ("2♠  10♦  7♥", "6♣  10♥  3♦"),
+        ("2♠, 10♦, 7♥", " 6♣,10♥,3♦ "),
+    ],
+)
+def test_score_takes_cards_as_sabot_prints_them(player: str, banker: str) -> None:
+    done = CliRunner().invoke(
+        app(), ["score", "--player", player, "--banker", banker, "--json"], catch_exceptions=False
+    )
+    scored = json.loads(done.stdout)
+    assert scored["player"] == ["2S", "TD", "7H"] and scored["banker"] == ["6C", "TH", "3D"]
+
+
 def test_odds_in_json_are_integers_except_the_edge() -> None:
     counted = json_of("odds --game ez-midi")
     assert counted["total"] == 4_998_398_275_503_360
@@ -119,7 +136,7 @@ def test_odds_of_fewer_decks() -> None:
         ("score --player 7S,KD,8H --banker 9C,QH", 19, "Player's third card was not due: Banker"),
         ("score --player 7S,KD --banker 4C,QH", 19, "Banker's third card is missing"),
         ("score --player 7S --banker 4C,QH", 19, "Player has 1 cards"),
-        ("score --player 7S,KX --banker 4C,QH", 19, "'KX' is not a playing card"),
+        ("score --player 7S,KX --banker 4C,QH", 19, "'KX' is not a card; did you mean K"),
         (
             "score --player KS,KS,KS,KS,KS --banker KS,KS,KS,KS",
             19,

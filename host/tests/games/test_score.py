@@ -121,7 +121,7 @@ def test_a_pair_is_two_first_cards_of_one_rank(
         ("7S", "4C QH 2D", "Player has 1 cards; a hand has two or three"),
         ("7S KD", "", "Banker has 0 cards"),
         ("7S KD", "KD KD KD KD", "Banker has 4 cards"),
-        ("10S KD", "9C QH", "'10S' is not a playing card; did you mean TS?"),
+        ("10S KD", "9C QH", "'10S' is not a playing card; write 7H, TC"),
         ("7S KD", "9C CUT", "'CUT' is not a playing card"),
         ("7S KD", "9C ?", "'?' is not a playing card; write 7H, TC"),
     ],

@@ -243,3 +243,9 @@ def test_any_file_is_read_or_refused_in_one_line(
         wager_file.parse(json.dumps(whole).encode())
     except BadWagers as error:
         assert str(error).isprintable() and len(str(error)) < 300
+
+
+def test_the_cards_of_a_round_are_written_as_sabot_prints_them() -> None:
+    hands = {"player": ["10♠", "7s"], "banker": ["Kh", " 2♦", "TC"]}
+    read = wager_file.parse(json.dumps(GOOD | {"round": hands}).encode())
+    assert read.round == wager_file.GivenRound(("TS", "7S"), ("KH", "2D", "TC"))

@@ -91,7 +91,12 @@ def test_one_cut_card_or_none(tmp_path: Path, short: bool) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"\x89PNG\r\n\x1a\n\0\0", "7\N{BLACK HEART SUIT}\n".encode(), bytes(range(256)), b"\0" * 99],
+    [
+        b"\x89PNG\r\n\x1a\n\0\0",
+        "7\N{BLACK HEART SUIT}\n".encode("utf-16"),
+        bytes(range(256)),
+        b"\0" * 99,
+    ],
 )
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "deck"
