@@ -9,7 +9,7 @@ from sabot.audit.bundle import chain_id_of, check_bundle, facts_of, unit_keys
 from sabot.audit.bundle_file import MAX_SIZE, Bundle, epochs_of
 from sabot.audit.checks.findings import Summary
 from sabot.audit.context import context_before, mac_before, tombstones
-from sabot.errors import BundleUnusable, DatabaseUnusable, did_you_mean
+from sabot.errors import BundleUnusable, DatabaseUnusable
 from sabot.keys.chain_keys import Keys
 from sabot.link.events import (
     CheckpointEvent,
@@ -138,10 +138,7 @@ def _gaps(store: Store, unit: str) -> Iterator[GapEvent]:
 
 
 def _not_there(store: Store, unit: str, shoe: int) -> DatabaseUnusable:
-    units = store.units()
-    if unit not in units:
-        hint = did_you_mean(unit, units) if units else "it is empty"
-        return DatabaseUnusable(f"{store.path}: has no unit {unit}; {hint}")
+    store.check_unit(unit)
     for tombstone in tombstones(store, unit):
         if shoe in {each.shoe for each in tombstone.shoes}:
             return DatabaseUnusable(

@@ -7,12 +7,10 @@ from typing import Annotated
 import typer
 
 from sabot.cli.view import Output
-from sabot.errors import DatabaseUnusable
 from sabot.log.store import Store
 from sabot.reports import table_time
 
 DEFAULT_DB = Path("sabot.sqlite")
-_MOST_LISTED = 20
 _MOST = (1 << 63) - 1
 """The largest integer that a database column holds."""
 
@@ -89,15 +87,9 @@ def choices_of(chosen: list[str] | None) -> dict[str, object]:
 def units_of(store: Store, unit: str | None) -> list[str]:
     """The units that --unit chooses: that one, or all. Raises DatabaseUnusable if the log does not
     have it."""
-    units = store.units()
     if unit is None:
-        return units
-    if unit not in units:
-        listed = ", ".join(str(each) for each in units[:_MOST_LISTED])
-        more = f" and {len(units) - _MOST_LISTED} more" if len(units) > _MOST_LISTED else ""
-        raise DatabaseUnusable(
-            f"{store.path}: has no unit {unit}; there are: {listed or 'none'}{more}"
-        )
+        return store.units()
+    store.check_unit(unit)
     return [unit]
 
 

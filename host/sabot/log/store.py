@@ -40,6 +40,7 @@ __all__ = ["DAMAGED", "DatabaseLocked", "Filter", "Row", "Store"]
 
 _LARGEST_TOMBSTONE = 1 << 24  # bytes; a shoe of cards takes about ten
 _CLOSING_BUSY_TIMEOUT_MS = 100
+_MOST_LISTED = 20  # units that a message names
 _STOPPED_EVERY = 100_000  # steps of SQLite: a few milliseconds
 _CHUNK = 1000  # records derived in one transaction; appending waits meanwhile
 _CLOSING_DERIVES = 20_000  # takes less than half a second
@@ -150,6 +151,16 @@ class Store:
         with self._reading() as connection:
             return list(queries.units(self.path, connection))
 
+    def check_unit(self, unit: str) -> None:
+        """Raise DatabaseUnusable, which names the units in the log, unless it has this one."""
+        units = self.units()
+        if unit not in units:
+            listed = ", ".join(units[:_MOST_LISTED])
+            more = f" and {len(units) - _MOST_LISTED} more" if len(units) > _MOST_LISTED else ""
+            raise DatabaseUnusable(
+                f"{self.path}: has no unit {unit}; there are: {listed or 'none'}{more}"
+            )
+
     def count(self) -> int:
         """The number of events."""
         with self._reading(lists=False) as connection:
@@ -219,7 +230,7 @@ class Store:
         with self._writer as connection:
             unit_id = self._unit(connection, unit)
             if unit_id is None:
-                raise DatabaseUnusable(f"{self.path}: has no unit {unit}; check its name")
+                raise DatabaseUnusable(f"{self.path}: has no unit {unit}; `sabot units` lists them")
             if queries.pruned_within(connection, unit_id, first, last):
                 raise DatabaseUnusable(
                     f"{self.path}: some of the events {first} to {last} of {unit} are "

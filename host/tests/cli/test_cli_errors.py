@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from host.tests.support.commands import (
@@ -26,6 +27,7 @@ from host.tests.support.helpers import FirmwareLog, event_bytes, parsed, shuffle
 from host.tests.support.naive_shoe import Answering
 from host.tests.support.terminal import ended_by_ctrl_c
 from sabot.cli import app
+from sabot.keys import signing
 from sabot.link.ports import Port
 from sabot.log.store import Store
 
@@ -119,16 +121,33 @@ def test_a_database_in_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     assert line.startswith("no/log.sqlite: ") and "does the folder exist" in line
 
 
-@pytest.mark.parametrize("command", ["rounds", "events", "incidents", "units"])
-@pytest.mark.parametrize("how", [(), ("--json",)])
-def test_an_unknown_unit_is_an_error_that_names_those_in_the_log(
-    tmp_path: Path, command: str, how: tuple[str, ...]
-) -> None:
+_NEEDED = {
+    "export": "--shoe 1 -o new.sabot --key house.pem --keys no.keys",
+    "prune": "--keep-days 30 --key house.pem",
+    "settle": "wagers.json",
+}
+"""What commands with --unit need besides it."""
+
+
+def test_an_unknown_unit_is_an_error_that_names_those_in_the_log(tmp_path: Path) -> None:
     with Store(tmp_path / "log", create=True) as store:
         for unit in ("SHOE-7", "SHOE-8"):
             store.append(unit, stored([event_bytes("betting_open", 1)]))
-    line = error_line_here(tmp_path, command, "--db", "log", "--unit", "shoe-7", *how, code=8)
-    assert line == "log: has no unit shoe-7; there are: SHOE-7, SHOE-8"
+    (tmp_path / "wagers.json").write_text('{"positions": [{"ghost_hand": 1}]}')
+    signing.make_key_pair(tmp_path / "house")
+    found = {
+        name
+        for name, command in typer.main.get_command(app()).commands.items()  # type: ignore[attr-defined]
+        if {"--unit", "--db"} <= {each for option in command.params for each in option.opts}
+    } - {"demo"}  # which gives the unit its name
+    assert {"rounds", "events", "incidents", "units", *_NEEDED} <= found
+    for name in found:
+        needed = _NEEDED.get(name, "").split()
+        line = error_line_here(tmp_path, name, *needed, "--db", "log", "--unit", "shoe-7", code=8)
+        assert line == "log: has no unit shoe-7; there are: SHOE-7, SHOE-8", name
+        if name not in _NEEDED:
+            given = (name, "--json", "--db", "log", "--unit", "U1")
+            assert "there are: SHOE-7" in error_line_here(tmp_path, *given, code=8)
 
 
 @pytest.mark.parametrize("name", ["gone/kept", "kept"])

@@ -57,6 +57,8 @@ def export(
     anyone can check the audit chain in it. Findings of `sabot verify` go into the bundle.
     """
     time_zone = options.zone_of(zone)
+    with Store(db) as store:
+        store.check_unit(unit)
     private = load_private_key(key)
     known = for_unit(default_keys(keys), unit, keys)
     now_unix_ms = time.time_ns() // 1_000_000
