@@ -75,6 +75,21 @@ def test_used_and_free_add_up_to_the_first_size_of_the_heap() -> None:
         heap.gc = real
 
 
+def test_measuring_collects_first_and_leaves_nothing_to_measure_later() -> None:
+    real, heap.gc = heap.gc, FakeGc()
+    try:
+        figures = Heap()
+        figures.maintain()  # collects; the figures would follow in the next turn
+        heap.gc.mem_free = lambda: FREE if heap.gc.collected == 2 else 0
+        figures.measure()
+        assert heap.gc.collected == 2 and (figures.used, figures.free) == (ALLOCATED, FREE)
+        heap.gc.mem_free = lambda: 0  # what was allocated since then
+        figures.maintain()
+        assert figures.free == FREE
+    finally:
+        heap.gc = real
+
+
 def test_once_the_gaps_are_filled_new_objects_come_after_them() -> None:
     if not hasattr(real_gc, "threshold"):
         return  # CPython allocates otherwise

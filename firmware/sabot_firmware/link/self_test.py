@@ -19,7 +19,7 @@ _LONGEST_MS = 500  # the longest erase takes 400
 
 
 def report(shoe: "Shoe") -> "list[object]":
-    """Test the shoe; return the fields of `self_test_report` after its `id`."""
+    """Test the shoe, measure its heap, return the fields of `self_test_report` after its `id`."""
     board = shoe.board
     failed = 0
     if not _reads_back(shoe.journal, board.ticks_ms):
@@ -30,6 +30,7 @@ def report(shoe: "Shoe") -> "list[object]":
         failed |= _DISPLAY
     if not board.samples_come():
         failed |= _SAMPLES
+    shoe.heap.measure()
     return [
         failed,
         board.levels(),

@@ -75,6 +75,15 @@ def test_a_whole_shoe_finds_nothing():
         assert _asked(shoe) == [0, 0, 31, RING, 1, 0]
 
 
+def test_it_measures_the_heap_after_a_collection():
+    with Folder() as folder:
+        board, shoe = scripted.started(folder)
+        _Parts(board)
+        shoe.heap.free = shoe.heap.used = 0
+        _asked(shoe)
+        assert shoe.heap.free > 0 and shoe.heap.used > 0
+
+
 def test_a_display_that_does_not_answer_and_samples_that_do_not_come_are_found():
     with Folder() as folder:
         board, shoe = scripted.started(folder)

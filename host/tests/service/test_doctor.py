@@ -15,8 +15,13 @@ from host.tests.support.naive_shoe import NaiveShoe, answering_shoe
 from sabot.cli import app
 from sabot.link import wire
 from sabot.link.client import Client
+from sabot.link.command_keys import CommandKeyFile
 from sabot.link.ports import Port
+from sabot.log.logger import Logger, LogWatcher
+from sabot.log.store import Store
 from sabot.service import doctor
+from sabot.sim.dealer import Dealer
+from sabot.sim.deck import shuffled
 from sabot.sim.process import SimulatedShoe
 from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE
 from sabot_protocol import enums, messages
@@ -207,6 +212,22 @@ def test_the_command_checks_a_simulated_shoe(tmp_path: Path) -> None:
         as_json = json.loads(run(tmp_path, "doctor", "DOC-1", "--json", code=1).stdout)
         wrong = [check["check"] for check in as_json["checks"] if not check["ok"]]
         assert as_json["unit"] == "DOC-1" and wrong == ["test card", "clock"]
+
+
+@pytest.mark.slow
+def test_the_heap_of_an_idle_shoe_is_measured_without_what_dealing_has_left(tmp_path: Path) -> None:
+    with SimulatedShoe("DOC-3") as shoe, Store(tmp_path / "log.sqlite", create=True) as store:
+        shoe.power_on()
+        free = []
+        for seed in (1, 4):
+            logger = Logger(store, [shoe.port], LogWatcher(), once=True)
+            logger.start()
+            Dealer(shoe.bench, shuffled(seed), card_set=0, pace=0).deal()
+            logger.wait(60)
+            with Port(shoe.port) as port:
+                client = Client(port, keys=CommandKeyFile.load(None))
+                free.append(doctor.examine(client).status.heap_free)
+    assert min(free) > 2 * doctor.LEAST_HEAP_BYTES and max(free) - min(free) < 5_000, free
 
 
 def test_with_a_wrong_command_key_all_but_the_self_test_is_checked(tmp_path: Path) -> None:
