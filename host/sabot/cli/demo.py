@@ -101,7 +101,7 @@ class _Screen:
         return Group(
             Panel(Group(*lines), title=f"{self._shoe.unit} at {self._shoe.port}", expand=False),
             self._progress,
-            rounds_table(self._rounds[-_LAST_ROUNDS:], units=False),
+            rounds_table(self._rounds[-_LAST_ROUNDS:]),
             self._plate(),
         )
 

@@ -2,7 +2,8 @@
 
 All output of the commands goes through this module, the door for text that came from outside: from
 a shoe, a log, a file, or the name of one. `console` and `problems` make every string one printable
-line, without markup; `plain` does it for a `Text`, and `print_json` and `print_objects` for data.
+line, without markup; `plain` does it for a `Text`, `print_rows` for rows of a table, and
+`print_json` and `print_objects` for data.
 """
 
 import csv
@@ -12,10 +13,11 @@ import sys
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from itertools import chain, islice
 from types import TracebackType
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -28,6 +30,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from sabot.cli.long_table import HELD, Cell, Columns, table_of
 from sabot.log.rounds import Round
 from sabot.reports.roads import LETTERS, ROWS, Outcome, bead_plate
 from sabot.text import card_symbol, local_time, printable, shortened
@@ -56,6 +59,7 @@ console = Door(highlight=False, width=None if _on_a_screen() else _PIPE_WIDTH)
 problems = Door(stderr=True, highlight=False, soft_wrap=True)
 
 _MOST_IN_NAME = 64
+_AT_ONCE = 50  # rows on a screen, in a few hundredths of a second
 # Spreadsheets take a cell for a formula if it begins so, or if it does after a separator that a
 # spreadsheet of another language uses. OWASP, "CSV Injection".
 _FORMULA = re.compile(r"(^|[;|])(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
@@ -118,24 +122,59 @@ def round_line(ended: Round) -> Text:
     return line.append_text(outcome_text(ended))
 
 
-def rounds_table(rounds: Sequence[Round], *, units: bool = True) -> Table:
-    """Rounds one below the other."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    columns = ["unit", "shoe", "round", "ended", "Player", "Banker", "result"]
-    for name in columns if units else columns[2:]:
-        table.add_column(name, justify="right" if name in ("shoe", "round") else "left")
+ROUND_COLUMNS = ("unit", "shoe", "round", "ended", "Player", "Banker", "result")
+
+
+def round_cells(ended: Round) -> list[Cell]:
+    """A round for a table with ROUND_COLUMNS."""
+    return [
+        name_text(ended.unit),
+        str(ended.shoe),
+        str(ended.round),
+        local_time(ended.ended_unix_ms),
+        hand_text(ended.player, ended.player_total),
+        hand_text(ended.banker, ended.banker_total),
+        outcome_text(ended),
+    ]
+
+
+def rounds_table(rounds: Sequence[Round]) -> Table:
+    """A few rounds of one unit and shoe of cards, one below the other."""
+    table = table_of(ROUND_COLUMNS[2:])
     for ended in rounds:
-        cells: list[RenderableType] = [
-            name_text(ended.unit),
-            str(ended.shoe),
-            str(ended.round),
-            local_time(ended.ended_unix_ms),
-            hand_text(ended.player, ended.player_total),
-            hand_text(ended.banker, ended.banker_total),
-            outcome_text(ended),
-        ]
-        table.add_row(*(cells if units else cells[2:]))
+        table.add_row(*round_cells(ended)[2:])
     return table
+
+
+def print_rows(
+    names: Sequence[str], rows: Iterable[Sequence[Cell]], least: Mapping[str, int]
+) -> None:
+    """Print a table as its rows come, with at most long_table.HELD of them in memory.
+
+    `names` are those of the columns. If there are more rows, the columns that `least` names are at
+    least so wide: then they need not become wider on the way.
+    """
+    columns, rows = Columns(names, console.width), iter(rows)
+    held = list(islice(rows, HELD))
+    for cells in held:
+        columns.measure(cells)
+    if len(held) == HELD:
+        columns.widen(least)
+    rows = chain(held, rows)
+    if not console.is_terminal:  # a hundred thousand rows take seconds, as tables minutes
+        for cells in chain([names], rows):
+            for line in columns.lines(cells, console):
+                print(line)
+        return
+    begun = False
+    while (some := list(islice(rows, _AT_ONCE))) or not begun:
+        for cells in some:
+            columns.measure(cells)
+        table = table_of(names, columns.widths() or ())
+        table.show_header, begun = not begun, True
+        for cells in some:
+            table.add_row(*cells)
+        console.print(table)
 
 
 def bead_plate_text(winners: Sequence[str], columns: int) -> Text:

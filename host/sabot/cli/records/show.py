@@ -1,15 +1,25 @@
 """`sabot rounds` and `sabot events`: look at a log."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from sabot.cli import options
-from sabot.cli.view import Output, console, name_text, plain, print_objects, problems, rounds_table
+from sabot.cli.long_table import Cell
+from sabot.cli.view import (
+    ROUND_COLUMNS,
+    Output,
+    name_text,
+    plain,
+    print_objects,
+    print_rows,
+    problems,
+    round_cells,
+)
 from sabot.errors import DatabaseUnusable
 from sabot.library import EVENT_KINDS, LogEvent, logged_events, logged_rounds
+from sabot.log.rounds import Round
 from sabot.log.store import Filter, Row, Store
 from sabot.text import local_time
 
@@ -33,22 +43,26 @@ def rounds(
     """
     how = options.output_of(as_json, as_csv)
     begin, end = options.span_of(from_, to)
-    damaged: list[Row] = []
+    damaged, left_out = _Damaged(), 0
+
+    def listed(store: Store) -> Iterator[Round]:
+        nonlocal left_out
+        for ended in logged_rounds(store, unit, shoe, begin, end, damaged.add):
+            if round_ in (None, ended.round):
+                if with_void or ended.void is None:
+                    yield ended
+                else:
+                    left_out += 1
+
     with Store(db) as store:
-        options.units_of(store, unit)
-        wanted = [
-            ended
-            for ended in logged_rounds(store, unit, shoe, begin, end, damaged.append)
-            if round_ in (None, ended.round)
-        ]
-        found = [ended for ended in wanted if with_void or ended.void is None]
+        least = {"unit": _longest(options.units_of(store, unit))}
         if how is Output.TABLE:
-            console.print(rounds_table(found))
+            print_rows(ROUND_COLUMNS, map(round_cells, listed(store)), least)
         else:
-            print_objects((ended.as_json() for ended in found), how)
-    if len(found) < len(wanted):
-        problems.print(f"void rounds left out: {len(wanted) - len(found)} (--with-void shows them)")
-    _report(damaged, "a round that it may be part of is not listed")
+            print_objects((ended.as_json() for ended in listed(store)), how)
+    if left_out:
+        problems.print(f"void rounds left out: {left_out} (--with-void shows them)")
+    damaged.report("a round that it may be part of is not listed")
 
 
 def events(
@@ -73,37 +87,55 @@ def events(
             )
     begin, end = options.span_of(from_, to)
     wanted = Filter(unit, shoe, round_, kind or None, begin, end)
-    damaged: list[Row] = []
+    damaged = _Damaged()
     with Store(db) as store:
-        options.units_of(store, unit)
-        found = logged_events(store, wanted, damaged.append)
+        units = options.units_of(store, unit)
+        found = logged_events(store, wanted, damaged.add)
         if how is Output.TABLE:
-            console.print(_events_table(found))
+            newest = max((store.last_number(each) for each in units), default=0)
+            least = {"unit": _longest(units), "event": len(str(newest))}
+            print_rows(_EVENT_COLUMNS, map(_event_cells, found), least)
         else:
             print_objects((each.as_json() for each in found), how)
-    _report(damaged, "it is not listed")
+    damaged.report("it is not listed")
 
 
-def _report(damaged: Sequence[Row], what: str) -> None:
-    """Raise DatabaseUnusable, after all that can be read was listed, if any event was damaged."""
-    if damaged:
-        first, *others = damaged
-        more = f", and so are {len(others)} more" if others else ""
-        raise DatabaseUnusable(
-            f"event {first.number} of {first.unit} is damaged{more}: {what}; `sabot verify` lists "
-            "all that are"
-        )
+class _Damaged:
+    """Counts the events that cannot be read."""
+
+    def __init__(self) -> None:
+        self._first: Row | None = None
+        self._others = 0
+
+    def add(self, row: Row) -> None:
+        """Take one of them."""
+        if self._first is None:
+            self._first = row
+        else:
+            self._others += 1
+
+    def report(self, what: str) -> None:
+        """Raise DatabaseUnusable, after all that can be read was listed, if there were any."""
+        if self._first is not None:
+            more = f", and so are {self._others} more" if self._others else ""
+            raise DatabaseUnusable(
+                f"event {self._first.number} of {self._first.unit} is damaged{more}: {what}; "
+                "`sabot verify` lists all that are"
+            )
 
 
-def _events_table(found: Iterable[LogEvent]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("unit", "event", "time", "shoe", "round", "kind", "what"):
-        table.add_column(name, justify="right" if name in ("event", "shoe", "round") else "left")
-    for each in found:
-        what = " ".join(f"{name}={value}" for name, value in each.fields.items())
-        numbers = str(each.shoe), str(each.round)
-        when = local_time(each.unix_ms)
-        table.add_row(
-            name_text(each.unit), str(each.number), when, *numbers, each.kind, plain(what)
-        )
-    return table
+_EVENT_COLUMNS = ("unit", "event", "time", "shoe", "round", "kind", "what")
+
+
+def _event_cells(each: LogEvent) -> list[Cell]:
+    what = " ".join(f"{name}={value}" for name, value in each.fields.items())
+    when = local_time(each.unix_ms)
+    return [
+        name_text(each.unit), str(each.number), when, str(each.shoe), str(each.round),
+        each.kind, plain(what),
+    ]  # fmt: skip
+
+
+def _longest(units: Iterable[str]) -> int:
+    """Columns of a screen for the name of any of these units."""
+    return max((name_text(unit).cell_len for unit in units), default=0)

@@ -1,0 +1,171 @@
+"""Long tables: laid out as rich lays out a whole one, and printed while their rows are read."""
+
+import io
+import random
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from rich.table import Table
+from typer.testing import CliRunner
+
+from host.tests.support.helpers import FirmwareLog, shuffled_names, stored
+from sabot.cli import app, view
+from sabot.cli.long_table import HELD
+from sabot.cli.records import show
+from sabot.log.store import Filter, Row, Store
+
+NAMES = ("unit", "event", "time", "shoe", "round", "kind", "what")
+WORDS = ("card=7H", "build=" + "ab" * 32, "é", "漢字", "x", "by_hand=False", "", "  two", "y" * 250)
+
+
+def random_rows(rng: random.Random, count: int) -> list[list[str]]:
+    return [
+        [
+            "U" * rng.randint(1, 9),
+            str(rng.randrange(10 ** rng.randint(1, 7))),
+            rng.choice(["no clock", "2026-11-24 04:00:00"]),
+            str(rng.randrange(400)),
+            str(rng.randrange(80)),
+            rng.choice(["lid", "betting_closed", "10♥ 2♣"]),
+            " ".join(rng.choice(WORDS) for _ in range(rng.randrange(9))),
+        ]
+        for _ in range(count)
+    ]
+
+
+def by_rich(rows: Sequence[Sequence[str]], width: int) -> str:
+    """The whole table, laid out by rich."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in NAMES:
+        table.add_column(name, justify="right" if name in ("event", "shoe", "round") else "left")
+    for row in rows:
+        table.add_row(*row)
+    out = io.StringIO()
+    view.Door(highlight=False, width=width, file=out).print(table)
+    return out.getvalue()
+
+
+@pytest.fixture
+def printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """Prints rows with `print_rows` on lines of a width; returns the text."""
+
+    def call(rows: Sequence[Sequence[str]], width: int, least: dict[str, int]) -> str:
+        monkeypatch.setattr(view, "console", view.Door(highlight=False, width=width))
+        view.print_rows(NAMES, rows, least)
+        return capsys.readouterr().out
+
+    return call
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_table_that_is_not_long_is_laid_out_by_all_its_rows(
+    printed: Callable[..., str], seed: int
+) -> None:
+    rng = random.Random(seed)
+    rows = random_rows(rng, rng.choice([0, 1, 2, 40, HELD - 1]))
+    width = rng.choice([120, 200])
+    assert printed(rows, width, {"event": 30}) == by_rich(rows, width)
+
+
+def test_a_long_table_has_the_widths_that_were_given(printed: Callable[..., str]) -> None:
+    rows = random_rows(random.Random(1), HELD)
+    last = ["U" * 12, "12345678901", *rows[0][2:]]
+    least = {"unit": 12, "event": 11}
+    assert printed([*rows, last], 200, least) == by_rich([*rows, last], 200)
+
+
+def test_a_column_becomes_wider_when_a_later_row_needs_it(printed: Callable[..., str]) -> None:
+    short = ["U1", "1", "no clock", "1", "1", "lid", "open"]
+    lines = printed([short] * (HELD + 1) + [["U1", "1234567", *short[2:]]] * 2, 200, {})
+    *before, wide, same = lines.splitlines()
+    assert len({len(line) for line in before}) == 1
+    assert len(wide) == len(same) == len(before[0]) + 2 and wide.startswith("U1    1234567  no")
+
+
+def test_a_line_that_is_too_narrow_keeps_every_cell(printed: Callable[..., str]) -> None:
+    row = ["U1", "1", "2026-11-24 04:00:00", "1", "1", "betting_closed", "by=button and=more"]
+    (_, line) = printed([row], 40, {}).splitlines()
+    assert line.split() == " ".join(row).split()
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_rows_are_printed_while_later_ones_are_read(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    read, most_held = 0, 0
+
+    class Out(io.StringIO):
+        def write(self, text: str) -> int:
+            nonlocal most_held
+            super().write(text)
+            most_held = max(most_held, read - max(0, self.getvalue().count("\n") - 1))
+            return len(text)
+
+    def rows() -> Iterator[list[str]]:
+        nonlocal read, most_held
+        for n in range(2000):
+            read += 1
+            yield ["U1", str(n), "no clock", "1", "1", "lid", "open"]
+
+    out = Out()
+    console = view.Door(highlight=False, width=200, file=out, force_terminal=terminal)
+    monkeypatch.setattr(view, "console", console)
+    monkeypatch.setattr("sys.stdout", out)
+    view.print_rows(NAMES, rows(), {})
+    assert out.getvalue().count("\n") == 2001
+    assert 0 < most_held <= HELD + 50
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log with about 9,000 events and 600 rounds."""
+    path = tmp_path_factory.mktemp("long") / "log.sqlite"
+    with Store(path, create=True) as store:
+        log = FirmwareLog()
+        for seed in range(8):
+            log.deal_shoe(shuffled_names(seed))
+        store.append("U1", stored(log.records))
+    return path
+
+
+@pytest.mark.parametrize("how", [[], ["--json"]])
+@pytest.mark.parametrize("command", ["rounds", "events"])
+def test_a_listing_holds_a_few_of_a_logs_rounds_or_events(
+    monkeypatch: pytest.MonkeyPatch, log: Path, command: str, how: list[str]
+) -> None:
+    """By count: how many are read and not printed yet, and how many events are read before the
+    first line."""
+    read, made, lines, read_before, most_held = 0, 0, 0, 0, 0
+    rows, print_line = Store.rows, print
+    listing = getattr(show, f"logged_{command}")
+
+    def counted_rows(self: Store, wanted: Filter) -> Iterator[Row]:
+        nonlocal read
+        for row in rows(self, wanted):
+            read += 1
+            yield row
+
+    def counted_listing(*arguments: object) -> Iterator[object]:
+        nonlocal made, most_held
+        for each in listing(*arguments):
+            made += 1
+            most_held = max(most_held, made - lines)
+            yield each
+
+    def counted_print(line: str) -> None:
+        nonlocal lines, read_before
+        read_before = read_before or read
+        lines += 1
+        print_line(line)
+
+    monkeypatch.setattr(Store, "rows", counted_rows)
+    monkeypatch.setattr(show, f"logged_{command}", counted_listing)
+    monkeypatch.setattr(view, "print", counted_print, raising=False)
+    done = CliRunner().invoke(app(), [command, "--db", str(log), *how])
+    assert done.exit_code == 0, done.output
+    assert made > HELD + 100 and lines >= made
+    assert 0 < most_held <= HELD
+    assert read_before < 0.95 * read
