@@ -3,5 +3,5 @@
 Everything here runs on CPython and on MicroPython. See README.md for the bytes.
 """
 
-VERSION = 9
+VERSION = 10
 """Version of the protocol. It changes with any change of a message or an event."""

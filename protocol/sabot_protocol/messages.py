@@ -92,6 +92,23 @@ document is checked and taken, or refused."""
 
 MAX_GAME_PART = 400
 
+GAME_PART = Shape(
+    79,
+    "game_part",
+    (
+        "id:uint "
+        "sha256:bytes "  # of the whole document
+        "size:uint "  # bytes of the whole document
+        "offset:uint "
+        "part:bytes"
+    ),
+    _to_host,
+)
+
+READ_GAME = Shape(33, "read_game", "id:uint offset:uint", _to_device, PROVEN, GAME_PART)
+"""Asks for a part of the document of the game that is dealt, from byte `offset` on, at most
+MAX_GAME_PART bytes."""
+
 RESTART = Shape(27, "restart", "id:uint", _to_device, IN_SIGNED)
 """Restarts the shoe between rounds and tries the staged release, if there is one."""
 

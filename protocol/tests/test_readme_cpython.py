@@ -330,7 +330,7 @@ def test_times_and_the_window_are_those_of_the_code() -> None:
         f"at most once in {link.REWIND_PAUSE_MS} ms (`REWIND_PAUSE_MS`)",
         f"`heartbeat` every {messages.HEARTBEAT_MS} ms",
         f"nothing good for {messages.SILENCE_MS} ms",
-        f"Numbers {min(commands)} to {max(commands)}",
+        f"Numbers from {min(commands)} on",
     ):
         assert words in text, f'protocol/README.md, section "The link", does not say: {words}'
 

@@ -101,6 +101,16 @@ def _take_game(shoe: "Shoe", document: bytes) -> None:
     _record(shoe, events.GAME_LOADED, game.name, game.sha256)
 
 
+def on_read_game(shoe: "Shoe", offset: int) -> "list[object]":
+    """Return a part of the document of the game that is dealt."""
+    game = shoe.dealing.game
+    size = len(game.document)
+    if offset >= size:
+        raise Refusal("bad_part")
+    part = game.document[offset : offset + messages.MAX_GAME_PART]
+    return [game.sha256, size, offset, part]
+
+
 def on_restart(shoe: "Shoe") -> None:
     """Restart once the answer is sent."""
     if not shoe.at_rest():

@@ -1,5 +1,7 @@
 """The host's commands on a shoe without a board: what they do, record and answer."""
 
+import hashlib
+
 from firmware.tests.fakes.fake_flash import FIRST_KEY, RING, new_chip
 from firmware.tests.support.held import records_in
 from firmware.tests.test_store import Folder
@@ -350,6 +352,24 @@ def test_a_document_whose_parts_came_before_the_cards_is_refused_whole():
         shoe.load_cards()
         assert _refused(_part(shoe, document, 400, len(document)))[0] == "mid_shoe"
         assert shoe.game_parts is None and shoe.dealing.game.name == "mini"
+
+
+def test_a_host_reads_the_document_of_the_game_that_is_dealt_in_parts():
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        document, at = b"", 0
+        while True:
+            answer = _run(shoe, messages.READ_GAME, 7, at)
+            _, _, sha256, size, offset, part = answer
+            assert offset == at and 0 < len(part) <= messages.MAX_GAME_PART
+            document += part
+            at += len(part)
+            if at == size:
+                break
+        assert document == games.document_of("mini")
+        assert sha256 == hashlib.sha256(document).digest()
+        for past in (size, size + 1, 2**64 - 1):
+            assert _refused(_run(shoe, messages.READ_GAME, 8, past))[0] == "bad_part"
 
 
 def test_a_midi_shoe_is_in_play_until_its_last_round_is_revealed():

@@ -212,6 +212,18 @@ class PassSamples(Answer):
 
 
 @dataclass(frozen=True, slots=True)
+class GamePart(Answer):
+    """A part of the document of the game that is dealt, from byte `offset` on. `sha256` and `size`
+    are those of the whole document."""
+
+    SHAPE: ClassVar[Shape] = messages.GAME_PART
+    sha256: bytes
+    size: int
+    offset: int
+    part: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class SelfTestReport(Answer):
     """The result of the self-tests. `failed`: bit n is the n-th of `enums.SELF_TESTS`; `seen`: the
     n-th of `enums.CHANNELS` sees something now."""
@@ -282,6 +294,14 @@ class LoadGameCommand(Command[Reply]):
     offset: int
     size: int
     part: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ReadGameCommand(Command[GamePart]):
+    """Send a part of the document of the game that is dealt, from byte `offset` on."""
+
+    SHAPE: ClassVar[Shape] = messages.READ_GAME
+    offset: int
 
 
 @dataclass(frozen=True, slots=True)
