@@ -1,5 +1,6 @@
 """A host that is attached to one shoe through an open port: a session with a clock and timeouts."""
 
+import hashlib
 import math
 import secrets
 import time
@@ -14,11 +15,13 @@ from sabot.link.messages import (
     Command,
     LoadGameCommand,
     ReadEventsCommand,
+    ReadGameCommand,
     Reply,
     UpdateStatusCommand,
 )
 from sabot.link.session import ASK_PAUSE_S, Introduction, Received, Session
 from sabot.text import shortened
+from sabot_protocol import games
 from sabot_protocol import messages as definitions
 from sabot_protocol.provisioning import MAX_UNIT, is_unit
 
@@ -218,6 +221,30 @@ class Client:
         for offset in range(0, max(len(document), 1), definitions.MAX_GAME_PART):
             part = document[offset : offset + definitions.MAX_GAME_PART]
             self.ask(LoadGameCommand(offset, len(document), part))
+
+    def read_game(self) -> bytes:
+        """Return the document of the game that the shoe deals.
+
+        Raises CommandRefused; BadAnswer if it is not the document whose SHA-256 the shoe stated
+        when it attached.
+        """
+        document, size = b"", 1
+        while len(document) < size:
+            answer = self.ask(ReadGameCommand(len(document)))
+            size = answer.size
+            fits = 0 < len(answer.part) <= size - len(document) and size <= games.MAX_DOCUMENT
+            if not fits or answer.offset != len(document):
+                raise BadAnswer(
+                    f"{self.unit}: a part of its game document does not follow the part before it; "
+                    "update its firmware"
+                )
+            document += answer.part
+        if hashlib.sha256(document).digest() != self.welcome.game_sha256:
+            raise BadAnswer(
+                f"{self.unit}: its game document is not that of the game {self.welcome.game} that "
+                "it deals; load the game again"
+            )
+        return document
 
     def read_again(self, first: int) -> None:
         """Request the events from number `first` on again; `receive` returns them.

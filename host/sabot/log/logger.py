@@ -194,6 +194,7 @@ class Logger:
             )
         # Before the first event is requested, so that all later events have the time.
         clock_due, stored_since = not self._set_clock(client, self._warn), False
+        self._keep_game(client)
         # The last stored event is requested again: its bytes show whether this is the same unit as
         # in the database.
         client.begin(max(last, 1))
@@ -251,6 +252,23 @@ class Logger:
             warn(f"{error}; its events are logged all the same")
             return error.refusal != "full"
         return True
+
+    def _keep_game(self, client: Client) -> None:
+        """Store the document of the game that the shoe deals, if the log does not have it. Without
+        it warn: the events are stored all the same.
+
+        Raises NoShoe if the shoe does not answer.
+        """
+        if self._store.game(client.welcome.game_sha256) is not None:
+            return
+        try:
+            document = client.read_game()
+        except (CommandRefused, BadAnswer) as error:
+            if isinstance(error, CommandRefused) and error.refusal in _REFUSED_FOR_NOW:
+                raise NoShoe(str(error)) from None
+            self._warn(f"{error}; its events are logged, but the log does not have its game")
+            return
+        self._store.keep_game(document)
 
     def _report(self, unit: str, records: Sequence[Record]) -> bool:
         """Call the watcher. Return whether a shoe of cards ended in `records`."""

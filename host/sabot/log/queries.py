@@ -17,6 +17,12 @@ _NEWEST = (
 )
 
 
+def has_table(connection: sqlite3.Connection, name: str) -> bool:
+    """Whether the log has the table: one of an older version may not have it."""
+    query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
+    return connection.execute(query, (name,)).fetchone() is not None
+
+
 def fact(connection: sqlite3.Connection, name: str) -> str | None:
     """A value of the table `about`."""
     found = connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()

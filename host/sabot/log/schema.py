@@ -5,8 +5,10 @@ changes them, a dropped constraint lets a second unit have the name of the first
 schema differs in anything from what `create` makes is not read.
 """
 
+import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +16,15 @@ from sabot.errors import DatabaseUnusable
 from sabot.log.log_file import FORMAT, WHEN_DAMAGED
 from sabot.text import printable
 
-VERSION = 2
-"""The value of `version` in a log's table `about`. No other version has the tables below."""
+VERSION = 3
+"""The value of `version` in the table `about` of a log that this sabot writes."""
+
+_READ = (2, VERSION)
+"""The versions that are read. A log of an older one is converted when it is opened for logging."""
+
+_BEFORE_GAMES = "before_games"
+"""The fact of a converted log: by unit the number of its newest event then, as JSON. Up to that
+number the game documents may be missing."""
 
 # For each unit it has a row for every record up to some number, and for none after that.
 EVENTS_TABLE = (
@@ -29,7 +38,7 @@ EVENTS_INDEXES = (
 )
 _ABOUT = "CREATE TABLE about (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)"
 _ABOUT_OF_VERSION_1 = "CREATE TABLE about (name TEXT NOT NULL, value TEXT NOT NULL)"
-_TABLES = (
+_TABLES_OF_2 = (
     _ABOUT,
     "CREATE TABLE units (id INTEGER PRIMARY KEY, unit TEXT NOT NULL UNIQUE)",
     "CREATE TABLE records (unit INTEGER NOT NULL, number INTEGER NOT NULL,"
@@ -37,6 +46,10 @@ _TABLES = (
     " PRIMARY KEY (unit, number)) WITHOUT ROWID",
     "CREATE TABLE tombstones (unit INTEGER NOT NULL, first INTEGER NOT NULL,"
     " last INTEGER NOT NULL, tombstone BLOB NOT NULL, PRIMARY KEY (unit, first)) WITHOUT ROWID",
+)
+_ADDED_IN_3 = (
+    # Each game document by which a unit in the log has dealt, as the shoe sent it.
+    "CREATE TABLE games (sha256 BLOB NOT NULL PRIMARY KEY, document BLOB NOT NULL) WITHOUT ROWID",
 )
 _WITH_OWN_INDEX = ("about", "units")  # SQLite makes it by itself, for a constraint
 
@@ -60,10 +73,35 @@ class _Entry:
 
 def create(connection: sqlite3.Connection) -> None:
     """Make the tables of a log."""
-    for statement in (*_TABLES, EVENTS_TABLE, *EVENTS_INDEXES):
+    for statement in (*_TABLES_OF_2, *_ADDED_IN_3, EVENTS_TABLE, *EVENTS_INDEXES):
         connection.execute(statement)
     about = [("format", FORMAT), ("version", str(VERSION))]
     connection.executemany("INSERT INTO about VALUES (?, ?)", about)
+
+
+def convert(connection: sqlite3.Connection, newest: Mapping[str, int]) -> None:
+    """Make a log of version 2 one of this version. `newest` are the numbers of the newest events,
+    by unit."""
+    for statement in _ADDED_IN_3:
+        connection.execute(statement)
+    facts = [("version", str(VERSION)), (_BEFORE_GAMES, json.dumps(newest))]
+    connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", facts)
+
+
+def before_games(connection: sqlite3.Connection, unit: str) -> int:
+    """The number of the event up to which the log may lack game documents of `unit`; 0 if it must
+    have all."""
+    found = connection.execute(
+        "SELECT value FROM about WHERE name = ?", (_BEFORE_GAMES,)
+    ).fetchone()
+    if found is None:
+        return 0
+    with suppress(ValueError):
+        numbers = json.loads(found[0])
+        number = numbers.get(unit, 0) if isinstance(numbers, dict) else 0
+        if type(number) is int:
+            return number
+    return 0
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
@@ -71,9 +109,10 @@ def is_empty(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is None
 
 
-def check(path: Path, connection: sqlite3.Connection, *, lists: bool = True) -> None:
-    """Raise DatabaseUnusable unless the database at `path` is a log of this version, with exactly
-    its tables and indexes. Without `lists`, those that `sabot rebuild` makes may differ.
+def check(path: Path, connection: sqlite3.Connection, *, lists: bool = True) -> int:
+    """Raise DatabaseUnusable unless the database at `path` is a log with exactly the tables and
+    indexes of its version. Without `lists`, those that `sabot rebuild` makes may differ. Return the
+    version.
     """
     # Nothing but this table is read before it is known what the others are.
     found = [
@@ -81,11 +120,12 @@ def check(path: Path, connection: sqlite3.Connection, *, lists: bool = True) -> 
         for row in connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema")
     ]
     here = set(found)
+    version = VERSION
     if any(each.kind == "table" and each.sql in (_ABOUT, _ABOUT_OF_VERSION_1) for each in found):
-        _check_version(path, connection)
-    elif not here & _EXPECTED:
+        version = _version(path, connection)
+    elif not here & _EXPECTED[version]:
         raise _not_a_log(path)
-    wrong = here ^ _EXPECTED
+    wrong = here ^ _EXPECTED[version]
     if len(found) > len(here):
         wrong |= {each for each in here if found.count(each) > 1}
     if all(each.derived for each in wrong):
@@ -95,7 +135,7 @@ def check(path: Path, connection: sqlite3.Connection, *, lists: bool = True) -> 
                 f"{path}: its lists ({_named(names)}) are missing or altered; `sabot rebuild` "
                 "makes them again from the records"
             )
-        return
+        return version
     names = {each.name for each in wrong if not each.derived}
     raise DatabaseUnusable(
         f"{path}: its tables were altered ({_named(names)}), so that what they show cannot be "
@@ -103,21 +143,21 @@ def check(path: Path, connection: sqlite3.Connection, *, lists: bool = True) -> 
     )
 
 
-def _check_version(path: Path, connection: sqlite3.Connection) -> None:
+def _version(path: Path, connection: sqlite3.Connection) -> int:
     query = "SELECT name, value FROM about WHERE name IN ('format', 'version')"
     about = dict(connection.execute(query).fetchall())
     if about.get("format") != FORMAT:
         raise _not_a_log(path)
     version = about.get("version", "")
-    if version == str(VERSION):
-        return
+    if version in map(str, _READ):
+        return int(version)
     if version == "1":
         raise DatabaseUnusable(
-            f"{path}: a log of version 1, this sabot reads {VERSION}; read it with the "
-            "sabot that wrote it, and name another file with --db to go on logging"
+            f"{path}: a log of version 1, this sabot reads {_READ[0]} and {VERSION}; read it with "
+            "the sabot that wrote it, and name another file with --db to go on logging"
         )
     raise DatabaseUnusable(
-        f"{path}: a log of version {_shown(version)}, this sabot reads {VERSION}; "
+        f"{path}: a log of version {_shown(version)}, this sabot reads {_READ[0]} and {VERSION}; "
         "update sabot, or name another file with --db"
     )
 
@@ -142,6 +182,7 @@ def _entry(statement: str) -> _Entry:
     return _Entry(kind, name, rest[1] if kind == "index" else name, statement)
 
 
-_EXPECTED = frozenset(map(_entry, (*_TABLES, EVENTS_TABLE, *EVENTS_INDEXES))) | {
+_OF_2 = frozenset(map(_entry, (*_TABLES_OF_2, EVENTS_TABLE, *EVENTS_INDEXES))) | {
     _Entry("index", f"sqlite_autoindex_{table}_1", table, "") for table in _WITH_OWN_INDEX
 }
+_EXPECTED = {2: _OF_2, 3: _OF_2 | frozenset(map(_entry, _ADDED_IN_3))}

@@ -4,6 +4,7 @@ Every event is stored at once in the table `records`, which is the log. The tabl
 index to find events quickly: it is derived from `records` when there is time, and can be rebuilt.
 """
 
+import hashlib
 import os
 import sqlite3
 import time
@@ -35,6 +36,7 @@ from sabot.log.log_file import (
     user_error,
 )
 from sabot.log.same_file import replaced
+from sabot_protocol.games import MAX_DOCUMENT
 
 __all__ = ["DAMAGED", "DatabaseLocked", "Filter", "Row", "Store"]
 
@@ -83,8 +85,11 @@ class Store:
             with self._writer as connection:
                 if schema.is_empty(connection):
                     schema.create(connection)
-                schema.check(path, connection)
-                queries.units(path, connection)
+                version = schema.check(path, connection)
+                units = queries.units(path, connection)
+                if version < schema.VERSION:
+                    newest = {name: queries.newest(connection, id_) for name, id_ in units.items()}
+                    schema.convert(connection, newest)
             self._writer.write_ahead()  # only now: the file is a Sabot log
         except SabotError:
             self._writer.close()
@@ -220,6 +225,35 @@ class Store:
         with self._reading(lists=False) as connection:
             parameters = (_LARGEST_TOMBSTONE, self._unit(connection, unit))
             return connection.execute(query, parameters).fetchall()
+
+    def keep_game(self, document: bytes) -> None:
+        """Store a game document, which is durable on return. One that is stored already stays."""
+        row = (hashlib.sha256(document).digest(), document)
+        with self._writer as connection:
+            connection.execute("INSERT OR IGNORE INTO games VALUES (?, ?)", row)
+
+    def game(self, sha256: bytes) -> bytes | None:
+        """The game document with this SHA-256; None if the log does not have it, or has other
+        bytes under it, as `verify` reports."""
+        query = (
+            f"SELECT document FROM games WHERE sha256 = ? AND length(document) <= {MAX_DOCUMENT}"
+        )
+        with self._reading(lists=False) as connection:
+            if not queries.has_table(connection, "games"):
+                return None
+            found = connection.execute(query, (sha256,)).fetchone()
+        if found is None or type(found[0]) is not bytes:
+            return None
+        document: bytes = found[0]
+        return document if hashlib.sha256(document).digest() == sha256 else None
+
+    def must_have_games_after(self, unit: str) -> int | None:
+        """The number of the event of `unit` after which the log must have every game document; None
+        if it keeps none, as version 2 did."""
+        with self._reading(lists=False) as connection:
+            if not queries.has_table(connection, "games"):
+                return None
+            return schema.before_games(connection, unit)
 
     def prune(self, unit: str, first: int, last: int, tombstone: bytes) -> None:
         """Remove events `first` to `last` of `unit` and put `tombstone` in their place, in one

@@ -15,7 +15,7 @@ from host.tests.support.helpers import event_bytes, framed
 from sabot.link import wire
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.session import Record
-from sabot_protocol import VERSION, messages
+from sabot_protocol import VERSION, games, messages
 from sabot_protocol.events import MAC_SIZE
 from sabot_protocol.frame import FrameReader
 
@@ -25,6 +25,10 @@ KEY = bytes(range(60, 92))
 KEYS = CommandKeyFile()
 KEYS.put("U1", KEY)
 
+GAME = games.document_of("mini")
+"""The document of the game that a naive shoe deals."""
+
+_GAME_SHA256 = hashlib.sha256(GAME).digest()
 _CHALLENGE = bytes(range(160, 176))
 
 
@@ -127,11 +131,13 @@ class NaiveShoe:
 
     def answer(self, message: wire.Message) -> list[bytes]:
         """Frames that answer a command. Only SET_CLOCK is answered, but no clock is set; and
-        UPDATE_STATUS, with which a host proves that it has the key."""
+        UPDATE_STATUS, with which a host proves that it has the key; and READ_GAME."""
         if message.shape is messages.SET_CLOCK:
             return [framed(messages.REPLY, id=message.fields["id"])]
         if message.shape is messages.UPDATE_STATUS:
             return [framed(messages.UPDATE_REPORT, id=message.fields["id"])]
+        if message.shape is messages.READ_GAME:
+            return [self.game_part(**message.fields)]
         return []
 
     def introduction(self, session: int) -> list[bytes]:
@@ -141,13 +147,19 @@ class NaiveShoe:
         frames = [
             framed(messages.WELCOME, protocol=VERSION, **own, **numbers),
             framed(messages.FIRMWARE, session=session, version="9"),
-            framed(messages.GAME, session=session, name=self.game),
+            framed(messages.GAME, session=session, name=self.game, sha256=_GAME_SHA256),
         ]
         given: dict[str, bytes] = {}
         if self.key:
             proof = proof_of(self.key, session, _CHALLENGE, *frames)
             given = {"challenge": _CHALLENGE, "proof": proof}
         return [*frames, framed(messages.CHALLENGE, session=session, **given)]
+
+    def game_part(self, id: int, offset: int) -> bytes:
+        """The frame that answers READ_GAME."""
+        part = GAME[offset : offset + messages.MAX_GAME_PART]
+        whole = {"sha256": _GAME_SHA256, "size": len(GAME)}
+        return framed(messages.GAME_PART, id=id, offset=offset, part=part, **whole)
 
     def step(self, data: bytes, now_s: float) -> list[bytes]:
         """Take `data` from the host; return the frames that the shoe sends at `now_s`."""
