@@ -34,6 +34,9 @@ from sabot.log.store import DatabaseLocked, Filter, Store
 from sabot_protocol import messages
 
 _RECEIVE_S = 0.25
+_ACKNOWLEDGED_AFTER = 16
+"""While a shoe has more events, so many are acknowledged at once: a Pico needs longer to read an
+acknowledgement than to send an event."""
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
 _IDLE_DERIVES = 5000  # takes far less time than a shoe waits for a silent host
@@ -198,21 +201,32 @@ class Logger:
         # The last stored event is requested again: its bytes show whether this is the same unit as
         # in the database.
         client.begin(max(last, 1))
+        held, stored, acknowledged = client.welcome.last_held, last, last
         on_begun()
         with self._lock, _ignoring_output_errors():
             self._watcher.attached(port, client)
         while not self._stop.is_set():
-            received = client.receive(_RECEIVE_S).records
+            came = client.receive(_RECEIVE_S)
+            received = came.records
+            if came.heartbeat is not None:
+                held = came.heartbeat.last_held
             if not received:
+                if stored > acknowledged:
+                    client.acknowledge()
+                    acknowledged = stored
                 self._store.derive(_IDLE_DERIVES)
                 if clock_due and stored_since:  # there may be room for its event now
                     clock_due, stored_since = not self._set_clock(client), False
                 continue
             self._store.append(unit, received)
-            client.acknowledge()
+            stored = received[-1].event.number
+            if stored >= held or stored - acknowledged >= _ACKNOWLEDGED_AFTER:
+                client.acknowledge()
+                acknowledged = stored
             stored_since = True
             records = [record for record in received if record.event.number > last]
             if records and self._report(unit, records) and self._once:
+                client.acknowledge()
                 return
             self._count(port, unit, received)
 
