@@ -45,6 +45,7 @@ def over_sessions(
     advance: Callable[[_T], str],
     on_absent: Callable[[], None] = lambda: None,
     *,
+    patience_s: float = _PATIENCE_S,
     now_s: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> str:
@@ -53,14 +54,15 @@ def over_sessions(
     `attached` opens a session. `advance` does what can be done in it, and returns "" if another one
     must follow, for example after a restart. `on_absent` is called whenever the shoe is lost or not
     found. Raises NoShoe, PortNotFound or PortBusy if the first session cannot be opened, or a later
-    one cannot be opened within a minute.
+    one cannot be opened within `patience_s` seconds.
     """
     seen = False
     while True:
         opened = False
         try:
             with ExitStack() as stack:
-                client = _open_session(attached, stack, on_absent, now_s, pause, wait=seen)
+                within_s = patience_s if seen else 0.0
+                client = _open_session(attached, stack, on_absent, now_s, pause, within_s)
                 opened = seen = True
                 done = advance(client)
             if done:
@@ -78,25 +80,24 @@ def _open_session(
     on_absent: Callable[[], None],
     now_s: Callable[[], float],
     pause: Callable[[float], None],
-    *,
-    wait: bool,
+    within_s: float,
 ) -> _T:
-    """Open a session that `stack` closes. With `wait` the shoe may be away for a while."""
+    """Open a session that `stack` closes. The shoe may be away for `within_s` seconds."""
 
     def attempt() -> _T:
         try:
             return stack.enter_context(attached())
         except _ABSENT:
-            if wait:
+            if within_s:
                 on_absent()
             raise
 
-    if not wait:
+    if not within_s:
         return attempt()
     return retried(
         attempt,
         *_ABSENT,
-        within_s=_PATIENCE_S,
+        within_s=within_s,
         every_s=_PAUSE_S,
         now_s=now_s,
         pause=pause,

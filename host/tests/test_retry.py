@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from sabot.errors import NoShoe, PortBusy, PortNotFound, SabotError
+from sabot.release import provision
 from sabot.retry import over_sessions, retried
 
 
@@ -116,3 +117,27 @@ def test_a_shoe_that_stays_away_is_given_up_after_a_minute() -> None:
     with pytest.raises(NoShoe, match="gone"):
         shoe.run()
     assert 160 < shoe.clock.now < 161
+
+
+def test_provisioning_waits_longer_than_the_slowest_chip_overwrites_its_flash() -> None:
+    sectors = (2048 - 640) // 4  # of the Pico's 2 MB without the 640 KB that MicroPython has
+    slowest_s = sectors * (0.400 + 16 * 0.003)  # W25Q16JV, 9.6: tSE and 16 times tPP, at most
+    assert slowest_s + 60 < provision.LONGEST_S
+    clock = FakeClock()
+    begun = []
+
+    @contextmanager
+    def attached() -> Iterator[str]:
+        if begun and clock.now < slowest_s:
+            raise NoShoe("busy")
+        begun.append(clock.now)
+        yield "session"
+
+    over_sessions(
+        attached,
+        lambda _: "done" if len(begun) > 1 else "",
+        patience_s=provision.LONGEST_S,
+        now_s=clock.now_s,
+        pause=clock.pause,
+    )
+    assert len(begun) == 2

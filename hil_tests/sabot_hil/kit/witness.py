@@ -16,6 +16,11 @@ _LONGEST_TEXT = 60
 HOST, SHOE = "host", "shoe"
 
 
+def firmware_text(version: str, build: bytes) -> str:
+    """Return a firmware as the report names it; `build` is its SHA-256."""
+    return f"{version}, {build.hex()}"
+
+
 class Witness:
     """Records what happens around one shoe; keeps the last part. `t_us` is the target's time."""
 
@@ -25,7 +30,9 @@ class Witness:
         self.link: deque[str] = deque(maxlen=_LINES)
         """The messages on the link, a line each."""
         self.about: dict[str, str] = {}
-        """What the shoe reported about itself."""
+        """What the shoe first reported about itself: a test may change it."""
+        self.runs = ""
+        """The firmware that it last reported, as `firmware_text` has it."""
         self._frames = {HOST: FrameReader(), SHOE: FrameReader()}
 
     def played(self, t_us: int, samples: bytes) -> None:
@@ -38,10 +45,11 @@ class Witness:
             message = _message_or_none(payload)
             reported = None if message is None else shoe_message_of(message)
             if isinstance(reported, WelcomeMessage):
-                self.about["Unit"] = reported.unit
+                self.about.setdefault("Unit", reported.unit)
             elif isinstance(reported, FirmwareMessage):
-                self.about["Firmware"] = f"{reported.version}, {reported.build.hex()}"
-                self.about["Board"] = reported.board
+                self.runs = firmware_text(reported.version, reported.build)
+                self.about.setdefault("Firmware", self.runs)
+                self.about.setdefault("Board", reported.board)
             line = payload.hex() if message is None else _message_text(message)
             self.link.append(f"{t_us / 1e6:12.6f} s  {by}  {line}")
 

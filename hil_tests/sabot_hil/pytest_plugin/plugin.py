@@ -19,7 +19,7 @@ from sabot_hil.kit.private_runtime import private_runtime
 from sabot_hil.kit.witness import Witness
 from sabot_hil.pytest_plugin.reporter import Reporter
 from sabot_hil.report.results import Measurement
-from sabot_hil.targets import NoSuchTarget, TargetChoice, choice_of, make_target
+from sabot_hil.targets import NoSuchTarget, TargetChoice, choice_of, handed_in, make_target
 
 _BROKEN = pytest.StashKey[str]()
 _WITNESSES = pytest.StashKey[list[Witness]]()
@@ -28,6 +28,7 @@ _SUMMARY = pytest.StashKey[dict[str, str]]()
 _CHOICE = pytest.StashKey[TargetChoice]()
 _ABOUT = pytest.StashKey[dict[str, str]]()
 _SEED = pytest.StashKey[int]()
+_HANDED_IN = pytest.StashKey[dict[str, str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,7 +55,15 @@ def pytest_configure(config: pytest.Config) -> None:
     stack.enter_context(private_runtime())
     config.add_cleanup(stack.close)
     if config.option.report is not None and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Reporter(config), "sabot report")
+        reporter = Reporter(config, lambda: handed_in_to(config))
+        config.pluginmanager.register(reporter, "sabot report")
+
+
+def handed_in_to(config: pytest.Config) -> dict[str, str]:
+    """Return what is to be judged, as it was before the first test."""
+    if _HANDED_IN not in config.stash:
+        config.stash[_HANDED_IN] = handed_in(config.stash[_CHOICE])
+    return config.stash[_HANDED_IN]
 
 
 # Fixtures
@@ -87,6 +96,7 @@ def more_targets(
     def make(unit: str) -> Target:
         if made and request.config.stash[_CHOICE].name == "board":
             raise Unable("there is one shoe on this bench")
+        handed_in_to(request.config)  # while no target of this test has the rig
         folder = tmp_path / f"flash-{len(made)}"
         witness = Witness()
         request.node.stash.setdefault(_WITNESSES, []).append(witness)
@@ -227,6 +237,19 @@ def why_broken(config: pytest.Config) -> str | None:
     return config.stash.get(_BROKEN, None)
 
 
+def _other_firmware(config: pytest.Config, witnesses: list[Witness]) -> str:
+    """Return why the test has not judged the firmware that was handed in, or leaves another one on
+    a real shoe, in one line; empty if neither is so."""
+    expected = config.stash.get(_HANDED_IN, {}).get("Firmware", "")
+    for witness in witnesses:
+        began, runs = witness.about.get("Firmware", expected), witness.runs or expected
+        if began != expected:
+            return f"the test began with firmware {began}; handed in was {expected}"
+        if runs != expected and config.stash[_CHOICE].name == "board":
+            return f"the test left firmware {runs} on the shoe; put {expected} back"
+    return ""
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -236,8 +259,11 @@ def pytest_runtest_makereport(
     witnesses = stash.get(_WITNESSES, [])
     known: dict[str, str] = item.config.stash[_ABOUT]
     about = dict(known)
-    for witness in witnesses:
+    for witness in reversed(witnesses):  # what the first of several reported
         about.update(witness.about)
+    other = _other_firmware(item.config, witnesses)
+    if report.when == "teardown" and report.passed and other:
+        report.outcome, report.longrepr = "failed", other
     passes: list[list[object]] = []
     link: list[str] = []
     if report.failed:

@@ -4,13 +4,16 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sabot.errors import SabotError
 from sabot_firmware import VERSION
+from sabot_hil.capabilities import BrokenRig
 from sabot_hil.emulation.uf2 import ENVIRONMENT
 from sabot_hil.report import page
 from sabot_hil.report import results as result_files
@@ -82,14 +85,21 @@ def _expression(test: str) -> str:
 class Reporter:
     """Collects the results of the tests and writes the report at the end."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, handed_in: Callable[[], dict[str, str]]) -> None:
         self._config = config
+        self._ask_what_is_judged = handed_in
+        self._handed_in: dict[str, str] = {}
         self._folder: Path = config.option.report
         self._begin_s = time.time()
         self._results: dict[str, Result] = {}
-        self._about: dict[str, str] = {}
+        self._about: dict[str, dict[str, str]] = {}  # by test
         self._chosen: Sequence[str] = ()
         self._broken = ""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> None:
+        with suppress(BrokenRig, SabotError):  # the first test reports it
+            self._handed_in = self._ask_what_is_judged()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._chosen = [item.nodeid for item in session.items]
@@ -102,7 +112,7 @@ class Reporter:
         result = self._results.setdefault(report.nodeid, Result(report.nodeid, "passed", 0.0))
         result.seconds += report.duration
         own = own_part(report)
-        self._about.update(own.get("about", {}))
+        self._about.setdefault(report.nodeid, {}).update(own.get("about", {}))
         self._broken = self._broken or own.get("broken") or ""
         if report.when == "call":
             result.measurements = [Measurement(*each) for each in own.get("measured", [])]
@@ -125,15 +135,21 @@ class Reporter:
             self._results[test] = Result(test, "stopped", 0.0, "stopped before it")
         began = time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(self._begin_s))
         option = self._config.option
+        place = {test: at for at, test in enumerate(dict.fromkeys((*self._chosen, *self._results)))}
+        in_order = [test for test in self._chosen if test in self._about]
+        reported: dict[str, str] = {}
+        for test in reversed(in_order):  # what the first test reported counts
+            reported.update(self._about[test])
         about = {
             "Target": option.target,
-            **self._about,
+            **self._handed_in,
+            **{name: said for name, said in reported.items() if name not in self._handed_in},
             "Suite of": f"Sabot {VERSION}",
             "Begun": began,
             "Took": f"{time.time() - self._begin_s:.0f} s",
             "To repeat": repeat_command(self._config, only=option.keyword),
         }
-        results = list(self._results.values())
+        results = sorted(self._results.values(), key=lambda each: place[each.test])
         stopped = exitstatus == pytest.ExitCode.INTERRUPTED
         stopped |= any(result.outcome == "stopped" for result in results)
         run = SuiteRun(about, results, self._broken or (STOPPED if stopped else ""))

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from sabot_hil.report.results import Measurement, SuiteRun
+from sabot_hil.report.results import Measurement, Result, SuiteRun
 
 _OF_THE_RUN = ("Begun", "Took", "To repeat")
+_SUITE = "/suite/"
 _NOTICEABLE = 0.05
 """A figure that moved by less than this share of its value counts as unchanged."""
 
@@ -15,8 +16,7 @@ def differences(before: SuiteRun, after: SuiteRun) -> Iterator[str]:
         was, now = before.about.get(name, "nothing"), after.about.get(name, "nothing")
         if was != now and name not in _OF_THE_RUN:
             yield f"{name}: {was} -> {now}"
-    was_of = {_name(result.test): result for result in before.results}
-    now_of = {_name(result.test): result for result in after.results}
+    was_of, now_of = _by_name(before), _by_name(after)
     for test in dict.fromkeys((*was_of, *now_of)):
         outcomes = [of[test].outcome if test in of else "not there" for of in (was_of, now_of)]
         if outcomes[0] != outcomes[1]:
@@ -26,15 +26,20 @@ def differences(before: SuiteRun, after: SuiteRun) -> Iterator[str]:
 
 
 def worse(before: SuiteRun, after: SuiteRun) -> bool:
-    """Whether a test fails now that did not fail before."""
-    failing = {_name(r.test) for r in before.results if r.outcome == "failed"}
-    return any(r.outcome == "failed" and _name(r.test) not in failing for r in after.results)
+    """Whether a test fails now that did not fail before, or one that was there is missing now."""
+    was_of, now_of = _by_name(before), _by_name(after)
+    failing = {name for name, result in was_of.items() if result.outcome == "failed"}
+    fails = {name for name, result in now_of.items() if result.outcome == "failed"}
+    return bool(fails - failing) or bool(was_of.keys() - now_of.keys())
+
+
+def _by_name(run: SuiteRun) -> dict[str, Result]:
+    return {_name(result.test): result for result in run.results}
 
 
 def _name(test: str) -> str:
-    """Return the test's name without its folder, which depends on where the suites are."""
-    file, colons, name = test.partition("::")
-    return file.rpartition("/")[2] + colons + name
+    """Return the test's name relative to the suite, which may be in any folder."""
+    return f"/{test}".rpartition(_SUITE)[2].removeprefix("/")
 
 
 def _measured(run: SuiteRun) -> dict[str, Measurement]:

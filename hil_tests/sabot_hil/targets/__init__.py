@@ -1,12 +1,16 @@
 """All targets. A new target is a module here and a line in TARGETS; no test changes."""
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import sabot_firmware
 from sabot.errors import SabotError, did_you_mean
-from sabot_hil.capabilities import Target
-from sabot_hil.kit.witness import Witness
+from sabot.release.layout import build_of
+from sabot_hil.capabilities import Target, session_with
+from sabot_hil.kit import releases
+from sabot_hil.kit.witness import Witness, firmware_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,36 @@ def make_target(
     return TARGETS[choice.name](choice, unit, folder, witness or Witness())
 
 
+def handed_in(choice: TargetChoice) -> dict[str, str]:
+    """Return what is to be judged, for the report: `Firmware` and `Board`, and of a real shoe its
+    `Unit`.
+
+    A simulated or an emulated shoe is made for each test, from the firmware of this installation.
+    A real shoe is switched on and asked, and switched off again. Raises BrokenRig, SabotError.
+    """
+    if choice.name == "board":
+        return _asked(choice)
+    board = _BOARDS[choice.name]
+    build = build_of(releases.compiled(board))
+    return {"Firmware": firmware_text(sabot_firmware.VERSION, build), "Board": board}
+
+
+def _asked(choice: TargetChoice) -> dict[str, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        target = make_target(choice, choice.serial, Path(folder))
+        try:
+            target.power.on()
+            with session_with(target.shoe) as client:
+                welcome = client.welcome
+        finally:
+            target.close()
+    return {
+        "Unit": client.unit,
+        "Firmware": firmware_text(welcome.firmware, welcome.build),
+        "Board": welcome.board,
+    }
+
+
 def _sim_target(choice: TargetChoice, unit: str, folder: Path, witness: Witness) -> Target:
     from sabot_hil.targets.sim import SimTarget
 
@@ -86,4 +120,5 @@ TARGETS: dict[str, Callable[[TargetChoice, str, Path, Witness], Target]] = {
     "emulator": _emulator_target,
     "board": _board_target,
 }
+_BOARDS = {"sim": "sim", "emulator": "pico"}
 _SPELT = ("sim", "emulator", "board:SERIAL")

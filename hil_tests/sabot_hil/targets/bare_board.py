@@ -10,6 +10,7 @@ from sabot.errors import NoShoe
 from sabot.games import catalogue
 from sabot.keys import signing
 from sabot.link.client import Client
+from sabot.link.command_keys import CommandKeyFile
 from sabot.release.build import Release
 from sabot.release.flash import flash
 from sabot.release.provision import KeyFiles, UnitSettings, provision
@@ -49,6 +50,7 @@ class BareBoard:
         self.clock = EmulatedClock(self.pico)
         self.bench = EmulatedBench(self.pico, witness)
         self.shoe = EmulatedShoe(self.pico, self.clock, witness)
+        self.shoe.keys = CommandKeyFile()  # a bare board has no key until it is provisioned
         self.power = EmulatedPower(self.pico, self.bench, self.shoe)
         self.pico.power_on()
 

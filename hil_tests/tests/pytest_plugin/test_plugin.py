@@ -1,11 +1,19 @@
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 # A pytest run within this process unloads the modules that it loaded first. If another test has
 # loaded a part of matplotlib, the rest would be loaded twice and not fit together.
 import matplotlib.figure  # noqa: F401
 import pytest
+
+import sabot_firmware
+from sabot.release import layout
+from sabot_hil.kit import releases
+from sabot_hil.kit.witness import Witness
+from sabot_hil.pytest_plugin import plugin
+from sabot_hil.targets import choice_of
 
 pytestmark = pytest.mark.slow
 
@@ -138,6 +146,71 @@ def test_a_summary_comes_into_the_report_and_progress_onto_the_terminal(
     assert result["summary"] == [["Dealt: shoes of cards", "12"], ["Cable", "left out: <no port>"]]
     page = (pytester.path / "report" / "report.html").read_text()
     assert "<h2>For hours</h2>" in page and "left out: &lt;no port&gt;" in page
+
+
+def test_the_report_names_what_was_handed_in_and_not_what_a_test_has_put_on_the_shoe(
+    pytester: pytest.Pytester,
+) -> None:
+    ran = _run(
+        pytester,
+        """
+        from sabot_hil.suite.acceptance import test_update
+
+        def test_updates(target): test_update.test_a_shoe_deals_is_updated_and_deals(target)
+        """,
+        "--report",
+        "report",
+    )
+    ran.assert_outcomes(passed=1)
+    about = json.loads((pytester.path / "report" / "results.json").read_text())["about"]
+    version, _, build = about["Firmware"].partition(", ")
+    assert version == sabot_firmware.VERSION
+    assert build == layout.build_of(releases.compiled("sim")).hex()
+
+
+def test_the_report_names_what_was_handed_in_if_no_test_talks_to_a_shoe(
+    pytester: pytest.Pytester,
+) -> None:
+    _run(pytester, "def test_a(): pass", "--report", "report").assert_outcomes(passed=1)
+    about = json.loads((pytester.path / "report" / "results.json").read_text())["about"]
+    assert about["Firmware"].startswith(f"{sabot_firmware.VERSION}, ") and about["Board"] == "sim"
+
+
+def test_a_test_that_begins_with_another_firmware_than_was_handed_in_fails(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugin, "handed_in", lambda choice: {"Firmware": "0.0.9, ab"})
+    ran = _run(
+        pytester,
+        """
+        from sabot_hil.capabilities import session_with
+
+        def test_talks(shoe):
+            with session_with(shoe): pass
+
+        def test_is_silent(): pass
+        """,
+        "--report",
+        "report",
+    )
+    ran.assert_outcomes(passed=2, errors=1)
+    assert [result["outcome"] for result in _results(pytester)] == ["failed", "passed"]
+    reason = str(_results(pytester)[0]["reason"])
+    assert reason.startswith(f"the test began with firmware {sabot_firmware.VERSION}, ")
+    assert reason.endswith("; handed in was 0.0.9, ab")
+
+
+def test_a_test_that_leaves_another_firmware_on_a_real_shoe_fails() -> None:
+    config: Any = SimpleNamespace(stash=pytest.Stash())
+    config.stash[plugin._CHOICE] = choice_of("board:SHOE-7", bench="B")
+    config.stash[plugin._HANDED_IN] = {"Firmware": "0.1.0, ab"}
+    seen = Witness()
+    seen.about["Firmware"], seen.runs = "0.1.0, ab", "0.2.0, cd"
+    assert plugin._other_firmware(config, [seen]) == (
+        "the test left firmware 0.2.0, cd on the shoe; put 0.1.0, ab back"
+    )
+    seen.runs = "0.1.0, ab"
+    assert plugin._other_firmware(config, [seen, Witness()]) == ""
 
 
 def test_several_workers_write_one_report(pytester: pytest.Pytester) -> None:

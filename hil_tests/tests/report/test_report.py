@@ -84,6 +84,19 @@ def test_tests_that_came_or_went_are_shown() -> None:
     before, after = _run(), _run()
     del after.results[1]
     assert list(differences(before, after)) == ["test_draws.py::test_draws[3]: passed -> not there"]
+    assert worse(before, after), "a test that vanished proves nothing any more"
+    assert not worse(after, before)
+
+
+def test_tests_of_files_with_the_same_name_are_told_apart_by_their_folders() -> None:
+    before, after = _run(), _run()
+    for run in (before, after):
+        run.results[0].test = "/here/suite/smoke/test_a.py::test_a"
+        run.results[1].test = "/here/suite/acceptance/test_a.py::test_a"
+    after.results[1].outcome = "failed"
+    (line,) = differences(before, after)
+    assert line.startswith("acceptance/test_a.py::test_a: passed -> failed")
+    assert worse(before, after)
 
 
 def test_the_folder_in_which_the_suites_are_is_no_difference() -> None:

@@ -19,6 +19,12 @@ from sabot_protocol import messages, provisioning
 from sabot_protocol.chain import chain_id, command_key
 from sabot_protocol.games import Game
 
+LONGEST_S = 240.0
+"""How long a board may be away while it becomes a unit and overwrites its free flash. An emulated
+Pico takes 21 s. By its data sheet (W25Q16JV, 9.6) the chip may take 160 s: its 512 sectors of 4 KB
+less the 160 of MicroPython, each erased in at most 400 ms and programmed in 16 pages of at most
+3 ms; the first start takes 11 s, and the rest is reserve."""
+
 
 @dataclass(frozen=True, slots=True)
 class UnitSettings:
@@ -86,7 +92,7 @@ def provision(
     ProvisioningError, and NoShoe if the board stays away.
     """
     attempt = _ProvisionAttempt(settings, files, replaces, on_progress, unix_ms)
-    return over_sessions(attached, attempt.advance, now_s=now_s, pause=pause)
+    return over_sessions(attached, attempt.advance, patience_s=LONGEST_S, now_s=now_s, pause=pause)
 
 
 class _ProvisionAttempt:
