@@ -222,6 +222,12 @@ class UnitTaken(SabotError):
     exit_code = 33
 
 
+class GameDiffers(SabotError):
+    """The log does not have the game that dealt a round, or another game was named for it."""
+
+    exit_code = 34
+
+
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return which of `names` a misspelled `name` probably means; None if none is similar."""
     near = get_close_matches(name.lower(), list(names), 1)

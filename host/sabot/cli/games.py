@@ -7,6 +7,7 @@ from rich.table import Table
 
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
+from sabot.cli.logged_round import one_round
 from sabot.cli.view import console, hand_text, plain, print_json
 from sabot.errors import ImpossibleDeal
 from sabot.games import catalogue
@@ -15,11 +16,13 @@ from sabot.games import score as scores
 from sabot.games.wagers import WAGERS, outcome_of
 from sabot.link.client import Client
 from sabot.link.ports import Port
+from sabot.log.dealt import game_of as dealt_game
+from sabot.log.store import Store
 from sabot.text import card_names
 from sabot_protocol.games import MINI_NAME, Game
 
 GameName = Annotated[str, typer.Option("--game", help="A game that `sabot games` lists.")]
-Hand = Annotated[str, typer.Option(help="Its cards as dealt: 7S,KD,10H or '7♠ K♦ 10♥'.")]
+Hand = Annotated[str | None, typer.Option(help="Its cards as dealt: 7S,KD,10H or '7♠ K♦ 10♥'.")]
 Decks = Annotated[
     int | None, typer.Option(help="Number of decks; default: the game's.", min=1, max=8)
 ]
@@ -83,15 +86,42 @@ def show(
 
 
 def score(
-    player: Hand,
-    banker: Hand,
-    game: GameName = MINI_NAME,
+    player: Hand = None,
+    banker: Hand = None,
+    game: options.LoggedGame = None,
     choose: options.Choose = None,
+    db: options.Db = options.DEFAULT_DB,
+    unit: options.UnitName = None,
+    shoe: options.Shoe = None,
+    round_: options.RoundNumber = None,
     as_json: options.Json = False,
 ) -> None:
-    """Score a round from its cards: totals, winner, outcome of each wager."""
-    played = game_of(game, choose)
-    scored = scores.score(played, _names(player), _names(banker))
+    """Score a round: totals, winner, outcome of each wager.
+
+    The cards are given, or those of a round in a log, with the game that dealt it.
+    """
+    given = player is not None and banker is not None
+    if (player is None) != (banker is None):
+        raise typer.BadParameter("give --player and --banker, or neither for a round of the log")
+    if given and (unit, shoe, round_) != (None, None, None):
+        raise typer.BadParameter("cards are given; leave out --unit, --shoe and --round")
+    if not given and game is None and choose:
+        raise typer.BadParameter("the log has the choices of the house; leave --choose out")
+    named = game_of(game or MINI_NAME, choose) if given or game is not None else None
+    if player is not None and banker is not None:
+        assert named is not None
+        played, hands = named, (_names(player), _names(banker))
+    else:
+        with Store(db) as store:
+            dealt = one_round(store, unit, shoe, round_)
+            if dealt.void is not None:
+                raise ImpossibleDeal(
+                    f"{dealt.unit} shoe {dealt.shoe} round {dealt.round}: void ({dealt.void}); "
+                    "its wagers are returned"
+                )
+            played = dealt_game(store, dealt, named)
+        hands = [*dealt.player], [*dealt.banker]
+    scored = scores.score(played, *hands)
     verdicts = {wager: outcome_of(wager, scored, played) for wager in played.wagers}
     if as_json:
         shown = scored.as_json() | {"wagers": {w: v.as_json() for w, v in verdicts.items()}}

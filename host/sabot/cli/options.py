@@ -58,6 +58,14 @@ Operator = Annotated[
     typer.Option(metavar="NAME.pub.pem", help="Public key of the operator who must have signed."),
 ]
 
+LoggedGame = Annotated[
+    str | None,
+    typer.Option(
+        "--game",
+        help="A game that `sabot games` lists; default: the one in the log that dealt the round; "
+        "mini for cards that are given.",
+    ),
+]
 Choose = Annotated[
     list[str] | None,
     typer.Option(

@@ -1,5 +1,6 @@
 """`sabot settle`: what the dealer collects, takes as vigorish, pays and leaves after a round."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -7,16 +8,15 @@ import typer
 from rich.table import Table
 
 from sabot.cli import options
-from sabot.cli.games import GameName
+from sabot.cli.logged_round import one_round
 from sabot.cli.view import console, plain, print_json, problems
-from sabot.errors import BadWagers
+from sabot.errors import GameDiffers
 from sabot.games import catalogue, wager_file
 from sabot.games.score import Score, score
 from sabot.games.settle import Settlement
 from sabot.games.settle import settle as settle_round
-from sabot.library import logged_rounds
-from sabot.link.events import ResultEvent
-from sabot.log.store import Filter, Store
+from sabot.log.dealt import game_of
+from sabot.log.store import Store
 from sabot_protocol.games import MINI_NAME, Game
 
 Wagers = Annotated[
@@ -26,7 +26,7 @@ Wagers = Annotated[
 
 def settle(
     wagers: Wagers,
-    game: GameName = MINI_NAME,
+    game: options.LoggedGame = None,
     db: options.Db = options.DEFAULT_DB,
     unit: options.UnitName = None,
     shoe: options.Shoe = None,
@@ -35,46 +35,48 @@ def settle(
 ) -> None:
     """Settle the wagers on a round, in the dealer's order.
 
-    The round is in the file or, if not there, in a log.
+    The round is in the file or, if not there, in a log, with the game that dealt it.
     """
     on_table = wager_file.read(wagers)
-    played = Game(catalogue.document(game, on_table.house))
     given = on_table.round
+    named: Game | None = None
+    if game is not None or given is not None:
+        named = Game(catalogue.document(game or MINI_NAME, on_table.house))
     if given is None:
-        given = _logged(db, unit, shoe, round_, played)
+        with Store(db) as store:
+            dealt = one_round(store, unit, shoe, round_)
+            played = game_of(store, dealt, named)
+        if named is None:
+            _check_house(wagers, on_table.house, played)
+        given = wager_file.GivenRound(tuple(dealt.player), tuple(dealt.banker), dealt.void)
     elif (unit, shoe, round_) != (None, None, None):
         raise typer.BadParameter(
             f"{wagers} contains a round; remove it, or leave out --unit, --shoe and --round"
         )
-    dealt = given.void or score(played, given.player, given.banker)
-    settled = settle_round(played, on_table, dealt)
+    else:
+        assert named is not None
+        played = named
+    scored = given.void or score(played, given.player, given.banker)
+    settled = settle_round(played, on_table, scored)
     if as_json:
         print_json(settled.as_json())
         return
-    _show(settled, dealt)
+    _show(settled, scored)
 
 
-def _logged(
-    db: Path, unit: str | None, shoe: int | None, round_: int | None, played: Game
-) -> wager_file.GivenRound:
-    with Store(db) as store:
-        options.units_of(store, unit)
-        found = [each for each in logged_rounds(store, unit, shoe) if round_ in (None, each.round)]
-        if len(found) != 1:
-            hint = (
-                "choose one with --unit, --shoe, --round" if found else "`sabot rounds` lists them"
+def _check_house(wagers: Path, house: Mapping[str, object], played: Game) -> None:
+    """Raise GameDiffers if the file states a choice of the house that the game does not have."""
+    for name, value in house.items():
+        dealt = played.house.get(name, getattr(played, name, None))
+        if value != dealt or type(value) is not type(dealt):
+            raise GameDiffers(
+                f"{wagers}: house.{name} is {_choice(value)}, the round was dealt by "
+                f"{played.name} with {_choice(dealt)}; leave it out"
             )
-            raise BadWagers(f"{db}: {len(found) or 'no'} rounds match; {hint}")
-        (only,) = found
-        results = store.rows(Filter(only.unit, only.shoe, only.round, ("result",)))
-        dealt = [row.event() for row in results]
-        dealt_by = {event.game for event in dealt if isinstance(event, ResultEvent)}
-    if not dealt_by <= {played.sha256}:
-        problems.print(
-            f"the shoe dealt another game document than {played.name} with these choices; check "
-            "--game, and house in the file"
-        )
-    return wager_file.GivenRound(tuple(only.player), tuple(only.banker), only.void)
+
+
+def _choice(value: object) -> str:
+    return "none" if value is None else catalogue.value_text(value)  # type: ignore[arg-type]
 
 
 def _show(settled: Settlement, dealt: Score | str) -> None:

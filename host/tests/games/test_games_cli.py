@@ -148,7 +148,9 @@ def test_an_error_is_one_line(tmp_path: Path, arguments: str, code: int, message
     assert message in error_line_here(tmp_path, *arguments.split(), code=code)
 
 
-@pytest.mark.parametrize("arguments", ["odds --decks 9", "odds --decks 0", "score", "games shaw"])
+@pytest.mark.parametrize(
+    "arguments", ["odds --decks 9", "odds --decks 0", "score --player 7S,KD", "games shaw"]
+)
 def test_wrong_usage(arguments: str) -> None:
     assert CliRunner().invoke(app(), arguments.split()).exit_code == 2
 

@@ -122,10 +122,12 @@ class FirmwareLog:
     `records` are all records, each with its MAC in the chain of `first_key`.
     """
 
-    def __init__(self, first_key: bytes = TEST_KEY) -> None:
+    def __init__(
+        self, first_key: bytes = TEST_KEY, game: bytes = games.document_of(games.MINI_NAME)
+    ) -> None:
         self.records: list[RecordWithMac] = []
         self.chain = NaiveChain(first_key)
-        self.dealing = Dealing(games.Game(games.document_of(games.MINI_NAME)), 0, 0)
+        self.dealing = Dealing(games.Game(game), 0, 0)
         self._macs = [self.chain.id]  # of every event, by number
         self._boot = self._ms = 0
         self._unix_base_ms: int | None = None
