@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import protocol.tests.conftest  # noqa: F401 - Hypothesis without clocks, here too
-from host.tests.support.helpers import FirmwareLog, shuffled_names, stored
+from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
 from sabot.log.store import Store
 from sabot.sim.process import SimulatedShoe
 
@@ -46,7 +46,7 @@ def good_log() -> list[bytes]:
 @pytest.fixture
 def good_store(tmp_path: Path, good_log: list[bytes]) -> Iterator[Store]:
     """A log database with `good_log` as unit U1."""
-    with Store(tmp_path / "good.sqlite", create=True) as store:
+    with new_log(tmp_path / "good.sqlite") as store:
         store.append("U1", stored(good_log))
         yield store
 

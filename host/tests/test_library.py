@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 import sabot
-from host.tests.support.helpers import TEST_KEY, FirmwareLog, stored
+from host.tests.support.helpers import TEST_KEY, FirmwareLog, new_log, stored
 from sabot.keys import chain_keys as unit_keys
-from sabot.log.store import Store
 from sabot_firmware import VERSION
 
 _DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "library.md"
@@ -30,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     log = FirmwareLog()
     for cards in _SHOES:
         log.load().draw(*cards.split())
-    with Store(tmp_path / "evening.sqlite", create=True) as store:
+    with new_log(tmp_path / "evening.sqlite") as store:
         store.append("SHOE-7", stored(log.records))
     unit_keys.add(tmp_path / "sabot.keys", "SHOE-7", TEST_KEY)
     return tmp_path
@@ -167,7 +166,7 @@ def test_a_round_has_cards_and_times(path: Path) -> None:
 
 def test_void_rounds_are_listed_on_request(tmp_path: Path) -> None:
     log = FirmwareLog().load().draw("AS", "2C", "KS", "7H", "blank", "!void")
-    with Store(tmp_path / "log", create=True) as store:
+    with new_log(tmp_path / "log") as store:
         store.append("U1", stored(log.records))
     with sabot.open(tmp_path / "log") as opened:
         assert list(opened.rounds()) == []

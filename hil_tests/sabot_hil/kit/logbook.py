@@ -167,6 +167,12 @@ def boot_number(target: Target) -> int:
         return client.welcome.boot
 
 
+def _game_of(target: Target) -> bytes:
+    """Return the document of the game that the shoe deals."""
+    with session_with(target.shoe) as client:
+        return client.read_game()
+
+
 def taken(target: Target) -> list[Record]:
     """Return the events that a host without any events gets."""
     with session_with(target.shoe) as client:
@@ -181,6 +187,7 @@ def check_taken(target: Target, folder: Path) -> list[Round]:
     with Store(folder / "taken.sqlite", create=True) as store:
         records = taken(target)
         store.append(target.shoe.unit, records)
+        store.keep_game(_game_of(target))
         found = [finding for finding in findings(store, folder) if finding.kind != "incomplete"]
         assert not found
     return list(rounds_of(target.shoe.unit, (record.event for record in records)))

@@ -16,6 +16,7 @@ holder of that key verifies it. An epoch is four events, so the last revealed ke
 three events after the bundle.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hmac import compare_digest
@@ -23,8 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from sabot.audit import chain
-from sabot.audit.bundle_file import Bundle, BundleFacts, read, readable_events
+from sabot.audit.bundle_file import MAX_NUMBER, Bundle, BundleFacts, read, readable_events
 from sabot.audit.checks.findings import Finding, Summary
+from sabot.audit.checks.known_games import KnownGames
 from sabot.audit.tombstone import ContextRecord
 from sabot.audit.verify import verify_unit
 from sabot.errors import BundleUnusable, KeysUnusable
@@ -151,7 +153,15 @@ def check_bundle(
         macs=macs,
         first=bundle.first,
         before=before or None,
+        games=_games_of(bundle),
     )
+
+
+def _games_of(bundle: Bundle) -> KnownGames:
+    document = bundle.game_document
+    sha256 = hashlib.sha256(document).digest()
+    optional = 0 if document else MAX_NUMBER  # the log that it is from may have had none
+    return KnownGames(lambda wanted: document if document and wanted == sha256 else None, optional)
 
 
 def unit_keys(keys: Keys, unit: str, chain_id: bytes, epochs: Sequence[int]) -> dict[int, bytes]:

@@ -18,7 +18,9 @@ from sabot_protocol.chain import KEY_SIZE
 from sabot_protocol.events import MAC_SIZE
 
 FORMAT = "sabot-bundle"
-VERSION = 1
+VERSION = 2
+_WITHOUT_GAME = 1
+"""An older version, which is still read: it has no game document."""
 MAX_SIZE = 16 << 20
 """Bytes of the largest bundle; a whole shoe of eight decks makes about 75,000."""
 MAX_NUMBER = 1 << 30
@@ -59,6 +61,8 @@ class Bundle:
     keys: Mapping[int, bytes]
     """MAC keys by epoch, of all epochs of `records` and `context`; empty if they stay secret."""
     facts: BundleFacts
+    game_document: bytes
+    """The document of the game that dealt the shoe of cards; empty if the exporter had none."""
     ended: bool
     """Whether the shoe of cards had ended."""
     findings: tuple[Finding, ...]
@@ -172,9 +176,12 @@ def parse(data: bytes, path: Path) -> tuple[Bundle, bytes]:
         raise BundleUnusable(
             f"{path}: damaged, or changed since it was signed; have it exported again"
         )
-    if document.get("version") != VERSION:
+    if document.get("version") == _WITHOUT_GAME:
+        document = {**document, "game_document": b""}
+    elif document.get("version") != VERSION:
         raise BundleUnusable(
-            f"{path}: a bundle of version {document.get('version')!r}, this sabot reads {VERSION}; "
+            f"{path}: a bundle of version {document.get('version')!r}, this sabot reads "
+            f"{_WITHOUT_GAME} and {VERSION}; "
             "update sabot"
         )
     if not _fits(document):
@@ -200,6 +207,7 @@ def _document(bundle: Bundle) -> dict[str, object]:
         "build": facts.build,
         "game": facts.game,
         "game_sha256": facts.game_sha256,
+        "game_document": bundle.game_document,
         "checkpoint": None if facts.checkpoint is None else list(facts.checkpoint),
         "ended": bundle.ended,
         "findings": [[each.event, each.kind, each.detail] for each in bundle.findings],
@@ -224,6 +232,7 @@ def _bundle(document: Mapping[str, Any]) -> Bundle:
             document["game_sha256"],
             None if checkpoint is None else tuple(checkpoint),
         ),
+        game_document=document["game_document"],
         ended=document["ended"],
         findings=tuple(
             Finding(document["unit"], event, kind, detail)
@@ -238,7 +247,8 @@ _FIELDS: Mapping[str, tuple[type, ...]] = {
     "format": (str,), "version": (int,), "unit": (str,), "shoe": (int,), "chain": (bytes,),
     "before": (bytes,), "context": (list,), "records": (list,), "keys": (list,),
     "firmware": (str, _OPTIONAL), "build": (bytes, _OPTIONAL), "game": (str, _OPTIONAL),
-    "game_sha256": (bytes, _OPTIONAL), "checkpoint": (list, _OPTIONAL), "ended": (bool,),
+    "game_sha256": (bytes, _OPTIONAL), "game_document": (bytes,),
+    "checkpoint": (list, _OPTIONAL), "ended": (bool,),
     "findings": (list,), "exported_unix_ms": (int,), "public_key": (bytes,),
 }  # fmt: skip
 

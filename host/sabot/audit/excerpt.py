@@ -61,6 +61,8 @@ def collect(
     context = context_before(store, unit, records[0][0])
     chain_id = chain_id_of(context, records)
     epochs = epochs_of(context, records)
+    facts = facts_of(shoe, context, records)
+    document = None if facts.game_sha256 is None else store.game(facts.game_sha256)
     bundle = Bundle(
         unit=unit,
         shoe=shoe,
@@ -69,7 +71,8 @@ def collect(
         context=context,
         records=tuple(records),
         keys={} if keys is None else unit_keys(keys, unit, chain_id, epochs),
-        facts=facts_of(shoe, context, records),
+        facts=facts,
+        game_document=document or b"",
         ended=ended,
         findings=(),
         exported_unix_ms=exported_unix_ms,

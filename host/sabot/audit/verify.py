@@ -22,6 +22,7 @@ from sabot.audit.checks.clock_checks import ClockChecks
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.findings import Finding, FoundInUnit, Note, Summary
 from sabot.audit.checks.index_checks import IndexChecks
+from sabot.audit.checks.known_games import KnownGames
 from sabot.audit.checks.play_checks import PlayChecks
 from sabot.audit.retention import Minimum
 from sabot.errors import DatabaseUnusable
@@ -199,6 +200,7 @@ def _verify_one(
         tombstones=[tombstone for _, _, tombstone in stones],
         derived=chain(known, derived),
         shoe=options.shoe,
+        games=_games_of(store, unit),
     )
     kept = [each for each in options.kept if each.unit == unit]
     after = {each.last: each.after for each in context.tombstones(store, unit)}
@@ -214,6 +216,12 @@ def _minimums(store: Store) -> Sequence[Minimum] | None:
         return retention.minimums(store)
     except DatabaseUnusable:
         return None
+
+
+def _games_of(store: Store, unit: str) -> KnownGames:
+    """The game documents of a log. One of version 2 has none."""
+    after = store.must_have_games_after(unit)
+    return KnownGames(store.game, LARGEST if after is None else after)
 
 
 def _counted(records: Iterator[RawRecord], count: Callable[[int], None]) -> Iterator[RawRecord]:
@@ -260,6 +268,7 @@ def verify_unit(
     before: bytes | None = None,
     derived: Iterable[tuple[Any, ...]] | None = None,
     shoe: int | None = None,
+    games: KnownGames | None = None,
 ) -> Iterator[Finding]:
     """Yield every finding among the records of one unit (number, record, MAC), by event.
 
@@ -267,10 +276,11 @@ def verify_unit(
     chain is not checked, which is a finding. `first` is the first event that must be present, and
     `before` the MAC of the event before it; None means the chain's id for event 1, and unknown for
     any other. `derived` are the rows derived from the records: number, name of the kind, time, shoe
-    of cards, round. With `shoe` only what concerns that shoe of cards is reported.
+    of cards, round. With `games` the play is held to the documents of its games. With `shoe` only
+    what concerns that shoe of cards is reported.
     """
     found = FoundInUnit(unit)
-    play = PlayChecks(found.add)
+    play = PlayChecks(found.add, games=games)
     clock = ClockChecks(unit, found.add, summary.notes)
     chain_checks = ChainChecks(unit, macs, found.add, play.not_judged, tombstones, first, before)
     span = None if shoe is None else _ShoeSpan(shoe, play, clock)
@@ -297,6 +307,12 @@ def verify_unit(
     if derived is not None:
         index.ended(chain_checks.next_number)
     clock.ended(play.timeless)
+    if games is not None:
+        for number, detail in games.missing(play.dealt_by):
+            if number > games.optional_up_to:
+                found.add(number, "game", f"{detail}; what its rounds paid cannot be checked")
+            else:
+                summary.notes.append(Note(unit, number, "game", detail))
     summary.events += chain_checks.rows
     summary.rounds += play.rounds if span is None else span.rounds()
     summary.notes += [Note(unit, *note) for note in chain_checks.notes]

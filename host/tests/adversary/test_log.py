@@ -28,6 +28,7 @@ import pytest
 from host.tests.adversary.cases import BATCHES, cases
 from host.tests.adversary.log_tampering import REFUSED, WAYS, Way, tamper
 from host.tests.support.commands import dealt
+from host.tests.support.helpers import new_log
 from sabot.audit import prune
 from sabot.audit.retention import DAY_MS
 from sabot.command import main
@@ -91,7 +92,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 def _log(folder: Path, unit: str) -> None:
     """Log a shoe of cards."""
     state = folder / unit
-    with dealt(folder, unit, state) as shoe, Store(folder / "log.sqlite", create=True) as store:
+    with dealt(folder, unit, state) as shoe, new_log(folder / "log.sqlite") as store:
         logger = Logger(store, [shoe.port], LogWatcher(), once=True)
         logger.start()
         try:

@@ -27,6 +27,7 @@ from host.tests.support.helpers import (
     edited,
     event_bytes,
     mac_of,
+    new_log,
     parsed,
     shuffled_names,
 )
@@ -96,7 +97,7 @@ class EditableLog:
     def store(self) -> Path:
         """Write a new database with these rows, and without derived tables."""
         path = self.folder / f"{next(FILE_NUMBERS)}.sqlite"
-        Store(path, create=True).close()
+        new_log(path).close()
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("INSERT INTO units VALUES (1, 'U1')")
             insert = "INSERT INTO records VALUES (1, ?, 0, ?, ?)"
@@ -503,7 +504,7 @@ def test_records_moved_to_another_unit_are_changed_there_and_missing_here(
     moved = [row for row in log.rows if number <= row[0] < number + 20]
     ours = len(theirs) + 1
     path = log.folder / f"{next(FILE_NUMBERS)}.sqlite"
-    with Store(path, create=True):
+    with new_log(path):
         pass
     with closing(sqlite3.connect(path)) as connection:
         connection.executemany("INSERT INTO units VALUES (?, ?)", [(1, "U1"), (2, "U2")])

@@ -26,6 +26,7 @@ from host.tests.support.chained import (
     secret_of,
 )
 from host.tests.support.commands import SHORT_DECK
+from host.tests.support.helpers import new_log
 from sabot.audit import bundle as bundles
 from sabot.audit import bundle_file
 from sabot.audit.bundle import BundleVerdict, verify_bundle
@@ -41,10 +42,12 @@ from sabot.link.wire import parse_event
 from sabot.log.store import Store
 from sabot_protocol import cards
 from sabot_protocol import events as shapes
+from sabot_protocol.games import document_of
 
 _OPERATOR = Ed25519PrivateKey.from_private_bytes(b"operator" * 4)
 _STRANGER = Ed25519PrivateKey.from_private_bytes(b"stranger" * 4)
 _NOW = 1_800_000_000_000
+MINI = document_of("mini")
 
 
 class BundleSetup:
@@ -54,7 +57,7 @@ class BundleSetup:
         self.folder = folder
         self.log = ChainedLog().power_on().load_game().deal().wait(60_000).deal().deal()
         self.db, self.bundle, self.public = folder / "db", folder / "a.sabot", folder / "a.pub.pem"
-        with Store(self.db, create=True) as store:
+        with new_log(self.db) as store:
             store.append("U1", self.log.stored())
         chain_keys.add(folder / "keys", "U1", FIRST_KEY)
         self.keys = Keys.load(folder / "keys")
@@ -105,6 +108,26 @@ def _pem_of(private: Ed25519PrivateKey) -> bytes:
     return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
+def test_a_bundle_has_the_document_of_its_game_and_is_held_to_it(setup: BundleSetup) -> None:
+    bundle = setup.collect()
+    assert bundle.game_document == MINI
+    assert setup.found(bundle) == set()
+    assert setup.found(replace(bundle, game_document=MINI[:-1])) == {"game"}
+    without = setup.check(replace(bundle, game_document=b""))
+    assert without.findings == []
+    assert [note.kind for note in without.summary.notes] == ["game"]
+
+
+def test_a_bundle_of_version_1_is_read(setup: BundleSetup) -> None:
+    bundle_file.save(setup.bundle, setup.collect(), _OPERATOR)
+    document = dict(signing.open_sealed(setup.bundle.read_bytes()).document)
+    for name in ("game_document", "public_key"):
+        del document[name]
+    setup.bundle.write_bytes(signing.seal(_OPERATOR, document | {"version": 1}))
+    verdict = verify_bundle(setup.bundle, setup.keys, setup.public)
+    assert verdict.findings == [] and verdict.bundle.game_document == b""
+
+
 def _without(bundle: Bundle, number: int) -> Bundle:
     kept = tuple(each for each in bundle.records if each[0] != number)
     return replace(bundle, records=kept)
@@ -153,7 +176,7 @@ def test_a_long_pass_of_the_last_card_is_in_the_bundle(tmp_path: Path) -> None:
     last_card = cards.number_of(SHORT_DECK.split()[-1])
     setup.log.record(shapes.LONG_PASS, last_card, 2000, round_=6)
     setup.log.record(shapes.LID, True)
-    with Store(setup.db, create=True) as store:
+    with new_log(setup.db) as store:
         store.append("U1", setup.log.stored()[number - 1 :])
     taken = setup.collect(3)
     assert taken.last == number and not setup.check(taken).findings
@@ -384,7 +407,7 @@ def test_the_context_must_be_of_the_unit(setup: BundleSetup) -> None:
 def test_the_start_in_the_context_must_be_that_of_the_records(tmp_path: Path) -> None:
     setup = BundleSetup(tmp_path)
     setup.log.power_on().deal()
-    with Store(setup.db, create=True) as store:
+    with new_log(setup.db) as store:
         store.append("U1", setup.log.stored())
     taken = setup.collect(4)
     boot = next(event for event in taken.events() if event.kind == "boot")
@@ -444,7 +467,7 @@ def test_damaged_records_are_exported_as_they_are(setup: BundleSetup) -> None:
 def test_a_shoe_of_cards_that_has_not_ended_is_exported_on_request(tmp_path: Path) -> None:
     setup = BundleSetup(tmp_path)
     setup.log.deal(("AS", "2C", "9S", "KC"))
-    with Store(setup.db, create=True) as store:
+    with new_log(setup.db) as store:
         store.append("U1", setup.log.stored())
     with pytest.raises(BundleUnusable, match=r"U1 shoe 4: has not ended .* --open"):
         setup.collect(4)
@@ -476,7 +499,7 @@ def test_lost_events_are_exported_with_their_gap(tmp_path: Path) -> None:
     reason = 2  # journal_damaged
     setup.log.record(shapes.KEY, True)
     setup.log.record(shapes.GAP, lost[0], lost[-1], reason, mac, shoe=0)
-    with Store(setup.db, create=True) as store:
+    with new_log(setup.db) as store:
         store.append("U1", [r for r in setup.log.stored() if r.event.number not in lost])
     taken = setup.collect(4)
     assert taken.last == len(setup.log.records)
@@ -487,7 +510,7 @@ def test_lost_events_are_exported_with_their_gap(tmp_path: Path) -> None:
 def _small(setup: BundleSetup) -> bytes:
     """The bytes of a bundle with very few records."""
     setup.log.deal(("AS",))
-    with Store(setup.db, create=True) as store:
+    with new_log(setup.db) as store:
         store.append("U1", setup.log.stored())
     bundle_file.save(setup.bundle, setup.collect(4, still_open=True), _OPERATOR)
     return setup.bundle.read_bytes()
@@ -518,7 +541,7 @@ def test_every_cut_off_or_inserted_byte_is_found(setup: BundleSetup, rng: random
 
 def test_the_error_says_why_a_file_is_not_a_bundle(setup: BundleSetup) -> None:
     data = _small(setup)
-    newer = signing.seal(_OPERATOR, {"format": "sabot-bundle", "version": 2, "anything": 1})
+    newer = signing.seal(_OPERATOR, {"format": "sabot-bundle", "version": 3, "anything": 1})
     odd = signing.seal(_OPERATOR, {"format": "sabot-bundle", "version": 1, "anything": 1})
     other = signing.seal(_OPERATOR, {"format": "sabot-tombstone", "version": 1})
     half = bytearray(data)
@@ -533,7 +556,7 @@ def test_the_error_says_why_a_file_is_not_a_bundle(setup: BundleSetup) -> None:
         (data[:-1], "damaged or cut off"),
         (data + b"\0", "damaged or cut off"),
         (bytes(half), "damaged"),
-        (newer, "of version 2, this sabot reads 1; update sabot"),
+        (newer, "of version 3, this sabot reads 1 and 2; update sabot"),
         (odd, "its fields are not those of a bundle"),
         (b"\0" * (bundle_file.MAX_SIZE + 1), "over 16,777,216 bytes"),
     ):
@@ -621,7 +644,7 @@ def test_a_clock_that_was_set_back_is_noted(tmp_path: Path) -> None:
     setup.log.deal(("AS",))
     setup.log.unix_ms -= 3_600_000
     setup.log.record(shapes.CLOCK_SET, setup.log.unix_ms + 3_600_000)
-    with Store(setup.db, create=True) as store:
+    with new_log(setup.db) as store:
         store.append("U1", setup.log.stored())
     verdict = setup.check(setup.collect(4, still_open=True))
     assert not verdict.findings
@@ -630,7 +653,7 @@ def test_a_clock_that_was_set_back_is_noted(tmp_path: Path) -> None:
 
 
 def test_records_keep_arriving_while_a_shoe_of_cards_is_exported(setup: BundleSetup) -> None:
-    with Store(setup.db, create=True) as store:
+    with new_log(setup.db) as store:
         before = setup.collect(3)
         setup.log.deal()
         store.append("U1", [Record(r.event, r.data, r.mac) for r in setup.log.stored()])

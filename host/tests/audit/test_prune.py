@@ -11,6 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from host.tests.support.chained import FIRST_KEY, START_UNIX_MS, ChainedLog, mac_key_of
+from host.tests.support.helpers import new_log
 from sabot.audit import prune
 from sabot.audit.bundle import verify_bundle
 from sabot.audit.bundle_file import save
@@ -46,7 +47,7 @@ class LogDatabase:
 
     def store_new(self) -> None:
         """Store what the unit has recorded since the last call."""
-        with Store(self.path, create=True) as store:
+        with new_log(self.path) as store:
             before = store.last_number("U1")
             records = [r for r in self.log.stored() if r.event.number > before]
             store.append("U1", records)
@@ -440,7 +441,7 @@ def test_the_keys_must_have_the_units_key(database: LogDatabase, tmp_path: Path)
 
 def test_each_unit_has_its_own_age(database: LogDatabase) -> None:
     other = ChainedLog(unix_ms=START_UNIX_MS + 500 * DAY_MS).power_on().deal().deal()
-    with Store(database.path, create=True) as store:
+    with new_log(database.path) as store:
         store.append("U2", other.stored())
     now = _youngest(database.log, 3) + _KEEP_MS
     assert database.prune(now) == [1, 2, 3]

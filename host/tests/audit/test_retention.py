@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from host.tests.support.helpers import new_log
 from sabot.audit.retention import Minimum, check_keep_days, minimums, set_minimum
 from sabot.errors import DatabaseUnusable, KeptByLaw
 from sabot.log.store import Store
@@ -17,7 +18,7 @@ _NOW = 1_795_000_000_000
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Store]:
     """An empty log, opened as `sabot retention` opens it."""
-    Store(tmp_path / "db", create=True).close()
+    new_log(tmp_path / "db").close()
     with Store(tmp_path / "db") as store:
         yield store
 

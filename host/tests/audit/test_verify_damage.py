@@ -13,6 +13,7 @@ from host.tests.support.helpers import (
     FirmwareLog,
     Forgery,
     event_bytes,
+    new_log,
     shuffled_names,
     stored,
 )
@@ -177,7 +178,7 @@ def test_records_of_a_unit_without_a_name_are_truncated(good_store: Store) -> No
 
 def test_each_unit_is_judged_by_itself(tmp_path: Path, good_log: list[bytes]) -> None:
     other = FirmwareLog().deal_shoe(shuffled_names(6)).records
-    with Store(tmp_path / "log.sqlite", create=True) as store:
+    with new_log(tmp_path / "log.sqlite") as store:
         store.append("U1", stored(good_log))
         store.append("U2", stored(other[:9] + other[10:]))
         summary = Summary()
@@ -188,7 +189,7 @@ def test_each_unit_is_judged_by_itself(tmp_path: Path, good_log: list[bytes]) ->
 
 
 def test_an_empty_log_has_no_findings(tmp_path: Path) -> None:
-    with Store(tmp_path / "log.sqlite", create=True) as store:
+    with new_log(tmp_path / "log.sqlite") as store:
         assert list(verify(store, Summary())) == []
 
 

@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from host.tests.support.helpers import TEST_KEY, FirmwareLog, mac_of, parsed, shuffled_names, stored
+from host.tests.support.helpers import (
+    TEST_KEY,
+    FirmwareLog,
+    mac_of,
+    new_log,
+    parsed,
+    shuffled_names,
+    stored,
+)
 from sabot.audit.chain import Ratchet
 from sabot.audit.checks.chain_checks import RawRecord
 from sabot.audit.checks.findings import Finding, Note, Summary
@@ -27,7 +35,7 @@ UNITS = ("U1", "U2", "U3")
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with log.sqlite of three units, one of them damaged, and sabot.keys."""
-    with Store(tmp_path / "log.sqlite", create=True) as store:
+    with new_log(tmp_path / "log.sqlite") as store:
         for at, unit in enumerate(UNITS):
             log = FirmwareLog(bytes([at]) * 32)
             log.deal_shoe(shuffled_names(at, cut_from_end=300 + at))
@@ -125,7 +133,7 @@ def test_ctrl_c_ends_with_its_code_and_leaves_no_process_behind(tmp_path: Path, 
     log = FirmwareLog()
     while log.last_number < 40_000:
         log.deal_shoe(shuffled_names(log.last_number, cut_from_end=20))
-    with Store(tmp_path / "log.sqlite", create=True) as store:
+    with new_log(tmp_path / "log.sqlite") as store:
         for unit in range(units):
             store.append(f"U{unit}", stored(log.records))
     child = subprocess.Popen(

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from host.tests.support.commands import run
-from host.tests.support.helpers import FirmwareLog, NaiveChain, shuffled_names, stored
+from host.tests.support.helpers import FirmwareLog, NaiveChain, new_log, shuffled_names, stored
 from sabot.cli import app
 from sabot.keys import chain_keys, signing
 from sabot.log.store import Store
@@ -28,7 +28,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     first = FirmwareLog(KEYS["U1"]).deal_shoe(shuffled_names(1, cut_from_end=340))
     first.deal_shoe(shuffled_names(2, cut_from_end=370))
     second = FirmwareLog(KEYS["U2"]).deal_shoe(shuffled_names(3, cut_from_end=350))
-    with Store(folder / "log.sqlite", create=True) as store:
+    with new_log(folder / "log.sqlite") as store:
         store.append("U1", stored(first.records))
         store.append("U2", stored(second.records))
     for unit, key in KEYS.items():

@@ -23,13 +23,19 @@ from host.tests.support.commands import (
     running,
     short_deck,
 )
-from host.tests.support.helpers import FirmwareLog, event_bytes, parsed, shuffled_names, stored
+from host.tests.support.helpers import (
+    FirmwareLog,
+    event_bytes,
+    new_log,
+    parsed,
+    shuffled_names,
+    stored,
+)
 from host.tests.support.naive_shoe import Answering
 from host.tests.support.terminal import ended_by_ctrl_c
 from sabot.cli import app
 from sabot.keys import signing
 from sabot.link.ports import Port
-from sabot.log.store import Store
 
 pytestmark = pytest.mark.slow
 
@@ -109,7 +115,7 @@ def test_a_file_that_is_not_a_database(tmp_path: Path, command: str) -> None:
 
 @pytest.mark.parametrize("command", ["rounds", "verify", "log SIM-1"])
 def test_a_database_that_is_newer(tmp_path: Path, command: str) -> None:
-    Store(tmp_path / "new", create=True).close()
+    new_log(tmp_path / "new").close()
     with closing(sqlite3.connect(tmp_path / "new", isolation_level=None)) as connection:
         connection.execute("UPDATE about SET value = 7 WHERE name = 'version'")
     line = error_line_here(tmp_path, *command.split(), "--db", "new", code=8)
@@ -130,7 +136,7 @@ _NEEDED = {
 
 
 def test_an_unknown_unit_is_an_error_that_names_those_in_the_log(tmp_path: Path) -> None:
-    with Store(tmp_path / "log", create=True) as store:
+    with new_log(tmp_path / "log") as store:
         for unit in ("SHOE-7", "SHOE-8"):
             store.append(unit, stored([event_bytes("betting_open", 1)]))
     (tmp_path / "wagers.json").write_text('{"positions": [{"ghost_hand": 1}]}')
@@ -152,7 +158,7 @@ def test_an_unknown_unit_is_an_error_that_names_those_in_the_log(tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["gone/kept", "kept"])
 def test_checkpoints_that_cannot_be_written_are_no_full_disk(tmp_path: Path, name: str) -> None:
-    Store(tmp_path / "log", create=True).close()
+    new_log(tmp_path / "log").close()
     (tmp_path / "kept").mkdir()
     done = run(tmp_path, "checkpoints", "--db", "log", "-o", name, code=2)
     message = " ".join(done.stderr.replace("│", " ").split())
@@ -160,7 +166,7 @@ def test_checkpoints_that_cannot_be_written_are_no_full_disk(tmp_path: Path, nam
 
 
 def test_verify_prints_nothing_on_standard_error_without_a_screen(tmp_path: Path) -> None:
-    with Store(tmp_path / "log", create=True) as store:
+    with new_log(tmp_path / "log") as store:
         store.append("U1", stored([event_bytes("betting_open", 1)]))
     assert run(tmp_path, "verify", "--db", "log", code=1).stderr == ""
     assert run(tmp_path, "rebuild", "--db", "log").stderr == ""
@@ -181,7 +187,7 @@ def test_a_damaged_record_is_named_and_all_others_are_shown(
 ) -> None:
     """Of the rounds, those without a damaged event within them."""
     log = FirmwareLog().deal_shoe(shuffled_names(5, cut_from_end=340)).records
-    with Store(tmp_path / "log", create=True) as store:
+    with new_log(tmp_path / "log") as store:
         store.append("U1", stored(log))
     good = run(tmp_path, command, "--db", "log", "--json").stdout.splitlines()
     cards = [event.number for event in map(parsed, log) if event.kind in ("card", "result")]
@@ -285,7 +291,7 @@ def test_a_simulated_shoe_that_dies_ends_the_simulator(tmp_path: Path) -> None:
 
 
 def test_a_closed_pipe_gives_no_traceback(tmp_path: Path) -> None:
-    with Store(tmp_path / "log", create=True) as store:
+    with new_log(tmp_path / "log") as store:
         store.append("U1", stored(event_bytes("identified", n) for n in range(1, 2000)))
     pipe = f"{SABOT} events --db log --json | head -n 1"
     done = subprocess.run(
@@ -296,7 +302,7 @@ def test_a_closed_pipe_gives_no_traceback(tmp_path: Path) -> None:
 
 
 def test_output_to_a_full_disk_is_an_error(tmp_path: Path) -> None:
-    with Store(tmp_path / "log", create=True) as store:
+    with new_log(tmp_path / "log") as store:
         store.append("U1", stored(event_bytes("identified", n) for n in range(1, 2000)))
     done = subprocess.run(
         f"{SABOT} events --db log --json > /dev/full",

@@ -22,7 +22,7 @@ from host.tests.support.commands import (
     short_deck,
     simulating,
 )
-from host.tests.support.helpers import framed
+from host.tests.support.helpers import framed, new_log
 from host.tests.support.naive_shoe import Answering, Relay
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify
@@ -72,7 +72,7 @@ def findings_in(folder: Path, db: str = "log.sqlite") -> list[str]:
 
 def log_once(folder: Path, shoe: SimulatedShoe, db: str = "log.sqlite") -> None:
     """Do what `sabot log --once` does, within this process."""
-    with Store(folder / db, create=True) as store:
+    with new_log(folder / db) as store:
         logger = Logger(store, [shoe.port], LogWatcher(), once=True)
         logger.start()
         assert logger.wait(TIMEOUT_S) and not logger.failures

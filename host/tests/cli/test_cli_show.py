@@ -13,7 +13,14 @@ import pytest
 from typer.testing import CliRunner
 
 from host.tests.support.commands import run
-from host.tests.support.helpers import FirmwareLog, event_bytes, parsed, shuffled_names, stored
+from host.tests.support.helpers import (
+    FirmwareLog,
+    event_bytes,
+    new_log,
+    parsed,
+    shuffled_names,
+    stored,
+)
 from sabot.cli import app
 from sabot.log.store import Store
 from sabot_protocol import cards
@@ -26,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     first = FirmwareLog().deal_shoe(shuffled_names(1, cut_from_end=340))
     first.deal_shoe(shuffled_names(2, cut_from_end=370))
     second = FirmwareLog().deal_shoe(shuffled_names(3, cut_from_end=350))
-    with Store(folder / "log.sqlite", create=True) as store:
+    with new_log(folder / "log.sqlite") as store:
         store.append("U1", stored(first.records))
         store.append("U2", stored(second.records))
     yield folder
@@ -177,7 +184,7 @@ def test_any_text_of_a_shoe_can_be_shown(tmp_path: Path, command: str) -> None:
     odd = {"unix_ms": (1 << 63) - 1}
     log = [event_bytes("boot", 1, game="mini", firmware="[/red]\x1b[2J\n", board="[x", **odd)]
     log += [event_bytes(kind, n, **odd) for n, kind in ((2, "betting_open"), (3, "result"))]
-    with Store(tmp_path / "log", create=True) as store:
+    with new_log(tmp_path / "log") as store:
         store.append("[/unit]", stored(log))
     done = CliRunner().invoke(app(), [*command.split(), "--db", str(tmp_path / "log")])
     assert done.exit_code == (command == "verify"), done.exception
@@ -186,6 +193,6 @@ def test_any_text_of_a_shoe_can_be_shown(tmp_path: Path, command: str) -> None:
 
 def test_a_log_is_read_while_it_is_written(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes((folder / "log.sqlite").read_bytes())
-    with Store(tmp_path / "log", create=True) as writer:
+    with new_log(tmp_path / "log") as writer:
         writer.append("U3", stored(FirmwareLog().records))
         assert objects(run(tmp_path, "events", "--db", "log", "--json", "--unit", "U3").stdout)

@@ -5,14 +5,14 @@ from contextlib import closing
 from pathlib import Path
 
 from host.tests.support.commands import error_line_here, run
-from host.tests.support.helpers import FirmwareLog, stored
+from host.tests.support.helpers import FirmwareLog, new_log, stored
 from sabot.log.store import Store
 
 RECORDS = stored(FirmwareLog().load().draw("AS", "2C", "9S", "KC", "7D", "6H").records)
 
 
 def test_a_copy_of_a_running_log_has_all_its_events(tmp_path: Path) -> None:
-    with Store(tmp_path / "log", create=True) as store:
+    with new_log(tmp_path / "log") as store:
         for number in (2, len(RECORDS)):
             store.append("U1", RECORDS[:number])
             name = f"copy-{number}"
@@ -25,7 +25,7 @@ def test_a_copy_of_a_running_log_has_all_its_events(tmp_path: Path) -> None:
 
 
 def test_a_copy_replaces_nothing(tmp_path: Path) -> None:
-    Store(tmp_path / "log", create=True).close()
+    new_log(tmp_path / "log").close()
     (tmp_path / "there").write_text("Dear diary")
     reasons = {"there": "File exists", "no/where": "No such file", "log": "File exists"}
     for name, why in reasons.items():
@@ -35,7 +35,7 @@ def test_a_copy_replaces_nothing(tmp_path: Path) -> None:
 
 
 def test_a_copy_that_fails_is_not_left_behind(tmp_path: Path) -> None:
-    Store(tmp_path / "log", create=True).close()
+    new_log(tmp_path / "log").close()
     with closing(sqlite3.connect(tmp_path / "log")) as connection:
         connection.execute("CREATE TABLE more (x)")
     line = error_line_here(tmp_path, "copy", "--db", "log", "-o", "copy", code=8)
@@ -45,7 +45,7 @@ def test_a_copy_that_fails_is_not_left_behind(tmp_path: Path) -> None:
 def test_a_log_whose_lists_were_altered_can_be_copied_before_they_are_made_again(
     tmp_path: Path,
 ) -> None:
-    with Store(tmp_path / "log", create=True) as store:
+    with new_log(tmp_path / "log") as store:
         store.append("U1", RECORDS)
     with closing(sqlite3.connect(tmp_path / "log")) as connection:
         connection.execute("DROP INDEX events_by_round")

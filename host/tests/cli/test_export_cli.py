@@ -11,11 +11,11 @@ from typer.testing import CliRunner, Result
 
 from host.tests.support.chained import DAY_MS, FIRST_KEY, ChainedLog, mac_key_of
 from host.tests.support.commands import error_line_here, run
+from host.tests.support.helpers import new_log
 from sabot.cli import app
 from sabot.errors import SabotError
 from sabot.keys import chain_keys as unit_keys
 from sabot.keys import signing
-from sabot.log.store import Store
 
 
 def sabot(folder: Path, line: str, code: int = 0) -> Result:
@@ -40,7 +40,7 @@ def house(tmp_path: Path) -> Path:
     now = time.time_ns() // 1_000_000
     log = ChainedLog(unix_ms=now - 90 * DAY_MS).power_on().load_game()
     log.deal().wait(30 * DAY_MS).deal().wait(30 * DAY_MS).deal()
-    with Store(tmp_path / "db", create=True) as store:
+    with new_log(tmp_path / "db") as store:
         store.append("U1", log.stored())
     unit_keys.add(tmp_path / "keys", "U1", FIRST_KEY)
     signing.make_key_pair(tmp_path / "house")
@@ -251,7 +251,7 @@ def test_prune_removes_nothing_from_a_log_with_findings(house: Path) -> None:
 
 def test_prune_reports_a_shoe_of_cards_that_never_ends(tmp_path: Path) -> None:
     log = ChainedLog(unix_ms=1000).power_on().deal(("AS", "2C", "9S")).deal()
-    with Store(tmp_path / "db", create=True) as store:
+    with new_log(tmp_path / "db") as store:
         store.append("U1", log.stored())
     _make_older(tmp_path, 90)
     signing.make_key_pair(tmp_path / "house")

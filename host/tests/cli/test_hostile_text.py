@@ -22,7 +22,7 @@ import typer
 from serial.tools import list_ports
 
 from host.tests.support.commands import SABOT, environment
-from host.tests.support.helpers import FirmwareLog, shuffled_names, stored
+from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
 from host.tests.support.hostile import (
     OVERLONG,
     TEXT,
@@ -36,7 +36,6 @@ from host.tests.support.naive_shoe import Answering, answering_shoe
 from sabot.cli import app, run
 from sabot.keys import signing
 from sabot.link import runtime
-from sabot.log.store import Store
 from sabot.release import build as releases
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
@@ -313,7 +312,7 @@ def _make_logs() -> None:
         "pruned.sqlite": {UNIT: good},
     }
     for name, units in contents.items():
-        with Store(Path(name), create=True) as store:
+        with new_log(Path(name)) as store:
             for unit, records in units.items():
                 store.append(unit, records)
     with closing(sqlite3.connect("damaged.sqlite", isolation_level=None)) as connection:

@@ -17,14 +17,13 @@ from typer.testing import CliRunner
 
 from host.tests.support.chained import DAY_MS, FIRST_KEY, ChainedLog
 from host.tests.support.commands import SHORT_DECK, dealt
-from host.tests.support.helpers import FirmwareLog, stored
+from host.tests.support.helpers import FirmwareLog, new_log, stored
 from host.tests.support.keeping_shoe import KeepingShoe, made_of
 from host.tests.support.naive_shoe import answering_shoe
 from host.tests.support.table import BANKER_WINS, TIE, line, seat
 from sabot.cli import app
 from sabot.keys import chain_keys as unit_keys
 from sabot.keys import signing
-from sabot.log.store import Store
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
 from sabot_protocol import cards, events
@@ -111,13 +110,13 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     timeless = ChainedLog(unix_ms=None).power_on().load_game().deal()
     timeless.record(events.LONG_PASS, cards.number_of(SHORT_DECK.split()[-1]), 5000, round_=6)
     for name, each in (("chained", log), ("timeless", timeless)):
-        with Store(tmp_path / name, create=True) as store:
+        with new_log(tmp_path / name) as store:
             store.append("U1", each.stored())
     unit_keys.add(tmp_path / "keys", "U1", FIRST_KEY)
     signing.make_key_pair(tmp_path / "operator")
     bad = FirmwareLog().load().draw("AS", "2C", "9S", "KC", "KD", "7D", "next")
     bad.draw("KS", "7H", "blank", "!void", "next", "?jam", "!9S").power_on()
-    with Store(tmp_path / "log", create=True) as store:
+    with new_log(tmp_path / "log") as store:
         store.append("U1", stored(bad.records))
     return tmp_path
 

@@ -9,7 +9,7 @@ import pytest
 from rich.table import Table
 from typer.testing import CliRunner
 
-from host.tests.support.helpers import FirmwareLog, shuffled_names, stored
+from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
 from sabot.cli import app, view
 from sabot.cli.long_table import HELD
 from sabot.cli.records import show
@@ -123,7 +123,7 @@ def test_rows_are_printed_while_later_ones_are_read(
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A log with about 9,000 events and 600 rounds."""
     path = tmp_path_factory.mktemp("long") / "log.sqlite"
-    with Store(path, create=True) as store:
+    with new_log(path) as store:
         log = FirmwareLog()
         for seed in range(8):
             log.deal_shoe(shuffled_names(seed))

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from host.tests.support.helpers import event_bytes
+from host.tests.support.helpers import event_bytes, new_log
 from sabot.cli import app
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
-from sabot.log.store import Store
 from sabot.reports.incident import KINDS
 
 START_UNIX_MS = 1_795_000_000_000  # 2026-11-18 12:06:40 in Malta
@@ -67,7 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     other = TypedRecords()
     other.add("boot", None, 5, firmware="1.0")
     other.add("card", None, 5, 9, card="7H", position="player_1", by_hand=True, t_ms=61_500)
-    with Store(folder / "sabot.sqlite", create=True) as store:
+    with new_log(folder / "sabot.sqlite") as store:
         store.append("U1", evening().records)
         store.append("U2", other.records)
     yield folder
@@ -140,7 +139,7 @@ def test_missing_cards_name_the_nearest_passes_in_every_form(
     log.add("card", 60_000, 1, 4, card="KC", position="player_1")
     log.add("long_pass", 60_000, 1, 4, card="KC", longer_um=5040)
     log.add("error", HOUR_MS, 1, 9, error="cards_missing")
-    with Store(tmp_path / "sabot.sqlite", create=True) as store:
+    with new_log(tmp_path / "sabot.sqlite") as store:
         store.append("U1", log.records)
     monkeypatch.chdir(tmp_path)
 
@@ -228,7 +227,7 @@ def test_a_time_that_was_reckoned_says_so(tmp_path: Path) -> None:
     log.add("shoe_loaded", 0, 1)
     log.add("boot", None, 1, boot=2, t_ms=0)
     log.add("clock_set", 20_000, 1, boot=2, t_ms=10_000)
-    with Store(tmp_path / "log", create=True) as store:
+    with new_log(tmp_path / "log") as store:
         store.append("U1", log.records)
     arguments = ["incidents", "--zone", "Europe/Malta", "--db", str(tmp_path / "log")]
     said = CliRunner().invoke(app(), arguments).stdout
@@ -245,7 +244,7 @@ def test_the_limits_of_long_rounds_and_reveals_are_options(tmp_path: Path) -> No
     log.add("betting_closed", 2000, 1, 1)
     log.add("result", 32_000, 1, 1)
     log.add("button", 52_000, 1, 1, button="reveal")
-    with Store(tmp_path / "log", create=True) as store:
+    with new_log(tmp_path / "log") as store:
         store.append("U1", log.records)
     for options, wanted in (
         ((), []),
@@ -272,7 +271,7 @@ def test_disagreements_of_the_verifier_are_listed(sabot: Any, tmp_path: Path) ->
     log.add("decision", 4, 1, 1, hand="banker", action="stands", total=7)
     log.add("result", 5, 1, 1, winner="banker", player_total=9, banker_total=7,
             player_natural=True, margin=2)  # fmt: skip
-    with Store(tmp_path / "log", create=True) as store:
+    with new_log(tmp_path / "log") as store:
         store.append("U1", log.records)
     said = sabot("--json", "--db", str(tmp_path / "log"), "--kind", "rules")[0]
     (incident,) = [json.loads(line) for line in said.splitlines()]
@@ -281,7 +280,7 @@ def test_disagreements_of_the_verifier_are_listed(sabot: Any, tmp_path: Path) ->
 
 
 def test_a_log_without_incidents_says_so(tmp_path: Path) -> None:
-    Store(tmp_path / "log", create=True).close()
+    new_log(tmp_path / "log").close()
     for options, said in (((), f"{tmp_path / 'log'}: no incidents\n"), (("--json",), "")):
         done = CliRunner().invoke(app(), ["incidents", "--db", str(tmp_path / "log"), *options])
         assert (done.exit_code, done.stdout, done.stderr) == (0, said, "")
@@ -322,7 +321,7 @@ def test_text_from_a_shoe_cannot_control_the_terminal(tmp_path: Path) -> None:
     hostile = "[/red]\x1b[2J\n"
     log.add("boot", 0, 1, build=b"\1")
     log.add("boot", 1, 1, boot=2, firmware=hostile, game=hostile, build=b"\2")
-    with Store(tmp_path / "log", create=True) as store:
+    with new_log(tmp_path / "log") as store:
         store.append("[/unit]", log.records)
     for options in ((), ("--json",), ("--csv",)):
         done = CliRunner().invoke(app(), ["incidents", "--db", str(tmp_path / "log"), *options])

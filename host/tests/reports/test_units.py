@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from host.tests.support.helpers import event_bytes
+from host.tests.support.helpers import event_bytes, new_log
 from sabot.cli import app
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
-from sabot.log.store import Row, Store
+from sabot.log.store import Row
 from sabot.reports.units import UnitSummary, unit_of
 
 _UNIX_MS = 1_795_000_000_000  # 2026-11-18 11:06:40 UTC
@@ -117,7 +117,7 @@ def test_a_unit_without_events_has_an_empty_summary() -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the log of two units."""
     second = _UnitLog().start("0.2.0").add("clean_sensor", 50, channel="e").add("update_undone", 60)
-    with Store(tmp_path / "sabot.sqlite", create=True) as store:
+    with new_log(tmp_path / "sabot.sqlite") as store:
         store.append("U1", _UnitLog().start().add("lid", _HOUR_MS, open=True).records)
         store.append("U2", second.records)
     monkeypatch.chdir(tmp_path)

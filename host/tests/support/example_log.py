@@ -8,9 +8,8 @@ from datetime import datetime, timedelta, timezone
 from hashlib import sha256
 from pathlib import Path
 
-from host.tests.support.helpers import FirmwareLog, shuffled_names, stored
+from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
 from sabot.keys import chain_keys
-from sabot.log.store import Store
 from sabot_firmware.table.dealing import BETTING, BETWEEN
 from sabot_protocol import enums, events
 
@@ -93,7 +92,7 @@ def make() -> None:
     FOLDER.mkdir(exist_ok=True)
     for path in (LOG, KEYS):
         path.unlink(missing_ok=True)
-    with Store(LOG, create=True) as store:
+    with new_log(LOG) as store:
         store.append(UNIT, stored(evening().records))
     chain_keys.add(KEYS, UNIT, FIRST_KEY)
 

@@ -5,6 +5,7 @@ import hmac
 import random
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import cbor2
@@ -16,6 +17,7 @@ from sabot.audit.verify import verify_unit
 from sabot.link import wire
 from sabot.link.events import Event
 from sabot.link.session import Record
+from sabot.log.store import Store
 from sabot_firmware.table.dealing import BETTING, BETWEEN, DEALING, ENDED, KEY, LID, Dealing
 from sabot_protocol import cards, enums, events, games
 from sabot_protocol.schema import Shape
@@ -114,6 +116,13 @@ def shuffled_names(seed: int, cut_from_end: int = 14) -> list[str]:
     deck = [rank + suit for rank in "A23456789TJQK" for suit in "CDHS"] * 8
     random.Random(seed).shuffle(deck)
     return [*deck[:-cut_from_end], "CUT", *deck[-cut_from_end:]]
+
+
+def new_log(path: Path) -> Store:
+    """A new log, open for logging, that has the document of the game mini."""
+    store = Store(path, create=True)
+    store.keep_game(games.document_of(games.MINI_NAME))
+    return store
 
 
 class FirmwareLog:

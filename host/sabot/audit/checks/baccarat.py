@@ -48,18 +48,18 @@ class BaccaratChecks:
     def burn_counts(self, card: str) -> range:
         return rules.burn_counts(card)
 
-    def wrong_with(self, result: list[Any]) -> Iterator[str]:
+    def wrong_with(self, result: list[Any], reported: int | None = None) -> Iterator[str]:
         *by_cards, hits = result
         player, banker = self._player, self._banker
         as_due = _due(player, banker) == (by_cards, self._positions, self._decisions)
-        if as_due and not hits:
+        if as_due and not hits and not reported:
             return
         hands = [[_NAMES[card] for card in hand] for hand in (player, banker)]
         if {"CUT", "TEST"} & {*hands[0], *hands[1]}:
             return  # these cards have been reported already
         if not as_due:
             yield from self._differing(by_cards, *hands)
-        yield from _wrong_hits(hits, *hands)
+        yield from _wrong_hits(hits, reported, *hands)
 
     def _differing(self, result: list[Any], player: list[str], banker: list[str]) -> Iterator[str]:
         verdict = rules.judge(player, banker)
@@ -121,14 +121,21 @@ def _due_by_points(player: int, banker: int, player_third: int, banker_third: in
 _OF_POINTS = ["TS", *(f"{rank}S" for rank in "A23456789")]
 
 
-def _wrong_hits(hits: int, player: list[str], banker: list[str]) -> Iterator[str]:
+def _wrong_hits(
+    hits: int, reported: int | None, player: list[str], banker: list[str]
+) -> Iterator[str]:
     if hits >> len(enums.HITS):
         yield f"hits are {hits:#x} in the log, some of them without a name"
     if min(len(player), len(banker)) >= 2:  # fewer cards have been reported already
         by_cards = rules.hits(player, banker)
         for place, hit in enumerate(enums.HITS):
-            if hits >> place & 1 and hit not in by_cards:
-                yield f"{hit.replace('_', ' ')} in the log, not by the cards"
+            name = hit.replace("_", " ")
+            logged, due = hits >> place & 1, hit in by_cards
+            if logged and not due:
+                yield f"{name} in the log, not by the cards"
+            elif reported is not None and due and logged != reported >> place & 1:
+                missing = "not in the log" if not logged else "though no wager depends on it"
+                yield f"{name} by the cards, {missing}"
 
 
 def _is_natural(hand: Sequence[str]) -> bool:

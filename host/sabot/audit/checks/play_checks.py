@@ -11,7 +11,9 @@ from typing import Any, Protocol
 
 from sabot.audit.checks.baccarat import BaccaratChecks
 from sabot.audit.checks.decoding import Values
+from sabot.audit.checks.known_games import KnownGames
 from sabot_protocol import cards, enums, events
+from sabot_protocol.games import Game
 
 ReportFinding = Callable[[int, str, str], None]
 """Takes a finding: event number, kind, detail."""
@@ -58,9 +60,10 @@ class RoundChecks(Protocol):
     def decision(self, values: Values) -> None:
         """Take the values of an event `decision`."""
 
-    def wrong_with(self, result: list[Any]) -> Iterator[str]:
+    def wrong_with(self, result: list[Any], reported: int | None = None) -> Iterator[str]:
         """Yield what is wrong with the round by its cards. `result` are the fields of its event
-        `result` without the game's SHA-256."""
+        `result` without the game's SHA-256. `reported` has a bit for each hit that the game
+        reports; None if that is not known."""
         ...
 
     def burn_counts(self, card: str) -> range:
@@ -71,19 +74,28 @@ class RoundChecks(Protocol):
 class PlayChecks:
     """Takes the events about the dealing, through `handlers`, and reports findings.
 
-    `play` checks the rounds. Baccarat is the only family so far; no event names a family.
+    `play` checks the rounds. Baccarat is the only family so far; no event names a family. With
+    `games` a shoe of cards is also held to the document of its game.
     """
 
-    def __init__(self, report: ReportFinding, play: RoundChecks | None = None) -> None:
+    def __init__(
+        self,
+        report: ReportFinding,
+        play: RoundChecks | None = None,
+        games: KnownGames | None = None,
+    ) -> None:
         self.rounds = 0
         """Rounds that ended, including void ones."""
         self.timeless = 0
         """Rounds that ended with a result but without a time of day."""
         self.not_composed = False
         """Whether a shoe of cards has ended and its composition is still due: see `end_of`."""
+        self.dealt_by: dict[bytes, int] = {}
+        """The number of the first result of each game, by the SHA-256 of its document."""
         self.handlers: list[Callable[[Values], None] | None] = [None] * 256
         """By the number of an event's kind; None for kinds that do not matter here."""
         self._report = report
+        self._games = games
         self._whole = False  # whether no event of this shoe of cards is missing so far
         self._game: bytes | None = None  # SHA-256 of the game in the shoe, if known
         self._open: tuple[int, int] | None = None  # shoe and number of the open round
@@ -129,11 +141,14 @@ class PlayChecks:
     def _new_shoe(self, decks: int) -> None:
         self._decks = decks
         self._drawn = [0] * cards.CARD_COUNT
+        self._loaded_game = ""
+        self._first_burned: str | None = None
         self._unread = 0
         self._results = 0
         self._round = 0
         self._burn_counts = range(1, 2)  # for a first card that is burned face down
         self._burn_due: int | None = None
+        self._burn_stated: int | None = None
         self._burned = 0
         self._entered = False  # whether a card was entered by hand and is not dealt yet
         self._ended = self.not_composed = False
@@ -158,6 +173,7 @@ class PlayChecks:
         self._never_ended(values[_NUMBER])
         self._play.begin()
         self._new_shoe(values[_OWN])
+        self._loaded_game = values[_OWN + 1]
         self._whole = True
 
     def _betting_open(self, values: Values) -> None:
@@ -199,7 +215,8 @@ class PlayChecks:
         elif position == _BURN:
             self._burned += 1
         elif position == _BURN_FIRST and card < cards.DECK_SIZE:
-            self._burn_counts = self._play.burn_counts(_NAMES[card])
+            self._first_burned = _NAMES[card]
+            self._burn_counts = self._play.burn_counts(self._first_burned)
 
     def _too_many(self, number: int, card: int, position: int) -> None:
         name = _NAMES[card]
@@ -246,7 +263,7 @@ class PlayChecks:
 
     def _burn(self, values: Values) -> None:
         """Take the number of cards to burn: one if the first card is burned face down."""
-        count = self._burn_due = values[_OWN]
+        count = self._burn_due = self._burn_stated = values[_OWN]
         if self._whole and count not in self._burn_counts:
             self._burn_due = self._burn_counts[0]
             due = " or ".join(map(str, self._burn_counts))
@@ -267,6 +284,11 @@ class PlayChecks:
                 detail = f"{dealt} was dealt, {known} is in the shoe"
                 self._report(values[_NUMBER], "game", detail)
             self._game = game
+        self.dealt_by.setdefault(game, values[_NUMBER])
+        document = None if self._games is None else self._games.game(game)
+        if document is not None and self._whole and not self._results:
+            for detail in self._unlike(document):
+                self._report(values[_NUMBER], "game", detail)
         self._results += 1
         if not self._of_open_round(values):
             return
@@ -274,8 +296,19 @@ class PlayChecks:
         self.rounds += 1
         self.timeless += values[_UNIX] is None
         where = f"shoe {values[_SHOE]} round {values[_ROUND]}: "
-        for detail in self._play.wrong_with(result):
+        reported = None if document is None else document.hits
+        for detail in self._play.wrong_with(result, reported):
             self._report(values[_NUMBER], "rules", where + detail)
+
+    def _unlike(self, document: Game) -> Iterator[str]:
+        """Yield what of this shoe of cards contradicts the document of its game."""
+        if self._decks != document.decks:
+            yield f"{self._decks} decks were loaded, the game has {document.decks}"
+        if self._loaded_game != document.name:
+            yield f"{self._loaded_game} was loaded, {document.name} was dealt"
+        if self._first_burned is not None and self._first_burned[0] == "A":
+            if self._burn_stated != document.burn_ace:
+                yield f"{self._burn_stated} cards burned for an ace, the game {document.burn_ace}"
 
     def _shoe_ended(self, values: Values) -> None:
         _, rounds, count = values[_OWN:]

@@ -39,7 +39,7 @@ class _HighCard:
     def burn_counts(self, card: str) -> range:
         return range(1, 3)
 
-    def wrong_with(self, result: list[Any]) -> Iterator[str]:
+    def wrong_with(self, result: list[Any], reported: int | None = None) -> Iterator[str]:
         yield from self.faults
 
 

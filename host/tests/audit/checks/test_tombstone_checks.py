@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from host.tests.support.chained import DAY_MS, START_UNIX_MS, ChainedLog
 from host.tests.support.commands import run
+from host.tests.support.helpers import new_log
 from sabot.audit import retention, tombstone
 from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.tombstone import RemovedShoe, Tombstone, TombstoneUnusable
@@ -36,7 +37,7 @@ class PrunedLog:
     def __post_init__(self) -> None:
         for _ in range(2):
             self.log.wait(10 * DAY_MS).deal()
-        with Store(self.path, create=True) as store:
+        with new_log(self.path) as store:
             store.append("U1", self.log.stored())
 
     def loaded(self, shoe: int) -> int:

@@ -1,0 +1,111 @@
+"""The verifier holds the rounds of a log to the documents of their games."""
+
+import hashlib
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from host.tests.support.helpers import FirmwareLog, stored
+from sabot.audit.checks.findings import Summary
+from sabot.audit.verify import verify
+from sabot.games import catalogue
+from sabot.log.store import Store
+from sabot_protocol import enums, events
+
+EZ = catalogue.document("ez-mini")
+SIX_DECKS = catalogue.document("ez-mini", {"decks": 6})
+
+# A Dragon 7, then a round without any hit.
+DEALT = ("2S", "4C", "KD", "KH", "4H", "3D", "next", "9S", "KC", "QD", "7D", "next")
+
+
+def ez_log(hits: int | None = None, game: bytes = EZ) -> FirmwareLog:
+    """A log of EZ Baccarat. With `hits` they replace those of the first result."""
+    log = FirmwareLog(game=game)
+    record = log.record
+
+    def altered(shape, shoe, round_, values):  # type: ignore[no-untyped-def]
+        values = list(values)
+        if shape is events.RESULT and round_ == 1 and hits is not None:
+            values[6] = hits
+        record(shape, shoe, round_, values)
+
+    log.record = altered  # type: ignore[method-assign]
+    return log.load().draw("AS", "2C").draw(*DEALT)
+
+
+def found(path: Path, log: FirmwareLog, *documents: bytes) -> list[tuple[str, str]]:
+    """Kinds and details of the findings in a log of these records and game documents."""
+    with Store(path, create=True) as store:
+        store.append("U1", stored(log.records))
+        for document in documents:
+            store.keep_game(document)
+        wrong = verify(store, Summary())
+        return [(each.kind, each.detail) for each in wrong if each.kind in ("rules", "game")]
+
+
+def test_a_log_with_its_documents_has_no_finding(tmp_path: Path) -> None:
+    assert found(tmp_path / "log", ez_log(), EZ) == []
+
+
+def test_a_missing_document_is_found_once(tmp_path: Path) -> None:
+    ((kind, detail),) = found(tmp_path / "log", ez_log())
+    assert kind == "game"
+    assert detail.endswith("is missing; what its rounds paid cannot be checked")
+
+
+def test_an_altered_document_is_found_in_the_file_and_as_missing(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    assert found(path, ez_log(), EZ) == []
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE games SET document = x'a0'")
+    with Store(path) as store:
+        kinds = {each.kind for each in verify(store, Summary())}
+    assert {"file", "game"} <= kinds
+
+
+@pytest.mark.parametrize(
+    ("hits", "detail"),
+    [
+        (0, "dragon 7 by the cards, not in the log"),
+        (
+            1 << enums.HITS.index("dragon_7") | 1 << enums.HITS.index("fortune_7"),
+            "fortune 7 by the cards, though no wager depends on it",
+        ),
+    ],
+)
+def test_a_hit_that_is_left_out_or_that_the_game_does_not_report_is_found(
+    tmp_path: Path, hits: int, detail: str
+) -> None:
+    assert found(tmp_path / "log", ez_log(hits), EZ) == [("rules", "shoe 1 round 1: " + detail)]
+
+
+def test_other_decks_than_the_document_has_are_found(tmp_path: Path) -> None:
+    log = ez_log(game=SIX_DECKS)
+    assert found(tmp_path / "log", log, SIX_DECKS) == []
+    forged = ez_log()  # its records say eight decks, its results then name the other document
+    forged.records = [
+        type(each)(each.replace(_sha(EZ), _sha(SIX_DECKS)), each.mac) for each in forged.records
+    ]
+    details = [detail for _, detail in found(tmp_path / "forged", forged, SIX_DECKS)]
+    assert "8 decks were loaded, the game has 6" in details
+
+
+def test_a_converted_log_notes_what_it_never_had(tmp_path: Path) -> None:
+    path, log = tmp_path / "log", ez_log()
+    with Store(path, create=True) as store:
+        store.append("U1", stored(log.records))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        numbers = json.dumps({"U1": log.last_number})
+        connection.execute("INSERT INTO about VALUES ('before_games', ?)", (numbers,))
+    summary = Summary()
+    with Store(path) as store:
+        assert [each for each in verify(store, summary) if each.kind == "game"] == []
+    assert [note.kind for note in summary.notes] == ["game"]
+
+
+def _sha(document: bytes) -> bytes:
+    return hashlib.sha256(document).digest()
