@@ -241,6 +241,7 @@ def setup_cuts(recorded: RecordedSetup, every: int = 1) -> Iterator[SetupCut]:
                 number += 1
 
 
+@private_runtime()  # boards of the same name are checked at the same time
 def check_setup_cut(recorded: RecordedSetup, cut: SetupCut) -> str:
     """Return how the board starts after that cut. Raises AssertionError if that is not allowed."""
     step = recorded.steps[cut.step]
