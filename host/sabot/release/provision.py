@@ -8,7 +8,7 @@ from pathlib import Path
 
 import cbor2
 
-from sabot.errors import CommandRefused, UnitTaken
+from sabot.errors import BadAnswer, CommandRefused, UnitTaken
 from sabot.keys import chain_keys as unit_keys
 from sabot.link import command_keys
 from sabot.link.client import Client
@@ -24,6 +24,8 @@ LONGEST_S = 240.0
 Pico takes 21 s. By its data sheet (W25Q16JV, 9.6) the chip may take 160 s: its 512 sectors of 4 KB
 less the 160 of MicroPython, each erased in at most 400 ms and programmed in 16 pages of at most
 3 ms; the first start takes 11 s, and the rest is reserve."""
+_MOST_SESSIONS = 100
+"""Sessions that provisioning may take: three, and more on a bad line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def provision(
     `attached` opens a session with the board. A board that is not a unit yet gets its own keys:
     they are in `files` before the board has them. With `replaces` it may take an id that already
     has keys there. Raises UnitTaken, CommandRefused with the shoe's reason, KeysUnusable,
-    ProvisioningError, and NoShoe if the board stays away.
+    ProvisioningError, BadAnswer if the board never becomes the unit, and NoShoe if it stays away.
     """
     attempt = _ProvisionAttempt(settings, files, replaces, on_progress, unix_ms)
     return over_sessions(attached, attempt.advance, patience_s=LONGEST_S, now_s=now_s, pause=pause)
@@ -113,10 +115,17 @@ class _ProvisionAttempt:
         self._unix_ms = unix_ms
         self._first_key: bytes | None = None
         self._sent_all = False
+        self._sessions_left = _MOST_SESSIONS
 
     def advance(self, client: Client) -> str:
         """Do all that can be done in this session; return "" if another one must follow."""
         unit = self._settings.unit or client.unit
+        self._sessions_left -= 1
+        if self._sessions_left < 0:
+            raise BadAnswer(
+                f"{client.unit}: it answers, but never takes the settings; switch it off and on, "
+                "and try again"
+            )
         in_service = client.welcome.game != messages.NO_GAME
         if not client.welcome.challenge:
             self._send(client, provisioning_document(self._settings, unit, self._new_key(unit)))
@@ -164,6 +173,11 @@ class _ProvisionAttempt:
             if in_service and report.stage == "restarting":
                 self._on_progress(f"{client.unit}: restarting to take it")
                 return
+        if report.stage != "restarting":
+            raise BadAnswer(
+                f"{client.unit}: it has got all settings and does not restart with them; switch it "
+                "off and on, and try again"
+            )
         self._sent_all = True
         self._on_progress(f"{client.unit}: restarting as a unit")
 

@@ -24,6 +24,10 @@ from sabot.retry import over_sessions
 from sabot_protocol import messages, release
 
 _PAUSE_S = 0.2
+_MOST_ANSWERS = 1000
+"""Answers that an update may take beside those for its parts: while the shoe checks it, and after
+the cable was pulled."""
+_ANSWERS_A_PART = 10  # on a line on which a session seldom brings more than one part
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,8 @@ class _UpdateAttempt:
         self._digest = sha256(built.manifest).digest()
         self._on_progress = on_progress
         self._restarted = False
+        parts = (len(self._head) + len(self._code)) // messages.MAX_UPDATE_PART
+        self._answers_left = _MOST_ANSWERS + _ANSWERS_A_PART * parts
 
     def advance(self, client: Client) -> str:
         """Do all that can be done in this session; return "" if another one must follow."""
@@ -77,6 +83,7 @@ class _UpdateAttempt:
                 f"{unit}: its board is {client.welcome.board}, the release is for "
                 f"{manifest.board}; build one for its board"
             )
+        self._count_answer(unit)
         report = client.ask(UpdateStatusCommand())
         if client.welcome.build == self._build:
             if report.stage != "on_trial":
@@ -112,6 +119,7 @@ class _UpdateAttempt:
         if report.stage == "restarting":
             return False
         while report.stage != "staged":
+            self._count_answer(client.unit)
             stage, offset = report.stage, report.offset
             if stage == "refused":
                 raise UpdateFailed(f"{client.unit}: refused: {self._why(report)}")
@@ -125,6 +133,15 @@ class _UpdateAttempt:
                 client.receive(_PAUSE_S)
                 report = client.ask(UpdateStatusCommand())
         return True
+
+    def _count_answer(self, unit: str) -> None:
+        """Raise UpdateFailed if the shoe has answered so often that it will never have it all."""
+        self._answers_left -= 1
+        if self._answers_left < 0:
+            raise UpdateFailed(
+                f"{unit}: it answers, but never has the whole release; it runs what it ran before: "
+                "switch it off and on, and try again"
+            )
 
     def _why(self, report: UpdateReport) -> str:
         if report.refusal == "older":
