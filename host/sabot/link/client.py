@@ -82,6 +82,7 @@ class Client:
         self._last_command: Command[Answer] | None = None
         self._announced_s = -math.inf
         self._pending = Received()  # events that came while a command ran
+        self._received = 0  # the number of the last event that `receive` has returned
         self.welcome = self._attach(timeout_s)
 
     @property
@@ -133,16 +134,19 @@ class Client:
         command that was never sent.
         """
         if self._pending.records:
-            pending, self._pending = self._pending, Received()
-            return pending
-        if self._now_s() - self._announced_s >= _KEEPALIVE_S:
-            self._announced_s = self._now_s()
-            self._session.announce()
-        return self._exchange(timeout_s)
+            received, self._pending = self._pending, Received()
+        else:
+            if self._now_s() - self._announced_s >= _KEEPALIVE_S:
+                self._announced_s = self._now_s()
+                self._session.announce()
+            received = self._exchange(timeout_s)
+        if received.records:
+            self._received = received.records[-1].event.number
+        return received
 
     def acknowledge(self) -> None:
-        """Report to the shoe that every event received so far is durable."""
-        self._session.acknowledge()
+        """Report to the shoe that every event that `receive` has returned is durable."""
+        self._session.acknowledge(self._received)
         self._announced_s = self._now_s()
         self._flush()
 
@@ -320,8 +324,12 @@ class Client:
         data = self.port.read(min(timeout_s, ASK_PAUSE_S) if self._session.missing else timeout_s)
         now_s = self._now_s()
         received = self._session.feed(data, now_s)
-        for answer in received.answers:
-            self._check(answer)
+        try:
+            for answer in received.answers:
+                self._check(answer)
+        except BadAnswer:
+            self._pending.records += received.records  # it is no fault of the events
+            raise
         if self._session.heard_s is not None and now_s - self._session.heard_s > _SILENCE_S:
             raise NoShoe(f"{self.port.name}: {self.unit} has fallen silent")
         self._session.ask_for_missing(now_s)

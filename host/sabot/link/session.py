@@ -137,11 +137,10 @@ class Session:
         self._next_event = first
         self._early.clear()
 
-    def acknowledge(self) -> None:
-        """Acknowledge every event handed out so far as durable."""
-        if self._next_event is not None:
-            self._durable = self._next_event - 1
-            self.announce()
+    def acknowledge(self, number: int) -> None:
+        """Acknowledge every event up to `number`, which was handed out, as durable."""
+        self._durable = max(self._durable, number)
+        self.announce()
 
     def announce(self) -> None:
         """Repeat the last acknowledgement: it shows the shoe that a host listens."""
@@ -161,7 +160,8 @@ class Session:
     def feed(self, data: bytes, now_s: float) -> Received:
         """Take bytes that came from the shoe at `now_s`; return what they contained.
 
-        Raises ProtocolMismatch if the shoe has another version of the protocol.
+        Raises ProtocolMismatch if the shoe has another version of the protocol; that ends the
+        session.
         """
         received = Received()
         for payload in self._frames.feed(data):
@@ -187,6 +187,8 @@ class Session:
 
     def _handle(self, message: ShoeMessage, payload: bytes, received: Received) -> None:
         if isinstance(message, WrongVersionMessage):
+            # Events that were in the same bytes are lost to the caller: none may come after them.
+            self.attached, self._next_event = False, None
             raise ProtocolMismatch(
                 f"the shoe speaks protocol version {message.protocol}, this host version "
                 f"{VERSION}: update the older of the two"

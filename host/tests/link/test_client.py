@@ -445,6 +445,49 @@ def test_many_events_come_undamaged_from_a_naive_shoe_on_a_noisy_line(rng: rando
         assert [record.data for record in got] == [naive.held[number] for number in range(1, 301)]
 
 
+def test_events_that_came_while_a_command_ran_are_acknowledged_once_they_are_received() -> None:
+    naive = NaiveShoe(1, forgets=True)
+    naive.record(3)
+    with answering_shoe(naive) as there, Port(there.path) as port:
+        client = Client(port, keys=KEYS)
+        client.begin(1)
+        assert len(received(client, 3)) == 3
+        naive.record(5)
+        while not client._pending.records:
+            client.ask(SetClockCommand(1))
+        client.acknowledge()
+        client.ask(SetClockCommand(2))  # the answer comes after the acknowledgement was read
+        assert naive.acknowledged == 3
+        numbers = [record.event.number for record in received(client, 5)]
+        assert numbers == [4, 5, 6, 7, 8]
+        client.acknowledge()
+        client.ask(SetClockCommand(3))
+        assert naive.acknowledged == 8
+
+
+def test_events_that_came_with_a_wrong_answer_are_not_lost() -> None:
+    naive = NaiveShoe(1)
+    naive.record(4)
+    wrong = [framed(messages.REPLY, id=10_000)]
+
+    def answer(data: bytes) -> bytes:
+        out = b"".join(naive.step(data, time.monotonic()))
+        return out + wrong.pop() if wrong and naive_events(out) else out
+
+    with Answering(answer) as there, Port(there.path) as port:
+        client = Client(port, keys=KEYS)
+        client.begin(1)
+        with pytest.raises(BadAnswer, match="was never sent"):
+            received(client, 4)
+        assert [record.event.number for record in received(client, 4)] == [1, 2, 3, 4]
+
+
+def naive_events(out: bytes) -> bool:
+    """Whether there are events in these frames."""
+    payloads = FrameReader().feed(out)
+    return any(wire.parse_message(each).shape is messages.EVENT for each in payloads)
+
+
 @pytest.mark.parametrize(
     "unit", ["", "a b", "\x1b[2J", "SHOE\n7", "../x", "Ä", "x" * 33, "a\0b", "SHOE-7\u202e"]
 )

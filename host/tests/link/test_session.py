@@ -62,7 +62,7 @@ class Host:
         if self._waiting and self._rng.random() < 0.3:  # a commit that takes some steps
             self.durable = self._waiting[-1]
             self._waiting = []
-            session.acknowledge()
+            session.acknowledge(self.durable)
             out += bytes(session.out)
             session.out = bytearray()
         return out
@@ -309,7 +309,7 @@ def test_messages_before_the_answer_to_hello_are_ignored() -> None:
 def test_events_before_begin_are_ignored_but_not_lost() -> None:
     session = attached(last_held=2)
     assert numbers_in(session, event_frame(1) + event_frame(2)) == []
-    session.acknowledge()
+    session.acknowledge(0)
     session.announce()
     assert acks_in(session.out) == []
     session.begin(1)
@@ -325,7 +325,7 @@ def test_only_events_that_were_handed_out_are_acknowledged() -> None:
     session.announce()
     session.ask_for_missing(ASK_PAUSE_S)
     assert acks_in(session.out) == [3, 3]
-    session.acknowledge()
+    session.acknowledge(5)
     assert acks_in(session.out) == [5]
 
 
@@ -386,7 +386,7 @@ def test_an_event_whose_mac_has_another_length_is_not_handed_out() -> None:
     session.begin(1)
     bad = framed(messages.EVENT, record=event_bytes("identified", 1), mac=bytes(12))
     assert numbers_in(session, bad + event_frame(2)) == []
-    session.acknowledge()
+    session.acknowledge(0)
     assert set(acks_in(session.out)) == {0}
     assert numbers_in(session, event_frame(1)) == [1, 2]
 
@@ -406,6 +406,16 @@ def test_the_error_for_another_version_has_both_versions_and_what_to_do() -> Non
     text = str(raised.value)
     assert "version 913" in text and f"version {VERSION}" in text
     assert "update the older" in text and "\n" not in text
+
+
+def test_after_another_version_no_event_is_handed_out_or_acknowledged() -> None:
+    session = attached(last_held=9)
+    session.begin(1)
+    with pytest.raises(ProtocolMismatch):
+        session.feed(event_frame(1) + framed(messages.WRONG_VERSION, protocol=913), 0.0)
+    assert numbers_in(session, event_frame(2)) == []
+    session.acknowledge(2)
+    assert acks_in(session.out) == [0], "only the one at the begin"
 
 
 def test_answers_and_heartbeats_are_handed_on() -> None:
@@ -428,7 +438,7 @@ def test_read_again_hands_out_the_events_from_a_number_on_again() -> None:
     session.begin(1)
     frames = [event_frame(number) for number in range(1, 5)]
     assert numbers_in(session, b"".join(frames)) == [1, 2, 3, 4]
-    session.acknowledge()
+    session.acknowledge(4)
     session.read_again(2)
     assert numbers_in(session, b"".join(frames)) == [2, 3, 4]
 
