@@ -103,7 +103,7 @@ def test_games_a_release_and_the_test_bench_work_from_it(installed: Path, tmp_pa
     assert "--uf2" in _run(sabot, "hil", "--help", cwd=tmp_path)
     passphrase = {"SABOT_PASSPHRASE": "a passphrase of the test"}
     for command in (
-        ("keys", "make", "-o", "releases"),
+        ("keys", "release", "make", "-o", "releases"),
         ("build", "-o", "release", "--key", "releases.pem"),
     ):
         run = subprocess.run(

@@ -22,6 +22,12 @@ class SabotError(Exception):
         super().__init__(printable(text))  # it may have text of a shoe or a file
 
 
+class Renamed(SabotError):
+    """The command has another name now."""
+
+    exit_code = 2
+
+
 class PortNotFound(SabotError):
     """There is no such port, unit or address."""
 

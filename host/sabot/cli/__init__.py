@@ -17,7 +17,7 @@ from typer.exceptions import TyperException
 
 from sabot import __version__
 from sabot.cli.view import console, print_fault, problems
-from sabot.errors import DiskFull, InternalError, SabotError, SuitesMissing
+from sabot.errors import DiskFull, InternalError, Renamed, SabotError, SuitesMissing
 from sabot.text import printable
 
 _MODULES: dict[str, str | None] = {
@@ -31,7 +31,6 @@ _MODULES: dict[str, str | None] = {
     "units": "sabot.cli.records.units",
     "verify": "sabot.cli.records.check",
     "checkpoints": "sabot.cli.records.check",
-    "operator-key": "sabot.cli.records.export",
     "export": "sabot.cli.records.export",
     "prune": "sabot.cli.records.prune",
     "retention": "sabot.cli.records.prune",
@@ -47,6 +46,7 @@ _MODULES: dict[str, str | None] = {
     "odds": "sabot.cli.games",
     "settle": "sabot.cli.settle",
     "build": "sabot.cli.service.build",
+    "release": "sabot.cli.service.release",
     "flash": "sabot.cli.service.flash",
     "provision": "sabot.cli.service.provision",
     "update": "sabot.cli.service.update",
@@ -59,8 +59,15 @@ _MODULES: dict[str, str | None] = {
 
 _COMPLETING = "_SABOT_COMPLETE"  # set by the scripts of --install-completion
 
-_GROUPS = ("games", "keys")
+_GROUPS = ("games", "keys", "release")
 """Commands that have subcommands."""
+
+_RENAMED = {
+    "operator-key": "keys operator make",
+    "keys make": "keys release make",
+    "keys public": "keys release show",
+}
+"""Names that commands had, and those that they have now."""
 
 _ENTRY_POINTS = "sabot.commands"
 """The group of entry points in which another package names its command, a Typer group."""
@@ -137,10 +144,19 @@ def _command_name() -> str:
     return words[1] if len(words) > 1 and words[1] in _MODULES else ""
 
 
+def _refuse_old_names() -> None:
+    """Raise Renamed if the command is called by a name that it had."""
+    for old, new in _RENAMED.items():
+        words = old.split()
+        if sys.argv[1 : 1 + len(words)] == words:
+            raise Renamed(f"`sabot {old}` is now `sabot {new}`; call it by that name")
+
+
 def run() -> None:
     """Run the command line; an error is one line and its documented exit code."""
     sys.excepthook = print_fault
     try:
+        _refuse_old_names()
         sys.exit(app(_command_name())(standalone_mode=False))
     except SabotError as error:
         problems.print(f"sabot: {error}")

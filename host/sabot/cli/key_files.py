@@ -16,6 +16,11 @@ from sabot.text import printable
 ENVIRONMENT = "SABOT_PASSPHRASE"
 """The environment variable with the passphrase. If it is not set, the terminal asks for it."""
 
+FILE_ENVIRONMENT = "SABOT_PASSPHRASE_FILE"
+"""The environment variable that names a file with the passphrase, in its first line."""
+
+_MOST_BYTES = 4096
+
 _SHORTEST = 8
 
 
@@ -71,9 +76,13 @@ def _passphrase(path: Path, *, again: bool) -> str:
     given = os.environ.get(ENVIRONMENT)
     if given is not None:
         return given
+    file = os.environ.get(FILE_ENVIRONMENT)
+    if file is not None:
+        return _first_line(Path(file))
     if not sys.stdin.isatty():
         raise KeysUnusable(
-            f"{path}: there is no terminal to ask for its passphrase; put it into {ENVIRONMENT}"
+            f"{path}: there is no terminal to ask for its passphrase; put it into {ENVIRONMENT}, "
+            f"or name a file that has it in {FILE_ENVIRONMENT}"
         )
     asked = f"Passphrase of {printable(str(path))}"
     try:
@@ -81,3 +90,23 @@ def _passphrase(path: Path, *, again: bool) -> str:
     except typer.Abort:
         raise KeyboardInterrupt from None  # which typer took
     return typed
+
+
+def _first_line(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            exposed = bool(os.fstat(file.fileno()).st_mode & 0o077)
+            line = file.read(_MOST_BYTES).split(b"\n")[0].removesuffix(b"\r")
+        passphrase = line.decode()
+    except OSError as error:
+        raise KeysUnusable(
+            f"{path}: the passphrase cannot be read ({error.strerror}); name its file in "
+            f"{FILE_ENVIRONMENT}"
+        ) from None
+    except UnicodeDecodeError:
+        raise KeysUnusable(
+            f"{path}: its first line is not text; put the passphrase into it"
+        ) from None
+    if exposed:
+        problems.print(plain(f"{path}: other users may read this passphrase; chmod 600 it"))
+    return passphrase

@@ -67,9 +67,7 @@ def make_key_pair(stem: Path, passphrase: bytes | None = None) -> tuple[Path, Pa
             with suppress(OSError):
                 path.unlink()
         if isinstance(error, FileExistsError):
-            raise KeysUnusable(
-                f"{error.filename}: exists already and is not overwritten; name another key"
-            ) from None
+            raise _exists(error.filename) from None
         if isinstance(error, OSError):
             raise KeysUnusable(
                 f"{error.filename or stem}: cannot be written ({error.strerror}); name another "
@@ -77,6 +75,23 @@ def make_key_pair(stem: Path, passphrase: bytes | None = None) -> tuple[Path, Pa
             ) from None
         raise
     return private_path, public_path, fingerprint(public_of(private))
+
+
+def check_free(stem: Path) -> None:
+    """Raise KeysUnusable if a file of the key pair exists: a key is not overwritten."""
+    for suffix in (".pub.pem", ".pem"):
+        path = stem.with_name(stem.name + suffix)
+        if path.exists():
+            raise _exists(path)
+
+
+def _exists(path: object) -> KeysUnusable:
+    return KeysUnusable(f"{path}: exists already and is not overwritten; name another key")
+
+
+def is_public(path: Path) -> bool:
+    """Whether the file says that it holds a public key. Raises KeysUnusable."""
+    return b"-----BEGIN PUBLIC KEY-----" in _read(path)
 
 
 def load_private(path: Path, passphrase: Callable[[], bytes] | None = None) -> PrivateKey:
@@ -98,8 +113,8 @@ def load_private(path: Path, passphrase: Callable[[], bytes] | None = None) -> P
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise KeysUnusable(
-            f"{path}: not a private Ed25519 key; make one with `sabot operator-key` or `sabot keys "
-            "make` and name it with --key"
+            f"{path}: not a private Ed25519 key; make one with `sabot keys release make` or "
+            "`sabot keys operator make` and name it with --key"
         )
     return key
 

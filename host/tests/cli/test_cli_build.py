@@ -43,7 +43,7 @@ def test_two_builds_are_equal_byte_for_byte(house: Path) -> None:
 
 
 def test_the_key_is_encrypted_and_only_its_owner_may_read_it(house: Path) -> None:
-    run(house, "keys", "make", "-o", "other", **{ENVIRONMENT: _PASSPHRASE})
+    run(house, "keys", "release", "make", "-o", "other", **{ENVIRONMENT: _PASSPHRASE})
     pem = (house / "other.pem").read_text()
     assert pem.startswith("-----BEGIN ENCRYPTED PRIVATE KEY-----")
     assert (house / "other.pem").stat().st_mode & 0o777 == 0o600
@@ -56,17 +56,17 @@ def test_the_key_is_encrypted_and_only_its_owner_may_read_it(house: Path) -> Non
 
 def test_the_public_part_is_exported_as_it_was_made(house: Path) -> None:
     given = {ENVIRONMENT: _PASSPHRASE}
-    shown = run(house, "keys", "public", "house.pem", **given).stdout
-    assert shown == (house / "house.pub.pem").read_text()
-    run(house, "keys", "public", "house.pem", "-o", "copy.pem", **given)
-    assert (house / "copy.pem").read_text() == shown
-    done = run(house, "keys", "public", "house.pem", "-o", "no/copy.pem", code=21, **given)
+    shown = run(house, "keys", "release", "show", "house.pem", **given).stdout
+    assert shown.partition("\n")[2] == (house / "house.pub.pem").read_text()
+    run(house, "keys", "release", "show", "house.pem", "-o", "copy.pem", **given)
+    assert (house / "copy.pem").read_text() == shown.partition("\n")[2]
+    done = run(house, "keys", "release", "show", "house.pem", "-o", "no/copy.pem", code=21, **given)
     assert "name another file with -o" in done.stderr
 
 
 def test_a_key_that_other_users_may_read_gives_a_warning(house: Path) -> None:
     (house / "house.pem").chmod(0o644)
-    done = run(house, "keys", "public", "house.pem", **{ENVIRONMENT: _PASSPHRASE})
+    done = run(house, "keys", "release", "show", "house.pem", **{ENVIRONMENT: _PASSPHRASE})
     assert "house.pem: other users may read this key" in done.stderr
 
 
@@ -74,13 +74,13 @@ def test_a_short_passphrase_or_none_without_a_terminal_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(ENVIRONMENT, "short")
-    line = error_line_here(tmp_path, "keys", "make", "-o", "house", code=21)
+    line = error_line_here(tmp_path, "keys", "release", "make", "-o", "house", code=21)
     assert "a passphrase has 8 characters or more" in line
     assert not list(tmp_path.glob("house*"))
     monkeypatch.delenv(ENVIRONMENT)
     assert os.environ.get(ENVIRONMENT) is None
     monkeypatch.setattr("sys.stdin", (tmp_path / "nothing").open("w+"))
-    line = error_line_here(tmp_path, "keys", "make", "-o", "house", code=21)
+    line = error_line_here(tmp_path, "keys", "release", "make", "-o", "house", code=21)
     assert "there is no terminal" in line and ENVIRONMENT in line
 
 
@@ -94,4 +94,4 @@ def test_an_existing_folder_and_an_unknown_board_are_refused(house: Path) -> Non
 def test_a_file_that_is_not_a_key_is_refused(tmp_path: Path) -> None:
     (tmp_path / "house.pem").write_text("no key")
     line = error_line(tmp_path, "build", "-o", "out", "--key", "house.pem", code=21)
-    assert "`sabot keys make`" in line
+    assert "`sabot keys release make`" in line

@@ -1,4 +1,4 @@
-"""`sabot operator-key`, `export`, `prune` and `retention`, and `verify` of a bundle."""
+"""`sabot export`, `prune` and `retention`, and `verify` of a bundle."""
 
 import json
 import sqlite3
@@ -10,7 +10,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from host.tests.support.chained import DAY_MS, FIRST_KEY, ChainedLog, mac_key_of
-from host.tests.support.commands import error_line_here, run
 from host.tests.support.helpers import new_log
 from sabot.cli import app
 from sabot.errors import SabotError
@@ -59,16 +58,6 @@ def _make_older(house: Path, days: int) -> None:
 
 
 _EXPORT = "export --db @db --unit U1 --shoe 2 -o @a.sabot --key @house.pem"
-
-
-def test_an_operators_key_is_not_overwritten(tmp_path: Path) -> None:
-    done = run(tmp_path, "operator-key", "-o", "house")
-    fingerprint = signing.fingerprint(signing.load_public(tmp_path / "house.pub.pem"))
-    assert f"house.pub.pem: the public key, fingerprint {fingerprint}" in done.stdout
-    secret = signing.load_private(tmp_path / "house.pem").private_bytes_raw()
-    assert secret.hex() not in done.stdout + done.stderr
-    line = error_line_here(tmp_path, "operator-key", "-o", "house", code=21)
-    assert line.startswith("house.pub.pem: exists already")
 
 
 def test_an_exported_bundle_verifies(house: Path) -> None:

@@ -115,7 +115,6 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
         ["checkpoints", "--db", "named.sqlite", "-o", "out/kept"],
         ["checkpoints", "--db", "named.sqlite", "-o", f"{NAME}/kept"],
     ],
-    "operator-key": lambda _: [["operator-key", "-o", f"out/{NAME}"]],
     "export": lambda _: [
         ["export", "--unit", unit, "--shoe", shoe, "--db", db, *_EXPORTED]
         for db, unit in (("hostile.sqlite", UNIT), ("named.sqlite", OVERLONG))
@@ -176,8 +175,22 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
     "debug": lambda it: [["debug", it.shoe], ["debug", it.named]],
     "games": lambda _: [["games"]],
     "games show": lambda _: [["games", "show", ARGUMENT]],
-    "keys make": lambda _: [["keys", "make", "-o", f"out/{NAME}"]],
-    "keys public": lambda _: [["keys", "public", NAME], ["keys", "public", "house.pem"]],
+    "keys release make": lambda _: [["keys", "release", "make", "-o", f"out/{NAME}"]],
+    "keys release show": lambda _: [
+        ["keys", "release", "show", key] for key in (NAME, "junk", "house.pem", "house.pub.pem")
+    ],
+    "keys operator make": lambda _: [["keys", "operator", "make", "-o", f"out/{NAME}"]],
+    "keys operator show": lambda _: [["keys", "operator", "show", NAME]],
+    "release show": lambda _: [
+        ["release", "show", folder, *how]
+        for folder in ("release", "spoilt", NAME)
+        for how in ((), ("--json",), _PUB)
+    ],
+    "release compare": lambda _: [
+        ["release", "compare", "release", folder, *how]
+        for folder in ("release", "spoilt", NAME)
+        for how in ((), ("--json",))
+    ],
     "hil": lambda _: [["hil", "-k", ARGUMENT], ["hil", "--report", "report"]],
     "hil compare": lambda _: [["hil", "compare", "report", "report2"]],
     "hil check-bench": lambda it: [["hil", "check-bench", ARGUMENT]],

@@ -24,8 +24,10 @@ from host.tests.support.table import BANKER_WINS, TIE, line, seat
 from sabot.cli import app
 from sabot.keys import chain_keys as unit_keys
 from sabot.keys import signing
+from sabot.release import build as releases
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
+from sabot_hil.kit import releases as made
 from sabot_protocol import cards, events
 
 _DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "json.md"
@@ -172,14 +174,32 @@ def _of_games(house: Path) -> Iterator[tuple[str, str]]:
         yield "settle", _run("settle", "wagers.json", "--game", game, "--json")
 
 
+def _of_releases(house: Path) -> Iterator[tuple[str, str]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(releases, "modules_of", made.compiled)
+        releases.save(releases.build("sim", made.HOUSE), house / "one")
+    public = house / "house.pub.pem"
+    public.write_bytes(signing.pem_of(signing.public_of(made.HOUSE)))
+    yield "release show", _run("release", "show", "one", "--json")
+    yield "release show", _run("release", "show", "one", "--house", str(public), "--json")
+    changed = dict(releases.load(house / "one").files)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            releases, "modules_of", lambda board: {**changed, "sabot_firmware/z.mpy": b"z"}
+        )
+        releases.save(releases.build("sim", made.HOUSE), house / "two")
+    for pair in (("one", "two"), ("two", "one")):
+        yield "release compare", _run("release", "compare", *pair, "--json", codes=(1,))
+
+
 def _of_shoes(house: Path) -> Iterator[tuple[str, str]]:
     random = np.random.default_rng(3)
     passes = {
         1: noisy_pass(random, NOISE["clean"], 32, 0, "steady"),
         2: faulty_pass(random, NOISE["clean"], "no_code", 0, "steady"),
     }
-    made = {number: made_of(levels, 0) for number, levels in passes.items()}
-    with answering_shoe(KeepingShoe(made)) as port:
+    kept = {number: made_of(levels, 0) for number, levels in passes.items()}
+    with answering_shoe(KeepingShoe(kept)) as port:
         yield "capture", _run("capture", port.path, "-o", "captures", "--json")
     for recording in house.glob("captures/*.samples"):
         yield "read", _run("read", str(recording), "--json")
@@ -189,6 +209,11 @@ def _of_shoes(house: Path) -> Iterator[tuple[str, str]]:
         yield "doctor", _run("doctor", "SHOE-7", "--json", codes=(0, 1))
 
 
+def _printed(house: Path) -> Iterator[tuple[str, str]]:
+    for each in (_of_a_log, _of_games, _of_releases, _of_shoes):
+        yield from each(house)
+
+
 def _known(type_: str, documented: set[str]) -> bool:
     return type_ in documented or (type_.startswith("list of") and "list" in documented)
 
@@ -196,7 +221,7 @@ def _known(type_: str, documented: set[str]) -> bool:
 def test_the_documented_fields_are_the_printed_fields(house: Path) -> None:
     documented = _documented()
     printed: dict[str, Fields] = defaultdict(lambda: defaultdict(set))
-    for command, lines in (*_of_a_log(house), *_of_games(house), *_of_shoes(house)):
+    for command, lines in _printed(house):
         for each_line in lines.splitlines():
             value = json.loads(each_line)
             for each in value if isinstance(value, list) else [value]:

@@ -39,7 +39,7 @@ def _listed(folder: Path, *arguments: str) -> list[dict[str, object]]:
 
 
 def test_from_a_bare_board_to_a_shoe_in_service_and_never_a_brick(tmp_path: Path) -> None:
-    run(tmp_path, "keys", "make", "-o", "releases", **_PASSPHRASE)
+    run(tmp_path, "keys", "release", "make", "-o", "releases", **_PASSPHRASE)
     sabot = f"sabot-{_OLD}"
     run(tmp_path, "build", "--board", "sim", "-o", sabot, "--key", "releases.pem", **_PASSPHRASE)
     house = signing.load_private(

@@ -1,4 +1,4 @@
-"""`sabot operator-key` and `sabot export`: a shoe of cards as a signed bundle."""
+"""`sabot export`: a shoe of cards as a signed bundle."""
 
 import time
 from pathlib import Path
@@ -19,21 +19,6 @@ from sabot.reports.report import ReportInput, is_report, render
 OperatorKey = Annotated[
     Path, typer.Option("--key", metavar="NAME.pem", help="The operator's private key.")
 ]
-
-
-def operator_key(
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="NAME", help="Makes NAME.pem and NAME.pub.pem.")
-    ],
-) -> None:
-    """Make the operator's key, which signs bundles and tombstones.
-
-    NAME.pem signs and stays secret; NAME.pub.pem is for the people who check. Give them its
-    fingerprint in another way than the file.
-    """
-    private, public, fingerprint = signing.make_key_pair(out)
-    console.print(plain(f"{private}: the private key; keep it, and keep it secret"))
-    console.print(plain(f"{public}: the public key, fingerprint {fingerprint}"))
 
 
 def export(

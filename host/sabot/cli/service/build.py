@@ -17,7 +17,7 @@ def build(
     out: Annotated[Path, typer.Option("-o", "--out", help="The folder to make.")],
     key: Annotated[
         Path,
-        typer.Option("--key", metavar="NAME.pem", help="The signing key, from `sabot keys make`."),
+        typer.Option("--key", metavar="NAME.pem", help="The house's key: `sabot keys release`."),
     ],
     board: Annotated[str, typer.Option(help=f"One of: {', '.join(ARCHITECTURES)}.")] = "pico",
     may_go_back: Annotated[

@@ -59,7 +59,7 @@ def flash(
     if not house.exists():
         raise KeysUnusable(
             f"{house}: no such file; name the house's public key with --house, "
-            "`sabot keys make -o releases` makes one"
+            "`sabot keys release make -o releases` makes one"
         )
     built = flashing.signed_release(release, house)
     if image is not None:

@@ -1,4 +1,4 @@
-"""`sabot keys`: the keys that releases are signed with."""
+"""`sabot keys`: the keys that sign, the house's for releases and the operator's for records."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,43 +13,61 @@ from sabot.keys import signing
 
 _PUBLIC_MODE = 0o644
 
-app = typer.Typer(help="Make and keep the key that releases are signed with.", no_args_is_help=True)
+app = typer.Typer(help="Make and show the keys that sign releases and records.")
 
 
-@app.command()
 def make(
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="NAME", help="Makes NAME.pem and NAME.pub.pem.")
     ],
 ) -> None:
-    """Make a key pair, locked with a passphrase that is asked for or taken from SABOT_PASSPHRASE.
+    """Make a key pair, locked with a passphrase that the terminal asks for twice.
 
-    NAME.pem signs releases and stays with the person responsible for them. NAME.pub.pem goes into
-    every shoe that is to run these releases.
+    For scripts: the passphrase in SABOT_PASSPHRASE, or a file with it named by
+    SABOT_PASSPHRASE_FILE. NAME.pem signs and stays with the person responsible; NAME.pub.pem is for
+    all who check. Give them its fingerprint in another way than the file.
     """
     private_path = out.with_name(out.name + ".pem")
+    signing.check_free(out)  # before the passphrase is asked for
     private, public, fingerprint = signing.make_key_pair(out, new_passphrase(private_path))
     console.print(plain(f"{private}: the private key; keep it, and keep its passphrase elsewhere"))
     console.print(plain(f"{public}: the public key, fingerprint {fingerprint}"))
 
 
-@app.command()
-def public(
-    key: Annotated[Path, typer.Argument(metavar="NAME.pem", help="The private key.")],
+def show(
+    key: Annotated[Path, typer.Argument(metavar="NAME.pem|NAME.pub.pem", help="The key.")],
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Write to this file instead of printing.")
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="Write its public part to this file."),
     ] = None,
 ) -> None:
-    """Export the public part of a key."""
-    raw = signing.public_of(load_private_key(key))
+    """Show a key's fingerprint and its public part. A private key needs its passphrase."""
+    raw = signing.load_public(key) if signing.is_public(key) else _public_part(key)
+    pem, fingerprint = signing.pem_of(raw), signing.fingerprint(raw)
     if out is None:
-        for line in signing.pem_of(raw).decode().splitlines():
+        console.print(plain(f"{key}: fingerprint {fingerprint}"))
+        for line in pem.decode().splitlines():
             console.print(line)
         return
     try:
-        replace_whole(out, signing.pem_of(raw), _PUBLIC_MODE)
+        replace_whole(out, pem, _PUBLIC_MODE)
     except OSError as error:
         raise KeysUnusable(
             f"{out}: cannot be written ({error.strerror}); name another file with -o"
         ) from None
-    console.print(plain(f"{out}: the public key, fingerprint {signing.fingerprint(raw)}"))
+    console.print(plain(f"{out}: the public key, fingerprint {fingerprint}"))
+
+
+def _public_part(key: Path) -> bytes:
+    return signing.public_of(load_private_key(key))
+
+
+def _add(name: str, text: str) -> None:
+    group = typer.Typer(help=text, no_args_is_help=True)
+    group.command()(make)
+    group.command()(show)
+    app.add_typer(group, name=name)
+
+
+_add("release", "The key of the house that signs releases; shoes run only what it has signed.")
+_add("operator", "The key of the operator that signs bundles and tombstones.")

@@ -1,0 +1,117 @@
+"""`sabot release`: what a release holds, and how two of them differ."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sabot.cli import options
+from sabot.cli.view import console, plain, print_json, print_rows
+from sabot.errors import FINDINGS
+from sabot.keys import signing
+from sabot.release import build as releases
+from sabot.release.build import Release
+from sabot.release.differences import differences
+from sabot.release.layout import build_of
+from sabot_protocol import release
+from sabot_protocol.release import Manifest
+
+app = typer.Typer(help="Show what a release holds, or compare two.", no_args_is_help=True)
+
+_Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `sabot build` made.")]
+
+
+@app.command()
+def show(
+    folder: _Folder,
+    house: Annotated[
+        Path | None,
+        typer.Option(
+            "--house",
+            metavar="NAME.pub.pem",
+            help="Check the signature with this key; default: releases.pub.pem, if it exists.",
+        ),
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show a release: version, board, signer, and every file with its size and hash.
+
+    Each file is checked against its hash. Exit code 1: the key has not signed it.
+    """
+    if house is None and options.DEFAULT_HOUSE.exists():
+        house = options.DEFAULT_HOUSE
+    built = releases.load(folder)
+    manifest = Manifest(built.manifest)
+    public = None if house is None else signing.load_public(house)
+    signed = public is not None and _has_signed(public, built)
+    signer = signing.fingerprint(public) if public is not None and signed else None
+    if as_json:
+        print_json({**_described(built, manifest), "signer": signer})
+    else:
+        console.print(plain(f"{folder}: Sabot {manifest.version} for {manifest.board}"))
+        may = "may" if manifest.may_go_back else "may not"
+        console.print(
+            plain(
+                f"protocol {manifest.protocol}, journal {manifest.journal}, MicroPython "
+                f"{manifest.micropython} or newer, {may} replace a newer release"
+            )
+        )
+        console.print(plain(f"build {build_of(built.files).hex()}"))
+        console.print(plain(_signer_text(house, signer)), soft_wrap=True)
+        print_rows(
+            ("file", "bytes", "SHA-256"),
+            [(path, f"{size:,}", digest.hex()) for path, size, digest in manifest.files],
+            {},
+        )
+        console.print(plain(f"{len(manifest.files)} files, {manifest.size:,} bytes"))
+    if public is not None and not signed:
+        raise typer.Exit(FINDINGS)
+
+
+@app.command()
+def compare(first: _Folder, second: _Folder, as_json: options.Json = False) -> None:
+    """Show what differs between two releases, file by file. Exit code 1: they differ.
+
+    Two builds of the same sources differ in `manifest.sig` only if different keys signed them.
+    """
+    found = differences(releases.load(first), releases.load(second))
+    if as_json:
+        for each in found:
+            print_json(
+                {"what": each.what, "first": each.first or None, "second": each.second or None}
+            )
+    else:
+        for each in found:
+            was, now = each.first or "not there", each.second or "not there"
+            console.print(plain(f"{each.what}: {was} -> {now}"), soft_wrap=True)
+        if not found:
+            console.print("Nothing differs.")
+    if found:
+        raise typer.Exit(FINDINGS)
+
+
+def _has_signed(public: bytes, built: Release) -> bool:
+    return signing.verify(public, built.signature, release.signed(built.manifest))
+
+
+def _signer_text(house: Path | None, signer: str | None) -> str:
+    if house is None:
+        return "signature not checked: name the house's public key with --house"
+    return f"signed by {signer} ({house})" if signer else f"not signed with the key of {house}"
+
+
+def _described(built: Release, manifest: Manifest) -> dict[str, Any]:
+    return {
+        "version": manifest.version,
+        "board": manifest.board,
+        "protocol": manifest.protocol,
+        "journal": manifest.journal,
+        "micropython": manifest.micropython,
+        "may_go_back": manifest.may_go_back,
+        "build": build_of(built.files).hex(),
+        "bytes": manifest.size,
+        "files": [
+            {"path": path, "bytes": size, "sha256": digest.hex()}
+            for path, size, digest in manifest.files
+        ],
+    }
