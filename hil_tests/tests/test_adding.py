@@ -51,13 +51,11 @@ _CHOICES = """\
 from sabot.games import catalogue, wager_file, wager_rules
 from sabot_protocol.games import Game
 assert Game(catalogue.document("pairs-midi")).shown == "after_reveal"
-game = Game(catalogue.document("md-mini", {"tie_maximum_cents": 5000}))
-wagers = {"player": 8000, "tie": 8000}
+game = Game(catalogue.document("md-mini", {"called_wagers": False}))
 placed = wager_file.parse(
-    b'{"positions": [{"seat": 1, "player": "Ann", "wagers": {"player": 8000, "tie": 8000}}]}'
+    b'{"positions": [{"seat": 1, "player": "Ann", "wagers": {"tie": 8000}, "called": "converted"}]}'
 )
-stakes = wager_rules.Rules(game).stakes(placed.positions[0], frozenset())
-print([(stake.wager, stake.cents, stake.returned_cents) for stake in stakes])
+print([refusal.why for refusal in wager_rules.Rules(game).refusals(placed)])
 """
 
 
@@ -134,7 +132,8 @@ def test_the_command_is_answered_and_recorded(changed: Path) -> None:
 
 
 def test_the_game_and_the_choice_are_there(changed: Path) -> None:
-    assert _run(changed, "-c", _CHOICES) == "[('player', 8000, 0), ('tie', 5000, 3000)]\n"
+    why = "called out, which this house does not accept; the floor returns it"
+    assert _run(changed, "-c", _CHOICES) == f"['{why} (Maryland, Chapter 7 C)']\n"
 
 
 def test_the_command_has_its_help(changed: Path) -> None:

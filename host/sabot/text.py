@@ -91,6 +91,12 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+def amount(cents: int) -> str:
+    """An amount in cents as people write it, such as "1,250.00"."""
+    sign, whole = "-" if cents < 0 else "", abs(cents)
+    return f"{sign}{whole // 100:,}.{whole % 100:02}"
+
+
 def local_time(unix_ms: int | None) -> str:
     """A time in the zone of this machine, to the second; "no clock" for None.
 

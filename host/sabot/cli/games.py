@@ -8,16 +8,18 @@ from rich.table import Table
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.logged_round import one_round
-from sabot.cli.view import console, hand_text, plain, print_json
+from sabot.cli.view import console, hand_text, plain, print_json, print_page
 from sabot.errors import ImpossibleDeal
 from sabot.games import catalogue
 from sabot.games import odds as all_odds
 from sabot.games import score as scores
+from sabot.games.choices import value_text
 from sabot.games.wagers import WAGERS, outcome_of
 from sabot.link.client import Client
 from sabot.link.ports import Port
 from sabot.log.dealt import game_of as dealt_game
 from sabot.log.store import Store
+from sabot.reports import sign
 from sabot.text import card_names
 from sabot_protocol.games import MINI_NAME, Game
 
@@ -52,10 +54,19 @@ def games(
 def show(
     name: Annotated[str, typer.Argument(help="A game that `sabot games` lists.")],
     choose: options.Choose = None,
+    as_sign: Annotated[
+        bool, typer.Option("--sign", help="Print the table's sign instead, as HTML for a printer.")
+    ] = False,
 ) -> None:
-    """Print one game as a rule card: the deal, the wagers, the choices, each with its clause."""
+    """Print one game as a rule card: the deal, the wagers, the choices, each with its clause.
+
+    With --sign: the page for the table, with odds, limits and what players must be told.
+    """
     house_game = catalogue.find_game(name)
     game = game_of(name, choose)
+    if as_sign:
+        print_page(sign.render(game))
+        return
     for line in (house_game.title, house_game.source, ""):
         console.print(line, soft_wrap=True)
     _show_deal(house_game, game)
@@ -76,11 +87,14 @@ def show(
     fixed = _table("settled", "", "clause")
     chosen = options.choices_of(choose)
     for choice in house_game.choices:
-        default = catalogue.value_text(chosen.get(choice.name, choice.default))  # type: ignore[arg-type]
+        of_wagers = catalogue.ONLY_WITH.get(choice.name)
+        if of_wagers and not set(catalogue.WAGERS_OF_CHOICE[of_wagers]) & set(game.wagers):
+            continue
+        default = value_text(chosen.get(choice.name, choice.default))  # type: ignore[arg-type]
         if choice.is_open():
-            choices.add_row(choice.name, default, choice.allowed_text(), choice.clause)
+            choices.add_row(choice.name, default, choice.allowed_text(), choice.source_text())
         else:
-            fixed.add_row(choice.name, default, choice.clause)
+            fixed.add_row(choice.name, default, choice.source_text())
     console.print(choices, "")
     console.print(fixed)
 

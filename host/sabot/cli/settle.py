@@ -10,13 +10,16 @@ from rich.table import Table
 from sabot.cli import options
 from sabot.cli.logged_round import one_round
 from sabot.cli.view import console, plain, print_json, problems
-from sabot.errors import GameDiffers
+from sabot.errors import Forbidden, GameDiffers
 from sabot.games import catalogue, wager_file
-from sabot.games.score import Score, score
-from sabot.games.settle import Settlement
+from sabot.games.choices import value_text
+from sabot.games.score import score
+from sabot.games.settle import InShoe, Settlement
 from sabot.games.settle import settle as settle_round
 from sabot.log.dealt import game_of
-from sabot.log.store import Store
+from sabot.log.rounds import Round
+from sabot.log.store import Filter, Store
+from sabot.text import amount
 from sabot_protocol.games import MINI_NAME, Game
 
 Wagers = Annotated[
@@ -35,10 +38,11 @@ def settle(
 ) -> None:
     """Settle the wagers on a round, in the dealer's order.
 
-    The round is in the file or, if not there, in a log, with the game that dealt it.
+    The round is in the file or, if not there, in a log, with the game that dealt it. What the rules
+    do not allow is left to the floor: the rest is settled, and the exit code is 18.
     """
     on_table = wager_file.read(wagers)
-    given = on_table.round
+    given, in_shoe = on_table.round, None
     named: Game | None = None
     if game is not None or given is not None:
         named = Game(catalogue.document(game or MINI_NAME, on_table.house))
@@ -46,6 +50,7 @@ def settle(
         with Store(db) as store:
             dealt = one_round(store, unit, shoe, round_)
             played = game_of(store, dealt, named)
+            in_shoe = _in_shoe(store, dealt)
         if named is None:
             _check_house(wagers, on_table.house, played)
         given = wager_file.GivenRound(tuple(dealt.player), tuple(dealt.banker), dealt.void)
@@ -57,17 +62,27 @@ def settle(
         assert named is not None
         played = named
     scored = given.void or score(played, given.player, given.banker)
-    settled = settle_round(played, on_table, scored)
+    settled = settle_round(played, on_table, scored, in_shoe)
     if as_json:
         print_json(settled.as_json())
+    else:
+        _show(settled)
+    _report_left(settled)
+
+
+def _report_left(settled: Settlement) -> None:
+    """Raise Forbidden if the floor has to decide on something, after all else is settled."""
+    if not settled.left:
         return
-    _show(settled, scored)
+    first, *more = settled.left
+    others = f", and {len(more)} more" if more else ""
+    raise Forbidden(f"left to the floor, the rest is settled: {first}{others}")
 
 
 def _check_house(wagers: Path, house: Mapping[str, object], played: Game) -> None:
     """Raise GameDiffers if the file states a choice of the house that the game does not have."""
     for name, value in house.items():
-        dealt = played.house.get(name, getattr(played, name, None))
+        dealt = catalogue.chosen_in(played, name)
         if value != dealt or type(value) is not type(dealt):
             raise GameDiffers(
                 f"{wagers}: house.{name} is {_choice(value)}, the round was dealt by "
@@ -76,33 +91,41 @@ def _check_house(wagers: Path, house: Mapping[str, object], played: Game) -> Non
 
 
 def _choice(value: object) -> str:
-    return "none" if value is None else catalogue.value_text(value)  # type: ignore[arg-type]
+    return "none" if value is None else value_text(value)  # type: ignore[arg-type]
 
 
-def _show(settled: Settlement, dealt: Score | str) -> None:
+def _in_shoe(store: Store, ended: Round) -> InShoe:
+    """Where a round is in its shoe of cards, and whether that ended after it."""
+    of_shoe = Filter(ended.unit, ended.shoe, kinds=("betting_open", "shoe_ended"))
+    later = [row for row in store.rows(of_shoe) if row.number > ended.last_event]
+    followed = any(row.kind == "betting_open" for row in later)
+    return InShoe(ended.shoe, ended.round, bool(later) and not followed, followed)
+
+
+def _show(settled: Settlement) -> None:
     if settled.announced:
         console.print(plain(settled.announced))
+    for hand, handler in (settled.handlers or {}).items():
+        turns = "the dealer" if handler is None else f"{handler.player}, {handler.area}"
+        console.print(plain(f"the {hand.title()}'s cards are turned by {turns}"))
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("", "what", "where", "player", "wager", "amount", ""):
         table.add_column(name, justify="right" if name == "amount" else "left")
     for number, step in enumerate(settled.steps, 1):
         cells = (step.do, str(step.area), step.player, step.wager or "-")
-        amount = _amount(step.amount_cents)
-        table.add_row(str(number), *map(plain, cells), amount, plain(step.why))
+        table.add_row(str(number), *map(plain, cells), amount(step.amount_cents), plain(step.why))
+    for each in settled.left:
+        cells = ("left to the floor", str(each.area), each.player, each.wager or "-")
+        table.add_row("", *map(plain, cells), amount(each.cents), plain(each.why))
     console.print(table)
     for marker in settled.markers:
-        line = f"marker: {marker.area}, {marker.player} owes {_amount(marker.owed_cents)}"
+        line = f"marker: {marker.area}, {marker.player} owes {amount(marker.owed_cents)}"
         console.print(plain(line))
     totals = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     totals.add_column()
     totals.add_column(justify="right")
     for name, cents in settled.totals().items():
-        totals.add_row(name.removesuffix("_cents").replace("_", " "), _amount(cents))
+        totals.add_row(name.removesuffix("_cents").replace("_", " "), amount(cents))
     console.print("", totals)
     for notice in settled.notices:
         problems.print(plain(f"floor: {notice}"))
-
-
-def _amount(cents: int) -> str:
-    sign, whole = "-" if cents < 0 else "", abs(cents)
-    return f"{sign}{whole // 100:,}.{whole % 100:02}"

@@ -217,6 +217,11 @@ def print_json(value: object) -> None:
     print(json.dumps(value), flush=True)
 
 
+def print_page(html: str) -> None:
+    """Print a page, whose texts `sabot.reports.html` has made safe."""
+    print(html, end="", flush=True)
+
+
 def print_objects(objects: Iterable[Mapping[str, Any]], how: Output) -> None:
     """Print one object a line: as JSON, or as CSV after a line of names."""
     if how is Output.JSON:

@@ -9,15 +9,15 @@ The documents, by the names under which clauses are cited:
 - "pennsylvania": "Mini & Midi Baccarat, Dragon Bonus, 5 Treasures", for the PGCB; paragraphs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sabot.errors import Forbidden, UnknownGame, did_you_mean, nearest
-from sabot.games.wagers import WAGERS
+from sabot.games import limits
+from sabot.games.choices import ALL, OVER, Choice, Value, value_text
+from sabot.games.wagers import TREASURES_PAY, WAGERS
 from sabot_protocol import games as documents
-
-Value = int | str | bool
 
 NOT_OFFERED = ("none", False)
 """The values of a choice with which its wagers in WAGERS_OF_CHOICE are not offered."""
@@ -36,42 +36,6 @@ DEALING_CHOICES = (
 
 _SILENT = "not in the document"
 _PRACTICE = f"{_SILENT}: common practice"
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A choice of the house: one of `allowed`, `default` unless the house chooses otherwise."""
-
-    name: str
-    default: Value
-    allowed: Sequence[Value]
-    clause: str
-
-    def allows(self, value: object) -> bool:
-        """Whether the document allows `value`. True does not count as 1."""
-        return type(value) is type(self.default) and value in self.allowed
-
-    def is_open(self) -> bool:
-        """Whether the document allows more than one value."""
-        return len(self.allowed) > 1
-
-    def allowed_text(self) -> str:
-        """Return the allowed values as text for people."""
-        if isinstance(self.allowed, range):
-            return f"{self.allowed[0]} to {self.allowed[-1]}"
-        *others, last = map(value_text, self.allowed)
-        return f"{', '.join(others)} or {last}" if others else f"only {last}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the choice as `sabot games --json` prints it; a range as first and last."""
-        ends = self.allowed
-        allowed = {"from": ends[0], "to": ends[-1]} if isinstance(ends, range) else list(ends)
-        return {
-            "name": self.name,
-            "default": self.default,
-            "allowed": allowed,
-            "clause": self.clause,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +85,6 @@ class HouseGame:
         }
 
 
-def value_text(value: Value) -> str:
-    """Return a value as text for people: true and false as yes and no."""
-    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
-
-
 def find_game(name: str) -> HouseGame:
     """Return the game with this name. Raises UnknownGame, which suggests the nearest name."""
     for game in GAMES:
@@ -146,19 +105,25 @@ def document(name: str, choices: Mapping[str, object] = {}) -> bytes:
     values: dict[str, Any] = {
         choice.name: choices.get(choice.name, choice.default) for choice in game.choices
     }
-    if values["minimum_cents"] > values["maximum_cents"]:
-        raise Forbidden(
-            f"{name}: minimum_cents {values['minimum_cents']} is above maximum_cents "
-            f"{values['maximum_cents']}; choose a lower minimum"
-        )
+    _check_together(game, values)
     wagers = list(game.wagers)
+    not_offered = set()
     for choice, offered in WAGERS_OF_CHOICE.items():
         if values[choice] in NOT_OFFERED:
+            not_offered.add(choice)
             del values[choice]
         else:
             wagers.extend(offered)
+    for choice, other in ONLY_WITH.items():
+        if other in not_offered:
+            values.pop(choice, None)
+    _pack_treasures(values)
+    values["limits_cents"] = limits.checked(values["limits_cents"], wagers)
+    if not values["limits_cents"]:
+        del values["limits_cents"]
     dealing = {field: values.pop(field) for field in DEALING_CHOICES}
-    return documents.encode(
+    return _encoded(
+        game,
         {
             "version": documents.DOCUMENT_VERSION,
             "name": game.name,
@@ -173,8 +138,69 @@ def document(name: str, choices: Mapping[str, object] = {}) -> bytes:
             "wagers": wagers,
             "house": values,
             **dealing,
-        }
+        },
     )
+
+
+def chosen_in(game: documents.Game, name: str) -> object:
+    """Return the value that a game has for a choice; None if it does not have the choice."""
+    if name in _TREASURE_CHOICES:
+        packed = game.house.get("treasures_pay")
+        return None if packed is None else int(packed.split()[list(_TREASURE_CHOICES).index(name)])
+    return game.house.get(name, getattr(game, name, None))
+
+
+def _encoded(game: HouseGame, fields: dict[str, object]) -> bytes:
+    try:
+        return documents.encode(fields)
+    except documents.GameError:
+        raise Forbidden(
+            f"{game.name}: with these choices its document is over {documents.MAX_DOCUMENT} bytes, "
+            "more than a shoe takes; give several wagers one limit: side:100-50000"
+        ) from None
+
+
+def _pack_treasures(values: dict[str, Any]) -> None:
+    """Put what the 5 Treasures pay into one text: a document has room for few choices."""
+    pays = [values.pop(choice) for choice in _TREASURE_CHOICES if choice in values]
+    if pays:
+        values["treasures_pay"] = " ".join(map(str, pays))
+
+
+def _check_together(game: HouseGame, values: Mapping[str, Any]) -> None:
+    """Refuse choices that are allowed one by one but not together."""
+    least, most = values["minimum_cents"], values["maximum_cents"]
+    if least > most:
+        raise Forbidden(
+            f"{game.name}: minimum_cents {least} is above maximum_cents {most}; choose a lower "
+            "minimum"
+        )
+    one, both = (values.get(f"{prize}_pays", 0) for prize in ("heavenly_9", "heavenly_9_both"))
+    if one and both <= one:
+        raise Forbidden(
+            f"{game.name}: heavenly_9_both_pays {both} must be above heavenly_9_pays {one} "
+            f"({game.source}, 5 Treasures Bonus, Heavenly 9)"
+        )
+    cut, rounds = values["cut_from_end"], values["rounds_after_cut"]
+    needed = max(_MOST_CARDS, _MOST_CARDS - 1 + _MOST_CARDS * rounds)
+    if cut < needed:
+        raise Forbidden(
+            f"{game.name}: cut_from_end {cut} with rounds_after_cut {rounds}: these rounds can "
+            f"take {needed} cards; choose cut_from_end {needed} or more"
+        )
+    burned = {"by_first": 1 + max(10, values["burn_ace"]), "one": 1, "none": 0}[values["burn"]]
+    before = _DECK * values["decks"] - cut
+    if before < burned:
+        raise Forbidden(
+            f"{game.name}: cut_from_end {cut} with decks {values['decks']}: {max(before, 0)} cards "
+            f"before the cut card, and burning can take {burned}; choose a lower cut_from_end"
+        )
+
+
+_DECK = 52
+_MOST_CARDS = 6
+"""Cards of the longest round. If the cut card comes before a round, that round is the last; if it
+comes within one, at least one of its cards is out already, and `rounds_after_cut` follow."""
 
 
 def _check(game: HouseGame, choice: Choice, value: object) -> None:
@@ -184,9 +210,10 @@ def _check(game: HouseGame, choice: Choice, value: object) -> None:
     words = [each for each in choice.allowed if isinstance(each, str)]
     near = nearest(value, words) if isinstance(value, str) else None
     hint = f"; did you mean {near}?" if near else ""
+    whose = "Sabot's own limit" if choice.only_sabot_refuses(value) else game.source
     raise Forbidden(
         f"{game.name}: {choice.name} {shown} is forbidden, allowed: {choice.allowed_text()} "
-        f"({game.source}, {choice.clause}){hint}"
+        f"({whose}, {choice.clause}){hint}"
     )
 
 
@@ -194,27 +221,30 @@ _ANY_FLAG = (True, False)
 _RATE, _NO_RATE = 50, 0
 """Permille of the amount won."""
 
-_ROUNDINGS = ("exact", "nearest_25", "up_25")
+_ROUNDINGS = ("exact", "up_25")
 _TIMES = ("at_once", "marked")
 _AREAS = range(1, 10)
 _MOST_GHOST_HANDS = 99
-_MOST_CENTS = 100_000_000
+_CENTS = range(1, limits.MOST_CENTS + 1)
 
 _PRACTICES = (
-    Choice("burn", "by_first", documents.BURNS, _PRACTICE),
-    Choice("burn_ace", 1, range(1, 12), _PRACTICE),
-    Choice("cut_from_end", 16, range(1, 105), _PRACTICE),
-    Choice("rounds_after_cut", 1, range(3), _PRACTICE),
-    Choice("minimum_cents", 1_000, range(1, _MOST_CENTS + 1), _PRACTICE),
-    Choice("maximum_cents", 500_000, range(1, _MOST_CENTS + 1), _PRACTICE),
+    Choice("burn", "by_first", documents.BURNS, _PRACTICE, ALL),
+    Choice("burn_ace", 1, range(1, 12), _PRACTICE, ALL),
+    Choice("cut_from_end", 16, range(1, 105), _PRACTICE, ALL),
+    Choice("rounds_after_cut", 1, range(3), _PRACTICE, ALL),
+    Choice("minimum_cents", 1_000, _CENTS, _PRACTICE, ALL),
+    Choice("maximum_cents", 500_000, _CENTS, _PRACTICE, ALL),
+    Choice("limits_cents", "", ("",), f"{_PRACTICE}, for single wagers", ALL, limits.FORM),
 )
 """Choices that no document covers. The bounds of the first four are the shoe's (sabot_protocol)."""
+
+_TIE_PAYS = (8, 9)
+"""At 10 to 1 the house would lose: a tie comes in 9.5 % of rounds."""
 
 _WASHINGTON = (
     Choice("decks", 8, range(2, 9), "item 1: a multiple deck shoe using up to 8 decks"),
     Choice("announced", True, _ANY_FLAG, "item 5: internal controls determine announcing"),
-    # The item sets no highest odds; 9 to 1 is the most that tables pay.
-    Choice("tie_pays", 8, (8, 9), "item 8: tie bets pay at least 8 to 1; no table pays over 9"),
+    Choice("tie_pays", 8, _TIE_PAYS, "item 8: tie bets pay at least 8 to 1", OVER),
     Choice("vigorish_permille", _RATE, range(_RATE + 1), "item 8: a commission of up to 5%"),
     Choice("vigorish_rounding", "exact", ("exact",), "item 8: up to 5%, which rounding exceeds"),
     Choice("vigorish_when", "at_once", _TIMES, _SILENT),
@@ -224,7 +254,11 @@ _WASHINGTON = (
     Choice("areas", 9, _AREAS, "item 2: up to nine areas"),
     Choice("gallery", True, _ANY_FLAG, "items 2 and 4: licensees may permit gallery betting"),
     Choice(
-        "ghost_hands", 3, range(_MOST_GHOST_HANDS + 1), "Ghost hands: the house determines how many"
+        "ghost_hands",
+        3,
+        range(_MOST_GHOST_HANDS + 1),
+        "Ghost hands: the house determines how many",
+        OVER,
     ),
     *_PRACTICES,
 )
@@ -239,7 +273,7 @@ _PAIRS = (
     Choice("pairs", True, _ANY_FLAG, "paragraph 2: an optional banker/player pair side bet"),
     Choice("dragon_bonus", "none", ("none",), "paragraph 2: no such wager among those named"),
     Choice("treasures", False, (False,), "paragraph 2: no such wager among those named"),
-    Choice("areas", 9, _AREAS, _PRACTICE),
+    Choice("areas", 9, _AREAS, _PRACTICE, ALL),
     Choice("gallery", False, (False,), f"{_SILENT}: no line wagers"),
     Choice("ghost_hands", 0, (0,), f"{_SILENT}: no ghost hands"),
     *_PRACTICES,
@@ -248,17 +282,22 @@ _PAIRS = (
 _NOT_IN_MARYLAND = "Chapter 7 A: not among the permissible wagers"
 
 _MARYLAND_ANY = (
-    Choice("decks", 8, range(1, 9), _PRACTICE),
+    Choice("decks", 8, range(1, 9), _PRACTICE, ALL),
     Choice("announced", True, (True,), "Chapter 11 A: the dealer shall announce the Point Count"),
-    # The clause sets no highest odds; 9 to 1 is the most that tables pay.
-    Choice("tie_pays", 8, (8, 9), "Chapter 12 B: odds of at least 8 to 1; no table pays over 9"),
+    Choice("tie_pays", 8, _TIE_PAYS, "Chapter 12 B: odds of at least 8 to 1", OVER),
     Choice("pairs", False, (False,), _NOT_IN_MARYLAND),
     Choice("dragon_bonus", "A", ("none", "A", "B", "C"), "Chapters 7 A(4), 12 F"),
+    Choice("natural_tie", "push", ("push",), "Chapters 7 A(4)(c), 12 F(1)(h)"),
     Choice("treasures", False, (False,), _NOT_IN_MARYLAND),
     Choice("areas", 9, _AREAS, "Chapter 2 A(1): no more than nine seated players"),
     Choice("gallery", False, (False,), "Chapter 2 A(1): positions for seated players"),
     Choice("ghost_hands", 0, (0,), f"{_SILENT}: no ghost hands"),
     *_PRACTICES,
+)
+
+_EQUAL = ("highest_seat", "lowest_seat", "dealer")
+_HANDLER = Choice(
+    "equal_largest", "highest_seat", _EQUAL, f"{_SILENT}: who turns a hand if wagers are equal", ALL
 )
 
 _MARYLAND = (
@@ -277,6 +316,22 @@ _EZ = (
     *_MARYLAND_ANY,
 )
 
+_MIXED = "blazing_7s_mixed"
+_TREASURE_CHOICES = {
+    f"{prize}_pays": Choice(
+        f"{prize}_pays",
+        to_one,
+        range(prize != _MIXED, 1001),
+        f"5 Treasures Bonus: {'no mixed 7s among the wins' if prize == _MIXED else 'no amount'}",
+        ALL,
+    )
+    for prize, to_one in TREASURES_PAY.items()
+}
+"""By name. A prize that pays 0 is none."""
+
+ONLY_WITH = {"natural_tie": "dragon_bonus"} | dict.fromkeys(_TREASURE_CHOICES, "treasures")
+"""Choices that mean nothing if the wagers of another choice are not offered."""
+
 _PENNSYLVANIA = (
     Choice("decks", 8, (8,), "paragraph 1: eight decks of cards are used"),
     Choice("announced", True, _ANY_FLAG, _SILENT),
@@ -286,8 +341,15 @@ _PENNSYLVANIA = (
     Choice("vigorish_when", "at_once", ("at_once",), "paragraph 1: as each wager is settled"),
     Choice("pairs", False, (False,), f"{_SILENT}: no pair wagers"),
     Choice("dragon_bonus", "A", ("none", "A"), "Dragon Bonus: its paytable is Maryland's A"),
+    Choice(
+        "natural_tie",
+        "push",
+        ("push", "lose"),
+        f"{_SILENT}: as Maryland, Chapter 12 F(1)(h)",
+    ),
     Choice("treasures", True, _ANY_FLAG, "5 Treasures Bonus"),
-    Choice("areas", 9, _AREAS, _PRACTICE),
+    *_TREASURE_CHOICES.values(),
+    Choice("areas", 9, _AREAS, _PRACTICE, ALL),
     Choice("gallery", False, (False,), f"{_SILENT}: no line wagers"),
     Choice("ghost_hands", 0, (0,), f"{_SILENT}: no ghost hands"),
     *_PRACTICES,
@@ -341,7 +403,7 @@ GAMES = (
     ),
     HouseGame(
         "md-midi", "Maryland midi baccarat", "maryland", _MD_MIDI,
-        _BASE, _MARYLAND, *_MIDI, _MARYLAND_CLAUSES,
+        _BASE, (*_MARYLAND, _HANDLER), *_MIDI, _MARYLAND_CLAUSES,
     ),
     HouseGame(
         "ez-mini", "Maryland EZ mini baccarat", "maryland", _MD_MINI,
@@ -349,7 +411,7 @@ GAMES = (
     ),
     HouseGame(
         "ez-midi", "Maryland EZ midi baccarat", "maryland", _MD_MIDI,
-        _EZ_WAGERS, _EZ, *_MIDI, _MARYLAND_CLAUSES,
+        _EZ_WAGERS, (*_EZ, _HANDLER), *_MIDI, _MARYLAND_CLAUSES,
     ),
     HouseGame(
         "pa-mini", "Pennsylvania mini baccarat", "pennsylvania", _PGCB,
@@ -357,7 +419,7 @@ GAMES = (
     ),
     HouseGame(
         "pa-midi", "Pennsylvania midi baccarat", "pennsylvania", _PGCB,
-        _BASE, _PENNSYLVANIA, *_MIDI, _PENNSYLVANIA_CLAUSES,
+        _BASE, (*_PENNSYLVANIA, _HANDLER), *_MIDI, _PENNSYLVANIA_CLAUSES,
     ),
 )  # fmt: skip
 """Every game, with the name that `sabot games` and a shoe use for it."""

@@ -24,6 +24,9 @@ MAX_CENTS = 10**12
 MAX_NAME = 40
 """The longest name of a player, in characters."""
 
+MAX_CHOICE = 400
+"""The longest choice of the house, in characters."""
+
 MAX_NUMBER = 99
 """The largest number of a seat, a line or a ghost hand."""
 
@@ -70,6 +73,8 @@ class Marker:
     area: Area
     player: str
     owed_cents: int
+    shoe: int | None = None
+    """The shoe of cards in which it was placed; None if that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,8 @@ class WagerFile:
     markers: tuple[Marker, ...] = ()
     leaving: frozenset[str] = frozenset()
     """Players who leave the table after this round."""
-    last_of_shoe: bool = False
+    last_of_shoe: bool | None = None
+    """Whether new cards come after this round; None if the file does not say."""
     house: Mapping[str, object] = field(default_factory=dict)
     """The house's choices that differ from the defaults, for `catalogue.document`."""
     warned: frozenset[str] = frozenset()
@@ -159,7 +165,9 @@ def parse(data: bytes) -> WagerFile:
         ghost_hand=ghost_hand,
         markers=markers,
         leaving=leaving,
-        last_of_shoe=_flag(fields.get("last_of_shoe", False), "last_of_shoe"),
+        last_of_shoe=_flag(fields["last_of_shoe"], "last_of_shoe")
+        if "last_of_shoe" in fields
+        else None,
         house=_house(fields.get("house", {})),
         warned=_names(fields.get("warned", []), "warned"),
     )
@@ -172,7 +180,7 @@ def _house(value: object) -> Mapping[str, object]:
     for name, chosen in value.items():
         _name(name, "house: a choice")
         if isinstance(chosen, str):
-            _name(chosen, f"house: {name}")
+            _text(chosen, f"house: {name}", MAX_CHOICE)
         elif not isinstance(chosen, int) or abs(chosen) > MAX_CENTS:
             raise BadWagers(
                 f"house: {name}: {_quoted(chosen)} is not a choice; write a number or word"
@@ -197,7 +205,12 @@ def _position(entry: Mapping[str, Any], where: str) -> Position:
 def _marker(value: object, where: str) -> Marker:
     entry = _map(value, where, _MARKER_KEYS)
     area, player = _who_and_where(entry, where)
-    return Marker(area, player, _cents(entry.get("owed_cents"), f"{where}: owed_cents"))
+    if "owed_cents" not in entry:
+        raise BadWagers(f'{where}: the amount is missing; write "owed_cents": 250')
+    shoe = None
+    if "shoe" in entry:
+        shoe = _number(entry["shoe"], f"{where}: shoe", most=_MOST_SHOES)
+    return Marker(area, player, _cents(entry["owed_cents"], f"{where}: owed_cents"), shoe)
 
 
 def _who_and_where(entry: Mapping[str, Any], where: str) -> tuple[Area, str]:
@@ -205,7 +218,9 @@ def _who_and_where(entry: Mapping[str, Any], where: str) -> tuple[Area, str]:
     if len(kinds) != 1:
         raise BadWagers(f'{where}: give one area, for example "seat": 3 or "line": 2')
     area = Area(kinds[0], _number(entry[kinds[0]], f"{where}: {kinds[0]}", least=0))
-    return area, _name(entry.get("player"), f"{where}: player")
+    if "player" not in entry:
+        raise BadWagers(f'{where}: the player is missing; write "player": "Ann"')
+    return area, _name(entry["player"], f"{where}: player")
 
 
 def _once_each(entries: Iterable[Position | Marker]) -> None:
@@ -267,11 +282,9 @@ def _flag(value: object, where: str) -> bool:
     return value
 
 
-def _number(value: object, where: str, least: int = 1) -> int:
-    if type(value) is not int or not least <= value <= MAX_NUMBER:
-        raise BadWagers(
-            f"{where}: {_quoted(value)} is not a whole number from {least} to {MAX_NUMBER}"
-        )
+def _number(value: object, where: str, least: int = 1, most: int = MAX_NUMBER) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise BadWagers(f"{where}: {_quoted(value)} is not a whole number from {least} to {most}")
     return value
 
 
@@ -284,8 +297,14 @@ def _cents(value: object, where: str) -> int:
 
 
 def _name(value: object, where: str) -> str:
-    if not isinstance(value, str) or not 0 < len(value) <= MAX_NAME or not value.isprintable():
-        raise BadWagers(f"{where}: {_quoted(value)} is not text of 1 to {MAX_NAME} characters")
+    if value == "":
+        raise BadWagers(f'{where}: "" is not text of 1 to {MAX_NAME} characters')
+    return _text(value, where, MAX_NAME)
+
+
+def _text(value: object, where: str, most: int) -> str:
+    if not isinstance(value, str) or len(value) > most or not value.isprintable():
+        raise BadWagers(f"{where}: {_quoted(value)} is not text of 1 to {most} characters")
     return value
 
 
@@ -314,4 +333,5 @@ def _quoted(value: object) -> str:
 
 _FILE_KEYS = ("round", "positions", "markers", "leaving", "last_of_shoe", "house", "warned")
 _POSITION_KEYS = (*KINDS, "ghost_hand", "player", "wagers", "changed_after", "called")
-_MARKER_KEYS = (*KINDS, "player", "owed_cents")
+_MARKER_KEYS = (*KINDS, "player", "owed_cents", "shoe")
+_MOST_SHOES = (1 << 63) - 1

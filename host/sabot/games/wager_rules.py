@@ -3,16 +3,20 @@
 A game follows the rules of its document (`catalogue.HouseGame.rules`). The clause of a house's
 choice is with the choice, and the clause of what a wager pays with the wager
 (`sabot.games.wagers`).
+
+When wagers are settled the cards have been dealt, so nothing may be added or taken back. What the
+rules do not allow is left to the floor, and the rest of the table is settled.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
 from sabot.errors import BadWagers, Forbidden
 from sabot.games import catalogue
-from sabot.games.wager_file import Area, Position, WagerFile
+from sabot.games.limits import limits_in
+from sabot.games.wager_file import Area, Marker, Position, WagerFile
+from sabot.games.wagers import STANDARD, vigorish_cents
 from sabot_protocol.games import Game
 
 MOST_AREAS_OF_A_PLAYER = 9
@@ -21,9 +25,6 @@ MOST_AREAS_OF_A_PLAYER = 9
 MARKED = "marked"
 """The value of house.vigorish_when with which vigorish is marked as owed: Maryland, Chapter
 12 D(2)(b)."""
-
-STANDARD = ("player", "banker", "tie")
-"""The standard wagers: Pennsylvania, paragraph 1. All others are bonus or side wagers."""
 
 _SILENT = "not in the document"
 
@@ -48,6 +49,9 @@ class WagerClauses:
     """A bonus wager needs a standard wager in the same area."""
     lines: str | None = None
     """The item on gallery betting; its (a) to (e) are the conditions."""
+    whole_vigorish: str | None = None
+    """The rate is fixed, so vigorish of less than a cent is a cent. Without it (Washington: "up to
+    5%") vigorish of less than a cent is nothing."""
     honoured_once: str | None = None
     """A wager below the minimum is honoured the first time and returned from then on."""
     called: str = f"{_SILENT}: as Maryland, Chapter 7 C"
@@ -73,6 +77,7 @@ WAGER_CLAUSES: Mapping[str, WagerClauses] = {
         not_offered="side wagers",
         void="misdeal",
         one_hand="paragraph 2",
+        whole_vigorish="paragraph 2",
         honoured_once="minimum",
         maximum="maximum",
     ),
@@ -82,6 +87,7 @@ WAGER_CLAUSES: Mapping[str, WagerClauses] = {
         not_offered="Chapter 7 A",
         void=f"{_SILENT}: as Mini Baccarat (pairs), misdeal",
         called="Chapter 7 C",
+        whole_vigorish="Chapter 12 C",
         markers="Chapter 12 D(2)(b)(i)",
     ),
     "pennsylvania": WagerClauses(
@@ -92,6 +98,7 @@ WAGER_CLAUSES: Mapping[str, WagerClauses] = {
         # "Either for the Player or the Banker hand", where the Treasures allow "any combination"
         # and Maryland, Chapter 7 A(4), says "or both".
         one_bonus_hand="Dragon Bonus",
+        whole_vigorish="paragraph 1",
         bonus_beside_standard="Dragon Bonus and 5 Treasures Bonus",
     ),
 }
@@ -112,6 +119,22 @@ class Stake:
     """A message for the floor supervisor that the wager is below the minimum; else empty."""
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A wager or marker button that the rules do not allow. The floor decides on it."""
+
+    area: Area
+    player: str
+    wager: str | None
+    """None for a marker button."""
+    cents: int
+    why: str
+    """What is against the rules, what the floor does, and the clause."""
+
+    def __str__(self) -> str:
+        return f"{self.area}: {self.why}"
+
+
 class Rules:
     """What may be wagered in a game: the document's rules and the house's choices."""
 
@@ -119,163 +142,258 @@ class Rules:
         self._game = game
         self._house_game = catalogue.find_game(game.name)
         self._clauses = WAGER_CLAUSES[self._house_game.rules]
+        self._limits = limits_in(game)
 
-    def check(self, on_table: WagerFile) -> None:
-        """Raise Forbidden, with the clause, for the first thing that is not allowed."""
-        self._check_ghost_hand(on_table)
-        for position in on_table.positions:
-            self._check_area(position.area)
-        for marker in on_table.markers:
-            self._check_area(marker.area)
-        for position in on_table.positions:
-            self._check_closed(position)
-            self._check_wagers(position)
-        self._check_areas_apart(on_table.positions)
-        self._check_gallery(on_table.positions)
-        self._check_hands(on_table.positions)
-        self._check_markers(on_table)
+    def refusals(self, on_table: WagerFile) -> list[Refusal]:
+        """Return what is not allowed, in the order of the file, with the first reason for each.
 
-    def stakes(self, position: Position, warned: frozenset[str]) -> list[Stake]:
-        """Return how much of each wager is in action.
-
-        `warned` are the players to whom the minimum has been explained. Raises Forbidden for a
-        wager below the minimum, unless the rules honour it once.
+        Raises Forbidden for one ghost hand too many, and BadWagers for markers at a table that has
+        none.
         """
+        if on_table.markers and not self.marks_vigorish:
+            raise BadWagers(
+                "markers: this house does not mark vigorish; leave them out, or choose "
+                '"vigorish_when": "marked"'
+            )
+        found = _Found(self._house_game.rules)
+        self._check_ghost_hand(on_table, found)
+        for position in on_table.positions:
+            self._check_area(position, found)
+            self._check_closed(position, found)
+            self._check_offered(position, found)
+        self._check_areas_apart(on_table.positions, found)
+        self._check_gallery(on_table.positions, found)
+        self._check_hands(on_table.positions, found)
+        self._check_least(on_table, found)
+        for position in on_table.positions:
+            self._check_bonus(position, found)
+        places = [(each, wager) for each in on_table.positions for wager in each.wagers]
         return [
-            self._stake(position, wager, cents, position.player in warned)
-            for wager, cents in position.wagers.items()
-        ]
+            Refusal(each.area, each.player, wager, each.wagers[wager], why)
+            for each, wager in places
+            if (why := found.why(each, wager)) is not None
+        ] + self._refused_markers(on_table)
+
+    def stake(self, position: Position, wager: str, warned: frozenset[str]) -> Stake:
+        """Return how much of a wager that is not refused is in action.
+
+        `warned` are the players to whom the minimum has been explained.
+        """
+        cents, limits = position.wagers[wager], self._limits[wager]
+        if cents > limits.most_cents:
+            why = f"over the maximum of {limits.most_cents} cents"
+            why += f" ({self._cited(self._clauses.maximum)})"
+            return Stake(wager, limits.most_cents, cents - limits.most_cents, why)
+        if cents >= limits.least_cents or self._clauses.honoured_once is None:
+            return Stake(wager, cents)
+        notice = f"{position.area}: {position.player}'s {self._too_low(wager, cents)}"
+        cited = self._cited(self._clauses.honoured_once)
+        if position.player in warned:
+            why = f"below the minimum of {limits.least_cents} cents"
+            return Stake(wager, 0, cents, why, f"{notice}, again: dead, returned ({cited})")
+        notice += f": honoured this once, explain the minimum ({cited})"
+        return Stake(wager, cents, notice=notice)
+
+    def vigorish_cents(self, won_cents: int) -> int:
+        """Return the vigorish on a wager that owes it and won `won_cents`, in cents."""
+        owed_cents = vigorish_cents(won_cents, self._game)
+        due = self._clauses.whole_vigorish is not None and self._game.house["vigorish_permille"]
+        return max(owed_cents, 1) if due else owed_cents
+
+    @property
+    def marks_vigorish(self) -> bool:
+        """Whether vigorish is marked as owed, not collected with the payout."""
+        return bool(self._game.house["vigorish_when"] == MARKED)
 
     def why_void(self, reason: str) -> str:
         """Return why the wagers of a voided round are returned."""
         return f"void: {reason} ({self._cited(self._clauses.void)})"
 
-    def _stake(self, position: Position, wager: str, cents: int, warned: bool) -> Stake:
-        least, most = self._game.house["minimum_cents"], self._game.house["maximum_cents"]
-        if cents > most:
-            why = f"over the maximum of {most} cents ({self._cited(self._clauses.maximum)})"
-            return Stake(wager, most, cents - most, why)
-        if cents >= least:
-            return Stake(wager, cents)
-        problem = f"{wager} of {cents} cents is below the minimum of {least}"
-        if self._clauses.honoured_once is None:
-            self._refuse(
-                position.area, f"{problem}; add to it", self._choice_clause("minimum_cents")
-            )
-        notice = f"{position.area}: {position.player}'s {problem}"
-        cited = self._cited(self._clauses.honoured_once)
-        if warned:
-            why = f"below the minimum of {least} cents"
-            return Stake(wager, 0, cents, why, f"{notice}, again: dead, returned ({cited})")
-        notice += f": honoured this once, explain the minimum ({cited})"
-        return Stake(wager, cents, notice=notice)
+    def cited_markers(self) -> str:
+        """Return the clause by which marked vigorish is collected."""
+        return self._cited(self._clauses.markers)
 
-    def _check_ghost_hand(self, on_table: WagerFile) -> None:
+    def _too_low(self, wager: str, cents: int) -> str:
+        return f"{wager} of {cents} cents is below the minimum of {self._limits[wager].least_cents}"
+
+    def _check_ghost_hand(self, on_table: WagerFile, found: "_Found") -> None:
         if on_table.ghost_hand is None:
             return
         allowed, clause = self._game.house["ghost_hands"], self._choice_clause("ghost_hands")
         if on_table.ghost_hand > allowed:
-            problem = f"number {on_table.ghost_hand} of this shoe, the house allows {allowed}"
-            self._refuse("ghost hand", problem, clause)
+            raise Forbidden(
+                f"ghost hand: number {on_table.ghost_hand} of this shoe, the house allows "
+                f"{allowed} ({self._cited(clause)})"
+            )
         for position in on_table.positions:
             problem = f"{position.player} wagers on a ghost hand, which is dealt without wagers"
-            self._refuse(position.area, problem, clause)
+            found.add(position, f"{problem}; {_RETURNED}", clause)
 
-    def _check_area(self, area: Area) -> None:
+    def _check_area(self, position: Position, found: "_Found") -> None:
+        against = self._against(position.area)
+        if against is not None:
+            found.add(position, f"{against[0]}; {_RETURNED}", against[1])
+
+    def _against(self, area: Area) -> tuple[str, str] | None:
+        """Return why no wager may lie in an area, and the clause; None if one may."""
         areas = self._game.house["areas"]
         if area.kind == "seat":
             if not 1 <= area.number <= areas:
-                self._refuse(
-                    area, f"the table has seats 1 to {areas}", self._choice_clause("areas")
-                )
+                return f"the table has seats 1 to {areas}", self._choice_clause("areas")
         elif self._clauses.lines is None or not self._game.house["gallery"]:
-            self._refuse(
-                area,
-                "no line wagers at this table; wager at a seat",
-                self._choice_clause("gallery"),
-            )
+            return "no line wagers at this table", self._choice_clause("gallery")
         elif not 1 <= area.number < areas:
             problem = f"line n is between seats n and n + 1 of {areas}, no wager may lie elsewhere"
-            self._refuse(area, problem, f"{self._clauses.lines}(d)")
+            return problem, f"{self._clauses.lines}(d)"
+        return None
 
-    def _check_closed(self, position: Position) -> None:
+    def _check_closed(self, position: Position, found: "_Found") -> None:
         after = position.changed_after
         if after is not None and after in self._clauses.closed_by:
             what = {"no_more_bets": '"no more bets"', "first_card": "the first card"}[after]
-            problem = f"{position.player} placed or changed wagers after {what}; undo it"
-            self._refuse(position.area, problem, self._clauses.closed_by[after])
+            problem = f"{position.player} placed or changed wagers after {what}"
+            found.add(position, f"{problem}; {_DECIDED}", self._clauses.closed_by[after])
         if position.called not in (None, "converted"):
-            problem = "the dealer must confirm a called-out wager and change its cash to chips"
-            self._refuse(position.area, problem, self._clauses.called)
+            problem = "called out, but not confirmed by the dealer and changed to chips"
+            found.add(position, f"{problem}; {_DECIDED}", self._clauses.called)
 
-    def _check_wagers(self, position: Position) -> None:
+    def _check_offered(self, position: Position, found: "_Found") -> None:
         for wager in position.wagers:
             if wager not in self._game.wagers:
                 problem = f"{wager} is not offered; there are: {', '.join(self._game.wagers)}"
-                self._refuse(position.area, problem, self._clauses.not_offered)
-        bonus = [wager for wager in position.wagers if wager not in STANDARD]
-        clause = self._clauses.bonus_beside_standard
-        if bonus and len(bonus) == len(position.wagers) and clause is not None:
-            problem = f"{bonus[0]} needs a standard wager in this area: {', '.join(STANDARD)}"
-            self._refuse(position.area, problem, clause)
-        clause = self._clauses.one_bonus_hand
-        if {"dragon_bonus_player", "dragon_bonus_banker"} <= set(bonus) and clause is not None:
-            self._refuse(position.area, "the Dragon Bonus is for one hand, not for both", clause)
-
-    def _check_areas_apart(self, positions: Sequence[Position]) -> None:
-        player_in: dict[Area, str] = {}
-        for position in positions:
-            first = player_in.setdefault(position.area, position.player)
-            if first != position.player:
-                problem = f"{first} and {position.player} in one area; one player each"
-                lines = position.area.kind == "line" and self._clauses.lines
-                self._refuse(
-                    position.area, problem, f"{lines}(c)" if lines else self._clauses.one_player
+                found.add(
+                    position, f"{problem}; {_RETURNED}", self._clauses.not_offered, only=[wager]
                 )
 
-    def _check_gallery(self, positions: Sequence[Position]) -> None:
-        lines = [position.area for position in positions if position.area.kind == "line"]
-        if lines and self._clauses.lines is not None:
-            bet_on = {each.area.number for each in positions if each.area.kind == "seat"}
-            empty = [str(n) for n in range(1, self._game.house["areas"] + 1) if n not in bet_on]
+    def _check_areas_apart(self, positions: Sequence[Position], found: "_Found") -> None:
+        players_in: dict[Area, list[str]] = {}
+        for position in positions:
+            players_in.setdefault(position.area, []).append(position.player)
+        for position in positions:
+            players = players_in[position.area]
+            if len(players) > 1:
+                problem = f"{' and '.join(players[:2])} in one area; one player each; {_DECIDED}"
+                lines = position.area.kind == "line" and self._clauses.lines
+                clause = f"{lines}(c)" if lines else self._clauses.one_player
+                found.add(position, problem, clause)
+
+    def _check_gallery(self, positions: Sequence[Position], found: "_Found") -> None:
+        lines = [position for position in positions if position.area.kind == "line"]
+        if not lines or self._clauses.lines is None:
+            return
+        bet_on = {each.area.number for each in positions if each.area.kind == "seat"}
+        empty = [str(n) for n in range(1, self._game.house["areas"] + 1) if n not in bet_on]
+        areas_of = Counter(position.player for position in positions)
+        for position in lines:
             if empty:
                 problem = f"no wager may lie there while seats are empty: {', '.join(empty)}"
-                self._refuse(lines[0], problem, f"{self._clauses.lines}(b)")
-            for player, count in Counter(position.player for position in positions).items():
-                if count > MOST_AREAS_OF_A_PLAYER:
-                    problem = f"{player} wagers in {count} areas, allowed: {MOST_AREAS_OF_A_PLAYER}"
-                    self._refuse("gallery", problem, f"{self._clauses.lines}(e)")
-
-    def _check_hands(self, positions: Sequence[Position]) -> None:
-        """Check all areas of a player together: else a second area would get around the rule."""
-        if self._clauses.one_hand is None:
-            return
-        hands_of: dict[str, set[str]] = {}
+                found.add(position, f"{problem}; {_RETURNED}", f"{self._clauses.lines}(b)")
         for position in positions:
-            hands = hands_of.setdefault(position.player, set())
-            hands |= {"player", "banker"} & set(position.wagers)
-            if len(hands) == 2:
-                problem = f"{position.player} wagers on both Player and Banker; take one back"
-                self._refuse(position.area, problem, self._clauses.one_hand)
+            count = areas_of[position.player]
+            if count > MOST_AREAS_OF_A_PLAYER:
+                problem = f"{position.player} wagers in {count} areas, allowed: "
+                problem += f"{MOST_AREAS_OF_A_PLAYER}; {_DECIDED}"
+                found.add(position, problem, f"{self._clauses.lines}(e)")
 
-    def _check_markers(self, on_table: WagerFile) -> None:
-        if on_table.markers and self._game.house["vigorish_when"] != MARKED:
-            raise BadWagers(
-                "markers: this house does not mark vigorish; leave them out, or choose "
-                '"vigorish_when": "marked"'
-            )
-        player_in = {position.area: position.player for position in on_table.positions}
+    def _check_hands(self, positions: Sequence[Position], found: "_Found") -> None:
+        """Check all areas of a player together: else a second area would get around the rule."""
+        rules = (
+            (self._clauses.one_hand, _HANDS, "wagers on both Player and Banker"),
+            (
+                self._clauses.one_bonus_hand,
+                _BONUS_HANDS,
+                "has the Dragon Bonus for both hands, not one",
+            ),
+        )
+        for clause, hands, problem in rules:
+            if clause is None:
+                continue
+            hands_of: dict[str, set[str]] = {}
+            for position in positions:
+                hands_of.setdefault(position.player, set()).update(hands & set(position.wagers))
+            for position in positions:
+                if hands_of[position.player] == hands:
+                    why = f"{position.player} {problem}; {_DECIDED}"
+                    found.add(position, why, clause, only=hands)
+
+    def _check_least(self, on_table: WagerFile, found: "_Found") -> None:
+        if self._clauses.honoured_once is not None:
+            return
+        clause = self._choice_clause("minimum_cents")
+        for position in on_table.positions:
+            for wager, cents in position.wagers.items():
+                if wager in self._limits and cents < self._limits[wager].least_cents:
+                    problem = f"{self._too_low(wager, cents)}; {_DECIDED}"
+                    found.add(position, problem, clause, only=[wager])
+
+    def _check_bonus(self, position: Position, found: "_Found") -> None:
+        """Check bonus wagers last: one whose standard wager the floor decides on waits for it."""
+        clause = self._clauses.bonus_beside_standard
+        standard = [wager for wager in position.wagers if wager in STANDARD]
+        if clause is None or any(found.why(position, wager) is None for wager in standard):
+            return
+        problem = f"a standard wager in this area: {', '.join(STANDARD)}"
+        for wager in position.wagers:
+            if standard:
+                why = f"{wager} needs {problem}, and the floor decides on that; {_DECIDED}"
+            else:
+                why = f"{wager} needs {problem}; {_RETURNED}"
+            found.add(position, why, clause, only=[wager])
+
+    def _refused_markers(self, on_table: WagerFile) -> list[Refusal]:
+        refused: list[Refusal] = []
+        players_in = {each.area: each.player for each in on_table.positions}
         for marker in on_table.markers:
-            now = player_in.setdefault(marker.area, marker.player)
-            if now != marker.player:
-                problem = f"{marker.player} left and owes vigorish; collect it before {now} wagers"
-                self._refuse(marker.area, problem, self._clauses.markers)
+            now = players_in.get(marker.area, marker.player)
+            collected = on_table.last_of_shoe or marker.player in on_table.leaving
+            against = self._against(marker.area)
+            if against is not None:
+                problem = f"{against[0]}; the floor finds out whose vigorish it is"
+                refused.append(self._marker(marker, problem, against[1]))
+            elif now != marker.player and not collected:
+                problem = f"{marker.player} left and owes vigorish, {now} wagers there"
+                problem += "; the floor collects it"
+                refused.append(self._marker(marker, problem, self._clauses.markers))
+        return refused
+
+    def _marker(self, marker: Marker, problem: str, clause: str) -> Refusal:
+        why = f"{problem} ({self._cited(clause)})"
+        return Refusal(marker.area, marker.player, None, marker.owed_cents, why)
 
     def _choice_clause(self, choice: str) -> str:
         return self._house_game.choice(choice).clause
 
     def _cited(self, clause: str) -> str:
-        return f"{self._house_game.rules.title()}, {clause}"
+        return _cited(self._house_game.rules, clause)
 
-    def _refuse(self, where: Area | str, problem: str, clause: str) -> NoReturn:
-        raise Forbidden(f"{where}: {problem} ({self._cited(clause)})")
+
+_RETURNED = "the floor returns it"
+_DECIDED = "the floor decides what stands"
+
+_HANDS = frozenset({"player", "banker"})
+_BONUS_HANDS = frozenset({"dragon_bonus_player", "dragon_bonus_banker"})
+
+
+class _Found:
+    """The first reason against each wager on the table."""
+
+    def __init__(self, rules: str) -> None:
+        self._rules = rules
+        self._why: dict[tuple[Area, str, str], str] = {}
+
+    def add(
+        self, position: Position, problem: str, clause: str, only: Iterable[str] | None = None
+    ) -> None:
+        """Add a reason against all wagers of a position, or against those in `only`."""
+        why = f"{problem} ({_cited(self._rules, clause)})"
+        for wager in position.wagers:
+            if only is None or wager in only:
+                self._why.setdefault((position.area, position.player, wager), why)
+
+    def why(self, position: Position, wager: str) -> str | None:
+        """Return the reason against a wager; None if it is allowed."""
+        return self._why.get((position.area, position.player, wager))
+
+
+def _cited(rules: str, clause: str) -> str:
+    return f"{rules.title()}, {clause}"

@@ -14,6 +14,9 @@ from sabot_protocol.games import HITS_OF_WAGER, Game
 House = Mapping[str, Any]
 """The house's choices: `Game.house`."""
 
+STANDARD = ("player", "banker", "tie")
+"""The standard wagers: Pennsylvania, paragraph 1. All others are bonus or side wagers."""
+
 QUARTER_CENTS = 25
 """The unit that vigorish may be rounded to: Maryland, Chapter 12 D(1)."""
 
@@ -32,6 +35,13 @@ DRAGON_BONUS_PAYS = {
     },
 }  # fmt: skip
 """To one, by paytable: Maryland, Chapter 12 F. Pennsylvania, "Dragon Bonus", has only A."""
+
+TREASURES_PAY = {
+    "fortune_7": 40, "golden_8": 25, "heavenly_9": 10, "heavenly_9_both": 75, "blazing_7s_two": 50,
+    "blazing_7s_three": 200, "blazing_7s_mixed": 0, "cover_all": 6,
+}  # fmt: skip
+"""To one, by prize, as published by Wizard of Odds. The document gives no amounts, so that they are
+the house's choice. 0: the prize is not paid, so it is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +67,7 @@ class Prize:
     name: str
     holds: Callable[[Score], bool]
     pays_to_one: Callable[[House], int]
+    """0 if the house does not pay the prize: then it is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +79,17 @@ class Wager:
     """The clause on the wager, by each rule document that has it."""
     prizes: tuple[Prize, ...]
     pushes: Mapping[str, Callable[[Score], bool]]
-    """The tests for a push, by name. "dragon_7" applies only where that wager is offered."""
+    """The tests for a push, by name. "dragon_7" applies only where that wager is offered,
+    "natural_tie" only if the house chose it."""
     owes_vigorish: bool = False
 
     def pushes_in(self, game: Game) -> list[str]:
         """Return the names of the results on which it pushes in this game."""
-        return [name for name in self.pushes if name not in WAGERS or name in game.wagers]
+        return [name for name in self.pushes if _applies(name, game)]
 
     def pays_to_one(self, house: House) -> dict[str, int]:
-        """Return what each prize pays with the house's choices."""
-        return {prize.name: prize.pays_to_one(house) for prize in self.prizes}
+        """Return what each prize pays with the house's choices, without those that are not paid."""
+        return {prize.name: to_one for prize in self.prizes if (to_one := prize.pays_to_one(house))}
 
 
 def outcome_of(wager: str, score: Score, game: Game) -> WagerOutcome:
@@ -90,28 +102,36 @@ def outcome_of(wager: str, score: Score, game: Game) -> WagerOutcome:
             f"{game.name} does not offer the wager {wager!r}; {did_you_mean(wager, game.wagers)}"
         )
     row = WAGERS[wager]
-    if any(holds(score) for holds in row.pushes.values()):
+    if any(row.pushes[name](score) for name in row.pushes_in(game)):
         return _PUSH
     for prize in row.prizes:
-        if prize.holds(score):
-            return WagerOutcome("win", prize.pays_to_one(game.house), prize.name)
+        to_one = prize.pays_to_one(game.house)
+        if to_one and prize.holds(score):
+            return WagerOutcome("win", to_one, prize.name)
     return _LOSE
+
+
+def _applies(push: str, game: Game) -> bool:
+    if push == "natural_tie":
+        return bool(game.house.get("natural_tie", "push") == "push")
+    return push not in WAGERS or push in game.wagers
 
 
 def vigorish_cents(won_cents: int, game: Game) -> int:
     """Return the vigorish in cents on a wager that owes it and won `won_cents`.
 
     Rounded by house.vigorish_rounding (Maryland, Chapter 12 D(1)): "exact" drops a fraction of a
-    cent, so that never more than the rate is taken; "nearest_25" rounds to the nearest 25 cents,
-    12.5 cents up; "up_25" rounds up to the next 25 cents.
+    cent, so that never more than the rate is taken, and may come to nothing for less than a cent
+    (`sabot.games.wager_rules` says where it may not); "up_25" rounds up to the next 25 cents.
     """
     house: House = game.house
-    return _ROUNDED[house["vigorish_rounding"]](won_cents * house["vigorish_permille"])
-
-
-def _to_quarter(thousandths: int) -> int:
-    quarter = QUARTER_CENTS * 1000
-    return (thousandths + quarter // 2) // quarter * QUARTER_CENTS
+    rounding = house["vigorish_rounding"]
+    if rounding not in _ROUNDED:  # an older document in a log may have "nearest_25"
+        raise Forbidden(
+            f"{game.name}: vigorish_rounding {rounding} is forbidden, allowed: "
+            f"{' or '.join(_ROUNDED)} (Maryland, Chapter 12 D(1)); settle this round by hand"
+        )
+    return _ROUNDED[rounding](won_cents * house["vigorish_permille"])
 
 
 def _up_to_quarter(thousandths: int) -> int:
@@ -120,7 +140,6 @@ def _up_to_quarter(thousandths: int) -> int:
 
 _ROUNDED: dict[str, Callable[[int], int]] = {
     "exact": lambda thousandths: thousandths // 1000,
-    "nearest_25": _to_quarter,
     "up_25": _up_to_quarter,
 }
 """By house.vigorish_rounding: from thousandths of a cent to cents."""
@@ -137,6 +156,14 @@ def _chosen_tie(house: House) -> int:
     return int(house["tie_pays"])
 
 
+def _treasure(prize: str) -> Callable[[House], int]:
+    """Return what a prize of the 5 Treasures pays. A document has the amounts of all in a text, in
+    the order of TREASURES_PAY; older documents in logs have none, and pay those."""
+    place = list(TREASURES_PAY).index(prize)
+    published = " ".join(map(str, TREASURES_PAY.values()))
+    return lambda house: int(house.get("treasures_pay", published).split()[place])
+
+
 def _won_by(winner: str) -> Callable[[Score], bool]:
     return lambda score: score.winner == winner
 
@@ -151,6 +178,15 @@ def _tied(score: Score) -> bool:
 
 def _naturals_tied(score: Score) -> bool:
     return _tied(score) and score.player_natural and score.banker_natural
+
+
+def _dragon_7(score: Score) -> bool:
+    return "dragon_7" in score.hits
+
+
+def _mixed_7s(score: Score) -> bool:
+    """Whether both hands have 7, one with two cards and the other with three."""
+    return score.player_total == score.banker_total == 7 and len(score.player) != len(score.banker)
 
 
 def _dragon_bonus(hand: str, clauses: Mapping[str, str]) -> Wager:
@@ -176,26 +212,34 @@ def _dragon_bonus(hand: str, clauses: Mapping[str, str]) -> Wager:
     )
 
 
-def _bonus(title: str, clauses: Mapping[str, str], *prizes: tuple[str, int]) -> Wager:
-    """Return a wager that wins on hits (`enums.HITS`) and never pushes."""
-    return Wager(
-        title, clauses, tuple(Prize(hit, _has_hit(hit), _always(pays)) for hit, pays in prizes), {}
-    )
+def _bonus(title: str, clauses: Mapping[str, str], hit: str, pays: int) -> Wager:
+    """Return a wager that wins on a hit (`enums.HITS`) and never pushes."""
+    return Wager(title, clauses, (Prize(hit, _has_hit(hit), _always(pays)),), {})
+
+
+def _treasures(title: str, *hits: str, more: tuple[Prize, ...] = ()) -> Wager:
+    """Return one of the 5 Treasures, which wins on any of `hits` and the prizes `more`."""
+    prizes = tuple(Prize(hit, _has_hit(hit), _treasure(hit)) for hit in hits)
+    return Wager(title, _TREASURES_CLAUSE, prizes + more, {})
 
 
 def _cover_all(score: Score) -> bool:
     return not score.hits.isdisjoint(HITS_OF_WAGER["cover_all"])
 
 
+def _cover_all_of_mixed_7s(house: House) -> int:
+    """What Cover All pays on mixed 7s: nothing if Blazing 7s does not win on them either."""
+    return _treasure("cover_all")(house) if _treasure("blazing_7s_mixed")(house) else 0
+
+
 _EVEN = _always(1)
 
 _DRAGON_BONUS_CLAUSES = {
     "maryland": "Chapters 7 A(4), 12 E and F",
-    # The document does not mention equal naturals. They push as in Maryland, whose paytable A it
-    # uses.
-    "pennsylvania": "Dragon Bonus; equal naturals as Maryland, Chapter 12 F(1)(h)",
+    # The document does not mention equal naturals: see the choice `natural_tie`.
+    "pennsylvania": "Dragon Bonus",
 }
-_TREASURES_CLAUSE = {"pennsylvania": "5 Treasures Bonus; amounts as published by Wizard of Odds"}
+_TREASURES_CLAUSE = {"pennsylvania": "5 Treasures Bonus; the amounts are the house's choice"}
 
 WAGERS: Mapping[str, Wager] = {
     "player": Wager(
@@ -219,7 +263,7 @@ WAGERS: Mapping[str, Wager] = {
         },
         (Prize("banker", _won_by("banker"), _EVEN),),
         # Only EZ Baccarat offers the Dragon 7 wager, so only there a score has this hit.
-        {"tie": _tied, "dragon_7": _has_hit("dragon_7")},
+        {"tie": _tied, "dragon_7": _dragon_7},
         owes_vigorish=True,
     ),
     "tie": Wager(
@@ -230,29 +274,31 @@ WAGERS: Mapping[str, Wager] = {
             "maryland": "Chapters 7 A(3), 12 B",
             "pennsylvania": "paragraphs 1 and 2",
         },
-        (Prize("tie", _tied, _chosen_tie),),
+        (Prize("tie", _won_by("tie"), _chosen_tie),),
         {},
     ),
-    "player_pair": _bonus("Player pair", {"pairs": "paragraph 2"}, ("player_pair", 11)),
-    "banker_pair": _bonus("Banker pair", {"pairs": "paragraph 2"}, ("banker_pair", 11)),
-    "dragon_7": _bonus(
-        "Dragon 7 Insurance", {"maryland": "Chapters 7 A(5), 12 G"}, ("dragon_7", 40)
-    ),
-    "panda_8": _bonus("Panda 8 Insurance", {"maryland": "Chapters 7 A(6), 12 H"}, ("panda_8", 25)),
+    "player_pair": _bonus("Player pair", {"pairs": "paragraph 2"}, "player_pair", 11),
+    "banker_pair": _bonus("Banker pair", {"pairs": "paragraph 2"}, "banker_pair", 11),
+    "dragon_7": _bonus("Dragon 7 Insurance", {"maryland": "Chapters 7 A(5), 12 G"}, "dragon_7", 40),
+    "panda_8": _bonus("Panda 8 Insurance", {"maryland": "Chapters 7 A(6), 12 H"}, "panda_8", 25),
     "dragon_bonus_player": _dragon_bonus("player", _DRAGON_BONUS_CLAUSES),
     "dragon_bonus_banker": _dragon_bonus("banker", _DRAGON_BONUS_CLAUSES),
-    "fortune_7": _bonus("Fortune 7", _TREASURES_CLAUSE, ("fortune_7", 40)),
-    "golden_8": _bonus("Golden 8", _TREASURES_CLAUSE, ("golden_8", 25)),
-    "heavenly_9": _bonus(
-        "Heavenly 9", _TREASURES_CLAUSE, ("heavenly_9_both", 75), ("heavenly_9", 10)
-    ),
-    "blazing_7s": _bonus(
-        "Blazing 7s", _TREASURES_CLAUSE, ("blazing_7s_three", 200), ("blazing_7s_two", 50)
+    "fortune_7": _treasures("Fortune 7", "fortune_7"),
+    "golden_8": _treasures("Golden 8", "golden_8"),
+    "heavenly_9": _treasures("Heavenly 9", "heavenly_9_both", "heavenly_9"),
+    "blazing_7s": _treasures(
+        "Blazing 7s",
+        "blazing_7s_three",
+        "blazing_7s_two",
+        more=(Prize("blazing_7s_mixed", _mixed_7s, _treasure("blazing_7s_mixed")),),
     ),
     "cover_all": Wager(
         "Cover All",
         _TREASURES_CLAUSE,
-        (Prize("cover_all", _cover_all, _always(6)),),
+        (
+            Prize("cover_all", _cover_all, _treasure("cover_all")),
+            Prize("cover_all", _mixed_7s, _cover_all_of_mixed_7s),
+        ),
         {},
     ),
 }

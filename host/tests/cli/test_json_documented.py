@@ -39,10 +39,11 @@ _FLAG = "true or false"
 _BY_NAME = {
     ("score", "wagers"),
     ("odds", "wagers"),
+    ("settle", "handlers"),
     ("odds", "wagers.*.pays"),
     ("games", "wagers[].pays"),
 }
-"""Objects whose names are not fields, but names of wagers or prizes."""
+"""Objects whose names are not fields, but names of wagers, prizes or hands."""
 
 _OPAQUE = {("events", "fields")}
 """Objects documented elsewhere: the fields of each kind of event, in protocol/README.md."""
@@ -164,14 +165,19 @@ def _of_games(house: Path) -> Iterator[tuple[str, str]]:
         ("mini", whole_table, BANKER_WINS, "marked"),
         ("mini", whole_table, TIE, "at_once"),
         ("mini-pairs", [seat(3, banker=500)], BANKER_WINS, "marked"),
+        ("pa-midi", [seat(3, banker=5000)], BANKER_WINS, "at_once"),
+        ("mini", [seat(3, tie=500), line(2, "Eve", banker=2000)], BANKER_WINS, "at_once"),
     ):
         given = {
             "positions": positions,
             "round": {"player": hands[0].split(), "banker": hands[1].split()},
             "house": {"vigorish_when": when},
         }
+        if when == "marked":
+            owed = {"seat": 1, "player": "P1", "owed_cents": 25, "shoe": 4}
+            given["markers"] = [owed]
         (house / "wagers.json").write_text(json.dumps(given))
-        yield "settle", _run("settle", "wagers.json", "--game", game, "--json")
+        yield "settle", _run("settle", "wagers.json", "--game", game, "--json", codes=(0, 1))
 
 
 def _of_releases(house: Path) -> Iterator[tuple[str, str]]:

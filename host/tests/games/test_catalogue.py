@@ -79,30 +79,67 @@ def test_every_wager_has_its_clause_in_the_games_document(name: str) -> None:
     assert set(WAGERS) == set(documents.HITS_OF_WAGER)
 
 
+TOGETHER: dict[str, Any] = {
+    "minimum_cents": 1, "maximum_cents": 100_000_000, "cut_from_end": 17,
+    "heavenly_9_both_pays": 1000,
+}  # fmt: skip
+"""Values with which every value of every other choice is allowed."""
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_allowed_value_makes_a_document(name: str) -> None:
+    kept = {each.name for each in find_game(name).choices}
+    together = {choice: value for choice, value in TOGETHER.items() if choice in kept}
     for choice in find_game(name).choices:
         assert choice.allows(choice.default), choice.name
-        for value in {choice.allowed[0], choice.allowed[-1]} | set(choice.allowed[:3]):
-            bounds = {"minimum_cents": 1, "maximum_cents": 100_000_000}
-            game = game_of(name, **bounds | {choice.name: value})
+        values = {choice.allowed[0], choice.allowed[-1]} | set(choice.allowed[:3])
+        if choice.name == "cut_from_end":
+            values = {17, choice.allowed[-1]}
+        elif choice.name in ("heavenly_9_pays", "heavenly_9_both_pays"):
+            values = {11, 999} if choice.name == "heavenly_9_pays" else {11, 1000}
+        for value in values:
+            game = game_of(name, **together | {choice.name: value})
+            if choice.name.endswith("_pays") and choice.name != "tie_pays":
+                place = list(wagers.TREASURES_PAY).index(choice.name.removesuffix("_pays"))
+                assert int(game.house["treasures_pay"].split()[place]) == value
+                continue
             in_document = getattr(game, choice.name, game.house.get(choice.name))
-            assert in_document == value or (value in ("none", False) and in_document is None), (
+            assert in_document == value or (value in ("none", False, "") and in_document is None), (
                 choice.name
             )
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_longest_document_is_short_enough_for_a_shoe(name: str) -> None:
+def longest_choices(name: str) -> dict[str, Any]:
+    """The choices that make the longest document, without limits for single wagers."""
     longest = {
         choice.name: max(choice.allowed[0], choice.allowed[-1], key=lambda value: len(repr(value)))
         for choice in find_game(name).choices
-        if choice.name != "minimum_cents"
+        if choice.name not in ("minimum_cents", "heavenly_9_pays", "limits_cents", "decks")
     }
+    most = {"dragon_bonus": "A", "treasures": True, "pairs": True}
+    return longest | {n: v for n, v in most.items() if find_game(name).choice(n).allows(v)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_longest_document_is_short_enough_for_a_shoe(name: str) -> None:
+    longest = longest_choices(name)
     for switched in itertools.product((True, False), repeat=2):
         flags = dict(zip(("pairs", "treasures"), switched, strict=True))
         kept = {n: v for n, v in flags.items() if find_game(name).choice(n).allows(v)}
         assert len(document(name, longest | kept)) <= documents.MAX_DOCUMENT
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_game_has_room_for_limits_of_ties_and_of_all_other_wagers(name: str) -> None:
+    side = len(game_of(name).wagers) > len(BASE)
+    limits = "tie:1000-50000" + ",side:1000-50000" * side
+    assert len(document(name, longest_choices(name) | {"limits_cents": limits})) <= 900
+
+
+def test_choices_that_need_too_long_a_document_are_refused() -> None:
+    limits = ",".join(f"{wager}:10000000-100000000" for wager in game_of("pa-midi").wagers)
+    with pytest.raises(Forbidden, match=r"^pa-midi: .* over 900 bytes.* give several wagers one"):
+        document("pa-midi", {"limits_cents": limits})
 
 
 @pytest.mark.parametrize(
@@ -162,14 +199,107 @@ def test_the_error_for_a_misspelled_name_suggests_the_nearest() -> None:
         document("chemin de fer")
     with pytest.raises(Forbidden, match=r"mini has no choice 'tie_pay'; did you mean tie_pays\?"):
         document("mini", {"tie_pay": 9})
-    with pytest.raises(Forbidden, match=r"did you mean nearest_25\?"):
-        document("md-mini", {"vigorish_rounding": "nearest25"})
+    with pytest.raises(Forbidden, match=r"did you mean up_25\?"):
+        document("md-mini", {"vigorish_rounding": "up25"})
 
 
 def test_a_minimum_above_the_maximum_is_refused() -> None:
     assert game_of("mini", minimum_cents=2500, maximum_cents=2500).house["minimum_cents"] == 2500
     with pytest.raises(Forbidden, match="minimum_cents 2501 is above maximum_cents 2500"):
         document("mini", {"minimum_cents": 2501, "maximum_cents": 2500})
+
+
+def test_a_rounding_that_can_take_less_than_five_percent_is_forbidden() -> None:
+    """Maryland, Chapter 12 D(1): to 25 cents or the next highest multiple, never to a lower one."""
+    with pytest.raises(
+        Forbidden, match=r"nearest_25 is forbidden, allowed: exact or up_25 .*D\(1\)"
+    ):
+        document("md-mini", {"vigorish_rounding": "nearest_25"})
+
+
+@pytest.mark.parametrize(
+    ("name", "choice", "value", "ours"),
+    [
+        ("mini", "tie_pays", 7, False),
+        ("mini", "tie_pays", 10, True),
+        ("md-midi", "tie_pays", 10, True),
+        ("mini-pairs", "tie_pays", 9, False),
+        ("pa-mini", "tie_pays", 9, False),
+        ("mini", "areas", 10, False),
+        ("md-mini", "areas", 10, False),
+        ("pa-mini", "areas", 10, True),
+        ("mini-pairs", "areas", 10, True),
+        ("mini", "ghost_hands", 100, True),
+        ("mini", "decks", 9, False),
+        ("md-mini", "decks", 9, True),
+        ("mini", "burn_ace", 12, True),
+        ("mini", "burn", "two", True),
+        ("mini", "maximum_cents", 10**9, True),
+        ("pa-mini", "fortune_7_pays", 1001, True),
+        ("pa-midi", "equal_largest", "eldest", True),
+    ],
+)
+def test_a_limit_that_no_document_sets_is_called_sabots_own(
+    name: str, choice: str, value: object, ours: bool
+) -> None:
+    with pytest.raises(Forbidden) as refused:
+        document(name, {choice: value})
+    assert ("(Sabot's own limit, " in str(refused.value)) is ours
+    assert (f"({find_game(name).source}, " in str(refused.value)) is not ours
+
+
+def test_a_limit_of_sabot_is_called_so_where_choices_are_listed() -> None:
+    texts = {each.name: each.source_text() for each in find_game("mini").choices}
+    assert texts["tie_pays"].endswith("at least 8 to 1; over 9 is Sabot's own limit")
+    assert texts["burn_ace"].endswith("the limits are Sabot's own")
+    assert "Sabot" not in texts["decks"] + texts["areas"] + texts["vigorish_permille"]
+
+
+@pytest.mark.parametrize(
+    ("choices", "why"),
+    [
+        # 5 cards of the round in which it came, 6 of each that follows
+        ({"rounds_after_cut": 2}, "16 with rounds_after_cut 2: .* 17 cards"),
+        ({"rounds_after_cut": 1, "cut_from_end": 10}, "11 cards; choose cut_from_end 11 or more"),
+        # the cut card before a round: all six cards of the last round
+        ({"rounds_after_cut": 0, "cut_from_end": 5}, "6 cards; choose cut_from_end 6 or more"),
+        ({"decks": 1, "cut_from_end": 1, "rounds_after_cut": 2}, "17 cards"),
+        ({"decks": 1, "cut_from_end": 52}, "0 cards before the cut card, and burning can take 11"),
+        ({"decks": 1, "cut_from_end": 42}, "10 cards before the cut card"),
+        ({"decks": 1, "cut_from_end": 41, "burn_ace": 11}, "11 cards .* burning can take 12"),
+        ({"decks": 1, "cut_from_end": 52, "burn": "one"}, "burning can take 1;"),
+    ],
+)
+def test_choices_that_cannot_be_dealt_together_are_refused(
+    choices: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(Forbidden, match=f"^md-mini: cut_from_end .*{why}"):
+        document("md-mini", choices)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"rounds_after_cut": 2, "cut_from_end": 17},
+        {"rounds_after_cut": 1, "cut_from_end": 11},
+        {"rounds_after_cut": 0, "cut_from_end": 6},
+        {"decks": 1, "cut_from_end": 41},
+        {"decks": 1, "cut_from_end": 40, "burn_ace": 11},
+        {"decks": 1, "cut_from_end": 51, "burn": "one"},
+        {"decks": 1, "cut_from_end": 52, "burn": "none"},
+    ],
+)
+def test_choices_that_can_just_be_dealt_together_are_taken(choices: dict[str, Any]) -> None:
+    assert game_of("md-mini", **choices).decks == choices.get("decks", 8)
+
+
+def test_both_hands_with_a_heavenly_9_pay_more() -> None:
+    with pytest.raises(Forbidden, match=r"both_pays 10 must be above .* 10 .*Heavenly 9\)"):
+        document("pa-mini", {"heavenly_9_both_pays": 10})
+    without = {"heavenly_9_both_pays": 10, "treasures": False}
+    assert "treasures_pay" not in game_of("pa-mini", treasures=False).house
+    with pytest.raises(Forbidden):  # refused all the same: the house would notice it too late
+        document("pa-mini", without)
 
 
 def test_no_code_depends_on_the_name_of_a_game() -> None:

@@ -65,16 +65,16 @@ def test_the_table_is_in_the_dealers_order_with_totals(folder: Path) -> None:
         "7 paid seat 3 Ann banker 100.00 banker: 1 to 1",
         "",
         "wagered 6,130.00", "returned 1,000.00", "collected 5,010.00", "pushed 0.00", "won 120.00",
-        "paid 120.00", "vigorish collected 6.00", "vigorish marked 0.00", "house 4,896.00",
-        "owed 0.00",
+        "left 0.00", "paid 120.00", "vigorish collected 6.00", "vigorish marked 0.00",
+        "house 4,896.00", "owed 0.00",
     ]  # fmt: skip
 
 
 def test_json_has_a_list_of_each_kind_with_the_step(folder: Path) -> None:
     result = settled(wagers(folder, round=ROUND))
     assert list(result) == [
-        "announced", "returned", "collected", "vigorish", "paid", "pushed", "markers", "warned",
-        "notices", "totals",
+        "announced", "handlers", "returned", "collected", "vigorish", "paid", "pushed", "left",
+        "markers", "warned", "notices", "totals",
     ]  # fmt: skip
     assert result["paid"][1] == {
         "step": 7, "do": "paid", "seat": 3, "player": "Ann", "amount_cents": 10_000,
@@ -109,8 +109,8 @@ def test_the_round_may_come_from_a_log(folder: Path) -> None:
         ({"round": ROUND}, "--game minni", 17, "unknown game 'minni'; did you mean mini?"),
         ({"round": ROUND, "positions": [seat(1, bank=5)]}, "", 20,
          'wagers.json: seat 1: wagers: unknown key "bank"; did you mean banker?'),
-        ({"round": ROUND, "positions": [seat(1, tie=1000), seat(1, "Bob", tie=1000)]}, "", 18,
-         "seat 1: Ann and Bob in one area; one player each (Washington, item 3)"),
+        ({"round": ROUND, "positions": [{"ghost_hand": 4}]}, "", 18,
+         "ghost hand: number 4 of this shoe, the house allows 3 (Washington, Ghost hands: "),
         ({"round": {"player": ["7S"], "banker": []}}, "", 19,
          "Player has 1 cards; a hand has two or three"),
         ({"round": ROUND, "house": {"areas": 12}}, "", 18, "mini: areas 12 is forbidden"),
@@ -124,6 +124,27 @@ def test_an_error_is_one_line_and_nothing_is_settled(
     name = wagers(folder, **fields)
     line = error_line_here(folder, "settle", name, *arguments.split(), code=code)
     assert line.startswith(message)
+
+
+def test_what_the_rules_forbid_is_left_to_the_floor_and_the_rest_is_settled(folder: Path) -> None:
+    positions = [seat(9, "Ida", player=600_000), seat(3, banker=10_000, tie=10), seat(12, tie=1000)]
+    file = wagers(folder, round=ROUND, positions=positions)
+    done = run(folder, "settle", file, code=18)
+    lines = [re.sub(r" +", " ", line).strip() for line in done.stdout.splitlines()]
+    below = "tie of 10 cents is below the minimum of 1000; the floor decides what stands"
+    practice = "(Washington, not in the document: common practice)"
+    assert f"left to the floor seat 3 Ann tie 0.10 {below} {practice}" in lines
+    assert "4 paid seat 3 Ann banker 100.00 banker: 1 to 1" in lines
+    assert "left 10.10" in lines
+    assert done.stderr == (
+        f"sabot: left to the floor, the rest is settled: seat 3: {below} {practice}, and 1 more\n"
+    )
+    result = CliRunner().invoke(app(), ["settle", file, "--json"])
+    left = json.loads(result.stdout)["left"]
+    assert [(each["seat"], each["wager"], each["amount_cents"]) for each in left] == [
+        (3, "tie", 10),
+        (12, "tie", 1000),
+    ]
 
 
 def test_a_missing_file(folder: Path) -> None:

@@ -100,7 +100,7 @@ def test_the_largest_amount_is_accepted() -> None:
         ),
         (
             {"positions": [{"seat": 1, "wagers": {"tie": 5}}]},
-            "position 1: player: null is not text of 1 to 40 characters",
+            'position 1: the player is missing; write "player": "Ann"',
         ),
         (
             {"positions": [seat(1, "A\nB", tie=1)]},
@@ -143,7 +143,7 @@ def test_the_largest_amount_is_accepted() -> None:
         (GOOD | {"house": []}, 'house: a list is not an object; write {"areas": 7}'),
         (
             GOOD | {"house": {"burn": "a\nb"}},
-            'house: burn: "a\\nb" is not text of 1 to 40 characters',
+            'house: burn: "a\\nb" is not text of 1 to 400 characters',
         ),
         (
             GOOD | {"house": {"areas": [9]}},
@@ -172,6 +172,14 @@ def test_the_largest_amount_is_accepted() -> None:
         ),
         (GOOD | {"round": {"void": ""}}, 'round: void: "" is not text of 1 to 40 characters'),
         (GOOD | {"markers": [{"owed_cents": 5}]}, f"marker 1: {NO_AREA}"),
+        (
+            GOOD | {"markers": [{"seat": 1, "player": "Ann"}]},
+            'marker 1: the amount is missing; write "owed_cents": 250',
+        ),
+        (
+            GOOD | {"markers": [{"seat": 1, "player": "Ann", "owed_cents": 5, "shoe": 0}]},
+            "marker 1: shoe: 0 is not a whole number from 1 to 9223372036854775807",
+        ),
     ],
 )
 def test_the_error_names_the_mistake(value: object, message: str) -> None:

@@ -1,5 +1,7 @@
 """Settling by "Mini & Midi Baccarat, Dragon Bonus, 5 Treasures" of Pennsylvania."""
 
+from typing import Any
+
 import pytest
 
 from host.tests.support.table import (
@@ -41,22 +43,102 @@ def test_eight_decks_three_wagers_and_commission_as_each_wager_is_settled(pa: st
 
 
 @every
-@clause("Pennsylvania paragraph 2")
-def test_after_no_more_bets_each_hand_gets_two_cards_and_at_most_a_third(pa: str) -> None:
+@clause("Pennsylvania paragraph 2, no more bets")
+def test_nothing_is_wagered_after_no_more_bets(pa: str) -> None:
     for after in ("no_more_bets", "first_card"):
         late = seat(4, changed={"changed_after": after}, player=1000)
         with pytest.raises(Forbidden, match=r"^seat 4: Ann .*\(Pennsylvania, paragraph 2\)"):
             settled(pa, [late])
-    assert game(pa).turned_by == {"pa-mini": "dealer", "pa-midi": "players"}[pa]
-    assert scored(pa, ("9S 5D KS", "KH 7S")).player_total == 4
-    assert scored(pa, ("JS AD KS", "KH 7S")).player_total == 1
+
+
+@every
+@clause("Pennsylvania paragraph 2, natural")
+def test_no_hand_draws_to_a_natural(pa: str) -> None:
+    assert scored(pa, ("9S KD", "KC 3D")).winner == "player"
+    assert scored(pa, ("KC 3D", "8S KD")).winner == "banker"
+    for hands in (("9S KD", "KC 3D 5S"), ("KC 3D 5S", "8S KD")):
+        with pytest.raises(ImpossibleDeal, match="natural"):
+            scored(pa, hands)
+
+
+@every
+@clause("Pennsylvania paragraph 2, third card")
+def test_a_hand_gets_at_most_one_more_card(pa: str) -> None:
+    with pytest.raises(ImpossibleDeal):
+        scored(pa, ("JS AD KS KS", "KH 7S"))
+
+
+@every
+@clause("Pennsylvania paragraph 2, who wins")
+def test_the_hand_closest_to_nine_wins_even_money_and_a_tie_pushes(pa: str) -> None:
+    for player in range(10):
+        for banker in range(10):
+            winner = scored(pa, of_three(player, banker)).winner
+            expected = "tie" if player == banker else ("player", "banker")[banker > player]
+            assert winner == expected
     assert outcome(pa, "player", PLAYER_WINS) == 1
+    assert outcome(pa, "banker", BANKER_WINS) == 1
     for hand in ("player", "banker"):
         assert steps(settled(pa, [seat(1, **{hand: 1000})], TIE)) == [
             ("pushed", "seat 1", hand, 1000)
         ]
-    with pytest.raises(ImpossibleDeal):
-        scored(pa, ("JS AD KS KS", "KH 7S"))
+
+
+@every
+@clause("Pennsylvania paragraph 2, count")
+def test_cards_count_their_face_value_aces_1_tens_and_faces_nothing(pa: str) -> None:
+    assert scored(pa, ("9S 5D KS", "KH 7S")).player_total == 4
+    assert scored(pa, ("JS AD KS", "KH 7S")).player_total == 1
+    for value, cards in enumerate(["TJQK", "A", *"23456789"]):
+        for card in cards:
+            assert scored(pa, (f"KC KD {card}S", "KH 7S")).player_total == value
+
+
+def handler(name: str, positions: list[dict[str, Any]], **house: object) -> list[str]:
+    """Who turns the Player's and the Banker's cards: the seat, or the dealer."""
+    handlers = settled(name, positions, PLAYER_WINS, house).handlers
+    assert handlers is not None
+    return [
+        "dealer" if (each := handlers[hand]) is None else f"{each.area} {each.player}"
+        for hand in ("player", "banker")
+    ]
+
+
+@clause("Pennsylvania paragraph 2, midi")
+def test_in_midi_the_player_with_the_largest_wager_on_a_hand_turns_its_cards() -> None:
+    wagers = [
+        seat(2, "Bob", player=5000, tie=90_000),
+        seat(4, "Cy", player=5001),
+        seat(7, "Ida", banker=1000, dragon_bonus_banker=90_000),
+    ]
+    assert handler("pa-midi", wagers) == ["seat 4 Cy", "seat 7 Ida"]
+    assert handler("pa-midi", wagers[:2]) == ["seat 4 Cy", "dealer"]
+    # Single wagers count, not the sum of a player's areas; over the maximum nothing counts.
+    areas = [seat(1, "Bob", player=3000), seat(2, "Bob", player=3000), seat(3, "Cy", player=4000)]
+    assert handler("pa-midi", areas)[0] == "seat 3 Cy"
+    over = [seat(1, "Bob", player=900_000), seat(2, "Cy", player=500_000)]
+    assert handler("pa-midi", over, equal_largest="lowest_seat")[0] == "seat 1 Bob"
+    assert settled("pa-midi", wagers, "misdeal").handlers is None
+
+
+@clause("Pennsylvania paragraph 2, midi")
+def test_equal_largest_wagers_are_the_houses_choice() -> None:
+    wagers = [seat(number, f"P{number}", banker=2000) for number in (5, 2, 8)]
+    wagers.append(seat(9, "Low", banker=1999))
+    for choice, who in (
+        ("highest_seat", "seat 8 P8"),
+        ("lowest_seat", "seat 2 P2"),
+        ("dealer", "dealer"),
+    ):
+        assert handler("pa-midi", wagers, equal_largest=choice)[1] == who
+        assert handler("pa-midi", wagers[-1:], equal_largest=choice)[1] == "seat 9 Low"
+    assert handler("pa-midi", wagers)[1] == "seat 8 P8"
+
+
+@clause("Pennsylvania paragraph 2, mini")
+def test_in_mini_the_dealer_turns_all_cards() -> None:
+    assert settled("pa-mini", [seat(2, player=5000)]).handlers is None
+    assert (game("pa-mini").turned_by, game("pa-midi").turned_by) == ("dealer", "players")
 
 
 @every
@@ -113,8 +195,18 @@ def test_the_dragon_bonus_is_for_one_hand_and_needs_a_standard_wager(pa: str) ->
     # A standard wager in another area does not count.
     with pytest.raises(Forbidden, match=r"^seat 1: .*standard wager.*Pennsylvania, Dragon Bonus"):
         settled(pa, [seat(1, dragon_bonus_player=1000), seat(2, player=1000)])
-    with pytest.raises(Forbidden, match=r"not for both \(Pennsylvania, Dragon Bonus\)"):
+    refused = r"both hands, not one; .*\(Pennsylvania, Dragon Bonus\)"
+    with pytest.raises(Forbidden, match=refused):
         settled(pa, [seat(1, player=1000, dragon_bonus_player=1000, dragon_bonus_banker=1000)])
+    # "You may bet either": it is about the player, who cannot get around it with a second area.
+    two_areas = [
+        seat(1, player=1000, dragon_bonus_player=1000),
+        seat(2, player=1000, dragon_bonus_banker=1000),
+    ]
+    with pytest.raises(Forbidden, match=refused):
+        settled(pa, two_areas)
+    two_areas[1]["player"] = "Bob"
+    assert settled(pa, two_areas).steps
 
 
 @every

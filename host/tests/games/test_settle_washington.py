@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from host.tests.support.helpers import FirmwareLog
 from host.tests.support.table import (
     BANKER_WINS,
     PLAYER_WINS,
@@ -21,6 +22,8 @@ from host.tests.support.table import (
 )
 from sabot.errors import BadWagers, Forbidden, ImpossibleDeal
 from sabot.games import wager_file
+from sabot.link import wire
+from sabot.link.events import CardEvent
 
 
 @clause("Washington 1")
@@ -39,7 +42,7 @@ def test_three_betting_positions_in_each_of_nine_areas_at_the_most() -> None:
         with pytest.raises(Forbidden, match=r"is not offered.*\(Washington, item 2\)"):
             settled("mini", [seat(1, **{wager: 1000})])
     assert settled("mini", [seat(9, tie=1000)]).steps
-    with pytest.raises(Forbidden, match=r"^seat 10: .*seats 1 to 9 \(Washington, item 2: "):
+    with pytest.raises(Forbidden, match=r"^seat 10: .*seats 1 to 9; .*\(Washington, item 2: "):
         settled("mini", [seat(10, tie=1000)])
     with pytest.raises(Forbidden, match=r"areas 10 is forbidden.*item 2"):
         game("mini", areas=10)
@@ -94,7 +97,7 @@ def test_the_gallery_wagers_only_if_all_areas_are_occupied() -> None:
     for missing in (0, 4, 8):
         without_one = [each for number, each in enumerate(positions) if number != missing]
         with pytest.raises(
-            Forbidden, match=rf"^line 8: .*empty: {missing + 1} \(Washington, item 4\(b\)\)"
+            Forbidden, match=rf"^line 8: .*empty: {missing + 1}; .*\(Washington, item 4\(b\)\)"
         ):
             settled("mini", without_one)
 
@@ -127,16 +130,23 @@ def test_nine_areas_a_player_at_the_most() -> None:
     assert len(settled("mini", mixed).steps) == 10
 
 
-@clause("Washington 5", "Washington Announcements")
+@clause("Washington 5, announcing", "Washington Announcements")
 def test_the_house_determines_whether_totals_are_announced() -> None:
+    assert [game("mini", announced=chosen).announced for chosen in (True, False)] == [True, False]
     wagers = [seat(1, tie=1000)]
     assert settled("mini", wagers).announced == "Player 9, Banker 7: Player wins"
     assert settled("mini", wagers, house={"announced": False}).announced is None
 
 
-@clause("Washington 5")
-def test_player_and_banker_get_cards_in_turn() -> None:
-    assert game("mini").document.find(b"PBPB") > 0
+@pytest.mark.parametrize("name", ["mini", "mini-pairs", "pa-mini", "pa-midi"])
+@clause("Washington 5, order", "Pennsylvania paragraph 2, order")
+def test_player_and_banker_get_cards_in_turn(name: str) -> None:
+    log = FirmwareLog()
+    log.dealing.change_game(game(name, burn="none"))
+    log.load().draw("KS", "2H", "7C", "5D")
+    dealt = [wire.parse_event(record) for record in log.records]
+    positions = [each.position for each in dealt if isinstance(each, CardEvent)]
+    assert positions == ["player_1", "banker_1", "player_2", "banker_2"]
 
 
 @clause("Washington 6")
@@ -235,7 +245,6 @@ def test_ghost_hands_are_dealt_without_wagers_as_often_as_the_house_allows() -> 
             settled(name, [{"ghost_hand": 1}])
 
 
-@clause("Washington Announcements 1")
 def test_the_first_card_closes_the_betting_not_an_announcement() -> None:
     called = seat(4, changed={"changed_after": "no_more_bets"}, player=1000)
     assert settled("mini", [called]).totals()["wagered_cents"] == 1000

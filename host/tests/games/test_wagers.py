@@ -153,6 +153,47 @@ def test_treasures_pay_as_published_and_cover_all_with_each(
         assert verdict(game, other, hands) == LOSE
 
 
+def test_treasures_pay_what_the_house_chose() -> None:
+    pays = {
+        "fortune_7": 41, "golden_8": 26, "heavenly_9": 11, "heavenly_9_both": 76,
+        "blazing_7s_two": 51, "blazing_7s_three": 201, "cover_all": 7,
+    }  # fmt: skip
+    game = game_of("pa-midi", **{f"{prize}_pays": to_one for prize, to_one in pays.items()})
+    for wager, hands, to_one in (
+        ("fortune_7", DRAGON_7, 41),
+        ("golden_8", PANDA_8, 26),
+        ("heavenly_9", ("2S KD 7H", "6C QH TD"), 11),
+        ("heavenly_9", ("2S KD 7H", "6C QH 3D"), 76),
+        ("blazing_7s", ("7S KD", "7C QH"), 51),
+        ("blazing_7s", ("2S KD 5H", "5C QH 2D"), 201),
+    ):
+        assert verdict(game, wager, hands) == ("win", to_one)
+        assert verdict(game, "cover_all", hands) == ("win", 7)
+
+
+def test_mixed_7s_win_only_if_the_house_pays_them() -> None:
+    two_and_three = [("7S KD", "2C KH 5D"), ("2S KD 5H", "7C QH")]
+    for hands in two_and_three:
+        for wager in ("blazing_7s", "cover_all"):
+            assert verdict(game_of("pa-mini"), wager, hands) == LOSE
+    game = game_of("pa-mini", blazing_7s_mixed_pays=3)
+    for hands in two_and_three:
+        assert verdict(game, "blazing_7s", hands) == ("win", 3)
+        assert verdict(game, "cover_all", hands) == ("win", 6)
+    assert verdict(game, "blazing_7s", ("7S KD", "7C QH")) == ("win", 50)
+    assert verdict(game, "blazing_7s", ("7S KD", "6C QH")) == LOSE
+
+
+def test_equal_naturals_lose_the_dragon_bonus_only_if_the_house_chose_so() -> None:
+    for hand in ("player", "banker"):
+        wager = f"dragon_bonus_{hand}"
+        assert verdict(game_of("pa-mini"), wager, NATURALS_TIE) == PUSH
+        assert verdict(game_of("pa-mini", natural_tie="lose"), wager, NATURALS_TIE) == LOSE
+        assert verdict(game_of("md-mini"), wager, NATURALS_TIE) == PUSH
+    with pytest.raises(Forbidden, match=r"natural_tie lose is forbidden.*12 F\(1\)\(h\)"):
+        game_of("md-mini", natural_tie="lose")
+
+
 @pytest.mark.parametrize("hands", [PLAYER_WINS, BANKER_WINS, TIE, NATURALS_TIE])
 def test_rounds_without_a_treasure_lose_all_five(hands: tuple[str, str]) -> None:
     for wager in ("fortune_7", "golden_8", "heavenly_9", "blazing_7s", "cover_all"):
@@ -182,26 +223,22 @@ def test_a_wager_that_the_game_does_not_offer_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("won_cents", "exact", "nearest_25", "up_25"),
+    ("won_cents", "exact", "up_25"),
     [
-        (0, 0, 0, 0),
-        (10_000, 500, 500, 500),
-        (1_000, 50, 50, 50),
-        (1_010, 50, 50, 75),  # 50.5 cents
-        (1_200, 60, 50, 75),
-        (1_250, 62, 75, 75),  # 62.5 cents: half of a quarter goes up
-        (1_249, 62, 50, 75),
-        (250, 12, 25, 25),  # 12.5 cents
-        (240, 12, 0, 25),
-        (20, 1, 0, 25),
-        (19, 0, 0, 25),
-        (123_456_700, 6_172_835, 6_172_825, 6_172_850),
+        (0, 0, 0),
+        (10_000, 500, 500),
+        (1_000, 50, 50),
+        (1_010, 50, 75),  # 50.5 cents
+        (1_200, 60, 75),
+        (1_250, 62, 75),  # 62.5 cents
+        (250, 12, 25),  # 12.5 cents
+        (20, 1, 25),
+        (19, 0, 25),
+        (123_456_700, 6_172_835, 6_172_850),
     ],
 )
-def test_vigorish_of_5_percent_in_every_rounding(
-    won_cents: int, exact: int, nearest_25: int, up_25: int
-) -> None:
-    for rounding, owed in (("exact", exact), ("nearest_25", nearest_25), ("up_25", up_25)):
+def test_vigorish_of_5_percent_in_every_rounding(won_cents: int, exact: int, up_25: int) -> None:
+    for rounding, owed in (("exact", exact), ("up_25", up_25)):
         game = game_of("md-mini", vigorish_rounding=rounding)
         assert vigorish_cents(won_cents, game) == owed
 
@@ -215,13 +252,10 @@ def test_exact_vigorish_is_never_more_than_the_rate_nor_a_cent_less(
 
 
 @given(st.integers(0, 10**9))
-def test_vigorish_is_rounded_to_the_nearest_or_the_next_25_cents(won_cents: int) -> None:
-    rate = Fraction(won_cents, 20)
-    nearest = vigorish_cents(won_cents, game_of("md-midi", vigorish_rounding="nearest_25"))
+def test_vigorish_is_rounded_to_the_next_25_cents(won_cents: int) -> None:
     up = vigorish_cents(won_cents, game_of("md-midi", vigorish_rounding="up_25"))
-    assert nearest % 25 == up % 25 == 0
-    assert Fraction(-25, 2) < nearest - rate <= Fraction(25, 2) or nearest == rate
-    assert 0 <= up - rate < 25
+    assert up % 25 == 0
+    assert 0 <= up - Fraction(won_cents, 20) < 25
 
 
 @pytest.mark.parametrize("name", ["ez-mini", "ez-midi"])

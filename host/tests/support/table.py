@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from sabot.errors import Forbidden
 from sabot.games import catalogue, wager_file
 from sabot.games.score import Score, score
-from sabot.games.settle import Settlement, settle
+from sabot.games.settle import InShoe, Settlement, settle
 from sabot_protocol.games import Game
 
 _Test = TypeVar("_Test", bound=Callable[..., Any])
@@ -83,15 +84,33 @@ def settled(
     positions: Sequence[dict[str, Any]],
     hands: tuple[str, str] | str = PLAYER_WINS,
     house: dict[str, object] | None = None,
+    in_shoe: InShoe | None = None,
     **more: Any,
 ) -> Settlement:
-    """Settle a round as the command does; for a void round `hands` is the reason."""
+    """Settle a round as the command does; for a void round `hands` is the reason. Raises Forbidden
+    for the first wager or marker that is left to the floor."""
+    done = with_left(name, positions, hands, house, in_shoe, **more)
+    if done.left:
+        raise Forbidden(str(done.left[0]))
+    return done
+
+
+def with_left(
+    name: str,
+    positions: Sequence[dict[str, Any]],
+    hands: tuple[str, str] | str = PLAYER_WINS,
+    house: dict[str, object] | None = None,
+    in_shoe: InShoe | None = None,
+    **more: Any,
+) -> Settlement:
+    """Settle as `settled` does, also if something is left to the floor."""
     file = {"positions": list(positions), "house": house or {}} | more
     wagers = wager_file.parse(json.dumps(file).encode())
     played = game(name, **wagers.house)
     if isinstance(hands, str):
-        return settle(played, wagers, hands)
-    return settle(played, wagers, score(played, hands[0].split(), hands[1].split()))
+        return settle(played, wagers, hands, in_shoe)
+    dealt = score(played, hands[0].split(), hands[1].split())
+    return settle(played, wagers, dealt, in_shoe)
 
 
 def steps(done: Settlement) -> list[tuple[str, str, str | None, int]]:

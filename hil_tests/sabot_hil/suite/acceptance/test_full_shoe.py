@@ -13,7 +13,7 @@ from sabot_protocol.games import Game
 _ROUNDS = 60  # a shoe of eight decks has more
 _OTHER_HOUSES = (
     {"burn": "one", "rounds_after_cut": 0},
-    {"burn": "none", "rounds_after_cut": 2},
+    {"burn": "none", "rounds_after_cut": 2, "cut_from_end": 17},
     {"burn_ace": 11},
 )
 
