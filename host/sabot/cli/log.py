@@ -1,6 +1,6 @@
 """`sabot ports` and `sabot log`: find shoes, and log them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from signal import SIGHUP, SIGTERM, default_int_handler, signal
 from typing import Annotated, Any
@@ -19,10 +19,12 @@ from sabot.errors import (
     ProtocolMismatch,
     SabotError,
 )
-from sabot.link import runtime
+from sabot.link import log_socket, runtime
 from sabot.link.client import Client
+from sabot.link.log_socket import LoggedShoe
 from sabot.link.ports import Port, PortInfo, attached
 from sabot.log.logger import RETRIED, Logger, LogWatcher
+from sabot.log.readers import Readers
 from sabot.log.rounds import Round
 from sabot.log.store import Store
 
@@ -31,8 +33,17 @@ _WAIT_S = 0.2
 
 
 def ports(as_json: options.Json = False) -> None:
-    """List the attached shoes, simulated ones too, by USB serial number."""
-    found = [_probe(info) for info in attached()]
+    """List the attached shoes, simulated ones too, by USB serial number.
+
+    Of a shoe that a running `sabot log` has, the log says what it is; then its state is `logged`.
+    Shoes that a log reaches over the network come last.
+    """
+    infos = attached()
+    logged = {shoe.url: shoe for shoe in log_socket.logged() if shoe.welcome is not None}
+    found = [_probe(info, logged) for info in infos]
+    for url in sorted(logged.keys() - {info.port for info in infos}):
+        about: dict[str, Any] = {"serial": None, "port": url, "what": "by its log"}
+        found.append(about | _logged(logged[url]))
     why = runtime.unusable()
     if why:
         problems.print(why)
@@ -65,10 +76,13 @@ def log(
     )
     keys = load_command_keys(commands)
     with Store(db, create=True) as store:
-        logger = Logger(store, list(dict.fromkeys(port)), watcher, once=once, keys=keys)
+        port = list(dict.fromkeys(port))
+        readers = Readers(port)
+        logger = Logger(store, port, watcher, once=once, keys=keys, readers=readers)
         interrupted = False
         with ctrl_c_and_term():
             try:
+                _let_read(readers)
                 logger.start()
                 while not logger.wait(_WAIT_S):
                     pass
@@ -76,6 +90,7 @@ def log(
                 interrupted = True
         logger.stop()
         logger.wait()
+        readers.close()
     failures = list(logger.failures.values())
     for failure in failures[1:]:
         problems.print(f"sabot: {failure}")
@@ -83,6 +98,14 @@ def log(
         raise failures[0]
     if interrupted and once:
         raise typer.Exit(INTERRUPTED)
+
+
+def _let_read(readers: Readers) -> None:
+    """Start the socket of the log; without one the log works all the same."""
+    try:
+        readers.start()
+    except OSError as error:
+        problems.print(f"no command can read through this log. {log_socket.unusable(error)}")
 
 
 @contextmanager
@@ -96,8 +119,10 @@ def ctrl_c_and_term() -> Iterator[None]:
             signal(each, handler)
 
 
-def _probe(info: PortInfo) -> dict[str, Any]:
+def _probe(info: PortInfo, logged: Mapping[str, LoggedShoe]) -> dict[str, Any]:
     found: dict[str, Any] = {"serial": info.serial, "port": info.port, "what": info.what}
+    if info.port in logged:
+        return found | _logged(logged[info.port])
     try:
         with Port(info.port) as opened:
             welcome = Client(opened, _PROBE_S).welcome
@@ -110,6 +135,14 @@ def _probe(info: PortInfo) -> dict[str, Any]:
         "game": welcome.game,
         "state": "ready" if welcome.challenge else "to be provisioned",
     }
+
+
+def _logged(shoe: LoggedShoe) -> dict[str, Any]:
+    """What a running log knows of a shoe."""
+    welcome = shoe.welcome
+    assert welcome is not None
+    about = {"unit": welcome.unit, "firmware": welcome.firmware, "game": welcome.game}
+    return about | {"state": "logged"}
 
 
 _STATES: dict[type[SabotError], str] = {

@@ -5,7 +5,8 @@ import math
 import secrets
 import time
 from collections.abc import Callable
-from typing import Protocol, TypeVar, cast
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar, cast
 
 from sabot.errors import BadAnswer, CommandRefused, KeysUnusable, NoShoe, UnitNotProven
 from sabot.link import refusals
@@ -52,6 +53,19 @@ class SerialLine(Protocol):
 
     def write(self, data: bytes | bytearray) -> None:
         """Send `data`."""
+
+
+@dataclass(slots=True)
+class Asking(Generic[AnswerT]):
+    """A command that is asked. `damaged`: how many frames were damaged when it began."""
+
+    command: Command[AnswerT]
+    id: int
+    key: bytes
+    deadline_s: float
+    damaged: int
+    sent_s: float = -math.inf
+    pause_s: float = _COMMAND_EVERY_S / 2
 
 
 class Client:
@@ -192,29 +206,60 @@ class Client:
         return self.believe()
 
     def _send_until_answered(self, command: Command[AnswerT], key: bytes) -> AnswerT:
-        command_id = self._new_id(command)
-        deadline = self._now_s() + _COMMAND_TIMEOUT_S
-        sent_s, pause_s, damaged = -math.inf, _COMMAND_EVERY_S / 2, self._session.damaged
-        while self._now_s() < deadline:
-            if self._now_s() - sent_s >= pause_s:
-                sent_s = self._now_s()
-                # On a bad line it helps to repeat often. A busy shoe must read each repetition, so
-                # without damage the pauses grow.
-                if self._session.damaged == damaged:
-                    pause_s = min(2 * pause_s, _COMMAND_LONGEST_PAUSE_S)
-                if key:
-                    self._session.send_signed(key, command, command_id)
-                else:
-                    self._session.send_command(command, command_id)
-                self._flush()
+        asking = self._asking(command, key)
+        while True:
+            self.repeat(asking)
             received = self._exchange(_READ_S)
             self._pending.records += received.records
-            for answer in received.answers:
-                if answer.id == command_id:
-                    self._raise_if_refused(command, answer)
-                    return cast(AnswerT, answer)
+            answer = self.answer_to(asking, received)
+            if answer is not None:
+                return answer
+
+    def start(self, command: Command[AnswerT]) -> "Asking[AnswerT]":
+        """Begin to ask a command while events are received, one command at a time.
+
+        The caller then calls `repeat` and `answer_to` after each `receive`. It must be called after
+        `begin`, so that the shoe is believed and proven already: then nothing waits here.
+        """
+        key = self._key() if command.SHAPE.by == definitions.IN_SIGNED else b""
+        asking = self._asking(command, key)
+        self.repeat(asking)
+        return asking
+
+    def _asking(self, command: Command[AnswerT], key: bytes) -> "Asking[AnswerT]":
+        deadline_s = self._now_s() + _COMMAND_TIMEOUT_S
+        return Asking(command, self._new_id(command), key, deadline_s, self._session.damaged)
+
+    def repeat(self, asking: "Asking[AnswerT]") -> None:
+        """Send the command, if it was not sent yet or its answer is overdue."""
+        now_s = self._now_s()
+        if now_s - asking.sent_s < asking.pause_s:
+            return
+        asking.sent_s = now_s
+        # On a bad line it helps to repeat often. A busy shoe must read each repetition, so without
+        # damage the pauses grow.
+        if self._session.damaged == asking.damaged:
+            asking.pause_s = min(2 * asking.pause_s, _COMMAND_LONGEST_PAUSE_S)
+        if asking.key:
+            self._session.send_signed(asking.key, asking.command, asking.id)
+        else:
+            self._session.send_command(asking.command, asking.id)
+        self._flush()
+
+    def answer_to(self, asking: "Asking[AnswerT]", received: Received) -> AnswerT | None:
+        """The command's answer, if it is in `received`.
+
+        Raises CommandRefused with the shoe's reason, or if no answer has come in time;
+        KeysUnusable.
+        """
+        for answer in received.answers:
+            if answer.id == asking.id:
+                self._raise_if_refused(asking.command, answer)
+                return cast(AnswerT, answer)
+        if self._now_s() < asking.deadline_s:
+            return None
         raise CommandRefused(
-            f"{self.unit}: no answer to {command.SHAPE.name}; is the shoe still attached?"
+            f"{self.unit}: no answer to {asking.command.SHAPE.name}; is the shoe still attached?"
         )
 
     def load_game(self, document: bytes) -> None:

@@ -413,3 +413,16 @@ def shoe_message_of(message: wire.Message) -> ShoeMessage | None:
     if each is None:
         return None
     return each(*wire.with_enum_names(message.shape, message.fields.values()))
+
+
+_COMMANDS = {
+    each.SHAPE.number: each
+    for each in list(globals().values())
+    if isinstance(each, type) and issubclass(each, Command) and each is not Command
+}
+
+
+def command_of(message: wire.Message) -> Command[Answer] | None:
+    """Return a command, without its `id`, as its class; None for another message."""
+    each = _COMMANDS.get(message.shape.number)
+    return None if each is None else each(*list(message.fields.values())[1:])

@@ -12,7 +12,8 @@ import serial
 from serial.tools import list_ports
 
 from sabot.errors import NoShoe, PortBusy, PortNotFound, SabotError, SameUnit
-from sabot.link import runtime
+from sabot.link import log_socket, runtime
+from sabot.link.log_socket import LoggedShoe
 
 BAUD = 115_200
 _READ_BYTES = 65_536
@@ -90,6 +91,10 @@ class _Boards:
             return name
         found = [info for info in self._infos if info.serial == name]
         busy: list[str] = []
+        if not found and self._ask:
+            logged = log_socket.find(name)
+            if logged is not None and logged.welcome is not None:
+                raise _logged_error(name, logged)
         if self._infos and not found and self._ask:
             found = [info for info in self._infos if self._units[info.port] == name]
             busy = [info.port for info in self._infos if self._units[info.port] is None]
@@ -157,14 +162,14 @@ class Port:
 
     def __init__(self, name: str, lasting: str = "") -> None:
         self.name = name
-        url = resolve(lasting, ask=False) if lasting else resolve(name)
+        self.url = url = resolve(lasting, ask=False) if lasting else resolve(name)
         options = {"exclusive": True} if "://" not in url else {}
         try:
             self._serial = serial.serial_for_url(
                 url, baudrate=BAUD, timeout=0, write_timeout=2, **options
             )
         except (serial.SerialException, OSError, ValueError, LookupError) as error:
-            raise _opening_error(name, error) from None
+            raise _opening_error(name, url, error) from None
         self._pollable = _has_descriptor(self._serial)
 
     def __enter__(self) -> "Port":
@@ -200,10 +205,25 @@ class Port:
             pass  # the port is gone already
 
 
-def _opening_error(name: str, error: Exception) -> SabotError:
+def through_log(name: str) -> LoggedShoe | None:
+    """The shoe `name` (as of `resolve`) of a running log; None if no log of this user has it."""
+    return log_socket.find(name, [info.port for info in attached() if info.serial == name])
+
+
+def _logged_error(name: str, shoe: LoggedShoe) -> PortBusy:
+    return PortBusy(
+        f"{name}: `sabot log` (process {shoe.process}) has it; end that log, repeat this command, "
+        "and start the log again"
+    )
+
+
+def _opening_error(name: str, url: str, error: Exception) -> SabotError:
     code = getattr(error, "errno", None)
     text = str(error)
     if code in _BUSY or "exclusively lock" in text:
+        logged = log_socket.find(url)
+        if logged is not None and logged.welcome is not None:
+            return _logged_error(name, logged)
         return PortBusy(f"{name}: in use by another program, perhaps `sabot log`; stop that first")
     if code == errno.EACCES:
         return PortNotFound(

@@ -5,26 +5,23 @@ is not secret. As with /dev/serial/by-id, a shoe is found although names of port
 process that runs a shoe holds a lock on the unit's file; a file without a lock is left from a
 process that was killed, and is removed.
 
-Without XDG_RUNTIME_DIR the folder is in the shared temporary folder, where other users may have
-put something else in its place. So only a private folder of this user is used, and only files in it
-that have the form of ours are read, written or removed.
+Only a private folder of this user is used (runtime_folder.py), and only files in it that have the
+form of ours are read, written or removed.
 """
 
 import fcntl
 import os
 import re
 import stat
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from sabot.errors import SimulatorFailed
-from sabot.files import NotPrivate, open_folder, open_private
+from sabot.link.runtime_folder import base, existing, unusable_text
+from sabot.link.runtime_folder import making as making_folder
 
-_RUNTIME = "XDG_RUNTIME_DIR"
 _SHOES, _KEYS = "sabot-shoes", "sabot-keys"
 _PORT = re.compile(rb"/dev/[A-Za-z0-9/._-]{1,100}")
 _KEY = re.compile(rb"(?:[0-9a-f]{2}){0,64}")
@@ -73,7 +70,7 @@ def publish(unit: str, port: str) -> Publication | None:
 def withdraw(publication: Publication | None) -> None:
     """Withdraw what `publish` published."""
     if publication is not None:
-        with suppress(OSError), _existing(_SHOES) as folder:
+        with suppress(OSError), existing(_SHOES) as folder:
             if _is_at(folder, publication.unit, publication.descriptor):
                 os.unlink(publication.unit, dir_fd=folder)
         os.close(publication.descriptor)
@@ -85,7 +82,7 @@ def published() -> dict[str, str]:
     Empty if the folder is not a private one of this user: `unusable` says why.
     """
     ports = {}
-    with suppress(OSError), _existing(_SHOES) as folder:
+    with suppress(OSError), existing(_SHOES) as folder:
         for name in sorted(os.listdir(folder)):  # noqa: PTH208 - a path may lead elsewhere
             with suppress(OSError):  # removed meanwhile, or not a file of ours
                 port = _port_in(folder, name)
@@ -97,12 +94,12 @@ def published() -> dict[str, str]:
 def unusable() -> str:
     """Return why no simulated shoe can be found or published; empty if they can be."""
     try:
-        with _existing(_SHOES):
+        with existing(_SHOES):
             return ""
     except FileNotFoundError:
         return ""  # none was ever started
     except OSError as error:
-        return _why(error)
+        return unusable_text(error, "simulated shoes")
 
 
 def publish_key(port: str, command_key: bytes) -> None:
@@ -122,7 +119,7 @@ def publish_key(port: str, command_key: bytes) -> None:
 def withdraw_key(port: str) -> None:
     """Withdraw the command key of the simulated shoe at `port`."""
     name = _key_name(port)
-    with suppress(OSError), _existing(_KEYS) as folder:
+    with suppress(OSError), existing(_KEYS) as folder:
         if _KEY.fullmatch(_content(folder, name)):
             os.unlink(name, dir_fd=folder)
 
@@ -131,7 +128,7 @@ def published_key(name: str) -> bytes:
     """Return the command key of a simulated shoe; `name` is its port or its unit's id. Empty if
     there is none."""
     port = published().get(name, name)
-    with suppress(OSError), _existing(_KEYS) as folder:
+    with suppress(OSError), existing(_KEYS) as folder:
         content = _content(folder, _key_name(port))
         if _KEY.fullmatch(content):
             return bytes.fromhex(content.decode())
@@ -193,7 +190,7 @@ def _write(descriptor: int, name: str, form: re.Pattern[bytes], content: bytes) 
     before = os.read(descriptor, _MOST_BYTES)
     if before and not form.fullmatch(before):
         raise SimulatorFailed(
-            f"{_base() / name}: a file that is not of sabot has a simulated shoe's name; move it "
+            f"{base() / name}: a file that is not of sabot has a simulated shoe's name; move it "
             "away"
         )
     os.truncate(descriptor, 0)
@@ -204,39 +201,7 @@ def _write(descriptor: int, name: str, form: re.Pattern[bytes], content: bytes) 
 def _making(name: str) -> Iterator[int]:
     """The folder `name`, made if it is missing. Raises SimulatorFailed."""
     try:
-        with _folder(name, make=True) as folder:
+        with making_folder(name) as folder:
             yield folder
     except OSError as error:
-        raise SimulatorFailed(_why(error)) from None
-
-
-@contextmanager
-def _existing(name: str) -> Iterator[int]:
-    """The folder `name`. Raises OSError."""
-    with _folder(name, make=False) as folder:
-        yield folder
-
-
-@contextmanager
-def _folder(name: str, *, make: bool) -> Iterator[int]:
-    opened = [open_folder(_base())]
-    try:
-        for each in (name,) if os.environ.get(_RUNTIME) else (f"sabot-{os.geteuid()}", name):
-            opened.append(open_private(opened[-1], each, make=make))
-        yield opened[-1]
-    finally:
-        for descriptor in opened:
-            os.close(descriptor)
-
-
-def _base() -> Path:
-    """The folder in which ours are."""
-    return Path(os.environ.get(_RUNTIME) or tempfile.gettempdir())
-
-
-def _why(error: OSError) -> str:
-    what = str(error) if isinstance(error, NotPrivate) else error.strerror or str(error)
-    return (
-        f"{_base()}: the folder for simulated shoes there cannot be used ({what}); set {_RUNTIME} "
-        "to a folder of your own"
-    )
+        raise SimulatorFailed(unusable_text(error, "simulated shoes")) from None

@@ -85,6 +85,18 @@ def with_enum_names(shape: Shape, values: Iterable[object]) -> list[Any]:
     ]
 
 
+def with_enum_numbers(shape: Shape, values: Iterable[object]) -> list[object]:
+    """The reverse of `with_enum_names`."""
+    numbers: list[object] = []
+    for (_, kind), value in zip(shape.fields, values, strict=True):
+        names = enums.ENUMERATIONS.get(kind.rstrip("?"))
+        if names is not None and isinstance(value, str):
+            numbers.append(names.index(value))
+        else:
+            numbers.append(value)
+    return numbers
+
+
 def _decode(data: bytes, shapes: Mapping[int, Shape]) -> tuple[Shape, list[Any]]:
     try:
         value = cbor2.loads(data)

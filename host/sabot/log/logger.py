@@ -28,6 +28,7 @@ from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.link.wire import WireError
 from sabot.log.quota import Quota
+from sabot.log.readers import PassedOn, Readers
 from sabot.log.reveal import Reveal
 from sabot.log.rounds import Round, Rounds
 from sabot.log.store import DatabaseLocked, Filter, Store
@@ -77,7 +78,8 @@ class Logger:
     come later; a single port is given up if the first thing there has another version, makes no
     sense, or is a unit whose key is not known. `now_s` is the clock for waiting for shoes.
 
-    A shoe that sends more than its quota (sabot/log/quota.py) is left alone for a while.
+    A shoe that sends more than its quota (sabot/log/quota.py) is left alone for a while. Programs
+    that only read a shoe do so through `readers` (sabot/log/readers.py).
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Logger:
         *,
         once: bool = False,
         keys: CommandKeyFile | None = None,
+        readers: Readers | None = None,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self.failures: dict[str, SabotError] = {}
@@ -96,6 +99,7 @@ class Logger:
         self._watcher = watcher
         self._once = once
         self._keys = keys
+        self._readers = readers or Readers(ports)
         self._now_s = now_s
         self._stop = threading.Event()
         self._lock = threading.Lock()
@@ -149,7 +153,8 @@ class Logger:
                     attached_once = True
                     _believe(port, client)
                     believed_once = believed = True
-                    self._log_attached(port, client, reset_pause)
+                    self._log_attached(port, opened.url, client, reset_pause)
+                self._readers.lost(port, f"{port}: its log has ended")
                 return
             except (*RETRIED, KeysUnusable, ProtocolMismatch, BadAnswer) as caught:
                 error: SabotError = caught
@@ -158,6 +163,7 @@ class Logger:
                         self._give_up(port, error)
                         return
                     error = UnitNotProven(str(error))
+                self._readers.lost(port, str(error))
                 # At the first try the name may be wrong; later the cable may be unplugged.
                 if not attached_once and len(self._ports) == 1:
                     self.failures[port] = error
@@ -172,20 +178,25 @@ class Logger:
                 self._give_up(port, error)
                 return
             except Exception as error:
-                self.failures[port] = InternalError(
+                fault = InternalError(
                     f"{port}: a fault of sabot itself ({type(error).__name__}: {error}); "
                     "the shoe keeps its events: start the log again, and report this"
                 )
+                self.failures[port] = fault
+                self._readers.lost(port, str(fault))
                 return
             finally:
                 self._release(port)
 
     def _give_up(self, port: str, error: SabotError) -> None:
         self.failures[port] = error
+        self._readers.lost(port, str(error))
         with self._lock, _ignoring_output_errors():
             self._watcher.lost(port, error)
 
-    def _log_attached(self, port: str, client: Client, on_begun: Callable[[], None]) -> None:
+    def _log_attached(
+        self, port: str, url: str, client: Client, on_begun: Callable[[], None]
+    ) -> None:
         unit = client.unit
         self._claim(port, unit)
         last = self._store.last_number(unit)
@@ -196,17 +207,32 @@ class Logger:
                 "another database and keep both"
             )
         # Before the first event is requested, so that all later events have the time.
-        clock_due, stored_since = not self._set_clock(client, self._warn), False
+        clock_due = not self._set_clock(client, self._warn)
         self._keep_game(client)
         # The last stored event is requested again: its bytes show whether this is the same unit as
         # in the database.
         client.begin(max(last, 1))
-        held, stored, acknowledged = client.welcome.last_held, last, last
         on_begun()
         with self._lock, _ignoring_output_errors():
             self._watcher.attached(port, client)
+        self._readers.attached(port, url, client.welcome)
+        passed_on = PassedOn(self._readers, port, client, self._now_s)
+        try:
+            self._receive(port, client, last, clock_due, passed_on)
+        except SabotError as error:
+            passed_on.end(error)
+            raise
+        finally:
+            passed_on.end(NoShoe(f"{unit}: its log has ended"))
+
+    def _receive(
+        self, port: str, client: Client, last: int, clock_due: bool, passed_on: PassedOn
+    ) -> None:
+        """Store and acknowledge what the shoe sends, until the log ends."""
+        unit, stored_since = client.unit, False
+        held, stored, acknowledged = client.welcome.last_held, last, last
         while not self._stop.is_set():
-            came = client.receive(_RECEIVE_S)
+            came = client.receive(passed_on.wait_s(_RECEIVE_S))
             received = came.records
             if came.heartbeat is not None:
                 held = came.heartbeat.last_held
@@ -214,8 +240,10 @@ class Logger:
                 if stored > acknowledged:
                     client.acknowledge()
                     acknowledged = stored
+                passed_on.step(came)
                 self._store.derive(_IDLE_DERIVES)
-                if clock_due and stored_since:  # there may be room for its event now
+                # There may be room for its event now.
+                if clock_due and stored_since and passed_on.idle:
                     clock_due, stored_since = not self._set_clock(client), False
                 continue
             self._store.append(unit, received)
@@ -223,6 +251,7 @@ class Logger:
             if stored >= held or stored - acknowledged >= _ACKNOWLEDGED_AFTER:
                 client.acknowledge()
                 acknowledged = stored
+            passed_on.step(came)
             stored_since = True
             records = [record for record in received if record.event.number > last]
             if records and self._report(unit, records) and self._once:

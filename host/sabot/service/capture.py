@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from sabot.errors import BadAnswer, CommandRefused
-from sabot.link.client import Client
 from sabot.link.messages import NextPassCommand, ReadPassCommand, StatusCommand
 from sabot.log.reveal import SHOWS_AT_ONCE
+from sabot.service.reading import ReadShoe
 from sabot.sim.replay import ReadPass
 from sabot.sim.waveform import Levels
 from sabot_protocol import cards
@@ -66,7 +66,7 @@ class SavedPass:
         return where | self.read.as_json() | {"cut": self.cut} | file
 
 
-def kept_passes(client: Client) -> Iterator[SavedPass]:
+def kept_passes(client: ReadShoe) -> Iterator[SavedPass]:
     """The passes that the shoe keeps, the oldest first.
 
     It stops after 1,000, because a shoe in play goes on making passes. Raises CommandRefused, also
@@ -107,7 +107,7 @@ def kept_passes(client: Client) -> Iterator[SavedPass]:
         after = number
 
 
-def _refuse_before_reveal(client: Client) -> None:
+def _refuse_before_reveal(client: ReadShoe) -> None:
     if client.ask(StatusCommand()).phase in ("betting", "dealing"):
         raise CommandRefused(
             f"{client.unit}: its cards must not be shown before the dealer's reveal: try again "
@@ -125,7 +125,7 @@ def chosen(
 
 
 def levels_of(
-    client: Client, kept: SavedPass, on_progress: Callable[[SavedPass, int], None]
+    client: ReadShoe, kept: SavedPass, on_progress: Callable[[SavedPass, int], None]
 ) -> Levels:
     """The samples of a pass; `on_progress` gets how many bytes of its runs have come.
 
@@ -167,5 +167,5 @@ def decoded(runs: bytes) -> Levels:
     return np.repeat(np.array(levels, np.uint8), np.array(lengths, np.int64))
 
 
-def _nonsense(client: Client, what: str) -> BadAnswer:
+def _nonsense(client: ReadShoe, what: str) -> BadAnswer:
     return BadAnswer(f"{client.unit}: {what} makes no sense; switch the shoe off and on, try again")

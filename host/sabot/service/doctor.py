@@ -7,7 +7,6 @@ from typing import Any
 
 import sabot_firmware
 from sabot.errors import BadAnswer, CommandRefused, KeysUnusable
-from sabot.link.client import Client
 from sabot.link.messages import (
     HealthCommand,
     HealthReport,
@@ -18,6 +17,7 @@ from sabot.link.messages import (
     UpdateStatusCommand,
 )
 from sabot.link.session import Introduction
+from sabot.service.reading import ReadShoe
 from sabot_firmware.boards.nor import SECTOR
 from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE
 from sabot_firmware.journal import keyring
@@ -96,7 +96,7 @@ class Check:
 
 
 def examine(
-    client: Client, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+    client: ReadShoe, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
 ) -> ShoeAnswers:
     """Ask a shoe for all its reports, and have it test itself. Raises CommandRefused, NoShoe,
     BadAnswer.

@@ -8,10 +8,9 @@ from rich.table import Table
 
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
+from sabot.cli.service.several import Every, Reading, Shoes, shoes_of
 from sabot.cli.view import console, plain, print_json, problems
 from sabot.errors import FINDINGS
-from sabot.link.client import Client
-from sabot.link.ports import Port
 from sabot.log.store import Filter, Store
 from sabot.release import build as releases
 from sabot.release.layout import build_of
@@ -21,7 +20,8 @@ from sabot_protocol.release import Manifest
 
 
 def doctor(
-    port: options.Port,
+    units: Shoes = None,
+    every: Every = False,
     release: Annotated[
         Path | None,
         typer.Option("--release", metavar="DIR", help="The release that it should run."),
@@ -33,15 +33,28 @@ def doctor(
     commands: options.CommandKeyFile = None,
     as_json: options.Json = False,
 ) -> None:
-    """Have a shoe test itself, and show what is wrong with it and what to do.
+    """Have shoes test themselves, and show what is wrong with them and what to do.
 
-    No round may be in play. It changes nothing. Exit code 1 if it found something.
+    No round may be in play. It changes nothing. A running `sabot log` asks the shoes that it has,
+    and goes on logging them. Exit code 1 if it found something. Of several shoes, only what was
+    found is listed.
     """
+    names = shoes_of(units, every)
     built = None if release is None else releases.load(release)
-    with Port(port) as opened:
-        client = Client(opened, keys=load_command_keys(commands))
-        with problems.status(plain(f"{client.unit}: testing itself")):
-            answers = doctors.examine(client)
+    shoes = Reading(names, load_command_keys(commands))
+    anything = False
+    with problems.status(plain(f"{', '.join(names)}: testing")):
+        for answers in shoes.each(doctors.examine):
+            found = _report(answers, _expected(answers, built, db), as_json, alone=len(names) == 1)
+            anything = anything or found
+    shoes.raise_failures()
+    if anything:
+        raise typer.Exit(FINDINGS)
+
+
+def _expected(
+    answers: doctors.ShoeAnswers, built: releases.Release | None, db: Path | None
+) -> doctors.Expectations:
     expected = doctors.Expectations()
     if built is not None:
         version = Manifest(built.manifest).version
@@ -50,18 +63,25 @@ def doctor(
         with Store(db) as store:
             rate = unit_of(answers.unit, store.rows(Filter(unit=answers.unit))).faults_per_10000
         expected = doctors.Expectations(expected.version, expected.build, rate)
+    return expected
+
+
+def _report(
+    answers: doctors.ShoeAnswers, expected: doctors.Expectations, as_json: bool, *, alone: bool
+) -> bool:
+    """Print the checks of a shoe; return whether one found something."""
     checks = doctors.checks_of(answers, expected)
     found = [check for check in checks if check.to_do]
     if as_json:
         print_json({"unit": answers.unit, "checks": [check.as_json() for check in checks]})
-    else:
-        console.print(_table(checks))
-        for check in found:
-            console.print(plain(f"{check.name}: {check.to_do}"), soft_wrap=True)
-        verdict = f"{len(found)} of {len(checks)} checks found something" if found else "all well"
-        console.print(plain(f"{answers.unit}: {verdict}"), soft_wrap=True)
-    if found:
-        raise typer.Exit(FINDINGS)
+        return bool(found)
+    if alone or found:
+        console.print(_table(checks if alone else found))
+    for check in found:
+        console.print(plain(f"{check.name}: {check.to_do}"), soft_wrap=True)
+    verdict = f"{len(found)} of {len(checks)} checks found something" if found else "all well"
+    console.print(plain(f"{answers.unit}: {verdict}"), soft_wrap=True)
+    return bool(found)
 
 
 def _table(checks: list[doctors.Check]) -> Table:

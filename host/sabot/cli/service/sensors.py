@@ -1,6 +1,7 @@
 """`sabot capture` and `sabot health`: what the sensor head saw, and how well it still sees."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,14 +12,15 @@ from rich.table import Table
 
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
+from sabot.cli.service.several import Every, Reading, Shoes, shoes_of
 from sabot.cli.view import console, plain, print_json, problems, progress
 from sabot.errors import CommandRefused
-from sabot.link.client import Client
-from sabot.link.messages import HealthCommand
-from sabot.link.ports import Port
+from sabot.link.command_keys import CommandKeyFile
+from sabot.link.messages import HealthCommand, HealthReport
 from sabot.reports import contact_sheet
 from sabot.service import capture as captures
 from sabot.service import capture_folder as folders
+from sabot.service.reading import ReadShoe
 from sabot.text import local_time
 from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE
 from sabot_protocol import enums
@@ -28,7 +30,8 @@ _CHANNELS = {"e": "E entry", "a": "A track", "b": "B track", "x": "X exit"}
 
 
 def capture(
-    port: options.Port,
+    units: Shoes = None,
+    every: Every = False,
     out: Annotated[Path, typer.Option("-o", "--out", help="The folder to write to.")] = (
         _DEFAULT_FOLDER
     ),
@@ -45,40 +48,58 @@ def capture(
     commands: options.CommandKeyFile = None,
     as_json: options.Json = False,
 ) -> None:
-    """Fetch the passes of cards that a shoe keeps: recordings for `sabot read`, and pictures.
+    """Fetch the passes of cards that shoes keep: recordings for `sabot read`, and pictures.
 
-    The folder's page captures.html shows all its passes. A pass that is in the folder already is
-    not fetched again. Ctrl-C keeps what was fetched; the same command then goes on.
+    A running `sabot log` asks the shoes that it has, and goes on logging them. The folder's page
+    captures.html shows all its passes. A pass that is in the folder already is not fetched again.
+    Ctrl-C keeps what was fetched; the same command then goes on.
     """
-    there: dict[int, bool] = {}
+    shoes = Reading(shoes_of(units, every), load_command_keys(commands))
+    done = 0
+
+    def fetch(shoe: ReadShoe) -> _Fetched:
+        nonlocal done
+        folders.prepare(out)
+        with problems.status(plain(f"{shoe.unit}: listing passes")):
+            chosen = captures.chosen(captures.kept_passes(shoe), last=last, unread=unread)
+        fetched = _Fetched(shoe.unit, bool(chosen), [])
+        for kept, is_new in _fetch(shoe, out, chosen):
+            fetched.passes.append((kept, is_new))
+            done += 1
+        return fetched
+
     try:
-        with Port(port) as opened:
-            client = Client(opened, keys=load_command_keys(commands))
-            folders.prepare(out)
-            with problems.status(plain(f"{client.unit}: listing passes")):
-                chosen = captures.chosen(captures.kept_passes(client), last=last, unread=unread)
-            for kept, fetched in _fetch(client, out, chosen):
-                there[kept.number] = fetched
-        shown = [kept for kept in chosen if kept.number in there]
-        # After the port is free, because drawing takes long.
-        for kept, entry in _draw(out, shown, no_pictures):
-            _print_pass(out, kept, entry, fetched=there[kept.number], as_json=as_json)
+        for fetched in shoes.each(fetch, at_once=1):
+            # After the port is free, because drawing takes long.
+            for kept, entry in _draw(out, [kept for kept, _ in fetched.passes], no_pictures):
+                is_new = (kept, True) in fetched.passes
+                _print_pass(out, kept, entry, fetched=is_new, as_json=as_json)
+            if not fetched.any_kept:
+                why = " of which no card came" if unread else ": no card has passed since its start"
+                problems.print(plain(f"{fetched.unit} keeps no pass{why}"))
     except KeyboardInterrupt:
-        if there:
-            problems.print(plain(f"{len(there)} passes are in {out}; the same command goes on"))
+        if done:
+            problems.print(plain(f"{done} passes are in {out}; the same command goes on"))
         raise
     finally:
-        if there:
+        if done:
             _save_page(out)
-    if not chosen:
-        why = " of which no card came" if unread else ": no card has passed since its start"
-        problems.print(plain(f"{client.unit} keeps no pass{why}"))
-    if there and not as_json:
+    if done and not as_json:
         problems.print(plain(f"all passes in {out}: {out / folders.PAGE}"))
+    shoes.raise_failures()
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetched:
+    """The passes of a shoe that are in the folder, and whether each was fetched now."""
+
+    unit: str
+    any_kept: bool
+    passes: list[tuple[captures.SavedPass, bool]]
 
 
 def _fetch(
-    client: Client, out: Path, chosen: Sequence[captures.SavedPass]
+    client: ReadShoe, out: Path, chosen: Sequence[captures.SavedPass]
 ) -> Iterator[tuple[captures.SavedPass, bool]]:
     """Fetch passes, and write each as it comes. Yields those that are in the folder, and whether
     they were fetched now."""
@@ -151,11 +172,18 @@ def _save_page(out: Path) -> None:
     folders.save_page(out, contact_sheet.render(shown))
 
 
-def health(port: options.Port, as_json: options.Json = False) -> None:
-    """Show how well each channel of a shoe's sensor head sees, and which sensor to clean."""
-    with Port(port) as opened:
-        client = Client(opened)
-        report = client.ask(HealthCommand())
+def health(units: Shoes = None, every: Every = False, as_json: options.Json = False) -> None:
+    """Show how well each channel of a shoe's sensor head sees, and which sensor to clean.
+
+    A running `sabot log` asks the shoes that it has, and goes on logging them.
+    """
+    shoes = Reading(shoes_of(units, every), CommandKeyFile())
+    for unit, report in shoes.each(lambda shoe: (shoe.unit, shoe.ask(HealthCommand()))):
+        _print_health(unit, report, as_json)
+    shoes.raise_failures()
+
+
+def _print_health(unit: str, report: HealthReport, as_json: bool) -> None:
     channels: list[dict[str, Any]] = [
         {
             "channel": channel,
@@ -167,7 +195,7 @@ def health(port: options.Port, as_json: options.Json = False) -> None:
     ]
     if as_json:
         whole = {
-            "unit": client.unit,
+            "unit": unit,
             "channels": channels,
             "cards": report.cards,
             "overruns": report.overruns,
@@ -197,7 +225,7 @@ def health(port: options.Port, as_json: options.Json = False) -> None:
     when = local_time(report.calibrated_unix_ms) if calibrated else "never; pull it to calibrate"
     console.print(
         plain(
-            f"{client.unit}: means over {report.cards} cards since its start, samples lost "
+            f"{unit}: means over {report.cards} cards since its start, samples lost "
             f"{report.overruns} times, test card: {when}"
         ),
         soft_wrap=True,
