@@ -153,7 +153,8 @@ def _error(state: dealing.Dealing) -> str:
 
 def _remedy(state: dealing.Dealing) -> str:
     if not state.error:
-        return ""
+        waits = state.phase == dealing.BETTING and not state.card_due()
+        return "NEXT CLOSES BETS" if waits else ""
     return "CLOSE LID, KEY" if state.lid_open else "TURN KEY"
 
 

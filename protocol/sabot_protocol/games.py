@@ -7,7 +7,11 @@ import hashlib
 
 from sabot_protocol import cbor, enums
 
-DOCUMENT_VERSION = 2
+DOCUMENT_VERSION = 3
+LAST_VERSION = 2
+"""Also read: shoes and logs keep such documents. They have none of `NEW_FIELDS`, and the first card
+closes betting."""
+NEW_FIELDS = ("rules", "betting_closed_by")
 MAX_DOCUMENT = 900
 """Bytes of the largest game document."""
 
@@ -25,7 +29,16 @@ BURNS = ("by_first", "one", "none")
 
 TURNED_BY = ("dealer", "players")
 SHOWN = ("at_once", "after_reveal")
-"""When the shoe may show the cards: in midi only after the dealer's reveal button."""
+"""When the shoe may show the cards: in midi, and if they are dealt face down, only after the
+dealer's reveal button."""
+
+FIRST_CARD = "first_card"
+BETTING_CLOSED_BY = (FIRST_CARD, "dealer")
+"""What closes betting: the first card at the latest; only the dealer's "no more bets", and no card
+is due before it."""
+
+RULES = ("washington", "pairs", "maryland", "pennsylvania")
+"""The rule documents; a game belongs to one. README.md, "What a game may not contradict"."""
 
 PLAYER_DRAWS = [0, 1, 2, 3, 4, 5]
 BANKER_DRAWS = [
@@ -47,6 +60,7 @@ Hand Rules"; Mini Baccarat (pairs), "The Third Card Rule"; Pennsylvania, the two
 
 MINI = {
     "version": DOCUMENT_VERSION,
+    "rules": "washington",
     "name": MINI_NAME,
     "title": "Mini baccarat",
     "source": "Washington State Gambling Commission, Mini-Baccarat Game Rules, 4/12/2022",
@@ -61,6 +75,7 @@ MINI = {
     "rounds_after_cut": 1,
     "turned_by": "dealer",
     "shown": "at_once",
+    "betting_closed_by": FIRST_CARD,
     "announced": True,
     "wagers": ["player", "banker", "tie"],
     "house": {
@@ -96,9 +111,13 @@ class Game:
     def __init__(self, document: bytes) -> None:
         value = _decoded(document)
         self.document = document
+        self.version: int = value["version"]  # type: ignore[assignment]
         self.sha256 = hashlib.sha256(document).digest()
         self.family = BACCARAT
         """One of FAMILIES. A document of this version names no family; it is a game of baccarat."""
+        self.rules: "str | None" = None
+        """The rule document, one of RULES; None in a document of LAST_VERSION, which names none."""
+        self.betting_closed_by: str = FIRST_CARD
         self.name: str = _text(value, "name", 16)
         self.title: str = _text(value, "title", 40)
         _text(value, "source", 120)
@@ -119,6 +138,9 @@ class Game:
         self.rounds_after_cut = _number(value, "rounds_after_cut", 0, 2)
         self.turned_by: str = _one_of(value, "turned_by", TURNED_BY)
         self.shown: str = _one_of(value, "shown", SHOWN)
+        if self.version == DOCUMENT_VERSION:
+            self.rules = _one_of(value, "rules", RULES)
+            self.betting_closed_by = _one_of(value, "betting_closed_by", BETTING_CLOSED_BY)
         self.announced = value["announced"]
         if self.announced is not True and self.announced is not False:
             raise GameError("announced must be true or false")
@@ -197,9 +219,12 @@ def _decoded(document: bytes) -> "dict[str, object]":
     if not isinstance(value, dict):
         raise GameError("game document is not a map")
     version = value.get("version")
-    if type(version) is not int or version != DOCUMENT_VERSION:
+    if type(version) is not int or not LAST_VERSION <= version <= DOCUMENT_VERSION:
         raise GameError("game document has an unknown version")
-    if sorted(value) != sorted(MINI):
+    fields = set(MINI)
+    if version == LAST_VERSION:
+        fields.difference_update(NEW_FIELDS)
+    if set(value) != fields:
         raise GameError("game document has missing or extra fields")
     return value
 

@@ -4,6 +4,7 @@ and board both check it with this module.
 
 from sabot_protocol import cbor, games
 from sabot_protocol.chain import KEY_SIZE
+from sabot_protocol.game_rules import game_to_deal
 
 VERSION = 1
 MAX_DOCUMENT = 1400
@@ -52,7 +53,7 @@ class Provisioning:
         if not isinstance(self.game, bytes):
             raise ProvisioningError("game is not a game document")
         try:
-            games.Game(self.game)
+            game_to_deal(self.game)
         except games.GameError as error:
             raise ProvisioningError(str(error)) from None
 

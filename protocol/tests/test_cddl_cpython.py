@@ -275,6 +275,8 @@ def _game(**changed: object) -> bytes:
         *({"burn": burn} for burn in games.BURNS),
         *({"turned_by": by} for by in games.TURNED_BY),
         *({"shown": shown} for shown in games.SHOWN),
+        *({"betting_closed_by": by} for by in games.BETTING_CLOSED_BY),
+        *({"rules": rules} for rules in games.RULES),
         {"announced": False},
         {"burn_ace": 11},
         {"wagers": list(games.HITS_OF_WAGER)},
@@ -294,7 +296,8 @@ def test_good_games_are_valid(changed: dict[str, object]) -> None:
     [
         {"version": 0},
         {"version": 1},
-        {"version": 3},
+        {"version": 2},  # with the fields of version 3
+        {"version": 4},
         {"version": True},
         {"name": ""},
         {"name": "x" * 65},
@@ -328,6 +331,8 @@ def test_good_games_are_valid(changed: dict[str, object]) -> None:
         {"burn_ace": 12},
         {"turned_by": "player"},
         {"shown": "never"},
+        {"betting_closed_by": "player"},
+        {"rules": "nevada"},
         {"announced": 1},
         {"announced": None},
         {"wagers": []},

@@ -102,15 +102,25 @@ def test_a_document_not_in_deterministic_form_is_refused():
     assert _refused(document.replace(b"\x65decks\x08", b"\x65decks\xc2\x41\x08"))  # a tag
     assert _refused(b"\xbf" + document[1:] + b"\xff")
     first, last = b"\x64burn\x68by_first", b"\x64name\x64mini"
-    assert document[:1] == b"\xb2" and document[1:].startswith(first + last)
+    assert document[:1] == b"\xb4" and document[1:].startswith(first + last)
     rest = document[1 + len(first + last) :]
-    assert _refused(b"\xb2" + last + first + rest)  # keys out of order
-    assert _refused(b"\xb3" + first + first + last + rest)  # a key twice
+    assert _refused(b"\xb4" + last + first + rest)  # keys out of order
+    assert _refused(b"\xb5" + first + first + last + rest)  # a key twice
 
 
 def test_an_unknown_version_is_refused():
-    for version in (0, 1, 3, -1, 256, True, False, None, "1", b"\x01", [1]):
+    for version in (0, 1, 2, 4, -1, 256, True, False, None, "1", b"\x01", [1]):
         assert _refused(_mini(version=version)), version
+
+
+def test_a_document_of_version_2_is_read_and_its_first_card_closes_betting():
+    value = _without("rules")
+    del value["betting_closed_by"]
+    value["version"] = 2
+    game = games.Game(_document(value))
+    assert (game.version, game.rules, game.betting_closed_by) == (2, None, "first_card")
+    value["rules"] = "maryland"
+    assert _refused(value), "a field of version 3"
 
 
 def test_texts_empty_too_long_or_not_text_are_refused():
@@ -166,6 +176,8 @@ def test_any_other_order_burn_or_way_to_show_is_refused():
         ("burn", ("by_first", "one", "none")),
         ("turned_by", ("dealer", "players")),
         ("shown", ("at_once", "after_reveal")),
+        ("betting_closed_by", ("first_card", "dealer")),
+        ("rules", ("washington", "pairs", "maryland", "pennsylvania")),
     ):
         for value in allowed:
             game = games.Game(_document(_mini(**{field: value})))

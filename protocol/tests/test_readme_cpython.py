@@ -276,6 +276,8 @@ def test_game_document_table_lists_every_key() -> None:
         ("burn", games.BURNS),
         ("turned_by", games.TURNED_BY),
         ("shown", games.SHOWN),
+        ("betting_closed_by", games.BETTING_CLOSED_BY),
+        ("rules", games.RULES),
         ("order", (games.ORDER,)),
     ):
         assert re.findall(r"`(\w+)`", values[field])[: len(allowed)] == list(allowed), field

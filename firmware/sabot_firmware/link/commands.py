@@ -90,8 +90,10 @@ def on_load_game(shoe: "Shoe", offset: int, size: int, part: bytes) -> None:
 
 
 def _take_game(shoe: "Shoe", document: bytes) -> None:
+    from sabot_protocol.game_rules import game_to_deal  # rarely needed: saves heap
+
     try:
-        game = games.Game(document)
+        game = game_to_deal(document)
     except games.GameError as error:
         raise Refusal("invalid", str(error))
     _with_room(shoe)

@@ -42,10 +42,10 @@ class BaccaratRound:
     """The present or last round of baccarat; see `sabot_firmware.table.rounds.FamilyRound`."""
 
     KEPT: "tuple[str, ...]" = ("player", "banker", "winner", "hits", "revealed", "due")
-    CARD_FIRST: bool = True
 
     def __init__(self, game: "Game", record: "RecordEvent") -> None:
         self._game = game
+        self.card_first = game.betting_closed_by == "first_card"
         self._record = record
         self.clear()
         self.revealed = True
@@ -55,7 +55,8 @@ class BaccaratRound:
         self.clear()
         self.open = True
         self.phase = BETTING
-        self.due = _PLAYER_1
+        if self.card_first:
+            self.due = _PLAYER_1
         self._record(events.BETTING_OPEN)
 
     def clear(self) -> None:
@@ -72,6 +73,7 @@ class BaccaratRound:
 
     def close_betting(self, by: int) -> None:
         self.phase = DEALING
+        self.due = _PLAYER_1
         self._record(events.BETTING_CLOSED, by)
 
     def card(self, card: int) -> None:

@@ -148,7 +148,7 @@ class Dealing:
             return True
         if self.phase == BURNING:
             return self.burn_left > 1 or (
-                self.after_burning == BETTING and self.current_round.CARD_FIRST
+                self.after_burning == BETTING and self.current_round.card_first
             )
         return self.current_round.due_after(card) != NOT_DUE
 

@@ -23,7 +23,7 @@ class FamilyRound(Protocol):
     KEPT: "tuple[str, ...]"
     """The six attributes that are kept over a loss of power. Each is a number, a flag, or a list of
     them, and lists may be nested. The journal's format has room for six."""
-    CARD_FIRST: bool
+    card_first: bool
     """Whether a card is due as soon as a round has begun."""
 
     due: int
@@ -47,7 +47,7 @@ class FamilyRound(Protocol):
 
     def close_betting(self, by: int) -> None:
         """End betting. `by` is a place in `enums.CLOSED_BY`: the button `next`, or the card that is
-        due. That card is not dealt yet, and it may be unreadable."""
+        due. That card is not dealt yet, and it may be unreadable. Then the first card is due."""
 
     def card(self, card: int) -> None:
         """Deal card 0-51 to the position `due`; `pending.NONE` is a card left there unseen.

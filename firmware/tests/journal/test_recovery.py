@@ -20,6 +20,7 @@ from sabot_protocol import cards, cbor, enums, events, games
 _MAC = bytes(events.MAC_SIZE)
 _ANY = {"text": "", "bytes": _MAC, "flag": False}
 _MIDI = {"name": "midi", "shown": "after_reveal", "burn": "none"}
+_NO_MORE_BETS = {"name": "closed", "betting_closed_by": "dealer", "burn": "one"}
 _ONE_DECK = {"decks": 1}
 _QUEUE = bytearray(4096)
 _games = {}
@@ -210,7 +211,7 @@ def _play(changed, inputs):
 
 def test_after_each_entry_of_each_input_the_dealing_is_recovered():
     seed_random()
-    resolved, ended, games_left = 0, 0, [_MIDI, {"name": "eight"}]
+    resolved, ended, games_left = 0, 0, [_MIDI, {"name": "eight"}, _NO_MORE_BETS]
     while games_left or not resolved or not ended:
         more = _play(games_left.pop() if games_left else _ONE_DECK, 110)
         resolved += more[0]

@@ -224,14 +224,48 @@ def test_a_game_is_loaded_between_shoes_recorded_and_still_there_after_a_restart
 def test_the_next_shoe_of_cards_is_dealt_by_the_game_that_was_loaded():
     with Folder() as folder:
         shoe = _Shoe(folder)
-        _load(shoe, _document(name="stands", player_draws=[]))
+        loaded = _document(rules="maryland", betting_closed_by="dealer", burn="one", house={})
+        assert _done(_load(shoe, loaded))
         shoe.load_cards()
-        for card in (0, 1, 0, 1, 13, 14):  # burn an ace and one; ace, two, ace, two
-            shoe.dealing.card_passed(card)
-        assert shoe.dealing.current_round.player == [0, 13], "the Player stands on 2 in this game"
+        shoe.dealing.card_passed(0)
+        assert not shoe.dealing.lock_released(), "the dealer has not called no more bets"
+        shoe.dealing.pressed(enums.BUTTONS.index("next"))
         actions = shoe.dealing.card_passed(26)
         positions = [values[1] for shape, _, _, values in actions if shape is events.CARD]
-        assert positions == [enums.POSITIONS.index("banker_3")]
+        assert positions == [enums.POSITIONS.index("player_1")]
+
+
+def test_a_shoe_takes_no_game_that_contradicts_its_rule_document():
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        for changes, why in (
+            ({"player_draws": []}, "the draws are not those of the rules"),
+            ({"house": {"tie_pays": 1}}, "washington: a tie does not pay 1"),
+            ({"house": {"vigorish_permille": 500}}, "the vigorish is 50 permille, not 500"),
+        ):
+            refusal, detail = _refused(_load(shoe, _document(**changes)))
+            assert refusal == "invalid" and why in detail, detail
+        assert shoe.store.load("game") is None
+
+
+def test_a_kept_game_of_version_2_is_dealt_as_before_and_is_not_taken_again():
+    old = dict(games.MINI, version=2, name="old")
+    del old["rules"], old["betting_closed_by"]
+    buf = bytearray(2000)
+    document = bytes(buf[: cbor.encode_into(buf, 0, old)])
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        shoe.store.save("game", document)
+        shoe = _Shoe(folder)
+        assert shoe.dealing.game.name == "old"
+        old["name"] = "older"
+        again = bytes(buf[: cbor.encode_into(buf, 0, old)])
+        refused = _refused(_load(shoe, again))
+        assert refused == ("invalid", "game document of version 2: make it again")
+        shoe.load_cards()
+        for card in (0, 1):  # burn an ace and one
+            shoe.dealing.card_passed(card)
+        assert shoe.dealing.lock_released(), "the first card closes betting"
 
 
 def test_a_game_is_refused_while_a_shoe_of_cards_is_in_play():
@@ -258,7 +292,7 @@ def test_a_game_that_is_damaged_or_wrong_is_refused_and_nothing_of_it_is_kept():
     bad += [_document(wagers=["chemin"]), _document(wagers=["tie", "tie"]), bytes(901)]
     bad += [_document(player_draws=[8]), _document(house={"note": "x" * 600}), b""]
     bad += [_document(house={"x" * 500: None}), _document(wagers=["x" * 300])]
-    bad += [_document(version=3), _document(name=""), _document(name="x" * 17)]
+    bad += [_document(version=4), _document(name=""), _document(name="x" * 17)]
     bad += [_document(player_draws=[5, 4]), _document(banker_draws=[[]] * 9), bytes(600)]
     bad += [_document(source="x" * 121), _document(banker_draws=[[10]] * 10), b"\xa0", b"\x05"]
     with Folder() as folder:
@@ -275,7 +309,7 @@ def test_a_game_that_is_damaged_or_wrong_is_refused_and_nothing_of_it_is_kept():
 
 
 def test_a_document_may_come_in_parts_of_any_size():
-    document = _document(name="other", house={"note": "x" * 480})
+    document = _document(name="other", house={"note": "x" * 430})
     assert 850 < len(document) <= games.MAX_DOCUMENT
     for part_size in (1, 7, 399, 400):
         with Folder() as folder:

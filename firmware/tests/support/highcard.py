@@ -24,7 +24,7 @@ class HighCardRound:
     """See `sabot_firmware.table.rounds.FamilyRound`."""
 
     KEPT = ("hand", "seats", "burned", "winner", "begun", "hidden")
-    CARD_FIRST = False
+    card_first = False
 
     def __init__(self, game, record):
         self.seats = 2

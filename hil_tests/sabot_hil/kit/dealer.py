@@ -28,6 +28,7 @@ MINI: Mapping[str, Any] = {
     "cut_from_end": 16,
     "rounds_after_cut": 1,
     "shown": "at_once",
+    "betting_closed_by": "first_card",
     "announced": True,
     "wagers": ["player", "banker", "tie"],
 }
@@ -255,6 +256,10 @@ class BenchDealer:
     def deal_round(self) -> Hand:
         """Deal one round from "betting open" to the result, and press for the next round."""
         hand = Hand(wagers=self._game["wagers"])
+        if self._game["betting_closed_by"] == "dealer":
+            shown = self._bench.outputs
+            waits = ("BETTING OPEN", "NEXT CLOSES BETS", False)
+            assert (shown.title, shown.display[6], shown.lock_released) == waits, shown
         self._press("betting")
         for side in (hand.player, hand.banker, hand.player, hand.banker):
             side.append(self._pull_for(hand))

@@ -211,7 +211,9 @@ def _show_deal(house_game: catalogue.HouseGame, game: Game) -> None:
     table = _table("the deal", "", "clause")
     clauses = house_game.clauses
     table.add_row("cards 1 to 4", "Player, Banker, Player, Banker", clauses["order"])
-    table.add_row("turned by", game.turned_by, clauses["turned_by"])
+    for name in ("turned_by", "shown", "betting_closed_by"):
+        choice = house_game.choice(name)
+        table.add_row(name.replace("_", " "), str(getattr(game, name)), choice.clause)
     table.add_row("a natural 8 or 9", "neither hand draws", clauses["draws"])
     table.add_row("Player draws on", _points(game.player_draws))
     stood = _points(game.banker_draws_if_player_stood)

@@ -30,7 +30,8 @@ WAGERS_OF_CHOICE = {
 """The wagers that a house may offer or not, by the name of the choice."""
 
 DEALING_CHOICES = (
-    "decks", "announced", "burn", "burn_ace", "cut_from_end", "rounds_after_cut",
+    "decks", "turned_by", "shown", "betting_closed_by", "announced", "burn", "burn_ace",
+    "cut_from_end", "rounds_after_cut",
 )  # fmt: skip
 """Choices that are fields of the document. All others are in its `house`."""
 
@@ -50,10 +51,8 @@ class HouseGame:
     wagers: tuple[str, ...]
     """The wagers that are always offered."""
     choices: tuple[Choice, ...]
-    turned_by: str
-    shown: str
     clauses: Mapping[str, str]
-    """The clauses on the deal ("order"), the draws, and who turns the cards."""
+    """The clauses on the deal ("order") and the draws."""
 
     def choice(self, name: str) -> Choice:
         """Return the choice with this name. Raises Forbidden if the game does not have it."""
@@ -70,7 +69,9 @@ class HouseGame:
             "name": self.name,
             "title": self.title,
             "source": self.source,
-            "turned_by": self.turned_by,
+            "turned_by": game.turned_by,
+            "shown": game.shown,
+            "betting_closed_by": game.betting_closed_by,
             "wagers": [
                 {
                     "name": name,
@@ -126,6 +127,7 @@ def document(name: str, choices: Mapping[str, object] = {}) -> bytes:
         game,
         {
             "version": documents.DOCUMENT_VERSION,
+            "rules": game.rules,
             "name": game.name,
             "title": game.title,
             "source": game.source,
@@ -133,8 +135,6 @@ def document(name: str, choices: Mapping[str, object] = {}) -> bytes:
             "player_draws": documents.PLAYER_DRAWS,
             "banker_draws": documents.BANKER_DRAWS,
             "banker_draws_if_player_stood": documents.BANKER_DRAWS_IF_PLAYER_STOOD,
-            "turned_by": game.turned_by,
-            "shown": game.shown,
             "wagers": wagers,
             "house": values,
             **dealing,
@@ -174,6 +174,11 @@ def _check_together(game: HouseGame, values: Mapping[str, Any]) -> None:
         raise Forbidden(
             f"{game.name}: minimum_cents {least} is above maximum_cents {most}; choose a lower "
             "minimum"
+        )
+    if values["turned_by"] == _PLAYERS and values["shown"] == _AT_ONCE:
+        raise Forbidden(
+            f"{game.name}: turned_by {_PLAYERS} is forbidden with shown {_AT_ONCE}: the shoe would "
+            f"show what the players have not turned; choose shown {_AFTER_REVEAL}"
         )
     one, both = (values.get(f"{prize}_pays", 0) for prize in ("heavenly_9", "heavenly_9_both"))
     if one and both <= one:
@@ -218,6 +223,9 @@ def _check(game: HouseGame, choice: Choice, value: object) -> None:
 
 
 _ANY_FLAG = (True, False)
+_DEALER, _PLAYERS = documents.TURNED_BY
+_AT_ONCE, _AFTER_REVEAL = documents.SHOWN
+_FIRST_CARD, _NO_MORE_BETS = documents.BETTING_CLOSED_BY
 _RATE, _NO_RATE = 50, 0
 """Permille of the amount won."""
 
@@ -244,6 +252,12 @@ _TIE_PAYS = (8, 9)
 _WASHINGTON = (
     Choice("decks", 8, range(2, 9), "item 1: a multiple deck shoe using up to 8 decks"),
     Choice("announced", True, _ANY_FLAG, "item 5: internal controls determine announcing"),
+    Choice(
+        "betting_closed_by",
+        _FIRST_CARD,
+        (_FIRST_CARD,),
+        "item 3: once the first card is dealt, bets may not be changed",
+    ),
     Choice("tie_pays", 8, _TIE_PAYS, "item 8: tie bets pay at least 8 to 1", OVER),
     Choice("vigorish_permille", _RATE, range(_RATE + 1), "item 8: a commission of up to 5%"),
     Choice("vigorish_rounding", "exact", ("exact",), "item 8: up to 5%, which rounding exceeds"),
@@ -266,6 +280,12 @@ _WASHINGTON = (
 _PAIRS = (
     Choice("decks", 8, (8,), "paragraph 1: played with eight decks dealt from a shoe"),
     Choice("announced", True, _ANY_FLAG, _SILENT),
+    Choice(
+        "betting_closed_by",
+        _FIRST_CARD,
+        (_FIRST_CARD,),
+        "paragraph 2: before cards are dealt, a player may wager",
+    ),
     Choice("tie_pays", 8, (8,), "paragraph 2: Tie wagers pay 8 to 1"),
     Choice("vigorish_permille", _RATE, (_RATE,), "paragraph 2: a 5% commission"),
     Choice("vigorish_rounding", "exact", ("exact",), "paragraph 2: a 5% commission"),
@@ -282,6 +302,12 @@ _PAIRS = (
 _NOT_IN_MARYLAND = "Chapter 7 A: not among the permissible wagers"
 
 _MARYLAND_ANY = (
+    Choice(
+        "betting_closed_by",
+        _NO_MORE_BETS,
+        (_NO_MORE_BETS,),
+        'Chapter 7 D: no wager after the dealer has announced "no more bets"',
+    ),
     Choice("decks", 8, range(1, 9), _PRACTICE, ALL),
     Choice("announced", True, (True,), "Chapter 11 A: the dealer shall announce the Point Count"),
     Choice("tie_pays", 8, _TIE_PAYS, "Chapter 12 B: odds of at least 8 to 1", OVER),
@@ -334,6 +360,12 @@ ONLY_WITH = {"natural_tie": "dragon_bonus"} | dict.fromkeys(_TREASURE_CHOICES, "
 
 _PENNSYLVANIA = (
     Choice("decks", 8, (8,), "paragraph 1: eight decks of cards are used"),
+    Choice(
+        "betting_closed_by",
+        _NO_MORE_BETS,
+        (_NO_MORE_BETS,),
+        'paragraph 2: after announcing "no more bets", the game starts',
+    ),
     Choice("announced", True, _ANY_FLAG, _SILENT),
     Choice("tie_pays", 8, (8,), "paragraph 1: a winning tie bet pays 8 to 1"),
     Choice("vigorish_permille", _RATE, (_RATE,), "paragraph 1: a 5% commission"),
@@ -365,61 +397,80 @@ _PGCB = "Mini & Midi Baccarat, Dragon Bonus, 5 Treasures, for the Pennsylvania G
 _WASHINGTON_CLAUSES = {
     "order": "item 5",
     "draws": "items 9 and 10, Player Hand Rules, Banker Hand Rules",
-    "turned_by": "item 5",
 }
 _PAIRS_CLAUSES = {
     "order": _PRACTICE,
     "draws": "Natural, Player First Two Cards, The Third Card Rule",
-    "turned_by": "paragraph 1",
 }
 _MARYLAND_CLAUSES = {
     "order": "Chapter 8, not at hand; as Washington, item 5",
     "draws": "Chapter 10, not at hand; as Washington, items 9 and 10",
-    "turned_by": "not at hand; as Pennsylvania, paragraph 2",
 }
 _PENNSYLVANIA_CLAUSES = {
     "order": "paragraph 2",
     "draws": "paragraph 2, charts Player and Banker",
-    "turned_by": "paragraph 2",
 }
 
-_MINI = ("dealer", "at_once")
-_MIDI = ("players", "after_reveal")
 
+def _turned(by: str, shown: str, clause: str) -> tuple[Choice, Choice]:
+    """The choices of a document that leaves none about who turns the cards."""
+    return (
+        Choice("turned_by", by, (by,), clause),
+        Choice("shown", shown, (shown,), clause),
+    )
+
+
+_WA_TURNED = (
+    Choice("turned_by", _DEALER, (_DEALER,), 'item 5: "if applicable, the dealer will" turn up'),
+    Choice("shown", _AT_ONCE, (_AT_ONCE,), "item 5: face down, face up, or any combination"),
+)
+_PAIRS_TURNED = (
+    Choice("turned_by", _DEALER, (_DEALER,), "paragraph 1: all cards are dealt by the dealer"),
+    Choice("shown", _AT_ONCE, (_AT_ONCE,), f"{_SILENT}: how the cards lie"),
+)
+_NOT_AT_HAND = "not at hand; as Pennsylvania, paragraph 2"
+_MD_BY_DEALER = _turned(_DEALER, _AT_ONCE, _NOT_AT_HAND)
+_MD_BY_PLAYERS = _turned(_PLAYERS, _AFTER_REVEAL, _NOT_AT_HAND)
+_PA_BY_DEALER = _turned(
+    _DEALER, _AT_ONCE, "paragraph 2: in Mini Baccarat the dealer handles and reveals all cards"
+)
+_PA_BY_PLAYERS = _turned(
+    _PLAYERS, _AFTER_REVEAL, "paragraph 2: in Midi Baccarat a player handles and reveals the cards"
+)
 
 GAMES = (
     HouseGame(
         documents.MINI_NAME, "Mini baccarat", "washington", str(documents.MINI["source"]),
-        _BASE, _WASHINGTON, *_MINI, _WASHINGTON_CLAUSES,
+        _BASE, (*_WA_TURNED, *_WASHINGTON), _WASHINGTON_CLAUSES,
     ),
     HouseGame(
         "mini-pairs", "Mini baccarat with pairs", "pairs",
         "Mini Baccarat, rules with Player pair and Banker pair",
-        _BASE, _PAIRS, *_MINI, _PAIRS_CLAUSES,
+        _BASE, (*_PAIRS_TURNED, *_PAIRS), _PAIRS_CLAUSES,
     ),
     HouseGame(
         "md-mini", "Maryland mini baccarat", "maryland", _MD_MINI,
-        _BASE, _MARYLAND, *_MINI, _MARYLAND_CLAUSES,
+        _BASE, (*_MD_BY_DEALER, *_MARYLAND), _MARYLAND_CLAUSES,
     ),
     HouseGame(
         "md-midi", "Maryland midi baccarat", "maryland", _MD_MIDI,
-        _BASE, (*_MARYLAND, _HANDLER), *_MIDI, _MARYLAND_CLAUSES,
+        _BASE, (*_MD_BY_PLAYERS, *_MARYLAND, _HANDLER), _MARYLAND_CLAUSES,
     ),
     HouseGame(
         "ez-mini", "Maryland EZ mini baccarat", "maryland", _MD_MINI,
-        _EZ_WAGERS, _EZ, *_MINI, _MARYLAND_CLAUSES,
+        _EZ_WAGERS, (*_MD_BY_DEALER, *_EZ), _MARYLAND_CLAUSES,
     ),
     HouseGame(
         "ez-midi", "Maryland EZ midi baccarat", "maryland", _MD_MIDI,
-        _EZ_WAGERS, (*_EZ, _HANDLER), *_MIDI, _MARYLAND_CLAUSES,
+        _EZ_WAGERS, (*_MD_BY_PLAYERS, *_EZ, _HANDLER), _MARYLAND_CLAUSES,
     ),
     HouseGame(
         "pa-mini", "Pennsylvania mini baccarat", "pennsylvania", _PGCB,
-        _BASE, _PENNSYLVANIA, *_MINI, _PENNSYLVANIA_CLAUSES,
+        _BASE, (*_PA_BY_DEALER, *_PENNSYLVANIA), _PENNSYLVANIA_CLAUSES,
     ),
     HouseGame(
         "pa-midi", "Pennsylvania midi baccarat", "pennsylvania", _PGCB,
-        _BASE, (*_PENNSYLVANIA, _HANDLER), *_MIDI, _PENNSYLVANIA_CLAUSES,
+        _BASE, (*_PA_BY_PLAYERS, *_PENNSYLVANIA, _HANDLER), _PENNSYLVANIA_CLAUSES,
     ),
 )  # fmt: skip
 """Every game, with the name that `sabot games` and a shoe use for it."""

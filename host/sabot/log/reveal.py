@@ -28,7 +28,7 @@ from sabot.link.events import (
 from sabot.link.wire import WireError, parse_event
 from sabot.log.store import Filter, Store
 
-SHOWS_AT_ONCE = {game.name: game.shown == "at_once" for game in GAMES}
+SHOWS_AT_ONCE = {game.name: game.choice("shown").default == "at_once" for game in GAMES}
 """For each game that Sabot knows, whether its cards may be shown as they are drawn."""
 
 SECRET = (CardEvent, DecisionEvent, ResultEvent, LongPassEvent)

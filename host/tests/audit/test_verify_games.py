@@ -19,7 +19,10 @@ EZ = catalogue.document("ez-mini")
 SIX_DECKS = catalogue.document("ez-mini", {"decks": 6})
 
 # A Dragon 7, then a round without any hit.
-DEALT = ("2S", "4C", "KD", "KH", "4H", "3D", "next", "9S", "KC", "QD", "7D", "next")
+DEALT = (
+    "next", "2S", "4C", "KD", "KH", "4H", "3D", "next",
+    "next", "9S", "KC", "QD", "7D", "next",
+)  # fmt: skip
 
 
 def ez_log(hits: int | None = None, game: bytes = EZ) -> FirmwareLog:

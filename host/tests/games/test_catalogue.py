@@ -4,13 +4,16 @@ import inspect
 import itertools
 from typing import Any
 
+import cbor2
 import pytest
 
 from sabot.errors import Forbidden, UnknownGame
 from sabot.games import catalogue, odds, score, wagers
 from sabot.games.catalogue import GAMES, document, find_game
+from sabot.games.choices import Choice
 from sabot.games.wagers import WAGERS
 from sabot_protocol import games as documents
+from sabot_protocol.game_rules import game_to_deal
 
 NAMES = [game.name for game in GAMES]
 BASE = ["player", "banker", "tie"]
@@ -38,6 +41,41 @@ def test_every_game_by_default_is_a_document_that_a_shoe_takes(name: str) -> Non
     assert (game.turned_by, game.shown) == (
         ("players", "after_reveal") if name.endswith("midi") else ("dealer", "at_once")
     )
+
+
+def some_allowed(choice: Choice) -> set[Any]:
+    """Values of a choice that are allowed with those in TOGETHER."""
+    if choice.name == "cut_from_end":
+        return {17, choice.allowed[-1]}
+    if choice.name in ("heavenly_9_pays", "heavenly_9_both_pays"):
+        return {11, 999} if choice.name == "heavenly_9_pays" else {11, 1000}
+    return {choice.allowed[0], choice.allowed[-1]} | set(choice.allowed[:3])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shoe_takes_what_the_catalogue_allows_and_refuses_what_it_forbids(name: str) -> None:
+    # Two readings of the rule documents: the catalogue's, and that of the shoe.
+    house_game = find_game(name)
+    kept = {each.name for each in house_game.choices}
+    together = {choice: value for choice, value in TOGETHER.items() if choice in kept}
+    for choice in house_game.choices:
+        for value in some_allowed(choice):
+            made = document(name, together | {choice.name: value})
+            assert game_to_deal(made).name == name
+    fields = cbor2.loads(document(name))
+    closed = house_game.choice("betting_closed_by").default
+    assert closed == ("dealer" if name[:2] in ("md", "ez", "pa") else "first_card")
+    for wrong in (
+        {"betting_closed_by": "dealer" if closed == "first_card" else "first_card"},
+        {"player_draws": [0, 1, 2, 3, 4]},
+        {"house": fields["house"] | {"tie_pays": 7}},
+        {"house": fields["house"] | {"vigorish_permille": 51}},
+        {"house": fields["house"] | {"ghost_hands": 1}} if name != "mini" else {"decks": 1},
+        {"wagers": ["player", "banker"]},
+        {"wagers": [*fields["wagers"], "lucky_6"]},
+    ):
+        with pytest.raises(documents.GameError):
+            game_to_deal(cbor2.dumps(fields | wrong, canonical=True))
 
 
 def test_mini_by_default_is_what_a_shoe_deals_before_a_game_is_loaded() -> None:
@@ -92,12 +130,7 @@ def test_every_allowed_value_makes_a_document(name: str) -> None:
     together = {choice: value for choice, value in TOGETHER.items() if choice in kept}
     for choice in find_game(name).choices:
         assert choice.allows(choice.default), choice.name
-        values = {choice.allowed[0], choice.allowed[-1]} | set(choice.allowed[:3])
-        if choice.name == "cut_from_end":
-            values = {17, choice.allowed[-1]}
-        elif choice.name in ("heavenly_9_pays", "heavenly_9_both_pays"):
-            values = {11, 999} if choice.name == "heavenly_9_pays" else {11, 1000}
-        for value in values:
+        for value in some_allowed(choice):
             game = game_of(name, **together | {choice.name: value})
             if choice.name.endswith("_pays") and choice.name != "tie_pays":
                 place = list(wagers.TREASURES_PAY).index(choice.name.removesuffix("_pays"))
@@ -170,6 +203,11 @@ def test_choices_that_need_too_long_a_document_are_refused() -> None:
         ("ez-mini", "vigorish_rounding", "up_25", "Chapter 1 B(2)"),
         ("pa-mini", "vigorish_when", "marked", "paragraph 1: as each wager is settled"),
         ("pa-mini", "dragon_bonus", "B", "Dragon Bonus: its paytable is Maryland's A"),
+        ("md-midi", "betting_closed_by", "first_card", "Chapter 7 D: no wager after the dealer"),
+        ("pa-mini", "betting_closed_by", "first_card", 'paragraph 2: after announcing "no more'),
+        ("mini", "betting_closed_by", "dealer", "item 3: once the first card is dealt"),
+        ("mini-pairs", "turned_by", "players", "paragraph 1: all cards are dealt by the dealer"),
+        ("pa-mini", "shown", "after_reveal", "the dealer handles and reveals all cards"),
         ("pa-midi", "tie_pays", 9, "paragraph 1: a winning tie bet pays 8 to 1"),
     ],
 )

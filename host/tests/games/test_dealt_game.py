@@ -28,7 +28,7 @@ POSITIONS = [seat(3, banker=10_000)]
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, with a log of U1, which dealt a Dragon 7 and a void round by EZ."""
     log = FirmwareLog(game=EZ).load().draw("AS", "2C")
-    log.draw(*DRAGON_7, "next", "KS", "7H", "blank", "!void")
+    log.draw("next", *DRAGON_7, "next", "next", "KS", "7H", "blank", "!void")
     with Store(tmp_path / "sabot.sqlite", create=True) as store:
         store.append("U1", stored(log.records))
         store.keep_game(EZ)

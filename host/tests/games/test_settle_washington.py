@@ -143,7 +143,7 @@ def test_the_house_determines_whether_totals_are_announced() -> None:
 def test_player_and_banker_get_cards_in_turn(name: str) -> None:
     log = FirmwareLog()
     log.dealing.change_game(game(name, burn="none"))
-    log.load().draw("KS", "2H", "7C", "5D")
+    log.load().draw("next", "KS", "2H", "7C", "5D")
     dealt = [wire.parse_event(record) for record in log.records]
     positions = [each.position for each in dealt if isinstance(each, CardEvent)]
     assert positions == ["player_1", "banker_1", "player_2", "banker_2"]

@@ -99,6 +99,7 @@ class PlayChecks:
         self._whole = False  # whether no event of this shoe of cards is missing so far
         self._game: bytes | None = None  # SHA-256 of the game in the shoe, if known
         self._open: tuple[int, int] | None = None  # shoe and number of the open round
+        self._betting = False  # whether the betting of that round is open
         self._passed: int | None = None  # the last pass: its card, or _NO_CARD; None: not known
         self._play = play or BaccaratChecks()
         self._play.begin()
@@ -108,6 +109,7 @@ class PlayChecks:
             (events.SHOE_LOADED, self._shoe_loaded),
             (events.BURN, self._burn),
             (events.BETTING_OPEN, self._betting_open),
+            (events.BETTING_CLOSED, self._betting_closed),
             (events.CARD, self._card),
             (events.UNREADABLE, self._unreadable),
             (events.DECISION, self._play.decision),
@@ -188,6 +190,10 @@ class PlayChecks:
             self._report(number, "rules", f"round {round_} follows round {self._round - 1}")
         self._round = round_
         self._open = (values[_SHOE], round_)
+        self._betting = True
+
+    def _betting_closed(self, values: Values) -> None:
+        self._betting = False
 
     def _of_open_round(self, values: Values) -> bool:
         """Whether a round is open and this event belongs to it."""
@@ -211,7 +217,14 @@ class PlayChecks:
         if drawn > self._decks or card >= cards.DECK_SIZE:
             self._too_many(values[_NUMBER], card, position)
         if self._play.takes(position):
-            self._play.card(card, position, in_round=self._of_open_round(values))
+            in_round = self._of_open_round(values)
+            if in_round and self._betting and self._whole:
+                detail = (
+                    f"{_NAMES[card]} was dealt while the betting of round {self._round} was open"
+                )
+                self._report(values[_NUMBER], "rules", detail)
+                self._betting = False
+            self._play.card(card, position, in_round=in_round)
         elif position == _BURN:
             self._burned += 1
         elif position == _BURN_FIRST and card < cards.DECK_SIZE:
