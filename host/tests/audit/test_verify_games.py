@@ -6,14 +6,17 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import cbor2
 import pytest
 
 from host.tests.support.helpers import FirmwareLog, stored
 from sabot.audit.checks.findings import Summary
+from sabot.audit.checks.play_checks import PlayChecks
 from sabot.audit.verify import verify
 from sabot.games import catalogue
 from sabot.log.store import Store
 from sabot_protocol import enums, events
+from sabot_protocol.schema import Shape
 
 EZ = catalogue.document("ez-mini")
 SIX_DECKS = catalogue.document("ez-mini", {"decks": 6})
@@ -95,6 +98,52 @@ def test_other_decks_than_the_document_has_are_found(tmp_path: Path) -> None:
     ]
     details = [detail for _, detail in found(tmp_path / "forged", forged, SIX_DECKS)]
     assert "8 decks were loaded, the game has 6" in details
+
+
+def of_kind(log: FirmwareLog, shape: Shape) -> list[int]:
+    """The indexes of the records of this kind."""
+    return [
+        at for at, each in enumerate(log.records) if cbor2.loads(bytes(each))[0] == shape.number
+    ]
+
+
+@pytest.mark.parametrize("ends", ["result", "void"])
+def test_betting_closed_by_a_card_is_found_where_only_the_dealer_closes_it(
+    tmp_path: Path, ends: str
+) -> None:
+    log = ez_log()
+    if ends == "void":
+        log.draw("next", "blank", "!void")
+    assert found(tmp_path / "log", log, EZ) == []
+    at = of_kind(log, events.BETTING_CLOSED)[-1]
+    values = cbor2.loads(bytes(log.records[at]))
+    values[-1] = enums.CLOSED_BY.index("card")
+    log.records[at] = type(log.records[at])(
+        cbor2.dumps(values, canonical=True), log.records[at].mac
+    )
+    detail = f"a card closed the betting of round {2 + (ends == 'void')}, which only the dealer may"
+    assert found(tmp_path / "forged", log, EZ) == [("game", detail)]
+
+
+def test_a_first_card_closes_betting_where_the_document_says_so(tmp_path: Path) -> None:
+    mini = catalogue.document("mini")
+    log = FirmwareLog(game=mini).load().draw("AS", "2C", "KS", "2H", "7C", "5D", "next")
+    closed = [cbor2.loads(bytes(log.records[at])) for at in of_kind(log, events.BETTING_CLOSED)]
+    assert [each[-1] for each in closed] == [enums.CLOSED_BY.index("card")]
+    assert found(tmp_path / "log", log, mini) == []
+
+
+def test_a_card_dealt_while_betting_was_open_is_found() -> None:
+    log = ez_log()
+    (first, _) = of_kind(log, events.BETTING_CLOSED)
+    details: list[str] = []
+    checks = PlayChecks(lambda number, kind, detail: details.append(detail))
+    for at, each in enumerate(log.records):
+        values = cbor2.loads(bytes(each))
+        handler = checks.handlers[values[0]]
+        if handler is not None and at != first:
+            handler(values)
+    assert details == ["2S was dealt while the betting of round 1 was open"]
 
 
 def test_a_converted_log_notes_what_it_never_had(tmp_path: Path) -> None:

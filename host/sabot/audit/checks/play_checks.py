@@ -13,7 +13,7 @@ from sabot.audit.checks.baccarat import BaccaratChecks
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.known_games import KnownGames
 from sabot_protocol import cards, enums, events
-from sabot_protocol.games import Game
+from sabot_protocol.games import FIRST_CARD, Game
 
 ReportFinding = Callable[[int, str, str], None]
 """Takes a finding: event number, kind, detail."""
@@ -25,6 +25,7 @@ _NAMES = [cards.name_of(card) for card in range(cards.CARD_COUNT)]
 _BURN_FIRST, _BURN, _NOT_DUE = map(enums.POSITIONS.index, ("burn_first", "burn", "not_due"))
 _ENTERED, _DRAWN_AGAIN, _UNSEEN = map(enums.RESOLUTIONS.index, ("entered", "drawn_again", "unseen"))
 _NO_FAULT = enums.FAULTS.index("none")
+_BY_CARD = enums.CLOSED_BY.index("card")
 _UNREADABLE = enums.ERRORS.index("unreadable")
 
 # How many cards came out with a fault; one card for all others.
@@ -100,6 +101,7 @@ class PlayChecks:
         self._game: bytes | None = None  # SHA-256 of the game in the shoe, if known
         self._open: tuple[int, int] | None = None  # shoe and number of the open round
         self._betting = False  # whether the betting of that round is open
+        self._closed_by_card: int | None = None  # the event, if a card closed it
         self._passed: int | None = None  # the last pass: its card, or _NO_CARD; None: not known
         self._play = play or BaccaratChecks()
         self._play.begin()
@@ -190,10 +192,20 @@ class PlayChecks:
             self._report(number, "rules", f"round {round_} follows round {self._round - 1}")
         self._round = round_
         self._open = (values[_SHOE], round_)
-        self._betting = True
+        self._betting, self._closed_by_card = True, None
 
     def _betting_closed(self, values: Values) -> None:
         self._betting = False
+        self._closed_by_card = values[_NUMBER] if values[_OWN] == _BY_CARD else None
+
+    def _check_closing(self) -> None:
+        """Report that a card closed the betting of the round that ends, if its game forbids it."""
+        number, known = self._closed_by_card, None
+        if number is not None and self._games is not None and self._game is not None:
+            known = self._games.game(self._game)
+        if number is not None and known is not None and known.betting_closed_by != FIRST_CARD:
+            detail = f"a card closed the betting of round {self._round}, which only the dealer may"
+            self._report(number, "game", detail)
 
     def _of_open_round(self, values: Values) -> bool:
         """Whether a round is open and this event belongs to it."""
@@ -286,6 +298,7 @@ class PlayChecks:
 
     def _round_void(self, values: Values) -> None:
         if self._of_open_round(values):
+            self._check_closing()
             self._open = None
             self.rounds += 1
 
@@ -305,6 +318,7 @@ class PlayChecks:
         self._results += 1
         if not self._of_open_round(values):
             return
+        self._check_closing()
         self._open = None
         self.rounds += 1
         self.timeless += values[_UNIX] is None
