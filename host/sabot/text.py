@@ -86,6 +86,14 @@ def printable(text: str) -> str:
     return _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], shown)
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A count with its noun: "1 event", "2,000 events".
+
+    `plural` is needed if it is not the noun with an s.
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def shortened(text: str, most: int) -> str:
     """The text, or its first characters and an ellipsis if it has more than `most`."""
     return text if len(text) <= most else text[: most - 1] + "…"

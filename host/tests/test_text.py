@@ -1,14 +1,17 @@
 """Text from outside as one printable line."""
 
+import ast
 import random
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
+import sabot
 from host.tests.support.hostile import OVERLONG, TEXT, seen_by
 from sabot.errors import CommandRefused, NoShoe
-from sabot.text import card_names, card_symbol, printable, shortened
+from sabot.text import card_names, card_symbol, counted, printable, shortened
 from sabot_protocol import cards
 
 
@@ -91,3 +94,42 @@ def test_cards_have_commas_or_blanks_between_them_or_nothing() -> None:
 def test_what_is_not_a_card_is_named(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         card_names(text)
+
+
+def test_one_event_two_events() -> None:
+    assert [counted(n, "event") for n in (0, 1, 2, 1155)] == [
+        "0 events", "1 event", "2 events", "1,155 events",
+    ]  # fmt: skip
+    assert [counted(n, "pass", "passes") for n in (1, 2)] == ["1 pass", "2 passes"]
+
+
+_PLURAL = re.compile(
+    r" (more )?(events|rounds|units|findings|notes|checkpoints|cards|records|shoes|passes|files"
+    r"|tests|boards|keys|days|times|decks|areas|combinations|rows|lines|pages|wagers)\b"
+)
+_NO_COUNTS = (
+    "{position.player} wagers on",
+    "{player} wagers in",
+    "before {now} wagers",
+    "is listed {count} times",
+    "{len(found) or 'no'} rounds match",  # one is not an error
+)
+
+
+def test_no_text_counts_without_its_helper() -> None:
+    """`f"{n} events"` would say "1 events"."""
+    wrong = []
+    for source in Path(sabot.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(source.read_text())):
+            if not isinstance(node, ast.JoinedStr):
+                continue
+            text = ast.unparse(node)
+            for value, after in zip(node.values, node.values[1:], strict=False):
+                if (
+                    isinstance(value, ast.FormattedValue)
+                    and isinstance(after, ast.Constant)
+                    and _PLURAL.match(str(after.value))
+                    and not any(each in text for each in _NO_COUNTS)
+                ):
+                    wrong.append(f"{source.name}:{node.lineno}: {text}")
+    assert wrong == []

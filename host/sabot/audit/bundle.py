@@ -40,6 +40,7 @@ from sabot.link.events import (
     ResultEvent,
     ShoeLoadedEvent,
 )
+from sabot.text import counted
 from sabot_protocol.chain import EPOCH_RECORDS
 
 
@@ -316,7 +317,7 @@ def _at_end(facts: BundleFacts) -> str:
     if facts.checkpoint is None:
         return "no checkpoint"
     number, records, mac = facts.checkpoint
-    return f"checkpoint {number} over {records} records up to MAC {mac.hex()}"
+    return f"checkpoint {number} over {counted(records, 'record')} up to MAC {mac.hex()}"
 
 
 def _hex(value: bytes | None) -> str:

@@ -17,7 +17,7 @@ from sabot.link import events
 from sabot.link.wire import WireError, parse_event
 from sabot.log.derived import LARGEST
 from sabot.log.store import Filter, Store
-from sabot.text import utc_time
+from sabot.text import counted, utc_time
 from sabot_protocol.events import MAC_SIZE
 
 _MAX_BYTES = 1 << 26
@@ -103,7 +103,8 @@ def wrong_with(
         when = each.time or "no known time"
         if each.records > last:
             kind, number = "truncated", last + 1
-            detail = f"a checkpoint of {when} has {each.records} events, the log ends before them"
+            known = counted(each.records, "event")
+            detail = f"a checkpoint of {when} has {known}, the log ends before them"
         elif macs and macs[0] != each.mac:
             kind, number = "rewritten", each.records
             detail = f"its MAC is {_hex(macs[0])}; a checkpoint of {when} has"

@@ -31,7 +31,7 @@ from sabot.keys.signing import PrivateKey
 from sabot.link.events import Event
 from sabot.link.wire import WireError
 from sabot.log.store import Filter, Row, Store
-from sabot.text import local_time
+from sabot.text import counted, local_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,9 @@ def carry_out(
     """
     unit, first, last = planned.unit, planned.first, planned.last
     if planned.findings:
-        raise KeptByLaw(f"{unit}: {len(planned.findings)} findings in what would be removed")
+        raise KeptByLaw(
+            f"{unit}: {counted(len(planned.findings), 'finding')} in what would be removed"
+        )
     digest, count, after = sha256(), 0, b""
     for _, record, mac in store.raw(unit, first, last):
         digest.update(record)
@@ -144,7 +146,7 @@ def carry_out(
         count, after = count + 1, mac
     if count != planned.events:
         raise DatabaseUnusable(
-            f"{store.path}: events {first} to {last} of {unit} are {count} records, but "
+            f"{store.path}: events {first} to {last} of {unit} are {counted(count, 'record')}, but "
             f"{planned.events} by its tables; run `sabot rebuild`, then try again"
         )
     sealed = tombstone.make(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sabot.errors import DatabaseUnusable, KeptByLaw
 from sabot.log.store import Store
-from sabot.text import local_time
+from sabot.text import counted, local_time
 
 DAY_MS = 86_400_000
 _NAME = "retention"
@@ -45,7 +45,7 @@ def set_minimum(store: Store, days: int, now_unix_ms: int, *, lower: bool) -> No
             return text
         if before and days < before[-1].days and not lower:
             raise KeptByLaw(
-                f"{store.path}: the minimum of {before[-1].days} days was set on "
+                f"{store.path}: the minimum of {counted(before[-1].days, 'day')} was set on "
                 f"{local_time(before[-1].set_unix_ms)}, {days} are fewer; --lower sets it anyway, "
                 "and the log will show it"
             )
@@ -60,8 +60,8 @@ def check_keep_days(store: Store, keep_days: int, now_unix_ms: int) -> None:
     if before and keep_days < before[-1].days:
         until = local_time(now_unix_ms + before[-1].days * DAY_MS)
         raise KeptByLaw(
-            f"{store.path}: records must be kept for {before[-1].days} days, those made now until "
-            f"{until}; --keep-days {keep_days} is fewer"
+            f"{store.path}: records must be kept for {counted(before[-1].days, 'day')}, those made "
+            f"now until {until}; --keep-days {keep_days} is fewer"
         )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sabot.keys.signing import PUBLIC_SIZE, NotSealed, PrivateKey, fingerprint, open_sealed, seal
+from sabot.text import counted
 from sabot_protocol.events import MAC_SIZE
 
 FORMAT = "sabot-tombstone"
@@ -78,7 +79,7 @@ class Tombstone:
         removed = self.last - self.first + 1
         shoes = ", ".join(str(each.shoe) for each in self.shoes)
         return (
-            f"{removed} events, to {self.last}, kept {self.keep_days} days, "
+            f"{counted(removed, 'event')}, to {self.last}, kept {counted(self.keep_days, 'day')}, "
             f"signed by {fingerprint(self.public_key)}; shoes of cards: {shoes}"
         )
 

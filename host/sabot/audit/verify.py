@@ -29,6 +29,7 @@ from sabot.errors import DatabaseUnusable
 from sabot.keys.chain_keys import Keys
 from sabot.log.derived import LARGEST
 from sabot.log.store import Store
+from sabot.text import counted
 from sabot_protocol import events
 from sabot_protocol.chain import chain_id
 
@@ -322,7 +323,9 @@ def verify_unit(
         concerned = [each for each in findings if span.concerns(each)]
         if len(concerned) < len(findings):
             others = len(findings) - len(concerned)
-            detail = f"{others} findings outside shoe of cards {shoe}: verify without --shoe"
+            detail = (
+                f"{counted(others, 'finding')} outside shoe of cards {shoe}: verify without --shoe"
+            )
             summary.notes.append(Note(unit, 0, "elsewhere", detail))
         findings = concerned
     yield from findings

@@ -23,6 +23,7 @@ from sabot.log.rounds import Round
 from sabot.log.store import Store
 from sabot.sim.dealer import Dealer
 from sabot.sim.process import SimulatedShoe
+from sabot.text import counted
 
 _LAST_ROUNDS = 8
 _POLL_S = 0.1
@@ -55,8 +56,8 @@ def run_demo(shoe: SimulatedShoe, dealer: Dealer, *, cards: int, db: Path) -> in
     screen.print_summary(db, interrupted)
     for finding in findings:
         console.print(f"event {finding.event}: {finding.kind}: {finding.detail}")
-    checked = f"{summary.events} events and {summary.rounds} rounds checked"
-    console.print(f"Verified: {checked}, and the audit chain; {len(findings)} findings.")
+    checked = f"{counted(summary.events, 'event')} and {counted(summary.rounds, 'round')} checked"
+    console.print(f"Verified: {checked}, and the audit chain; {counted(len(findings), 'finding')}.")
     console.print(f"The unit's first key: {shoe.keys}", soft_wrap=True)
     _print_next(db, shoe.keys)
     if interrupted:
@@ -110,10 +111,10 @@ class _Screen:
         counts = Counter(ended.winner or "void" for ended in self._rounds)
         console.print(self._plate())
         console.print(
-            f"{'Stopped after' if interrupted else 'Dealt'} {len(self._rounds)} rounds: "
+            f"{'Stopped after' if interrupted else 'Dealt'} {counted(len(self._rounds), 'round')}: "
             f"Player {counts['player']}, Banker {counts['banker']}, Tie {counts['tie']}"
             + (f", void {counts['void']}" if counts["void"] else "")
-            + f"; {self._drawn} of {self._cards} cards drawn, including the cut card."
+            + f"; {self._drawn} of {counted(self._cards, 'card')} drawn, including the cut card."
         )
         console.print(f"Database: {db}", soft_wrap=True)
 

@@ -20,7 +20,7 @@ from sabot.link.ports import Port
 from sabot.log.dealt import game_of as dealt_game
 from sabot.log.store import Store
 from sabot.reports import sign
-from sabot.text import card_names
+from sabot.text import card_names, counted
 from sabot_protocol.games import MINI_NAME, Game
 
 GameName = Annotated[str, typer.Option("--game", help="A game that `sabot games` lists.")]
@@ -164,14 +164,14 @@ def odds(
 ) -> None:
     """Count all combinations of a game: how often each wager wins, and the house edge."""
     played = game_of(game, choose)
-    counted = all_odds.odds(played, decks or played.decks)
+    tally = all_odds.odds(played, decks or played.decks)
     if as_json:
-        print_json(counted.as_json())
+        print_json(tally.as_json())
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("wager", "pays to one", "win", "push", "lose", "house edge"):
         table.add_column(name, justify="left" if name == "wager" else "right")
-    for wager, worth in counted.wagers.items():
+    for wager, worth in tally.wagers.items():
         one, *more = worth.prizes.values()
         table.add_row(
             wager,
@@ -182,7 +182,7 @@ def odds(
         for prize, each in worth.prizes.items() if more else ():
             table.add_row(f"  {prize}", str(each.pays_to_one), f"{each.combinations:,}")
     console.print(table)
-    console.print(f"{counted.total:,} combinations of {counted.decks} decks")
+    console.print(f"{counted(tally.total, 'combination')} of {counted(tally.decks, 'deck')}")
 
 
 def load(

@@ -13,7 +13,7 @@ from sabot.sim import waveform as waveforms
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.pulls import KINDS
 from sabot.sim.replay import replay
-from sabot.text import card_names
+from sabot.text import card_names, counted
 from sabot_protocol import cards
 
 Set = Annotated[int, typer.Option("--set", help="Card set, 0 to 12.", min=0, max=12)]
@@ -69,4 +69,4 @@ def waveform(
         raise BadRecording(
             f"{out}: cannot be written ({error.strerror}); name another file with -o"
         ) from None
-    problems.print(f"{len(numbers)} passes written to {out}")
+    problems.print(f"{counted(len(numbers), 'pass', 'passes')} written to {out}")

@@ -7,6 +7,7 @@ from typing import Any
 
 from sabot.errors import ImpossibleDeal
 from sabot.log.rounds import hit_names
+from sabot.text import counted
 from sabot_firmware.table import rules
 from sabot_protocol import cards, enums
 from sabot_protocol.games import Game
@@ -46,10 +47,13 @@ def score(game: Game, player: Sequence[str], banker: Sequence[str]) -> Score:
     copies = Counter([*player, *banker])
     for name, count in copies.items():
         if count > game.decks:
-            raise ImpossibleDeal(f"{count} copies of {name} in a shoe of {game.decks} decks")
+            decks = counted(game.decks, "deck")
+            raise ImpossibleDeal(f"{count} copies of {name} in a shoe of {decks}")
     for name, hand in hands.items():
         if not 2 <= len(hand) <= 3:
-            raise ImpossibleDeal(f"{name} has {len(hand)} cards; a hand has two or three")
+            raise ImpossibleDeal(
+                f"{name} has {counted(len(hand), 'card')}; a hand has two or three"
+            )
     _check_draws(game, hands["Player"], hands["Banker"])
     return score_unchecked(game, player, banker)
 

@@ -32,6 +32,7 @@ from sabot.log.readers import PassedOn, Readers
 from sabot.log.reveal import Reveal
 from sabot.log.rounds import Round, Rounds
 from sabot.log.store import DatabaseLocked, Filter, Store
+from sabot.text import counted
 from sabot_protocol import messages
 
 _RECEIVE_S = 0.25
@@ -202,7 +203,7 @@ class Logger:
         last = self._store.last_number(unit)
         if last > client.welcome.last_held:
             raise HistoryDiffers(
-                f"{port}: {unit} has recorded {client.welcome.last_held} events, "
+                f"{port}: {unit} has recorded {counted(client.welcome.last_held, 'event')}, "
                 f"{self._store.path} has {last} of it: its memory was replaced; log it to "
                 "another database and keep both"
             )

@@ -6,6 +6,7 @@ from pathlib import Path
 from sabot.errors import DatabaseUnusable
 from sabot.log.derived import LARGEST
 from sabot.log.log_file import WHEN_DAMAGED
+from sabot.text import counted
 from sabot_protocol.frame import MAX_PAYLOAD
 
 _LONGEST_NAME = MAX_PAYLOAD  # of a unit: it came in a message
@@ -45,7 +46,7 @@ def units(path: Path, connection: sqlite3.Connection) -> dict[str, int]:
     if None in found:
         wrong = f"the name of unit {found[None]} is not text of up to {_LONGEST_NAME} characters"
     elif len(found) < len(rows):
-        wrong = f"{len(rows) - len(found)} units have the name of another one"
+        wrong = f"{counted(len(rows) - len(found), 'unit')} with the name of another one"
     else:
         return dict(sorted(found.items()))
     raise DatabaseUnusable(f"{path}: {wrong}; {WHEN_DAMAGED}")

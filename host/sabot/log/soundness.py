@@ -9,7 +9,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterator
 
-from sabot.text import printable
+from sabot.text import counted, printable
 from sabot_protocol.events import MAC_SIZE, MAX_SIZE
 from sabot_protocol.games import MAX_DOCUMENT
 
@@ -44,7 +44,7 @@ def faults(connection: sqlite3.Connection) -> Iterator[str]:
             f"SELECT count(*) FROM {table} WHERE ({right}) IS NOT TRUE"
         ).fetchone()
         if wrong:
-            yield f"{wrong} rows of {table} have values that no log has"
+            yield f"{counted(wrong, 'row')} of {table} with values that no log has"
     if "games" in here:
         query = f"SELECT sha256, document FROM games WHERE {_TYPES['games']}"
         for sha256, document in connection.execute(query):

@@ -52,7 +52,7 @@ from sabot.reports.incident import (
     spaced,
 )
 from sabot.reports.table_time import duration_text
-from sabot.text import card_symbol, printable
+from sabot.text import card_symbol, counted, printable
 from sabot_protocol import cards
 
 CLOCK_TOLERANCE_MS = 5000
@@ -229,7 +229,7 @@ class IncidentFinder:
         decks = event.expected // cards.DECK_SIZE
         not_seen = [max(0, decks - count) for count in event.counts[: cards.DECK_SIZE]]
         total = sum(not_seen)
-        self._not_seen = f"{total} card{'s were' if total != 1 else ' was'} not seen"
+        self._not_seen = f"{counted(total, 'card')} not seen"
         if not 0 < total <= _MOST_NOT_SEEN:
             return
         names = [[card_symbol(cards.name_of(card))] * n for card, n in enumerate(not_seen)]
@@ -294,7 +294,7 @@ class IncidentFinder:
         self._in_play = self._round_open = False
         if event.reason == "supervisor":
             after = event.rounds
-            detail = "" if after is None else f" after {after} rounds"
+            detail = "" if after is None else f" after {counted(after, 'round')}"
             detail = f"ended by the supervisor{detail}"
             self._ended_early = self._put("ended_early", event, detail)
 

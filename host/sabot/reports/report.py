@@ -20,7 +20,7 @@ from sabot.reports.incidents import incidents_of
 from sabot.reports.roads import Outcome, outcomes_of
 from sabot.reports.svg import ShownCard
 from sabot.reports.table_time import duration_text, iso_of, moment_of, text_of
-from sabot.text import card_symbol
+from sabot.text import card_symbol, counted
 from sabot_protocol import cards
 
 
@@ -125,7 +125,7 @@ def _verdict(report: ReportInput) -> str:
     if not report.events:
         good, headline = False, "&#x2717; There is nothing to check: no events"
     elif wrong:
-        count = "1 finding" if len(wrong) == 1 else f"{len(wrong)} findings"
+        count = counted(len(wrong), "finding")
         good, headline = False, f"&#x2717; Something is wrong: {count}"
     else:
         good, headline = True, "&#x2713; Nothing to find fault with"
@@ -175,7 +175,7 @@ def _counted(rounds: Sequence[Round]) -> str:
 def _end_of(report: ReportInput) -> str:
     for event in report.events:
         if isinstance(event, ShoeEndedEvent) and event.shoe == report.shoe:
-            count = "" if event.cards is None else f", {event.cards} cards drawn"
+            count = "" if event.cards is None else f", {counted(event.cards, 'card')} drawn"
             return f"{as_text(_ENDED[event.reason])}{count}"
     return "not in these events"
 

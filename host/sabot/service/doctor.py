@@ -18,6 +18,7 @@ from sabot.link.messages import (
 )
 from sabot.link.session import Introduction
 from sabot.service.reading import ReadShoe
+from sabot.text import counted
 from sabot_firmware.boards.nor import SECTOR
 from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE
 from sabot_firmware.journal import keyring
@@ -218,11 +219,13 @@ def _calibration(answers: ShoeAnswers) -> Check:
     when = health.calibrated_unix_ms
     ever = any(permille is not None for permille in health.calibrated)
     days = None if when is None else (answers.unix_ms - when) // _DAY_MS
-    found = "never" if not ever else "no clock then" if days is None else f"{days} days ago"
+    found = (
+        "never" if not ever else "no clock then" if days is None else f"{counted(days, 'day')} ago"
+    )
     return _check(
         "test card",
         found,
-        f"within {_RECALIBRATE_DAYS} days",
+        f"within {counted(_RECALIBRATE_DAYS, 'day')}",
         ok=ever and (days is None or days <= _RECALIBRATE_DAYS),
         to_do="pull the test card between two shoes of cards",
     )
@@ -232,7 +235,7 @@ def _overruns(answers: ShoeAnswers) -> Check:
     count = answers.health.overruns
     return _check(
         "samples lost",
-        f"{count} times since its start",
+        f"{counted(count, 'time')} since its start",
         "never",
         ok=not count,
         to_do="a card may have passed unseen: count the cards of this shoe, and report it",
@@ -258,8 +261,8 @@ def _journal(answers: ShoeAnswers, expected: Expectations) -> list[Check]:
         ),
         _check(
             "journal room",
-            f"{room:,} events, {answers.status.queue_events:,} not logged",
-            f"{LEAST_ROOM_EVENTS:,} events or more",
+            f"{counted(room, 'event')}, {answers.status.queue_events:,} not logged",
+            f"{counted(LEAST_ROOM_EVENTS, 'event')} or more",
             ok=room >= LEAST_ROOM_EVENTS,
             to_do=f"let a log take its events: `sabot log {answers.unit}`",
         ),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sabot.errors import BadDeck
-from sabot.text import card_names
+from sabot.text import card_names, counted
 from sabot_protocol import cards
 
 DECKS = 8
@@ -54,14 +54,14 @@ def check(deck: Sequence[int], name: str, *, short: bool, decks: int = DECKS) ->
     for card, count in counts.items():
         if count > decks:
             raise BadDeck(
-                f"{name}: {count} copies of {cards.name_of(card)}, {decks} decks have {decks}; "
+                f"{name}: {count} copies of {cards.name_of(card)} in {counted(decks, 'deck')}; "
                 "remove the surplus"
             )
     whole = decks * cards.DECK_SIZE
     if not short and counts.total() != whole:
         raise BadDeck(
-            f"{name}: {counts.total()} cards, {decks} decks have {whole}; complete it, "
-            "or use --short"
+            f"{name}: {counted(counts.total(), 'card')} instead of the {whole} of "
+            f"{counted(decks, 'deck')}; complete it, or use --short"
         )
     if not counts:
         raise BadDeck(f"{name}: no cards in it")

@@ -391,7 +391,7 @@ def test_a_result_turned_into_something_else_leaves_the_round_incomplete(log: Fo
     following = log.all("betting_open")[4].number
     (ended,) = log.all("shoe_ended")
     assert log.found() == [(following, "incomplete"), (ended.number, "rules")]
-    assert f"{len(results)} rounds, {len(results) - 1} are" in log.detail(ended.number)
+    assert f"{len(results)} rounds, the log has {len(results) - 1}" in log.detail(ended.number)
 
 
 @pytest.mark.parametrize("field", ["rounds", "cards"])
@@ -563,7 +563,7 @@ def test_a_clock_that_starts_years_before_the_last_event_is_noted() -> None:
 def test_rounds_without_a_time_of_day_are_noted() -> None:
     log = FirmwareLog().power_on(clock=False).load()
     log.draw("AS", "2C", "9S", "KC", "KD", "7D", "next", "9H", "KS", "KH", "7S")
-    assert clock_notes(log) == ["2 rounds have no time of day: no host had set the clock"]
+    assert clock_notes(log) == ["2 rounds without a time of day: no host had set the clock"]
 
 
 def irregular() -> FirmwareLog:

@@ -84,7 +84,7 @@ def test_a_deck_file_that_does_not_exist(tmp_path: Path) -> None:
         (None, (), "cannot be read (No such file or directory)"),
         ("7H XX", ("--short",), "line 2: 'XX' is not a card"),
         ("7H " * 9, ("--short",), "9 copies of 7H"),
-        ("7H TC CUT", (), "2 cards, 8 decks have 416; complete it, or use --short"),
+        ("7H TC CUT", (), "2 cards instead of the 416 of 8 decks; complete it, or use --short"),
     ],
 )
 def test_a_deck_that_cannot_be_dealt(

@@ -150,7 +150,7 @@ def test_a_shoe_whose_memory_was_replaced_is_refused(tmp_path: Path) -> None:
     with dealt(tmp_path, "U7") as shoe:
         done = run(tmp_path, "log", "U7", "--db", "log.sqlite", code=10)
         last = done.stderr.splitlines()[-1]
-        assert last.startswith("sabot: U7: U7 has recorded 1 events, log.sqlite has ")
+        assert last.startswith("sabot: U7: U7 has recorded 1 event, log.sqlite has ")
         assert "its memory was replaced" in last and "another database" in last
         assert "trying again" not in done.stderr
         log_once(tmp_path, shoe, "other.sqlite")

@@ -134,7 +134,7 @@ def test_export_warns_of_a_key_that_others_may_read(house: Path) -> None:
 def test_export_reports_that_findings_are_in_the_bundle(house: Path) -> None:
     _execute(house, "UPDATE records SET record = x'00' WHERE number = 130")
     done = sabot(house, _EXPORT)
-    assert "findings are in the bundle" in output(done)
+    assert "2 findings in the bundle" in output(done)
     assert "event 130: damaged" in output(sabot(house, "verify @a.sabot", code=1))
 
 

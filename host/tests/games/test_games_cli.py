@@ -135,7 +135,7 @@ def test_odds_of_fewer_decks() -> None:
         ("score --game Mini --player 7S,KD --banker 9C,QH", 17, "did you mean mini?"),
         ("score --player 7S,KD,8H --banker 9C,QH", 19, "Player's third card was not due: Banker"),
         ("score --player 7S,KD --banker 4C,QH", 19, "Banker's third card is missing"),
-        ("score --player 7S --banker 4C,QH", 19, "Player has 1 cards"),
+        ("score --player 7S --banker 4C,QH", 19, "Player has 1 card"),
         ("score --player 7S,KX --banker 4C,QH", 19, "'KX' is not a card; did you mean K"),
         (
             "score --player KS,KS,KS,KS,KS --banker KS,KS,KS,KS",

@@ -118,7 +118,7 @@ def test_a_pair_is_two_first_cards_of_one_rank(
             "3C QH",
             "Banker's third card is missing: Banker draws on 3 against Player's third card 7H",
         ),
-        ("7S", "4C QH 2D", "Player has 1 cards; a hand has two or three"),
+        ("7S", "4C QH 2D", "Player has 1 card; a hand has two or three"),
         ("7S KD", "", "Banker has 0 cards"),
         ("7S KD", "KD KD KD KD", "Banker has 4 cards"),
         ("10S KD", "9C QH", "'10S' is not a playing card; write 7H, TC"),

@@ -112,7 +112,7 @@ def test_the_round_may_come_from_a_log(folder: Path) -> None:
         ({"round": ROUND, "positions": [{"ghost_hand": 4}]}, "", 18,
          "ghost hand: number 4 of this shoe, the house allows 3 (Washington, Ghost hands: "),
         ({"round": {"player": ["7S"], "banker": []}}, "", 19,
-         "Player has 1 cards; a hand has two or three"),
+         "Player has 1 card; a hand has two or three"),
         ({"round": ROUND, "house": {"areas": 12}}, "", 18, "mini: areas 12 is forbidden"),
         ({"round": ROUND, "house": {"area": 1}}, "", 18,
          "mini has no choice 'area'; did you mean areas?"),

@@ -104,7 +104,7 @@ def test_an_index_that_does_not_fit_its_table_is_found(path: Path, index: str, c
 def test_values_of_the_wrong_type_are_found(path: Path, statement: str) -> None:
     sql(path, "INSERT INTO tombstones VALUES (2, 900, 950, x'00')", statement)
     assert any(
-        each.kind == "file" and "have values that no log has" in each.detail for each in found(path)
+        each.kind == "file" and "with values that no log has" in each.detail for each in found(path)
     )
 
 

@@ -452,7 +452,7 @@ def test_missing_cards_name_the_passes_nearest_to_them() -> None:
     log.add("key", on=True).add("error_cleared", error="cards_missing")
     (missing,) = incidents_of("U1", log.events)
     assert missing.detail == (
-        "cards missing; 2 cards were not seen: 7♥ K♠; cleared with the supervisor's key"
+        "cards missing; 2 cards not seen: 7♥ K♠; cleared with the supervisor's key"
     )
     assert missing.nearest is not None
     assert [(each.event, each.card) for each in missing.nearest] == [
@@ -489,7 +489,7 @@ def test_only_long_passes_of_the_shoe_of_cards_that_lacks_cards_are_named() -> N
     log.add("shoe_loaded", decks=1, game="mini").add("card", card="TC", position="burn")
     log.add("long_pass", card="TC", longer_um=8000)
     missing, _ = incidents_of("U1", log.events)
-    assert missing.detail.startswith("cards missing; 1 card was not seen: 7♥")
+    assert missing.detail.startswith("cards missing; 1 card not seen: 7♥")
     assert missing.nearest is not None
     assert [(each.card, each.longer_um) for each in missing.nearest] == [("8C", 1700)]
 
@@ -512,7 +512,7 @@ def test_a_shoe_of_cards_that_was_dealt_to_its_last_card_says_which_were_not_see
         return early.detail, early.nearest is not None
 
     plain = "ended by the supervisor after 9 rounds"
-    assert ended("7H QD") == (f"{plain}; 2 cards were not seen: Q♦ 7♥", True)
+    assert ended("7H QD") == (f"{plain}; 2 cards not seen: Q♦ 7♥", True)
     assert ended("") == (plain, False)
     assert ended("7H", cut=True) == (plain, False), "the others lie after the cut card"
     hearts_and_spades = " ".join(rank + suit for suit in "HS" for rank in cards.RANKS)
@@ -524,7 +524,7 @@ def test_a_shoe_of_cards_that_was_dealt_to_its_last_card_says_which_were_not_see
 def test_a_composition_that_no_decks_can_have_is_not_listed_card_by_card() -> None:
     log = dealt().add("composition", counts=bytes(99), unread=0, expected=2**64 - 1)
     (missing,) = incidents_of("U1", log.add("error", error="cards_missing").events)
-    assert missing.detail.startswith("cards missing; 18446744073709551")
+    assert missing.detail.startswith("cards missing; 18,446,744,073,709,551")
 
 
 def test_events_before_the_clock_was_set_get_their_time_from_it() -> None:

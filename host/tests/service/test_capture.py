@@ -404,7 +404,7 @@ def test_ctrl_c_on_the_line_keeps_what_has_come(
     with answering_shoe(KeepingShoe(FIVE)) as port:
         done = CliRunner().invoke(app(), ["capture", port.path, "-o", str(tmp_path)])
     assert done.exit_code == 130
-    assert f"2 passes are in {tmp_path}; the same command goes on" in done.stderr
+    assert f"2 passes so far in {tmp_path}; the same command goes on" in done.stderr
     assert files_in(tmp_path) - {"run"} == SHARED | {recording(1), recording(2)}
     assert is_whole(tmp_path)
 

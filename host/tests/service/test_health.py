@@ -84,4 +84,4 @@ def test_very_large_values_are_shown(tmp_path: Path) -> None:
     lines = lines_for(
         a_permille=most, dirty=most, cards=most, overruns=most, calibrated_unix_ms=most
     )
-    assert len(lines) == 6 and f"over {most} cards" in lines[5]
+    assert len(lines) == 6 and f"over {most:,} cards" in lines[5]

@@ -59,7 +59,7 @@ def test_a_long_line_is_shortened_in_the_message(tmp_path: Path) -> None:
 def test_nine_copies_of_a_card_are_too_many(tmp_path: Path) -> None:
     assert len(deck.read(write(tmp_path / "deck", ["7H"] * 8), short=True)) == 8
     message = refusal(write(tmp_path / "deck", ["7H"] * 9), short=True)
-    assert "9 copies of 7H" in message and "have 8" in message and "remove the surplus" in message
+    assert "9 copies of 7H in 8 decks; remove the surplus" in message
     names = [*WHOLE, "CUT"]
     names[names.index("AC")] = "KS"
     assert "9 copies of KS" in refusal(write(tmp_path / "deck", names))
@@ -69,7 +69,11 @@ def test_nine_copies_of_a_card_are_too_many(tmp_path: Path) -> None:
 def test_too_few_cards_need_short(tmp_path: Path, missing: int) -> None:
     path = write(tmp_path / "deck", [*WHOLE[missing:], "CUT"])
     message = refusal(path)
-    assert f"{416 - missing} cards" in message and "have 416" in message and "--short" in message
+    assert (
+        f"{416 - missing} card" in message
+        and "the 416 of 8 decks" in message
+        and "--short" in message
+    )
     assert len(deck.read(path, short=True)) == 417 - missing
 
 
@@ -159,5 +163,5 @@ def test_fewer_decks_are_shuffled_and_read(tmp_path: Path) -> None:
     path = tmp_path / "two.deck"
     path.write_text("\n".join(cards.name_of(card) for card in dealt))
     assert deck.read(path, decks=2) == dealt
-    with pytest.raises(BadDeck, match="8 decks have 416"):
+    with pytest.raises(BadDeck, match="the 416 of 8 decks"):
         deck.read(path)

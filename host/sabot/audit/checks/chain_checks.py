@@ -21,6 +21,7 @@ from sabot.audit.checks.doubt import HELD, ChainRow, Doubt
 from sabot.audit.checks.holes import MOST_ODD, Holes
 from sabot.audit.checks.play_checks import ReportFinding
 from sabot.audit.tombstone import Tombstone, usable_tombstones
+from sabot.text import counted
 from sabot_protocol.chain import EPOCH_RECORDS
 from sabot_protocol.events import MAC_SIZE
 
@@ -315,7 +316,7 @@ class ChainChecks:
             if doubt.count == 1 and (first.record, first.mac) == (self._record, self._before):
                 self._report(self._due, "doubled", f"event {self._due - 1} is there again")
             else:
-                detail = f"{doubt.count} records before it do not belong there"
+                detail = f"out of place before it: {counted(doubt.count, 'record')}"
                 self._report(self._due, "inserted", detail)
         yield from self._take(row)
 
@@ -345,7 +346,7 @@ class ChainChecks:
             yield from self._take_held_back(doubt)
             yield from self._take(row)
         else:
-            detail = f"{self._due - begins} records do not belong there"
+            detail = f"out of place: {counted(self._due - begins, 'record')}"
             self._report(self._due, "inserted", detail)
             self._doubt = Doubt()
             self._lost(number)

@@ -8,6 +8,7 @@ from sabot.audit.chain import MacKeys, mac_under
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.holes import Holes
 from sabot.audit.checks.play_checks import ReportFinding
+from sabot.text import counted
 from sabot_protocol import enums, events
 from sabot_protocol.chain import KEY_SIZE
 
@@ -85,7 +86,9 @@ class ChainEvents:
         elif kind == _CHECKPOINT:
             count, mac = own
             if count != number - 1:
-                self._report(number, "checkpoint", f"says {count} records, event {number} follows")
+                self._report(
+                    number, "checkpoint", f"says {counted(count, 'record')}, event {number} follows"
+                )
             elif before is not None and mac != before:
                 detail = f"the MAC of event {count} is {mac.hex()}, {before.hex()} in the log"
                 self._report(number, "checkpoint", detail)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.findings import MOST_OF_A_KIND, Note
-from sabot.text import utc_time
+from sabot.text import counted, utc_time
 from sabot_protocol import events
 
 _DAY_MS = 86_400_000
@@ -57,7 +57,7 @@ class ClockChecks:
         if unix_ms < expected - _SET_BACK_MS:
             how = f"back by {(expected - unix_ms) // 1000} s"
         elif unix_ms > expected + _AHEAD_MS:
-            how = f"ahead by {(unix_ms - expected) // _DAY_MS} days"
+            how = f"ahead by {counted((unix_ms - expected) // _DAY_MS, 'day')}"
         else:
             return
         detail = f"the clock was set {how}, to {utc_time(unix_ms)}"
@@ -67,7 +67,9 @@ class ClockChecks:
     def ended(self, timeless: int) -> None:
         """After the last event, note that `timeless` rounds had no time of day."""
         if timeless:
-            detail = f"{timeless} rounds have no time of day: no host had set the clock"
+            detail = (
+                f"{counted(timeless, 'round')} without a time of day: no host had set the clock"
+            )
             self._notes.append(Note(self._unit, 0, "clock", detail))
 
 

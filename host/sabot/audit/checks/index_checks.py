@@ -7,7 +7,7 @@ from typing import Any
 from sabot.audit.checks.chain_checks import RawRecord
 from sabot.audit.checks.decoding import Values
 from sabot.log.derived import DAMAGED, LARGEST
-from sabot.text import printable, utc_time
+from sabot.text import counted, printable, utc_time
 from sabot_protocol import events
 
 _SHOWN = 32  # characters of a value
@@ -71,7 +71,9 @@ class IndexChecks:
         """After the last record, report differences. Rows that are left have no record any more."""
         left = len(self._held) + sum(1 for _ in self._rows)
         if left:
-            detail = f"{left} more events are in the tables that were derived from the records"
+            detail = (
+                f"{counted(left, 'more event')} in the tables that were derived from the records"
+            )
             self._report(next_number, "truncated", detail)
         if self._wrong is not None:
             number, detail = self._wrong

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from sabot.audit.checks.baccarat import BaccaratChecks
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.known_games import KnownGames
+from sabot.text import counted
 from sabot_protocol import cards, enums, events
 from sabot_protocol.games import FIRST_CARD, Game
 
@@ -184,7 +185,9 @@ class PlayChecks:
         number, round_ = values[_NUMBER], values[_ROUND]
         self._never_ended(number)
         if self._whole and self._burn_due not in (None, self._burned):
-            self._report(number, "rules", f"{self._burned} cards burned, {self._burn_due} were due")
+            self._report(
+                number, "rules", f"{counted(self._burned, 'card')} burned, {self._burn_due} due"
+            )
         self._burn_due = None
         self._play.begin()
         self._round += 1
@@ -250,7 +253,7 @@ class PlayChecks:
             self._report(number, "cards", detail)
         elif self._whole:
             copies = f"copy {self._drawn[card]} of {name}"
-            self._report(number, "cards", f"{copies} in a shoe of {self._decks} decks")
+            self._report(number, "cards", f"{copies} in a shoe of {counted(self._decks, 'deck')}")
 
     def _cut_card(self, values: Values) -> None:
         self._entered = False
@@ -293,7 +296,9 @@ class PlayChecks:
             self._burn_due = self._burn_counts[0]
             due = " or ".join(map(str, self._burn_counts))
             self._report(
-                values[_NUMBER], "rules", f"{count} cards to burn, {due} by the first card"
+                values[_NUMBER],
+                "rules",
+                f"{counted(count, 'card')} to burn, {due} by the first card",
             )
 
     def _round_void(self, values: Values) -> None:
@@ -345,10 +350,10 @@ class PlayChecks:
             self.rounds += 1
         drawn = sum(self._drawn) + self._unread
         if self._whole and rounds is not None and rounds != self._results:
-            detail = f"shoe ended after {rounds} rounds, {self._results} are in the log"
+            detail = f"shoe ended after {counted(rounds, 'round')}, the log has {self._results}"
             self._report(number, "rules", detail)
         if self._whole and count is not None and count != drawn:
-            detail = f"shoe ended after {count} cards, {drawn} are in the log"
+            detail = f"shoe ended after {counted(count, 'card')}, the log has {drawn}"
             self._report(number, "rules", detail)
         self._ended = True
         self.not_composed = self._whole
@@ -375,7 +380,7 @@ class PlayChecks:
         if unread != self._unread:
             differing.append(f"{unread} unread, {self._unread} in the log")
         if expected != self._decks * cards.DECK_SIZE:
-            differing.append(f"{expected} cards in {self._decks} decks")
+            differing.append(f"{counted(expected, 'card')} in {counted(self._decks, 'deck')}")
         if differing:
             shown = "; ".join(differing[:_MAX_DIFFERENCES])
             self._report(number, "cards", f"the composition says {shown}")

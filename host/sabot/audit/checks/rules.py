@@ -8,6 +8,8 @@ They follow the Maryland standard rules, Mini Baccarat; the tests check them aga
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sabot.text import counted
+
 _POINTS = dict(zip("A23456789TJQK", (1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0), strict=True))
 
 # One row for each total of the Banker, one letter for each value of the Player's third card:
@@ -83,7 +85,7 @@ def judge(player: Sequence[str], banker: Sequence[str]) -> Verdict:
 def _wrong(player: Sequence[str], banker: Sequence[str], natural: bool) -> str | None:
     for name, hand in (("Player", player), ("Banker", banker)):
         if not 2 <= len(hand) <= 3:
-            return f"{name} has {len(hand)} cards"
+            return f"{name} has {counted(len(hand), 'card')}"
     player_drew, banker_drew = len(player) == 3, len(banker) == 3
     third = "third card was not due", "third card is missing"
     player_due = not natural and total(player[:2]) <= 5

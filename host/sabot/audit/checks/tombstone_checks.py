@@ -12,7 +12,7 @@ from sabot.audit.tombstone import Tombstone, TombstoneUnusable
 from sabot.keys.signing import fingerprint
 from sabot.link.events import Event, ShoeLoadedEvent
 from sabot.link.wire import WireError, parse_event
-from sabot.text import local_time
+from sabot.text import counted, local_time
 
 Found = tuple[int, str, str]
 """Event number, kind and detail of a finding."""
@@ -85,12 +85,13 @@ def _too_young(stone: Tombstone, minimums: Sequence[Minimum]) -> str | None:
     in_force = [each.days for each in minimums if each.set_unix_ms <= stone.removed_unix_ms]
     days = max(stone.keep_days, in_force[-1] if in_force else 0)
     if stone.keep_days < days:
-        return f"removed after {stone.keep_days} days, but the minimum then was {days}"
+        return f"removed after {counted(stone.keep_days, 'day')}, but the minimum then was {days}"
     for each in stone.context:
         event = _event_in(each.record)
         made = None if event is None else event.unix_ms
         if made is not None and 0 <= stone.removed_unix_ms - made < days * DAY_MS:
-            return f"event {each.number} of {local_time(made)} was removed before {days} days"
+            least = counted(days, "day")
+            return f"event {each.number} of {local_time(made)} was removed before {least}"
     return None
 
 

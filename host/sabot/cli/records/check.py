@@ -26,6 +26,7 @@ from sabot.errors import FINDINGS, DiskFull
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.log.store import Store
+from sabot.text import counted
 
 
 def verify(
@@ -79,7 +80,8 @@ def verify(
             console.print(plain(_line(each, db)), soft_wrap=True)
         console.print(
             plain(
-                f"{db}: {summary.units} units, {summary.events} events, {summary.rounds} rounds: "
+                f"{db}: {counted(summary.units, 'unit')}, {counted(summary.events, 'event')}, "
+                f"{counted(summary.rounds, 'round')}: "
                 f"{_verdict(findings)}"
             ),
             soft_wrap=True,
@@ -114,7 +116,7 @@ def checkpoints(
         kept_elsewhere.save(out, kept)
     except OSError as error:
         raise _unwritable(out, error) from None
-    console.print(plain(f"{out}: {len(kept)} checkpoints"), soft_wrap=True)
+    console.print(plain(f"{out}: {counted(len(kept), 'checkpoint')}"), soft_wrap=True)
 
 
 def _check_replaceable(path: Path, store: Store) -> None:
@@ -143,14 +145,15 @@ def _verify_bundle(path: Path, keys: Keys | None, operator: Path | None, as_json
             console.print(plain(line), soft_wrap=True)
         for finding in verdict.findings:
             console.print(plain(_line(finding, path)), soft_wrap=True)
-        counts = f"{verdict.summary.events} events, {verdict.summary.rounds} rounds"
+        summary = verdict.summary
+        counts = f"{counted(summary.events, 'event')}, {counted(summary.rounds, 'round')}"
         console.print(plain(f"{path}: {counts}: {_verdict(verdict.findings)}"), soft_wrap=True)
     if verdict.findings:
         raise typer.Exit(FINDINGS)
 
 
 def _verdict(findings: Sequence[Finding]) -> str:
-    return f"{len(findings)} findings" if findings else "nothing to find fault with"
+    return counted(len(findings), "finding") if findings else "nothing to find fault with"
 
 
 def _unwritable(path: Path, error: OSError) -> Exception:

@@ -8,6 +8,7 @@ import typer
 from sabot.cli import options
 from sabot.cli.view import console, plain
 from sabot.log.store import Store
+from sabot.text import counted
 
 
 def copy(
@@ -20,4 +21,4 @@ def copy(
     """
     with Store(db) as store:
         events = store.copy(out)
-    console.print(plain(f"{out}: {events} events"), soft_wrap=True)
+    console.print(plain(f"{out}: {counted(events, 'event')}"), soft_wrap=True)

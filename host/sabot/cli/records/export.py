@@ -15,6 +15,7 @@ from sabot.errors import BundleUnusable
 from sabot.keys import signing
 from sabot.log.store import Store
 from sabot.reports.report import ReportInput, is_report, render
+from sabot.text import counted
 
 OperatorKey = Annotated[
     Path, typer.Option("--key", metavar="NAME.pem", help="The operator's private key.")
@@ -83,11 +84,13 @@ def export(
     if html is not None and report is not None:
         bundle_file.write_whole(html, report)
     chain = "with the keys of its chain" if excerpt.keys else "without keys of its chain"
-    what = f"{unit} shoe {shoe}, {len(excerpt.records):,} events, {chain}"
+    what = f"{unit} shoe {shoe}, {counted(len(excerpt.records), 'event')}, {chain}"
     console.print(plain(f"{out}: {what}, {size:,} bytes, signed by {signer}"), soft_wrap=True)
     if html is not None:
         console.print(plain(f"{html}: the report"), soft_wrap=True)
     if excerpt.findings:
         problems.print(
-            plain(f"{len(excerpt.findings)} findings are in the bundle: `sabot verify {out}`")
+            plain(
+                f"{counted(len(excerpt.findings), 'finding')} in the bundle: `sabot verify {out}`"
+            )
         )

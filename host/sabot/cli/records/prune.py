@@ -17,7 +17,7 @@ from sabot.cli.view import console, name_text, plain, print_json, problems
 from sabot.errors import FINDINGS, KeptByLaw
 from sabot.keys.signing import fingerprint
 from sabot.log.store import Store
-from sabot.text import local_time
+from sabot.text import counted, local_time
 
 _MOST_DAYS = 36_525
 """A century. Records to be kept for longer should not be removed at all."""
@@ -120,7 +120,7 @@ def retention(
     for number, each in enumerate(minimums, 1):
         what = "in force" if number == len(minimums) else "before"
         since = f"set on {local_time(each.set_unix_ms)}"
-        console.print(plain(f"{db}: {each.days} days at least, {since}, {what}"))
+        console.print(plain(f"{db}: {counted(each.days, 'day')} at least, {since}, {what}"))
     if not removed:
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
@@ -148,8 +148,9 @@ def _refuse_if_findings(plans: list[PrunePlan]) -> None:
     units = sorted({finding.unit for finding in found})
     problems.print(
         plain(
-            f"nothing was removed: {len(found)} findings in what would go of {', '.join(units)}; a "
-            "log in dispute is evidence. With --unit, records of another unit can be removed"
+            f"nothing was removed: {counted(len(found), 'finding')} in what would go of "
+            f"{', '.join(units)}; a log in dispute is evidence. With --unit, records of another "
+            "unit can be removed"
         )
     )
     raise typer.Exit(FINDINGS)
@@ -175,7 +176,7 @@ def _line(planned: PrunePlan, dry_run: bool) -> str:
     verb = "would be removed" if dry_run else "removed"
     return (
         f"{planned.unit}: {verb}: shoes {shoes}, events {planned.first} to {planned.last}, "
-        f"{rounds} rounds{stays}"
+        f"{counted(rounds, 'round')}{stays}"
     )
 
 

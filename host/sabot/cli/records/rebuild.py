@@ -3,6 +3,7 @@
 from sabot.cli import options
 from sabot.cli.view import console, events_progress, problems
 from sabot.log.store import DAMAGED, Filter, Store
+from sabot.text import counted
 
 
 def rebuild(db: options.Db = options.DEFAULT_DB) -> None:
@@ -16,6 +17,6 @@ def rebuild(db: options.Db = options.DEFAULT_DB) -> None:
             task = bar.add_task("events", total=store.count())
             events = store.rebuild(lambda done: bar.update(task, completed=done))
         damaged = sum(1 for _ in store.rows(Filter(kinds=(DAMAGED,))))
-    console.print(f"{db}: {events} events, {damaged} of them damaged", soft_wrap=True)
+    console.print(f"{db}: {counted(events, 'event')}, {damaged} of them damaged", soft_wrap=True)
     if damaged:
         problems.print("`sabot verify` lists the damaged records.")

@@ -10,6 +10,7 @@ from sabot.cli.view import console, plain, problems
 from sabot.keys import signing
 from sabot.release import build as releases
 from sabot.release.modules import ARCHITECTURES
+from sabot.text import counted
 from sabot_protocol.release import Manifest
 
 
@@ -35,7 +36,7 @@ def build(
         releases.save(built, out)
     manifest = Manifest(built.manifest)
     signer = signing.fingerprint(signing.public_of(private))
-    what = f"Sabot {manifest.version} for {board}, {len(manifest.files)} files"
+    what = f"Sabot {manifest.version} for {board}, {counted(len(manifest.files), 'file')}"
     console.print(
         plain(f"{out}: {what}, {manifest.size:,} bytes, signed by {signer}"), soft_wrap=True
     )

@@ -21,7 +21,7 @@ from sabot.reports import contact_sheet
 from sabot.service import capture as captures
 from sabot.service import capture_folder as folders
 from sabot.service.reading import ReadShoe
-from sabot.text import local_time
+from sabot.text import counted, local_time
 from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE
 from sabot_protocol import enums
 
@@ -79,7 +79,8 @@ def capture(
                 problems.print(plain(f"{fetched.unit} keeps no pass{why}"))
     except KeyboardInterrupt:
         if done:
-            problems.print(plain(f"{done} passes are in {out}; the same command goes on"))
+            passes = counted(done, "pass", "passes")
+            problems.print(plain(f"{passes} so far in {out}; the same command goes on"))
         raise
     finally:
         if done:
@@ -225,8 +226,8 @@ def _print_health(unit: str, report: HealthReport, as_json: bool) -> None:
     when = local_time(report.calibrated_unix_ms) if calibrated else "never; pull it to calibrate"
     console.print(
         plain(
-            f"{unit}: means over {report.cards} cards since its start, samples lost "
-            f"{report.overruns} times, test card: {when}"
+            f"{unit}: means over {counted(report.cards, 'card')} since its start, "
+            f"samples lost {counted(report.overruns, 'time')}, test card: {when}"
         ),
         soft_wrap=True,
     )

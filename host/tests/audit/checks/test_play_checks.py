@@ -86,7 +86,7 @@ def test_the_family_decides_how_many_cards_are_burned() -> None:
     assert _found(values) == []
     (burn,) = [each for each in values if each[0] == _BURN]
     burn[_OWN] = 1
-    assert _found(values) == ["rules: 1 cards to burn, 2 by the first card"]
-    assert _found(values, _HighCard()) == ["rules: 2 cards burned, 1 were due"]
+    assert _found(values) == ["rules: 1 card to burn, 2 by the first card"]
+    assert _found(values, _HighCard()) == ["rules: 2 cards burned, 1 due"]
     burn[_OWN] = 3
     assert _found(values, _HighCard())[0] == "rules: 3 cards to burn, 1 or 2 by the first card"

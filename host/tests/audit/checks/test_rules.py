@@ -137,8 +137,8 @@ def test_no_hand_draws_when_either_hand_is_a_natural(
 @pytest.mark.parametrize("count", [0, 1, 4])
 def test_a_hand_of_other_than_two_or_three_cards_is_wrong(count: int) -> None:
     hand, two = ["KS"] * count, ["KS", "7H"]
-    assert rules.judge(hand, two).wrong == f"Player has {count} cards"
-    assert rules.judge(two, hand).wrong == f"Banker has {count} cards"
+    assert rules.judge(hand, two).wrong == f"Player has {count} card{'s' * (count != 1)}"
+    assert rules.judge(two, hand).wrong == f"Banker has {count} card{'s' * (count != 1)}"
 
 
 def test_a_total_of_8_or_9_with_three_cards_is_not_a_natural() -> None:
