@@ -1,9 +1,8 @@
 """What `import sabot` offers to other programs: reading a log, with types. See docs/library.md."""
 
-import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -228,18 +227,34 @@ def logged_rounds(
     `damaged` is called with each event that cannot be read; the round that it may be part of is
     left out. Without `damaged` such an event raises DatabaseUnusable.
     """
-    # Only the kinds of events that make rounds are read: they are a small part of all.
-    rows = store.rows(Filter(unit=unit, shoe=shoe, kinds=_ROUND_KINDS))
-    for each, group in itertools.groupby(rows, key=lambda row: row.unit):
-        hidden: tuple[int, int] | None = None
-        begun = False
-        for ended in rounds_of(each, (_event_in(row, damaged) for row in group)):
-            if not begun:
-                hidden, begun = hidden_round(store, each), True
-            if (ended.shoe, ended.round) != hidden and _within(
-                ended.started_unix_ms, begin_unix_ms, end_unix_ms
-            ):
+    span = begin_unix_ms, end_unix_ms
+    for each in [unit] if unit is not None else store.units():
+        wanted = Filter(each, shoe)
+        if span != (None, None):
+            events = store.rounds_within(each, *span)
+            if events is None:
+                continue
+            wanted = replace(wanted, first=events[0], last=events[1])
+        for ended in rounds_between(store, wanted, damaged):
+            if _within(ended.started_unix_ms, *span):
                 yield ended
+
+
+def rounds_between(
+    store: Store, wanted: Filter, damaged: Callable[[Row], None] = _refuse
+) -> Iterator[Round]:
+    """The rounds of one unit that ended and are whole in the events that a filter selects by unit,
+    shoe of cards, round, first and last event. `damaged` as for `logged_rounds`."""
+    # Only the kinds of events that make rounds are read: they are a small part of all.
+    rows = store.rows(replace(wanted, kinds=_ROUND_KINDS))
+    unit = wanted.unit or ""
+    hidden: tuple[int, int] | None = None
+    begun = False
+    for ended in rounds_of(unit, (_event_in(row, damaged) for row in rows)):
+        if not begun:
+            hidden, begun = hidden_round(store, unit), True
+        if (ended.shoe, ended.round) != hidden:
+            yield ended
 
 
 def logged_events(

@@ -1,13 +1,13 @@
 """Tables of any length, with a few rows in memory: the first rows decide how wide the columns are.
 
-A column becomes wider when a later row needs it. The last column gets the rest of the line, and a
-text that is wider is continued below.
+A column becomes wider when a later row needs it. On a screen the last column gets the rest of the
+line, and a text that is wider is continued below. In a pipe or a file each row is one line, however
+long. Nothing is ever cut.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.cells import cell_len
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -28,16 +28,15 @@ def table_of(names: Sequence[str], widths: Sequence[int | None] = ()) -> Table:
     table = Table(box=None, padding=(0, _BETWEEN, 0, 0))
     for name, width in zip(names, widths or [None] * len(names), strict=True):
         justify = "right" if name in _NUMBERS else "left"
-        table.add_column(name, justify=justify, min_width=width)  # type: ignore[arg-type]
+        table.add_column(name, justify=justify, min_width=width, overflow="fold")  # type: ignore[arg-type]
     return table
 
 
 class Columns:
-    """The columns of a table that is printed row by row on lines of `width` characters."""
+    """The widths of the columns of a table that is printed row by row."""
 
-    def __init__(self, names: Sequence[str], width: int) -> None:
+    def __init__(self, names: Sequence[str]) -> None:
         self.names = names
-        self._width = width
         self._needed = [cell_len(name) for name in names]
         self._right = [name in _NUMBERS for name in names]
 
@@ -51,42 +50,27 @@ class Columns:
         for name, width in least.items():
             self._widen(self.names.index(name), width)
 
-    def widths(self) -> list[int] | None:
-        """The width of each column; None if they are too wide for the line, even with only a few
-        characters for the last one."""
-        rest = self._rest()
-        return None if rest < min(_LEAST_REST, self._needed[-1]) else self._widths(rest)
+    def widths(self, line: int) -> list[int] | None:
+        """The width of each column on a line of `line` characters; None if they are too wide for
+        it, even with only a few characters for the last one."""
+        rest = line - sum(self._needed[:-1]) - _BETWEEN * len(self.names)
+        last = self._needed[-1]
+        return None if rest < min(_LEAST_REST, last) else [*self._needed[:-1], min(rest, last)]
 
-    def lines(self, cells: Sequence[Cell], console: Console) -> Iterator[str]:
-        """The lines of one row, as `console` prints a table without styles."""
+    def row(self, cells: Sequence[Cell]) -> str:
+        """One row as one line, without styles."""
         texts = [printable(str(cell)) for cell in cells]
+        line = ""
         for at, text in enumerate(texts):
-            self._widen(at, _width_of(text))
-        widths = self._widths(max(self._rest(), _LEAST_REST))
-        below: Sequence[str] = ()
-        if self._needed[-1] > widths[-1] and _width_of(texts[-1]) > widths[-1]:
-            wrapped = Text(texts[-1]).wrap(console, widths[-1], overflow="ellipsis")
-            texts[-1], *below = (line.plain.rstrip() for line in wrapped)
-        yield self._line(texts, widths)
-        for text in below:
-            yield self._line([""] * (len(texts) - 1) + [text], widths)
+            width = _width_of(text)
+            self._widen(at, width)
+            padding = " " * (self._needed[at] - width)
+            line += (padding + text if self._right[at] else text + padding) + " " * _BETWEEN
+        return line.rstrip()
 
     def _widen(self, at: int, width: int) -> None:
         if width > self._needed[at]:
             self._needed[at] = width
-
-    def _rest(self) -> int:
-        return self._width - sum(self._needed[:-1]) - _BETWEEN * len(self.names)
-
-    def _widths(self, rest: int) -> list[int]:
-        return [*self._needed[:-1], min(rest, self._needed[-1])]
-
-    def _line(self, texts: Sequence[str], widths: Sequence[int]) -> str:
-        line = ""
-        for text, width, right in zip(texts, widths, self._right, strict=True):
-            padding = " " * (width - _width_of(text))
-            line += (padding + text if right else text + padding) + " " * _BETWEEN
-        return line
 
 
 def _width_of(text: str) -> int:

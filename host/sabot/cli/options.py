@@ -19,6 +19,10 @@ PORT_HELP = "A port's path, a unit's id, or a pyserial URL such as socket://host
 Port = Annotated[str, typer.Argument(metavar="UNIT|PORT", help=PORT_HELP)]
 Db = Annotated[Path, typer.Option("--db", help="The log database.")]
 UnitName = Annotated[str | None, typer.Option(help="Only this unit.")]
+UnitNames = Annotated[
+    list[str] | None, typer.Option("--unit", help="Only this unit; may be repeated.")
+]
+TableName = Annotated[str | None, typer.Option("--table", help="Only units while at this table.")]
 Shoe = Annotated[int | None, typer.Option(help="Only this shoe of cards.", min=0, max=_MOST)]
 RoundNumber = Annotated[
     int | None, typer.Option("--round", help="Only this round of a shoe.", min=0, max=_MOST)
@@ -28,6 +32,23 @@ From = Annotated[
     typer.Option("--from", help="From this local time: 2026-11-21T20:15, or 20:15 for today."),
 ]
 To = Annotated[str | None, typer.Option("--to", help="Before this time.")]
+At = Annotated[
+    str | None,
+    typer.Option("--at", help="The round in play at this time, or the last before it: 20:15:30."),
+]
+Last = Annotated[int | None, typer.Option("--last", help="Only the last N of each unit.", min=1)]
+Winner = Annotated[
+    str | None, typer.Option("--winner", help="Only rounds won by player, banker or tie.")
+]
+Natural = Annotated[bool, typer.Option("--natural", help="Only rounds with a natural.")]
+Cards = Annotated[
+    str | None,
+    typer.Option(
+        "--cards",
+        help="Only rounds with this card, or these one after the other in a hand or out of the "
+        "shoe: 7H or '10♠ K♦'.",
+    ),
+]
 Zone = Annotated[
     str | None,
     typer.Option("--zone", help="Zone of all times, such as Europe/Malta; default: local."),
@@ -101,6 +122,14 @@ def units_of(store: Store, unit: str | None) -> list[str]:
     return [unit]
 
 
+def units_named(store: Store, names: list[str] | None) -> list[str]:
+    """The units that a repeated --unit chooses, sorted; all without it. Raises DatabaseUnusable as
+    `units_of`."""
+    if not names:
+        return store.units()
+    return sorted({unit for name in names for unit in units_of(store, name)})
+
+
 def output_of(as_json: bool, as_csv: bool) -> Output:
     """How to print. Both flags at once are wrong usage."""
     if as_json and as_csv:
@@ -114,6 +143,12 @@ def zone_of(name: str | None) -> tzinfo:
         return table_time.zone_of(name)
     except table_time.BadTime as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def moment_of(at: str | None, zone: tzinfo) -> int | None:
+    """UTC milliseconds of the end of the second of --at."""
+    moment, _ = span_of(at, None, zone)
+    return None if moment is None else moment + 999
 
 
 def span_of(

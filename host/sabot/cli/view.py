@@ -12,6 +12,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import tzinfo
 from enum import StrEnum
 from itertools import chain, islice
 from types import TracebackType
@@ -33,6 +34,7 @@ from rich.text import Text
 from sabot.cli.long_table import HELD, Cell, Columns, table_of
 from sabot.log.rounds import Round
 from sabot.reports.roads import LETTERS, ROWS, Outcome, bead_plate
+from sabot.reports.table_time import text_of
 from sabot.text import card_symbol, local_time, printable, shortened
 
 _STYLE = {"player": "bold blue", "banker": "bold red", "tie": "bold green"}
@@ -122,27 +124,36 @@ def round_line(ended: Round) -> Text:
     return line.append_text(outcome_text(ended))
 
 
-ROUND_COLUMNS = ("unit", "shoe", "round", "ended", "Player", "Banker", "result")
+_OF_A_SHOE = 3
+"""The first column that differs between the rounds of a shoe of cards."""
+ROUND_COLUMNS = ("unit", "table", "shoe", "round", "ended", "Player", "Banker", "result")
 
 
-def round_cells(ended: Round) -> list[Cell]:
-    """A round for a table with ROUND_COLUMNS."""
+def round_cells(ended: Round, table: str = "", zone: tzinfo | None = None) -> list[Cell]:
+    """A round for a table with ROUND_COLUMNS. `table` is where the unit stood; the time is in
+    `zone`, or without one that of this machine."""
     return [
         name_text(ended.unit),
+        name_text(table),
         str(ended.shoe),
         str(ended.round),
-        local_time(ended.ended_unix_ms),
+        time_text(ended.ended_unix_ms, zone),
         hand_text(ended.player, ended.player_total),
         hand_text(ended.banker, ended.banker_total),
         outcome_text(ended),
     ]
 
 
+def time_text(unix_ms: int | None, zone: tzinfo | None) -> str:
+    """A time on the clock of `zone` with its offset, or without one on that of this machine."""
+    return local_time(unix_ms) if zone is None else text_of(unix_ms, zone)
+
+
 def rounds_table(rounds: Sequence[Round]) -> Table:
     """A few rounds of one unit and shoe of cards, one below the other."""
-    table = table_of(ROUND_COLUMNS[2:])
+    table = table_of(ROUND_COLUMNS[_OF_A_SHOE:])
     for ended in rounds:
-        table.add_row(*round_cells(ended)[2:])
+        table.add_row(*round_cells(ended)[_OF_A_SHOE:])
     return table
 
 
@@ -154,7 +165,7 @@ def print_rows(
     `names` are those of the columns. If there are more rows, the columns that `least` names are at
     least so wide: then they need not become wider on the way.
     """
-    columns, rows = Columns(names, console.width), iter(rows)
+    columns, rows = Columns(names), iter(rows)
     held = list(islice(rows, HELD))
     for cells in held:
         columns.measure(cells)
@@ -163,14 +174,13 @@ def print_rows(
     rows = chain(held, rows)
     if not console.is_terminal:  # a hundred thousand rows take seconds, as tables minutes
         for cells in chain([names], rows):
-            for line in columns.lines(cells, console):
-                print(line)
+            print(columns.row(cells))
         return
     begun = False
     while (some := list(islice(rows, _AT_ONCE))) or not begun:
         for cells in some:
             columns.measure(cells)
-        table = table_of(names, columns.widths() or ())
+        table = table_of(names, columns.widths(console.width) or ())
         table.show_header, begun = not begun, True
         for cells in some:
             table.add_row(*cells)

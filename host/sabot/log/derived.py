@@ -35,7 +35,8 @@ Derived = tuple[int, int, str, int | None, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Selects events; None means any. Times are UTC milliseconds, from (included) to (not)."""
+    """Selects events; None means any. Times are UTC milliseconds, from (included) to (not); `first`
+    and `last` are numbers of events."""
 
     unit: str | None = None
     shoe: int | None = None
@@ -43,10 +44,14 @@ class Filter:
     kinds: Sequence[str] | None = None
     from_unix_ms: int | None = None
     to_unix_ms: int | None = None
+    first: int | None = None
+    last: int | None = None
+    newest_first: bool = False
+    """The events of each unit in the other order."""
 
     def in_columns(self) -> "Filter":
         """The same filter for the columns of `events`, which have LARGEST for larger numbers."""
-        names = ("shoe", "round", "from_unix_ms", "to_unix_ms")
+        names = ("shoe", "round", "from_unix_ms", "to_unix_ms", "first", "last")
         values = {name: getattr(self, name) for name in names}
         return replace(self, **{n: min(v, LARGEST) for n, v in values.items() if v is not None})
 
@@ -103,6 +108,17 @@ def underived(
         yield (unit_id, number, kind, unix_ms, shoe, round_), received, record, mac
 
 
+def underived_rows(
+    connection: sqlite3.Connection, unit_id: int, unit: str, wanted: Filter
+) -> Iterator[Row]:
+    """Yield the rows that a filter selects of those that are not in `events` yet, in order."""
+    for derived, received, data, mac in underived(connection, unit_id):
+        _, number, kind, unix_ms, shoe, round_ = derived
+        row = Row(unit, number, kind, unix_ms, shoe, round_, received, data, mac)
+        if selects(wanted, row):
+            yield row
+
+
 def derive(connection: sqlite3.Connection, unit_id: int, most: int) -> int:
     """Make rows in `events` for the next records of a unit, at most `most`. Return how many."""
     with closing(underived(connection, unit_id)) as rows:
@@ -144,6 +160,8 @@ def query_of(wanted: Filter, unit_id: int, *, by_time: bool = False) -> tuple[st
         ("e.round = ?", wanted.round),
         ("e.unix_ms >= ?", wanted.from_unix_ms),
         ("e.unix_ms < ?", wanted.to_unix_ms),
+        ("e.number >= ?", wanted.first),
+        ("e.number <= ?", wanted.last),
     ):
         if value is not None:
             query += f" AND {condition}"
@@ -151,7 +169,7 @@ def query_of(wanted: Filter, unit_id: int, *, by_time: bool = False) -> tuple[st
     if wanted.kinds is not None:
         query += f" AND e.kind IN ({', '.join('?' * len(wanted.kinds))})"
         parameters += wanted.kinds
-    return query + " ORDER BY e.number", parameters
+    return query + f" ORDER BY e.number{' DESC' if wanted.newest_first else ''}", parameters
 
 
 def _is_short(connection: sqlite3.Connection, unit_id: int, wanted: Filter) -> bool:
@@ -173,6 +191,10 @@ def selects(wanted: Filter, row: Row) -> bool:
     if wanted.shoe not in (None, row.shoe) or wanted.round not in (None, row.round):
         return False
     if wanted.kinds is not None and row.kind not in wanted.kinds:
+        return False
+    if wanted.first is not None and row.number < wanted.first:
+        return False
+    if wanted.last is not None and row.number > wanted.last:
         return False
     if wanted.from_unix_ms is None and wanted.to_unix_ms is None:
         return True

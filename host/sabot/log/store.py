@@ -15,7 +15,7 @@ from typing import Any
 
 from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
 from sabot.link.session import Record
-from sabot.log import queries, schema, soundness
+from sabot.log import lookup, queries, schema, soundness
 from sabot.log.derived import (
     DAMAGED,
     LARGEST,
@@ -24,8 +24,7 @@ from sabot.log.derived import (
     Row,
     derive,
     derived_rows,
-    selects,
-    underived,
+    underived_rows,
 )
 from sabot.log.log_file import (
     ERRORS,
@@ -174,18 +173,35 @@ class Store:
     def rows(self, wanted: Filter = Filter()) -> Iterator[Row]:
         """Yield the events that `wanted` selects, by unit and number, a few in memory at a time.
 
-        The result is the log as it was when the first event was requested.
+        The result is the log as it was when the first event was requested. With `newest_first`, the
+        few that have no row in `events` yet are in memory at once.
         """
         wanted = wanted.in_columns()
         with self._reading() as connection:
             for unit, unit_id in queries.units(self.path, connection).items():
                 if wanted.unit in (None, unit):
+                    newest = underived_rows(connection, unit_id, unit, wanted)
+                    if wanted.newest_first:
+                        yield from reversed(list(newest))
                     yield from derived_rows(connection, unit_id, unit, wanted)
-                    for derived, received, data, mac in underived(connection, unit_id):
-                        _, number, kind, unix_ms, shoe, round_ = derived
-                        row = Row(unit, number, kind, unix_ms, shoe, round_, received, data, mac)
-                        if selects(wanted, row):
-                            yield row
+                    if not wanted.newest_first:
+                        yield from newest
+
+    def place_at(self, unit: str, unix_ms: int) -> tuple[int, int] | None:
+        """The shoe of cards and the round of the last event of `unit` at or before a time."""
+        with self._reading() as connection:
+            unit_id = self._unit(connection, unit)
+            return None if unit_id is None else lookup.place_at(connection, unit_id, unix_ms)
+
+    def rounds_within(
+        self, unit: str, begin_unix_ms: int | None, end_unix_ms: int | None
+    ) -> tuple[int, int | None] | None:
+        """First and last event between which the rounds of `unit` are that lie, with any part of
+        them, within a time span; None for no limit. None if there are no such rounds."""
+        with self._reading() as connection:
+            unit_id = self._unit(connection, unit)
+            span = begin_unix_ms, end_unix_ms
+            return None if unit_id is None else lookup.rounds_within(connection, unit_id, *span)
 
     def raw(
         self, unit: str, first: int | None = None, last: int | None = None

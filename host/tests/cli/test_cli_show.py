@@ -68,7 +68,7 @@ def test_events_are_printed_as_json_with_card_names_and_hex_bytes(sabot: Any, fo
     for each, row in zip(printed, stored_rows, strict=True):
         event = parsed(row.data)
         assert list(each) == [
-            "unit", "event", "kind", "boot", "t_ms", "time", "shoe", "round", "fields",
+            "unit", "table", "event", "kind", "boot", "t_ms", "time", "shoe", "round", "fields",
         ]  # fmt: skip
         assert (each["unit"], each["event"], each["kind"]) == (row.unit, event.number, event.kind)
         assert (each["boot"], each["t_ms"], each["shoe"], each["round"]) == (
@@ -137,16 +137,20 @@ def test_events_are_filtered(sabot: Any, options: tuple[str, ...], wanted: Any) 
         assert objects(sabot("rounds", "--json", *options)) == [e for e in everything if wanted(e)]
 
 
-@pytest.mark.parametrize(("command", "column"), [("events", "time"), ("rounds", "started")])
-def test_events_and_rounds_are_filtered_by_time(sabot: Any, command: str, column: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "first", "last"), [("events", "time", "time"), ("rounds", "started", "ended")]
+)
+def test_events_are_filtered_by_their_time_and_rounds_by_any_part_of_them(
+    sabot: Any, command: str, first: str, last: str
+) -> None:
     everything = objects(sabot(command, "--json"))
-    begin, end = times(everything, column)
+    begin, end = times(everything, first)
     for options, wanted in (
-        (("--from", begin), lambda at: at >= begin),
-        (("--to", end), lambda at: at < end),
-        (("--from", begin, "--to", end), lambda at: begin <= at < end),
+        (("--from", begin), lambda each: each[last] >= begin),
+        (("--to", end), lambda each: each[first] < end),
+        (("--from", begin, "--to", end), lambda each: each[first] < end and each[last] >= begin),
     ):
-        expected = [each for each in everything if each[column] and wanted(each[column])]
+        expected = [each for each in everything if each[first] and wanted(each)]
         assert objects(sabot(command, "--json", *options)) == expected
         assert 0 < len(expected) < len(everything)
 
@@ -170,11 +174,15 @@ def test_a_time_without_a_zone_is_local(sabot: Any, monkeypatch: pytest.MonkeyPa
 def test_tables_are_not_cut_off_in_a_pipe(sabot: Any, folder: Path) -> None:
     rounds = run(folder, "rounds", "--db", "log.sqlite").stdout
     assert "…" not in rounds
+    assert not any(line.endswith(" ") for line in rounds.splitlines())
     listed = [line.split()[:3] for line in rounds.splitlines()[1:]]
     everything = objects(sabot("rounds", "--json"))
     assert listed == [[e["unit"], str(e["shoe"]), str(e["round"])] for e in everything]
     events = run(folder, "events", "--db", "log.sqlite", "--kind", "boot").stdout
-    assert "01" * 32 in events and "…" not in events
+    assert f"build {'01' * 4} for" in events and "…" not in events
+    everything = run(folder, "events", "--db", "log.sqlite").stdout.splitlines()
+    assert len(everything) == 1 + len(objects(sabot("events", "--json")))
+    assert not any(line.endswith(" ") or len(line.split()) < 7 for line in everything)
 
 
 @pytest.mark.parametrize(

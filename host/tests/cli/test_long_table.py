@@ -2,6 +2,7 @@
 
 import io
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
 from sabot.cli import app, view
 from sabot.cli.long_table import HELD
-from sabot.cli.records import show
+from sabot.cli.records import selection
 from sabot.log.store import Filter, Row, Store
 
 NAMES = ("unit", "event", "time", "shoe", "round", "kind", "what")
@@ -34,26 +35,26 @@ def random_rows(rng: random.Random, count: int) -> list[list[str]]:
     ]
 
 
-def by_rich(rows: Sequence[Sequence[str]], width: int) -> str:
-    """The whole table, laid out by rich."""
+def by_rich(rows: Sequence[Sequence[str]]) -> str:
+    """The table, laid out by rich on lines that are long enough, without blanks at the end."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in NAMES:
         table.add_column(name, justify="right" if name in ("event", "shoe", "round") else "left")
     for row in rows:
         table.add_row(*row)
     out = io.StringIO()
-    view.Door(highlight=False, width=width, file=out).print(table)
-    return out.getvalue()
+    view.Door(highlight=False, width=100_000, file=out).print(table)
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
 
 
 @pytest.fixture
 def printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., str]:
-    """Prints rows with `print_rows` on lines of a width; returns the text."""
+    """Prints rows with `print_rows` into a pipe; returns the text."""
 
-    def call(rows: Sequence[Sequence[str]], width: int, least: dict[str, int]) -> str:
-        monkeypatch.setattr(view, "console", view.Door(highlight=False, width=width))
+    def call(rows: Sequence[Sequence[str]], least: dict[str, int]) -> str:
+        monkeypatch.setattr(view, "console", view.Door(highlight=False, width=200))
         view.print_rows(NAMES, rows, least)
         return capsys.readouterr().out
 
@@ -66,29 +67,37 @@ def test_a_table_that_is_not_long_is_laid_out_by_all_its_rows(
 ) -> None:
     rng = random.Random(seed)
     rows = random_rows(rng, rng.choice([0, 1, 2, 40, HELD - 1]))
-    width = rng.choice([120, 200])
-    assert printed(rows, width, {"event": 30}) == by_rich(rows, width)
+    assert printed(rows, {"event": 30}) == by_rich(rows)
 
 
 def test_a_long_table_has_the_widths_that_were_given(printed: Callable[..., str]) -> None:
     rows = random_rows(random.Random(1), HELD)
     last = ["U" * 12, "12345678901", *rows[0][2:]]
     least = {"unit": 12, "event": 11}
-    assert printed([*rows, last], 200, least) == by_rich([*rows, last], 200)
+    assert printed([*rows, last], least) == by_rich([*rows, last])
 
 
 def test_a_column_becomes_wider_when_a_later_row_needs_it(printed: Callable[..., str]) -> None:
     short = ["U1", "1", "no clock", "1", "1", "lid", "open"]
-    lines = printed([short] * (HELD + 1) + [["U1", "1234567", *short[2:]]] * 2, 200, {})
+    lines = printed([short] * (HELD + 1) + [["U1", "1234567", *short[2:]]] * 2, {})
     *before, wide, same = lines.splitlines()
     assert len({len(line) for line in before}) == 1
     assert len(wide) == len(same) == len(before[0]) + 2 and wide.startswith("U1    1234567  no")
 
 
-def test_a_line_that_is_too_narrow_keeps_every_cell(printed: Callable[..., str]) -> None:
-    row = ["U1", "1", "2026-11-24 04:00:00", "1", "1", "betting_closed", "by=button and=more"]
-    (_, line) = printed([row], 40, {}).splitlines()
-    assert line.split() == " ".join(row).split()
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_a_screen_of_any_width_shows_every_cell_whole(
+    monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    long = "x" * 300
+    row = ["U1", "1", "2026-11-24", "1", "1", "betting_closed", f"by the button {long} end"]
+    shown_on = view.Door(width=width, file=io.StringIO(), record=True, force_terminal=True)
+    monkeypatch.setattr(view, "console", shown_on)
+    view.print_rows(NAMES, [row], {})
+    shown = shown_on.export_text()
+    assert "…" not in shown and all(len(line) <= width for line in shown.splitlines())
+    letters = Counter(shown.replace(" ", "").replace("\n", ""))
+    assert letters == Counter("".join([*NAMES, *row]).replace(" ", ""))
 
 
 @pytest.mark.parametrize("terminal", [False, True])
@@ -140,7 +149,8 @@ def test_a_listing_holds_a_few_of_a_logs_rounds_or_events(
     first line."""
     read, made, lines, read_before, most_held = 0, 0, 0, 0, 0
     rows, print_line = Store.rows, print
-    listing = getattr(show, f"logged_{command}")
+    name = "rounds_between" if command == "rounds" else "logged_events"
+    listing = getattr(selection, name)
 
     def counted_rows(self: Store, wanted: Filter) -> Iterator[Row]:
         nonlocal read
@@ -162,7 +172,7 @@ def test_a_listing_holds_a_few_of_a_logs_rounds_or_events(
         print_line(line)
 
     monkeypatch.setattr(Store, "rows", counted_rows)
-    monkeypatch.setattr(show, f"logged_{command}", counted_listing)
+    monkeypatch.setattr(selection, name, counted_listing)
     monkeypatch.setattr(view, "print", counted_print, raising=False)
     done = CliRunner().invoke(app(), [command, "--db", str(log), *how])
     assert done.exit_code == 0, done.output

@@ -1,12 +1,15 @@
 """`sabot rounds` and `sabot events`: look at a log."""
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated
+from datetime import tzinfo
+from itertools import islice
+from typing import Annotated, Any
 
 import typer
 
 from sabot.cli import options
 from sabot.cli.long_table import Cell
+from sabot.cli.records.selection import Selection, Tables, rounds_wanted
 from sabot.cli.view import (
     ROUND_COLUMNS,
     Output,
@@ -16,50 +19,83 @@ from sabot.cli.view import (
     print_rows,
     problems,
     round_cells,
+    time_text,
 )
 from sabot.errors import DatabaseUnusable
-from sabot.library import EVENT_KINDS, LogEvent, logged_events, logged_rounds
+from sabot.library import EVENT_KINDS, LogEvent
 from sabot.log.rounds import Round
-from sabot.log.store import Filter, Row, Store
-from sabot.text import local_time
+from sabot.log.store import Row, Store
+from sabot.reports.event_words import words_of
+from sabot.reports.table_time import iso_of
+from sabot.text import counted
 
 
 def rounds(
     db: options.Db = options.DEFAULT_DB,
-    unit: options.UnitName = None,
+    unit: options.UnitNames = None,
+    table: options.TableName = None,
     shoe: options.Shoe = None,
     round_: options.RoundNumber = None,
-    from_: options.From = None,
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Rounds of which any part was at this local time or later: 2026-11-21T20:15, or "
+            "20:15 for today.",
+        ),
+    ] = None,
     to: options.To = None,
+    at: options.At = None,
+    zone: options.Zone = None,
+    winner: options.Winner = None,
+    natural: options.Natural = False,
+    cards: options.Cards = None,
+    last: options.Last = None,
     as_json: options.Json = False,
     as_csv: options.Csv = False,
     with_void: Annotated[
         bool, typer.Option("--with-void", help="Voided rounds too; they have no winner.")
     ] = False,
 ) -> None:
-    """List the rounds in a log that have a result.
+    """List the rounds in a log that have a result. Options combine.
 
     A round with an event that cannot be read is left out; the exit code is then 8.
     """
     how = options.output_of(as_json, as_csv)
-    begin, end = options.span_of(from_, to)
+    where = options.zone_of(zone)
+    begin, end = options.span_of(from_, to, where)
+    moment = options.moment_of(at, where)
+    wanted = rounds_wanted(winner, natural, cards)
     damaged, left_out = _Damaged(), 0
 
-    def listed(store: Store) -> Iterator[Round]:
+    def with_result(found: Iterable[Round]) -> Iterator[Round]:
         nonlocal left_out
-        for ended in logged_rounds(store, unit, shoe, begin, end, damaged.add):
-            if round_ in (None, ended.round):
-                if with_void or ended.void is None:
-                    yield ended
-                else:
-                    left_out += 1
+        for ended in found:
+            if with_void or ended.void is None:
+                yield ended
+            else:
+                left_out += 1
 
     with Store(db) as store:
-        least = {"unit": _longest(options.units_of(store, unit))}
+        units = options.units_named(store, unit)
+        chosen = Selection(units, shoe, round_, begin, end, moment, table, wanted)
+        tables = chosen.tables(store)
+
+        def listed() -> Iterator[Round]:
+            if last is None:
+                yield from with_result(chosen.rounds(store, tables, damaged.add))
+                return
+            for name in units:
+                of_unit = chosen.of_unit(name)
+                newest = of_unit.rounds(store, tables, damaged.add, newest_first=True)
+                yield from reversed(list(islice(with_result(newest), last)))
+
+        shown_in = None if zone is None else where
         if how is Output.TABLE:
-            print_rows(ROUND_COLUMNS, map(round_cells, listed(store)), least)
+            cells = (round_cells(each, _table_of(each, tables), shown_in) for each in listed())
+            print_rows(ROUND_COLUMNS, cells, _least(units, tables))
         else:
-            print_objects((ended.as_json() for ended in listed(store)), how)
+            print_objects((_round_json(each, tables, shown_in) for each in listed()), how)
     if left_out:
         problems.print(f"void rounds left out: {left_out} (--with-void shows them)")
     damaged.report("a round that it may be part of is not listed")
@@ -67,7 +103,8 @@ def rounds(
 
 def events(
     db: options.Db = options.DEFAULT_DB,
-    unit: options.UnitName = None,
+    unit: options.UnitNames = None,
+    table: options.TableName = None,
     shoe: options.Shoe = None,
     round_: options.RoundNumber = None,
     kind: Annotated[
@@ -75,28 +112,44 @@ def events(
     ] = None,
     from_: options.From = None,
     to: options.To = None,
+    at: options.At = None,
+    zone: options.Zone = None,
+    winner: options.Winner = None,
+    natural: options.Natural = False,
+    cards: options.Cards = None,
+    last: options.Last = None,
     as_json: options.Json = False,
     as_csv: options.Csv = False,
 ) -> None:
-    """List the events in a log. One that cannot be read is left out; the exit code is then 8."""
+    """List the events in a log. Options combine.
+
+    One that cannot be read is left out; the exit code is then 8. The table has hashes cut to eight
+    digits; --json has all.
+    """
     how = options.output_of(as_json, as_csv)
     for name in kind or ():
         if name not in EVENT_KINDS:
             raise typer.BadParameter(
                 f"no event is of kind {name!r}; kinds: {', '.join(EVENT_KINDS)}"
             )
-    begin, end = options.span_of(from_, to)
-    wanted = Filter(unit, shoe, round_, kind or None, begin, end)
+    where = options.zone_of(zone)
+    begin, end = options.span_of(from_, to, where)
+    moment = options.moment_of(at, where)
+    wanted = rounds_wanted(winner, natural, cards)
     damaged = _Damaged()
     with Store(db) as store:
-        units = options.units_of(store, unit)
-        found = logged_events(store, wanted, damaged.add)
+        units = options.units_named(store, unit)
+        chosen = Selection(units, shoe, round_, begin, end, moment, table, wanted, last)
+        tables = chosen.tables(store)
+        found = chosen.events(store, tables, kind or None, damaged.add)
+        shown_in = None if zone is None else where
         if how is Output.TABLE:
             newest = max((store.last_number(each) for each in units), default=0)
-            least = {"unit": _longest(units), "event": len(str(newest))}
-            print_rows(_EVENT_COLUMNS, map(_event_cells, found), least)
+            least = {"event": len(str(newest)), **_least(units, tables)}
+            cells = (_event_cells(each, tables[each.unit], where, shown_in) for each in found)
+            print_rows(_EVENT_COLUMNS, cells, least)
         else:
-            print_objects((each.as_json() for each in found), how)
+            print_objects((_event_json(each, tables, shown_in) for each in found), how)
     damaged.report("it is not listed")
 
 
@@ -117,25 +170,55 @@ class _Damaged:
     def report(self, what: str) -> None:
         """Raise DatabaseUnusable, after all that can be read was listed, if there were any."""
         if self._first is not None:
-            more = f", and so are {self._others} more" if self._others else ""
+            more = f", with {counted(self._others, 'more event')}" if self._others else ""
             raise DatabaseUnusable(
                 f"event {self._first.number} of {self._first.unit} is damaged{more}: {what}; "
                 "`sabot verify` lists all that are"
             )
 
 
-_EVENT_COLUMNS = ("unit", "event", "time", "shoe", "round", "kind", "what")
+_EVENT_COLUMNS = ("unit", "table", "event", "time", "shoe", "round", "kind", "what")
 
 
-def _event_cells(each: LogEvent) -> list[Cell]:
-    what = " ".join(f"{name}={value}" for name, value in each.fields.items())
-    when = local_time(each.unix_ms)
+def _event_cells(
+    each: LogEvent, tables: Tables, where: tzinfo, shown_in: tzinfo | None
+) -> list[Cell]:
     return [
-        name_text(each.unit), str(each.number), when, str(each.shoe), str(each.round),
-        each.kind, plain(what),
-    ]  # fmt: skip
+        name_text(each.unit),
+        name_text(tables.at(each.number)),
+        str(each.number),
+        time_text(each.unix_ms, shown_in),
+        str(each.shoe),
+        str(each.round),
+        each.kind,
+        plain(words_of(each.kind, each.fields, where)),
+    ]
 
 
-def _longest(units: Iterable[str]) -> int:
-    """Columns of a screen for the name of any of these units."""
-    return max((name_text(unit).cell_len for unit in units), default=0)
+def _round_json(ended: Round, tables: dict[str, Tables], zone: tzinfo | None) -> dict[str, Any]:
+    fields = {"unit": ended.unit, "table": _table_of(ended, tables)} | ended.as_json()
+    if zone is not None:
+        fields["started"] = iso_of(ended.started_unix_ms, zone)
+        fields["ended"] = iso_of(ended.ended_unix_ms, zone)
+    return fields
+
+
+def _event_json(each: LogEvent, tables: dict[str, Tables], zone: tzinfo | None) -> dict[str, Any]:
+    fields = {"unit": each.unit, "table": tables[each.unit].at(each.number)} | each.as_json()
+    if zone is not None:
+        fields["time"] = iso_of(each.unix_ms, zone)
+    return fields
+
+
+def _table_of(ended: Round, tables: dict[str, Tables]) -> str:
+    return tables[ended.unit].at(ended.first_event)
+
+
+def _least(units: Iterable[str], tables: dict[str, Tables]) -> dict[str, int]:
+    """Columns of a screen for the name of any of these units, and of any of their tables."""
+    names = {name for each in tables.values() for name in each.names}
+    return {"unit": _longest(units), "table": _longest(names)}
+
+
+def _longest(names: Iterable[str]) -> int:
+    return max((name_text(name).cell_len for name in names), default=0)

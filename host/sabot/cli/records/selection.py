@@ -1,0 +1,262 @@
+"""What `sabot rounds` and `sabot events` list: the options that select, and the reading by them.
+
+Options combine: what is listed fits all of them. Units, numbers, kinds and times select in the
+database; winner, naturals and cards are known only when a round has been put together.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import typer
+
+from sabot.audit.context import kept_of_removed
+from sabot.errors import DatabaseUnusable
+from sabot.library import LogEvent, logged_events, rounds_between
+from sabot.link.events import Event, ProvisionedEvent
+from sabot.link.wire import WireError
+from sabot.log.rounds import Round
+from sabot.log.store import Filter, Row, Store
+from sabot.text import card_names
+from sabot_protocol import enums
+
+_BLOCK = 50  # rounds that are read at once, from the newest on
+
+Damaged = Callable[[Row], None]
+
+
+class Tables:
+    """At which table a unit stood, by the numbers of its events."""
+
+    def __init__(self, store: Store, unit: str) -> None:
+        kept: Iterable[Event] = kept_of_removed(store, unit)
+        rows = store.rows(Filter(unit, kinds=(ProvisionedEvent.SHAPE.name,)))
+        self._from = sorted(
+            (event.number, event.table)
+            for event in (*kept, *_readable(rows))
+            if isinstance(event, ProvisionedEvent)
+        )
+
+    @property
+    def names(self) -> set[str]:
+        """All tables at which it stood."""
+        return {table for _, table in self._from}
+
+    def at(self, event: int) -> str:
+        """The table when an event was recorded; empty if that is not known."""
+        return next((table for first, table in reversed(self._from) if first <= event), "")
+
+    def first_at(self, table: str) -> int:
+        """The event with which it came to a table for the first time."""
+        return next(first for first, name in self._from if name == table)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsWanted:
+    """What --winner, --natural and --cards select."""
+
+    winner: str | None = None
+    natural: bool = False
+    cards: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> bool:
+        """Whether every round is wanted."""
+        return self == RoundsWanted()
+
+    def selects(self, ended: Round) -> bool:
+        """Whether a round has the winner, a natural, and the cards one after the other: in a hand,
+        or as they came out of the shoe."""
+        if self.winner not in (None, ended.winner) or (self.natural and not ended.natural):
+            return False
+        hands = (ended.player, ended.banker, _as_dealt(ended))
+        return any(_has_sequence(hand, self.cards) for hand in hands)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What to list. Times are UTC milliseconds; None means any."""
+
+    units: Sequence[str]
+    shoe: int | None = None
+    round: int | None = None
+    begin_unix_ms: int | None = None
+    end_unix_ms: int | None = None
+    at_unix_ms: int | None = None
+    table: str | None = None
+    wanted: RoundsWanted = RoundsWanted()
+    last: int | None = None
+    """Only the last ones of each unit."""
+
+    def tables(self, store: Store) -> dict[str, Tables]:
+        """At which tables the units stood. Raises DatabaseUnusable if no unit of the log stood at
+        `table`."""
+        tables = {unit: Tables(store, unit) for unit in self.units}
+        if self.table is not None and not any(self.table in each.names for each in tables.values()):
+            known = {name for unit in store.units() for name in Tables(store, unit).names}
+            if self.table not in known:
+                listed = ", ".join(sorted(known)) or "none"
+                raise DatabaseUnusable(
+                    f"{store.path}: has no table {self.table}; there are: {listed}"
+                )
+        return tables
+
+    def of_unit(self, unit: str) -> "Selection":
+        """The same of one unit only."""
+        return replace(self, units=(unit,))
+
+    def rounds(
+        self,
+        store: Store,
+        tables: dict[str, Tables],
+        damaged: Damaged,
+        *,
+        newest_first: bool = False,
+    ) -> Iterator[Round]:
+        """The rounds, with those that were voided. A round is in a time span if any part of it
+        is."""
+        for unit in self.units:
+            place = self._place(store, unit, tables[unit])
+            if place is not None:
+                read = _backwards if newest_first else rounds_between
+                for ended in read(store, replace(place, round=None), damaged):
+                    if (
+                        place.round in (None, ended.round)
+                        and self._within(ended)
+                        and self.table in (None, tables[unit].at(ended.first_event))
+                        and self.wanted.selects(ended)
+                    ):
+                        yield ended
+
+    def events(
+        self, store: Store, tables: dict[str, Tables], kinds: Sequence[str] | None, damaged: Damaged
+    ) -> Iterator[LogEvent]:
+        """The events of these kinds; of the rounds that are wanted, if not all are."""
+        for unit in self.units:
+            found = self.of_unit(unit)._events(store, tables, kinds, damaged)
+            if self.last is None:
+                yield from found
+            else:
+                yield from reversed(list(islice(found, self.last)))
+
+    def _events(
+        self, store: Store, tables: dict[str, Tables], kinds: Sequence[str] | None, damaged: Damaged
+    ) -> Iterator[LogEvent]:
+        """The events of one unit; with `last` in the other order."""
+        (unit,) = self.units
+        newest_first = self.last is not None
+        place = self._place(store, unit, tables[unit], spans=False)
+        if place is None:
+            return
+        place = replace(
+            place,
+            kinds=kinds,
+            from_unix_ms=self.begin_unix_ms,
+            to_unix_ms=self.end_unix_ms,
+            newest_first=newest_first,
+        )
+        if self.wanted.all:
+            found = logged_events(store, place, damaged)
+        else:
+            rounds = self.rounds(store, tables, damaged, newest_first=newest_first)
+            found = logged_events(store, place, lambda row: None)  # `rounds` finds the damaged ones
+            found = _of_rounds(found, rounds, newest_first=newest_first)
+        for event in found:
+            if self.table in (None, tables[unit].at(event.number)):
+                yield event
+
+    def _place(
+        self, store: Store, unit: str, tables: Tables, *, spans: bool = True
+    ) -> Filter | None:
+        """Where in a unit's events to read: its shoe of cards, round, first and last event. None if
+        there is nothing to read."""
+        place = Filter(unit, self.shoe, self.round)
+        if self.at_unix_ms is not None:
+            found = store.place_at(unit, self.at_unix_ms)
+            if found is None or any(
+                wanted not in (None, there)
+                for wanted, there in zip((self.shoe, self.round), found, strict=True)
+            ):
+                return None
+            place = replace(place, shoe=found[0], round=found[1])
+        if self.table is not None:
+            if self.table not in tables.names:
+                return None
+            place = replace(place, first=tables.first_at(self.table))
+        span = self.begin_unix_ms, self.end_unix_ms
+        if spans and span != (None, None):
+            events = store.rounds_within(unit, *span)
+            if events is None:
+                return None
+            place = replace(place, first=max(place.first or 0, events[0]), last=events[1])
+        return place
+
+    def _within(self, ended: Round) -> bool:
+        """Whether any part of a round is in the time span. What has no clock never is."""
+        if (self.begin_unix_ms, self.end_unix_ms) == (None, None):
+            return True
+        times = [each for each in (ended.started_unix_ms, ended.ended_unix_ms) if each is not None]
+        if not times:
+            return False
+        before_end = self.end_unix_ms is None or min(times) < self.end_unix_ms
+        return before_end and (self.begin_unix_ms is None or max(times) >= self.begin_unix_ms)
+
+
+def rounds_wanted(winner: str | None, natural: bool, cards: str | None) -> RoundsWanted:
+    """What these options select. An unknown winner or card is wrong usage."""
+    if winner not in (None, *enums.WINNERS):
+        listed = ", ".join(enums.WINNERS)
+        raise typer.BadParameter(f"no round is won by {winner!r}; winners: {listed}")
+    try:
+        names = [] if cards is None else card_names(cards)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    if cards is not None and not names:
+        raise typer.BadParameter("--cards has no card; write 7H or '10♠ K♦'")
+    return RoundsWanted(winner, natural, tuple(names))
+
+
+def _backwards(store: Store, wanted: Filter, damaged: Damaged) -> Iterator[Round]:
+    """The rounds of `rounds_between` from the newest on, a few in memory at a time."""
+    last = wanted.last
+    opened = store.rows(replace(wanted, kinds=("betting_open",), newest_first=True))
+    while block := list(islice(opened, _BLOCK)):
+        part = replace(wanted, first=block[-1].number, last=last)
+        yield from reversed(list(rounds_between(store, part, damaged)))
+        last = block[-1].number - 1
+
+
+def _of_rounds(
+    events: Iterable[LogEvent], rounds: Iterator[Round], *, newest_first: bool
+) -> Iterator[LogEvent]:
+    """The events that belong to rounds; both in the same order, of one unit."""
+    ended = next(rounds, None)
+    for event in events:
+        while ended is not None and (
+            event.number < ended.first_event if newest_first else event.number > ended.last_event
+        ):
+            ended = next(rounds, None)
+        if ended is None:
+            return
+        if ended.first_event <= event.number <= ended.last_event:
+            yield event
+
+
+def _as_dealt(ended: Round) -> list[str]:
+    """The cards in the order in which they came out: to each hand in turn, the Player first."""
+    longest = max(len(ended.player), len(ended.banker))
+    pairs = [(ended.player[n : n + 1], ended.banker[n : n + 1]) for n in range(longest)]
+    return [card for pair in pairs for hand in pair for card in hand]
+
+
+def _has_sequence(hand: Sequence[str], cards: Sequence[str]) -> bool:
+    starts = range(len(hand) - len(cards) + 1)
+    return any(tuple(hand[at : at + len(cards)]) == tuple(cards) for at in starts)
+
+
+def _readable(rows: Iterable[Row]) -> Iterator[Event]:
+    for row in rows:
+        try:
+            yield row.event()
+        except WireError:
+            continue

@@ -1,0 +1,310 @@
+"""Each kind of event as a sentence for people, with all of its fields.
+
+To add an event, add a function with its name, and its row in `_WORDS`. A test changes every field
+of every kind, and fails where the sentence stays the same.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import tzinfo
+from typing import Any
+
+from sabot.log.rounds import hit_names
+from sabot.reports.table_time import iso_of
+from sabot.text import card_symbol, counted
+from sabot_protocol import cards, enums
+
+Fields = Mapping[str, Any]
+
+_HASH_DIGITS = 8  # of a hash or MAC, in hexadecimal; --json has all
+_ORDINALS = {"1": "first", "2": "second", "3": "third"}
+_NAMES = [cards.name_of(card) for card in range(cards.DECK_SIZE)]
+
+
+def words_of(kind: str, fields: Fields, zone: tzinfo) -> str:
+    """An event as a sentence without its kind, such as "Banker wins 7 to 2, dragon 7" for `result`.
+
+    `fields` are those of `LogEvent`: cards by name, bytes in hexadecimal. Hashes and MACs are cut
+    to eight digits, and times are on the clock of `zone`.
+    """
+    return _clock_set(fields, zone) if kind == "clock_set" else _WORDS[kind](fields)
+
+
+def _boot(it: Fields) -> str:
+    software = f"firmware {it['firmware']}, build {_short(it['build'])} for {it['board']}"
+    return (
+        f"started: {_spaced(it['reset_cause'])}; {software}, game {it['game']}, "
+        f"audit chain {_short(it['chain'])}"
+    )
+
+
+def _lid(it: Fields) -> str:
+    return "opened" if it["open"] else "closed"
+
+
+def _key(it: Fields) -> str:
+    return "turned on" if it["on"] else "turned off"
+
+
+def _service(it: Fields) -> str:
+    return "switched on" if it["on"] else "switched off"
+
+
+def _button(it: Fields) -> str:
+    return f"{it['button']} pressed"
+
+
+def _shoe_loaded(it: Fields) -> str:
+    return f"{counted(it['decks'], 'deck')} of card set {it['set']} loaded, game {it['game']}"
+
+
+def _burn(it: Fields) -> str:
+    return f"{counted(it['count'], 'card')} to burn"
+
+
+def _betting_open(it: Fields) -> str:
+    return "place your bets"
+
+
+def _betting_closed(it: Fields) -> str:
+    return f"no more bets, by the {it['by']}"
+
+
+def _card(it: Fields) -> str:
+    text = f"{card_symbol(it['card'])}, {_position(it['position'])}"
+    return (
+        f"{text}, entered by hand{_pass(it, always=False)}" if it["by_hand"] else text + _pass(it)
+    )
+
+
+def _unreadable(it: Fields) -> str:
+    return f"{_spaced(it['fault'])}, {_position(it['position'])}{_pass(it)}"
+
+
+def _decision(it: Fields) -> str:
+    if it["action"] == "natural":
+        return f"{it['hand'].capitalize()} has a natural {it['total']}"
+    return f"{it['hand'].capitalize()} {it['action']} on {it['total']}"
+
+
+def _result(it: Fields) -> str:
+    player, banker = it["player_total"], it["banker_total"]
+    if it["winner"] == "tie":
+        text = f"tie, {player} to {banker}"
+    elif it["winner"] == "player":
+        text = f"Player wins {player} to {banker}"
+    else:
+        text = f"Banker wins {banker} to {player}"
+    if it["margin"] != abs(player - banker):  # else it follows from the totals
+        text += f", margin {it['margin']}"
+    naturals = [hand for hand in enums.HANDS if it[f"{hand}_natural"]]
+    if len(naturals) == len(enums.HANDS):
+        text += ", both natural"
+    elif naturals == [it["winner"]]:
+        text += ", natural"
+    elif naturals:
+        text += f", {naturals[0].capitalize()}'s natural"
+    names = [_spaced(name) for name in hit_names(it["hits"])]
+    unknown = it["hits"] >> len(enums.HITS)
+    if unknown:
+        names.append(f"other hits 0x{unknown << len(enums.HITS):x}")
+    return "".join([text, *(f", {name}" for name in names), f"; game {_short(it['game'])}"])
+
+
+def _round_void(it: Fields) -> str:
+    return f"the round is void: {it['reason']}"
+
+
+def _lock(it: Fields) -> str:
+    return "released" if it["released"] else "closed"
+
+
+def _error(it: Fields) -> str:
+    card = "" if it["card"] is None else f" {card_symbol(it['card'])}"
+    return f"play stops: {_spaced(it['error'])}{card}{_cause(it)}"
+
+
+def _error_cleared(it: Fields) -> str:
+    return f"cleared with the supervisor's key: {_spaced(it['error'])}"
+
+
+def _cut_card(it: Fields) -> str:
+    return f"the cut card came out, {counted(it['rounds_left'], 'round')} left"
+
+
+def _shoe_ended(it: Fields) -> str:
+    rounds = "rounds not known" if it["rounds"] is None else counted(it["rounds"], "round")
+    drawn = "cards not known" if it["cards"] is None else f"{counted(it['cards'], 'card')} drawn"
+    return f"by {_ENDED_BY.get(it['reason'], _spaced(it['reason']))}: {rounds}, {drawn}"
+
+
+def _clock_set(it: Fields, zone: tzinfo) -> str:
+    before = it["before_unix_ms"]
+    if before is None:
+        return "set by a host; it was not set before"
+    return f"set by a host; it showed {iso_of(before, zone)}"
+
+
+def _gap(it: Fields) -> str:
+    return (
+        f"{_numbers(it)} lost: {_spaced(it['reason'])}; the chain goes on from MAC "
+        f"{_short(it['mac'])}"
+    )
+
+
+def _game_loaded(it: Fields) -> str:
+    return f"{it['game']}, document {_short(it['sha256'])}"
+
+
+def _identified(it: Fields) -> str:
+    return "a host made the shoe beep"
+
+
+def _resolved(it: Fields) -> str:
+    how = _RESOLUTIONS.get(it["resolution"], _spaced(it["resolution"]))
+    return f"{_spaced(it['error'])}{_cause(it)}, {_position(it['position'])}: {how}"
+
+
+def _composition(it: Fields) -> str:
+    counts = bytes.fromhex(it["counts"])
+    came = f"{counted(sum(counts), 'card')} read"
+    text = f"of {counted(it['expected'], 'card')}, {came}, {it['unread']} not read"
+    if len(counts) != len(_NAMES):
+        return f"{text}; counts {it['counts']}"
+    usual = Counter(counts).most_common(1)[0][0]
+    others = sorted({*counts} - {usual}, reverse=True)
+    of = {n: " ".join(card_symbol(_NAMES[i]) for i in range(52) if counts[i] == n) for n in others}
+    return f"{text}; {usual} of each card" + "".join(f", {n} of {of[n]}" for n in others)
+
+
+def _clean_sensor(it: Fields) -> str:
+    return f"clean sensor {it['channel'].upper()}: its mean is {_percent(it['mean_permille'])}"
+
+
+def _calibrated(it: Fields) -> str:
+    means = [f"{each.upper()} {_percent(it[f'{each}_permille'])}" for each in enums.CHANNELS]
+    return f"test card: {', '.join(means)}{_pass(it)}"
+
+
+def _checkpoint(it: Fields) -> str:
+    return f"{counted(it['records'], 'record')} up to MAC {_short(it['mac'])}"
+
+
+def _journal_fault(it: Fields) -> str:
+    nothing = (it["first"], it["last"]) == (0, 0)
+    lost = "no event in it is lost" if nothing else f"{_numbers(it)} cannot be read"
+    return f"{_spaced(it['fault'])} in sector {it['sector']}; {lost}"
+
+
+def _updated(it: Fields) -> str:
+    return f"firmware {it['firmware']} confirmed, build {_short(it['build'])}"
+
+
+def _update_undone(it: Fields) -> str:
+    return f"build {_short(it['build'])} was tried and given up"
+
+
+def _provisioned(it: Fields) -> str:
+    return f"for table {it['table']}, card set {it['set']}"
+
+
+def _wrong_macs(it: Fields) -> str:
+    return f"{counted(it['count'], 'command')} with a wrong MAC since the start"
+
+
+def _debug_opened(it: Fields) -> str:
+    return "the unit restarts with MicroPython's prompt"
+
+
+def _long_pass(it: Fields) -> str:
+    return f"{card_symbol(it['card'])}, {it['longer_um'] / 1000:g} mm longer than one card"
+
+
+_RESOLUTIONS = {
+    "entered": "entered from its face",
+    "as_read": "taken as it was read",
+    "drawn_again": "put aside, the next card is drawn in its place",
+    "unseen": "left face down, unseen",
+    "void": "the round is voided",
+}
+_ENDED_BY = {
+    "cut_card": "the cut card",
+    "supervisor": "the supervisor",
+    "restart": "a restart",
+}
+_WORDS: dict[str, Callable[[Fields], str]] = {
+    "boot": _boot,
+    "lid": _lid,
+    "key": _key,
+    "service": _service,
+    "button": _button,
+    "shoe_loaded": _shoe_loaded,
+    "burn": _burn,
+    "betting_open": _betting_open,
+    "betting_closed": _betting_closed,
+    "card": _card,
+    "unreadable": _unreadable,
+    "decision": _decision,
+    "result": _result,
+    "round_void": _round_void,
+    "lock": _lock,
+    "error": _error,
+    "error_cleared": _error_cleared,
+    "cut_card": _cut_card,
+    "shoe_ended": _shoe_ended,
+    "gap": _gap,
+    "game_loaded": _game_loaded,
+    "identified": _identified,
+    "resolved": _resolved,
+    "composition": _composition,
+    "clean_sensor": _clean_sensor,
+    "calibrated": _calibrated,
+    "checkpoint": _checkpoint,
+    "journal_fault": _journal_fault,
+    "updated": _updated,
+    "update_undone": _update_undone,
+    "provisioned": _provisioned,
+    "wrong_macs": _wrong_macs,
+    "debug_opened": _debug_opened,
+    "long_pass": _long_pass,
+}
+
+
+def _position(position: str) -> str:
+    hand, _, number = position.partition("_")
+    if hand in enums.HANDS:
+        return f"{hand.capitalize()}'s {_ORDINALS[number]} card"
+    return {"burn_first": "first card, face up", "burn": "burned"}.get(position, _spaced(position))
+
+
+def _pass(it: Fields, *, always: bool = True) -> str:
+    """The figures of a pass; nothing if it has none, unless `always`."""
+    figures = it["speed_mm_s"], it["margin_permille"], it["skew_um"], it["samples"]
+    if not (always or any(figures)):
+        return ""
+    speed, margin, skew, samples = figures
+    return (
+        f"; {speed} mm/s, margin {_percent(margin)}, skew {skew} µm, {counted(samples, 'sample')}"
+    )
+
+
+def _cause(it: Fields) -> str:
+    return "" if it["fault"] == "none" else f" ({_spaced(it['fault'])})"
+
+
+def _numbers(it: Fields) -> str:
+    if it["first"] == it["last"]:
+        return f"event {it['first']}"
+    return f"events {it['first']} to {it['last']}"
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _percent(permille: int) -> str:
+    return f"{permille / 10:.1f} %"
+
+
+def _short(digits: str) -> str:
+    return digits[:_HASH_DIGITS]
