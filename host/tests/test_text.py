@@ -108,9 +108,9 @@ _PLURAL = re.compile(
     r"|tests|boards|keys|days|times|decks|areas|combinations|rows|lines|pages|wagers)\b"
 )
 _NO_COUNTS = (
-    "{position.player} wagers on",
-    "{player} wagers in",
-    "before {now} wagers",
+    "player} wagers on",
+    "player} wagers in",
+    "{now} wagers",
     "is listed {count} times",
     "{len(found) or 'no'} rounds match",  # one is not an error
 )

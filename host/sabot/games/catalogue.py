@@ -17,6 +17,7 @@ from sabot.errors import Forbidden, UnknownGame, did_you_mean, nearest
 from sabot.games import limits
 from sabot.games.choices import ALL, OVER, Choice, Value, value_text
 from sabot.games.wagers import TREASURES_PAY, WAGERS
+from sabot.text import counted
 from sabot_protocol import games as documents
 
 NOT_OFFERED = ("none", False)
@@ -191,14 +192,15 @@ def _check_together(game: HouseGame, values: Mapping[str, Any]) -> None:
     if cut < needed:
         raise Forbidden(
             f"{game.name}: cut_from_end {cut} with rounds_after_cut {rounds}: these rounds can "
-            f"take {needed} cards; choose cut_from_end {needed} or more"
+            f"take {counted(needed, 'card')}; choose cut_from_end {needed} or more"
         )
     burned = {"by_first": 1 + max(10, values["burn_ace"]), "one": 1, "none": 0}[values["burn"]]
     before = _DECK * values["decks"] - cut
     if before < burned:
         raise Forbidden(
-            f"{game.name}: cut_from_end {cut} with decks {values['decks']}: {max(before, 0)} cards "
-            f"before the cut card, and burning can take {burned}; choose a lower cut_from_end"
+            f"{game.name}: cut_from_end {cut} with decks {values['decks']}: "
+            f"{counted(max(before, 0), 'card')} before the cut card, and burning can take "
+            f"{burned}; choose a lower cut_from_end"
         )
 
 

@@ -97,7 +97,7 @@ def test_other_decks_than_the_document_has_are_found(tmp_path: Path) -> None:
         type(each)(each.replace(_sha(EZ), _sha(SIX_DECKS)), each.mac) for each in forged.records
     ]
     details = [detail for _, detail in found(tmp_path / "forged", forged, SIX_DECKS)]
-    assert "8 decks were loaded, the game has 6" in details
+    assert "8 decks loaded, the game has 6" in details
 
 
 def of_kind(log: FirmwareLog, shape: Shape) -> list[int]:

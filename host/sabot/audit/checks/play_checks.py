@@ -335,12 +335,13 @@ class PlayChecks:
     def _unlike(self, document: Game) -> Iterator[str]:
         """Yield what of this shoe of cards contradicts the document of its game."""
         if self._decks != document.decks:
-            yield f"{self._decks} decks were loaded, the game has {document.decks}"
+            yield f"{counted(self._decks, 'deck')} loaded, the game has {document.decks}"
         if self._loaded_game != document.name:
             yield f"{self._loaded_game} was loaded, {document.name} was dealt"
         if self._first_burned is not None and self._first_burned[0] == "A":
             if self._burn_stated != document.burn_ace:
-                yield f"{self._burn_stated} cards burned for an ace, the game {document.burn_ace}"
+                burned = counted(self._burn_stated or 0, "card")
+                yield f"{burned} burned for an ace, the game {document.burn_ace}"
 
     def _shoe_ended(self, values: Values) -> None:
         _, rounds, count = values[_OWN:]

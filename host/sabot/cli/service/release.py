@@ -13,6 +13,7 @@ from sabot.release import build as releases
 from sabot.release.build import Release
 from sabot.release.differences import differences
 from sabot.release.layout import build_of
+from sabot.text import counted
 from sabot_protocol import release
 from sabot_protocol.release import Manifest
 
@@ -63,7 +64,7 @@ def show(
             [(path, f"{size:,}", digest.hex()) for path, size, digest in manifest.files],
             {},
         )
-        console.print(plain(f"{len(manifest.files)} files, {manifest.size:,} bytes"))
+        console.print(plain(f"{counted(len(manifest.files), 'file')}, {manifest.size:,} bytes"))
     if public is not None and not signed:
         raise typer.Exit(FINDINGS)
 
