@@ -20,42 +20,61 @@ from sabot.cli.view import console, print_fault, problems
 from sabot.errors import DiskFull, InternalError, Renamed, SabotError, SuitesMissing
 from sabot.text import printable
 
-_MODULES: dict[str, str | None] = {
-    "demo": "sabot.cli.sim",
-    "sim": "sabot.cli.sim",
-    "ports": "sabot.cli.log",
-    "log": "sabot.cli.log",
-    "rounds": "sabot.cli.records.show",
-    "events": "sabot.cli.records.show",
-    "incidents": "sabot.cli.records.incidents",
-    "units": "sabot.cli.records.units",
-    "verify": "sabot.cli.records.check",
-    "checkpoints": "sabot.cli.records.check",
-    "export": "sabot.cli.records.export",
-    "prune": "sabot.cli.records.prune",
-    "retention": "sabot.cli.records.prune",
-    "rebuild": "sabot.cli.records.rebuild",
-    "copy": "sabot.cli.records.copy",
-    "capture": "sabot.cli.service.sensors",
-    "health": "sabot.cli.service.sensors",
-    "doctor": "sabot.cli.service.doctor",
-    "read": "sabot.cli.samples",
-    "waveform": "sabot.cli.samples",
-    "load": "sabot.cli.games",
-    "score": "sabot.cli.games",
-    "odds": "sabot.cli.games",
-    "settle": "sabot.cli.settle",
-    "build": "sabot.cli.service.build",
-    "release": "sabot.cli.service.release",
-    "flash": "sabot.cli.service.flash",
-    "provision": "sabot.cli.service.provision",
-    "update": "sabot.cli.service.update",
-    "debug": "sabot.cli.service.debug",
-    "games": "sabot.cli.games",
-    "keys": "sabot.cli.service.keys",
-    "hil": None,
+_BY_TASK: dict[str, dict[str, str | None]] = {
+    "Try it": {
+        "demo": "sabot.cli.sim",
+        "sim": "sabot.cli.sim",
+    },
+    "Log shoes": {
+        "ports": "sabot.cli.log",
+        "log": "sabot.cli.log",
+    },
+    "See what happened": {
+        "rounds": "sabot.cli.records.show",
+        "events": "sabot.cli.records.show",
+        "incidents": "sabot.cli.records.incidents",
+        "units": "sabot.cli.records.units",
+    },
+    "Prove it, and keep it": {
+        "verify": "sabot.cli.records.check",
+        "checkpoints": "sabot.cli.records.check",
+        "export": "sabot.cli.records.export",
+        "copy": "sabot.cli.records.copy",
+        "retention": "sabot.cli.records.prune",
+        "prune": "sabot.cli.records.prune",
+        "rebuild": "sabot.cli.records.rebuild",
+    },
+    "Games and wagers": {
+        "games": "sabot.cli.games",
+        "score": "sabot.cli.games",
+        "settle": "sabot.cli.settle",
+        "odds": "sabot.cli.games",
+        "load": "sabot.cli.games",
+    },
+    "Care for shoes": {
+        "doctor": "sabot.cli.service.doctor",
+        "health": "sabot.cli.service.sensors",
+        "capture": "sabot.cli.service.sensors",
+        "read": "sabot.cli.samples",
+        "waveform": "sabot.cli.samples",
+    },
+    "Releases and new shoes": {
+        "keys": "sabot.cli.service.keys",
+        "build": "sabot.cli.service.build",
+        "release": "sabot.cli.service.release",
+        "flash": "sabot.cli.service.flash",
+        "provision": "sabot.cli.service.provision",
+        "update": "sabot.cli.service.update",
+        "debug": "sabot.cli.service.debug",
+    },
+    "Judge a firmware or a shoe": {
+        "hil": None,
+    },
 }
-"""The module of each command, in the order of the help. None: found by its entry point."""
+"""The module of each command by task, in the order of the help: that of a newcomer. None: found by
+its entry point."""
+_MODULES = {name: module for commands in _BY_TASK.values() for name, module in commands.items()}
+_TASK_OF = {name: task for task, commands in _BY_TASK.items() for name in commands}
 
 _COMPLETING = "_SABOT_COMPLETE"  # set by the scripts of --install-completion
 
@@ -92,9 +111,10 @@ def app(only: str = "") -> typer.Typer:
             continue
         module = import_module(where)
         if name in _GROUPS:
-            command_line.add_typer(module.app, name=name)
+            command_line.add_typer(module.app, name=name, rich_help_panel=_TASK_OF[name])
         else:
-            command_line.command(name)(getattr(module, name.replace("-", "_")))
+            run_by = command_line.command(name, rich_help_panel=_TASK_OF[name])
+            run_by(getattr(module, name.replace("-", "_")))
     return command_line
 
 
@@ -102,7 +122,7 @@ def _add_test_bench(command_line: typer.Typer, name: str) -> None:
     """Add the command of the test bench. Not installed, it is one that raises SuitesMissing."""
     for point in entry_points(group=_ENTRY_POINTS, name=name):
         try:
-            command_line.add_typer(point.load(), name=name)
+            command_line.add_typer(point.load(), name=name, rich_help_panel=_TASK_OF[name])
         except ModuleNotFoundError as error:
             # A module that the test bench itself lacks is a fault of the test bench.
             if error.name != point.module.partition(".")[0]:
@@ -110,7 +130,10 @@ def _add_test_bench(command_line: typer.Typer, name: str) -> None:
         else:
             return
     takes_anything = {"allow_extra_args": True, "ignore_unknown_options": True}
-    command_line.command(name, context_settings=takes_anything)(_no_test_bench)
+    run_by = command_line.command(
+        name, context_settings=takes_anything, rich_help_panel=_TASK_OF[name]
+    )
+    run_by(_no_test_bench)
 
 
 def _no_test_bench() -> None:

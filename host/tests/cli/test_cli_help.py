@@ -23,6 +23,14 @@ def test_help_lists_every_command_with_what_it_does(tmp_path: Path) -> None:
     assert "Exit codes:" in page
 
 
+def test_help_groups_the_commands_by_task_in_the_order_of_a_newcomer(tmp_path: Path) -> None:
+    page = run(tmp_path, "--help").stdout
+    tasks = re.findall(r"^╭─ (.+?) ─+╮$", page, re.MULTILINE)
+    assert tasks[0] == "Options" and "Commands" not in tasks and len(tasks) > 5
+    listed = [page.index(f"│ {name} ") for name in ("demo", "log", "rounds", "verify", "flash")]
+    assert listed == sorted(listed)
+
+
 def test_without_a_command_help_is_printed(tmp_path: Path) -> None:
     done = run(tmp_path, code=2)
     assert "Usage: sabot" in done.stdout + done.stderr
