@@ -27,6 +27,7 @@ from sabot.link.messages import SetClockCommand
 from sabot.link.ports import Port
 from sabot.link.session import Record
 from sabot.link.wire import WireError
+from sabot.log.presence import EVERY_S, Presence
 from sabot.log.quota import Quota
 from sabot.log.readers import PassedOn, Readers
 from sabot.log.reveal import Reveal
@@ -112,11 +113,13 @@ class Logger:
         self._held_back: dict[str, Round] = {}
         """By unit: the round that has ended and must not be shown yet."""
         self._ended = {port: threading.Event() for port in ports}
+        self._presence = Presence(ports, store.keep_presence)
 
     def start(self) -> None:
         """Start logging every port."""
         for port in self._ports:
             threading.Thread(target=self._log_until_end, args=(port,), daemon=True).start()
+        threading.Thread(target=self._note_presence, daemon=True).start()
 
     def stop(self) -> None:
         """Stop as soon as received events are stored; then `wait` returns."""
@@ -135,7 +138,13 @@ class Logger:
         try:
             self._log(port)
         finally:
+            self._presence.ended(port)
+            self._presence.store()
             self._ended[port].set()
+
+    def _note_presence(self) -> None:
+        while not self._stop.wait(EVERY_S) and not self.wait(0):
+            self._presence.store()
 
     def _log(self, port: str) -> None:
         pause_s, attached_once, reported = _FIRST_PAUSE_S, False, ""
@@ -165,6 +174,7 @@ class Logger:
                         return
                     error = UnitNotProven(str(error))
                 self._readers.lost(port, str(error))
+                self._presence.lost(port)
                 # At the first try the name may be wrong; later the cable may be unplugged.
                 if not attached_once and len(self._ports) == 1:
                     self.failures[port] = error
@@ -217,6 +227,7 @@ class Logger:
         with self._lock, _ignoring_output_errors():
             self._watcher.attached(port, client)
         self._readers.attached(port, url, client.welcome)
+        self._presence.attached(port, unit)
         passed_on = PassedOn(self._readers, port, client, self._now_s)
         try:
             self._receive(port, client, last, clock_due, passed_on)

@@ -50,6 +50,10 @@ _TABLES_OF_2 = (
 _ADDED_IN_3 = (
     # Each game document by which a unit in the log has dealt, as the shoe sent it.
     "CREATE TABLE games (sha256 BLOB NOT NULL PRIMARY KEY, document BLOB NOT NULL) WITHOUT ROWID",
+    # The host's own notes of when a log had which shoe (presence.py); no unit needs records.
+    "CREATE TABLE presence (unit TEXT NOT NULL, state TEXT NOT NULL,"
+    " begin_unix_ms INTEGER NOT NULL, end_unix_ms INTEGER NOT NULL,"
+    " PRIMARY KEY (unit, state, begin_unix_ms)) WITHOUT ROWID",
 )
 _WITH_OWN_INDEX = ("about", "units")  # SQLite makes it by itself, for a constraint
 

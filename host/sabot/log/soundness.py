@@ -9,6 +9,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterator
 
+from sabot.log.presence import RIGHT_ROW
 from sabot.text import counted, printable
 from sabot_protocol.events import MAC_SIZE, MAX_SIZE
 from sabot_protocol.games import MAX_DOCUMENT
@@ -23,6 +24,7 @@ _TYPES = {
     " AND typeof(last) = 'integer' AND typeof(tombstone) = 'blob'",
     "games": "typeof(sha256) = 'blob' AND typeof(document) = 'blob'"
     f" AND length(sha256) = 32 AND length(document) <= {MAX_DOCUMENT}",
+    "presence": RIGHT_ROW,
     "events": "typeof(unit) = 'integer' AND typeof(number) = 'integer' AND typeof(kind) = 'text'"
     " AND typeof(unix_ms) IN ('integer', 'null') AND typeof(shoe) = 'integer'"
     " AND typeof(round) = 'integer'",

@@ -15,7 +15,7 @@ from typing import Any
 
 from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
 from sabot.link.session import Record
-from sabot.log import lookup, queries, schema, soundness
+from sabot.log import lookup, presence, queries, schema, soundness
 from sabot.log.derived import (
     DAMAGED,
     LARGEST,
@@ -262,6 +262,19 @@ class Store:
             return None
         document: bytes = found[0]
         return document if hashlib.sha256(document).digest() == sha256 else None
+
+    def keep_presence(self, spans: Sequence[presence.Span]) -> None:
+        """Store when logs had sessions with shoes, and waited for them, in one transaction."""
+        if self._writer.written_by_others():
+            self._check_contents()
+        with self._writer as connection:
+            presence.write(connection, spans)
+
+    def presence(self, unit: str) -> list[presence.Span]:
+        """When logs had sessions with `unit`, and waited for it; nothing of a log of version 2."""
+        with self._reading(lists=False) as connection:
+            here = queries.has_table(connection, "presence")
+            return presence.read(connection, unit) if here else []
 
     def must_have_games_after(self, unit: str) -> int | None:
         """The number of the event of `unit` after which the log must have every game document; None

@@ -5,7 +5,7 @@ from datetime import tzinfo
 from typing import Any
 
 from sabot.link.events import ErrorEvent, GapEvent, JournalFaultEvent
-from sabot.reports.table_time import duration_text, iso_of, time_of_day
+from sabot.reports.table_time import duration_text, iso_of, text_of, time_of_day
 from sabot.text import card_symbol
 from sabot_protocol import cards
 
@@ -28,6 +28,8 @@ KINDS = {
     "long_reveal": "it took long from the last card to the reveal, in midi",
     "rules": "the verifier recomputed a round and disagrees with the shoe",
     "sensor": "a sensor is due to be cleaned",
+    "away": "the log ran, and the shoe was away from it",
+    "not_logged": "no log of the shoe ran, between two that did",
 }
 """The kinds of incidents, and what each means."""
 
@@ -109,15 +111,16 @@ class NearPass:
 @dataclass(frozen=True, slots=True)
 class Incident:
     """Something to look at, which began with event `event` of `unit`. Its shoe of cards and round
-    are those in play, or the last ones that were."""
+    are those in play, or the last ones that were. What the host noted itself has no event, and so
+    none of these."""
 
     unit: str
     kind: str
-    event: int
-    shoe: int
-    round: int
-    boot: int
-    t_ms: int
+    event: int | None
+    shoe: int | None
+    round: int | None
+    boot: int | None
+    t_ms: int | None
     unix_ms: int | None
     """When it began, UTC; None if the clock was not set after the unit's start."""
     reckoned: bool
@@ -146,7 +149,9 @@ class Incident:
         return duration_text(self.lasted_ms) + (", not over" if self.stands else "")
 
     def what(self, zone: tzinfo) -> str:
-        """The detail, and the passes nearest to a missing card."""
+        """The detail, for an absence its end, and the passes nearest to a missing card."""
+        if self.event is None and self.unix_ms is not None and not self.stands:
+            return f"until {text_of(self.unix_ms + (self.lasted_ms or 0), zone)}; {self.detail}"
         if self.nearest is None:
             return self.detail
         passes = "; ".join(each.text(zone) for each in self.nearest)

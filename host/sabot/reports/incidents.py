@@ -163,7 +163,7 @@ class IncidentFinder:
         }
         drafts = [*self._drafts, *self._open.values()]
         made = [self._made(draft) for draft in drafts if id(draft) not in covered]
-        return sorted((each for each in made if each), key=lambda each: each.event)
+        return sorted((each for each in made if each), key=lambda each: each.event or 0)
 
     # A method for each kind of event that is an incident or part of one.
 

@@ -298,6 +298,7 @@ def _incidents(report: ReportInput, title: str, found: Sequence[Incident], *, ki
 
 def _when(incident: Incident, zone: tzinfo) -> str:
     if incident.unix_ms is None:
+        assert incident.t_ms is not None  # what a report shows began with an event
         return f"no clock, boot {incident.boot} + {duration_text(incident.t_ms)}"
     reckoned = "<br><small>reckoned</small>" if incident.reckoned else ""
     return _time(incident.unix_ms, zone) + reckoned

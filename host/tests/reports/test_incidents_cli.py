@@ -16,6 +16,8 @@ from host.tests.support.helpers import event_bytes, new_log
 from sabot.cli import app
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
+from sabot.log.presence import Span
+from sabot.log.store import Store
 from sabot.reports.incident import KINDS
 
 START_UNIX_MS = 1_795_000_000_000  # 2026-11-18 12:06:40 in Malta
@@ -129,6 +131,64 @@ def test_json_and_csv_have_the_same_values(sabot: Any) -> None:
         for name in ("reckoned", "stands"):
             assert row.pop(name) == json.dumps(each.pop(name))
         assert row == {name: "" if value is None else str(value) for name, value in each.items()}
+
+
+@pytest.fixture
+def absent(tmp_path: Path) -> str:
+    """A log of U1, which was away for 90 s and then not logged for an hour."""
+    at = START_UNIX_MS
+    with Store(tmp_path / "absent", create=True) as store:
+        store.append("U1", evening().records)
+        store.keep_presence(
+            [
+                Span("U1", at, at + 60_000, "attached"),
+                Span("U1", at + 60_000, at + 150_000, "waiting"),
+                Span("U1", at + 150_000, at + HOUR_MS, "attached"),
+                Span("U1", at + 2 * HOUR_MS, at + 3 * HOUR_MS, "attached"),
+            ]
+        )
+    return str(tmp_path / "absent")
+
+
+def test_absences_come_after_the_other_incidents_in_every_form(sabot: Any, absent: str) -> None:
+    outputs = sabot("--db", absent, "--json")
+    assert [each for each in found(outputs) if each[1]] == [each for each in ALL if each[0] == "U1"]
+    *_, away, not_logged = map(json.loads, outputs[0].splitlines())
+    assert away == {
+        "unit": "U1", "kind": "away", "event": None, "shoe": None, "round": None,
+        "time": "2026-11-18T12:07:40.000+01:00", "reckoned": False, "boot": None, "t_ms": None,
+        "lasted_ms": 90_000, "stands": False, "nearest": None,
+        "detail": "the log ran, and had no session with the shoe",
+    }  # fmt: skip
+    assert not_logged["time"] == "2026-11-18T13:06:40.000+01:00"
+    assert not_logged["lasted_ms"] == HOUR_MS
+    shown = sabot("--db", absent)[0].splitlines()[-2:]
+    assert [" ".join(line.split()) for line in shown] == [
+        "U1 2026-11-18 12:07:40 +01:00 away 1 min 30 s until 2026-11-18 12:09:10 +01:00; the log "
+        "ran, and had no session with the shoe",
+        "U1 2026-11-18 13:06:40 +01:00 not_logged 1 h 00 min until 2026-11-18 14:06:40 +01:00; "
+        "no log of the shoe ran",
+    ]
+    rows = list(csv.DictReader(io.StringIO(sabot("--db", absent, "--csv")[0])))
+    assert [(row["kind"], row["event"], row["lasted_ms"]) for row in rows[-2:]] == [
+        ("away", "", "90000"), ("not_logged", "", str(HOUR_MS)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (["--kind", "away"], ["away"]),
+        (["--kind", "away", "--kind", "not_logged", "--shoe", "1"], []),
+        (["--kind", "away", "--kind", "not_logged", "--to", "2026-11-18T13:00"], ["away"]),
+        (["--kind", "away", "--kind", "not_logged", "--from", "2026-11-18T13:30"], ["not_logged"]),
+    ],
+)
+def test_absences_are_filtered_as_other_incidents(
+    sabot: Any, absent: str, arguments: list[str], wanted: list[str]
+) -> None:
+    kinds = [each[3] for each in found(sabot("--db", absent, "--json", *arguments))]
+    assert kinds == wanted
 
 
 def test_missing_cards_name_the_nearest_passes_in_every_form(

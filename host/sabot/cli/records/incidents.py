@@ -17,6 +17,7 @@ from sabot.link.wire import WireError
 from sabot.log.reveal import without_secret_cards
 from sabot.log.store import Filter, Row, Store
 from sabot.reports import table_time
+from sabot.reports.absences import absences_of
 from sabot.reports.incident import KINDS, Incident, Limits
 from sabot.reports.incidents import IncidentFinder
 
@@ -56,7 +57,10 @@ def incidents(
         found = [
             each
             for name in options.units_of(store, unit)
-            for each in search.of_unit(name, store.rows(Filter(unit=name)))
+            for each in (
+                *search.of_unit(name, store.rows(Filter(unit=name))),
+                *_absences(store, name, search),
+            )
             if not kind or each.kind in kind
         ]
     if how is not Output.TABLE:
@@ -148,17 +152,25 @@ def _shoe_of(rows: Iterable[Row]) -> int:
     return next((row.shoe for row in rows if row.shoe), 0)
 
 
+def _absences(store: Store, unit: str, search: _Search) -> list[Incident]:
+    """When the unit was not logged. With a shoe of cards none: no event says in which it was."""
+    if search.shoe is not None:
+        return []
+    found = absences_of(unit, store.presence(unit))
+    return [each for each in found if each.within(search.begin, search.end)]
+
+
 def _table(found: Iterable[Incident], zone: tzinfo) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("unit", "event", "time", "shoe", "round", "kind", "lasted", "what"):
         table.add_column(name, justify="right" if name in ("event", "shoe", "round") else "left")
     for each in found:
-        numbers = str(each.shoe), str(each.round)
+        numbers = _number(each.shoe), _number(each.round)
         when = _when_text(each, zone)
         what = plain(each.what(zone))
         table.add_row(
             name_text(each.unit),
-            str(each.event),
+            _number(each.event),
             when,
             *numbers,
             each.kind,
@@ -168,9 +180,14 @@ def _table(found: Iterable[Incident], zone: tzinfo) -> Table:
     return table
 
 
+def _number(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
 def _when_text(incident: Incident, zone: tzinfo) -> str:
     """The time at which to look for an incident on the video."""
     if incident.unix_ms is None:
+        assert incident.t_ms is not None  # the host's own notes always have a time
         return f"no clock, boot {incident.boot} + {incident.t_ms / 1000:.1f} s"
     reckoned = " (reckoned)" if incident.reckoned else ""
     return table_time.text_of(incident.unix_ms, zone) + reckoned

@@ -1,0 +1,168 @@
+"""When a log had a session with a shoe, and when it ran and waited for it.
+
+These are the host's own notes, by its own clock: no shoe signs them. A killed log loses `EVERY_S`
+of them at most.
+"""
+
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from sabot.errors import SabotError
+
+EVERY_S = 5.0
+"""How often the open spans are stored."""
+SHORTEST_MS = 3000
+"""A shoe that is back sooner was not away: a restart of the USB connection takes as long."""
+_ASLEEP_MS = 45_000
+"""Without a note for so long, the log was stopped, or the computer slept. A locked database delays
+one by 35 s at most."""
+_MOST_KEPT = 10_000  # closed spans, while the database cannot be written
+
+ATTACHED, WAITING = "attached", "waiting"
+_LAST_UNIX_MS = 253_402_300_799_999  # the end of the year 9999
+_LONGEST_NAME = 1000  # of a unit, in characters
+
+RIGHT_ROW = (
+    f"typeof(unit) = 'text' AND length(unit) <= {_LONGEST_NAME}"
+    " AND typeof(begin_unix_ms) = 'integer' AND typeof(end_unix_ms) = 'integer'"
+    f" AND begin_unix_ms BETWEEN 0 AND {_LAST_UNIX_MS}"
+    f" AND end_unix_ms BETWEEN begin_unix_ms AND {_LAST_UNIX_MS}"
+    f" AND typeof(state) = 'text' AND state IN ('{ATTACHED}', '{WAITING}')"
+)
+"""The SQL condition of a row that a log can have. Others are not read, and `verify` finds them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From `begin_unix_ms` to `end_unix_ms` a log had a session with `unit` (`attached`), or had
+    had one and waited for it (`waiting`)."""
+
+    unit: str
+    begin_unix_ms: int
+    end_unix_ms: int
+    state: str
+
+
+def write(connection: sqlite3.Connection, spans: Iterable[Span]) -> None:
+    """Store spans, or the later end of one that is stored already."""
+    connection.executemany(
+        "INSERT INTO presence VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE"
+        " SET end_unix_ms = max(end_unix_ms, excluded.end_unix_ms)",
+        [(each.unit, each.state, each.begin_unix_ms, each.end_unix_ms) for each in spans],
+    )
+
+
+def read(connection: sqlite3.Connection, unit: str) -> list[Span]:
+    """The spans of a unit."""
+    query = (
+        "SELECT unit, begin_unix_ms, end_unix_ms, state FROM presence"
+        f" WHERE unit = ? AND {RIGHT_ROW} ORDER BY begin_unix_ms"
+    )
+    return [Span(*row) for row in connection.execute(query, (unit,))]
+
+
+@dataclass(slots=True, eq=False)
+class _Open:
+    """The span of a port that lasts. Before the first session it is not known of which unit."""
+
+    unit: str | None
+    state: str
+    begin: int
+    end: int
+
+    @property
+    def counts(self) -> bool:
+        return self.state == ATTACHED or self.end - self.begin >= SHORTEST_MS
+
+
+class Presence:
+    """Notes of each port's shoe, stored with `keep`. Thread-safe; only `store` waits for `keep`."""
+
+    def __init__(
+        self,
+        ports: Sequence[str],
+        keep: Callable[[Sequence[Span]], None],
+        now_unix_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self._keep = keep
+        self._now_unix_ms = now_unix_ms
+        self._lock = threading.Lock()  # of what follows
+        now = now_unix_ms()
+        self._open = {port: _Open(None, WAITING, now, now) for port in ports}
+        self._interrupted: dict[str, _Open] = {}
+        """By port: the session that goes on if its shoe is back at once."""
+        self._closed: deque[Span] = deque(maxlen=_MOST_KEPT)
+        self._storing = threading.Lock()
+
+    def attached(self, port: str, unit: str) -> None:
+        """A session with `unit` has begun."""
+        with self._lock:
+            now = self._extend(port)
+            before, session = self._open[port], self._interrupted.pop(port, None)
+            if before.unit is None:  # for this one it has waited
+                before.unit = unit
+            if not before.counts and session is not None and session.unit == unit:
+                session.end = now
+                self._open[port] = session
+                return
+            self._close(before)
+            self._open[port] = _Open(unit, ATTACHED, now, now)
+
+    def lost(self, port: str) -> None:
+        """There is no session: the log waits for the shoe from now on, or still."""
+        with self._lock:
+            now = self._extend(port)
+            session = self._open[port]
+            if session.state == ATTACHED:
+                self._close(session)
+                self._interrupted[port] = session
+                self._open[port] = _Open(session.unit, WAITING, now, now)
+
+    def ended(self, port: str) -> None:
+        """The log of this port has ended."""
+        with self._lock:
+            self._extend(port)
+            self._close(self._open.pop(port))
+
+    def store(self) -> None:
+        """Store all that is noted so far. If the database cannot be written, the next call does."""
+        with self._storing:
+            with self._lock:
+                for port in self._open:
+                    self._extend(port)
+                closed = list(self._closed)
+                self._closed.clear()
+                lasting = [span for each in self._open.values() if (span := _span(each))]
+            try:
+                if closed or lasting:
+                    self._keep([*closed, *lasting])
+            except SabotError:  # the threads of the shoes report it
+                with self._lock:
+                    self._closed.extendleft(reversed(closed))
+
+    def _extend(self, port: str) -> int:
+        """Let the span of a port last until now, unless nothing was noted for long, or the clock
+        was set back: then another begins. Return the time."""
+        now, lasting = self._now_unix_ms(), self._open[port]
+        if lasting.end - SHORTEST_MS <= now <= lasting.end + _ASLEEP_MS:
+            lasting.end = now = max(now, lasting.end)
+        else:
+            self._close(lasting)
+            self._interrupted.pop(port, None)
+            self._open[port] = _Open(lasting.unit, lasting.state, now, now)
+        return now
+
+    def _close(self, lasting: _Open) -> None:
+        if span := _span(lasting):
+            self._closed.append(span)
+
+
+def _span(lasting: _Open) -> Span | None:
+    """What is stored of it; None if it is too short, or the unit is not known."""
+    if lasting.unit is None or not lasting.counts:
+        return None
+    return Span(lasting.unit, lasting.begin, lasting.end, lasting.state)

@@ -1,0 +1,64 @@
+"""When a shoe was not logged, from what its logs noted (sabot/log/presence.py)."""
+
+from collections.abc import Iterable, Iterator
+
+from sabot.log.presence import ATTACHED, SHORTEST_MS, WAITING, Span
+from sabot.reports.incident import Incident
+
+_DETAILS = {
+    "away": "the log ran, and had no session with the shoe",
+    "not_logged": "no log of the shoe ran",
+}
+
+_Range = tuple[int, int]  # Unix times in ms
+
+
+def absences_of(unit: str, spans: Iterable[Span]) -> list[Incident]:
+    """The incidents `away` and `not_logged` of a unit after its first session, in order.
+
+    What lies between two sessions is `away` where a log waited for the shoe, and `not_logged` where
+    none did. After the last session only what a log noted counts: the shoe may be in store.
+    """
+    spans = list(spans)
+    sessions = _joined(spans, ATTACHED)
+    waits = _joined(spans, WAITING)
+    if not sessions:
+        return []
+    found = []
+    last = sessions[-1][1]
+    end = max([last, *(until for _, until in waits)])
+    for (_, begin), (until, _) in zip(sessions, [*sessions[1:], (end, end)], strict=True):
+        for kind, first, after in _parts(begin, until, waits):
+            if after - first >= SHORTEST_MS:
+                stands = begin == last and after == end
+                found.append(
+                    Incident(
+                        unit, kind, None, None, None, None, None, first, False, after - first,
+                        stands, _DETAILS[kind],
+                    )
+                )  # fmt: skip
+    return found
+
+
+def _joined(spans: Iterable[Span], state: str) -> list[_Range]:
+    """The spans of a state in order; those that overlap, or nearly follow each other, as one."""
+    joined: list[_Range] = []
+    for begin, end in sorted(
+        (each.begin_unix_ms, each.end_unix_ms) for each in spans if each.state == state
+    ):
+        if joined and begin - joined[-1][1] < SHORTEST_MS:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+        else:
+            joined.append((begin, end))
+    return joined
+
+
+def _parts(begin: int, end: int, waits: Iterable[_Range]) -> Iterator[tuple[str, int, int]]:
+    """The parts of a gap between two sessions, each with its kind."""
+    for first, after in waits:
+        first, after = max(first, begin), min(after, end)
+        if first < after:
+            yield "not_logged", begin, first
+            yield "away", first, after
+            begin = after
+    yield "not_logged", begin, end
