@@ -1,10 +1,11 @@
 """What other parts of a log ask of its tables, in one place each."""
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 from sabot.errors import DatabaseUnusable
-from sabot.log.derived import LARGEST
+from sabot.log.derived import LARGEST, underived
 from sabot.log.log_file import WHEN_DAMAGED
 from sabot.text import counted
 from sabot_protocol.frame import MAX_PAYLOAD
@@ -55,6 +56,29 @@ def units(path: Path, connection: sqlite3.Connection) -> dict[str, int]:
 def newest(connection: sqlite3.Connection, unit_id: int) -> int:
     """The last number of a unit, including pruned events; 0 if there is none."""
     return int(connection.execute(_NEWEST, (unit_id,)).fetchone()[0])
+
+
+def counts(connection: sqlite3.Connection, unit_id: int | None, kinds: Sequence[str]) -> list[int]:
+    """How many events of each kind a unit has."""
+    if unit_id is None:
+        return [0] * len(kinds)
+    sums = ", ".join(["ifnull(sum(kind = ?), 0)"] * len(kinds))
+    query = f"SELECT {sums} FROM events NOT INDEXED WHERE unit = ?"
+    found = [int(count) for count in connection.execute(query, (*kinds, unit_id)).fetchone()]
+    for (_, _, kind, *_), *_ in underived(connection, unit_id):
+        if kind in kinds:
+            found[kinds.index(kind)] += 1
+    return found
+
+
+def last_received(connection: sqlite3.Connection, unit_id: int | None) -> int | None:
+    """When the newest record of a unit was received; None if it has none."""
+    query = (
+        "SELECT received_unix_ms FROM records WHERE unit = ? AND number <= ?"
+        " ORDER BY number DESC LIMIT 1"
+    )
+    found = connection.execute(query, (unit_id, LARGEST)).fetchone()
+    return None if found is None else int(found[0])
 
 
 def pruned_within(connection: sqlite3.Connection, unit_id: int, first: int, last: int) -> bool:

@@ -25,7 +25,8 @@ from sabot.link.events import (
     ShoeEndedEvent,
     ShoeLoadedEvent,
 )
-from sabot.link.wire import WireError, parse_event
+from sabot.link.wire import WireError
+from sabot.log.newest import newest_readable
 from sabot.log.store import Filter, Store
 
 SHOWS_AT_ONCE = {game.name: game.choice("shown").default == "at_once" for game in GAMES}
@@ -33,8 +34,6 @@ SHOWS_AT_ONCE = {game.name: game.choice("shown").default == "at_once" for game i
 
 SECRET = (CardEvent, DecisionEvent, ResultEvent, LongPassEvent)
 """Events that give cards, totals or the winner away. An `error` may name a card too."""
-
-_NEWEST = 100  # events at the end of a log in which one can be read
 
 
 class Reveal:
@@ -112,7 +111,7 @@ def hidden_round(store: Store, unit: str) -> tuple[int, int] | None:
     To show a list of events, call this after its first one was read: a round that begins later is
     not in the list.
     """
-    newest = _newest(store, unit)
+    newest = newest_readable(store, unit, store.last_number(unit))
     if newest is None:
         return None
     reveal = Reveal()
@@ -121,18 +120,6 @@ def hidden_round(store: Store, unit: str) -> tuple[int, int] | None:
     for event in _readable(store, Filter(unit, newest.shoe, newest.round)):
         reveal.add(event)
     return reveal.hidden
-
-
-def _newest(store: Store, unit: str) -> Event | None:
-    """The newest event that can be read."""
-    last = store.last_number(unit)
-    newest = None
-    for _, data, _ in store.raw(unit, max(1, last - _NEWEST), last):
-        try:
-            newest = parse_event(data)
-        except WireError:
-            continue
-    return newest
 
 
 def _readable(store: Store, wanted: Filter) -> Iterable[Event]:

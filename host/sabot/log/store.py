@@ -227,6 +227,16 @@ class Store:
             parameters = (self._unit(connection, unit),)
             yield from connection.execute(query + " ORDER BY number", parameters)
 
+    def counts(self, unit: str, kinds: Sequence[str]) -> list[int]:
+        """How many events of each of these kinds `unit` has, without reading their records."""
+        with self._reading() as connection:
+            return queries.counts(connection, self._unit(connection, unit), kinds)
+
+    def last_received(self, unit: str) -> int | None:
+        """When the log received the newest event of `unit`, UTC milliseconds; None without one."""
+        with self._reading(lists=False) as connection:
+            return queries.last_received(connection, self._unit(connection, unit))
+
     def tombstones(self, unit: str) -> list[bytes]:
         """The tombstones of the pruned events of `unit`, in the order of their numbers."""
         return [tombstone for _, _, tombstone in self.tombstone_rows(unit)]

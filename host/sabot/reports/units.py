@@ -16,7 +16,8 @@ from sabot.link.events import (
     UpdatedEvent,
 )
 from sabot.link.wire import WireError
-from sabot.log.store import DAMAGED, Row
+from sabot.log.newest import newest_readable
+from sabot.log.store import DAMAGED, Filter, Store
 from sabot.reports.table_time import iso_of
 
 _PER = 10_000
@@ -29,6 +30,7 @@ _SUMMARISED = (
     ResolvedEvent,
     UpdatedEvent,
 )
+_COUNTED_KINDS = ("card", "unreadable", "update_undone", DAMAGED)
 _SUMMARISED_KINDS = [kind.SHAPE.name for kind in _SUMMARISED]
 
 
@@ -93,34 +95,28 @@ class UnitSummary:
         }
 
 
-def unit_of(name: str, rows: Iterable[Row], before: Iterable[Event] = ()) -> UnitSummary:
-    """The summary of the unit `name`; `rows` are all its events, `before` what is still known of
-    those that retention removed. Only `rows` are counted."""
+def unit_of(name: str, store: Store, before: Iterable[Event] = ()) -> UnitSummary:
+    """The summary of the unit `name`; `before` is what is still known of those of its events that
+    retention removed. Only the events in the log are counted.
+
+    Most events are only counted: to read all records of a long log takes minutes.
+    """
     unit = UnitSummary(name)
     for kept in before:
         _summarise(unit, kept)
+    counted = store.counts(name, _COUNTED_KINDS)
+    unit.cards, unit.faults, unit.undone, unit.damaged = counted
     unit.starts = unit.updates = 0
-    last: Row | None = None
-    for row in rows:
-        unit.last_seen_unix_ms = row.received_unix_ms
-        if row.kind == DAMAGED:
-            unit.damaged += 1
+    unit.last_seen_unix_ms = store.last_received(name)
+    for row in store.rows(Filter(unit=name, kinds=_SUMMARISED_KINDS)):
+        try:
+            event = row.event()
+        except WireError:
             continue
-        # Most events are only counted: decoding all events of a long log takes minutes.
-        if row.kind == "card":
-            unit.cards += 1
-        elif row.kind == "unreadable":
-            unit.faults += 1
-        elif row.kind == "update_undone":
-            unit.undone += 1
-        elif row.kind in _SUMMARISED_KINDS:
-            event = _event_in(row)
-            if event is not None:
-                if row.kind == "boot":
-                    unit.up_ms += _up_ms(last)
-                _summarise(unit, event)
-        last = row
-    unit.up_ms += _up_ms(last)
+        if row.kind == "boot":
+            unit.up_ms += _up_ms(store, name, row.number - 1)
+        _summarise(unit, event)
+    unit.up_ms += _up_ms(store, name, store.last_number(name))
     return unit
 
 
@@ -145,14 +141,8 @@ def _summarise(unit: UnitSummary, event: Event) -> None:
         unit.cards -= 1  # entered by hand: the head did not read it
 
 
-def _up_ms(last: Row | None) -> int:
-    """How long the unit had run since its start at this event."""
-    event = None if last is None else _event_in(last)
+def _up_ms(store: Store, unit: str, last: int) -> int:
+    """How long the unit had run since its start at its last event that can be read, up to event
+    `last`."""
+    event = newest_readable(store, unit, last)
     return 0 if event is None else event.t_ms
-
-
-def _event_in(row: Row) -> Event | None:
-    try:
-        return row.event()
-    except WireError:
-        return None

@@ -461,7 +461,7 @@ def test_what_a_unit_is_can_still_be_shown_after_a_prune(tmp_path: Path) -> None
 
     def shown() -> UnitSummary:
         with Store(database.path) as store:
-            return unit_of("U1", store.rows(), kept_of_removed(store, "U1"))
+            return unit_of("U1", store, kept_of_removed(store, "U1"))
 
     before = shown()
     assert (before.table, before.game, before.starts) == ("12", "mini", 1)

@@ -3,7 +3,10 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
+import sqlite3
+import tempfile
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -15,10 +18,11 @@ from host.tests.support.helpers import event_bytes, new_log
 from sabot.cli import app
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
-from sabot.log.store import Row
+from sabot.log.store import Store
 from sabot.reports.units import UnitSummary, unit_of
 
 _UNIX_MS = 1_795_000_000_000  # 2026-11-18 11:06:40 UTC
+_RECEIVED = _UNIX_MS + 5
 _HOUR_MS = 3_600_000
 _BUILD = bytes(range(32))
 
@@ -41,36 +45,45 @@ class _UnitLog:
         self.records.append(Record(parse_event(data), data, bytes(16)))
         return self
 
-    def rows(self) -> Iterator[Row]:
-        for record in self.records:
-            event = record.event
-            shown = event.kind, event.unix_ms, event.shoe, event.round
-            yield Row("U1", event.number, *shown, _UNIX_MS + 5, record.data, record.mac)
+    def summary(self, *, damaged: bool = False) -> UnitSummary:
+        """What a log with them shows; `damaged`: with one more record, which cannot be read."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "log.sqlite"
+            with Store(path, create=True) as store:
+                if self.records:
+                    store.append("U1", self.records)
+                store.derive()
+                with closing(sqlite3.connect(path)) as connection, connection:
+                    connection.execute("UPDATE records SET received_unix_ms = ?", (_RECEIVED,))
+                    if damaged:
+                        row = (1, len(self.records) + 1, _RECEIVED + 4, b"\xff", bytes(16))
+                        connection.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?)", row)
+                return unit_of("U1", store)
 
 
 def test_hours_are_added_over_all_starts() -> None:
     log = _UnitLog().start().add("lid", 2 * _HOUR_MS, open=True).start()
     log.add("lid", _HOUR_MS, open=False)
-    unit = unit_of("U1", log.rows())
+    unit = log.summary()
     assert (unit.starts, unit.up_ms) == (2, 3 * _HOUR_MS)
 
 
 def test_firmware_is_what_started_last_and_game_what_was_loaded_last() -> None:
     log = _UnitLog().start("0.1.0").add("updated", 90, firmware="0.2.0", build=_BUILD)
-    unit = unit_of("U1", log.start("0.2.0").rows())
+    unit = log.start("0.2.0").summary()
     assert (unit.firmware, unit.build, unit.board) == ("0.2.0", _BUILD.hex(), "pico")
     assert (unit.game, unit.updates, unit.undone) == ("mini", 1, 0)
     log.add("game_loaded", 100, game="ez-mini", sha256=_BUILD).add("update_undone", 110)
-    unit = unit_of("U1", log.rows())
+    unit = log.summary()
     assert (unit.game, unit.undone) == ("ez-mini", 1)
 
 
 def test_the_table_is_the_one_provisioned_last() -> None:
     log = _UnitLog().start()
-    assert unit_of("U1", log.rows()).table == ""
+    assert log.summary().table == ""
     log.add("provisioned", 20, table="12", set=3).start()
     log.add("provisioned", 20, table="High roller", set=3).start()
-    assert unit_of("U1", log.rows()).table == "High roller"
+    assert log.summary().table == "High roller"
 
 
 def test_a_card_entered_by_hand_is_not_counted_as_read() -> None:
@@ -83,34 +96,42 @@ def test_a_card_entered_by_hand_is_not_counted_as_read() -> None:
     log.add("resolved", 10_010, resolution="entered", **fields)
     log.add("card", 10_011, card="8H", position="player_1", by_hand=True)
     log.add("resolved", 10_012, resolution="drawn_again", **fields)
-    unit = unit_of("U1", log.rows())
+    unit = log.summary()
     assert (unit.cards, unit.faults) == (9500, 5)
     assert unit.faults_per_10000 == pytest.approx(50_000 / 9505)
 
 
 def test_a_unit_without_cards_has_no_rate() -> None:
-    assert unit_of("U1", _UnitLog().start().rows()).faults_per_10000 is None
+    assert _UnitLog().start().summary().faults_per_10000 is None
 
 
 def test_a_calibration_ends_the_request_to_clean() -> None:
     log = _UnitLog().start()
     for channel in ("b", "a", "b"):
         log.add("clean_sensor", 20, channel=channel)
-    assert unit_of("U1", log.rows()).dirty == "A B"
-    unit = unit_of("U1", log.add("calibrated", 30).rows())
+    assert log.summary().dirty == "A B"
+    unit = log.add("calibrated", 30).summary()
     assert (unit.dirty, unit.calibrated_unix_ms) == ("", _UNIX_MS + 30)
 
 
 def test_an_unreadable_record_is_only_counted() -> None:
-    rows = list(_UnitLog().start().add("lid", 400, open=True).rows())
-    damaged = Row("U1", 3, "damaged", None, 1, 1, _UNIX_MS + 9, b"\xff", bytes(16))
-    unit = unit_of("U1", [*rows, damaged])
-    assert (unit.damaged, unit.up_ms, unit.last_seen_unix_ms) == (1, 400, _UNIX_MS + 9)
+    unit = _UnitLog().start().add("lid", 400, open=True).summary(damaged=True)
+    assert (unit.damaged, unit.up_ms, unit.last_seen_unix_ms) == (1, 400, _RECEIVED + 4)
+
+
+def test_hours_are_known_although_many_records_before_a_start_cannot_be_read() -> None:
+    log = _UnitLog().start()
+    for at in range(350):
+        log.add("lid", 400 + at, open=bool(at % 2))
+    log.start()
+    for at in range(50, 351):
+        log.records[at] = replace(log.records[at], data=b"\xff")
+    assert log.summary().up_ms == 448 + 10
 
 
 def test_a_unit_without_events_has_an_empty_summary() -> None:
-    assert unit_of("U1", ()) == UnitSummary("U1")
-    assert unit_of("U1", ()).as_json(UTC)["last_seen"] is None
+    assert _UnitLog().summary() == UnitSummary("U1")
+    assert _UnitLog().summary().as_json(UTC)["last_seen"] is None
 
 
 @pytest.fixture

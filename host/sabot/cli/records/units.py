@@ -7,7 +7,7 @@ from rich.table import Table
 from sabot.audit.context import kept_of_removed
 from sabot.cli import options
 from sabot.cli.view import Output, console, name_text, plain, print_objects, problems
-from sabot.log.store import Filter, Store
+from sabot.log.store import Store
 from sabot.reports.table_time import text_of
 from sabot.reports.units import UnitSummary, unit_of
 
@@ -30,7 +30,7 @@ def units(
     where = options.zone_of(zone)
     with Store(db) as store, problems.status(plain(f"looking through {db}")):
         found = [
-            unit_of(name, store.rows(Filter(unit=name)), kept_of_removed(store, name))
+            unit_of(name, store, kept_of_removed(store, name))
             for name in options.units_of(store, unit)
         ]
     if how is not Output.TABLE:

@@ -11,7 +11,7 @@ from sabot.cli.key_files import load_command_keys
 from sabot.cli.service.several import Every, Reading, Shoes, shoes_of
 from sabot.cli.view import console, plain, print_json, problems
 from sabot.errors import FINDINGS
-from sabot.log.store import Filter, Store
+from sabot.log.store import Store
 from sabot.release import build as releases
 from sabot.release.layout import build_of
 from sabot.reports.units import unit_of
@@ -61,7 +61,7 @@ def _expected(
         expected = doctors.Expectations(version, build_of(built.files))
     if db is not None:
         with Store(db) as store:
-            rate = unit_of(answers.unit, store.rows(Filter(unit=answers.unit))).faults_per_10000
+            rate = unit_of(answers.unit, store).faults_per_10000
         expected = doctors.Expectations(expected.version, expected.build, rate)
     return expected
 
