@@ -5,6 +5,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import NamedTuple
 
 from sabot.link import wire
 from sabot.link.events import Event
@@ -56,8 +57,7 @@ class Filter:
         return replace(self, **{n: min(v, LARGEST) for n, v in values.items() if v is not None})
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """An event as stored. `data` is what the shoe wrote and `mac` what it sent with it; kind,
     time, shoe and round are copied from `data`.
 
@@ -130,14 +130,16 @@ def derive(connection: sqlite3.Connection, unit_id: int, most: int) -> int:
 def derived_rows(
     connection: sqlite3.Connection, unit_id: int, unit: str, wanted: Filter
 ) -> Iterator[Row]:
-    """Yield the rows of `events` that a filter selects, in order, a few in memory at a time."""
-    query, parameters = query_of(wanted, unit_id, by_time=_is_short(connection, unit_id, wanted))
-    for row in connection.execute(query, parameters):
-        yield Row(unit, *row)
+    """The rows of `events` that a filter selects, in order, a few in memory at a time."""
+    by_time = _is_short(connection, unit_id, wanted)
+    query, parameters = query_of(wanted, unit_id, by_time=by_time)
+    found = connection.execute(query, [unit, *parameters])
+    return map(Row._make, found)
 
 
 def query_of(wanted: Filter, unit_id: int, *, by_time: bool = False) -> tuple[str, list[object]]:
-    """The SQL that selects rows of `events` with their records, and its parameters.
+    """The SQL that selects rows of `events` with their records after a value of its own, the unit's
+    name, and its other parameters.
 
     It names its index, because SQLite would go through all events of the unit instead: it has no
     statistics of the table. With `by_time` the rows of the time span are sorted before the first
@@ -149,7 +151,7 @@ def query_of(wanted: Filter, unit_id: int, *, by_time: bool = False) -> tuple[st
     elif by_time:
         index = "INDEXED BY events_by_time"
     query = (
-        "SELECT e.number, e.kind, e.unix_ms, e.shoe, e.round, r.received_unix_ms,"
+        "SELECT ?, e.number, e.kind, e.unix_ms, e.shoe, e.round, r.received_unix_ms,"
         f" {RECORD_AND_MAC} FROM events e {index}"
         " CROSS JOIN records r ON r.unit = e.unit AND r.number = e.number"
         " WHERE e.unit = ?"

@@ -89,20 +89,15 @@ def all_shown(events: Sequence[Event]) -> list[Event]:
     return [event for event in as_shown if event is not None]
 
 
-def without_secret_cards(events: Sequence[Event]) -> list[Event]:
-    """Return all events of a unit, for a reader who needs each and shows only errors and cards
-    entered by hand: in a round that must not be shown, no error has a card, and no card is noted as
-    entered."""
-    reveal = Reveal()
-    for event in events:
-        reveal.add(event)
-    hidden = reveal.hidden
-    found = []
-    for event in events:
-        if isinstance(event, CardEvent) and (event.shoe, event.round) == hidden:
-            event = replace(event, by_hand=False)
-        found.append(shown(event, hidden) or event)
-    return found
+def without_secret_card(event: Event, hidden: tuple[int, int] | None) -> Event:
+    """Return an event for a reader who needs each and shows only errors and cards entered by hand:
+    in the round `hidden` no error has a card, and no card is noted as entered."""
+    if hidden is not None and (event.shoe, event.round) == hidden:
+        if isinstance(event, CardEvent):
+            return replace(event, by_hand=False)
+        if isinstance(event, ErrorEvent):
+            return replace(event, card=None)
+    return event
 
 
 def hidden_round(store: Store, unit: str) -> tuple[int, int] | None:

@@ -209,6 +209,13 @@ class Store:
         """Yield number, record and MAC of events `first` to `last` of `unit` (None: no limit), by
         number, a few in memory at a time, from the table of records alone.
         """
+        for some in self.raw_chunks(unit, first, last):
+            yield from some
+
+    def raw_chunks(
+        self, unit: str, first: int | None = None, last: int | None = None
+    ) -> Iterator[list[tuple[int, bytes, bytes]]]:
+        """As `raw`, many at a time, which takes half the time."""
         query = f"SELECT number, {RECORD_AND_MAC} FROM records WHERE unit = ?"
         with self._reading(lists=False) as connection:
             parameters = [self._unit(connection, unit)]
@@ -216,7 +223,9 @@ class Store:
                 if value is not None:
                     query += f" AND {condition}"
                     parameters.append(value)
-            yield from connection.execute(query + " ORDER BY number", parameters)
+            cursor = connection.execute(query + " ORDER BY number", parameters)
+            while some := cursor.fetchmany(_CHUNK):
+                yield some
 
     def derived(self, unit: str) -> Iterator[tuple[int, str, int | None, int, int]]:
         """Yield the rows of the table `events` alone, by number: number, kind, time, shoe and round

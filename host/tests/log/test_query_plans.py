@@ -52,7 +52,7 @@ def test_events_are_found_by_an_index_and_sorted_only_if_few(
     tables: sqlite3.Connection, wanted: Filter, by_time: bool, plan: list[str]
 ) -> None:
     query, parameters = query_of(wanted, 1, by_time=by_time)
-    rows = tables.execute(f"EXPLAIN QUERY PLAN {query}", parameters).fetchall()
+    rows = tables.execute(f"EXPLAIN QUERY PLAN {query}", ["U1", *parameters]).fetchall()
     assert [detail for *_, detail in rows] == plan
 
 

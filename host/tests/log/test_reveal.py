@@ -25,7 +25,7 @@ from sabot.link import wire
 from sabot.link.client import Client
 from sabot.link.events import Event
 from sabot.link.ports import Port
-from sabot.log.reveal import Reveal, all_shown, without_secret_cards
+from sabot.log.reveal import Reveal, all_shown, without_secret_card
 from sabot.log.rounds import Round
 from sabot.log.store import Store
 from sabot.reports.incidents import incidents_of
@@ -164,7 +164,11 @@ def test_a_round_is_shown_once_it_is_revealed_voided_or_the_next_one_begins() ->
 def test_incidents_name_no_card_of_a_round_that_is_not_revealed() -> None:
     def kinds(*more: Event) -> list[str]:
         parsed = [record.event for record in log.stored()]
-        found = incidents_of("U1", without_secret_cards([*parsed, *more]), ())
+        reveal = Reveal()
+        for each in [*parsed, *more]:
+            reveal.add(each)
+        shown = [without_secret_card(each, reveal.hidden) for each in [*parsed, *more]]
+        found = incidents_of("U1", shown, ())
         return [each.detail for each in found if "9" in each.detail or "♦" in each.detail]
 
     log = _MidiLog()

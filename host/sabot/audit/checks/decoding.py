@@ -13,6 +13,7 @@ from typing import Any
 import cbor2
 
 from sabot.link import wire
+from sabot.link.events import EVENTS, Event
 from sabot_protocol import cards, enums, events
 from sabot_protocol.schema import Shape
 
@@ -53,6 +54,16 @@ def why_damaged(record: object) -> str:
     except wire.WireError as error:
         return str(error)
     raise AssertionError("the record is an event")
+
+
+def event_of(values: Values) -> Event:
+    """The event with these values, as `wire.parse_event` makes it of its record."""
+    kind, named = _MADE[values[0]]
+    fields = values[1:]
+    for at, names in named:
+        if fields[at] is not None:
+            fields[at] = names[fields[at]]
+    return kind(*fields)
 
 
 def _is_event(record: object) -> bool:
@@ -110,3 +121,15 @@ def _matches() -> list[Callable[[Any], object]]:
 
 
 _MATCHES = _matches()
+_MADE = {
+    number: (
+        kind,
+        [
+            (at, enums.ENUMERATIONS[type_.rstrip("?")])
+            for at, (_, type_) in enumerate((*events.HEADER[1:], *kind.SHAPE.fields))
+            if type_.rstrip("?") in enums.ENUMERATIONS
+        ],
+    )
+    for number, kind in EVENTS.items()
+}
+"""By the number of a kind: its class, and the names of its fields that are enumerations."""

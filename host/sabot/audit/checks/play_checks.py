@@ -220,7 +220,7 @@ class PlayChecks:
         return True
 
     def _card(self, values: Values) -> None:
-        card, position, *_, by_hand = values[_OWN:]
+        card, position, by_hand = values[_OWN], values[_OWN + 1], values[-1]
         self._passed = _NO_CARD if by_hand else card
         if by_hand or position != _NOT_DUE:  # one that was not due may come before the entered one
             if by_hand != self._entered and self._whole:

@@ -1,25 +1,19 @@
 """`sabot incidents`: what a surveillance officer looks for in a log."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import tzinfo
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from sabot.audit.checks.findings import Summary
-from sabot.audit.verify import verify_unit
 from sabot.cli import options
 from sabot.cli.view import Output, console, name_text, plain, print_objects, problems
-from sabot.link.events import Event
-from sabot.link.wire import WireError
-from sabot.log.reveal import without_secret_cards
-from sabot.log.store import Filter, Row, Store
+from sabot.log.store import Store
 from sabot.reports import table_time
 from sabot.reports.absences import absences_of
 from sabot.reports.incident import KINDS, Incident, Limits
-from sabot.reports.incidents import IncidentFinder
+from sabot.reports.incident_search import Search
 
 _DEFAULTS = Limits()
 
@@ -52,13 +46,13 @@ def incidents(
         if name not in KINDS:
             raise typer.BadParameter(f"no incident is of kind {name!r}; kinds: {', '.join(KINDS)}")
     where = options.zone_of(zone)
-    search = _Search(shoe, *options.span_of(from_, to, where), Limits(long_round_s, long_reveal_s))
+    search = Search(shoe, *options.span_of(from_, to, where), Limits(long_round_s, long_reveal_s))
     with Store(db) as store, problems.status(plain(f"looking through {db}")):
         found = [
             each
             for name in options.units_of(store, unit)
             for each in (
-                *search.of_unit(name, store.rows(Filter(unit=name))),
+                *search.of_unit(name, store.raw_chunks(name)),
                 *_absences(store, name, search),
             )
             if not kind or each.kind in kind
@@ -85,74 +79,7 @@ incidents.__doc__ = (
 )
 
 
-@dataclass(slots=True)
-class _Search:
-    """Finds the incidents of one shoe of cards or all, from `begin` to `end`; None: no limit."""
-
-    shoe: int | None
-    begin: int | None
-    end: int | None
-    limits: Limits
-    damaged: int = 0
-    """Records so far that cannot be read."""
-
-    def of_unit(self, unit: str, rows: Iterable[Row]) -> Iterator[Incident]:
-        """The incidents in all `rows` of a unit."""
-        finder = IncidentFinder(unit, self.limits)
-        # Most of a long log is outside the limits: its records are not even parsed.
-        for group, until in _shoes(rows):
-            if self.shoe in (None, _shoe_of(group)) and self._may_overlap(group, until):
-                records = ((row.number, row.data, row.mac) for row in group)
-                findings = verify_unit(unit, records, Summary(), first=group[0].number)
-                events = without_secret_cards(list(self._events(group)))
-                finder.add_all(events, findings)
-            else:
-                finder.skip()
-        for each in finder.incidents():
-            if self.shoe in (None, each.shoe) and each.within(self.begin, self.end):
-                yield each
-
-    def _events(self, rows: Iterable[Row]) -> Iterator[Event]:
-        for row in rows:
-            try:
-                yield row.event()
-            except WireError:  # becomes an incident of its own, because its number is missing
-                self.damaged += 1
-
-    def _may_overlap(self, rows: Iterable[Row], until: int | None) -> bool:
-        """Whether any of these rows, which end before `until`, may lie within the limits. Rows
-        without a clock always may."""
-        times = [row.unix_ms for row in rows]
-        known = [at for at in times if at is not None]
-        if len(known) < len(times):
-            return True
-        if self.end is not None and min(known) >= self.end:
-            return False
-        return self.begin is None or until is None or max(until, *known) >= self.begin
-
-
-def _shoes(rows: Iterable[Row]) -> Iterator[tuple[list[Row], int | None]]:
-    """The rows of a unit, grouped by shoe of cards, each group with the time of the next one's
-    first row.
-
-    The time is None if that row has no clock, and for the last group.
-    """
-    shoe, group = 0, list[Row]()
-    for row in rows:
-        if row.shoe and row.shoe != shoe:  # events about the unit itself may have no shoe
-            if group:
-                yield group, row.unix_ms
-            shoe, group = row.shoe, []
-        group.append(row)
-    if group:
-        yield group, None
-
-
-def _shoe_of(rows: Iterable[Row]) -> int:
-    return next((row.shoe for row in rows if row.shoe), 0)
-
-
-def _absences(store: Store, unit: str, search: _Search) -> list[Incident]:
+def _absences(store: Store, unit: str, search: Search) -> list[Incident]:
     """When the unit was not logged. With a shoe of cards none: no event says in which it was."""
     if search.shoe is not None:
         return []

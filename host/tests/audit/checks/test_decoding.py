@@ -8,7 +8,7 @@ import cbor2
 import pytest
 
 from host.tests.support.helpers import SHAPES
-from sabot.audit.checks.decoding import _MATCHES, _pattern, values_of, why_damaged
+from sabot.audit.checks.decoding import _MATCHES, _pattern, event_of, values_of, why_damaged
 from sabot.link import wire
 from sabot_protocol import enums, events
 from sabot_protocol.schema import Shape
@@ -118,3 +118,14 @@ def test_a_type_without_a_pattern_is_named_with_the_place_to_add_it(kind: str) -
         ("protocol/sabot_protocol/enums.py", "\nENUMERATIONS: "),
     ):
         assert path in text and place in (_ROOT / path).read_text()
+
+
+def test_values_become_the_event_that_the_line_gives() -> None:
+    rng = random.Random(7)
+    kinds = set()
+    for record in (record_of(rng) for _ in range(3000)):
+        (values,) = values_of([record])
+        assert values is not None
+        assert event_of(values) == wire.parse_event(record)
+        kinds.add(values[0])
+    assert kinds == {shape.number for shape in events.KINDS}
