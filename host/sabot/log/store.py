@@ -215,7 +215,7 @@ class Store:
     def raw_chunks(
         self, unit: str, first: int | None = None, last: int | None = None
     ) -> Iterator[list[tuple[int, bytes, bytes]]]:
-        """As `raw`, many at a time, which takes half the time."""
+        """As `raw`, many at a time, which takes less time. The last ones may be none."""
         query = f"SELECT number, {RECORD_AND_MAC} FROM records WHERE unit = ?"
         with self._reading(lists=False) as connection:
             parameters = [self._unit(connection, unit)]
@@ -223,9 +223,17 @@ class Store:
                 if value is not None:
                     query += f" AND {condition}"
                     parameters.append(value)
-            cursor = connection.execute(query + " ORDER BY number", parameters)
-            while some := cursor.fetchmany(_CHUNK):
+            some: list[tuple[int, bytes, bytes]] = []
+            try:
+                for row in connection.execute(query + " ORDER BY number", parameters):
+                    some.append(row)
+                    if len(some) == _CHUNK:
+                        yield some
+                        some = []
+            except ERRORS:  # a damaged page: those before it can be read
                 yield some
+                raise
+            yield some
 
     def derived(self, unit: str) -> Iterator[tuple[int, str, int | None, int, int]]:
         """Yield the rows of the table `events` alone, by number: number, kind, time, shoe and round

@@ -93,7 +93,7 @@ def rounds(
         shown_in = None if zone is None else where
         if how is Output.TABLE:
             cells = (round_cells(each, _table_of(each, tables), shown_in) for each in listed())
-            print_rows(ROUND_COLUMNS, cells, _least(units, tables))
+            print_rows(ROUND_COLUMNS, cells, _WIDEST_HANDS | _least(units, tables))
         else:
             print_objects((_round_json(each, tables, shown_in) for each in listed()), how)
     if left_out:
@@ -176,6 +176,8 @@ class _Damaged:
                 "`sabot verify` lists all that are"
             )
 
+
+_WIDEST_HANDS = dict.fromkeys(("Player", "Banker"), len("9  10x  10x  10x"))
 
 _EVENT_COLUMNS = ("unit", "table", "event", "time", "shoe", "round", "kind", "what")
 
