@@ -72,13 +72,14 @@ def counts(connection: sqlite3.Connection, unit_id: int | None, kinds: Sequence[
 
 
 def last_received(connection: sqlite3.Connection, unit_id: int | None) -> int | None:
-    """When the newest record of a unit was received; None if it has none."""
+    """When the newest record of a unit was received; None if it has none, or if a forger put
+    something else than a number there."""
     query = (
         "SELECT received_unix_ms FROM records WHERE unit = ? AND number <= ?"
         " ORDER BY number DESC LIMIT 1"
     )
     found = connection.execute(query, (unit_id, LARGEST)).fetchone()
-    return None if found is None else int(found[0])
+    return found[0] if found is not None and type(found[0]) is int else None
 
 
 def pruned_within(connection: sqlite3.Connection, unit_id: int, first: int, last: int) -> bool:

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from host.tests.support.helpers import event_bytes
-from host.tests.support.naive_shoe import recorded
+from host.tests.support.naive_shoe import naive_event, recorded
 from sabot.errors import DatabaseUnusable, HistoryDiffers, SabotError
 from sabot.link.session import Record
 from sabot.log import log_file
@@ -587,3 +587,14 @@ def test_several_processes_can_make_a_database_at_the_same_moment(tmp_path: Path
         child.stdin.flush()
     outcomes = [json.loads(child.communicate(timeout=30)[0]) for child in children]
     assert outcomes == ["opened"] * len(children)
+
+
+def test_a_time_of_receipt_that_is_no_number_is_unknown(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    with Store(path, create=True) as store:
+        store.append("U1", [recorded(naive_event(1))])
+        assert store.last_received("U1") is not None
+    sql(path, "UPDATE records SET received_unix_ms = 'yesterday'")
+    with Store(path) as store:
+        assert store.last_received("U1") is None
+        assert store.last_received("U2") is None
