@@ -166,7 +166,7 @@ def test_a_unit_without_a_name_of_its_own_is_refused(path: Path, name: object) -
             assert store.units() == ["5.5", "U1"]
         return
     for create in (True, False):
-        with pytest.raises(DatabaseUnusable, match=r"units have the name|is not text of"):
+        with pytest.raises(DatabaseUnusable, match=r"units? with the name|is not text of"):
             Store(path, create=create)
 
 
