@@ -5,6 +5,7 @@ commands do. The test bench is a package of its own, and its command is found by
 """
 
 import os
+import select
 import sys
 from functools import cache
 from importlib import import_module
@@ -175,12 +176,26 @@ def _refuse_old_names() -> None:
             raise Renamed(f"`sabot {old}` is now `sabot {new}`; call it by that name")
 
 
+def _reader_is_gone() -> bool:
+    """Whether the standard output is a pipe that its reader has closed."""
+    poll = select.poll()
+    poll.register(1, 0)
+    return any(state & select.POLLERR for _, state in poll.poll(0))
+
+
 def run() -> None:
     """Run the command line; an error is one line and its documented exit code."""
     sys.excepthook = print_fault
     try:
         _refuse_old_names()
-        sys.exit(app(_command_name())(standalone_mode=False))
+        try:
+            code = app(_command_name())(standalone_mode=False)
+        except SystemExit:  # Typer and rich end with code 1 if the pipe is closed
+            if _reader_is_gone():
+                raise BrokenPipeError from None
+            raise
+        sys.stdout.flush()  # here, where a closed pipe is expected
+        sys.exit(code)
     except SabotError as error:
         problems.print(f"sabot: {error}")
         sys.exit(error.exit_code)

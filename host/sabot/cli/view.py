@@ -49,6 +49,10 @@ def _on_a_screen() -> bool:
 class Door(Console):
     """A console that makes every string that it gets, also in a table, one printable line."""
 
+    def on_broken_pipe(self) -> None:
+        """Leave it to the end of the command line, where it is no error."""
+        raise BrokenPipeError
+
     def render_str(  # all strings come here
         self, text: str, *, style: str | Style = "", **_: Any
     ) -> Text:

@@ -301,6 +301,16 @@ def test_a_closed_pipe_gives_no_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("command", ["games", "games show mini", "games --json", "odds"])
+def test_a_pipe_that_is_closed_at_once_is_no_error(tmp_path: Path, command: str) -> None:
+    pipe = f"sleep 2; {SABOT} {command}; echo $? >code"
+    done = subprocess.run(
+        f"({pipe}) | true",
+        shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert (done.stderr, (tmp_path / "code").read_text()) == ("", "0\n")
+
+
 def test_output_to_a_full_disk_is_an_error(tmp_path: Path) -> None:
     with new_log(tmp_path / "log") as store:
         store.append("U1", stored(event_bytes("identified", n) for n in range(1, 2000)))
