@@ -72,14 +72,20 @@ def test_a_good_log_verifies_with_the_keys_in_the_folder(folder: Path) -> None:
     assert output.startswith("log.sqlite: 2 units, ")
     assert output.endswith("rounds: nothing to find fault with\n")
     printed = run(folder, "verify", "--db", "log.sqlite", "--json").stdout
-    assert json.loads(printed) == {"ok": True, "findings": [], "notes": []}
+    verdict = json.loads(printed)
+    assert (verdict["ok"], verdict["findings"], verdict["notes"]) == (True, [], [])
+    counts = f"{verdict['units']} units, {verdict['events']:,} events, {verdict['rounds']} rounds"
+    assert f": {counts}: nothing" in output
 
 
 def test_an_edited_log_has_findings(folder: Path) -> None:
     change("DELETE FROM records WHERE unit = 1 AND number = 3")
     change("UPDATE records SET mac = zeroblob(16) WHERE unit = 2 AND number = 4")
     verdict = json.loads(printed_by("verify", "--json", code=1))
-    assert list(verdict) == ["ok", "findings", "notes"] and verdict["ok"] is False
+    assert (
+        list(verdict) == ["ok", "findings", "notes", "units", "events", "rounds"]
+        and verdict["ok"] is False
+    )
     assert all(list(each) == ["unit", "event", "kind", "detail"] for each in verdict["findings"])
     assert found() == [("U1", 3, "missing"), ("U2", 4, "changed")]
     lines = run(folder, "verify", "--db", "log.sqlite", code=1).stdout.splitlines()

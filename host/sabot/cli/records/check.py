@@ -179,6 +179,9 @@ def _print_json(findings: Sequence[Finding], summary: Summary) -> None:
             "ok": not findings,
             "findings": [finding.as_json() for finding in findings],
             "notes": [note.as_json() for note in summary.notes],
+            "units": summary.units,
+            "events": summary.events,
+            "rounds": summary.rounds,
         }
     )
 
