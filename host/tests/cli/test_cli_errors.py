@@ -173,7 +173,7 @@ def test_verify_prints_nothing_on_standard_error_without_a_screen(tmp_path: Path
 
 
 def test_ctrl_c_at_a_passphrase_ends_with_its_code(tmp_path: Path) -> None:
-    command = [str(SABOT), "keys", "make", "-o", str(tmp_path / "house")]
+    command = [str(SABOT), "keys", "release", "make", "-o", str(tmp_path / "house")]
     code, seen = ended_by_ctrl_c(command, environment(), b"Passphrase of")
     assert code == 130, seen
     assert "Traceback" not in seen and "Aborted" not in seen
