@@ -288,7 +288,7 @@ def test_the_error_for_a_refused_game_has_the_reason_and_the_old_game_stays(
 
 
 def test_a_game_is_sent_in_parts_and_reported_at_the_next_attachment(shoe: SimulatedShoe) -> None:
-    document = games.encode({**games.MINI, "name": "long", "house": {"note": "x" * 480}})
+    document = games.encode({**games.MINI, "name": "long", "house": {"note": "x" * 400}})
     assert len(document) > 2 * messages.MAX_GAME_PART
     with Port(shoe.port) as port:
         Client(port).load_game(document)

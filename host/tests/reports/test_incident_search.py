@@ -180,7 +180,8 @@ def test_the_random_logs_have_every_kind_of_incident() -> None:
         for records in (random_records(seed), dealt_records(seed))
         for each in Search(None, None, None, Limits()).of_unit("U1", [records])
     ]
-    missing = set(KINDS) - set(found)
+    of_the_host = {"away", "not_logged"}  # no event of a shoe says these
+    missing = set(KINDS) - set(found) - of_the_host
     assert not missing
 
 
