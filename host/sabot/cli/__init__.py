@@ -17,7 +17,7 @@ from typer import rich_utils
 from typer.exceptions import TyperException
 
 from sabot import __version__
-from sabot.cli.view import console, print_fault, problems
+from sabot.cli.view import console, print_fault, print_the_rest, problems
 from sabot.errors import DiskFull, InternalError, Renamed, SabotError, SuitesMissing
 from sabot.text import printable
 
@@ -194,7 +194,7 @@ def run() -> None:
             if _reader_is_gone():
                 raise BrokenPipeError from None
             raise
-        sys.stdout.flush()  # here, where a closed pipe is expected
+        print_the_rest()  # here, where a closed pipe is expected
         sys.exit(code)
     except SabotError as error:
         problems.print(f"sabot: {error}")

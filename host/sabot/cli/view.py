@@ -231,6 +231,11 @@ def print_json(value: object) -> None:
     print(json.dumps(value), flush=True)
 
 
+def print_the_rest() -> None:
+    """Print what is still buffered. Raises BrokenPipeError if the reader of a pipe is gone."""
+    print(end="", flush=True)
+
+
 def print_page(html: str) -> None:
     """Print a page, whose texts `sabot.reports.html` has made safe."""
     print(html, end="", flush=True)
