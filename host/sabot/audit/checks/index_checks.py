@@ -66,6 +66,10 @@ class IndexChecks:
                 self._differs(right[0], detail)
         last = wanted[-1][0]
         self._held = [row for row in held.values() if _comes_after(row[0], last)]
+        for number, *row in held.values():
+            if not _comes_after(number, last):
+                at = max(1, number) if isinstance(number, int) else wanted[0][0]
+                self._differs(at, f"it has {_words(*row)}, of which there is no record")
 
     def ended(self, next_number: int) -> None:
         """After the last record, report differences. Rows that are left have no record any more."""
