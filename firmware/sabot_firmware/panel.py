@@ -3,7 +3,7 @@ sets the outputs of the shoe from it."""
 
 from sabot_firmware.cards.reader import NO_CARD
 from sabot_firmware.native import const, micropython
-from sabot_firmware.table import dealing, pending
+from sabot_firmware.table import dealing, pending, shoe_of_cards
 from sabot_protocol import cards, enums
 
 if 1 - 1:  # for type checkers: interfaces.pyi
@@ -22,10 +22,10 @@ ERROR_LAMP = const(4)
 """Places in `enums.LAMPS`, constant for the compiler; a test compares them with the tuples."""
 
 _TITLES = {
-    dealing.NO_SHOE: "LOAD CARDS",
-    dealing.FIRST_BURN: "BURN: FIRST CARD",
-    dealing.BETWEEN: "NEXT ROUND?",
-    dealing.ENDED: "SHOE ENDED",
+    shoe_of_cards.NO_SHOE: "LOAD CARDS",
+    shoe_of_cards.FIRST_BURN: "BURN: FIRST CARD",
+    shoe_of_cards.BETWEEN: "NEXT ROUND?",
+    shoe_of_cards.ENDED: "SHOE ENDED",
 }
 _ERRORS = (
     "", "CARD NOT DUE", "", "LID OPENED", "CUT CARD MISPLCD", "TEST CARD",
@@ -113,12 +113,13 @@ def _of_supervisor(state: dealing.Dealing) -> "tuple[str, ...]":
 def _void(state: dealing.Dealing) -> str:
     if state.current_round.open:
         return "VOID ENDS ROUND"
-    return "VOID ENDS SHOE" if state.current_round.phase == dealing.BETWEEN else "VOID SETS ASIDE"
+    between = state.current_round.phase == shoe_of_cards.BETWEEN
+    return "VOID ENDS SHOE" if between else "VOID SETS ASIDE"
 
 
 def _choice(waiting: pending.Pending) -> str:
     choice = waiting.choice()
-    if choice == pending.DRAWN_AGAIN and waiting.position == dealing.NOT_DUE:
+    if choice == pending.DRAWN_AGAIN and waiting.position == shoe_of_cards.NOT_DUE:
         return "NOT COUNTED"  # no card will be drawn in its place
     if choice != pending.ENTERED:
         return _CHOICES[choice]
@@ -132,7 +133,7 @@ def _title(state: dealing.Dealing) -> str:
     """Return the first line, empty during a round: the round has its own."""
     if state.error:
         return "STOP"
-    if state.phase == dealing.BURNING:
+    if state.phase == shoe_of_cards.BURNING:
         return "BURN: %d LEFT" % state.burn_left
     return _TITLES.get(state.phase, "")
 
@@ -153,7 +154,7 @@ def _error(state: dealing.Dealing) -> str:
 
 def _remedy(state: dealing.Dealing) -> str:
     if not state.error:
-        waits = state.phase == dealing.BETTING and not state.card_due()
+        waits = state.phase == shoe_of_cards.BETTING and not state.card_due()
         return "NEXT CLOSES BETS" if waits else ""
     return "CLOSE LID, KEY" if state.lid_open else "TURN KEY"
 

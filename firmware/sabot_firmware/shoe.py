@@ -28,7 +28,7 @@ from sabot_firmware.release.build import build_of_packages
 from sabot_firmware.release.running import RunningRelease
 from sabot_firmware.sensing import LATE_BYTES, Sensing
 from sabot_firmware.store import SettingsStore, StoreError
-from sabot_firmware.table import dealing, input_log
+from sabot_firmware.table import input_log, shoe_of_cards
 from sabot_firmware.table.dealing import Dealing
 from sabot_firmware.ticking import TICK_MS, Ticking
 from sabot_protocol import VERSION as PROTOCOL_VERSION
@@ -46,7 +46,7 @@ _COMMAND_KEY = "command_key"
 _NEWS = "provisioned"
 _PENDING = "pending"
 _CHAIN = "chain"  # its name
-_AT_REST = (dealing.NO_SHOE, dealing.BETWEEN, dealing.ENDED)
+_AT_REST = (shoe_of_cards.NO_SHOE, shoe_of_cards.BETWEEN, shoe_of_cards.ENDED)
 
 
 class Shoe:

@@ -31,7 +31,7 @@ _MACHINE_CODE = {
     "firmware/sabot_firmware/panel.py",
     "firmware/sabot_firmware/priority.py",
     "firmware/sabot_firmware/sensing.py",
-    "firmware/sabot_firmware/table/dealing.py",
+    "firmware/sabot_firmware/table/shoe_of_cards.py",
 }
 """With functions in viper or native, which are machine code and cannot be bytecode."""
 

@@ -32,7 +32,7 @@ SWITCHES = ("lid_open", "key_on", "service_on")
 LAMPS = ("player", "banker", "tie", "ready", "error")
 
 PHASES = ("no_shoe", "first_burn", "burning", "between", "betting", "dealing", "ended")
-"""The phases of a shoe of cards; see sabot_firmware/table/dealing.py."""
+"""The phases of a shoe of cards; see sabot_firmware/table/shoe_of_cards.py."""
 
 POSITIONS = (
     "burn_first", "burn",

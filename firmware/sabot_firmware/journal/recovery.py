@@ -3,7 +3,8 @@
 from sabot_firmware.journal.journal import Journal, JournalError
 from sabot_firmware.journal.ring import EVENT, MISSING, NOTE, PASSING, STATE
 from sabot_firmware.table import input_log
-from sabot_firmware.table.dealing import BETTING, BETWEEN, DEALING, Dealing
+from sabot_firmware.table.dealing import Dealing
+from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING
 from sabot_protocol import cbor, enums, events
 
 _KEPT = (

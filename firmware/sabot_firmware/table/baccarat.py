@@ -8,8 +8,8 @@ Sources: as in rules.py, which has the tables; this module has the order of play
 
 from sabot_firmware.native import const
 from sabot_firmware.table import rules
-from sabot_firmware.table.dealing import BETTING, BETWEEN, DEALING, NOT_DUE
 from sabot_firmware.table.pending import FACE_DOWN, FACE_UP
+from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING, NOT_DUE
 from sabot_protocol import cards, events
 
 if 1 - 1:  # for type checkers: interfaces.pyi

@@ -8,8 +8,8 @@ Its cards and its result are recorded with the positions and events of baccarat:
 player_1, banker_1, player_2, banker_2.
 """
 
-from sabot_firmware.table.dealing import BETTING, BETWEEN, DEALING, NOT_DUE
 from sabot_firmware.table.pending import BURNED, FACE_DOWN, FACE_UP, NONE
+from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING, NOT_DUE
 from sabot_protocol import cards, enums, events, games
 
 _REVEAL = enums.BUTTONS.index("reveal")

@@ -5,7 +5,7 @@ import random
 from firmware.tests.support.table import ROUND, plan_of
 from protocol.tests.helpers import allocates, seed_random
 from sabot_firmware.table.baccarat import BaccaratRound
-from sabot_firmware.table.dealing import NOT_DUE
+from sabot_firmware.table.shoe_of_cards import NOT_DUE
 from sabot_protocol import enums, games
 
 _MINI = games.Game(games.document_of("mini"))

@@ -6,20 +6,24 @@ from pathlib import Path
 import pytest
 
 from sabot_firmware import panel
-from sabot_firmware.table import baccarat, dealing, pending, rules
+from sabot_firmware.table import baccarat, dealing, pending, rules, shoe_of_cards
 from sabot_protocol import cards, enums
 
-_DEALING = {
+_SHOE_OF_CARDS = {
     "PHASES": "NO_SHOE FIRST_BURN BURNING BETWEEN BETTING DEALING ENDED",
     "POSITIONS": "NOT_DUE _BURN_FIRST _BURN",
-    "ERRORS": "UNREADABLE _NO_ERROR=none _CARD_NOT_DUE _LID_OPENED _CUT_CARD_MISPLACED "
-    "_TEST_CARD_PULLED=test_card _CARDS_MISSING _SENSOR_FAILED=sensor_fault _SAMPLES_LOST "
-    "_JOURNAL_FULL",
+    "ERRORS": "NO_ERROR=none _CUT_CARD_MISPLACED _CARDS_MISSING",
+    "CLOSED_BY": "_BY_CARD=card",
+    "END_REASONS": "_BY_CUT_CARD=cut_card",
+}
+_DEALING = {
+    "ERRORS": "UNREADABLE _CARD_NOT_DUE _LID_OPENED _TEST_CARD_PULLED=test_card "
+    "_SENSOR_FAILED=sensor_fault _SAMPLES_LOST _JOURNAL_FULL",
     "FAULTS": "_DOUBLE_FEED _SENSOR_FAULT _POWER_LOST",
     "BUTTONS": "_NEXT _VOID",
     "SWITCHES": "LID=lid_open KEY=key_on SERVICE=service_on",
-    "CLOSED_BY": "_BY_BUTTON=button _BY_CARD=card",
-    "END_REASONS": "_BY_CUT_CARD=cut_card _BY_SUPERVISOR=supervisor",
+    "CLOSED_BY": "_BY_BUTTON=button",
+    "END_REASONS": "_BY_SUPERVISOR=supervisor",
     "VOID_REASONS": "_VOID_BY_SUPERVISOR=supervisor _VOID_FOR_UNREADABLE=unreadable",
 }
 _BACCARAT = {
@@ -38,7 +42,13 @@ _PANEL = {"LAMPS": "READY_LAMP=ready ERROR_LAMP=error"}
 
 @pytest.mark.parametrize(
     ("module", "table"),
-    [(dealing, _DEALING), (baccarat, _BACCARAT), (pending, _PENDING), (panel, _PANEL)],
+    [
+        (shoe_of_cards, _SHOE_OF_CARDS),
+        (dealing, _DEALING),
+        (baccarat, _BACCARAT),
+        (pending, _PENDING),
+        (panel, _PANEL),
+    ],
 )
 def test_numbers_of_words_are_their_places(module: object, table: dict[str, str]) -> None:
     for tuple_name, names in table.items():

@@ -6,7 +6,7 @@ from protocol.tests.helpers import allocates
 from sabot_firmware import panel
 from sabot_firmware.journal.recovery import Recovery, keep_state, state_of
 from sabot_firmware.journal.ring import NOTE, STATE
-from sabot_firmware.table import dealing, input_log
+from sabot_firmware.table import dealing, input_log, shoe_of_cards
 from sabot_protocol import cards, cbor, enums, events, games
 
 _LOADED = []
@@ -17,7 +17,7 @@ def _load():
     return highcard.HighCardRound
 
 
-dealing.ROUNDS["high card"] = _load
+shoe_of_cards.ROUNDS["high card"] = _load
 
 _DEALT = "lid+ lid- 9C"  # one is burned
 _HAND = "next 5D KH 7S reveal"
@@ -101,9 +101,9 @@ def _phase(shoe):
 
 
 def test_each_family_of_a_game_document_has_its_round():
-    made_up = [name for name in dealing.ROUNDS if name not in games.FAMILIES]
+    made_up = [name for name in shoe_of_cards.ROUNDS if name not in games.FAMILIES]
     assert made_up == ["high card"]
-    assert all([name in dealing.ROUNDS for name in games.FAMILIES])
+    assert all([name in shoe_of_cards.ROUNDS for name in games.FAMILIES])
     assert games.Game(games.document_of("mini")).family == "baccarat"
 
 

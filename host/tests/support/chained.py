@@ -13,7 +13,8 @@ import cbor2
 from host.tests.support.commands import SHORT_DECK
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
-from sabot_firmware.table.dealing import BETTING, BETWEEN, ENDED, LID, Dealing
+from sabot_firmware.table.dealing import LID, Dealing
+from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, ENDED
 from sabot_protocol import cards, enums, events, games
 from sabot_protocol.schema import Shape
 

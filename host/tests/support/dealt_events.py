@@ -7,7 +7,8 @@ import cbor2
 
 from sabot.link import wire
 from sabot.link.events import Event
-from sabot_firmware.table.dealing import BETTING, BETWEEN, ENDED, LID, Dealing
+from sabot_firmware.table.dealing import LID, Dealing
+from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, ENDED
 from sabot_protocol import cards, enums, games
 
 _NEXT = enums.BUTTONS.index("next")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from host.tests.support.helpers import FirmwareLog, new_log, shuffled_names, stored
 from sabot.keys import chain_keys
-from sabot_firmware.table.dealing import BETTING, BETWEEN
+from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN
 from sabot_protocol import enums, events
 
 FOLDER = Path(__file__).resolve().parents[3] / "docs" / "example"

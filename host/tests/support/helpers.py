@@ -18,7 +18,8 @@ from sabot.link import wire
 from sabot.link.events import Event
 from sabot.link.session import Record
 from sabot.log.store import Store
-from sabot_firmware.table.dealing import BETTING, BETWEEN, DEALING, ENDED, KEY, LID, Dealing
+from sabot_firmware.table.dealing import KEY, LID, Dealing
+from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING, ENDED
 from sabot_protocol import cards, enums, events, games
 from sabot_protocol.schema import Shape
 

@@ -7,7 +7,8 @@ import pytest
 from sabot.audit.checks import rules
 from sabot_firmware.table import rules as firmware_rules
 from sabot_firmware.table.baccarat import BANKER, PLAYER, TIE
-from sabot_firmware.table.dealing import BETTING, BETWEEN, DEALING, LID, Dealing
+from sabot_firmware.table.dealing import LID, Dealing
+from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING
 from sabot_protocol import cards, enums, events, games
 
 # Pennsylvania, "Mini & Midi Baccarat", the chart "Banker having": (draws, does not draw).

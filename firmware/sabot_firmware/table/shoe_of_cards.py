@@ -1,0 +1,244 @@
+"""A shoe of cards: its phases, cards and rounds, what is recorded of them, and the lock.
+
+dealing.py is this with the inputs. The rounds depend on the game's family and have a module for
+each; rounds.pyi defines their interface.
+
+Phases (`enums.PHASES`): no_shoe - first_burn - burning - betting - dealing - between - betting
+... ended. A game that burns less skips the first two; the round sets `betting` and `dealing`.
+"""
+
+from sabot_firmware.native import const, micropython
+from sabot_firmware.table.inventory import Inventory
+from sabot_firmware.table.pending import Pending
+from sabot_protocol import cards, events
+
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Callable
+
+    from sabot_firmware.table.rounds import FamilyRound, RecordEvent
+    from sabot_protocol.games import Game
+    from sabot_protocol.schema import Shape
+
+    Figures = tuple[int, int, int, int]
+
+# Places in the tuples of enums.py, constant for the compiler; a test compares them with the tuples.
+NO_SHOE = const(0)
+FIRST_BURN = const(1)
+BURNING = const(2)
+BETWEEN = const(3)
+BETTING = const(4)
+DEALING = const(5)
+ENDED = const(6)
+NOT_DUE = const(8)
+_BURN_FIRST = const(0)
+_BURN = const(1)
+NO_ERROR = const(0)
+_CUT_CARD_MISPLACED = const(4)
+_CARDS_MISSING = const(8)
+_BY_CARD = const(1)
+_BY_CUT_CARD = const(0)
+
+_NO_LIMIT = const(-1)
+
+
+def _baccarat() -> "Callable[[Game, RecordEvent], FamilyRound]":
+    from sabot_firmware.table.baccarat import BaccaratRound
+
+    return BaccaratRound
+
+
+ROUNDS = {"baccarat": _baccarat}
+"""By family, as in `games.FAMILIES`: a function that imports the class of its rounds. It is called
+when a game of the family is dealt, so other families take no memory."""
+
+
+class ShoeOfCards:
+    """The shoes of cards that one unit deals, from power-on, with cards of the set `card_set` 0-12.
+    `shoe` is the number of the last one dealt."""
+
+    def __init__(self, game: "Game", card_set: int, shoe: int) -> None:
+        self.change_game(game)
+        self.card_set = card_set
+        self.shoe = shoe
+        self.round = 0  # the number of the open or last round
+        self.phase = NO_SHOE
+        self.error = NO_ERROR
+        self.fault = 0  # with `unreadable` and `sensor_fault`: place in `enums.FAULTS`
+        self.lid_open = self.key_on = self.service_on = False
+        self.burn_left = 0
+        self.inventory = Inventory()
+        self.pending = Pending()
+        self.rounds = 0  # with a result, in this shoe of cards
+        self.rounds_left = _NO_LIMIT
+        """Rounds still to be finished, once the cut card has come."""
+        self.after_burning = BETTING  # or BETWEEN: the phase once no card is left to burn
+        self.lock_recorded = False  # the state of the lock in its last event
+        self.second_card = False  # of a double feed, while the first is not resolved
+        self.after_cut = 0  # cards left in the shoe when the cut card came
+        self._actions: "list[tuple]" = []
+
+    def change_game(self, game: "Game") -> None:
+        """Deal `game` from now on. Only allowed while `can_change_game`."""
+        self.game = game
+        self.current_round: "FamilyRound" = ROUNDS[game.family]()(game, self._record)
+        """The present or last round."""
+
+    @property
+    def cards(self) -> int:
+        """The number of cards drawn from this shoe of cards, with burned and unreadable ones."""
+        return self.inventory.drawn()
+
+    def can_change_game(self) -> bool:
+        """Whether no shoe of cards is in play."""
+        return self.phase == NO_SHOE or self.phase == ENDED
+
+    @micropython.native
+    def card_due(self) -> bool:
+        """Whether the next card may come out."""
+        if self.error or self.lid_open:
+            return False
+        return (
+            self.current_round.due != NOT_DUE or self.phase == FIRST_BURN or self.phase == BURNING
+        )
+
+    lock_released = card_due
+
+    @micropython.native
+    def lock_after(self, card: int) -> bool:
+        """Whether the lock will be released once `card` 0-53, which is passing, is dealt.
+
+        The lock is set from this while the end of that card is still in the head. Therefore it must
+        change and allocate nothing, and take less than a millisecond.
+        """
+        if card == cards.CUT_CARD:
+            return self._cut_card_fits()
+        if card == cards.TEST_CARD or not self.card_due() or self.inventory.surplus(card):
+            return False
+        if self.phase == FIRST_BURN:
+            return True
+        if self.phase == BURNING:
+            return self.burn_left > 1 or (
+                self.after_burning == BETTING and self.current_round.card_first
+            )
+        return self.current_round.due_after(card) != NOT_DUE
+
+    def _record(self, shape: "Shape", *values: object) -> None:
+        self._actions.append((shape, self.shoe, self.round, values))
+
+    def _fail(self, error: int, card: "int | None" = None, fault: int = 0) -> None:
+        self._record(events.ERROR, error, card, fault)
+        if not self.error:  # the first error is the cause, and stays
+            self.error = error
+            self.fault = fault
+
+    def _clear_error(self) -> None:
+        """Clear the present error. With the lid open it stays."""
+        error = self.error
+        if not error or self.lid_open:
+            return
+        self.error = NO_ERROR
+        self.fault = 0
+        self.pending.end()
+        self._record(events.ERROR_CLEARED, error)
+
+    def _load_shoe(self) -> None:
+        self.shoe += 1
+        self.round = self.rounds = 0
+        self.rounds_left = _NO_LIMIT
+        self.second_card = False
+        self.inventory.load(self.game.decks)
+        self.current_round.clear()
+        self._record(events.SHOE_LOADED, self.game.decks, self.game.name, self.card_set)
+        if self.game.burn == "by_first":
+            self.phase = FIRST_BURN
+        elif self.game.burn == "one":
+            self._burn_new_cards(1)
+        else:
+            self._begin_round()
+
+    def _position_of_next(self) -> int:
+        """Return the position of the card that comes out now. Close betting if the card does."""
+        if not self.card_due():
+            return NOT_DUE
+        if self.phase == FIRST_BURN:
+            return _BURN_FIRST
+        if self.phase == BURNING:
+            return _BURN
+        if self.phase == BETTING:
+            self._close_betting(_BY_CARD)
+        return self.current_round.due
+
+    def _draw(self, card: int, position: int, figures: "Figures", by_hand: bool) -> None:
+        if not self.can_change_game():
+            self.inventory.count(card)
+        self._record(events.CARD, card, position, *figures, by_hand)
+
+    def _burn_new_cards(self, count: int) -> None:
+        self._record(events.BURN, count)
+        self._burn_until(BETTING, count)
+
+    def _burn_until(self, phase: int, count: int) -> None:
+        self.phase = BURNING
+        self.burn_left = count
+        self.after_burning = phase
+
+    def _burned(self) -> None:
+        self.burn_left -= 1
+        if not self.burn_left:
+            if self.after_burning == BETTING:
+                self._begin_round()
+            else:
+                self.phase = self.after_burning
+
+    def _begin_round(self) -> None:
+        self.round += 1
+        self.current_round.begin()
+        self.phase = self.current_round.phase
+
+    def _close_betting(self, by: int) -> None:
+        self.current_round.close_betting(by)
+        self.phase = self.current_round.phase
+
+    def _follow(self, was_open: bool) -> None:
+        """Take over the phase of the round; count the round when it gets its result, end it when it
+        is over. `was_open` is whether it was open before the input."""
+        self.phase = self.current_round.phase
+        if was_open and not self.current_round.open:
+            self.rounds += 1
+            self._count_down()
+        if self.phase == BETWEEN:
+            self._round_over()
+
+    def _count_down(self) -> None:
+        """After the cut card, count down the rounds still to be finished."""
+        if self.rounds_left > 0:
+            self.rounds_left -= 1
+
+    def _round_over(self) -> None:
+        self.phase = BETWEEN
+        if self.rounds_left == 0:
+            self._end_shoe(_BY_CUT_CARD)
+
+    def _end_shoe(self, reason: int) -> None:
+        self.phase = ENDED
+        inventory = self.inventory
+        self._record(events.SHOE_ENDED, reason, self.rounds, inventory.drawn())
+        counts = bytes(inventory.counts)
+        self._record(events.COMPOSITION, counts, inventory.unread, inventory.expected())
+        if reason == _BY_CUT_CARD and self.after_cut > self.game.cut_from_end:
+            self._fail(_CARDS_MISSING)
+
+    def _cut_card_fits(self) -> bool:
+        return self.card_due() and self.current_round.open and self.rounds_left == _NO_LIMIT
+
+    def _cut_card(self) -> None:
+        misplaced = not self._cut_card_fits()
+        if self.rounds_left == _NO_LIMIT:
+            within_round = self.current_round.open and self.current_round.begun
+            self.rounds_left = 1 + self.game.rounds_after_cut if within_round else 1
+            self.after_cut = self.inventory.expected() - self.inventory.drawn()
+            if self.second_card:
+                self.after_cut += 1  # it came out with the cut card, but lay after it in the shoe
+        self._record(events.CUT_CARD, self.rounds_left)
+        if misplaced:
+            self._fail(_CUT_CARD_MISPLACED, cards.CUT_CARD)
