@@ -207,7 +207,8 @@ def open(path: str | os.PathLike[str]) -> Log:
     return Log(Path(path))
 
 
-def _refuse(row: Row) -> None:
+def refuse_damaged(row: Row) -> None:
+    """Raise DatabaseUnusable: an event that cannot be read ends the reading."""
     raise DatabaseUnusable(
         f"event {row.number} of {row.unit} is damaged; `sabot verify` lists all that are"
     )
@@ -219,7 +220,7 @@ def logged_rounds(
     shoe: int | None = None,
     begin_unix_ms: int | None = None,
     end_unix_ms: int | None = None,
-    damaged: Callable[[Row], None] = _refuse,
+    damaged: Callable[[Row], None] = refuse_damaged,
 ) -> Iterator[Round]:
     """The ended rounds in a log whose betting was opened at or after `begin_unix_ms` and before
     `end_unix_ms`.
@@ -241,7 +242,7 @@ def logged_rounds(
 
 
 def rounds_between(
-    store: Store, wanted: Filter, damaged: Callable[[Row], None] = _refuse
+    store: Store, wanted: Filter, damaged: Callable[[Row], None] = refuse_damaged
 ) -> Iterator[Round]:
     """The rounds of one unit that ended and are whole in the events that a filter selects by unit,
     shoe of cards, round, first and last event. `damaged` as for `logged_rounds`."""
@@ -258,7 +259,7 @@ def rounds_between(
 
 
 def logged_events(
-    store: Store, wanted: Filter, damaged: Callable[[Row], None] = _refuse
+    store: Store, wanted: Filter, damaged: Callable[[Row], None] = refuse_damaged
 ) -> Iterator[LogEvent]:
     """The events in a log, without what must not be shown yet (sabot/log/reveal.py). `damaged` is
     called with each one that cannot be read; without it such an event raises DatabaseUnusable."""

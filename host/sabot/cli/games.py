@@ -106,19 +106,21 @@ def score(
     choose: options.Choose = None,
     db: options.Db = options.DEFAULT_DB,
     unit: options.UnitName = None,
+    table: options.AtTable = None,
     shoe: options.Shoe = None,
     round_: options.RoundNumber = None,
     as_json: options.Json = False,
 ) -> None:
     """Score a round: totals, winner, outcome of each wager.
 
-    The cards are given, or those of a round in a log, with the game that dealt it.
+    The cards are given, or those of a round in a log, with the game that dealt it: the last one of
+    the unit or the table, or that of --shoe and --round.
     """
     given = player is not None and banker is not None
     if (player is None) != (banker is None):
         raise typer.BadParameter("give --player and --banker, or neither for a round of the log")
-    if given and (unit, shoe, round_) != (None, None, None):
-        raise typer.BadParameter("cards are given; leave out --unit, --shoe and --round")
+    if given and (unit, table, shoe, round_) != (None,) * 4:
+        raise typer.BadParameter("cards are given; leave out --unit, --table, --shoe and --round")
     if not given and game is None and choose:
         raise typer.BadParameter("the log has the choices of the house; leave --choose out")
     named = game_of(game or MINI_NAME, choose) if given or game is not None else None
@@ -127,7 +129,8 @@ def score(
         played, hands = named, (_names(player), _names(banker))
     else:
         with Store(db) as store:
-            dealt = one_round(store, unit, shoe, round_)
+            logged = one_round(store, unit, table, shoe, round_)
+            dealt = logged.round
             if dealt.void is not None:
                 raise ImpossibleDeal(
                     f"{dealt.unit} shoe {dealt.shoe} round {dealt.round}: void ({dealt.void}); "
@@ -149,11 +152,11 @@ def score(
         console.print(line.append("  natural" if natural else ""))
     tied = scored.winner == "tie"
     console.print("tie" if tied else f"{scored.winner} wins by {scored.margin}")
-    table = _table("wager", "outcome", "pays to one", "for")
+    verdict_table = _table("wager", "outcome", "pays to one", "for")
     for wager, verdict in verdicts.items():
         pays = str(verdict.pays_to_one) if verdict.outcome == "win" else "-"
-        table.add_row(wager, verdict.outcome, pays, verdict.prize or "-")
-    console.print(table)
+        verdict_table.add_row(wager, verdict.outcome, pays, verdict.prize or "-")
+    console.print(verdict_table)
 
 
 def odds(

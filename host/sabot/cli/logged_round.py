@@ -1,18 +1,60 @@
 """The one round of a log that the options of a command choose."""
 
+from dataclasses import dataclass
+from typing import Any
+
 from sabot.cli import options
+from sabot.cli.records.selection import Selection
 from sabot.errors import BadWagers
-from sabot.library import logged_rounds
+from sabot.library import refuse_damaged
 from sabot.log.rounds import Round
 from sabot.log.store import Store
 
 
-def one_round(store: Store, unit: str | None, shoe: int | None, round_: int | None) -> Round:
-    """Return the only round that --unit, --shoe and --round choose. Raises BadWagers if there are
-    more or none, DatabaseUnusable if the log does not have the unit."""
-    options.units_of(store, unit)
-    found = [each for each in logged_rounds(store, unit, shoe) if round_ in (None, each.round)]
+@dataclass(frozen=True, slots=True)
+class LoggedRound:
+    """A round of a log, and at which table its unit stood; "" if that is not known."""
+
+    round: Round
+    table: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The round as `sabot rounds --json` prints it."""
+        return {"unit": self.round.unit, "table": self.table} | self.round.as_json()
+
+
+def one_round(
+    store: Store, unit: str | None, table: str | None, shoe: int | None, round_: int | None
+) -> LoggedRound:
+    """Return the only round that --unit, --table, --shoe and --round choose; without --round the
+    last of a unit, or of a table.
+
+    Raises BadWagers if no round fits or several do, DatabaseUnusable if the log does not have the
+    unit or the table.
+    """
+    chosen = Selection(options.units_of(store, unit), shoe, round_, table=table)
+    tables = chosen.tables(store)
+    found: list[Round] = []
+    for name in chosen.units:
+        of_unit = chosen.of_unit(name).rounds(store, tables, refuse_damaged, newest_first=True)
+        if round_ is None:
+            found += [last for last in [next(of_unit, None)] if last is not None]
+        else:
+            found += of_unit
+    if table is not None and round_ is None:
+        found = _latest(found)
     if len(found) != 1:
-        hint = "choose one with --unit, --shoe, --round" if found else "`sabot rounds` lists them"
+        hint = "choose one with --unit, --table, --shoe, --round"
+        hint = hint if found else "`sabot rounds` lists them"
         raise BadWagers(f"{store.path}: {len(found) or 'no'} rounds match; {hint}")
-    return found[0]
+    ended = found[0]
+    return LoggedRound(ended, tables[ended.unit].at(ended.first_event))
+
+
+def _latest(found: list[Round]) -> list[Round]:
+    """The last of rounds at one table, by the clocks of its units; all if one has no clock."""
+    times = [each.ended_unix_ms for each in found]
+    last = max((time for time in times if time is not None), default=None)
+    if last is None or None in times:
+        return found
+    return [each for each in found if each.ended_unix_ms == last]

@@ -23,6 +23,7 @@ UnitNames = Annotated[
     list[str] | None, typer.Option("--unit", help="Only this unit; may be repeated.")
 ]
 TableName = Annotated[str | None, typer.Option("--table", help="Only units while at this table.")]
+AtTable = Annotated[str | None, typer.Option("--table", help="The last round at this table.")]
 Shoe = Annotated[int | None, typer.Option(help="Only this shoe of cards.", min=0, max=_MOST)]
 RoundNumber = Annotated[
     int | None, typer.Option("--round", help="Only this round of a shoe.", min=0, max=_MOST)

@@ -8,55 +8,85 @@ import typer
 from rich.table import Table
 
 from sabot.cli import options
-from sabot.cli.logged_round import one_round
-from sabot.cli.view import console, plain, print_json, problems
+from sabot.cli.logged_round import LoggedRound, one_round
+from sabot.cli.view import console, plain, print_json, print_page, problems, round_line, time_text
 from sabot.errors import Forbidden, GameDiffers
 from sabot.games import catalogue, wager_file
 from sabot.games.choices import value_text
 from sabot.games.score import score
 from sabot.games.settle import InShoe, Settlement
 from sabot.games.settle import settle as settle_round
+from sabot.games.wager_line import wagers_of
 from sabot.log.dealt import game_of
 from sabot.log.rounds import Round
 from sabot.log.store import Filter, Store
+from sabot.reports import slip
 from sabot.text import amount
 from sabot_protocol.games import MINI_NAME, Game
 
 Wagers = Annotated[
-    Path, typer.Argument(metavar="WAGERS.json", help="The wagers; format: host/sabot/games/README.")
+    Path | None,
+    typer.Argument(
+        metavar="[WAGERS.json]",
+        help="The wagers; format: host/sabot/games/README.",
+        show_default=False,
+    ),
+]
+WagerLines = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--wager",
+        metavar="'SEAT [PLAYER] WAGER AMOUNT'",
+        help="A wager instead of a file, such as '3 banker 100' or '3 Ann banker 100 tie 5'; "
+        "may be repeated.",
+    ),
 ]
 
 
 def settle(
-    wagers: Wagers,
+    wagers: Wagers = None,
+    lines: WagerLines = None,
     game: options.LoggedGame = None,
     db: options.Db = options.DEFAULT_DB,
     unit: options.UnitName = None,
+    table: options.AtTable = None,
     shoe: options.Shoe = None,
     round_: options.RoundNumber = None,
+    as_slip: Annotated[
+        bool, typer.Option("--slip", help="Print a slip instead, as HTML for a printer.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Settle the wagers on a round, in the dealer's order.
 
-    The round is in the file or, if not there, in a log, with the game that dealt it. What the rules
-    do not allow is left to the floor: the rest is settled, and the exit code is 18.
+    The round is in the file or, if not there, in a log, with the game that dealt it: the last one
+    of the unit or the table, or that of --shoe and --round. What the rules do not allow is left to
+    the floor: the rest is settled, and the exit code is 18.
     """
-    on_table = wager_file.read(wagers)
+    if (wagers is None) == (not lines):
+        raise typer.BadParameter(
+            "name a file of wagers, or give --wager '3 banker 100'; one of both"
+        )
+    if as_slip and as_json:
+        raise typer.BadParameter("--slip and --json exclude each other")
+    on_table = wagers_of(lines or ()) if wagers is None else wager_file.read(wagers)
     given, in_shoe = on_table.round, None
+    logged: LoggedRound | None = None
     named: Game | None = None
     if game is not None or given is not None:
         named = Game(catalogue.document(game or MINI_NAME, on_table.house))
     if given is None:
         with Store(db) as store:
-            dealt = one_round(store, unit, shoe, round_)
+            logged = one_round(store, unit, table, shoe, round_)
+            dealt = logged.round
             played = game_of(store, dealt, named)
             in_shoe = _in_shoe(store, dealt)
         if named is None:
             _check_house(wagers, on_table.house, played)
         given = wager_file.GivenRound(tuple(dealt.player), tuple(dealt.banker), dealt.void)
-    elif (unit, shoe, round_) != (None, None, None):
+    elif (unit, table, shoe, round_) != (None, None, None, None):
         raise typer.BadParameter(
-            f"{wagers} contains a round; remove it, or leave out --unit, --shoe and --round"
+            f"{wagers} contains a round; remove it, or leave out --unit, --table, --shoe, --round"
         )
     else:
         assert named is not None
@@ -64,10 +94,22 @@ def settle(
     scored = given.void or score(played, given.player, given.banker)
     settled = settle_round(played, on_table, scored, in_shoe)
     if as_json:
-        print_json(settled.as_json())
+        print_json({"round": None if logged is None else logged.as_json()} | settled.as_json())
+    elif as_slip:
+        of_log = (logged.round, logged.table) if logged else ()
+        print_page(slip.render(played, given, settled, *of_log))
     else:
+        if logged is not None:
+            _show_round(logged)
         _show(settled)
     _report_left(settled)
+
+
+def _show_round(logged: LoggedRound) -> None:
+    ended = logged.round
+    at = f"table {logged.table}, " if logged.table else ""
+    line = plain(f"{at}{time_text(ended.ended_unix_ms, None)}: ").append_text(round_line(ended))
+    console.print(line, soft_wrap=True)
 
 
 def _report_left(settled: Settlement) -> None:
@@ -79,7 +121,7 @@ def _report_left(settled: Settlement) -> None:
     raise Forbidden(f"left to the floor, the rest is settled: {first}{others}")
 
 
-def _check_house(wagers: Path, house: Mapping[str, object], played: Game) -> None:
+def _check_house(wagers: Path | None, house: Mapping[str, object], played: Game) -> None:
     """Raise GameDiffers if the file states a choice of the house that the game does not have."""
     for name, value in house.items():
         dealt = catalogue.chosen_in(played, name)

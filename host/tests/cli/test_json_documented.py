@@ -45,8 +45,9 @@ _BY_NAME = {
 }
 """Objects whose names are not fields, but names of wagers, prizes or hands."""
 
-_OPAQUE = {("events", "fields")}
-"""Objects documented elsewhere: the fields of each kind of event, in protocol/README.md."""
+_OPAQUE = {("events", "fields"), ("settle", "round")}
+"""Objects documented elsewhere: the fields of each kind of event in protocol/README.md, a round of
+the log at `sabot rounds`."""
 
 _STEPS = ("returned", "collected", "vigorish", "paid", "pushed")
 """Lists of `sabot settle` that have the same fields, which are documented once."""
@@ -178,6 +179,8 @@ def _of_games(house: Path) -> Iterator[tuple[str, str]]:
             given["markers"] = [owed]
         (house / "wagers.json").write_text(json.dumps(given))
         yield "settle", _run("settle", "wagers.json", "--game", game, "--json", codes=(0, 1))
+    logged = ("--db", "log", "--round", "1", "--game", "mini")
+    yield "settle", _run("settle", "--wager", "1 player 100", *logged, "--json")
 
 
 def _of_releases(house: Path) -> Iterator[tuple[str, str]]:

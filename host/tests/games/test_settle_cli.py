@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from host.tests.support.helpers import FirmwareLog, stored
 from host.tests.support.table import BANKER_WINS, seat
 from sabot.cli import app
 from sabot.log.store import Store
-from sabot_protocol.games import document_of
+from sabot_protocol.games import Game, document_of
 
 ROUND = {"player": BANKER_WINS[0].split(), "banker": BANKER_WINS[1].split()}
 POSITIONS = [
@@ -73,8 +74,8 @@ def test_the_table_is_in_the_dealers_order_with_totals(folder: Path) -> None:
 def test_json_has_a_list_of_each_kind_with_the_step(folder: Path) -> None:
     result = settled(wagers(folder, round=ROUND))
     assert list(result) == [
-        "announced", "handlers", "returned", "collected", "vigorish", "paid", "pushed", "left",
-        "markers", "warned", "notices", "totals",
+        "round", "announced", "handlers", "returned", "collected", "vigorish", "paid", "pushed",
+        "left", "markers", "warned", "notices", "totals",
     ]  # fmt: skip
     assert result["paid"][1] == {
         "step": 7, "do": "paid", "seat": 3, "player": "Ann", "amount_cents": 10_000,
@@ -103,7 +104,8 @@ def test_the_round_may_come_from_a_log(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "arguments", "code", "message"),
     [
-        ({}, "", 20, "sabot.sqlite: 2 rounds match; choose one with --unit, --shoe, --round"),
+        ({}, "--table 9", 8, "sabot.sqlite: has no table 9; there are: none"),
+        ({}, "--shoe 2", 20, "sabot.sqlite: no rounds match; `sabot rounds` lists them"),
         ({}, "--round 9", 20, "sabot.sqlite: no rounds match; `sabot rounds` lists them"),
         ({}, "--db none", 8, "none: no such database; `sabot log` makes one"),
         ({"round": ROUND}, "--game minni", 17, "unknown game 'minni'; did you mean mini?"),
@@ -163,3 +165,54 @@ def test_the_example_of_the_readme_is_settled(folder: Path) -> None:
     result = settled("wagers.json")
     assert [each["do"] for each in result["vigorish"]] == ["vigorish marked", "marker collected"]
     assert result["totals"]["vigorish_collected_cents"] == 750
+
+
+def test_wagers_on_the_line_are_settled_on_the_last_round(folder: Path) -> None:
+    log = FirmwareLog().load().draw("AS", "2C")
+    log.draw("9S", "KC", "KD", "7D", "next", "KS", "KD", "2H", "7D", "4C")
+    with Store(folder / "sabot.sqlite", create=True) as store:
+        store.append("U2", stored(log.records))
+    result = settled("--unit", "U2", "--wager", "3 Ann banker 100", "--wager", "5 player 50 tie 10")
+    assert (result["round"]["unit"], result["round"]["round"]) == ("U2", 2)
+    assert result["announced"] == "Player 6, Banker 7: Banker wins"  # K 2 4, K 7
+    assert result["totals"]["won_cents"] == 10_000
+    assert result["totals"]["collected_cents"] == 6000
+    assert [step["amount_cents"] for step in result["vigorish"]] == [500]
+    other = settled("--unit", "U1", "--wager", "3 Ann banker 100")
+    assert other["announced"] == "round void: unreadable"
+    line = error_line_here(folder, "settle", "--wager", "3 tie 5", code=20)
+    assert line == (
+        "sabot.sqlite: 2 rounds match; choose one with --unit, --table, --shoe, --round"
+    )
+
+
+def test_the_round_that_is_settled_is_named_first(folder: Path) -> None:
+    done = run(folder, "settle", "--wager", "3 banker 100", "--round", "1")
+    assert re.match(r"2026-11-18 [0-9:]{8}: U1 shoe 1 round +1  P 9 .* player \*\n", done.stdout)
+
+
+def test_wagers_come_from_a_file_or_the_line_and_a_slip_is_no_json(folder: Path) -> None:
+    for arguments in ((), (wagers(folder), "--wager", "3 banker 100")):
+        assert "name a file of wagers, or give" in run(folder, "settle", *arguments, code=2).stderr
+    both = run(folder, "settle", "--wager", "3 tie 5", "--slip", "--json", code=2)
+    assert "--slip and --json exclude each other" in both.stderr
+
+
+def test_the_slip_has_the_round_the_steps_the_sums_and_lines_to_sign(folder: Path) -> None:
+    page = run(folder, "settle", wagers(folder), "--round", "1", "--slip").stdout
+    text = re.sub(r"<[^>]+>", " ", page.partition("<body>")[2])
+    text = unescape(re.sub(r"\s+", " ", text))
+    for part in (
+        "U1 shoe 1 round 1, 2026-11-18 ",
+        "Player 9♠ K♦; Banker K♣ 7♦",
+        "Player 9, Banker 7: Player wins",
+        "seat 5 [red]Bob[/red] banker 20.00",
+        "paid seat 9 Ida player 5,000.00",
+        "house -4,870.00",  # 100.00, 10.00 and 20.00 lose, 5,000.00 wins
+        "Dealer Floor supervisor",
+        Game(document_of("mini")).sha256.hex(),
+    ):
+        assert part in text
+    assert "<script" not in page and "http:" not in page
+    given = run(folder, "settle", wagers(folder, round=ROUND), "--slip").stdout
+    assert "The cards were given, not taken from a log." in given

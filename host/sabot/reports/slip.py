@@ -1,0 +1,95 @@
+"""The slip of a settled round: what was dealt, what the dealer does, and the sums, to be signed.
+
+One narrow page to print, without script, font or network.
+"""
+
+from collections.abc import Iterable
+
+from sabot.games.settle import Settlement
+from sabot.games.wager_file import GivenRound
+from sabot.log.rounds import Round
+from sabot.reports.html import as_text, page
+from sabot.text import amount, card_symbol, local_time
+from sabot_protocol.games import Game
+
+_STYLE = """
+body { max-width: 110mm; font-size: 9.5pt; }
+h1 { font-size: 1.5em; } td.number { text-align: right; white-space: nowrap; }
+td { vertical-align: top; padding: .12em .6em .12em 0; }
+.floor { margin: .8em 0; padding: .4em .6em; border: 2px solid #111; }
+.sign { margin-top: 2.2em; border-top: 1px solid #111; }
+footer { margin-top: .8em; font-size: 7pt; color: #444; overflow-wrap: anywhere; }
+@page { size: A5; margin: 10mm; }
+@media print { body { margin: 0 auto; padding: 0; } tr, .floor, .sign { break-inside: avoid; } }
+"""
+
+
+def render(
+    game: Game, dealt: GivenRound, settled: Settlement, logged: Round | None = None, table: str = ""
+) -> str:
+    """The whole HTML file. `logged` is the round in a log and `table` where its unit stood; without
+    them the cards were given by a person, and the slip says so."""
+    steps = (
+        (
+            f"{number}",
+            step.do,
+            f"{step.area}",
+            step.player,
+            step.wager or "",
+            amount(step.amount_cents),
+        )
+        for number, step in enumerate(settled.steps, 1)
+    )
+    left = (
+        f"left to the floor: {each.area}, {each.player}, {each.wager or 'marker'} "
+        f"{amount(each.cents)}: {each.why}"
+        for each in settled.left
+    )
+    markers = (
+        f"marker: {each.area}, {each.player} owes {amount(each.owed_cents)}"
+        for each in settled.markers
+    )
+    body = [
+        f"<h1>{as_text(game.title)}</h1>",
+        f"<p>{as_text(_which(logged, table))}</p>",
+        f"<p>{as_text(_cards(dealt))}</p>",
+        f"<p>{as_text(settled.announced)}</p>" if settled.announced else "",
+        _table(steps),
+        *(f"<p>{as_text(line)}</p>" for line in markers),
+        *(f'<p class="floor">{as_text(line)}</p>' for line in (*left, *settled.notices)),
+        "<h2>Sums</h2>",
+        _table(
+            (name.removesuffix("_cents").replace("_", " "), amount(cents))
+            for name, cents in settled.totals().items()
+        ),
+        '<p class="sign">Dealer</p>',
+        '<p class="sign">Floor supervisor</p>',
+        f"<footer>Game document {game.sha256.hex()}</footer>",
+    ]
+    return page(f"{game.title}: settled round", _STYLE, body)
+
+
+def _which(logged: Round | None, table: str) -> str:
+    if logged is None:
+        return "The cards were given, not taken from a log."
+    at = f"Table {table}, " if table else ""
+    which = f"{logged.unit} shoe {logged.shoe} round {logged.round}"
+    return f"{at}{which}, {local_time(logged.ended_unix_ms)}"
+
+
+def _cards(dealt: GivenRound) -> str:
+    if dealt.void is not None:
+        return f"Void: {dealt.void}"
+    player, banker = (" ".join(map(card_symbol, hand)) for hand in (dealt.player, dealt.banker))
+    return f"Player {player}; Banker {banker}"
+
+
+def _table(rows: Iterable[tuple[str, ...]]) -> str:
+    """A table whose last column has amounts."""
+    shown = (
+        "<tr>"
+        + "".join(f"<td>{as_text(cell)}</td>" for cell in row[:-1])
+        + f'<td class="number">{as_text(row[-1])}</td></tr>'
+        for row in rows
+    )
+    return f"<table><tbody>{''.join(shown)}</tbody></table>"
