@@ -5,11 +5,9 @@ changes to the records, PlayChecks faults in the dealing, ClockChecks faults in 
 """
 
 import multiprocessing
-import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,29 +15,21 @@ from sabot.audit import checkpoints, context, retention
 from sabot.audit.chain import MacKeys, Ratchet, epoch_of, mac
 from sabot.audit.checkpoints import Checkpoint
 from sabot.audit.checks import tombstone_checks
-from sabot.audit.checks.chain_checks import ChainChecks, RawRecord
-from sabot.audit.checks.clock_checks import ClockChecks
-from sabot.audit.checks.decoding import Values
-from sabot.audit.checks.findings import Finding, FoundInUnit, Note, Summary
-from sabot.audit.checks.index_checks import IndexChecks
+from sabot.audit.checks.chain_checks import RawRecord
+from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.checks.known_games import KnownGames
-from sabot.audit.checks.play_checks import PlayChecks
+from sabot.audit.checks.unit_checks import CheckedPart, UnitChecks
 from sabot.audit.retention import Minimum
+from sabot.audit.spans import Span, checked, join, spans_of
+from sabot.audit.workers import Workers, count_here, stopped_here, workers
 from sabot.errors import DatabaseUnusable
 from sabot.keys.chain_keys import Keys
 from sabot.log.derived import LARGEST
 from sabot.log.store import Store
-from sabot.text import counted
-from sabot_protocol import events
 from sabot_protocol.chain import chain_id
 
 _PROBED = 64  # the first records, which are tried to find out which key made them
-_PROGRESS_EVERY = 2000
-_POLL_S = 0.1
-
-
-_OF_ALL_SHOES = ("no_key", "wrong_key", "operator", "truncated", "rewritten")
-"""Kinds of findings that concern every shoe of cards of a unit."""
+_WHOLE = Span(None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,92 +60,102 @@ def verify(
 def verify_file(
     path: Path, options: VerifyOptions, progress: Callable[[int], None] = lambda count: None
 ) -> tuple[list[Finding], Summary]:
-    """Verify the log at `path`, with its units in parallel on the cores of this machine. Return the
-    findings, those in the file first, then by unit and event; and the counts.
+    """Verify the log at `path`, on all cores of this machine. Return the findings, those in the
+    file first, then by unit and event; and the counts.
 
     `progress` is called now and then with the number of records checked so far.
     """
-    summary = Summary()
-    findings: list[Finding] = []
     with Store(path) as store:
         units = _units(store, options)
-        if len(units) < 2 or multiprocessing.cpu_count() < 2:
-            done = 0
+        # The limits of one shoe of cards are found in one pass.
+        spans = [[_WHOLE] if options.shoe is not None else spans_of(store, each) for each in units]
+        tasks = sum(map(len, spans))
+        if tasks < 2 or multiprocessing.cpu_count() < 2:
+            return _in_this_process(store, units, options, progress)
+        with workers(tasks + 1, progress) as pool:
+            (file,) = pool.submit(_work_on_file, [(path,)])
+            begun = [
+                _begun(pool, store, unit, options, of_unit)
+                for unit, of_unit in zip(units, spans, strict=True)
+            ]
+            in_file = pool.result(file)
+            if not in_file:
+                return _finished(begun)
+        # What is damaged is not the same whichever way it is read: each unit is read in one pass.
+        with workers(len(units), progress) as pool:
+            begun = [_begun(pool, store, unit, options, [_WHOLE]) for unit in units]
+            findings, summary = _finished(begun)
+            return in_file + findings, summary
 
-            def count(more: int) -> None:
-                nonlocal done
-                done += more
-                progress(done)
 
-            findings += _in_file(store)
-            for unit in units:
-                findings += _verify_one(store, unit, summary, options, count)
-            return findings, summary
-    for found, checked in _in_parallel(path, units, options, progress):
-        findings += found
-        summary.add(checked)
+_Unfinished = Callable[[Summary], Iterable[Finding]]
+"""Waits for the check of a unit, whose findings it returns; the summary counts what was checked."""
+
+
+def _finished(begun: Sequence[_Unfinished]) -> tuple[list[Finding], Summary]:
+    summary = Summary()
+    return [finding for finish in begun for finding in finish(summary)], summary
+
+
+def _in_this_process(
+    store: Store, units: Sequence[str], options: VerifyOptions, progress: Callable[[int], None]
+) -> tuple[list[Finding], Summary]:
+    summary, done = Summary(), 0
+
+    def count(more: int) -> None:
+        nonlocal done
+        done += more
+        progress(done)
+
+    findings = list(_in_file(store))
+    for unit in units:
+        findings += _verify_one(store, unit, summary, options, count)
     return findings, summary
 
 
-def _in_parallel(
-    path: Path, units: Sequence[str], options: VerifyOptions, progress: Callable[[int], None]
-) -> Iterator[tuple[list[Finding], Summary]]:
-    """Yield findings and counts: of the file, then of each unit, in the order of `units`."""
-    done = multiprocessing.Value("q", 0)
-    stop = multiprocessing.Event()
-    workers = min(len(units), multiprocessing.cpu_count())
-    with ProcessPoolExecutor(workers, initializer=_begin, initargs=(done, stop)) as pool:
-        # The first `submit` starts the workers. A Ctrl-C waits until they can no longer get it: in
-        # the middle of a start it would print a traceback.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            futures = [pool.submit(_work, path, unit, options) for unit in units]
-            futures.insert(0, pool.submit(_work_on_file, path))
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        pending: set[Future[tuple[list[Finding], Summary]]] = set(futures)
-        try:
-            while pending:
-                _, pending = wait(pending, timeout=_POLL_S, return_when=FIRST_COMPLETED)
-                progress(done.value)
-            for future in futures:
-                yield future.result()
-        finally:
-            stop.set()  # after Ctrl-C the workers end within a moment
-            pool.shutdown(cancel_futures=True)
+def _begun(
+    pool: Workers, store: Store, unit: str, options: VerifyOptions, spans: Sequence[Span]
+) -> _Unfinished:
+    """Begin to check a unit in other processes."""
+    if len(spans) == 1:
+        (future,) = pool.submit(_work_on_unit, [(store.path, unit, options)])
+
+        def finish_unit(summary: Summary) -> Iterable[Finding]:
+            found, checked = pool.result(future)
+            summary.add(checked)
+            return found
+
+        return finish_unit
+    stones = store.tombstone_rows(unit)
+    futures = pool.submit(_work_on_span, [(store.path, unit, options, span) for span in spans])
+
+    def finish_spans(summary: Summary) -> Iterable[Finding]:
+        parts = zip(spans, map(pool.result, futures), strict=True)
+        return _verify_one(store, unit, summary, options, pool.count, parts, stones)
+
+    return finish_spans
 
 
-_worker: Any = None
+def _work_on_file(path: Path) -> list[Finding]:
+    with Store(path) as store:
+        return list(_in_file(store, stopped_here))
 
 
-def _begin(done: Any, stop: Any) -> None:
-    """Prepare a worker to report progress. Ctrl-C is blocked in it: the parent handles it."""
-    global _worker
-    _worker = (done, stop)
-
-
-def _work(path: Path, unit: str, options: VerifyOptions) -> tuple[list[Finding], Summary]:
-    done, stop = _worker
-
-    def count(more: int) -> None:
-        with done.get_lock():
-            done.value += more
-        if stop.is_set():
-            raise _WorkerStopped
-
+def _work_on_unit(path: Path, unit: str, options: VerifyOptions) -> tuple[list[Finding], Summary]:
     summary = Summary()
     with Store(path) as store:
-        return list(_verify_one(store, unit, summary, options, count)), summary
+        return list(_verify_one(store, unit, summary, options, count_here)), summary
 
 
-def _work_on_file(path: Path) -> tuple[list[Finding], Summary]:
-    _, stop = _worker
+def _work_on_span(path: Path, unit: str, options: VerifyOptions, span: Span) -> CheckedPart | None:
     with Store(path) as store:
-        return list(_in_file(store, stop.is_set)), Summary()
+        if (path, unit) not in _MACS:
+            _MACS[path, unit] = _macs_of(store, unit, options.keys)
+        return checked(store, unit, span, _MACS[path, unit], _games_of(store, unit), count_here)
 
 
-class _WorkerStopped(Exception):
-    """Raised in a worker when the parent process no longer needs its result."""
+_MACS: dict[tuple[Path, str], MacKeys | None] = {}
+"""In a process that checks spans: the keys of chains, which are derived one after the other."""
 
 
 def _in_file(store: Store, stopped: Callable[[], bool] = lambda: False) -> Iterator[Finding]:
@@ -178,11 +178,14 @@ def _verify_one(
     summary: Summary,
     options: VerifyOptions,
     count: Callable[[int], None],
+    parts: Iterable[tuple[Span, CheckedPart | None]] = ((_WHOLE, None),),
+    stones: Sequence[tuple[Any, Any, bytes]] | None = None,
 ) -> Iterator[Finding]:
-    """Yield every finding of one unit; `count` gets the number of records just checked."""
-    summary.units += 1
+    """Yield every finding of one unit; `count` gets the number of records just checked. `parts` are
+    the spans of its records with what their checks gave, None if they are to be checked here, and
+    `stones` the rows of its tombstones before the first of these checks began."""
     found: list[Finding] = []
-    stones = store.tombstone_rows(unit)
+    stones = store.tombstone_rows(unit) if stones is None else stones
 
     def record_after(number: int) -> tuple[int, bytes] | None:
         return next(((after, data) for after, data, _ in store.raw(unit, number + 1)), None)
@@ -190,19 +193,20 @@ def _verify_one(
     minimums = _minimums(store) or ()
     removed = tombstone_checks.wrong_with(stones, options.operator, minimums, record_after)
     found += [Finding(unit, *each) for each in removed]
-    derived = store.derived(unit)
-    known = list(islice(derived, 1))  # read first: records appended meanwhile are in `raw` only
-    records = _counted(store.raw(unit), count)
-    found += verify_unit(
+    checks = UnitChecks(
         unit,
-        records,
-        summary,
         macs=_macs_of(store, unit, options.keys),
         tombstones=[tombstone for _, _, tombstone in stones],
-        derived=chain(known, derived),
+        derived=(),
         shoe=options.shoe,
         games=_games_of(store, unit),
     )
+    join(checks, parts, store, unit, count)
+    if store.tombstone_rows(unit) != stones:  # `sabot prune` has removed events meanwhile
+        yield from _verify_one(store, unit, summary, options, count)
+        return
+    summary.units += 1
+    found += checks.ended(summary)
     kept = [each for each in options.kept if each.unit == unit]
     after = {each.last: each.after for each in context.tombstones(store, unit)}
     for number, kind, detail in checkpoints.wrong_with(store, unit, kept, after):
@@ -223,12 +227,6 @@ def _games_of(store: Store, unit: str) -> KnownGames:
     """The game documents of a log. One of version 2 has none."""
     after = store.must_have_games_after(unit)
     return KnownGames(store.game, LARGEST if after is None else after)
-
-
-def _counted(records: Iterator[RawRecord], count: Callable[[int], None]) -> Iterator[RawRecord]:
-    while some := list(islice(records, _PROGRESS_EVERY)):
-        yield from some
-        count(len(some))
 
 
 def _macs_of(store: Store, unit: str, keys: Keys | None) -> MacKeys | None:
@@ -280,92 +278,15 @@ def verify_unit(
     of cards, round. With `games` the play is held to the documents of its games. With `shoe` only
     what concerns that shoe of cards is reported.
     """
-    found = FoundInUnit(unit)
-    play = PlayChecks(found.add, games=games)
-    clock = ClockChecks(unit, found.add, summary.notes)
-    chain_checks = ChainChecks(unit, macs, found.add, play.not_judged, tombstones, first, before)
-    span = None if shoe is None else _ShoeSpan(shoe, play, clock)
-    if derived is not None:
-        index = IndexChecks(derived, found.add)
-        chain_checks.seen = index.compare
-    handlers = play.handlers
-    previous: Values = [-1] * 5
-    base: int | None = None
-    for values in chain_checks.follow(records):
-        t_ms, unix_ms = values[3:5]
-        # Until the clock is set again, time of day minus time since the start is constant.
-        now = None if unix_ms is None else unix_ms - t_ms
-        if now != base or values[2] != previous[2] or t_ms < previous[3]:
-            base = clock.check_change(values, previous, base)
-        previous = values
-        if play.not_composed:
-            play.end_of(values)
-        handler = handlers[values[0]]
-        if handler is not None:
-            handler(values)
-    if macs is None and chain_checks.rows:
-        found.add(first, "no_key", "there is no key of this unit: the chain was not checked")
-    if derived is not None:
-        index.ended(chain_checks.next_number)
-    clock.ended(play.timeless)
-    if games is not None:
-        for number, detail in games.missing(play.dealt_by):
-            if number > games.optional_up_to:
-                found.add(number, "game", f"{detail}; what its rounds paid cannot be checked")
-            else:
-                summary.notes.append(Note(unit, number, "game", detail))
-    summary.events += chain_checks.rows
-    summary.rounds += play.rounds if span is None else span.rounds()
-    summary.notes += [Note(unit, *note) for note in chain_checks.notes]
-    findings = found.in_order()
-    if span is not None:
-        summary.shoe_seen |= span.seen
-        concerned = [each for each in findings if span.concerns(each)]
-        if len(concerned) < len(findings):
-            others = len(findings) - len(concerned)
-            detail = (
-                f"{counted(others, 'finding')} outside shoe of cards {shoe}: verify without --shoe"
-            )
-            summary.notes.append(Note(unit, 0, "elsewhere", detail))
-        findings = concerned
-    yield from findings
-
-
-class _ShoeSpan:
-    """The range of a log's events that can concern one shoe of cards."""
-
-    def __init__(self, shoe: int, play: PlayChecks, clock: ClockChecks) -> None:
-        self.seen = False
-        self._shoe = shoe
-        self._play = play
-        self._begins, self._ends = 0, LARGEST
-        self._rounds_before = self._rounds = 0
-        for shape in (events.SHOE_LOADED, events.BETTING_OPEN, events.SHOE_ENDED):
-            self._watch(shape.number)
-
-    def _watch(self, kind: int) -> None:
-        handler = self._play.handlers[kind]
-
-        def watched(values: Values) -> None:
-            number, shoe = values[1], values[5]
-            if handler is not None:
-                handler(values)
-            if shoe < self._shoe:
-                self._begins = number + 1
-                self._rounds_before = self._play.rounds
-            elif shoe == self._shoe:
-                self.seen = True
-            elif self._ends == LARGEST:
-                self._ends = number - 1
-                self._rounds = self._play.rounds
-
-        self._play.handlers[kind] = watched
-
-    def rounds(self) -> int:
-        """The number of rounds of the shoe of cards."""
-        last = self._play.rounds if self._ends == LARGEST else self._rounds
-        return last - self._rounds_before if self.seen else 0
-
-    def concerns(self, finding: Finding) -> bool:
-        """Whether a finding is about this shoe of cards, or about all."""
-        return finding.kind in _OF_ALL_SHOES or self._begins <= finding.event <= self._ends
+    checks = UnitChecks(
+        unit,
+        macs=macs,
+        tombstones=tombstones,
+        first=first,
+        before=before,
+        derived=derived,
+        shoe=shoe,
+        games=games,
+    )
+    checks.take(records)
+    yield from checks.ended(summary)

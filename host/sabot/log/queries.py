@@ -58,6 +58,22 @@ def newest(connection: sqlite3.Connection, unit_id: int) -> int:
     return int(connection.execute(_NEWEST, (unit_id,)).fetchone()[0])
 
 
+def first_from(connection: sqlite3.Connection, unit_id: int | None, number: int) -> int | None:
+    """The first number of a unit's records from `number` on; None if there is none, or if a forger
+    put something else there."""
+    query = "SELECT number FROM records WHERE unit = ? AND number >= ? ORDER BY number LIMIT 1"
+    found = connection.execute(query, (unit_id, number)).fetchone()
+    return found[0] if found is not None and type(found[0]) is int else None
+
+
+def limits(first: int | None, last: int | None) -> tuple[str, list[int]]:
+    """The SQL that limits numbers to `first` to `last`, after another condition, and its
+    parameters. None is no limit."""
+    of_each = (("number >= ?", first), ("number <= ?", last))
+    given = [(condition, value) for condition, value in of_each if value is not None]
+    return "".join(f" AND {each}" for each, _ in given), [value for _, value in given]
+
+
 def counts(connection: sqlite3.Connection, unit_id: int | None, kinds: Sequence[str]) -> list[int]:
     """How many events of each kind a unit has."""
     if unit_id is None:

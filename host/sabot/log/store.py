@@ -218,14 +218,11 @@ class Store:
         """As `raw`, many at a time, which takes less time. The last ones may be none."""
         query = f"SELECT number, {RECORD_AND_MAC} FROM records WHERE unit = ?"
         with self._reading(lists=False) as connection:
-            parameters = [self._unit(connection, unit)]
-            for condition, value in (("number >= ?", first), ("number <= ?", last)):
-                if value is not None:
-                    query += f" AND {condition}"
-                    parameters.append(value)
+            limits, values = queries.limits(first, last)
+            parameters = [self._unit(connection, unit), *values]
             some: list[tuple[int, bytes, bytes]] = []
             try:
-                for row in connection.execute(query + " ORDER BY number", parameters):
+                for row in connection.execute(f"{query}{limits} ORDER BY number", parameters):
                     some.append(row)
                     if len(some) == _CHUNK:
                         yield some
@@ -235,14 +232,26 @@ class Store:
                 raise
             yield some
 
-    def derived(self, unit: str) -> Iterator[tuple[int, str, int | None, int, int]]:
+    def first_from(self, unit: str, number: int) -> int | None:
+        """The number of the first record of `unit` that has at least this number; None if there is
+        none."""
+        with self._reading(lists=False) as connection:
+            return queries.first_from(connection, self._unit(connection, unit), number)
+
+    def derived(
+        self, unit: str, first: int | None = None, last: int | None = None
+    ) -> Iterator[tuple[int, str, int | None, int, int]]:
         """Yield the rows of the table `events` alone, by number: number, kind, time, shoe and round
-        of events of `unit`. `verify` compares them with the records.
+        of events `first` to `last` of `unit` (None: no limit). `verify` compares them with the
+        records.
         """
         query = "SELECT number, kind, unix_ms, shoe, round FROM events WHERE unit = ?"
         with self._reading() as connection:
-            parameters = (self._unit(connection, unit),)
-            yield from connection.execute(query + " ORDER BY number", parameters)
+            parameters: list[object] = [self._unit(connection, unit)]
+            limits, values = queries.limits(first, last)
+            yield from connection.execute(
+                f"{query}{limits} ORDER BY number", [*parameters, *values]
+            )
 
     def counts(self, unit: str, kinds: Sequence[str]) -> list[int]:
         """How many events of each of these kinds `unit` has, without reading their records."""

@@ -131,7 +131,7 @@ def found_in(store: Store, *, key: bytes | None = TEST_KEY) -> list[tuple[str, i
         ("DELETE FROM events WHERE number < 500 AND number >= 7", ["derived"]),
         ("DELETE FROM events WHERE number >= 7", []),  # new rows may be derived later
         ("DELETE FROM events", []),
-        ("UPDATE events SET number = -5 WHERE number = 7", ["derived"]),
+        ("UPDATE events SET number = -5 WHERE number = 7", [("U1", 1, "derived")]),
         ("UPDATE events SET number = 'seven' WHERE number = 7", ["file", "derived", "gone"]),
         ("DELETE FROM records WHERE number > 100", [("U1", 101, "truncated")]),
         (

@@ -10,6 +10,7 @@ keys only the numbers in the records decide.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -31,6 +32,19 @@ RawRecord = tuple[int, bytes, bytes]
 _STILL_THERE = "is in the log, but a tombstone says that it was removed"
 _CHUNK = 1000  # rows decoded together
 _FARTHEST = 10_000_000  # most events that can be missing; a shoe takes years to record more
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the check of a chain is, between two rows that continue each other."""
+
+    due: int
+    """The next event."""
+    due_row: int
+    before: bytes | None
+    """The MAC of the event before it; None if it is not known."""
+    keyed: bool
+    """Whether MACs are checked."""
 
 
 class ChainChecks:
@@ -73,9 +87,42 @@ class ChainChecks:
         # By the event that should be in a row: the event that is.
         self._misplaced_rows: dict[int, int] = {}
         self._altered: tuple[ChainRow, int, bytes, str] | None = None
+        self._unexpected = False  # whether a row did not continue the one before it
+
+    @property
+    def undisturbed(self) -> bool:
+        """Whether each row so far continued the one before it, and none says anything about rows
+        elsewhere in the log."""
+        return not self._unexpected and self._chain_events.local
+
+    @property
+    def place(self) -> Place | None:
+        """Where the check is; None while rows are in doubt or repeat others."""
+        if self._doubt.count or self._replaying:
+            return None
+        return Place(self._due, self._due_row, self._before, self._macs.keys is not None)
+
+    @property
+    def chain(self) -> bytes | None:
+        """The id of the chain; None if it is not known."""
+        return self._macs.chain
+
+    @property
+    def last_record(self) -> bytes:
+        """The last good record; empty if there is none just before the next row."""
+        return self._record
+
+    def pass_over(self, rows: int, to: Place, record: bytes, chain: bytes | None) -> None:
+        """Take `rows` rows as good that were checked elsewhere, undisturbed and from this place on;
+        `record` is the last of them, and `chain` the id of their chain if they name it."""
+        self.rows += rows
+        self._due, self._due_row, self._before, self._record = to.due, to.due_row, to.before, record
+        if self._macs.chain is None:
+            self._macs.chain = chain
 
     def follow(self, records: Iterable[RawRecord]) -> Iterator[Values]:
-        """Take records in the order of their rows. Yield the values of usable events by number."""
+        """Take records in the order of their rows. Yield the values of usable events by number.
+        After the last row comes `ended`."""
         rows = iter(records)
         of_the_chain = OF_THE_CHAIN
         due, due_row, before, last = self._due, self._due_row, self._before, self._record
@@ -115,7 +162,6 @@ class ChainChecks:
                 due, due_row, before, last = self._due, self._due_row, self._before, self._record
                 keyed, epoch_ends = self._macs.keys is not None, 0
         self._due, self._due_row, self._before, self._record = due, due_row, before, last
-        yield from self._ended()
 
     @property
     def next_number(self) -> int:
@@ -140,6 +186,7 @@ class ChainChecks:
         self, row: Any, record: Any, mac: Any, values: Values | None
     ) -> Iterator[Values]:
         """Take a row that is not the next good one."""
+        self._unexpected = True
         if type(row) is not int:
             self._report(self._due, "changed", f"the table numbers a row {row!r}")
             self._lost(self._due)
@@ -410,7 +457,7 @@ class ChainChecks:
         yield from self._take_held_back(doubt)
 
     def _changed(self, first: ChainRow, detail: str) -> None:
-        """Report that the event that is due was changed. For the first one, `_ended` searches the
+        """Report that the event that is due was changed. For the first one, `ended` searches the
         key that made it."""
         if self._altered is None and self._macs.keys is not None and self._before is not None:
             self._altered = (first, self._due, self._before, detail)
@@ -428,8 +475,9 @@ class ChainChecks:
         else:
             self._changed(row, f"the record in its place says that it is event {own}")
 
-    def _ended(self) -> Iterator[Values]:
-        """After the last row, report what is still undecided."""
+    def ended(self) -> Iterator[Values]:
+        """After the last row, report what is still undecided. Yield the values of events that were
+        in doubt."""
         if self._doubt.count:
             yield from self._settle_doubt()
         while self._tombstones and self._tombstones[0].first <= self._due:

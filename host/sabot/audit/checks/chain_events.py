@@ -77,10 +77,13 @@ class ChainEvents:
         self._holes = holes
         self._report = report
         self._several = False  # whether the log names several chains and there is no key
+        self.local = True
+        """Whether the events so far say nothing about other rows than those just before them."""
 
     def take(self, values: Values, before: bytes | None) -> None:
         """Take one of these events; `before` is the MAC of the event before it, None if unknown."""
         kind, number, own = values[0], values[1], values[_OWN:]
+        self.local = self.local and kind in (BOOT, _CHECKPOINT)
         if kind == BOOT:
             self.start(number, values)
         elif kind == _CHECKPOINT:
@@ -109,9 +112,11 @@ class ChainEvents:
         named = values[CHAIN]
         if self._macs.chain is None:
             self._macs.chain = named
-        elif named == self._macs.chain:
-            pass
-        elif self._macs.keys is not None:
+            return
+        if named == self._macs.chain:
+            return
+        self.local = False
+        if self._macs.keys is not None:
             self.other_chain(number, named)
         elif not self._several:
             self._several = True

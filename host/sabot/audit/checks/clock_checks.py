@@ -23,7 +23,9 @@ class ClockChecks:
         self._unit = unit
         self._report = report
         self._notes = notes
-        self._latest: int | None = None  # last time of day, before the clock was lost
+        self.latest: int | None = None
+        """The last time of day before the clock was lost. While there is a time of day it does not
+        matter."""
 
     def check_change(self, values: Values, previous: Values, base: int | None) -> int | None:
         """Take an event whose times do not continue those of the `previous` one; `base` is the time
@@ -35,7 +37,7 @@ class ClockChecks:
         _, number_before, boot_before, t_before, _ = previous[:5]
         now = None if unix_ms is None else unix_ms - t_ms
         if base is not None:
-            self._latest = base + t_before
+            self.latest = base + t_before
         if boot < boot_before:
             self._report(number, "time", f"boot {boot} after boot {boot_before}")
         elif boot == boot_before and t_ms < t_before:
@@ -48,9 +50,9 @@ class ClockChecks:
                 detail = f"its clock says {utc_time(unix_ms) or 'nothing'}, not {expected}"
                 self._report(number, "time", detail)
                 return base
-        if unix_ms is not None and self._latest is not None:
+        if unix_ms is not None and self.latest is not None:
             passed = t_ms - t_before if boot == boot_before else 0
-            self._set(number, unix_ms, self._latest + passed)
+            self._set(number, unix_ms, self.latest + passed)
         return now
 
     def _set(self, number: int, unix_ms: int, expected: int) -> None:

@@ -104,6 +104,20 @@ class FoundInUnit:
         else:
             self._last[kind] = max(event, self._last.get(kind, 0))
 
+    def clear(self) -> None:
+        """Forget all findings."""
+        self._findings.clear()
+        self._kinds.clear()
+        self._last.clear()
+
+    def join(self, other: "FoundInUnit") -> None:
+        """Take the findings of another part of the unit, which comes after this one."""
+        for each in other._findings:
+            self.add(each.event, each.kind, each.detail)
+        for kind, event in other._last.items():
+            self._kinds[kind] += other._kinds[kind] - MOST_OF_A_KIND
+            self._last[kind] = max(event, self._last.get(kind, 0))
+
     def in_order(self) -> list[Finding]:
         """All findings, by event."""
         for kind, event in self._last.items():

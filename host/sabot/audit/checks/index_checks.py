@@ -30,6 +30,22 @@ class IndexChecks:
         self._count = 0
         self._without: int | None = None  # first record without a row, until a later one has a row
 
+    def agree(self) -> bool:
+        """Whether every record so far has its row, and no row is left."""
+        self._held += islice(self._rows, 1)
+        return self._wrong is None and self._without is None and not self._held
+
+    def complete_up_to(self, number: int) -> bool:
+        """Whether the last record has its row, and no other row comes before event `number`."""
+        if not self._held:
+            self._held += islice(self._rows, 1)
+        left = bool(self._held) and not _comes_after(self._held[0][0], number - 1)
+        return self._without is None and not left
+
+    def go_on(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Go on with `rows`, after others that were compared elsewhere."""
+        self._rows, self._held = iter(rows), []
+
     def compare(self, rows: Sequence[RawRecord], decoded: Sequence[Values | None]) -> None:
         """Take the next records."""
         names = _KIND_NAMES
@@ -86,7 +102,7 @@ class IndexChecks:
             self._report(number, "derived", f"{detail}; `sabot rebuild` makes it again")
 
     def _differs(self, number: int, detail: str) -> None:
-        self._wrong = self._wrong or (number, detail)
+        self._wrong = min(self._wrong or (number, detail), (number, detail))
         self._count += 1
 
 

@@ -6,7 +6,8 @@ hands. The firmware divides the two in the same way, but no code is shared with 
 log/rounds.py.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from typing import Any, Protocol
 
 from sabot.audit.checks.baccarat import BaccaratChecks
@@ -43,6 +44,9 @@ _SHA_DIGITS = 16  # how many digits of a game's hash are shown
 _MAX_DIFFERENCES = 3  # how many differences of a composition are shown
 
 _AFTER_THE_END = ("composition", "boot", "gap")
+_PLAY = "_play"
+_NOT_STATE = ("rounds", "timeless", "dealt_by", "handlers", "_report", "_games", _PLAY)
+"""Attributes of PlayChecks that do not change how the next events are judged."""
 _MAY_FOLLOW = [shape.number for shape in events.KINDS if shape.name in _AFTER_THE_END]
 
 
@@ -127,6 +131,29 @@ class PlayChecks:
             (events.LONG_PASS, self._long_pass),
         ):
             self.handlers[shape.number] = handler
+
+    def state(self) -> dict[str, Any]:
+        """What the next events are judged by, as a copy: all but what is counted."""
+        own = {name: value for name, value in vars(self).items() if name not in _NOT_STATE}
+        return deepcopy({**own, _PLAY: vars(self._play)})
+
+    def clear_counts(self) -> None:
+        """Count from here on."""
+        self.rounds = self.timeless = 0
+        self.dealt_by.clear()
+
+    def count(self, rounds: int, timeless: int, dealt_by: Mapping[bytes, int]) -> None:
+        """Add what was counted in events that come after those so far."""
+        self.rounds += rounds
+        self.timeless += timeless
+        for game, number in dealt_by.items():
+            self.dealt_by.setdefault(game, number)
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state of `state`."""
+        own = deepcopy(dict(state))
+        vars(self._play).update(own.pop(_PLAY))
+        vars(self).update(own)
 
     def not_judged(self, number: int) -> None:
         """Note that events are missing before event `number`: this shoe of cards and an open round
