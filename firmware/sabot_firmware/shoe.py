@@ -24,7 +24,6 @@ from sabot_firmware.link.link import Link
 from sabot_firmware.native import const
 from sabot_firmware.panel import Presenting
 from sabot_firmware.priority import WRITING_MS, CardPriority
-from sabot_firmware.release.build import build_of_packages
 from sabot_firmware.release.running import RunningRelease
 from sabot_firmware.sensing import LATE_BYTES, Sensing
 from sabot_firmware.store import SettingsStore, StoreError
@@ -86,8 +85,12 @@ class Shoe:
         self.link = Link(self.outbox, self, self.guard)
         self.game_parts: "list | None" = None
         """A game document that a host is sending, and how many of its bytes have arrived."""
-        # The buffer of passes serves as a work buffer: it holds no pass yet.
-        self.build = self.running.build or build_of_packages(buffers.recent)
+        self.build = self.running.build
+        if not self.build:
+            from sabot_firmware.release import build  # rarely needed: saves heap and 13 ms
+
+            # The buffer of passes serves as a work buffer: it holds no pass yet.
+            self.build = build.build_of_packages(buffers.recent)
         self._to_send = asyncio.Event()
         self.presenting = Presenting(
             board, self.dealing, self.reader, self.running, self.health, self.link, self.outbox

@@ -6,11 +6,11 @@ from firmware.tests.fakes.fake_flash import FIRST_KEY, RING, new_chip
 from firmware.tests.support.held import each_record
 from firmware.tests.support.naive_chain import NaiveChain
 from firmware.tests.support.passing import code, pass_of, printed
-from sabot_firmware import shoe as shoe_module
 from sabot_firmware.boards.sim.flash import SimFlash
 from sabot_firmware.journal import keyring
 from sabot_firmware.journal.contents import Contents
 from sabot_firmware.journal.cursor import Cursor
+from sabot_firmware.release import build as build_module
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.store import SettingsStore
 from sabot_firmware.table import inputs
@@ -137,7 +137,7 @@ class FileFlash(SimFlash):
 
 def started(folder, flash=None, switches_on=0):
     """Return a board and its shoe: the unit of `folder` and `flash`; without `flash` a new one."""
-    shoe_module.build_of_packages = lambda chunk: bytes(32)  # it has separate tests
+    build_module.build_of_packages = lambda chunk: bytes(32)  # it has separate tests
     board = ScriptedBoard(folder, flash or new_chip())
     board.switches_on = switches_on
     if flash is None:

@@ -19,6 +19,7 @@ from sabot_firmware import shoe as shoe_module
 from sabot_firmware.cards.reader import NO_CARD
 from sabot_firmware.journal import keyring
 from sabot_firmware.journal.recovery import restore, state_of
+from sabot_firmware.release import build as build_module
 from sabot_firmware.shoe import Shoe
 from sabot_firmware.table import inputs
 from sabot_protocol import cards, messages
@@ -286,7 +287,7 @@ class TimedShoe:
         self._stock = shoe_module.asyncio, priority_module.asyncio, heap_module.gc
         shoe_module.asyncio = priority_module.asyncio = turns
         heap_module.gc = _Collector(turns, self.costs_us)
-        shoe_module.build_of_packages = lambda chunk: bytes(32)
+        build_module.build_of_packages = lambda chunk: bytes(32)
         self.board = board = _Board(folder, turns, self.costs_us)
         provision(folder, board.flash)
         self.shoe = shoe = board.shoe = Shoe(board)
