@@ -189,7 +189,7 @@ def check_rig(
 def _suites() -> Path:
     """Return the folder of the suites. Raises SuitesMissing."""
     if not importlib.util.find_spec("pytest"):
-        raise SuitesMissing("pytest is not installed; pip install 'sabot[hil]'")
+        raise SuitesMissing("pytest")
     return Path(__file__).with_name("suite")
 
 

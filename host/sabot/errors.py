@@ -22,6 +22,12 @@ class SabotError(Exception):
         super().__init__(printable(text))  # it may have text of a shoe or a file
 
 
+class Interrupted(SabotError):
+    """Ctrl-C ended the command; the message says what it left, and in which state."""
+
+    exit_code = INTERRUPTED
+
+
 class Renamed(SabotError):
     """The command has another name now."""
 
@@ -177,6 +183,11 @@ class SuitesMissing(SabotError):
     """The test bench, or pytest, is not installed."""
 
     exit_code = 25
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} is not installed; in the checkout: pip install -c .constraints.txt -e '.[hil]'"
+        )
 
 
 class NothingTested(SabotError):

@@ -215,12 +215,13 @@ def on_self_test(shoe: "Shoe") -> "list[object]":
 
 def on_update(shoe: "Shoe", size: int) -> "list[object]":
     """Restart into the updater (updater.py), which needs the whole processor and heap."""
+    if not shoe.running.has_slot:  # first, so that no one waits for a round's end in vain
+        raise Refusal("no_slot")
     if shoe.running.on_trial:
         raise Refusal("on_trial")
     if not shoe.at_rest():
         raise Refusal("in_play")
-    if not shoe.running.ask_for_update():
-        raise Refusal("no_slot")
+    shoe.running.ask_for_update()
     shoe.restart_due = True
     return _update_report(_RESTARTING)
 

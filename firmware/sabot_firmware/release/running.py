@@ -36,6 +36,8 @@ class RunningRelease:
         self._feed = feed
         self.on_trial = feed is not None
         """Whether it runs for the first time and no host has confirmed it yet."""
+        self.has_slot = bool(slot)
+        """Whether it runs from a slot, and can take a release into the other one."""
 
     @property
     def build(self) -> bytes:
@@ -53,12 +55,9 @@ class RunningRelease:
         self._keep(boot.NOTHING)
         self.on_trial = False
 
-    def ask_for_update(self) -> bool:
-        """Ask the next start to accept a release. Return False if there are no slots."""
-        if not self._slot:
-            return False
+    def ask_for_update(self) -> None:
+        """Ask the next start to accept a release."""
         boot.ask_for(boot.WANTED, self._root)
-        return True
 
     def ask_for_prompt(self) -> bool:
         """Ask the next start for MicroPython's prompt at the port. Return False if there are no

@@ -6,6 +6,7 @@ commands do. The test bench is a package of its own, and its command is found by
 
 import os
 import select
+import signal
 import sys
 from functools import cache
 from importlib import import_module
@@ -17,8 +18,16 @@ from typer import rich_utils
 from typer.exceptions import TyperException
 
 from sabot import __version__
+from sabot.cli.interrupted import left_by
 from sabot.cli.view import console, print_fault, print_the_rest, problems
-from sabot.errors import DiskFull, InternalError, Renamed, SabotError, SuitesMissing
+from sabot.errors import (
+    INTERRUPTED,
+    DiskFull,
+    InternalError,
+    Renamed,
+    SabotError,
+    SuitesMissing,
+)
 from sabot.text import printable
 
 _BY_TASK: dict[str, dict[str, str | None]] = {
@@ -139,7 +148,7 @@ def _add_test_bench(command_line: typer.Typer, name: str) -> None:
 
 def _no_test_bench() -> None:
     """Judge a firmware or a repaired shoe: needs the test bench, which is not installed."""
-    raise SuitesMissing("the test bench is not installed; pip install 'sabot[hil]'")
+    raise SuitesMissing("the test bench")
 
 
 def _show_version(wanted: bool) -> None:
@@ -188,12 +197,17 @@ def run() -> None:
     sys.excepthook = print_fault
     try:
         _refuse_old_names()
+        command_line = app(_command_name())
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as `sabot.command` leaves it
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            code = app(_command_name())(standalone_mode=False)
+            code = command_line(standalone_mode=False)
         except SystemExit:  # Typer and rich end with code 1 if the pipe is closed
             if _reader_is_gone():
                 raise BrokenPipeError from None
             raise
+        if code == INTERRUPTED and (left := left_by(_command_name())):
+            problems.print(f"sabot: interrupted: {left}")
         print_the_rest()  # here, where a closed pipe is expected
         sys.exit(code)
     except SabotError as error:

@@ -125,7 +125,8 @@ class _Screen:
 
 
 def _print_next(db: Path, keys: Path) -> None:
-    sabot = "sabot" if shutil.which("sabot") else os.path.relpath(sys.argv[0])
+    beside = Path(sys.executable).with_name("sabot")
+    sabot = "sabot" if shutil.which("sabot") else os.path.relpath(beside)
     console.print("Next:")
     for command, what in (
         (f"rounds --db {db}", "every round"),

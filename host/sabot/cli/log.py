@@ -9,10 +9,11 @@ import typer
 from rich.table import Table
 
 from sabot.cli import options
+from sabot.cli.interrupted import left_by
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.view import console, name_text, print_json, problems, round_line
 from sabot.errors import (
-    INTERRUPTED,
+    Interrupted,
     NoShoe,
     PortBusy,
     PortNotFound,
@@ -97,7 +98,9 @@ def log(
     if failures:
         raise failures[0]
     if interrupted and once:
-        raise typer.Exit(INTERRUPTED)
+        raise Interrupted(f"interrupted: {db}: {left_by('log')}")
+    if interrupted:
+        problems.print(f"{db}: {left_by('log')}")
 
 
 def _let_read(readers: Readers) -> None:

@@ -82,7 +82,8 @@ def sim(
             )
             _attend(dealer_of(shoe, cards, card_set, pace, noise, pull, seed), shoe)
         except KeyboardInterrupt:
-            pass
+            memory = "forgotten" if state is None else f"in {state}"
+            problems.print(f"{shoe.unit}: switched off; its memory is {memory}")
 
 
 def demo(

@@ -132,7 +132,7 @@ def parse(data: bytes) -> WagerFile:
     except (RecursionError, ValueError):  # thousands of brackets or digits
         raise BadWagers("nested too deeply or a number too long; fix it") from None
     fields = _map(value, "the file", _FILE_KEYS)
-    if "positions" not in fields:
+    if fields.get("positions") is None:
         raise BadWagers('no "positions"; list who wagers what and where')
     positions: list[Position] = []
     ghost_hand = None
@@ -205,7 +205,7 @@ def _position(entry: Mapping[str, Any], where: str) -> Position:
 def _marker(value: object, where: str) -> Marker:
     entry = _map(value, where, _MARKER_KEYS)
     area, player = _who_and_where(entry, where)
-    if "owed_cents" not in entry:
+    if entry.get("owed_cents") is None:
         raise BadWagers(f'{where}: the amount is missing; write "owed_cents": 250')
     shoe = None
     if "shoe" in entry:
@@ -218,7 +218,7 @@ def _who_and_where(entry: Mapping[str, Any], where: str) -> tuple[Area, str]:
     if len(kinds) != 1:
         raise BadWagers(f'{where}: give one area, for example "seat": 3 or "line": 2')
     area = Area(kinds[0], _number(entry[kinds[0]], f"{where}: {kinds[0]}", least=0))
-    if "player" not in entry:
+    if entry.get("player") is None:
         raise BadWagers(f'{where}: the player is missing; write "player": "Ann"')
     return area, _name(entry["player"], f"{where}: player")
 

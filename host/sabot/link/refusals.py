@@ -9,7 +9,8 @@ TEXTS = {
     "mid_shoe": "a shoe of cards is in play: try again between shoes of cards, or end it first",
     "no_service": "its service switch is off: open the lid and switch it on",
     "full": "the journal is full: take its events first",
-    "no_slot": "this shoe does not run from a slot",
+    "no_slot": "this shoe does not run from a slot; of simulated ones only those of "
+    "`sabot sim --bare` do",
     "clock_old": "that time is past: set the host's clock",
     "clock_far": "that time is far off: set the host's clock",
     "not_held": "event {} is not held",

@@ -7,9 +7,10 @@ MicroPython's prompt, and a file `main.py.new` shows that flashing has begun.
 
 import ast
 import errno
+import shlex
 import struct
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -49,6 +50,7 @@ _BOARDS = {"Raspberry Pi Pico with RP2040": "pico"}
 _SIMULATED = "linux"  # the platform that the simulated board's MicroPython is for
 _OUR_MAIN = "from boot import start"
 
+_LEFT_COPYING = "it is not a shoe yet; flash it again: that continues"
 _PIECE = 4096
 _TAIL = 8  # bytes of each block that littlefs may take for itself
 _SPARE_BLOCKS = 4  # that littlefs may need for folders
@@ -185,11 +187,15 @@ def flash(
     force: bool = False,
     open_repl: Callable[[], None],
     lasting: str = "",
+    provision_options: Sequence[str] = (),
     now_s: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> str:
     """Put `built` on the board at `port`, wait until it runs as a shoe, return what was done.
     `lasting` is its `ports.lasting_names`, if that is known.
+
+    For a board that is not a unit yet that text ends with the `sabot provision` command that makes
+    it one, with `provision_options`.
 
     Without `force` the board must have no Sabot. With it, `open_repl` first makes a shoe that
     answers give its prompt, which needs its key and its service switch. Keys, settings and events
@@ -204,7 +210,7 @@ def flash(
         raise ReleaseUnusable("the release has no boot loader; build it again") from None
     files = {_NEW_MAIN: files.pop(_MAIN), **files}
     unit = lasting or ports.lasting_name(port)
-    on_progress(Progress(port, "examining it"))
+    on_progress(Progress(port, "examining it", left="nothing was written to it"))
     if runs_shoe(port, unit):
         if not force:
             raise BoardUnfit(f"{port}: Sabot runs there; `sabot update` puts a release on it")
@@ -216,7 +222,7 @@ def flash(
         next_step = "check power and cable, and flash it again: that continues"
         with _reported_as(FlashBroken, what, next_step):
             _copy(port, board, missing, on_progress)
-            on_progress(Progress(port, "checking what was copied"))
+            on_progress(Progress(port, "checking what was copied", left=_LEFT_COPYING))
             for path, data in files.items():
                 if not _holds(board, path, data):
                     raise FlashBroken(f"{port}: the copy of {path} is damaged; flash it again")
@@ -227,7 +233,10 @@ def flash(
     build = layout.build_of(built.files)
     is_unit = _wait_for_shoe(port, unit, build, on_progress, now_s, pause)
     done = f"{port}: Sabot {manifest.version}, flashed"
-    return done if is_unit else f"{done}; provision it: sabot provision {port}"
+    if is_unit:
+        return done
+    command = shlex.join(["sabot", "provision", port, "--table", "1", *provision_options])
+    return f"{done}; provision it: {command}"
 
 
 @contextmanager
@@ -335,7 +344,7 @@ def _copy(
         nonlocal done
 
         def written(count: int, _whole: int) -> None:
-            on_progress(Progress(port, "copying", done + count, whole))
+            on_progress(Progress(port, "copying", done + count, whole, _LEFT_COPYING))
 
         board.fs_writefile(_ROOT + path, data, _PIECE, written)
         done += len(data)
@@ -378,7 +387,7 @@ def _wait_for_shoe(
     """Wait for a shoe that runs `build`; return whether it is a unit. Raises FlashBroken."""
 
     def attach() -> Client:
-        on_progress(Progress(port, "starting it"))
+        on_progress(Progress(port, "starting it", left="all is copied, and it starts as a shoe"))
         with ports.Port(port, unit) as opened:
             return Client(opened, _LINK_S)
 

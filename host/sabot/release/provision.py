@@ -8,7 +8,7 @@ from pathlib import Path
 
 import cbor2
 
-from sabot.errors import BadAnswer, CommandRefused, UnitTaken
+from sabot.errors import BadAnswer, CommandRefused, Interrupted, UnitTaken
 from sabot.keys import chain_keys as unit_keys
 from sabot.link import command_keys
 from sabot.link.client import Client
@@ -94,7 +94,12 @@ def provision(
     ProvisioningError, BadAnswer if the board never becomes the unit, and NoShoe if it stays away.
     """
     attempt = _ProvisionAttempt(settings, files, replaces, on_progress, unix_ms)
-    return over_sessions(attached, attempt.advance, patience_s=LONGEST_S, now_s=now_s, pause=pause)
+    try:
+        return over_sessions(
+            attached, attempt.advance, patience_s=LONGEST_S, now_s=now_s, pause=pause
+        )
+    except KeyboardInterrupt:
+        raise Interrupted(attempt.left()) from None
 
 
 class _ProvisionAttempt:
@@ -114,12 +119,15 @@ class _ProvisionAttempt:
         self._on_progress = on_progress
         self._unix_ms = unix_ms
         self._first_key: bytes | None = None
+        self._unit = settings.unit
+        self._makes_unit = False
+        self._sent_any = False
         self._sent_all = False
         self._sessions_left = _MOST_SESSIONS
 
     def advance(self, client: Client) -> str:
         """Do all that can be done in this session; return "" if another one must follow."""
-        unit = self._settings.unit or client.unit
+        self._unit = unit = self._settings.unit or client.unit
         self._sessions_left -= 1
         if self._sessions_left < 0:
             raise BadAnswer(
@@ -140,12 +148,35 @@ class _ProvisionAttempt:
         self._send(client, provisioning_document(self._settings, unit))
         return ""
 
+    def left(self) -> str:
+        """What the attempt leaves if it ends now, and what to do next."""
+        unit = self._unit or "the board"
+        keys = f"{self._files.chains} and {self._files.commands}"
+        if self._makes_unit and self._sent_all:
+            return (
+                f"{unit}: interrupted while it restarts as a unit, with its keys in {keys}; "
+                "`sabot ports` shows whether it is ready: if not, provision it again with "
+                "--replaces"
+            )
+        if self._makes_unit:
+            return (
+                f"{unit}: interrupted; the board is not a unit yet, and its keys are in {keys}: "
+                "provision it again with --replaces"
+            )
+        if self._sent_any:
+            return (
+                f"{unit}: interrupted; it has the settings that it had, or the new ones: "
+                "provision it again"
+            )
+        return f"{unit}: interrupted; nothing was sent to it"
+
     def _new_key(self, unit: str) -> bytes:
         """The unit's first key, which is in the house's files before any board has it. It is the
         same in every session: the answer to the last part may have been lost."""
         if self._first_key is None:
             self._refuse_a_second_board(unit)
             first_key = unit_keys.new_key()
+            self._makes_unit = True  # before the keys are in the files: Ctrl-C may come between
             unit_keys.add(self._files.chains, unit, first_key)
             command_keys.add(self._files.commands, unit, command_key(first_key))
             self._files.known.put(unit, command_key(first_key))
@@ -169,6 +200,7 @@ class _ProvisionAttempt:
         size = messages.MAX_PROVISION_PART
         for offset in range(0, len(document), size):
             part = document[offset : offset + size]
+            self._sent_any = True
             report = client.ask(ProvisionCommand(offset, len(document), part))
             if in_service and report.stage == "restarting":
                 self._on_progress(f"{client.unit}: restarting to take it")

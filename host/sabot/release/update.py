@@ -38,6 +38,8 @@ class Progress:
     what: str
     done: int = 0
     whole: int = 0
+    left: str = ""
+    """What Ctrl-C leaves, and what to do next."""
 
 
 def update(
@@ -101,16 +103,25 @@ class _UpdateAttempt:
                 f"{unit}: another release is on trial on it; wait two minutes and try again"
             )
         if not self._stage(client, report):
-            self._on_progress(Progress(unit, "restarting to take it"))
+            self._report(unit, "restarting to take it")
             return ""
         self._ask_at_rest(client, "restart", RestartCommand())
         self._restarted = True
-        self._on_progress(Progress(unit, "starting it on trial"))
+        self._report(unit, "starting it on trial")
         return ""
 
     def wait(self) -> None:
         """Report that the shoe is away."""
-        self._on_progress(Progress(self.unit, "waiting for the shoe"))
+        self._report(self.unit, "waiting for the shoe")
+
+    def _report(self, unit: str, what: str, done: int = 0, whole: int = 0) -> None:
+        left = "it runs what it ran before; update it again: that continues"
+        if self._restarted:
+            left = (
+                "the release is on trial, and it goes back in two minutes; update it again now: "
+                "that confirms it"
+            )
+        self._on_progress(Progress(unit, what, done, whole, left))
 
     def _stage(self, client: Client, report: UpdateReport) -> bool:
         """Send the whole release to the idle slot; return False if the shoe must restart first."""
@@ -126,10 +137,10 @@ class _UpdateAttempt:
             if stage in ("head", "code"):
                 whole = self._head if stage == "head" else self._code
                 part = whole[offset : offset + messages.MAX_UPDATE_PART]
-                self._on_progress(Progress(client.unit, "sending", offset, len(self._code)))
+                self._report(client.unit, "sending", offset, len(self._code))
                 report = self._ask_at_rest(client, "update", UpdatePartCommand(offset, part))
             else:
-                self._on_progress(Progress(client.unit, "the shoe is checking it"))
+                self._report(client.unit, "the shoe is checking it")
                 client.receive(_PAUSE_S)
                 report = client.ask(UpdateStatusCommand())
         return True
@@ -159,5 +170,5 @@ class _UpdateAttempt:
             except CommandRefused as refused:
                 if refused.refusal != "in_play":
                     raise
-                self._on_progress(Progress(client.unit, f"{what}: waiting for the round to end"))
+                self._report(client.unit, f"{what}: waiting for the round to end")
                 client.receive(_PAUSE_S)

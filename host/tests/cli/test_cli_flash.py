@@ -1,5 +1,6 @@
 """`sabot flash` as its user runs it."""
 
+import shlex
 import time
 from contextlib import ExitStack, chdir
 from pathlib import Path
@@ -66,6 +67,16 @@ def test_all_flashes_every_bare_board_and_no_shoe(folder: Path) -> None:
         assert served.startswith("sabot: SHOE-9: there is no command key for it")
 
 
+def test_it_ends_with_a_command_that_works(folder: Path) -> None:
+    (folder / "releases.pub.pem").rename(folder / "our house.pub.pem")
+    with SimulatedShoe("BARE-1", files={}) as board:
+        board.power_on()
+        done = run(folder, "flash", "BARE-1", "--house", "our house.pub.pem")
+        says, command = done.stdout.rstrip().split("; provision it: sabot ")
+        assert says == f"BARE-1: Sabot {sabot_firmware.VERSION}, flashed"
+        assert "table 1, game mini" in run(folder, *shlex.split(command)).stdout
+
+
 def test_after_ctrl_c_the_board_has_its_prompt_and_can_be_flashed(folder: Path) -> None:
     with SimulatedShoe("BARE-1", files={}) as board:
         board.power_on()
@@ -76,6 +87,8 @@ def test_after_ctrl_c_the_board_has_its_prompt_and_can_be_flashed(folder: Path) 
                 assert time.monotonic() < deadline_s
                 time.sleep(0.05)
             assert command.end(30) == 130
+            assert command.problems[-1].startswith("sabot: BARE-1: interrupted (")
+            assert command.problems[-1].endswith("not a shoe yet; flash it again: that continues")
         board.power_off()
         board.power_on()
         put(board, {"/note": b""})

@@ -187,7 +187,8 @@ def test_a_test_bench_that_is_not_installed_is_reported_with_code_25(
     command = [sys.executable, "-c", _WITHOUT, missing, "hil", *arguments]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
     what = "pytest" if missing == "pytest" else "the test bench"
-    assert done.stderr == f"sabot: {what} is not installed; pip install 'sabot[hil]'\n"
+    install = "in the checkout: pip install -c .constraints.txt -e '.[hil]'"
+    assert done.stderr == f"sabot: {what} is not installed; {install}\n"
     assert (done.returncode, done.stdout) == (25, "")
 
 

@@ -63,7 +63,9 @@ def test_a_wrong_amount_is_refused(cents: object) -> None:
         and "not an amount; write whole cents, from 1 to" in message
     )
     message = refused(GOOD | {"markers": [{"seat": 3, "player": "Ann", "owed_cents": cents}]})
-    assert message.startswith("marker 1: owed_cents: ")
+    assert message.startswith(
+        "marker 1: owed_cents: " if cents is not None else "marker 1: the amount"
+    )
 
 
 def test_the_largest_amount_is_accepted() -> None:
@@ -101,6 +103,14 @@ def test_the_largest_amount_is_accepted() -> None:
         (
             {"positions": [{"seat": 1, "wagers": {"tie": 5}}]},
             'position 1: the player is missing; write "player": "Ann"',
+        ),
+        (
+            {"positions": [{"seat": 1, "player": None, "wagers": {"tie": 5}}]},
+            'position 1: the player is missing; write "player": "Ann"',
+        ),
+        (
+            {"positions": None},
+            'no "positions"; list who wagers what and where',
         ),
         (
             {"positions": [seat(1, "A\nB", tie=1)]},
@@ -174,6 +184,10 @@ def test_the_largest_amount_is_accepted() -> None:
         (GOOD | {"markers": [{"owed_cents": 5}]}, f"marker 1: {NO_AREA}"),
         (
             GOOD | {"markers": [{"seat": 1, "player": "Ann"}]},
+            'marker 1: the amount is missing; write "owed_cents": 250',
+        ),
+        (
+            GOOD | {"markers": [{"seat": 1, "player": "Ann", "owed_cents": None}]},
             'marker 1: the amount is missing; write "owed_cents": 250',
         ),
         (

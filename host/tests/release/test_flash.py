@@ -193,7 +193,7 @@ def test_a_flashed_board_runs_the_release_unprovisioned_and_is_not_flashed_again
     assert (
         _flash(board.port, built, reported.append)
         == f"{board.port}: Sabot {sabot_firmware.VERSION}, flashed; "
-        f"provision it: sabot provision {board.port}"
+        f"provision it: sabot provision {board.port} --table 1"
     )
     with Port(board.port) as port:
         client = Client(port)

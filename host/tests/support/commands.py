@@ -73,6 +73,7 @@ def error_line(folder: Path, *arguments: str, code: int) -> str:
 def error_line_here(folder: Path, *arguments: str, code: int) -> str:
     """As `error_line`, but in this process, which saves the half second to start another one."""
     out, problems = io.StringIO(), io.StringIO()
+    on_ctrl_c = signal.getsignal(signal.SIGINT)
     with (
         chdir(folder),
         redirect_stdout(out),
@@ -84,6 +85,8 @@ def error_line_here(folder: Path, *arguments: str, code: int) -> str:
             exit_code: object = 0
         except SystemExit as end:
             exit_code = end.code
+        finally:
+            signal.signal(signal.SIGINT, on_ctrl_c)
     assert exit_code == code, problems.getvalue()
     return _only_line(out.getvalue(), problems.getvalue())
 

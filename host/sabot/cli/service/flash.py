@@ -90,6 +90,7 @@ def flash(
             force=force,
             open_repl=lambda: _open_prompt(name, path, keys),
             lasting=lasting,
+            provision_options=[] if house == options.DEFAULT_HOUSE else ["--house", str(house)],
         )
 
     run_in_parallel(list(lasting_names), flash_board)

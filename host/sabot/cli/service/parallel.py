@@ -7,21 +7,25 @@ from threading import Event
 from rich.progress import BarColumn, TaskID, TextColumn
 
 from sabot.cli.view import console, plain, problems, progress
-from sabot.errors import SabotError
+from sabot.errors import Interrupted, SabotError
 from sabot.release.update import Progress
 
 Work = Callable[[str, Callable[[Progress], None]], str]
 """Does the work for a unit, reports its progress, and returns what was done, for people."""
+
+_NOT_BEGUN = Progress("", "attaching", left="nothing was sent to it")
 
 
 def run_in_parallel(units: Sequence[str], work: Work) -> None:
     """Do `work` for all `units`, even if it fails for some.
 
     Prints all errors but one, and raises the SabotError with the highest exit code. After Ctrl-C
-    the work for each unit ends at its next progress report.
+    the work for each unit ends at its next progress report; an error of each says what was left.
     """
-    failed: list[SabotError] = []
+    ended: dict[str, str | SabotError] = {}
+    printed = 0
     interrupted = Event()
+    now = dict.fromkeys(units, _NOT_BEGUN)
     with (
         progress(
             TextColumn("{task.fields[unit]}", markup=False),
@@ -31,33 +35,41 @@ def run_in_parallel(units: Sequence[str], work: Work) -> None:
         ThreadPoolExecutor(len(units)) as pool,
     ):
         tasks = [
-            table.add_task("", total=None, unit=plain(unit), what="attaching") for unit in units
+            table.add_task("", total=None, unit=plain(unit), what=_NOT_BEGUN.what) for unit in units
         ]
 
-        def run_one(unit: str, task: TaskID) -> str | SabotError:
-            def on_progress(now: Progress) -> None:
+        def run_one(unit: str, task: TaskID) -> None:
+            def on_progress(report: Progress) -> None:
                 if interrupted.is_set():
                     raise KeyboardInterrupt
-                if now.whole:
-                    table.update(task, completed=now.done, total=now.whole)
-                table.update(task, unit=plain(now.unit or unit), what=plain(now.what))
+                now[unit] = report
+                if report.whole:
+                    table.update(task, completed=report.done, total=report.whole)
+                table.update(task, unit=plain(report.unit or unit), what=plain(report.what))
 
             try:
-                return work(unit, on_progress)
+                ended[unit] = work(unit, on_progress)
             except SabotError as error:
-                return error
+                ended[unit] = error
 
         try:
-            for result in pool.map(run_one, units, tasks):
-                if isinstance(result, SabotError):
-                    failed.append(result)
-                else:
-                    console.print(plain(result), soft_wrap=True)
+            for unit, _ in zip(units, pool.map(run_one, units, tasks), strict=True):
+                _print_done(ended[unit])
+                printed += 1
         except KeyboardInterrupt:
             interrupted.set()
-            raise
+    if interrupted.is_set():
+        for unit in units[printed:]:
+            left = f"{unit}: interrupted ({now[unit].what}); {now[unit].left}"
+            _print_done(ended.setdefault(unit, Interrupted(left)))
+    failed = [error for error in ended.values() if isinstance(error, SabotError)]
     failed.sort(key=lambda error: error.exit_code)
     for error in failed[:-1]:
         problems.print(f"sabot: {error}")
     if failed:
         raise failed[-1]
+
+
+def _print_done(result: str | SabotError) -> None:
+    if isinstance(result, str):
+        console.print(plain(result), soft_wrap=True)
