@@ -99,10 +99,10 @@ def _check_house(game: games.Game, by: str) -> None:
         permille == due or (by == "washington" and permille < due),
         by + ": the vigorish is " + str(due) + " permille, not " + str(permille),
     )
-    plain = by != "maryland" or ez
+    rounding = house.get("vigorish_rounding", "exact")
     _require(
-        not plain or house.get("vigorish_rounding", "exact") == "exact",
-        by + ": the vigorish is exact",
+        rounding == "exact" or (rounding == "up_25" and by == "maryland" and not ez),
+        by + ": the vigorish is not rounded so",
     )
     at_once = by == "pennsylvania" or ez
     _require(

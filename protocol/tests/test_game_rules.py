@@ -145,8 +145,11 @@ def test_vigorish_is_that_of_the_document():
         for permille in (0, 1, 49, 50, 51, 500, 1000):
             refused = _refused(game, house={"vigorish_permille": permille})
             assert bool(refused) == (permille not in allowed), (game, permille)
-        rounded = _refused(game, house={"vigorish_rounding": "up_25"})
-        assert bool(rounded) == (game is not _MARYLAND)
+        # Maryland, 12 D(1): "25 cents or the next highest multiple"; the nearest can be lower.
+        for rounding in ("exact", "up_25", "nearest_25", "down_25", "", 25, None):
+            allowed = ("exact", "up_25") if game is _MARYLAND else ("exact",)
+            rounded = _refused(game, house={"vigorish_rounding": rounding})
+            assert bool(rounded) == (rounding not in allowed), (game, rounding)
         later = _refused(game, house={"vigorish_when": "marked"})
         assert bool(later) == (game in (_EZ_GAME, _PENNSYLVANIA))
 
