@@ -40,6 +40,7 @@ from sabot_hil.benchmarks.cost_model import decision_us, shares
 from sabot_hil.benchmarks.database import BATCH, measure_store
 from sabot_hil.benchmarks.device import CARD_EVENT
 from sabot_hil.benchmarks.journal import deal_and_count
+from sabot_hil.benchmarks.listing import measure_listing
 from sabot_hil.benchmarks.servicing import on_emulator, on_simulator
 from sabot_hil.benchmarks.signature import verification_us
 from sabot_hil.benchmarks.targets import rounds_per_min
@@ -247,6 +248,20 @@ def verifier() -> list[Benchmark]:
     ]
 
 
+def listings() -> list[Benchmark]:
+    """The commands that go through a long log."""
+    return [
+        Benchmark(
+            f"sabot {each.command}, {each.events:,} events",
+            each.per_s,
+            "events/s",
+            f"first line {each.first_line_s:.1f} s, aim: 1; {each.processor_s:.1f} s of processor"
+            f" time, {each.memory_bytes / 1e6:.0f} MB",
+        )
+        for each in measure_listing()
+    ]
+
+
 def targets() -> list[Benchmark]:
     """The test bench's targets; the emulator only if there is an image of MicroPython."""
     rate = rounds_per_min(TargetChoice("sim"), _ROUNDS_ON_SIM)
@@ -316,7 +331,7 @@ def main() -> None:
     console = Console()
     parts: Sequence[Callable[[], list[Benchmark]]] = (
         codec_figures, reader_figures, generator, frame_figures, shoe_figures, heap_high_water,
-        journal, database, verifier,
+        journal, database, verifier, listings,
         odds_of_the_largest_game, size_figures, signature_figures, servicing, targets,
     )  # fmt: skip
     figures: list[Benchmark] = []

@@ -17,6 +17,7 @@ from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot.log.store import Store
+from sabot_protocol import games
 from sabot_protocol.chain import EPOCH_RECORDS, chain_id
 from sabot_protocol.events import MAC_SIZE
 
@@ -49,8 +50,8 @@ def measure_verifying(records: int = _RECORDS) -> Verified:
     with tempfile.TemporaryDirectory(dir=_BUILD) as folder:
         one, two = Path(folder) / "one.sqlite", Path(folder) / "two.sqlite"
         keys = Keys()
-        made = _deal_long_log(one, ["U1"], records, keys)
-        _deal_long_log(
+        made = deal_long_log(one, ["U1"], records, keys)
+        deal_long_log(
             two, [f"V{n}" for n in range(_UNITS_AT_ONCE)], records // _UNITS_AT_ONCE, keys
         )
         begin_s = time.perf_counter()
@@ -67,10 +68,12 @@ def measure_verifying(records: int = _RECORDS) -> Verified:
         )
 
 
-def _deal_long_log(path: Path, units: list[str], records: int, keys: Keys) -> int:
-    """Deal shoes of cards until there are enough records; return how many a unit has."""
+def deal_long_log(path: Path, units: list[str], records: int, keys: Keys) -> int:
+    """Deal shoes of cards until there are enough records; return how many a unit has. `keys` gets
+    the keys of the units."""
     decks = [shuffled_names(seed) for seed in range(_DECKS)]
     with Store(path, create=True) as store:
+        store.keep_game(games.document_of(games.MINI_NAME))
         for unit in units:
             first_key = unit.encode().ljust(32, b"\1")
             keys.put(unit, first_key)

@@ -9,7 +9,7 @@ import pytest
 import sabot_hil
 from sabot.sim.process import environment, interpreter
 from sabot_hil.benchmarks import __main__ as bench
-from sabot_hil.benchmarks import emulation
+from sabot_hil.benchmarks import emulation, listing, verifying
 from sabot_hil.benchmarks.targets import rounds_per_min
 from sabot_hil.targets import TargetChoice
 
@@ -33,6 +33,18 @@ def test_the_record_that_the_database_is_measured_with_is_an_event() -> None:
 
 def test_the_rounds_of_a_simulator_are_counted() -> None:
     assert rounds_per_min(TargetChoice("sim"), rounds=1) > 0
+
+
+def test_every_listing_of_a_long_log_is_measured() -> None:
+    figures = list(listing.measure_listing(events=2_000))
+    assert [figure.command for figure in figures] == list(listing.COMMANDS)
+    for figure in figures:
+        assert figure.events >= 2_000 and figure.memory_bytes > 1e6, figure
+        assert 0 < figure.first_line_s <= figure.elapsed_s and figure.processor_s > 0, figure
+
+
+def test_the_verifier_is_measured_over_a_log_without_findings() -> None:
+    assert verifying.measure_verifying(records=2_000).records >= 2_000
 
 
 def test_the_pace_of_the_emulator_is_measured_alone_and_wired(image_file: Path) -> None:
