@@ -19,6 +19,9 @@ class SettingsStore:
 
     def __init__(self, path: str) -> None:
         self._path = path
+        # At the start, once: later a Pico's heap may have no piece left for it and for an open file
+        # at the same time, 1,148 bytes.
+        self._buf = bytearray(_MAX_SIZE + _CRC_SIZE)
 
     def load(self, name: str) -> object:
         """Return the document, None if it was never saved.
@@ -50,17 +53,17 @@ class SettingsStore:
 
     def save(self, name: str, document: object) -> None:
         """Replace the document. After a loss of power it is the whole old one or the whole new."""
-        buf = bytearray(_MAX_SIZE)
+        buf = self._buf
         size = cbor.encode_into(buf, 0, document)
-        body = bytes(buf[:size])
+        end = size + _CRC_SIZE
+        buf[size:end] = _crc(memoryview(buf)[:size])
         with open(self._file(name) + ".new", "wb") as file:
-            file.write(body)
-            file.write(_crc(body))
+            file.write(memoryview(buf)[:end])
         os.rename(self._file(name) + ".new", self._file(name))
 
     def _file(self, name: str) -> str:
         return self._path + "/" + name + ".cbor"
 
 
-def _crc(body: bytes) -> bytes:
+def _crc(body: "bytes | memoryview") -> bytes:
     return binascii.crc32(body).to_bytes(_CRC_SIZE, "big")

@@ -84,7 +84,7 @@ def on_load_game(shoe: "Shoe", offset: int, size: int, part: bytes) -> None:
     document[0][offset : offset + len(part)] = part
     document[1] = offset + len(part)
     if document[1] == size:
-        _take_game(shoe, bytes(document[0]))
+        _take_game(shoe, bytes(document.pop(0)))  # one copy at a time: the heap is small
     else:
         shoe.game_parts = document
 
