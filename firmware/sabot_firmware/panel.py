@@ -56,7 +56,7 @@ def lamps_of(state: dealing.Dealing) -> int:
     While the round is hidden `ready` stays dark: it would show whether a third card is due.
     """
     lit = 0
-    if state.error:
+    if state.error or state.asked:
         lit |= 1 << ERROR_LAMP
     if state.current_round.hidden:
         return lit
@@ -78,6 +78,10 @@ def text_of(state: dealing.Dealing, link: str, notice: str = "") -> str:
     if state.pending.waits() and state.key_on and not state.lid_open:
         return "\n".join(_of_supervisor(state))
     title, first, second, outcome = state.current_round.lines()
+    remedy = _remedy(state)
+    if state.asked:  # what each button does now, over the state of the host
+        remedy = "VOID: MISDEAL" if state.decided else ""
+        link = "" if state.can_change_game() else "BURN: ENDS SHOE"
     if not outcome and state.rounds_left == 1 and state.current_round.open:
         outcome = "LAST ROUND"
     return "\n".join(
@@ -88,7 +92,7 @@ def text_of(state: dealing.Dealing, link: str, notice: str = "") -> str:
             second,
             outcome,
             _error(state) or notice,
-            _remedy(state),
+            remedy,
             link,
         )
     )
@@ -111,10 +115,9 @@ def _of_supervisor(state: dealing.Dealing) -> "tuple[str, ...]":
 
 
 def _void(state: dealing.Dealing) -> str:
-    if state.current_round.open:
-        return "VOID ENDS ROUND"
-    between = state.current_round.phase == shoe_of_cards.BETWEEN
-    return "VOID ENDS SHOE" if between else "VOID SETS ASIDE"
+    # A hidden round must not show whether it has its result.
+    voids = state.current_round.open or state.current_round.hidden
+    return "VOID ENDS ROUND" if voids else "VOID ASKS"
 
 
 def _choice(waiting: pending.Pending) -> str:
@@ -131,6 +134,8 @@ def _choice(waiting: pending.Pending) -> str:
 
 def _title(state: dealing.Dealing) -> str:
     """Return the first line, empty during a round: the round has its own."""
+    if state.asked:
+        return "MISDEAL?" if state.decided else "END OF SHOE?"
     if state.error:
         return "STOP"
     if state.phase == shoe_of_cards.BURNING:
@@ -184,6 +189,7 @@ class Presenting:
         self._lamps: "int | None" = None
         self._text: "str | None" = None
         self._link_shown = self._notice_shown = ""
+        self._error = state.error  # as last shown
 
     @micropython.native
     def set_lock(self) -> None:
@@ -211,9 +217,9 @@ class Presenting:
 
     def show_input(self) -> None:
         """Set all outputs after an input. A new error sounds the buzzer."""
-        had_error = self._lamps is not None and self._lamps & 1 << ERROR_LAMP
+        had_error, self._error = self._error, self._dealing.error
         self.show()
-        if self._dealing.error and not had_error:
+        if self._error and not had_error:
             self._board.buzz(_ALARM_MS)
 
     def show_changes(self) -> None:

@@ -134,7 +134,7 @@ def test_the_error_and_its_position_fit_the_display_for_every_choice():
             position = SITUATIONS[name][1] or "not_due"
             assert lines[0] == "STOP " + position.upper().replace("_", " "), name
             assert lines[1] == fault.upper().replace("_", " "), name
-            ends = "VOID ENDS ROUND" if table.shoe.current_round.open else "VOID ENDS SHOE"
+            ends = "VOID ENDS ROUND" if table.shoe.current_round.open else "VOID ASKS"
             assert lines[7] == ends, name
             for _ in range(20):
                 table.play("next burn")
@@ -146,7 +146,7 @@ def test_the_second_card_of_a_double_feed_is_named():
     assert _lines(table)[:3] == ["STOP BANKER 1", "DOUBLE FEED 2ND", "P 9S         9"]
     table.play("key-")
     assert _lines(table)[5:7] == ["DOUBLE FEED 2ND", "TURN KEY"]
-    table.play("!9D key+ void void key- ?jam")
+    table.play("!9D key+ void void burn key- ?jam")
     assert _lines(table)[5:7] == ["JAM", "TURN KEY"], "the double feed is over"
 
 

@@ -4,6 +4,7 @@ import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes.fake_flash import new_chip
 from firmware.tests.support.passing import FAST_MM_S, E, X, pass_of
 from firmware.tests.support.scripted import (
+    BURN,
     KEY,
     KEY_TURNED,
     LID,
@@ -411,7 +412,7 @@ def test_a_full_journal_stops_dealing_until_a_host_has_taken_events():
 def test_a_checkpoint_follows_each_composition_with_the_mac_before_it():
     with Folder() as folder:
         board, shoe = loaded(folder)
-        board.play(shoe, NEXT, inputs.switched(KEY, True), VOID, VOID)
+        board.play(shoe, NEXT, inputs.switched(KEY, True), VOID, VOID, BURN)
         found = recorded(shoe)
         place = [kind for kind, _ in found].index("checkpoint")
         assert found[place - 1][0] in ("composition", "lock")

@@ -82,7 +82,8 @@ the round voided."""
 CHANNELS = ("e", "a", "b", "x")
 """The four outputs of the sensor head, in the order of their bits."""
 
-VOID_REASONS = ("supervisor", "unreadable", "restart")
+VOID_REASONS = ("supervisor", "unreadable", "restart", "misdeal")
+"""Why a round is void. `misdeal`: it had its result, and the supervisor called it a misdeal."""
 END_REASONS = ("cut_card", "supervisor", "restart")
 GAP_REASONS = ("queue_full", "restart", "journal_damaged")
 JOURNAL_FAULTS = ("erase_failed", "program_failed", "damaged")

@@ -10,10 +10,11 @@ from sabot_protocol import cbor, enums, events
 _KEPT = (
     "shoe", "round", "phase", "error", "fault", "lid_open", "key_on", "service_on", "", "", "", "",
     "", "burn_left", "rounds", "rounds_left", "", "after_burning", "lock_recorded", "second_card",
-    "after_cut",
+    "after_cut", "decided", "asked",
 )  # fmt: skip
 """The kept fields of the dealing, besides the inventory and the pending card. An empty name is the
-place of a field of the round (`KEPT`): firmware 0.1.0 had the round's fields there."""
+place of a field of the round (`KEPT`): firmware 0.1.0 had the round's fields there. Older states
+end with `after_cut`."""
 
 _VERSION = 1
 _BOOT = 2
@@ -111,7 +112,8 @@ def restore(dealing: Dealing, state: list) -> None:
     """Set the dealing, which has the same game, to the state that `state_of` returned."""
     fields, inventory, waiting = state
     of_round = iter(dealing.current_round.KEPT)
-    for i in range(len(_KEPT)):
+    dealing.decided = dealing.asked = False
+    for i in range(len(fields)):
         if _KEPT[i]:
             setattr(dealing, _KEPT[i], fields[i])
         else:

@@ -41,6 +41,7 @@ _SENSOR_FAULT = const(8)
 _POWER_LOST = const(9)
 _NEXT = const(0)
 _VOID = const(2)
+_BURN_BUTTON = const(3)
 LID = const(0)
 KEY = const(1)
 SERVICE = const(2)
@@ -48,6 +49,7 @@ _BY_BUTTON = const(0)
 _BY_SUPERVISOR = const(1)
 _VOID_BY_SUPERVISOR = const(0)
 _VOID_FOR_UNREADABLE = const(1)
+_MISDEAL = const(3)
 
 _NO_FIGURES = (0, 0, 0, 0)
 
@@ -98,11 +100,19 @@ class Dealing(ShoeOfCards):
     def pressed(self, button: int) -> list:
         """A button of `enums.BUTTONS` was pressed."""
         self._record(events.BUTTON, button)
+        asked, self.asked = self.asked, False
         if self.pending.waits():
             if self.key_on and not self.lid_open:
                 self._resolve(self.pending.pressed(button))
         elif button == _VOID and self.key_on:
-            self._void(_VOID_BY_SUPERVISOR)
+            if asked:
+                self._misdeal()
+            else:
+                self._void(_VOID_BY_SUPERVISOR)
+        elif asked:
+            if button == _BURN_BUTTON and not self.can_change_game():
+                self._clear_error()
+                self._end_shoe(_BY_SUPERVISOR)
         elif self.error or self.lid_open:
             pass
         elif button == _NEXT and self.phase == BETTING:
@@ -131,6 +141,7 @@ class Dealing(ShoeOfCards):
         elif switch == KEY:
             self._record(events.KEY, on)
             self.key_on = on
+            self.asked = False
             if self.pending.waits():
                 self.pending.forget()
             elif on:
@@ -180,6 +191,7 @@ class Dealing(ShoeOfCards):
 
     def _wait_for_supervisor(self, why: str, position: int) -> None:
         """The card at `position` stops play for the reason `why`, a row of the pending table."""
+        self.asked = False  # the card comes first
         if position == NOT_DUE:
             column = pending.NOT_DUE
         elif self.phase == FIRST_BURN:
@@ -226,14 +238,31 @@ class Dealing(ShoeOfCards):
             self._void(_VOID_FOR_UNREADABLE if error == UNREADABLE else _VOID_BY_SUPERVISOR)
 
     def _void(self, reason: int) -> None:
+        """Void the round, or ask what to do if none is open.
+
+        A round that hides its result is void at once, also with a result: the supervisor, and who
+        looks on, must not learn from it whether a third card is due.
+        """
         self.second_card = False
-        self._clear_error()
-        if self.current_round.open:
-            self._record(events.ROUND_VOID, reason)
-            self.current_round.clear()
-            self._count_down()
+        if self.current_round.open or self.current_round.hidden:
+            self._clear_error()
+            self._void_round(reason if self.current_round.open else _MISDEAL)
             self._round_over()
-        elif self.current_round.phase == BETWEEN and not self.can_change_game():
-            # If a round hides its result, the supervisor cannot see that it is too late for `void`,
-            # and `void` must not end the shoe of cards then.
-            self._end_shoe(_BY_SUPERVISOR)
+        else:
+            self.asked = self.decided or not self.can_change_game()
+
+    def _misdeal(self) -> None:
+        """The last round is a misdeal, if it has a result: "all hands are called dead and bets
+        returned" (mini-baccarat-pairs). The shoe of cards goes on."""
+        if self.decided:
+            self._clear_error()
+            self._void_round(_MISDEAL)
+
+    def _void_round(self, reason: int) -> None:
+        self._record(events.ROUND_VOID, reason)
+        if self.decided:
+            self.rounds -= 1
+        else:
+            self._count_down()
+        self.decided = False
+        self.current_round.clear()

@@ -75,11 +75,16 @@ class ShoeOfCards:
         self.lock_recorded = False  # the state of the lock in its last event
         self.second_card = False  # of a double feed, while the first is not resolved
         self.after_cut = 0  # cards left in the shoe when the cut card came
+        self.decided = False
+        """Whether the last round has its result, is not void, and no other has begun."""
+        self.asked = False
+        """Whether the display asks the supervisor: is that round a misdeal, does the shoe end?"""
         self._actions: "list[tuple]" = []
 
     def change_game(self, game: "Game") -> None:
         """Deal `game` from now on. Only allowed while `can_change_game`."""
         self.game = game
+        self.decided = self.asked = False
         self.current_round: "FamilyRound" = ROUNDS[game.family]()(game, self._record)
         """The present or last round."""
 
@@ -145,7 +150,7 @@ class ShoeOfCards:
         self.shoe += 1
         self.round = self.rounds = 0
         self.rounds_left = _NO_LIMIT
-        self.second_card = False
+        self.second_card = self.decided = self.asked = False
         self.inventory.load(self.game.decks)
         self.current_round.clear()
         self._record(events.SHOE_LOADED, self.game.decks, self.game.name, self.card_set)
@@ -192,6 +197,7 @@ class ShoeOfCards:
 
     def _begin_round(self) -> None:
         self.round += 1
+        self.decided = self.asked = False
         self.current_round.begin()
         self.phase = self.current_round.phase
 
@@ -205,6 +211,7 @@ class ShoeOfCards:
         self.phase = self.current_round.phase
         if was_open and not self.current_round.open:
             self.rounds += 1
+            self.decided = True
             self._count_down()
         if self.phase == BETWEEN:
             self._round_over()

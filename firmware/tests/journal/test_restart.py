@@ -6,6 +6,7 @@ import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
 from firmware.tests.fakes.fake_flash import FIRST_KEY, PowerCut, new_chip
 from firmware.tests.support.naive_chain import NaiveChain
 from firmware.tests.support.scripted import (
+    BURN,
     KEY,
     KEY_TURNED,
     LID,
@@ -149,7 +150,7 @@ def test_a_card_that_passed_when_the_power_went_is_for_the_supervisor():
 
 def test_a_checkpoint_that_was_not_on_flash_is_recorded_once():
     seed_random()
-    ended = ["lid+", "lid-", "AC", "2C", "key+", "void", "void"]
+    ended = ["lid+", "lid-", "AC", "2C", "key+", "void", "void", "burn"]
     with Folder() as folder:
         board, shoe = started(folder)
         for text in ended[:-1]:
@@ -219,7 +220,8 @@ def test_the_game_document_stays_and_the_shoes_of_cards_are_counted_on():
             assert shoe.dealing.shoe == n and shoe.dealing.game.document == document
             board, shoe = again(folder, board)
             assert (shoe.dealing.shoe, shoe.dealing.round) == (n, 1)
-            key = [inputs.switched(KEY, True), VOID, VOID, inputs.switched(KEY, False)]
+            key = [inputs.switched(KEY, True), VOID, VOID, BURN]
+            key.append(inputs.switched(KEY, False))
             board.play(shoe, *key)
             assert shoe.dealing.can_change_game()
             board, shoe = again(folder, board)

@@ -28,9 +28,10 @@ from sabot_protocol import enums
 _SCRIPT = (
     "lid+", "lid-", "AC", "2C", "9C", "2D", "KC", "2H", "next", "service+", "next", "4C", "2D",
     "AC", "2H", "2S", "3H", "burn", "9S", "next", "5C", "key+", "void", "key-", "next", "key+",
-    "service-", "void", "void", "key-",
+    "service-", "void", "void", "void", "burn", "key-", "lid+", "lid-", "AC", "2C", "9C", "2D",
+    "KC", "2H", "key+", "void", "void", "key-",
 )  # fmt: skip
-"""Two rounds, one that is voided, and the end of the shoe of cards."""
+"""Two rounds, one that is voided, the end of the shoe of cards, and a misdeal in the next."""
 
 
 def _positions_after(positions, text):

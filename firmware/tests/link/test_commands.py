@@ -280,7 +280,8 @@ def test_a_game_is_refused_while_a_shoe_of_cards_is_in_play():
         assert shoe.dealing.game.name == "mini" and shoe.recorded() == []
         assert shoe.store.load("game") is None
         shoe.dealing.switched(1, True)
-        shoe.dealing.pressed(enums.BUTTONS.index("void"))  # ends the shoe of cards
+        for button in ("void", "burn"):  # ends the shoe of cards
+            shoe.dealing.pressed(enums.BUTTONS.index(button))
         assert _done(_load(shoe, _document(name="other")))
 
 

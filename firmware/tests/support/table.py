@@ -79,6 +79,7 @@ class Table:
         self.rounds = 0
         """Results seen so far."""
         self._drawn = None  # the cards of the open round, with their positions
+        self._stands = False  # whether the last round has a result and is not void
         self._counts = None  # cards that came out of the shoe of cards in play, by number
         self.play(inputs)
 
@@ -205,6 +206,7 @@ class Table:
         if line == "betting_open":
             assert drawn is None, "a round within a round"
             self._drawn = []
+            self._stands = False
         elif line.startswith("card ") and line.split()[2] in ROUND:
             drawn.append(line.split()[1:3])
         elif line.startswith("result"):
@@ -213,10 +215,17 @@ class Table:
             assert [position for _, position in drawn] == [position for position, _ in plan]
             assert line == plan[-1][1][-1], (drawn, line)
             self._drawn = None
+            self._stands = True
             self.rounds += 1
+        elif line == "round_void misdeal":
+            assert self._stands and self.shoe.key_on, "no round to be a misdeal"
+            self._stands = False
+            self.rounds -= 1
         elif line.startswith("round_void"):
             assert drawn is not None, "void without a round"
             self._drawn = None
+        elif line.startswith("shoe_loaded"):
+            self._stands = False
         elif line.startswith("shoe_ended"):
             assert drawn is None, "the shoe ended within a round"
 

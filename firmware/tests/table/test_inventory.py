@@ -140,14 +140,14 @@ def test_a_shoe_that_the_supervisor_ends_misses_no_cards():
     assert enums.ERRORS[table.shoe.error] == "cards_missing", "the cut card ended it nevertheless"
     recorded = Table("lid+ lid- AC 2C CUT key+", cut_from_end=16).play("void")
     assert "error cards_missing None none" in recorded
-    recorded = Table("lid+ lid- AC 2C 9C 9D TC TD key+", cut_from_end=16).play("void")
-    assert recorded == ["button void", "shoe_ended supervisor 1 6", "composition 0 416"]
-    recorded = Table("lid+ lid- AC 2C 9C CUT 9D TC TD key+", cut_from_end=16).play("void")
-    assert recorded == ["button void", "shoe_ended supervisor 1 6", "composition 0 416"]
+    recorded = Table("lid+ lid- AC 2C 9C 9D TC TD key+ void", cut_from_end=16).play("burn")
+    assert recorded == ["button burn", "shoe_ended supervisor 1 6", "composition 0 416"]
+    recorded = Table("lid+ lid- AC 2C 9C CUT 9D TC TD key+ void", cut_from_end=16).play("burn")
+    assert recorded == ["button burn", "shoe_ended supervisor 1 6", "composition 0 416"]
 
 
 def test_a_new_shoe_of_cards_is_counted_from_nothing():
-    table = Table("lid+ lid- AC 2C ?bad_code !void key+ void")
+    table = Table("lid+ lid- AC 2C ?bad_code !void void burn")
     assert table.shoe.cards == 3
     table.play("lid+ lid-")
     assert table.shoe.cards == 0 and sum(table.shoe.inventory.counts) == 0

@@ -118,18 +118,16 @@ def test_a_cut_card_after_the_last_card_belongs_to_the_next_round():
         assert table.play("reveal")[1].startswith("shoe_ended cut_card 2 ")
 
 
-def test_the_supervisor_voids_the_round_until_its_last_card_and_never_the_shoe_by_mistake():
+def test_void_acts_the_same_before_and_after_the_hidden_result():
     names = CARDS.split()
     for dealt in range(1, 7):
         table = _midi(DEALT + " " + " ".join(names[:dealt]) + " key+")
         recorded = table.play("void")
-        if dealt < 6:
-            assert recorded[:2] == ["button void", "round_void supervisor"], dealt
-            assert table.display()[:5] == ["NEXT ROUND?", "SHOE 8 R1", "P", "B", ""]
-        else:
-            assert recorded == ["button void"]
-            table.play("key- reveal key+")
-            assert table.play("void")[1].startswith("shoe_ended supervisor"), "as in mini"
+        reason = "supervisor" if dealt < 6 else "misdeal"
+        assert recorded[:2] == ["button void", "round_void " + reason], dealt
+        assert table.display() == ["NEXT ROUND?", "SHOE 8 R1", "P", "B", "", "", "", "HOST"]
+        assert table.lamps() == "" and table.shoe.rounds == 0
+        assert table.play("next")[-2:] == ["betting_open", "lock 1"]
 
 
 # What stops play, and the line of the error on the display.
@@ -193,13 +191,14 @@ def test_the_supervisor_resolves_without_seeing_the_hands():
             assert _outputs(table) == ("", _HIDDEN)
 
 
-def test_void_of_a_card_after_the_last_leaves_the_round_to_be_revealed():
+def test_void_of_a_card_after_the_last_voids_the_round_as_before_it():
     table = _midi(DEALT + " 9C 2D KC 2H ?no_code key+")
-    assert table.display()[7] == "VOID SETS ASIDE" and table.display()[0] == "STOP NOT DUE"
-    assert table.play("void")[1:] == ["resolved unreadable no_code not_due void",
-                                      "error_cleared unreadable"]  # fmt: skip
-    table.play("key- reveal")
-    assert table.display()[4] == "PLAYER WINS"
+    assert table.display()[7] == "VOID ENDS ROUND" and table.display()[0] == "STOP NOT DUE"
+    assert table.play("void")[1:] == [
+        "resolved unreadable no_code not_due void",
+        "error_cleared unreadable",
+        "round_void misdeal",
+    ]
 
 
 def test_the_round_after_a_void_one_is_hidden_like_the_first():

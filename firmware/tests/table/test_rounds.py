@@ -210,14 +210,16 @@ def test_one_copy_too_many_is_not_named_while_the_round_hides_it():
     assert "card 5D banker_1" in shoe.play("reveal key-")
 
 
-def test_void_ends_the_round_and_between_rounds_the_shoe_of_cards():
+def test_void_ends_the_round_and_between_rounds_it_asks():
     for text in ("", "next", "next 5D", "next 5D KH", "next 5D KH 7S"):
         shoe = _Shoe(_DEALT + " " + text)
         assert "round_void supervisor" in shoe.play("key+ void key-"), text
         assert _phase(shoe) == "between" and shoe.display()[2] == "" and not shoe.dealing.rounds
         assert shoe.play("next")[-1] == "betting_open"
     shoe = _Shoe(_DEALT + " " + _HAND)
-    assert shoe.play("key+ void")[-2].startswith("shoe_ended supervisor 1 4")
+    assert shoe.play("key+ void") == ["key 1", "button void"]
+    assert shoe.play("void") == ["button void", "round_void misdeal"]
+    assert shoe.play("void burn")[-2].startswith("shoe_ended supervisor 0 4")
 
 
 def test_no_lamp_and_no_line_depends_on_the_cards_until_reveal():
@@ -285,6 +287,6 @@ def test_a_state_that_firmware_0_1_0_kept_is_read():
         assert play.open == (phase in ("betting", "dealing") and winner < 0)
         kept = state_of(after)
         if play.open:
-            assert kept[0] == fields and len(kept[0]) == 21
+            assert kept[0] == fields + [False, False] and len(fields) == 21
             assert enums.POSITIONS[play.due] == position
         assert kept[1:] == state[3][1:]

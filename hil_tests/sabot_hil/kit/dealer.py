@@ -163,6 +163,17 @@ def turn_key(bench: Controls) -> None:
     bench.switch("key_on", False)
 
 
+def end_shoe(bench: Controls) -> None:
+    """As the supervisor, void an open round and end the shoe of cards."""
+    bench.switch("key_on", True)
+    for _ in range(_MOST_PRESSES):
+        title = bench.outputs.title
+        if title == "SHOE ENDED":
+            break
+        bench.press("burn" if title in ("MISDEAL?", "END OF SHOE?") else "void")
+    bench.switch("key_on", False)
+
+
 def enter(bench: Controls, card: str) -> None:
     """The supervisor enters a card from its face."""
     bench.switch("key_on", True)

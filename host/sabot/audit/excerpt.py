@@ -53,6 +53,8 @@ def collect(
     if start is None:
         raise _not_there(store, unit, shoe)
     dealt, ended = _dealt(store, unit, shoe, start)
+    if ended:
+        dealt += _up_to_misdeal(store, unit, shoe, dealt[-1][0])
     if not ended and not still_open:
         raise BundleUnusable(
             f"{unit} shoe {shoe}: has not ended in {store.path}; --open exports it up to now"
@@ -106,6 +108,15 @@ def _dealt(store: Store, unit: str, shoe: int, start: int) -> tuple[list[_Raw], 
             end = len(records)
             complete = isinstance(event, CheckpointEvent)
     return (records[:end], True) if end else (records, False)
+
+
+def _up_to_misdeal(store: Store, unit: str, shoe: int, end: int) -> Iterator[_Raw]:
+    """The records after the `end` of a shoe of cards, if its last round was then called a
+    misdeal."""
+    for row in store.rows(Filter(unit=unit, shoe=shoe, kinds=("round_void",))):
+        if row.number > end:
+            yield from store.raw(unit, end + 1, row.number)
+            return
 
 
 def _lead(store: Store, unit: str, start: int) -> list[_Raw]:

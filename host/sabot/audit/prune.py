@@ -28,7 +28,7 @@ from sabot.audit.verify import verify_unit
 from sabot.errors import DatabaseUnusable, KeptByLaw
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
-from sabot.link.events import Event
+from sabot.link.events import Event, RoundVoidEvent
 from sabot.link.wire import WireError
 from sabot.log.store import Filter, Row, Store
 from sabot.text import counted, local_time
@@ -183,6 +183,7 @@ def _stretches(
             shoe = event.shoe
         events += 1
         rounds += kind == "result"
+        rounds -= isinstance(event, RoundVoidEvent) and event.reason == "misdeal"
         ended = ended or kind == "shoe_ended"
         last = row.number
         youngest = max(youngest, _recorded_unix_ms(row, event, now_unix_ms))

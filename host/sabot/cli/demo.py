@@ -93,6 +93,8 @@ class _Screen:
 
     def round_ended(self, ended: Round) -> None:
         """Add a round whose last event has been stored."""
+        if self._rounds and self._rounds[-1].first_event == ended.first_event:
+            self._rounds.pop()  # a misdeal
         self._rounds.append(ended)
         if not console.is_terminal:
             console.print(round_line(ended))

@@ -139,7 +139,8 @@ def _choice(value: object) -> str:
 def _in_shoe(store: Store, ended: Round) -> InShoe:
     """Where a round is in its shoe of cards, and whether that ended after it."""
     of_shoe = Filter(ended.unit, ended.shoe, kinds=("betting_open", "shoe_ended"))
-    later = [row for row in store.rows(of_shoe) if row.number > ended.last_event]
+    # From its begin: a misdeal ends the last round after the shoe of cards has ended.
+    later = [row for row in store.rows(of_shoe) if row.number > ended.first_event]
     followed = any(row.kind == "betting_open" for row in later)
     return InShoe(ended.shoe, ended.round, bool(later) and not followed, followed)
 

@@ -10,7 +10,6 @@ import sqlite3
 from sabot.log.derived import LARGEST, Derived, underived
 
 _BEGIN = "betting_open"
-_ENDS = ("result", "round_void", "shoe_ended")
 # What is no number, which only a forger puts there, is larger than every number.
 _NUMBERS = f" AND unix_ms <= {LARGEST} AND number <= {LARGEST}"
 _COLUMNS = "SELECT unit, number, kind, unix_ms, shoe, round FROM events"
@@ -78,10 +77,11 @@ def _begin_of(connection: sqlite3.Connection, unit_id: int, number: int) -> int:
 
 
 def _end_of(connection: sqlite3.Connection, unit_id: int, number: int) -> int | None:
-    """The event that ends the round in which event `number` is; None if it is not in `events`."""
+    """The last event before the round after the one in which event `number` is: until then that
+    round may be called a misdeal. None if no other follows in `events`."""
     query = (
-        "SELECT number FROM events NOT INDEXED WHERE unit = ? AND number >= ?"
-        f" AND kind IN ({', '.join('?' * len(_ENDS))}) ORDER BY number LIMIT 1"
+        "SELECT number FROM events NOT INDEXED WHERE unit = ? AND number > ? AND kind = ?"
+        " ORDER BY number LIMIT 1"
     )
-    found = connection.execute(query, (unit_id, number, *_ENDS)).fetchone()
-    return None if found is None else int(found[0])
+    found = connection.execute(query, (unit_id, number, _BEGIN)).fetchone()
+    return None if found is None else int(found[0]) - 1

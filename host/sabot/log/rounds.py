@@ -76,7 +76,8 @@ class Round:
     hits: tuple[str, ...] = ()
     """Hits that wagers of its game depend on, such as "dragon_7"."""
     void: str | None = None
-    """Why the round was voided; None if it was not."""
+    """Why the round was voided; None if it was not. "misdeal": it had a result, which does not
+    count any more, so the round is without one here."""
 
     @property
     def started(self) -> datetime | None:
@@ -117,15 +118,19 @@ class Rounds:
     def __init__(self, unit: str) -> None:
         self.open: Round | None = None
         """The round that has begun and has neither a result nor been voided."""
+        self._decided: Round | None = None  # the last round, while it may be called a misdeal
         self._unit = unit
 
     def add(self, event: Event) -> Round | None:
-        """Take the next event. Return the round that it ended, if it ended one."""
+        """Take the next event. Return the round that it ended, if it ended one. A round that ended
+        with a result ends again, without it, if it is a misdeal."""
         open_round = self.open
         if isinstance(event, BettingOpenEvent):
+            self._decided = None
             self.open = Round(self._unit, event.shoe, event.round, event.number, event.unix_ms)
         elif open_round is None:
-            pass
+            if isinstance(event, RoundVoidEvent):
+                return self._misdeal(event)
         elif isinstance(event, _OF_A_ROUND) and (event.shoe, event.round) != (
             open_round.shoe,
             open_round.round,
@@ -134,6 +139,7 @@ class Rounds:
         elif isinstance(event, CardEvent):
             self.open = _with_card(open_round, event)
         elif isinstance(event, ResultEvent):
+            self._decided = open_round
             return self._close(
                 replace(
                     open_round,
@@ -151,6 +157,12 @@ class Rounds:
             return self._close(replace(open_round, void="restart"), event)
         return None
 
+    def _misdeal(self, event: RoundVoidEvent) -> Round | None:
+        decided, self._decided = self._decided, None
+        if decided is None or (decided.shoe, decided.round) != (event.shoe, event.round):
+            return None
+        return self._close(replace(decided, void=event.reason), event)
+
     def _close(self, ended: Round, event: Event) -> Round:
         self.open = None
         return replace(ended, last_event=event.number, ended_unix_ms=event.unix_ms)
@@ -160,13 +172,22 @@ def rounds_of(unit: str, events: Iterable[Event | None]) -> Iterator[Round]:
     """Yield the rounds that ended in `events` of one unit. None is an event that cannot be read: a
     round that it may be part of is left out."""
     rounds = Rounds(unit)
+    last: Round | None = None  # may still be called a misdeal
     for event in events:
         if event is None:
             rounds.open = None
             continue
         ended = rounds.add(event)
-        if ended is not None:
-            yield ended
+        if last is not None and (rounds.open is not None or not _same(ended or last, last)):
+            yield last
+            last = None
+        last = ended or last
+    if last is not None:
+        yield last
+
+
+def _same(one: Round, other: Round) -> bool:
+    return one.first_event == other.first_event
 
 
 def hit_names(bits: int) -> list[str]:

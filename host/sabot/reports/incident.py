@@ -37,6 +37,7 @@ VOIDED = {
     "supervisor": "by the supervisor",
     "unreadable": "by the supervisor, for a card that could not be read",
     "restart": "by a restart",
+    "misdeal": "a misdeal, called by the supervisor after its result",
 }
 
 RESOLVED = {

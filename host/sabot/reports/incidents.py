@@ -277,6 +277,7 @@ class IncidentFinder:
     def _on_round_void(self, event: RoundVoidEvent) -> None:
         self._round_open = False
         self._end("long_round", event)
+        self._drop("long_reveal")
         self._put("void", event, VOIDED[event.reason])
 
     def _on_error(self, event: ErrorEvent) -> None:

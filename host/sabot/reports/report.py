@@ -64,8 +64,9 @@ def render(report: ReportInput) -> str:
     """The whole HTML file, without cards that must not be shown yet (sabot/log/reveal.py)."""
     report = replace(report, events=all_shown(report.events))
     fold = Rounds(report.unit)
-    ended = [done for event in report.events if (done := fold.add(event)) is not None]
-    rounds = [each for each in (*ended, fold.open) if each and each.shoe == report.shoe]
+    folded = [done for event in report.events if (done := fold.add(event)) is not None]
+    ended = {each.first_event: each for each in folded}  # a misdeal ends once more, as void
+    rounds = [each for each in (*ended.values(), fold.open) if each and each.shoe == report.shoe]
     incidents = incidents_of(report.unit, report.events, report.findings)
     title = _title(report.unit, report.shoe)
     body = (

@@ -160,7 +160,7 @@ class Dealer:
         bench.switch("key_on", True)
         outputs = bench.settle()
         while outputs.title != "SHOE ENDED":
-            bench.press("void")
+            bench.press("burn" if outputs.title == "END OF SHOE?" else "void")
             outputs = bench.settle()
         bench.switch("key_on", False)
         return bench.settle()

@@ -576,6 +576,7 @@ def irregular() -> FirmwareLog:
     log.draw("9S", "QC", "?jam", "!KC", "?sensor_fault", "!drawn_again", "7D")  # a natural
     log.draw("5H", "key", "next", "?foreign_set", "!drawn_again", "?double_feed", "!2C", "!2D")
     log.draw("TC", "?reversed", "!TD", "3S", "4D", "?double_feed", "key", "!void")  # not due
+    log.draw("end")
     return log
 
 
@@ -691,8 +692,70 @@ def ended_by_supervisor(log: FirmwareLog) -> Forgery:
     """The log of a shoe of cards that the supervisor has ended."""
     log.act(log.dealing.switched(KEY, True))
     while not log.over():
-        log.act(log.dealing.pressed(enums.BUTTONS.index("void")))
+        button = "burn" if log.dealing.asked else "void"
+        log.act(log.dealing.pressed(enums.BUTTONS.index(button)))
     return Forgery(log.records)
+
+
+_NINE_TO_SEVEN = ("9S", "KC", "KD", "7D")
+
+
+def misdealt(*more: str) -> Forgery:
+    """The log of a shoe of cards with two rounds, of which the first is a misdeal."""
+    log = FirmwareLog().load().draw("AS", "2C", *_NINE_TO_SEVEN, "misdeal", "next")
+    return Forgery(log.draw(*_NINE_TO_SEVEN, *more).records)
+
+
+def test_a_misdeal_is_no_finding_also_after_the_end_of_the_shoe_of_cards() -> None:
+    forged = misdealt("end", "misdeal")
+    assert forged.found() == []
+    assert [event.fields["reason"] for event in forged.all("round_void")] == ["misdeal"] * 2
+    assert [event.fields["rounds"] for event in forged.all("shoe_ended")] == [1]
+    log = FirmwareLog().load().draw("AS", "2C", "CUT", *_NINE_TO_SEVEN, "misdeal")
+    forged = Forgery(log.load().draw("AS", "2C", *_NINE_TO_SEVEN).records)
+    assert forged.found() == [] and forged.summary.rounds == 2
+
+
+@pytest.mark.parametrize("reason", ["supervisor", "unreadable", "restart"])
+def test_a_round_with_its_result_is_void_only_as_a_misdeal(reason: str) -> None:
+    forged = misdealt()
+    (event,) = forged.all("round_void")
+    forged.edit(event.number, reason=reason)
+    assert forged.found() == [(event.number, "rules")]
+    assert "only a misdeal" in forged.detail(event.number)
+
+
+def test_an_open_round_is_no_misdeal() -> None:
+    log = FirmwareLog().load().draw("AS", "2C", "9S", "blank", "!void")
+    forged = Forgery(log.records)
+    (event,) = forged.all("round_void")
+    forged.edit(event.number, reason="misdeal")
+    assert forged.found() == [(event.number, "rules")]
+
+
+def test_a_misdeal_without_the_key_or_of_no_last_round_is_found() -> None:
+    forged = misdealt("misdeal")
+    _, last = forged.all("round_void")
+    key = [event for event in forged.all("key") if event.number < last.number][-1]
+    forged.edit(key.number, on=False)
+    assert forged.found() == [(last.number, "rules")]
+    assert "without the supervisor's key" in forged.detail(last.number)
+    forged = misdealt()
+    (event,) = forged.all("round_void")
+    (opened,) = [each for each in forged.all("betting_open") if each.number > event.number]
+    forged.replace(event.number, "identified")  # moved to after the next round has opened
+    forged.replace(opened.number + 1, "round_void")
+    forged.edit(opened.number + 1, reason="misdeal", round=1)
+    assert (opened.number + 1, "rules") in forged.found()
+
+
+def test_a_second_misdeal_of_the_same_round_is_found() -> None:
+    forged = misdealt("misdeal", "key")
+    last = forged.all("key")[-1]
+    forged.replace(last.number, "round_void")
+    forged.edit(last.number, reason="misdeal")
+    assert forged.found() == [(last.number, "rules")]
+    assert "not the last round with a result" in forged.detail(last.number)
 
 
 @pytest.mark.parametrize("decision", ["as_read", "drawn_again", "void"])

@@ -136,6 +136,46 @@ def test_voids_of_the_firmware() -> None:
     assert rounds_in(log) == [void(1, "KS", "7H", "unreadable"), void(2, "9S", "", "supervisor")]
 
 
+_NATURAL = ("9S", "KC", "KD", "7D")
+
+
+def test_a_misdeal_is_void_and_has_no_result() -> None:
+    log = FirmwareLog().load().draw("AS", "2C", *_NATURAL, "misdeal", "next", *_NATURAL, "next")
+    misdeal = void(1, "9S KD", "KC 7D", "misdeal")
+    assert rounds_in(log) == [misdeal, round_(2, "9S KD", "KC 7D", 9, 7, "player", True)]
+    (event,) = [each for each in map(parsed, log.records) if each.kind == "round_void"]
+    first, _ = rounds_of("U1", map(parsed, log.records))
+    assert (first.last_event, first.ended_unix_ms) == (event.number, event.unix_ms)
+
+
+@pytest.mark.parametrize("between", [(), ("burn 1",), ("TEST", "key")])
+def test_a_misdeal_is_one_however_long_after_the_result(between: tuple[str, ...]) -> None:
+    log = FirmwareLog().load().draw("AS", "2C", *_NATURAL)
+    if between == ("burn 1",):
+        log.act(log.dealing.pressed(enums.BUTTONS.index("burn")))
+        between = ("5H",)
+    log.draw(*between).power_on().draw("misdeal")
+    assert rounds_in(log) == [void(1, "9S KD", "KC 7D", "misdeal")]
+
+
+def test_the_last_round_is_a_misdeal_after_the_end_of_the_shoe_of_cards() -> None:
+    log = FirmwareLog().load().draw("AS", "2C", "CUT", *_NATURAL)
+    assert log.over()
+    log.draw("misdeal").load().draw("AS", "2C", *_NATURAL)
+    assert rounds_in(log) == [
+        void(1, "9S KD", "KC 7D", "misdeal"),
+        round_(1, "9S KD", "KC 7D", 9, 7, "player", True),
+    ]
+
+
+def test_a_void_of_another_round_changes_no_result() -> None:
+    log = FirmwareLog().load().draw("AS", "2C", *_NATURAL)
+    rounds = Rounds("U1")
+    dealt = [each for each in map(rounds.add, map(parsed, log.records)) if each is not None]
+    other = event_of("round_void", log.last_number + 1, shoe=1, round=7, reason="misdeal")
+    assert len(dealt) == 1 and rounds.add(other) is None
+
+
 def test_burned_and_surplus_cards_are_in_no_hand() -> None:
     log = FirmwareLog().load().draw("3S", "2C", "8C", "9C")  # burned
     log.draw("9S", "KC", "KD", "7D", "5H", "key", "next", "CUT")  # 5H was not due

@@ -101,7 +101,7 @@ def test_incidents_in_the_firmwares_own_dealing() -> None:
     table.act(dealing.switched(LID, False))
     by_key()
     by_key(void)
-    by_key(void)
+    by_key(void, burn)
     found = incidents_of("SHOE-7", table.events)
     cleared = "cleared with the supervisor's key"
     assert [(each.kind, each.round, each.detail) for each in found] == [

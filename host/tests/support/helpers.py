@@ -26,6 +26,7 @@ from sabot_protocol.schema import Shape
 SHAPES = {shape.name: shape for shape in events.KINDS}
 _DEFAULTS: dict[str, Any] = {"text": "", "bytes": b"", "flag": False}
 _NEXT, _REVEAL, _VOID, _BURN = map(enums.BUTTONS.index, ("next", "reveal", "void", "burn"))
+_WITH_KEY = {"misdeal": (_VOID, _VOID), "end": (_VOID, _BURN)}
 _MOST_CHOICES = 20
 _START_UNIX_MS = 1_795_000_000_000
 
@@ -214,6 +215,7 @@ class FirmwareLog:
 
     def draw(self, *names: str) -> "FirmwareLog":
         """Pull cards that are read well; "next" presses the button, "key" turns the key on and off.
+        With the key "misdeal" calls the last round so, "end" ends the shoe of cards.
 
         "blank" is a card without a code, "?jam" a pass with that fault; "!7H", "!drawn_again" and
         so on are the supervisor's decisions about it.
@@ -223,6 +225,11 @@ class FirmwareLog:
                 actions = self.dealing.pressed(_NEXT)
             elif name == "key":
                 actions = self.dealing.switched(KEY, True) + self.dealing.switched(KEY, False)
+            elif name in _WITH_KEY:
+                actions = self.dealing.switched(KEY, True)
+                for button in _WITH_KEY[name]:
+                    actions += self.dealing.pressed(button)
+                actions += self.dealing.switched(KEY, False)
             elif name == "blank":
                 actions = self.dealing.pass_failed(enums.FAULTS.index("no_code"), (0, 0, 0, 1600))
             elif name[0] == "?":

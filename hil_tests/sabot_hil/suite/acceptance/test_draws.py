@@ -35,10 +35,7 @@ def test_both_draw_by_the_table(target: Target, tmp_path: Path, banker: int) -> 
         dealing = dealer.BenchDealer(target.bench, [*_BURNED, *_round(banker, third), "CUT"])
         dealing.load()
         hands.append(dealing.deal_round())
-        target.bench.switch("key_on", True)
-        target.bench.press("void")
-        target.bench.press("void")  # ends the shoe of cards
-        target.bench.switch("key_on", False)
+        dealer.end_shoe(target.bench)
     ended = [each for each in check_taken(target, tmp_path) if each.winner]
     assert [dealer.logged(each) for each in ended] == [hand.as_logged() for hand in hands]
 

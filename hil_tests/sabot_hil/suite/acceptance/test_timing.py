@@ -23,7 +23,7 @@ from sabot_hil.capabilities import (
     Unable,
     session_with,
 )
-from sabot_hil.kit.dealer import load_cards
+from sabot_hil.kit.dealer import end_shoe, load_cards
 from sabot_protocol import VERSION, cards, messages
 
 _SAMPLE_US = 1_000_000 // SAMPLE_RATE_HZ
@@ -176,15 +176,8 @@ def test_the_lock_shuts_in_time_whatever_a_host_asks(
         offset_ms = phase_ms.uniform(0, 40)
         target.clock.pass_ms(offset_ms)
         last_cards.pull(speed_mm_s, offset_ms, then=target.shoe.detach)
-        _end_the_shoe(target.bench)
+        end_shoe(target.bench)
     last_cards.check()
-
-
-def _end_the_shoe(bench: Bench) -> None:
-    bench.switch("key_on", True)
-    bench.press("void")
-    bench.press("void")
-    bench.switch("key_on", False)
 
 
 def test_a_card_is_on_flash_and_at_the_host_soon(target: Target, measure: Measure) -> None:

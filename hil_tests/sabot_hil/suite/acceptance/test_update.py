@@ -11,7 +11,7 @@ from sabot.release.build import Release
 from sabot.release.update import Progress, update
 from sabot_hil.capabilities import Target, session_with
 from sabot_hil.kit import releases
-from sabot_hil.kit.dealer import load_cards
+from sabot_hil.kit.dealer import end_shoe, load_cards
 from sabot_hil.kit.logbook import taken
 
 _S = 1_000_000
@@ -44,10 +44,7 @@ def _deal(target: Target) -> None:
     target.bench.settle()
     load_cards(target.bench, "AC", "2C", "9C", "TD", "KH", "7S")
     assert target.bench.outputs.title == "NEXT ROUND?"
-    target.bench.switch("key_on", True)
-    for _ in range(2):
-        target.bench.press("void")
-    target.bench.switch("key_on", False)
+    end_shoe(target.bench)
 
 
 def _kinds(target: Target) -> list[str]:

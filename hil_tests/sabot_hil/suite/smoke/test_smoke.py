@@ -57,10 +57,7 @@ def test_the_lamp_of_the_winner_is_lit(bench: Bench) -> None:
         dealing = dealer.BenchDealer(bench, cards)
         dealing.load()
         assert dealing.deal_round().winner == winner  # the dealer checks the lamps
-        bench.switch("key_on", True)  # the supervisor ends the shoe of cards
-        bench.press("void")
-        bench.press("void")
-        bench.switch("key_on", False)
+        dealer.end_shoe(bench)
 
 
 def test_the_lock_follows_the_cards(bench: Bench) -> None:

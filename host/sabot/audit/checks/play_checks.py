@@ -28,6 +28,7 @@ _BURN_FIRST, _BURN, _NOT_DUE = map(enums.POSITIONS.index, ("burn_first", "burn",
 _ENTERED, _DRAWN_AGAIN, _UNSEEN = map(enums.RESOLUTIONS.index, ("entered", "drawn_again", "unseen"))
 _NO_FAULT = enums.FAULTS.index("none")
 _BY_CARD = enums.CLOSED_BY.index("card")
+_MISDEAL = enums.VOID_REASONS.index("misdeal")
 _UNREADABLE = enums.ERRORS.index("unreadable")
 
 # How many cards came out with a fault; one card for all others.
@@ -105,6 +106,9 @@ class PlayChecks:
         self._whole = False  # whether no event of this shoe of cards is missing so far
         self._game: bytes | None = None  # SHA-256 of the game in the shoe, if known
         self._open: tuple[int, int] | None = None  # shoe and number of the open round
+        self._decided: tuple[int, int] | None = None  # the last round, while it has its result
+        self._follows = False  # whether no event is missing since a shoe of cards was loaded
+        self._key_on: bool | None = None  # None: not known
         self._betting = False  # whether the betting of that round is open
         self._closed_by_card: int | None = None  # the event, if a card closed it
         self._passed: int | None = None  # the last pass: its card, or _NO_CARD; None: not known
@@ -113,6 +117,7 @@ class PlayChecks:
         self._new_shoe(0)
         for shape, handler in (
             (events.BOOT, self._boot),
+            (events.KEY, self._key),
             (events.SHOE_LOADED, self._shoe_loaded),
             (events.BURN, self._burn),
             (events.BETTING_OPEN, self._betting_open),
@@ -158,8 +163,8 @@ class PlayChecks:
     def not_judged(self, number: int) -> None:
         """Note that events are missing before event `number`: this shoe of cards and an open round
         cannot be judged."""
-        self._whole = self.not_composed = False
-        self._game = self._passed = None
+        self._whole = self.not_composed = self._follows = False
+        self._game = self._passed = self._key_on = self._decided = None
         self._never_ended(number)
 
     def end_of(self, values: Values) -> None:
@@ -196,6 +201,9 @@ class PlayChecks:
         if self._ended or not self._whole:
             self._game = None  # an update may have brought another game
 
+    def _key(self, values: Values) -> None:
+        self._key_on = values[_OWN]
+
     def _game_loaded(self, values: Values) -> None:
         if self._whole and not self._ended:
             self._report(values[_NUMBER], "game", "loaded while cards were in play")
@@ -206,7 +214,8 @@ class PlayChecks:
         self._play.begin()
         self._new_shoe(values[_OWN])
         self._loaded_game = values[_OWN + 1]
-        self._whole = True
+        self._whole = self._follows = True
+        self._decided = None
 
     def _betting_open(self, values: Values) -> None:
         number, round_ = values[_NUMBER], values[_ROUND]
@@ -221,7 +230,7 @@ class PlayChecks:
         if self._whole and round_ != self._round:
             self._report(number, "rules", f"round {round_} follows round {self._round - 1}")
         self._round = round_
-        self._open = (values[_SHOE], round_)
+        self._open, self._decided = (values[_SHOE], round_), None
         self._betting, self._closed_by_card = True, None
 
     def _betting_closed(self, values: Values) -> None:
@@ -329,10 +338,27 @@ class PlayChecks:
             )
 
     def _round_void(self, values: Values) -> None:
+        place, reason = (values[_SHOE], values[_ROUND]), values[_OWN]
+        wrong = None
         if self._of_open_round(values):
             self._check_closing()
             self._open = None
             self.rounds += 1
+            if reason == _MISDEAL:
+                wrong = "a misdeal, but it has no result"
+        elif place == self._decided:
+            self._decided = None
+            self._results -= 1
+            if reason != _MISDEAL:
+                by = enums.VOID_REASONS[reason]
+                wrong = f"void ({by}) after its result, which only a misdeal can be"
+            elif self._key_on is False:
+                wrong = "a misdeal without the supervisor's key"
+        elif self._follows:
+            wrong = "void, but it is not the last round with a result"
+        if wrong is not None:
+            where = f"shoe {place[0]} round {place[1]}: "
+            self._report(values[_NUMBER], "rules", where + wrong)
 
     def _result(self, values: Values) -> None:
         *result, game = values[_OWN:]
@@ -351,7 +377,7 @@ class PlayChecks:
         if not self._of_open_round(values):
             return
         self._check_closing()
-        self._open = None
+        self._open, self._decided = None, (values[_SHOE], values[_ROUND])
         self.rounds += 1
         self.timeless += values[_UNIX] is None
         where = f"shoe {values[_SHOE]} round {values[_ROUND]}: "
