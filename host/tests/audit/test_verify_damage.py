@@ -113,13 +113,13 @@ def found_in(store: Store, *, key: bytes | None = TEST_KEY) -> list[tuple[str, i
 @pytest.mark.parametrize(
     ("statement", "found"),
     [
-        ("DELETE FROM {} WHERE number = 5", [("U1", 5, "missing"), ("U1", 5, "derived")]),
+        ("DELETE FROM {} WHERE number = 5", [("U1", 5, "missing")]),
         ("UPDATE records SET record = 'text' WHERE number = 7", ["file", "damaged", "changed"]),
         ("UPDATE records SET record = zeroblob(40) WHERE number = 7", ["damaged", "changed"]),
         ("UPDATE records SET mac = zeroblob(16) WHERE number = 7", ["changed"]),
         ("UPDATE records SET mac = 'text' WHERE number = 7", ["file", "changed"]),
         ("UPDATE records SET received_unix_ms = 0", []),
-        ("UPDATE {} SET number = 'seven' WHERE number = 7", ["file", "missing", "derived", "gone"]),
+        ("UPDATE {} SET number = 'seven' WHERE number = 7", ["file", "missing", "gone"]),
         ("UPDATE events SET kind = 'lid' WHERE number = 7", ["derived"]),
         ("UPDATE events SET unix_ms = unix_ms + 1 WHERE number = 7", ["derived"]),
         ("UPDATE events SET unix_ms = NULL WHERE number = 7", ["derived"]),

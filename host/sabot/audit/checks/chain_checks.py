@@ -72,8 +72,8 @@ class ChainChecks:
         """What the reader should know although it is not a fault: event number, kind, detail."""
         self._unit = unit
         self._macs = ChainMacs(macs)
-        self._holes = Holes(report)
-        self._chain_events = ChainEvents(self._macs, self._holes, report)
+        self.holes = Holes(report)
+        self._chain_events = ChainEvents(self._macs, self.holes, report)
         self._report = report
         self._lost = lost
         self._tombstones, self._unreadable = usable_tombstones(unit, tombstones, _FARTHEST)
@@ -253,7 +253,7 @@ class ChainChecks:
             self._report(first, "tombstone", detail)
             return
         checked = following is not None and self._macs.keys is not None
-        self._holes.add(
+        self.holes.add(
             first, last, (following.record, following.mac) if following and checked else None
         )
 
@@ -403,7 +403,7 @@ class ChainChecks:
     def _copied(self, row: ChainRow) -> None:
         """Note that this row and the one before it repeat events, or contain missing ones."""
         first = row.own - 1
-        refilled = self._holes.refill(first)
+        refilled = self.holes.refill(first)
         if not refilled and not self._replaying:
             self._report(self._due, "doubled", f"events from {first} on are there again")
         self._replaying = True
@@ -491,7 +491,7 @@ class ChainChecks:
             self._report(0, "tombstone", wrong)
         for number, own in self._misplaced_rows.items():
             self._report(number, "changed", f"the record in its place says that it is event {own}")
-        self._holes.ended()
+        self.holes.ended()
         if self._altered is not None:
             row, number, before, detail = self._altered
             epoch = self._macs.epoch_of_key(before, row.record, row.mac, self._due)

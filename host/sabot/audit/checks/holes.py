@@ -24,6 +24,8 @@ class Holes:
 
     def __init__(self, report: ReportFinding) -> None:
         self._report = report
+        self.missing: list[tuple[int, int]] = []
+        """First and last event of each hole that was reported as `missing`."""
         self._holes: list[_Hole] = []
         self._declared: list[tuple[int, int, str]] = []
         self._next: dict[int, tuple[bytes, bytes]] = {}
@@ -75,6 +77,7 @@ class Holes:
                 self._report(hole.first, "gap", detail)
             else:
                 self._report(hole.first, "missing", hole.detail)
+                self.missing.append((hole.first, hole.last))
 
 
 def _joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -1,11 +1,13 @@
 """Checks the index of the log, which is derived from the records, against these records."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any
 
 from sabot.audit.checks.chain_checks import RawRecord
 from sabot.audit.checks.decoding import Values
+from sabot.audit.checks.holes import MOST_ODD
 from sabot.log.derived import DAMAGED, LARGEST
 from sabot.text import counted, printable, utc_time
 from sabot_protocol import events
@@ -28,12 +30,14 @@ class IndexChecks:
         self._report = report
         self._wrong: tuple[int, str] | None = None
         self._count = 0
+        self._strays: list[tuple[int, str]] = []  # rows without a record
         self._without: int | None = None  # first record without a row, until a later one has a row
 
     def agree(self) -> bool:
         """Whether every record so far has its row, and no row is left."""
         self._held += islice(self._rows, 1)
-        return self._wrong is None and self._without is None and not self._held
+        differ = self._wrong is not None or self._strays
+        return not differ and self._without is None and not self._held
 
     def complete_up_to(self, number: int) -> bool:
         """Whether the last record has its row, and no other row comes before event `number`."""
@@ -85,10 +89,20 @@ class IndexChecks:
         for number, *row in held.values():
             if not _comes_after(number, last):
                 at = max(1, number) if isinstance(number, int) else wanted[0][0]
-                self._differs(at, f"it has {_words(*row)}, of which there is no record")
+                detail = f"it has {_words(*row)}, of which there is no record"
+                if len(self._strays) < MOST_ODD:
+                    self._strays.append((at, detail))
+                else:
+                    self._differs(at, detail)
 
-    def ended(self, next_number: int) -> None:
-        """After the last record, report differences. Rows that are left have no record any more."""
+    def ended(self, next_number: int, missing: Sequence[tuple[int, int]]) -> None:
+        """After the last record, report differences. Rows that are left have no record any more;
+        those of the events from each first to each last of `missing`, in order, are not reported
+        again."""
+        for at, detail in self._strays:
+            place = bisect_right(missing, (at, LARGEST))
+            if not place or missing[place - 1][1] < at:
+                self._differs(at, detail)
         left = len(self._held) + sum(1 for _ in self._rows)
         if left:
             detail = (

@@ -162,7 +162,7 @@ class UnitChecks:
             detail = "there is no key of this unit: the chain was not checked"
             found.add(self._first, "no_key", detail)
         if self._index is not None:
-            self._index.ended(self._chain.next_number)
+            self._index.ended(self._chain.next_number, self._chain.holes.missing)
         self._clock.ended(play.timeless)
         if self._games is not None:
             for number, detail in self._games.missing(play.dealt_by):
