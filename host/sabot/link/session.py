@@ -187,6 +187,8 @@ class Session:
 
     def _handle(self, message: ShoeMessage, payload: bytes, received: Received) -> None:
         if isinstance(message, WrongVersionMessage):
+            if message.asked != VERSION:
+                return  # to another host, which was at the port before
             # Events that were in the same bytes are lost to the caller: none may come after them.
             self.attached, self._next_event = False, None
             raise ProtocolMismatch(

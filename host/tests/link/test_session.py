@@ -408,11 +408,20 @@ def test_the_error_for_another_version_has_both_versions_and_what_to_do() -> Non
     assert "update the older" in text and "\n" not in text
 
 
+def test_what_a_host_of_another_version_was_answered_is_passed_over() -> None:
+    session = attached()
+    session.begin(1)
+    left = framed(messages.WRONG_VERSION, protocol=VERSION, asked=VERSION + 3)
+    assert numbers_in(session, left + event_frame(1)) == [1]
+
+
 def test_after_another_version_no_event_is_handed_out_or_acknowledged() -> None:
     session = attached(last_held=9)
     session.begin(1)
     with pytest.raises(ProtocolMismatch):
-        session.feed(event_frame(1) + framed(messages.WRONG_VERSION, protocol=913), 0.0)
+        session.feed(
+            event_frame(1) + framed(messages.WRONG_VERSION, protocol=913, asked=VERSION), 0.0
+        )
     assert numbers_in(session, event_frame(2)) == []
     session.acknowledge(2)
     assert acks_in(session.out) == [0], "only the one at the begin"
