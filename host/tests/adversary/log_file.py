@@ -13,6 +13,8 @@ TABLES = {
     "records": ("unit", "number", "received_unix_ms", "record", "mac"),
     "tombstones": ("unit", "first", "last", "tombstone"),
     "events": ("unit", "number", "kind", "unix_ms", "shoe", "round"),
+    "games": ("sha256", "document"),
+    "presence": ("unit", "state", "begin_unix_ms", "end_unix_ms"),
 }
 INDEXES = ("events_by_round", "events_by_time", "sqlite_autoindex_units_1")
 SCHEMA = "type, name, tbl_name, rootpage, sql"

@@ -1,5 +1,6 @@
 """Ways to tamper with what is in the tables of a log."""
 
+import hashlib
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -220,13 +221,55 @@ def forged_tombstone(path: Path, rng: random.Random) -> None:
         connection.execute("INSERT INTO tombstones VALUES (?, ?, ?, ?)", stone)
 
 
+def forged_game(path: Path, rng: random.Random) -> None:
+    """Another game document, under its own hash or under that of one by which a unit dealt."""
+    with opened(path) as connection:
+        sha256, document = a_row(connection, "games", rng)
+        if not isinstance(document, bytes):  # forged already
+            raise TypeError
+        forged = any_value(rng, document.replace(b"commission", b"omission", 1))
+        if rng.random() < 0.5:
+            sha256 = hashlib.sha256(forged if isinstance(forged, bytes) else b"").digest()
+        connection.execute("INSERT OR REPLACE INTO games VALUES (?, ?)", (sha256, forged))
+        if rng.random() < 0.5:
+            connection.execute("DELETE FROM games WHERE document = ?", (document,))
+
+
+def forged_presence(path: Path, rng: random.Random) -> None:
+    """Notes of sessions that there never were, also of units that the log does not name."""
+    with opened(path) as connection:
+        _, name = a_row(connection, "units", rng)
+        for _ in range(rng.choice((1, 2, 50))):
+            begin = rng.choice((0, 1_700_000_000_000, 253_402_300_799_999, -1, 1 << 62))
+            begin += rng.randrange(1 << 40)
+            row = (
+                rng.choice((name, name, "OTHER", any_value(rng, name))),
+                rng.choice(("attached", "waiting", any_value(rng, "waiting"))),
+                rng.choice((begin, begin, any_value(rng, begin))),
+                begin + rng.choice((0, 3000, 1 << 40, -1)),
+            )
+            connection.execute("INSERT OR REPLACE INTO presence VALUES (?, ?, ?, ?)", row)
+
+
 def facts(path: Path, rng: random.Random) -> None:
     """What the log says about itself."""
-    name = rng.choice(("format", "version", "retention", "retention", "more", "Format", "version "))
+    name = rng.choice(
+        (
+            "format",
+            "version",
+            "retention",
+            "retention",
+            "more",
+            "Format",
+            "version ",
+            "before_games",
+        )
+    )
     value = rng.choice(
         (
             "sabot-log", "2", "3", "1", "", "[]", "[" * 3000, "null", '[{"days": 1}]', "NaN",
             '[{"days": 30, "set_unix_ms": 5}]', '[{"days": -1, "set_unix_ms": 5}]', b"2", 2, 2.0,
+            '{"SHOE-1": 99}', '{"SHOE-1": -1}', '{"SHOE-1": "x"}', '{"SHOE-1": 1e999}', "9" * 5000,
             '[{"days": 1e400, "set_unix_ms": 0}]', f'[{{"days": {"9" * 400}, "set_unix_ms": 0}}]',
         )
     )  # fmt: skip
