@@ -15,9 +15,10 @@ BATCHES = 8
 _SAMPLE = 48
 
 
-def cases(batch: int) -> Iterator[tuple[int, random.Random]]:
-    """Yield the seed of each case of a batch, and a generator with it."""
-    count = int(os.environ.get("SABOT_ADVERSARY", _SAMPLE))
+def cases(batch: int, sample: int = _SAMPLE) -> Iterator[tuple[int, random.Random]]:
+    """Yield the seed of each case of a batch, and a generator with it. `sample` is how many there
+    are in all batches unless it is said."""
+    count = int(os.environ.get("SABOT_ADVERSARY", sample))
     given = os.environ.get("SABOT_SEED")
     first = int(given) if given else time.time_ns() // 1000 & 0x3FFFFFFF
     for at in range(batch, count, BATCHES):
