@@ -34,6 +34,7 @@ _BY_TASK: dict[str, dict[str, str | None]] = {
     "Try it": {
         "demo": "sabot.cli.sim",
         "sim": "sabot.cli.sim",
+        "sim-do": "sabot.cli.sim",
     },
     "Log shoes": {
         "ports": "sabot.cli.log",
@@ -201,7 +202,7 @@ def run() -> None:
         if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as `sabot.command` leaves it
             signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            code = command_line(standalone_mode=False)
+            code = command_line(prog_name="sabot", standalone_mode=False)
         except SystemExit:  # Typer and rich end with code 1 if the pipe is closed
             if _reader_is_gone():
                 raise BrokenPipeError from None

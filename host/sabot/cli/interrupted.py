@@ -9,6 +9,7 @@ _WHOLE = "what was to be written is there and whole, or as it was before"
 _LEFT = {
     "demo": "",
     "sim": "",
+    "sim-do": "the action may have been done; without an action it shows the shoe",
     "ports": _NOTHING,
     "log": "all events that came are stored; new ones stay on the shoe until it is logged again",
     "rounds": _NOTHING,

@@ -1,4 +1,5 @@
-"""`sabot sim`: a simulated shoe. `sabot demo`: one whose cards are dealt, logged and verified."""
+"""`sabot sim`: a simulated shoe, `sabot sim-do`: hands at one. `sabot demo`: one whose cards are
+dealt, logged and verified."""
 
 import re
 import secrets
@@ -6,25 +7,34 @@ import time
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from sabot.cli import options
 from sabot.cli.demo import run_demo
 from sabot.cli.log import ctrl_c_and_term
-from sabot.cli.view import console, problems
+from sabot.cli.view import console, plain, problems
 from sabot.errors import SimulatorFailed
 from sabot.games import catalogue
 from sabot.keys import chain_keys
 from sabot.sim import deck as decks
+from sabot.sim import hands
 from sabot.sim.dealer import Dealer
-from sabot.sim.disturbed import NOISE
+from sabot.sim.disturbed import NOISE, noisy_pass
+from sabot.sim.faulty import faulty_pass
 from sabot.sim.process import SimulatedShoe
 from sabot.sim.pulls import KINDS
+from sabot.sim.waveform import pack
+from sabot.text import card_names
+from sabot_protocol import cards as card_codes
 from sabot_protocol import games
 
 _DEMO_DB = Path("sabot-demo.sqlite")
 _DEMO_PACE = 0.005
 _POLL_S = 0.2
+_MOST_SHOES = 100
+_WEEK_S = 7 * 24 * 3600.0
+"""How long a simulated shoe may wait for hands from elsewhere, such as a supervisor's key."""
 _UNIT_ID = r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}"
 
 Game = Annotated[
@@ -69,21 +79,132 @@ def sim(
         typer.Option("--state", help="Folder for the unit's memory; keeps it for the next time."),
     ] = None,
     key_file: Keys = chain_keys.DEFAULT,
+    shoes: Annotated[
+        int,
+        typer.Option(
+            "--shoes", help="Shoes of cards to deal, one after the other.", min=1, max=_MOST_SHOES
+        ),
+    ] = 1,
+    bare: Annotated[
+        bool,
+        typer.Option(
+            "--bare",
+            help="A board with MicroPython and nothing else, for `sabot flash`; no one deals.",
+        ),
+    ] = False,
 ) -> None:
-    """Start a simulated shoe, print its port, deal when a host is attached. Ctrl-C ends it."""
+    """Start a simulated shoe, print its port, deal when a host is attached. Ctrl-C ends it.
+
+    `sabot sim-do` moves its switches, presses its buttons and makes faults meanwhile.
+    """
+    if bare:
+        given = (game, choose, deck, seed) != (None, None, None, None)
+        if given or short or pace != 1.0 or shoes != 1:
+            raise typer.BadParameter(
+                "--bare is a board that no one deals from; it goes with --unit, --state, --set, "
+                "--noise and --pull only"
+            )
+        _check_noise(noise, pull)
+        _run_bare(unit, state, card_set, noise, pull)
+        return
     document = chosen_document(game, choose)
-    cards = deck_of(document, deck, short, seed)
+    dealt = decks_of(document, deck, short, seed, shoes)
     with ctrl_c_and_term(), shoe_of(document, card_set, unit, state, key_file) as shoe:
+        dealer = dealer_of(shoe, dealt, card_set, pace, noise, pull, seed, _WEEK_S)
+        pulling = _Pulling(shoe, card_set, noise, pull, dealer)
         try:
             shoe.power_on()
-            console.print(shoe.port)
-            problems.print(
-                f"Simulated shoe {shoe.unit}; it deals when a host attaches: sabot log {shoe.unit}",
-            )
-            _attend(dealer_of(shoe, cards, card_set, pace, noise, pull, seed), shoe)
+            with hands.Hands(shoe.port, shoe.bench, pulling.pull):
+                console.print(shoe.port)
+                problems.print(
+                    f"Simulated shoe {shoe.unit}; it deals when a host attaches: "
+                    f"sabot log {shoe.unit}",
+                )
+                _attend(dealer, shoe)
         except KeyboardInterrupt:
-            memory = "forgotten" if state is None else f"in {state}"
-            problems.print(f"{shoe.unit}: switched off; its memory is {memory}")
+            _report_end(shoe, state)
+
+
+def _run_bare(unit: str | None, state: Path | None, card_set: int, noise: str, pull: str) -> None:
+    name = unit or f"BARE-{secrets.token_hex(3).upper()}"
+    with ctrl_c_and_term(), shoe_of(None, card_set, name, state, None, bare=True) as board:
+        try:
+            board.power_on()
+            pulling = _Pulling(board, card_set, noise, pull, None)
+            with hands.Hands(board.port, board.bench, pulling.pull):
+                console.print(board.port)
+                problems.print(f"Simulated board {name}; put a release on it: sabot flash {name}")
+                while True:
+                    time.sleep(_POLL_S)
+                    board.check()
+        except KeyboardInterrupt:
+            _report_end(board, state)
+
+
+def _report_end(shoe: SimulatedShoe, state: Path | None) -> None:
+    memory = "forgotten" if state is None else f"in {state}"
+    problems.print(f"{shoe.unit}: switched off; its memory is {memory}")
+
+
+def sim_do(
+    unit: Annotated[
+        str,
+        typer.Argument(metavar="UNIT|PORT", help="A simulated shoe of this computer."),
+    ],
+    action: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ACTION]",
+            help="; ".join(f"{name}: {words}" for name, words in hands.ACTIONS.items()),
+        ),
+    ] = None,
+) -> None:
+    """Use your hands at a simulated shoe: a switch, a button, a card, a fault. Show its display.
+
+    For example: sabot sim-do SHOE-7 key on. Without an action it only shows what the shoe shows. A
+    fault comes with the next card that is dealt.
+    """
+    words = action or []
+    try:
+        hands.check_action(words)
+    except hands.UnknownAction as error:
+        raise typer.BadParameter(str(error)) from None
+    shown = hands.ask(unit, words)
+    if shown.done:
+        console.print(plain(f"{unit}: {shown.done}"))
+    for line in shown.display:
+        if line:
+            console.print(plain(f"  {line}"))
+    lamps = ", ".join(shown.lamps) or "none"
+    lock = "released" if shown.lock_released else "shut"
+    console.print(plain(f"lamps: {lamps}; lock: {lock}"))
+
+
+class _Pulling:
+    """Pulls cards by hand at a simulated shoe; a fault waits for the dealer's next card."""
+
+    def __init__(
+        self, shoe: SimulatedShoe, card_set: int, noise: str, pull: str, dealer: Dealer | None
+    ) -> None:
+        self._shoe = shoe
+        self._card_set = card_set
+        self._noise = NOISE[noise]
+        self._kind = pull
+        self._dealer = dealer
+        self._random = np.random.default_rng()
+
+    def pull(self, what: str, which: str) -> str:
+        """Pull a card, or make a fault; return what was done."""
+        if what == "card":
+            (name,) = card_names(which)
+            card = card_codes.number_of(name)
+            levels = noisy_pass(self._random, self._noise, card, self._card_set, self._kind)
+        elif self._dealer is not None and self._dealer.fault_next(which):
+            return f"the next card comes with {which}"
+        else:
+            levels = faulty_pass(self._random, self._noise, which, self._card_set, self._kind)
+        self._shoe.bench.play(pack(levels))
+        return f"{what} {which}"
 
 
 def demo(
@@ -105,10 +226,10 @@ def demo(
     """
     key_file = db.with_suffix(".keys")
     document = chosen_document(game, choose)
-    cards = deck_of(document, deck, short, seed)
+    dealt = decks_of(document, deck, short, seed)
     with ctrl_c_and_term(), shoe_of(document, card_set, unit, None, key_file) as shoe:
-        dealer = dealer_of(shoe, cards, card_set, pace, noise, pull, seed)
-        code = run_demo(shoe, dealer, cards=len(cards), db=db)
+        dealer = dealer_of(shoe, dealt, card_set, pace, noise, pull, seed)
+        code = run_demo(shoe, dealer, cards=len(dealt[0]), db=db)
     raise typer.Exit(code)
 
 
@@ -122,13 +243,18 @@ def chosen_document(game: str | None, chosen: list[str] | None) -> bytes | None:
     return catalogue.document(game or games.MINI_NAME, options.choices_of(chosen))
 
 
-def deck_of(document: bytes | None, path: Path | None, short: bool, seed: int | None) -> list[int]:
-    """Return the cards to deal, as many decks as the game has: from the file, else shuffled."""
+def decks_of(
+    document: bytes | None, path: Path | None, short: bool, seed: int | None, shoes: int = 1
+) -> list[list[int]]:
+    """Return the cards of some shoes, as many decks as the game has: from the file, which is dealt
+    again for each of them, else shuffled."""
     game = games.Game(document or games.document_of(games.MINI_NAME))
     if path is not None:
-        return decks.read(path, short=short, decks=game.decks)
+        return [decks.read(path, short=short, decks=game.decks)] * shoes
     cut_from_end = min(decks.CUT_FROM_END, game.cut_from_end)
-    return decks.shuffled(seed, decks=game.decks, cut_from_end=cut_from_end)
+    if game.rounds_after_cut > 1:  # these rounds need more cards than are usual after the cut
+        cut_from_end = game.cut_from_end
+    return decks.shuffled_shoes(shoes, seed, decks=game.decks, cut_from_end=cut_from_end)
 
 
 def shoe_of(
@@ -137,12 +263,16 @@ def shoe_of(
     unit: str | None,
     state: Path | None,
     key_file: Path | None,
+    *,
+    bare: bool = False,
 ) -> SimulatedShoe:
-    """Return a simulated shoe that is not powered on yet."""
+    """Return a simulated shoe, or a bare board, that is not powered on yet."""
     name = f"SIM-{secrets.token_hex(3).upper()}" if unit is None else unit
     if not re.fullmatch(_UNIT_ID, name):
         raise typer.BadParameter(f"{name[:40]!r} is not a unit id; use letters, digits, - and _")
     try:
+        if bare:
+            return SimulatedShoe(name, state=state, files={})
         return SimulatedShoe(name, card_set=card_set, game=document, state=state, keys=key_file)
     except OSError as error:
         raise SimulatorFailed(
@@ -153,21 +283,34 @@ def shoe_of(
 
 def dealer_of(
     shoe: SimulatedShoe,
-    cards: list[int],
+    dealt: list[list[int]],
     card_set: int,
     pace: float,
     noise: str,
     pull: str,
     seed: int | None,
+    patience_s: float = 30.0,
 ) -> Dealer:
-    """Return a dealer for the shoe. An unknown `noise` or `pull` is wrong usage."""
+    """Return a dealer of these shoes of cards. An unknown `noise` or `pull` is wrong usage."""
+    _check_noise(noise, pull)
+    return Dealer(
+        shoe.bench,
+        dealt[0],
+        card_set=card_set,
+        pace=pace,
+        noise=noise,
+        pull=pull,
+        seed=seed,
+        more=dealt[1:],
+        patience_s=patience_s,
+    )
+
+
+def _check_noise(noise: str, pull: str) -> None:
     if noise not in NOISE:
         raise typer.BadParameter(f"unknown noise {noise!r}; there are: {', '.join(NOISE)}")
     if pull not in KINDS:
         raise typer.BadParameter(f"unknown pull {pull!r}; there are: {', '.join(KINDS)}")
-    return Dealer(
-        shoe.bench, cards, card_set=card_set, pace=pace, noise=noise, pull=pull, seed=seed
-    )
 
 
 def _attend(dealer: Dealer, shoe: SimulatedShoe) -> None:

@@ -108,7 +108,7 @@ def logged() -> list[LoggedShoe]:
     with suppress(OSError), existing(FOLDER) as folder:
         for name in sorted(os.listdir(folder)):  # noqa: PTH208 - a path may lead elsewhere
             if _NAME.fullmatch(name):
-                with suppress(OSError, _Nonsense), _connection(folder, name) as log:
+                with suppress(OSError, _Nonsense), connection(folder, name) as log:
                     log.settimeout(_LISTING_S)
                     shoes += _shoes_of(name, log)
     return shoes
@@ -144,7 +144,7 @@ class ThroughLog:
         self._shoe = shoe
         self._next_id = 1
         try:
-            with existing(FOLDER) as folder, _connection(folder, shoe.log) as log:
+            with existing(FOLDER) as folder, connection(folder, shoe.log) as log:
                 self._log = log.dup()
         except OSError:
             raise self._ended() from None
@@ -279,22 +279,27 @@ def unusable(error: OSError) -> str:
 def remove(name: str) -> None:
     """Remove this process's socket."""
     with suppress(OSError), existing(FOLDER) as folder:
-        os.unlink(name, dir_fd=folder)
+        unlink(folder, name)
+
+
+def unlink(folder: int, name: str) -> None:
+    """Remove the socket `name` from the folder with this descriptor. Raises OSError."""
+    os.unlink(name, dir_fd=folder)
 
 
 @contextmanager
-def _connection(folder: int, name: str) -> Iterator[socket.socket]:
-    """A connection to the log with the socket `name`. Raises OSError. The socket of a killed log is
-    removed."""
+def connection(folder: int, name: str) -> Iterator[socket.socket]:
+    """A connection to the process with the socket `name` in the folder with this descriptor. Raises
+    OSError. The socket of a killed process is removed."""
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if not stat.S_ISSOCK(status.st_mode) or status.st_uid != os.geteuid():
         raise PermissionError(f"{name} is not a socket of this user")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
-        connection.settimeout(_LISTING_S)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connected:
+        connected.settimeout(_LISTING_S)
         give_up_s = time.monotonic() + _LISTING_S
         while True:
             try:
-                connection.connect(_path(folder, name))
+                connected.connect(_path(folder, name))
                 break
             except ConnectionRefusedError:
                 os.unlink(name, dir_fd=folder)
@@ -303,9 +308,9 @@ def _connection(folder: int, name: str) -> Iterator[socket.socket]:
                 if time.monotonic() > give_up_s:
                     raise
                 time.sleep(_CONNECT_PAUSE_S)
-        if not is_of_this_user(connection):
+        if not is_of_this_user(connected):
             raise PermissionError(f"{name} is another user's")
-        yield connection
+        yield connected
 
 
 def _path(folder: int, name: str) -> str:

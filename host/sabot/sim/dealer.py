@@ -8,6 +8,7 @@ import numpy as np
 from sabot.errors import SabotError, SimulatorFailed
 from sabot.sim.channel import Outputs, SimHands
 from sabot.sim.disturbed import NOISE, noisy_pass
+from sabot.sim.faulty import faulty_pass
 from sabot.sim.waveform import pack
 from sabot_protocol import cards
 
@@ -16,6 +17,7 @@ _CARD_S = 1.2
 _BETTING_S = 18.0
 _RESULT_S = 12.0
 _TURNING_S = 15.0
+_CHANGING_S = 120.0  # of the shoe of cards
 
 _HOST_POLL_S = 0.05
 _LISTENING = ("HOST",)
@@ -36,7 +38,10 @@ class Dealer:
     waits while the display says that no host listens or that the log lags. When the shoe has
     stopped, the supervisor turns the key, and enters from its face a card that the shoe could
     not read. In midi the lock closes when all cards of a round have been drawn; they are
-    turned, and the dealer presses reveal.
+    turned, and the dealer presses reveal. After `deck` come the shoes of cards in `more`.
+
+    Others may use the bench meanwhile: the dealer waits for `patience_s` seconds for the shoe to go
+    on.
     """
 
     def __init__(
@@ -49,6 +54,8 @@ class Dealer:
         noise: str = "clean",
         pull: str = "stroke",
         seed: int | None = None,
+        more: Sequence[Sequence[int]] = (),
+        patience_s: float = 30.0,
     ) -> None:
         self.drawn = 0
         """Cards pulled so far, including the cut card."""
@@ -61,6 +68,10 @@ class Dealer:
         self._noise = NOISE[noise]
         self._pull = pull
         self._random = np.random.default_rng(seed)
+        self._more = more
+        self._patience_s = patience_s
+        self._fault = ""
+        self._dealing = False
         self._stop = threading.Event()
 
     def start(self) -> None:
@@ -78,14 +89,27 @@ class Dealer:
             self.failure = error
 
     def deal(self) -> None:
-        """Load the cards and deal until the shoe of cards has ended or `stop` is called."""
+        """Load the cards and deal until the last shoe of cards has ended or `stop` is called."""
         bench = self._bench
-        self._wait_for_host()
-        bench.switch("lid_open", True)
-        bench.switch("lid_open", False)
-        outputs = bench.settle()
-        while not self._stop.is_set() and outputs.title != "SHOE ENDED":
-            outputs = self._act(outputs)
+        for nth, deck in enumerate([self._deck, *self._more]):
+            if nth:
+                self._pause(_CHANGING_S)
+            self._deck, self.drawn = deck, 0
+            self._wait_for_host()
+            bench.switch("lid_open", True)
+            bench.switch("lid_open", False)
+            outputs = bench.settle()
+            self._dealing = True
+            while not self._stop.is_set() and outputs.title != "SHOE ENDED":
+                outputs = self._act(outputs)
+            self._dealing = False
+
+    def fault_next(self, fault: str) -> bool:
+        """Pull the next card with this fault of `faulty.FAULTS`. False: no card is to be pulled."""
+        if not self._dealing:
+            return False
+        self._fault = fault
+        return True
 
     def _act(self, outputs: Outputs) -> Outputs:
         bench = self._bench
@@ -107,12 +131,16 @@ class Dealer:
             bench.press("reveal")
             return bench.settle()
         if not outputs.lock_released:
-            return bench.wait_for(lambda seen: seen != outputs, "gone on dealing")
+            return bench.wait_for(lambda seen: seen != outputs, "gone on dealing", self._patience_s)
         if self.drawn == len(self._deck):
             return self._end_shoe()
         self._pause(_CARD_S)
         card = self._deck[self.drawn]
-        levels = noisy_pass(self._random, self._noise, card, self._card_set, self._pull)
+        fault, self._fault = self._fault, ""
+        if fault:
+            levels = faulty_pass(self._random, self._noise, fault, self._card_set, self._pull)
+        else:
+            levels = noisy_pass(self._random, self._noise, card, self._card_set, self._pull)
         bench.play(pack(levels))
         self.drawn += 1
         return bench.settle()

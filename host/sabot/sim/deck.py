@@ -20,10 +20,21 @@ def shuffled(
     seed: int | None = None, *, decks: int = DECKS, cut_from_end: int = CUT_FROM_END
 ) -> list[int]:
     """Return `decks` decks, shuffled, with the cut card; the same `seed` gives the same order."""
-    deck = [card for card in range(cards.DECK_SIZE) for _ in range(decks)]
-    random.Random(seed).shuffle(deck)
-    deck.insert(len(deck) - cut_from_end, cards.CUT_CARD)
-    return deck
+    return shuffled_shoes(1, seed, decks=decks, cut_from_end=cut_from_end)[0]
+
+
+def shuffled_shoes(
+    count: int, seed: int | None = None, *, decks: int = DECKS, cut_from_end: int = CUT_FROM_END
+) -> list[list[int]]:
+    """Return `count` shoes of cards as `shuffled`; the same `seed` gives the same ones."""
+    order = random.Random(seed)
+    shoes = []
+    for _ in range(count):
+        deck = [card for card in range(cards.DECK_SIZE) for _ in range(decks)]
+        order.shuffle(deck)
+        deck.insert(len(deck) - cut_from_end, cards.CUT_CARD)
+        shoes.append(deck)
+    return shoes
 
 
 def read(path: Path, *, short: bool = False, decks: int = DECKS) -> list[int]:

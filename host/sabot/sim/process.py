@@ -305,7 +305,7 @@ class SimulatedShoe:
 
     def check(self) -> None:
         """Raise SimulatorFailed if the firmware no longer runs."""
-        if not self.running():
+        if not self.running() and not self._restarting():
             raise SimulatorFailed(f"simulated shoe {self.unit}: {self._last_error()}")
 
     def close(self) -> None:
