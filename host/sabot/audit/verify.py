@@ -15,7 +15,7 @@ from sabot.audit import checkpoints, context, retention
 from sabot.audit.chain import MacKeys, Ratchet, epoch_of, mac
 from sabot.audit.checkpoints import Checkpoint
 from sabot.audit.checks import tombstone_checks
-from sabot.audit.checks.chain_checks import RawRecord
+from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.checks.known_games import KnownGames
 from sabot.audit.checks.unit_checks import CheckedPart, UnitChecks

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sabot.audit.checks.chain_checks import RawRecord
+from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.decoding import Values, event_of, values_of
 from sabot.audit.checks.findings import Finding, FoundInUnit, Summary
 from sabot.audit.checks.play_checks import PlayChecks

@@ -34,7 +34,7 @@ from host.tests.support.helpers import (
 from sabot.audit import tombstone
 from sabot.audit.chain import RevealedKeys
 from sabot.audit.checkpoints import Checkpoint, checkpoints_of
-from sabot.audit.checks.chain_checks import RawRecord
+from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import VerifyOptions, verify, verify_unit
 from sabot.keys import signing

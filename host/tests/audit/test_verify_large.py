@@ -21,7 +21,7 @@ from host.tests.support.helpers import (
     stored,
 )
 from sabot.audit.chain import Ratchet
-from sabot.audit.checks.chain_checks import RawRecord
+from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.findings import Finding, Note, Summary
 from sabot.audit.verify import VerifyOptions, verify, verify_file, verify_unit
 from sabot.keys import chain_keys

@@ -11,7 +11,7 @@ from typing import Any
 import cbor2
 
 from sabot.audit.chain import Ratchet
-from sabot.audit.checks.chain_checks import RawRecord
+from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.verify import verify_unit
 from sabot.link import wire

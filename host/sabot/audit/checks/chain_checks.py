@@ -16,18 +16,20 @@ from typing import Any
 
 from sabot.audit import chain
 from sabot.audit.chain import MacKeys
-from sabot.audit.checks.chain_events import BOOT, CHAIN, OF_THE_CHAIN, ChainEvents, ChainMacs
+from sabot.audit.checks.chain_events import (
+    BOOT,
+    CHAIN,
+    OF_THE_CHAIN,
+    ChainEvents,
+    ChainMacs,
+    RawRecord,
+)
 from sabot.audit.checks.decoding import Values, values_of, why_damaged
 from sabot.audit.checks.doubt import HELD, ChainRow, Doubt
 from sabot.audit.checks.holes import MOST_ODD, Holes
 from sabot.audit.checks.play_checks import ReportFinding
 from sabot.audit.tombstone import Tombstone, usable_tombstones
 from sabot.text import counted
-from sabot_protocol.chain import EPOCH_RECORDS
-from sabot_protocol.events import MAC_SIZE
-
-RawRecord = tuple[int, bytes, bytes]
-"""Number by the table, record, MAC."""
 
 _STILL_THERE = "is in the log, but a tombstone says that it was removed"
 _CHUNK = 1000  # rows decoded together
@@ -120,48 +122,58 @@ class ChainChecks:
         if self._macs.chain is None:
             self._macs.chain = chain
 
-    def follow(self, records: Iterable[RawRecord]) -> Iterator[Values]:
-        """Take records in the order of their rows. Yield the values of usable events by number.
-        After the last row comes `ended`."""
+    def follow(self, records: Iterable[RawRecord]) -> Iterator[Sequence[Values]]:
+        """Take records in the order of their rows. Yield the values of usable events by number,
+        some at a time. After the last row comes `ended`."""
         rows = iter(records)
-        of_the_chain = OF_THE_CHAIN
-        due, due_row, before, last = self._due, self._due_row, self._before, self._record
-        keyed, epoch_ends = self._macs.keys is not None, 0
         while chunk := list(islice(rows, _CHUNK)):
             decoded = values_of([record for _, record, _ in chunk])
             self.rows += len(chunk)
             if self.seen is not None:
                 self.seen(chunk, decoded)
+            good = self._all_good(chunk, decoded)
+            if good is not None:
+                yield good
+                continue
             for (row, record, mac), values in zip(chunk, decoded, strict=True):
-                if row == due_row and values is not None and values[1] == due:
-                    if not keyed:
-                        good = True
-                    elif before is None:
-                        good = False
-                    else:
-                        if due >= epoch_ends:
-                            epoch_ends = (due // EPOCH_RECORDS + 1) * EPOCH_RECORDS
-                            inner, outer = self._macs.pads(due // EPOCH_RECORDS)
-                        # `chain.mac_under` inline, because most of the time is spent here
-                        hashed = inner.copy()
-                        hashed.update(before + record)
-                        digest = hashed.digest()
-                        hashed = outer.copy()
-                        hashed.update(digest)
-                        good = hashed.digest()[:MAC_SIZE] == mac
-                    if good:
-                        if values[0] in of_the_chain:
-                            self._chain_events.take(values, before)
-                        before, last = mac, record
-                        due += 1
-                        due_row += 1
-                        yield values
+                if row == self._due_row and values is not None and values[1] == self._due:
+                    if self._macs.keys is None or (
+                        self._before is not None
+                        and self._macs.right(self._before, self._due, record) == mac
+                    ):
+                        if values[0] in OF_THE_CHAIN:
+                            self._chain_events.take(values, self._before)
+                        self._before, self._record = mac, record
+                        self._due += 1
+                        self._due_row += 1
+                        yield (values,)
                         continue
-                self._due, self._due_row, self._before, self._record = due, due_row, before, last
-                yield from self._take_unexpected(row, record, mac, values)
-                due, due_row, before, last = self._due, self._due_row, self._before, self._record
-                keyed, epoch_ends = self._macs.keys is not None, 0
-        self._due, self._due_row, self._before, self._record = due, due_row, before, last
+                for each in self._take_unexpected(row, record, mac, values):
+                    yield (each,)
+
+    def _all_good(
+        self, chunk: Sequence[RawRecord], decoded: Sequence[Values | None]
+    ) -> Sequence[Values] | None:
+        """Take all rows if each is the next good one, and none says anything about rows elsewhere
+        in the log. Otherwise take none, and return None."""
+        count, due, before = len(chunk), self._due, self._before
+        good = [values for values in decoded if values is not None]
+        if [values[1] for values in good] != list(range(due, due + count)):
+            return None
+        if [row for row, _, _ in chunk] != list(range(self._due_row, self._due_row + count)):
+            return None
+        of_the_chain = OF_THE_CHAIN
+        own = [at for at, values in enumerate(good) if values[0] in of_the_chain]
+        if not all(self._chain_events.continues(good[at]) for at in own):
+            return None
+        if not self._macs.all_continue(before, due, chunk):
+            return None
+        for at in own:
+            self._chain_events.take(good[at], chunk[at - 1][2] if at else before)
+        _, self._record, self._before = chunk[-1]
+        self._due += count
+        self._due_row += count
+        return good
 
     @property
     def next_number(self) -> int:

@@ -1,6 +1,7 @@
 """The MACs of one unit's chain, and the events about the chain itself."""
 
 import os
+from collections.abc import Sequence
 from functools import lru_cache
 
 from sabot.audit import chain
@@ -10,7 +11,11 @@ from sabot.audit.checks.holes import Holes
 from sabot.audit.checks.play_checks import ReportFinding
 from sabot.text import counted
 from sabot_protocol import enums, events
-from sabot_protocol.chain import KEY_SIZE
+from sabot_protocol.chain import EPOCH_RECORDS, KEY_SIZE
+from sabot_protocol.events import MAC_SIZE
+
+RawRecord = tuple[int, bytes, bytes]
+"""Number by the table, record, MAC."""
 
 _KEYS_KEPT = 64
 _AHEAD_EPOCHS = 16  # how far a shoe may be ahead of its log, with events that no host has yet
@@ -47,6 +52,31 @@ class ChainMacs:
         """The MAC of event `number` after an event with the MAC `before`. Needs `keys`."""
         return mac_under(self.pads(chain.epoch_of(number)), before, record)
 
+    def all_continue(self, before: bytes | None, first: int, records: Sequence[RawRecord]) -> bool:
+        """Whether each of these records, of events from `first` on, has the MAC that the key makes
+        of it and the MAC before it; `before` is the MAC of the event before them. True if there are
+        no keys."""
+        if self.keys is None or before is None:
+            return self.keys is None
+        epoch = chain.epoch_of(first)
+        left = (epoch + 1) * EPOCH_RECORDS - first  # in this epoch
+        inner, outer = self.pads(epoch)
+        for _, record, mac in records:
+            if not left:
+                epoch, left = epoch + 1, EPOCH_RECORDS
+                inner, outer = self.pads(epoch)
+            left -= 1
+            # `chain.mac_under` inline, because most of the time is spent here
+            hashed = inner.copy()
+            hashed.update(before + record)
+            digest = hashed.digest()
+            hashed = outer.copy()
+            hashed.update(digest)
+            if hashed.digest()[:MAC_SIZE] != mac:
+                return False
+            before = mac
+        return True
+
     def epoch_of_key(self, before: bytes, record: bytes, mac: bytes, newest: int) -> int | None:
         """The epoch whose key makes this MAC; None if no key does. It tries the keys up to event
         `newest`, and a few more because the shoe may be ahead of its log."""
@@ -79,6 +109,11 @@ class ChainEvents:
         self._several = False  # whether the log names several chains and there is no key
         self.local = True
         """Whether the events so far say nothing about other rows than those just before them."""
+
+    def continues(self, values: Values) -> bool:
+        """Whether one of these events is a checkpoint, or a start that names this chain."""
+        kind = values[0]
+        return bool(kind == _CHECKPOINT or (kind == BOOT and values[CHAIN] == self._macs.chain))
 
     def take(self, values: Values, before: bytes | None) -> None:
         """Take one of these events; `before` is the MAC of the event before it, None if unknown."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from sabot.audit.checks.chain_checks import RawRecord
+from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.holes import MOST_ODD
 from sabot.log.derived import DAMAGED, LARGEST

@@ -7,10 +7,12 @@ ended.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from sabot.audit.chain import MacKeys
-from sabot.audit.checks.chain_checks import ChainChecks, Place, RawRecord
+from sabot.audit.checks.chain_checks import ChainChecks, Place
+from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.clock_checks import ClockChecks
 from sabot.audit.checks.decoding import Values, values_of
 from sabot.audit.checks.findings import MOST_OF_A_KIND, Finding, FoundInUnit, Note, Summary
@@ -92,7 +94,7 @@ class UnitChecks:
         there. What they show is not reported."""
         rows = list(records)
         decoded = values_of([record for _, record, _ in rows])
-        self._take(values for values in decoded if values is not None)
+        self._take([[values for values in decoded if values is not None]])
         self._found.clear()
         self._notes.clear()
         self._play.clear_counts()
@@ -130,10 +132,10 @@ class UnitChecks:
     def join(self, part: CheckedPart) -> bool:
         """Take the next records as they were checked elsewhere. Return False, and take nothing,
         unless that began in the state that is reached here."""
-        begins, ends, chain = part.begins.place, part.ends.place, self._chain.chain
+        begins, ends, named = part.begins.place, part.ends.place, self._chain.chain
         if begins is None or ends is None or part.begins != self._state():
             return False
-        if None not in (chain, part.chain) and chain != part.chain:
+        if None not in (named, part.chain) and named != part.chain:
             return False
         if self._index is not None and not self._index.complete_up_to(begins.due_row):
             return False
@@ -156,7 +158,7 @@ class UnitChecks:
     def ended(self, summary: Summary) -> list[Finding]:
         """After the last record, return all findings by event. `summary` counts what was
         checked."""
-        self._take(self._chain.ended())
+        self._take([values] for values in self._chain.ended())
         found, play = self._found, self._play
         if self._unkeyed and self._chain.rows:
             detail = "there is no key of this unit: the chain was not checked"
@@ -176,11 +178,11 @@ class UnitChecks:
         summary.notes += [Note(self._unit, *note) for note in self._chain.notes]
         return self._concerning_the_shoe(found.in_order(), summary)
 
-    def _take(self, events: Iterable[Values]) -> None:
-        """Check clock and play of events that belong to the chain."""
+    def _take(self, runs: Iterable[Sequence[Values]]) -> None:
+        """Check clock and play of events that belong to the chain, some at a time."""
         play, clock, handlers = self._play, self._clock, self._play.handlers
         previous, base = self._previous, self._base
-        for values in events:
+        for values in chain.from_iterable(runs):
             t_ms, unix_ms = values[3:5]
             # Until the clock is set again, time of day minus time since the start is constant.
             now = None if unix_ms is None else unix_ms - t_ms
