@@ -245,6 +245,23 @@ class GameDiffers(SabotError):
     exit_code = 34
 
 
+class ListUnusable(SabotError):
+    """A list of units cannot be read, or a row of it cannot be used. No board was touched."""
+
+    exit_code = 39
+
+
+class ListFailed(SabotError):
+    """Some units of a list failed, each with an error of its own that was printed.
+
+    `exit_code` is the highest of these errors.
+    """
+
+    def __init__(self, text: str, exit_code: int) -> None:
+        super().__init__(text)
+        self.exit_code = exit_code
+
+
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return which of `names` a misspelled `name` probably means; None if none is similar."""
     near = get_close_matches(name.lower(), list(names), 1)

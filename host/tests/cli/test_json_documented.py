@@ -191,6 +191,9 @@ def _of_releases(house: Path) -> Iterator[tuple[str, str]]:
     public.write_bytes(signing.pem_of(signing.public_of(made.HOUSE)))
     yield "release show", _run("release", "show", "one", "--json")
     yield "release show", _run("release", "show", "one", "--house", str(public), "--json")
+    (house / "list.csv").write_text("board,unit,table\nNONE-1,SHOE-1,1\n")
+    listed = ("--list", "list.csv", "--house", str(public))
+    yield "provision", _run("provision", *listed, "--json", codes=(1,))  # an exception here
     changed = dict(releases.load(house / "one").files)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(

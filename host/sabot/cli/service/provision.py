@@ -1,6 +1,6 @@
 """`sabot provision`: a flashed board becomes a unit of the house."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +10,7 @@ import typer
 from sabot.cli import options
 from sabot.cli.games import GameName, game_of
 from sabot.cli.key_files import load_command_keys
+from sabot.cli.service.provision_many import provision_list_file
 from sabot.cli.view import console, plain, problems
 from sabot.keys import chain_keys, signing
 from sabot.link import command_keys
@@ -17,8 +18,9 @@ from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.ports import Port
 from sabot.release import provision as provisions
+from sabot.release import provision_list
 from sabot_protocol import provisioning
-from sabot_protocol.games import MINI_NAME
+from sabot_protocol.games import MINI_NAME, Game
 
 WhenFull = Annotated[
     str,
@@ -31,8 +33,10 @@ WhenFull = Annotated[
 
 
 def provision(
-    port: options.Port,
-    table: Annotated[str, typer.Option("--table", help="Where it stands.")],
+    port: Annotated[
+        str | None, typer.Argument(metavar="[UNIT|PORT]", help=options.PORT_HELP)
+    ] = None,
+    table: Annotated[str | None, typer.Option("--table", help="Where it stands.")] = None,
     unit: Annotated[
         str | None,
         typer.Option("--unit", help="Its id; default: the one it has, or its board's number."),
@@ -53,12 +57,31 @@ def provision(
     replaces: Annotated[
         bool, typer.Option("--replaces", help="It takes the place of a unit that had this id.")
     ] = False,
+    listed: Annotated[
+        Path | None,
+        typer.Option(
+            "--list",
+            metavar="FILE.csv",
+            help="Many boards, a line for each: "
+            f"{', '.join(provision_list.COLUMNS)}. The last four may be left out.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --list: one JSON object a line.")
+    ] = False,
 ) -> None:
     """Make a flashed board a unit: give it an id, its own keys, table, game, card set and clock.
 
     A board that is a unit already keeps its id and keys. If its service switch is on, it takes the
-    other settings.
+    other settings. With --list, boards that are their unit already are left as they are, and an
+    error at one does not stop the others: give the command again after an interruption.
     """
+    if listed is not None and (port, table, unit) != (None, None, None):
+        raise typer.BadParameter("--list names the boards, units and tables: name none beside it")
+    if listed is None and (port is None or table is None):
+        raise typer.BadParameter("name a board and its --table, or many boards in a --list")
+    if as_json and listed is None:
+        raise typer.BadParameter("--json is for a --list")
     if unit == "":
         raise typer.BadParameter("--unit is empty; leave it out for the board's own number")
     if when_full not in provisioning.WHEN_FULL:
@@ -66,10 +89,26 @@ def provision(
     document = game_of(game, choose).document
     release_key = signing.load_public(house)
     known = load_command_keys(commands if commands.exists() else None)
+    files = provisions.KeyFiles(key_file, commands, known)
+    if listed is not None:
+        defaults = provision_list.Defaults(
+            card_set,
+            when_full,
+            release_key,
+            lambda name, choices: game_of(name or game, choices or choose).document,
+        )
+
+        def make_unit(
+            row: provision_list.Row, lasting: str, on_progress: Callable[[str], None]
+        ) -> tuple[bool, str]:
+            return _make_unit(row, lasting, files, replaces, on_progress)
+
+        provision_list_file(listed, defaults, make_unit, as_json=as_json)
+        return
+    assert port is not None and table is not None
     settings = provisions.UnitSettings(
         unit or "", table, card_set, when_full, document, release_key
     )
-    files = provisions.KeyFiles(key_file, commands, known)
     try:
         provisions.provisioning_document(settings, unit or "ANY")
     except provisioning.ProvisioningError as error:
@@ -85,7 +124,32 @@ def provision(
     console.print(plain(done), soft_wrap=True)
 
 
+def _make_unit(
+    row: provision_list.Row,
+    lasting: str,
+    files: provisions.KeyFiles,
+    replaces: bool,
+    on_progress: Callable[[str], None],
+) -> tuple[bool, str]:
+    """Make the board of a row its unit; return whether it was not yet, and what was done."""
+    settings = row.settings
+    with _attached(row.board, files.known, lasting) as client:
+        is_unit = bool(client.welcome.challenge) and client.unit == settings.unit
+        other_game = client.welcome.game_sha256 != Game(settings.game).sha256
+    if is_unit:
+        other = ", though it deals another game than the list says" if other_game else ""
+        return False, f"{settings.unit}: a unit already, left as it is{other}"
+    done = provisions.provision(
+        lambda: _attached(row.board, files.known, lasting),
+        settings,
+        files,
+        replaces=replaces,
+        on_progress=on_progress,
+    )
+    return True, done
+
+
 @contextmanager
-def _attached(port: str, known: CommandKeyFile) -> Iterator[Client]:
-    with Port(port) as opened:
+def _attached(port: str, known: CommandKeyFile, lasting: str = "") -> Iterator[Client]:
+    with Port(port, lasting) if lasting else Port(port) as opened:
         yield Client(opened, keys=known, bare=True)
