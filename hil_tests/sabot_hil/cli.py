@@ -4,6 +4,7 @@ The `sabot` command finds it through its entry point. pytest, and modules that n
 only after a check that it is installed.
 """
 
+import hashlib
 import importlib.util
 import os
 import random
@@ -17,9 +18,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from sabot.cli.view import console, problems
 from sabot.errors import (
@@ -32,9 +34,30 @@ from sabot.errors import (
     SuitesMissing,
 )
 from sabot.link import ports
-from sabot.text import printable
+from sabot.text import counted, printable
+from sabot_hil.report import junit, last_failed
+
+_OWN_TESTS = "sabot own tests"
+
+
+class _OrTests(TyperGroup):
+    """A group whose first word may also be a file or folder of tests; options may follow it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Keep the words that are no subcommand in `ctx.meta`."""
+        _, words, _ = self.make_parser(ctx).parse_args(args=list(args))
+        if not words or words[0] in self.commands:
+            return super().parse_args(ctx, args)
+        ctx.allow_interspersed_args = True
+        rest = super().parse_args(ctx, args)
+        ctx.meta[_OWN_TESTS] = [*ctx._protected_args, *rest]
+        ctx._protected_args, ctx.args = [], []
+        return []
+
 
 app = typer.Typer(
+    cls=_OrTests,
+    subcommand_metavar="[MY_TESTS... | COMMAND [ARGS]...]",
     help="Judge a firmware or a repaired shoe: the same tests on every target.",
     invoke_without_command=True,
     no_args_is_help=False,
@@ -48,6 +71,7 @@ PYTEST = (
     sys.executable,
     "-u",  # what goes into a pipe is seen as it comes
     *("-m", "pytest", "-c", "/dev/null", "-q", "-rN", "-o", "console_output_style=classic"),
+    *("-p", "no:cacheprovider"),  # it writes among the tests; report/last_failed.py does not
     *("-p", "sabot_hil.pytest_plugin.plugin", "-p", "sabot_hil.pytest_plugin.command_run"),
 )
 """The command that runs tests. What they are and where their results go follows."""
@@ -79,8 +103,11 @@ def hil(
     context: typer.Context,
     target: Annotated[str, typer.Option(help="What to test: sim, emulator, board:SERIAL.")] = "sim",
     suite: Annotated[
-        Suite, typer.Option(help="smoke: does it work at all; acceptance: all; soak: for hours.")
-    ] = Suite.SMOKE,
+        Suite | None,
+        typer.Option(
+            help="smoke: does it work at all (default); acceptance: all; soak: for hours."
+        ),
+    ] = None,
     only: Annotated[
         str | None,
         typer.Option("-k", metavar="WORDS", help="Only tests with these names, as in pytest."),
@@ -100,15 +127,28 @@ def hil(
     minutes: Annotated[
         float, typer.Option(help="How long to soak; 0: one short shoe of cards.", min=0)
     ] = 0.0,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Only tests that failed when they ran last.")
+    ] = False,
 ) -> None:
-    """Run a suite. Exit code 0: all passed, 1: something failed, 130: stopped by Ctrl-C; the report
-    then has the tests up to that point.
+    """Run a suite, or your own tests in MY_TESTS, files or folders, with the same fixtures.
+
+    Exit code 0: all passed, 1: something failed, 130: stopped by Ctrl-C; the report then has the
+    tests up to that point.
     """
     if context.invoked_subcommand is not None:
         return
     if only is not None and printable(only) != only:  # pytest would print it as it is
         raise typer.BadParameter("-k has characters that no test's name has")
     suites = _suites()
+    own = _own_tests(context.meta.get(_OWN_TESTS, []))
+    if own and suite is not None:
+        raise typer.BadParameter("name your tests, or a --suite of Sabot, not both")
+    suite = suite or Suite.SMOKE
+    root = _root_of(own) if own else suites
+    run_name = f"{target} {root if own else suite.value}"
+    if failed and not last_failed.failed(run_name):
+        raise NothingTested(f"{run_name}: no test failed when it ran last; leave --failed out")
     bench = bench or _only_other_board(target)
     if report is not None and report.exists():
         raise _exists_already(report)
@@ -116,32 +156,68 @@ def hil(
     if report is not None:
         _new_folder(report)
     arguments = ["--target", target, "--minutes", str(minutes)]
-    arguments += ["--repeat-with", shlex.join(["sabot", "hil", "--suite", suite.value])]
+    named = [*map(str, own)] if own else ["--suite", suite.value]
+    arguments += ["--repeat-with", shlex.join(["sabot", "hil", *named])]
+    arguments += ["--run-name", run_name, *(["--only-failed"] if failed else [])]
+    arguments += ["--own-tests", _described(own)] if own else []
     arguments += [] if bench is None else ["--bench", bench]
     arguments += [] if image is None else ["--uf2", str(image)]
-    if target == "emulator" and suite is not Suite.SOAK:  # a soak is one long test
+    if target == "emulator" and (own or suite is not Suite.SOAK):  # a soak is one long test
         arguments += ["--numprocesses", str(os.cpu_count() or 1), "--maxschedchunk", "1"]
     arguments += [] if only is None else ["-k", only]
     # One seed for all tests, so that the report shows how to repeat the whole run.
     arguments += ["--seed", str(random.randrange(2**32) if seed is None else seed)]
     if report is not None:
-        arguments += ["--report", str(report), "--junit-xml", str(report / "junit.xml")]
-    folders = [str(suites / folder) for folder in _FOLDERS[suite]]
-    ended = _pytest(["--rootdir", str(suites), *arguments, *folders])
+        arguments += ["--report", str(report), "--junit-xml", str(report / junit.FILE)]
+    folders = own or [suites / folder for folder in _FOLDERS[suite]]
+    ended = _pytest(["--rootdir", str(root), *arguments, *map(str, folders)])
     code = _ENDED_WITH.get(ended, ended)
     if report is not None and ended in (_NOTHING_RAN, _WRONG_USE):
         shutil.rmtree(report, ignore_errors=True)  # or the next try fails because it exists
     elif report is not None and (report / "report.html").exists():
+        junit.leave_times_out(report / junit.FILE)
         problems.print(f"Report: {report / 'report.html'}")
     if ended == _NOTHING_RAN and only is None:
         raise NothingTested(f"{target}: can run no test of this suite; the report would be empty")
     if ended == _NOTHING_RAN:
         raise NothingTested(
-            f"{suite.value}: no test named {only!r} that {target} can run; leave -k out to see all"
+            f"{root.name if own else suite.value}: no test named {only!r} that {target} can run; "
+            "leave -k out to see all"
         )
     if ended not in _ENDED_WITH and ended != RigBroken.exit_code:
         raise InternalError(f"the tests ended with code {ended}; see pytest's output for the cause")
     raise typer.Exit(code)
+
+
+def _own_tests(words: list[str]) -> list[Path]:
+    """The files and folders of tests that were named. A missing one is wrong usage."""
+    for word in words:
+        if not Path(word).exists():
+            raise typer.BadParameter(
+                f"{printable(word)}: no such file or folder of tests, and no command; "
+                "the commands are compare and check-bench"
+            )
+    return [Path(word).resolve() for word in words]
+
+
+def _root_of(own: list[Path]) -> Path:
+    """The folder to which the names of the tests are relative."""
+    return Path(os.path.commonpath([path if path.is_dir() else path.parent for path in own]))
+
+
+def _described(own: list[Path]) -> str:
+    """What the tests are, for the report: not ours, and which."""
+    digest, count = hashlib.sha256(), 0
+    root = _root_of(own)
+    files = {each for path in own for each in ([path] if path.is_file() else path.rglob("*.py"))}
+    for file in sorted(files):
+        content = file.read_bytes()
+        digest.update(f"{file.relative_to(root)} {len(content)}\n".encode() + content)
+        count += 1
+    names = ", ".join(printable(path.name) for path in own)
+    return (
+        f"not Sabot: own tests in {names} ({counted(count, 'file')}, SHA-256 {digest.hexdigest()})"
+    )
 
 
 @app.command()

@@ -20,6 +20,7 @@ from sabot.errors import RigBroken
 from sabot_hil.pytest_plugin.progress import Progress
 from sabot_hil.pytest_plugin.reporter import STOPPED, own_part, why_stopped
 from sabot_hil.pytest_plugin.time_left import expected_s
+from sabot_hil.report import last_failed
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The process that starts pytest blocks these, and so they are blocked in the workers. They are
@@ -138,6 +139,10 @@ def _show_progress(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.option.only_failed:
+        wanted = set(last_failed.failed(config.option.run_name))
+        config.hook.pytest_deselected(items=[each for each in items if each.nodeid not in wanted])
+        items[:] = [each for each in items if each.nodeid in wanted]
     if _in_a_worker(config):  # then no worker is still busy when the others have nothing to do
         items.sort(key=lambda item: expected_s(item.nodeid), reverse=True)
 

@@ -42,6 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--minutes", type=float, default=0.0, help="how long to soak; 0: one sample")
     group.addoption("--report", type=Path, default=None, help="a new folder for the report")
     group.addoption("--repeat-with", default="", help="the command that the report names")
+    group.addoption("--own-tests", default="", help="what these tests are, if not a suite of ours")
+    group.addoption("--run-name", default="", help="under which name failed tests are noted")
+    group.addoption("--only-failed", action="store_true", help="only those that failed last time")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -20,6 +20,7 @@ from sabot_hil.pytest_plugin.reporter import (
     why_stopped,
 )
 from sabot_hil.pytest_plugin.time_left import TimeLeft
+from sabot_hil.report import last_failed
 
 _EVERY_S, _EVERY_S_IN_A_PIPE = 1.0, 60.0
 _IN_REAL_TIME = 0.1
@@ -110,6 +111,11 @@ class Progress:
 
     def pytest_sessionfinish(self) -> None:
         self._ended.set()
+        of = {test: self._outcomes.get(test, ("passed", ""))[0] for test in self._took_s}
+        passed = [test for test, outcome in of.items() if outcome in ("passed", "skipped")]
+        now = [test for test, outcome in of.items() if outcome == "FAILED"]
+        if self._config.option.run_name:
+            last_failed.note(self._config.option.run_name, passed, now)
         with self._lock:
             self._print("", end="")
 

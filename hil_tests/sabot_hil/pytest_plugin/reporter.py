@@ -144,7 +144,7 @@ class Reporter:
             "Target": option.target,
             **self._handed_in,
             **{name: said for name, said in reported.items() if name not in self._handed_in},
-            "Suite of": f"Sabot {VERSION}",
+            "Suite of": option.own_tests or f"Sabot {VERSION}",
             "Begun": began,
             "Took": f"{time.time() - self._begin_s:.0f} s",
             "To repeat": repeat_command(self._config, only=option.keyword),

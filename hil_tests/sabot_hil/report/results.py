@@ -1,4 +1,7 @@
-"""The results of a run as data, written to and read from `results.json` in a report folder."""
+"""The results of a run as data, written to and read from `results.json` in a report folder.
+
+The times of the run are in a file of their own, `times.json`: all else repeats with the same seed.
+"""
 
 import json
 from collections.abc import Mapping
@@ -10,6 +13,9 @@ from sabot.errors import ReportUnusable
 
 FORMAT = "sabot hil report 1"
 FILE = "results.json"
+TIMES_FILE = "times.json"
+_TIMES = ("Begun", "Took")
+"""What a run says of its own times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +98,20 @@ class SuiteRun:
 
 
 def write_results(run: SuiteRun, folder: Path) -> None:
-    """Write `results.json`. Raises OSError."""
+    """Write `results.json` and `times.json`. Raises OSError."""
+    results = [*map(asdict, run.results)]
+    times = {
+        "about": {name: said for name, said in run.about.items() if name in _TIMES},
+        "seconds": [each.pop("seconds") for each in results],
+    }
     document = {
         "format": FORMAT,
-        "about": dict(run.about),
+        "about": {name: said for name, said in run.about.items() if name not in _TIMES},
         "unfinished": run.unfinished,
-        "results": [*map(asdict, run.results)],
+        "results": results,
     }
     (folder / FILE).write_text(json.dumps(document, indent=1) + "\n")
+    (folder / TIMES_FILE).write_text(json.dumps(times, indent=1) + "\n")
 
 
 def read_results(folder: Path) -> SuiteRun:
@@ -114,6 +126,11 @@ def read_results(folder: Path) -> SuiteRun:
             )
         results = [_result_of(each) for each in document["results"]]
         about = {str(name): str(text) for name, text in document["about"].items()}
+        if (folder / TIMES_FILE).exists():
+            times = json.loads((folder / TIMES_FILE).read_bytes())
+            about |= {str(name): str(text) for name, text in times["about"].items()}
+            for result, seconds in zip(results, times["seconds"], strict=True):
+                result.seconds = float(seconds)
         return SuiteRun(about, results, str(document.get("unfinished", "")))
     except OSError as error:
         raise ReportUnusable(
@@ -127,7 +144,7 @@ def read_results(folder: Path) -> SuiteRun:
 
 
 def _result_of(document: Mapping[str, Any]) -> Result:
-    result = Result(**document)
+    result = Result(**{"seconds": 0.0, **document})
     result.measurements = [Measurement(**each) for each in document["measurements"]]
     result.summary = [(str(what), str(said)) for what, said in document.get("summary", [])]
     result.passes = [(int(t_us), str(samples)) for t_us, samples in document["passes"]]

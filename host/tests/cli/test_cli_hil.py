@@ -17,7 +17,14 @@ import pytest
 import serial
 from serial.tools import list_ports
 
-from host.tests.support.commands import TIMEOUT_S, environment, error_line_here, run, running
+from host.tests.support.commands import (
+    TIMEOUT_S,
+    environment,
+    error_line,
+    error_line_here,
+    run,
+    running,
+)
 from sabot import cli
 
 pytestmark = pytest.mark.slow
@@ -37,6 +44,7 @@ def test_a_report_has_a_page_and_results_as_json_and_junit(accepted: Path) -> No
         "junit.xml",
         "report.html",
         "results.json",
+        "times.json",
     ]
     document = json.loads((report / "results.json").read_text())
     assert [each["outcome"] for each in document["results"]] == ["passed", "passed"]
@@ -53,6 +61,61 @@ def test_a_report_says_how_to_repeat_it_with_the_same_seed(accepted: Path) -> No
     tests = [each["test"] for each in document["results"]]
     assert tests == [each["test"] for each in again["results"]]
     assert again["about"]["To repeat"] == document["about"]["To repeat"]
+    for name in ("junit.xml", "results.json"):
+        first, second = (
+            _FIGURE.sub("", (accepted / folder / name).read_text())
+            for folder in ("report", "again")
+        )
+        assert first == second, name
+
+
+_FIGURE = re.compile(r'"value": [0-9.]+|value="[0-9.]+ ms"')
+"""A figure measured in the time of this machine: it does not repeat."""
+
+
+_OWN = """
+from sabot_hil.kit.dealer import load_cards
+
+def test_betting_opens(bench, seed):
+    assert load_cards(bench, "AC", "2C").title == "BETTING OPEN"
+
+def test_that_fails(bench):
+    assert bench.outputs.title == "NOT THIS", "a text of its own"
+"""
+
+
+def test_own_tests_run_and_those_that_failed_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "my tests").mkdir()
+    mine = tmp_path / "my tests" / "test_mine.py"
+    mine.write_text(_OWN)
+    done = run(tmp_path, "hil", "my tests", "--report", "report", "--seed", "7", code=1)
+    assert re.search(r"1/2 +passed .* test_betting_opens +\(.* left\)", done.stdout)
+    assert re.search(r"2/2 +FAILED .* test_that_fails", done.stdout)
+    about = json.loads((tmp_path / "report" / "results.json").read_text())["about"]
+    assert about["Suite of"].startswith("not Sabot: own tests in my tests (1 file, SHA-256 ")
+    assert shlex.split(about["To repeat"])[:3] == ["sabot", "hil", str(mine.parent)]
+    done = run(tmp_path, "hil", "--failed", "my tests", code=1)
+    assert "1 test on sim" in done.stdout and "test_betting_opens" not in done.stdout
+    mine.write_text(_OWN.replace("NOT THIS", "LOAD CARDS"))
+    assert "1 test on sim" in run(tmp_path, "hil", "my tests", "--failed").stdout
+    line = error_line(tmp_path, "hil", "my tests", "--failed", code=26)
+    assert line.endswith("no test failed when it ran last; leave --failed out")
+    assert sorted(path.name for path in mine.parent.iterdir() if path.suffix) == ["test_mine.py"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("nothing",), "no such file or folder of tests, and no command; the commands are compare"),
+        ((".", "--suite", "soak"), "name your tests, or a --suite of Sabot, not both"),
+    ],
+)
+def test_own_tests_named_wrongly(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
+    said = run(tmp_path, "hil", *arguments, code=2).stderr.replace("\u2502", " ")
+    assert says in " ".join(said.split())
 
 
 def test_an_existing_report_folder_is_not_changed(accepted: Path) -> None:
