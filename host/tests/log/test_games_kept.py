@@ -18,7 +18,7 @@ from sabot_protocol import enums, messages
 
 SHA256 = hashlib.sha256(GAME).digest()
 
-_VERSION_2 = """
+VERSION_2 = """
 CREATE TABLE about (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE units (id INTEGER PRIMARY KEY, unit TEXT NOT NULL UNIQUE);
 CREATE TABLE records (unit INTEGER NOT NULL, number INTEGER NOT NULL, received_unix_ms INTEGER NOT NULL, record BLOB NOT NULL, mac BLOB NOT NULL, PRIMARY KEY (unit, number)) WITHOUT ROWID;
@@ -115,7 +115,7 @@ def version_2(tmp_path: Path) -> Path:
     """A log of version 2 with three events."""
     path = tmp_path / "old"
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript(_VERSION_2)
+        connection.executescript(VERSION_2)
         for number in (1, 2, 3):
             record = recorded(naive_event(number))
             row = (7, number, 1_790_000_000_000, record.data, record.mac)

@@ -1,0 +1,217 @@
+"""The store of a log in any order of calls, against a dictionary of what it must have.
+
+Events come in order, again, with gaps, or with another content than before; some are pruned; lists
+are derived late or made again; a reader reads while the log writes; the log is closed, or its
+computer loses its power. A log may begin as one of version 2.
+"""
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+
+from host.tests.log.test_games_kept import VERSION_2
+from host.tests.support.helpers import event_bytes
+from host.tests.support.naive_shoe import recorded
+from sabot.errors import DatabaseUnusable, HistoryDiffers
+from sabot.link.session import Record
+from sabot.log.store import Filter, Row, Store
+
+_UNITS = ("U1", "U2")
+_EVENTS_A_SHOE = 20
+_EVENTS_A_ROUND = 4
+_units = st.sampled_from(_UNITS)
+
+
+def _record(number: int, variant: int = 0) -> Record:
+    shoe, round_ = number // _EVENTS_A_SHOE, number // _EVENTS_A_ROUND % 5
+    return recorded(event_bytes("lid" if number % 3 else "lock", number, t_ms=variant,
+                                shoe=shoe, round=round_))  # fmt: skip
+
+
+def _seen(row: Row) -> tuple[str, int, bytes, bytes]:
+    return row.unit, row.number, row.data, row.mac
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """A log that is written, and what it must have."""
+
+    @initialize(version=st.sampled_from((2, 3)), before=st.integers(1, 30))
+    def begin(self, version: int, before: int) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="sabot-store-"))
+        self.copies = 0
+        self.path = self.root / "log"
+        self.model: dict[str, dict[int, Record]] = {unit: {} for unit in _UNITS}
+        self.pruned: dict[str, set[int]] = {unit: set() for unit in _UNITS}
+        self.reader: Iterator[Row] | None = None
+        self.due: list[tuple[str, int, bytes, bytes]] = []
+        self.reading: Store | None = None
+        if version == 2:
+            with closing(sqlite3.connect(self.path)) as connection, connection:
+                connection.executescript(VERSION_2)  # its unit is U1, with the id 7
+                for number in range(1, before + 1):
+                    record = self.model["U1"][number] = _record(number)
+                    row = (7, number, 5, record.data, record.mac)
+                    connection.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?)", row)
+        self.store = Store(self.path, create=True)
+
+    def _last(self, unit: str) -> int:
+        return max(self.model[unit], default=0)
+
+    def _all(self) -> list[tuple[str, int, bytes, bytes]]:
+        return [
+            (unit, number, record.data, record.mac)
+            for unit in _UNITS
+            for number, record in sorted(self.model[unit].items())
+        ]
+
+    @rule(
+        unit=_units,
+        back=st.sampled_from((-9, -2, 0, 0, 1, 5, 12, 30)),
+        count=st.integers(1, 40),
+        derived=st.booleans(),
+    )
+    def append(self, unit: str, back: int, count: int, derived: bool) -> None:
+        """From `back` events before the end on; a negative one leaves a gap."""
+        first = max(1, self._last(unit) + 1 - back)
+        records = [_record(number) for number in range(first, first + count)]
+        self.store.append(unit, records)
+        for record in records:
+            if record.event.number not in self.pruned[unit]:
+                self.model[unit][record.event.number] = record
+        if derived:
+            self.store.derive()
+
+    @rule(unit=_units)
+    def fill_a_gap(self, unit: str) -> None:
+        """The first event that the log lacks, after its lists have all others."""
+        there = self.model[unit].keys() | self.pruned[unit]
+        self.store.derive()
+        number = next(n for n in range(1, self._last(unit) + 2) if n not in there)
+        self.store.append(unit, [_record(number)])
+        self.model[unit][number] = _record(number)
+
+    @rule(unit=_units, place=st.integers(0, 1 << 16), count=st.integers(0, 5))
+    def another_history(self, unit: str, place: int, count: int) -> None:
+        if not self.model[unit]:
+            return
+        number = sorted(self.model[unit])[place % len(self.model[unit])]
+        new = [_record(self._last(unit) + 1 + n) for n in range(count)]
+        with pytest.raises(HistoryDiffers):
+            self.store.append(unit, [*new, _record(number, 99)])
+
+    @rule(most=st.sampled_from((None, 1, 7)))
+    def derive(self, most: int | None) -> None:
+        self.store.derive(most)
+
+    @rule()
+    def rebuild(self) -> None:
+        with Store(self.path) as store:
+            assert store.rebuild() == len(self._all())
+
+    @rule(unit=_units, place=st.integers(0, 1 << 16), count=st.integers(1, 12))
+    def prune(self, unit: str, place: int, count: int) -> None:
+        numbers = sorted(self.model[unit])[:-1]  # the newest one stays
+        if not numbers:
+            return
+        first = numbers[place % len(numbers)]
+        last = min(first + count - 1, numbers[-1])
+        with Store(self.path) as store:
+            if self.pruned[unit] & set(range(first, last + 1)):
+                with pytest.raises(DatabaseUnusable, match="pruned already"):
+                    store.prune(unit, first, last, b"tombstone")
+                return
+            store.prune(unit, first, last, b"tombstone")
+        for number in range(first, last + 1):
+            self.model[unit].pop(number, None)
+            self.pruned[unit].add(number)
+
+    @precondition(lambda self: self.reader is None)
+    @rule(count=st.integers(0, 5))
+    def begin_to_read(self, count: int) -> None:
+        self.due = self._all()
+        self.reading = Store(self.path)
+        self.reader = self.reading.rows()
+        for row in (row for _, row in zip(range(count + 1), self.reader, strict=False)):
+            assert _seen(row) == self.due.pop(0)
+
+    @precondition(lambda self: self.reader is not None)
+    @rule()
+    def read_to_the_end(self) -> None:
+        """It shows the log as it was when it began."""
+        assert self.reader is not None and self.reading is not None
+        assert [_seen(row) for row in self.reader] == self.due
+        self.reader = None
+        self.reading.close()
+
+    @rule()
+    def close_and_open(self) -> None:
+        self.store.close()
+        self.store = Store(self.path, create=True)
+
+    @rule()
+    def lose_the_power(self) -> None:
+        """The log goes on with the files as they are now."""
+        self._stop_reading()
+        self.copies += 1
+        to = self.root / f"log{self.copies}"
+        for suffix in ("", "-wal"):
+            beside = self.path.with_name(self.path.name + suffix)
+            if beside.exists():
+                shutil.copyfile(beside, to.with_name(to.name + suffix))
+        self.store.close()
+        self.path, self.store = to, Store(to, create=True)
+
+    @invariant()
+    def it_has_all_and_nothing_else(self) -> None:
+        if not hasattr(self, "store"):
+            return
+        assert [_seen(row) for row in self.store.rows()] == self._all()
+        for unit in _UNITS:
+            assert self.store.last_number(unit) == self._last(unit)
+
+    @rule(unit=_units, shoe=st.integers(0, 4), round_=st.integers(0, 4))
+    def a_round(self, unit: str, shoe: int, round_: int) -> None:
+        wanted = Filter(unit=unit, shoe=shoe, round=round_, kinds=["lid"])
+        assert [row.number for row in self.store.rows(wanted)] == [
+            number
+            for number in sorted(self.model[unit])
+            if (number // _EVENTS_A_SHOE, number // _EVENTS_A_ROUND % 5) == (shoe, round_)
+            and number % 3
+        ]
+
+    def _stop_reading(self) -> None:
+        if self.reading is not None:
+            self.reader = None
+            self.reading.close()
+
+    def teardown(self) -> None:
+        if not hasattr(self, "store"):
+            return
+        self._stop_reading()
+        with closing(self.store):
+            assert self.store.faults() == []
+        shutil.rmtree(self.root)
+
+
+TestStoreMachine = StoreMachine.TestCase
+TestStoreMachine.settings = settings(
+    max_examples=15,
+    stateful_step_count=25,
+    deadline=None,
+    phases=(Phase.generate,),
+    suppress_health_check=list(HealthCheck),
+)
