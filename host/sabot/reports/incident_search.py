@@ -141,7 +141,8 @@ class _Shoe:
 
 def _findings(unit: str, shoe: _Shoe, good: Sequence[Values]) -> Iterable[Finding]:
     """The verifier's findings in the play of a shoe of cards."""
-    first = shoe.records[0][0]
+    # A forger can put anything in the place of a number.
+    first = next((number for number, _, _ in shoe.records if type(number) is int), 1)
     numbers = [values[1] for values in good]
     whole = numbers == [number for number, _, _ in shoe.records]
     if not whole or numbers != list(range(first, first + len(numbers))):

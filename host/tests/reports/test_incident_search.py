@@ -9,6 +9,7 @@ import pytest
 
 from host.tests.audit.checks.test_decoding import value_of
 from host.tests.support.helpers import FirmwareLog, shuffled_names
+from host.tests.support.naive_shoe import naive_event
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify_unit
 from sabot.link.events import Event
@@ -203,3 +204,10 @@ def test_a_shoe_of_cards_that_never_ends_is_not_held_as_a_whole(
     monkeypatch.setattr(Search, "_take", counted)
     list(Search(None, None, None, Limits()).of_unit("U1", (records for _ in range(40))))
     assert 3000 <= most < 3400
+
+
+@pytest.mark.parametrize("number", [None, "1", b"1", 1.5])
+def test_what_a_forger_put_in_place_of_a_number_ends_no_search(number: object) -> None:
+    rows = [(number, naive_event(1), bytes(16)), (2, naive_event(2), bytes(16))]
+    search = Search(None, None, None, Limits())
+    assert list(search.of_unit("U1", [rows])) == []  # type: ignore[list-item]
