@@ -61,7 +61,9 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def test_it_installs_packages_called_sabot_only_typed_and_without_tests(wheel: Path) -> None:
     names = [Path(name) for name in zipfile.ZipFile(wheel).namelist()]
     tops = {name.parts[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == _PACKAGES
+    assert {top for top in tops if not top.endswith((".dist-info", ".data"))} == _PACKAGES
+    data = [Path(*name.parts[1:]) for name in names if name.parts[0].endswith(".data")]
+    assert data == [Path("scripts/sabot")]
     assert not [name for name in names if {"tests", "fakes", "support"} & {*name.parts}]
     for package in _PACKAGES:
         assert Path(package) / "py.typed" in names, package
