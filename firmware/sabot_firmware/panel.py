@@ -82,6 +82,10 @@ def text_of(state: dealing.Dealing, link: str, notice: str = "") -> str:
     if state.asked:  # what each button does now, over the state of the host
         remedy = "VOID: MISDEAL" if state.decided else ""
         link = "" if state.can_change_game() else "BURN: ENDS SHOE"
+    elif state.ghost == shoe_of_cards.GHOST_ASKED:
+        remedy = "REVEAL: GHOST"
+    if state.ghost == shoe_of_cards.GHOST_MARKED:
+        notice = notice or "GHOST HAND %d" % state.ghosts
     if not outcome and state.rounds_left == 1 and state.current_round.open:
         outcome = "LAST ROUND"
     return "\n".join(

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 EVENT_KINDS = tuple(shape.name for shape in event_shapes.KINDS)
 """Every kind of event that a shoe records."""
 
-_ROUND_KINDS = ("boot", "betting_open", "card", "result", "round_void", "shoe_ended", DAMAGED)
+_ROUND_KINDS = (
+    "boot", "betting_open", "ghost_hand", "card", "result", "round_void", "shoe_ended", DAMAGED,
+)  # fmt: skip
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _US = timedelta(microseconds=1)
 

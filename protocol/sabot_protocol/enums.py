@@ -104,7 +104,7 @@ REFUSALS = WordList(
     "past_end bad_size bad_part bad_order invalid needs_key has_keys other_unit bad_flash "
     "not_signed not_proven no_command wrong_mac closed replayed not_a_unit updating no_update "
     "on_trial no_trial no_key not_ours bad_head bad_board old_python older damaged no_heap "
-    "used_chip"
+    "used_chip no_ghost"
 )
 """Why a command or a release is refused; README.md, "Refusals", explains each. `none`: it is not
 refused."""

@@ -220,6 +220,9 @@ LONG_PASS = Shape(
     DEVICE,
 )
 
+GHOST_HAND = Shape(36, "ghost_hand", "count:uint", _kinds, DEALING)
+"""The round whose betting is open is dealt without wagers: the `count`-th of this shoe of cards."""
+
 KINDS = tuple(_kinds)
 """All kinds of events, by number."""
 del _kinds

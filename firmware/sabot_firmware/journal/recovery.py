@@ -10,7 +10,7 @@ from sabot_protocol import cbor, enums, events
 _KEPT = (
     "shoe", "round", "phase", "error", "fault", "lid_open", "key_on", "service_on", "", "", "", "",
     "", "burn_left", "rounds", "rounds_left", "", "after_burning", "lock_recorded", "second_card",
-    "after_cut", "decided", "asked",
+    "after_cut", "decided", "asked", "ghosts", "ghost",
 )  # fmt: skip
 """The kept fields of the dealing, besides the inventory and the pending card. An empty name is the
 place of a field of the round (`KEPT`): firmware 0.1.0 had the round's fields there. Older states
@@ -113,6 +113,7 @@ def restore(dealing: Dealing, state: list) -> None:
     fields, inventory, waiting = state
     of_round = iter(dealing.current_round.KEPT)
     dealing.decided = dealing.asked = False
+    dealing.ghosts = dealing.ghost = 0
     for i in range(len(fields)):
         if _KEPT[i]:
             setattr(dealing, _KEPT[i], fields[i])

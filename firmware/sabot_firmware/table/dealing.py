@@ -19,6 +19,8 @@ from sabot_firmware.table.shoe_of_cards import (
     BURNING,
     DEALING,
     FIRST_BURN,
+    GHOST_ASKED,
+    GHOST_MARKED,
     NO_ERROR,
     NOT_DUE,
     ShoeOfCards,
@@ -40,6 +42,7 @@ _DOUBLE_FEED = const(1)
 _SENSOR_FAULT = const(8)
 _POWER_LOST = const(9)
 _NEXT = const(0)
+_REVEAL = const(1)
 _VOID = const(2)
 _BURN_BUTTON = const(3)
 LID = const(0)
@@ -119,6 +122,11 @@ class Dealing(ShoeOfCards):
             self._close_betting(_BY_BUTTON)
         elif button == _NEXT and self.phase == BETWEEN:
             self._begin_round()
+        elif button == _REVEAL and self.phase == BETTING:
+            if self.ghost == GHOST_ASKED:
+                self._mark_ghost()
+            elif not self.why_no_ghost():
+                self.ghost = GHOST_ASKED
         elif self.phase in (BETTING, DEALING, BETWEEN):
             was_open = self.current_round.open
             count = self.current_round.pressed(button)
@@ -127,6 +135,20 @@ class Dealing(ShoeOfCards):
             else:
                 self._follow(was_open)
         return self._done()
+
+    def ghost_hand(self) -> list:
+        """A host marks the round whose betting is open as a ghost hand, if that is possible."""
+        if not self.why_no_ghost():
+            self._mark_ghost()
+        return self._done()
+
+    def _mark_ghost(self) -> None:
+        """The round is dealt without wagers, "all cards in the hand being dealt face up"
+        (Washington, Ghost hands)."""
+        self.ghosts += 1
+        self.ghost = GHOST_MARKED
+        self.current_round.revealed = True
+        self._record(events.GHOST_HAND, self.ghosts)
 
     def switched(self, switch: int, on: bool) -> list:
         """A switch of `enums.SWITCHES` changed."""

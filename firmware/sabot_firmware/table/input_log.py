@@ -23,6 +23,8 @@ SAMPLES_LOST = const(5)
 POWER_LOST = const(6)
 """The power went while a card passed."""
 JOURNAL_FULL = const(7)
+GHOST_HAND = const(8)
+"""A host marked the round as a ghost hand."""
 
 
 def carry_out(dealing: "Dealing", note: "list") -> list:
@@ -42,6 +44,8 @@ def carry_out(dealing: "Dealing", note: "list") -> list:
         return dealing.samples_lost()
     if kind == POWER_LOST:
         return dealing.power_lost()
+    if kind == GHOST_HAND:
+        return dealing.ghost_hand()
     return dealing.journal_full()
 
 

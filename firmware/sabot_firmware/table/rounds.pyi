@@ -36,6 +36,8 @@ class FamilyRound(Protocol):
     (`reveal`). BETWEEN when it is over, and before the first round."""
     begun: bool
     """Whether a card of the round has been dealt."""
+    revealed: bool
+    """Whether the round may show its cards. Set from outside for a ghost hand, dealt face up."""
     hidden: bool
     """Whether lamps and display must not depend on the round's cards now."""
 

@@ -40,6 +40,9 @@ _BY_CUT_CARD = const(0)
 
 _NO_LIMIT = const(-1)
 
+GHOST_ASKED = const(1)
+GHOST_MARKED = const(2)
+
 
 def _baccarat() -> "Callable[[Game, RecordEvent], FamilyRound]":
     from sabot_firmware.table.baccarat import BaccaratRound
@@ -79,6 +82,10 @@ class ShoeOfCards:
         """Whether the last round has its result, is not void, and no other has begun."""
         self.asked = False
         """Whether the display asks the supervisor: is that round a misdeal, does the shoe end?"""
+        self.ghosts = 0
+        """Ghost hands in this shoe of cards: rounds that are dealt without wagers."""
+        self.ghost = 0
+        """Whether the round is one: 0 no, GHOST_ASKED the display asks so, GHOST_MARKED yes."""
         self._actions: "list[tuple]" = []
 
     def change_game(self, game: "Game") -> None:
@@ -92,6 +99,19 @@ class ShoeOfCards:
     def cards(self) -> int:
         """The number of cards drawn from this shoe of cards, with burned and unreadable ones."""
         return self.inventory.drawn()
+
+    def why_no_ghost(self) -> str:
+        """Why the round cannot be marked as a ghost hand now; empty if it can.
+
+        "The maximum number of ghost hands allowed shall be determined by the house" (Washington,
+        Ghost hands); no other document has them. A void one counts too: its cards are out.
+        """
+        if self.phase != BETTING or self.error or self.lid_open or self.ghost == GHOST_MARKED:
+            return "no round without a card waits for bets"
+        allowed = self.game.house.get("ghost_hands", 0)
+        if type(allowed) is int and self.ghosts < allowed:
+            return ""
+        return "%d of %s in this shoe of cards" % (self.ghosts, allowed)
 
     def can_change_game(self) -> bool:
         """Whether no shoe of cards is in play."""
@@ -148,7 +168,7 @@ class ShoeOfCards:
 
     def _load_shoe(self) -> None:
         self.shoe += 1
-        self.round = self.rounds = 0
+        self.round = self.rounds = self.ghosts = self.ghost = 0
         self.rounds_left = _NO_LIMIT
         self.second_card = self.decided = self.asked = False
         self.inventory.load(self.game.decks)
@@ -197,11 +217,14 @@ class ShoeOfCards:
 
     def _begin_round(self) -> None:
         self.round += 1
+        self.ghost = 0
         self.decided = self.asked = False
         self.current_round.begin()
         self.phase = self.current_round.phase
 
     def _close_betting(self, by: int) -> None:
+        if self.ghost == GHOST_ASKED:
+            self.ghost = 0
         self.current_round.close_betting(by)
         self.phase = self.current_round.phase
 

@@ -325,7 +325,7 @@ def test_the_dealing_makes_the_events_whose_definition_says_so_and_no_others():
     texts = [
         before + " " + text
         for before, _ in table.SITUATIONS.values()
-        for text in table.INPUTS + ("void key+ void void", "?bad_code", "AC")
+        for text in table.INPUTS + ("void key+ void void", "reveal reveal", "?bad_code", "AC")
     ]
     for text in texts:
         dealing = Dealing(_game({}), table.SET, 7)

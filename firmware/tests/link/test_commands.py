@@ -10,6 +10,7 @@ from sabot_firmware.journal.outbox import Outbox
 from sabot_firmware.journal.recorder import Recorder
 from sabot_firmware.link import commands
 from sabot_firmware.store import SettingsStore
+from sabot_firmware.table import input_log
 from sabot_firmware.table.dealing import Dealing
 from sabot_protocol import cbor, enums, events, games, messages
 
@@ -39,6 +40,19 @@ class _Heap:
     free = 2000
 
 
+class _Running:
+    on_trial = False
+
+
+class _Acting:
+    def __init__(self, shoe):
+        self._shoe = shoe
+
+    def carry_out(self, note):
+        for shape, number, round_, values in input_log.carry_out(self._shoe.dealing, note):
+            self._shoe.recorder.record(shape, number, round_, values)
+
+
 class _Shoe:
     """The part of sabot_firmware.shoe.Shoe that commands use, started from `folder`."""
 
@@ -55,6 +69,8 @@ class _Shoe:
         self.outbox = Outbox(self.journal, 0)
         self.dealing = Dealing(game, 0, 41)
         self.game_parts = None
+        self.running = _Running()
+        self.acting = _Acting(self)
 
     def load_cards(self):
         self.dealing.switched(0, True)
@@ -146,6 +162,24 @@ def test_no_time_stops_the_shoe_from_recording():
             shoe.board.now_ms += 60000
             shoe.recorder.record(events.LID, 1, 0, (True,))
             assert shoe.recorded()[-1][0] == events.LID.number
+
+
+def test_a_ghost_hand_is_marked_before_the_first_card_and_as_often_as_the_house_allows():
+    with Folder() as folder:
+        shoe = _Shoe(folder)
+        _refused(_run(shoe, messages.MARK_GHOST, 1))
+        shoe.load_cards()
+        for card in (0, 14):  # an ace, and one to burn
+            shoe.dealing.card_passed(card)
+        for _ in range(3):
+            assert _done(_run(shoe, messages.MARK_GHOST, 2))
+            _refused(_run(shoe, messages.MARK_GHOST, 3))
+            for card in (8, 1, 12, 1):  # 9 and a king make a natural
+                shoe.dealing.card_passed(card)
+            shoe.dealing.pressed(enums.BUTTONS.index("next"))
+        _refused(_run(shoe, messages.MARK_GHOST, 4))
+        marked = [each[7] for each in shoe.recorded() if each[0] == events.GHOST_HAND.number]
+        assert marked == [1, 2, 3]
 
 
 def test_identify_buzzes_and_is_recorded():

@@ -287,6 +287,6 @@ def test_a_state_that_firmware_0_1_0_kept_is_read():
         assert play.open == (phase in ("betting", "dealing") and winner < 0)
         kept = state_of(after)
         if play.open:
-            assert kept[0] == fields + [False, False] and len(fields) == 21
+            assert kept[0] == fields + [False, False, 0, 0] and len(fields) == 21
             assert enums.POSITIONS[play.due] == position
         assert kept[1:] == state[3][1:]

@@ -142,7 +142,8 @@ def _in_shoe(store: Store, ended: Round) -> InShoe:
     # From its begin: a misdeal ends the last round after the shoe of cards has ended.
     later = [row for row in store.rows(of_shoe) if row.number > ended.first_event]
     followed = any(row.kind == "betting_open" for row in later)
-    return InShoe(ended.shoe, ended.round, bool(later) and not followed, followed)
+    last = bool(later) and not followed
+    return InShoe(ended.shoe, ended.round, last, followed, ended.ghost_hand)
 
 
 def _show(settled: Settlement) -> None:

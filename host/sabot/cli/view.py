@@ -101,6 +101,8 @@ def outcome_text(ended: Round) -> Text:
         won = ended.winner + (" *" if ended.natural else "")
         hits = [hit.replace("_", " ") for hit in ended.hits]
         text = Text(", ".join([won, *hits]), style=_STYLE[ended.winner])
+    if ended.ghost_hand is not None:
+        text.append(f", ghost hand {ended.ghost_hand}")
     if ended.by_hand:
         text.append("  by hand:", style="yellow")
     for card in ended.by_hand:

@@ -74,6 +74,8 @@ class InShoe:
     """Whether the shoe of cards ended after this round."""
     followed: bool
     """Whether another round of it came after this one."""
+    ghost_hand: int | None = None
+    """Which ghost hand of the shoe of cards the shoe marked it as; None if it did not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +164,10 @@ def settle(
 
     `in_shoe` is where the round is in its shoe of cards, if a log says so. Raises Forbidden, with
     the clause, for one ghost hand too many; BadWagers for markers at a table without any, and if
-    the round is not the last of its shoe of cards, as the file says.
+    the round is not the last of its shoe of cards, or no ghost hand, as the file says.
     """
     rules = Rules(game)
-    on_table = _with_last_of_shoe(on_table, in_shoe)
+    on_table = _as_logged(on_table, in_shoe)
     settled = Settlement(_announcement(game, dealt), warned=tuple(sorted(on_table.warned)))
     void = isinstance(dealt, str)
     refusals = rules.refusals(on_table)
@@ -207,8 +209,9 @@ def settle(
     return settled
 
 
-def _with_last_of_shoe(on_table: WagerFile, in_shoe: InShoe | None) -> WagerFile:
-    """Return the file with what the log says about the end of the shoe of cards."""
+def _as_logged(on_table: WagerFile, in_shoe: InShoe | None) -> WagerFile:
+    """Return the file with what the log says: whether the shoe of cards ended after the round, and
+    whether that is a ghost hand."""
     if in_shoe is None:
         return on_table
     if on_table.last_of_shoe and not in_shoe.last and in_shoe.followed:
@@ -216,7 +219,19 @@ def _with_last_of_shoe(on_table: WagerFile, in_shoe: InShoe | None) -> WagerFile
             f"last_of_shoe: round {in_shoe.round} is not the last of shoe of cards {in_shoe.shoe}, "
             "the log has later ones; leave last_of_shoe out"
         )
-    return replace(on_table, last_of_shoe=in_shoe.last or on_table.last_of_shoe)
+    if on_table.ghost_hand not in (None, in_shoe.ghost_hand):
+        marked = "not marked as one"
+        if in_shoe.ghost_hand is not None:
+            marked = f"marked as number {in_shoe.ghost_hand}"
+        raise BadWagers(
+            f"ghost_hand: round {in_shoe.round} of shoe of cards {in_shoe.shoe} was {marked} at "
+            "the shoe; leave ghost_hand out"
+        )
+    return replace(
+        on_table,
+        last_of_shoe=in_shoe.last or on_table.last_of_shoe,
+        ghost_hand=in_shoe.ghost_hand,
+    )
 
 
 def _handlers(game: Game, staked: Sequence[tuple[Position, Stake]]) -> dict[str, Handler | None]:

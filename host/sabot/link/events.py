@@ -369,6 +369,15 @@ class LongPassEvent(Event):
     longer_um: int
 
 
+@dataclass(frozen=True, slots=True)
+class GhostHandEvent(Event):
+    """The round whose betting is open is dealt without wagers."""
+
+    SHAPE: ClassVar[Shape] = definitions.GHOST_HAND
+    count: int
+    """Which ghost hand of this shoe of cards it is, from 1."""
+
+
 EVENTS = {
     each.SHAPE.number: each
     for each in list(globals().values())

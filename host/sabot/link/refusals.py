@@ -43,6 +43,7 @@ TEXTS = {
     "older": "it is older than {}, which runs",
     "damaged": "its files are not those that were signed: send it again",
     "used_chip": "its journal's chip has the events of a unit: put in a blank chip",
+    "no_ghost": "no ghost hand: {}",
     "no_heap": "the heap has no room for this release: try again",
 }
 

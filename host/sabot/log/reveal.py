@@ -18,6 +18,7 @@ from sabot.link.events import (
     ErrorEvent,
     Event,
     GameLoadedEvent,
+    GhostHandEvent,
     LidEvent,
     LongPassEvent,
     ResultEvent,
@@ -53,8 +54,8 @@ class Reveal:
             self.hidden = None if self._shows_at_once else (event.shoe, event.round)
         elif isinstance(event, ResultEvent):
             self._decided = True
-        elif isinstance(event, RoundVoidEvent | ShoeEndedEvent):
-            self.hidden = None
+        elif isinstance(event, RoundVoidEvent | ShoeEndedEvent | GhostHandEvent):
+            self.hidden = None  # a ghost hand is dealt face up
         elif isinstance(event, ButtonEvent):
             # While play is stopped the button has another meaning.
             stopped = self._errors or self._lid_open

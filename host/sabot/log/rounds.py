@@ -9,6 +9,7 @@ from sabot.link.events import (
     BettingOpenEvent,
     CardEvent,
     Event,
+    GhostHandEvent,
     ResultEvent,
     RoundVoidEvent,
     ShoeEndedEvent,
@@ -78,6 +79,8 @@ class Round:
     void: str | None = None
     """Why the round was voided; None if it was not. "misdeal": it had a result, which does not
     count any more, so the round is without one here."""
+    ghost_hand: int | None = None
+    """Which ghost hand of its shoe of cards it is, from 1; None for a round with wagers."""
 
     @property
     def started(self) -> datetime | None:
@@ -107,6 +110,7 @@ class Round:
             "natural": self.natural,
             "hits": list(self.hits),
             "void": self.void,
+            "ghost_hand": self.ghost_hand,
             "first_event": self.first_event,
             "last_event": self.last_event,
         }
@@ -136,6 +140,8 @@ class Rounds:
             open_round.round,
         ):
             self.open = None  # events in between were lost: two rounds must not be mixed
+        elif isinstance(event, GhostHandEvent):
+            self.open = replace(open_round, ghost_hand=event.count)
         elif isinstance(event, CardEvent):
             self.open = _with_card(open_round, event)
         elif isinstance(event, ResultEvent):
@@ -208,7 +214,7 @@ def _with_card(open_round: Round, event: CardEvent) -> Round:
     return replace(open_round, banker=(*open_round.banker, card), by_hand=by_hand)
 
 
-_OF_A_ROUND = (CardEvent, ResultEvent, RoundVoidEvent)
+_OF_A_ROUND = (GhostHandEvent, CardEvent, ResultEvent, RoundVoidEvent)
 
 _HAND_OF = {
     position: position.split("_")[0]

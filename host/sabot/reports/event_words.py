@@ -220,6 +220,10 @@ def _long_pass(it: Fields) -> str:
     return f"{card_symbol(it['card'])}, {it['longer_um'] / 1000:g} mm longer than one card"
 
 
+def _ghost_hand(it: Fields) -> str:
+    return f"dealt without wagers: ghost hand {it['count']} of this shoe of cards"
+
+
 _RESOLUTIONS = {
     "entered": "entered from its face",
     "as_read": "taken as it was read",
@@ -266,6 +270,7 @@ _WORDS: dict[str, Callable[[Fields], str]] = {
     "provisioned": _provisioned,
     "wrong_macs": _wrong_macs,
     "debug_opened": _debug_opened,
+    "ghost_hand": _ghost_hand,
     "long_pass": _long_pass,
 }
 

@@ -254,6 +254,7 @@ def _result(ended: Round, drawn: Iterable[ShownCard]) -> str:
         parts = [f'<span class="void">void</span> ({as_text(ended.void)})']
     else:
         parts = ['<span class="void">no end</span>']
+    parts += [f"ghost hand {ended.ghost_hand}"] * (ended.ghost_hand is not None)
     by_hand = [card_symbol(each.card) for each in drawn if each.by_hand]
     parts += [f"by hand: {' '.join(map(as_text, by_hand))}"] * bool(by_hand)
     where = f"from event {ended.first_event:,}"

@@ -758,6 +758,41 @@ def test_a_second_misdeal_of_the_same_round_is_found() -> None:
     assert "not the last round with a result" in forged.detail(last.number)
 
 
+def ghosts(count: int) -> Forgery:
+    """The log of a shoe of cards with so many ghost hands, and then one that is none."""
+    log = FirmwareLog().load().draw("AS", "2C")
+    for _ in range(count):
+        log.draw("ghost", *_NINE_TO_SEVEN, "next")
+    return Forgery(log.draw(*_NINE_TO_SEVEN, "end").records)
+
+
+def test_ghost_hands_are_no_finding_and_are_counted() -> None:
+    good = ghosts(3)
+    marks = good.all("ghost_hand")
+    assert good.found() == [] and [event.fields["count"] for event in marks] == [1, 2, 3]
+    forged = ghosts(3)
+    forged.edit(marks[1].number, count=1)
+    assert forged.found() == [(marks[1].number, "rules")]
+    assert "ghost hand 1, the log has 2" in forged.detail(marks[1].number)
+
+
+def test_a_ghost_hand_that_was_marked_too_late_or_twice_is_found() -> None:
+    good = ghosts(2)
+    second = good.all("ghost_hand")[1]
+    forged = ghosts(2)
+    late = next(e for e in good.all("lock") if e.number > second.number)  # after its result
+    forged.replace(late.number, "ghost_hand")
+    forged.edit(late.number, count=3)
+    assert forged.found() == [(late.number, "rules")]
+    assert "its betting is not open" in forged.detail(late.number)
+    forged = ghosts(2)
+    forged.replace(second.number - 1, "ghost_hand")  # the second press of `reveal`
+    forged.edit(second.number - 1, count=2)
+    forged.edit(second.number, count=3)
+    assert forged.found() == [(second.number, "rules")]
+    assert "marked twice" in forged.detail(second.number)
+
+
 @pytest.mark.parametrize("decision", ["as_read", "drawn_again", "void"])
 def test_a_surplus_copy_that_the_shoe_stopped_for_is_found_once(decision: str) -> None:
     log = FirmwareLog().load().draw("TS", *["9S"] * 8, "2C", "3C")

@@ -133,6 +133,24 @@ def test_a_first_card_closes_betting_where_the_document_says_so(tmp_path: Path) 
     assert found(tmp_path / "log", log, mini) == []
 
 
+def test_ghost_hands_beyond_the_maximum_of_the_house_are_found(tmp_path: Path) -> None:
+    """Washington, "Ghost hands": as many in a shoe of cards as the house determines."""
+    three, two = (catalogue.document("mini", {"ghost_hands": count}) for count in (3, 2))
+    log = FirmwareLog(game=three).load().draw("AS", "2C")
+    for _ in range(3):
+        log.draw("ghost", "9S", "KC", "KD", "7D", "next")
+    assert found(tmp_path / "three", log, three) == []
+    # The same play, as if the game of two had dealt it.
+    for at in of_kind(log, events.RESULT):
+        values = cbor2.loads(bytes(log.records[at]))
+        values[-1] = hashlib.sha256(two).digest()
+        log.records[at] = type(log.records[at])(
+            cbor2.dumps(values, canonical=True), log.records[at].mac
+        )
+    details = [detail for _, detail in found(tmp_path / "two", log, two)]
+    assert details == ["a ghost hand too many: mini allows 2 in a shoe of cards"]
+
+
 def test_a_card_dealt_while_betting_was_open_is_found() -> None:
     log = ez_log()
     (first, _) = of_kind(log, events.BETTING_CLOSED)

@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 
 from host.tests.support.commands import error_line_here, run
 from host.tests.support.helpers import FirmwareLog, stored
-from host.tests.support.table import BANKER_WINS, seat
+from host.tests.support.table import BANKER_WINS, clause, seat
 from sabot.cli import app
+from sabot.errors import Forbidden
 from sabot.log.store import Store
 from sabot_protocol.games import Game, document_of
 
@@ -147,6 +148,38 @@ def test_what_the_rules_forbid_is_left_to_the_floor_and_the_rest_is_settled(fold
         (3, "tie", 10),
         (12, "tie", 1000),
     ]
+
+
+@pytest.fixture
+def ghosts(folder: Path) -> Path:
+    """A log of U1 with a ghost hand, and a round that is none."""
+    (folder / "sabot.sqlite").unlink()
+    log = FirmwareLog().load().draw("AS", "2C", "ghost", "9S", "KC", "KD", "7D", "next")
+    log.draw("9S", "KC", "KD", "7D")
+    with Store(folder / "sabot.sqlite", create=True) as store:
+        store.append("U1", stored(log.records))
+        store.keep_game(document_of("mini"))
+    return folder
+
+
+@clause("Washington Ghost hands")
+def test_wagers_on_a_ghost_hand_of_the_log_are_refused(ghosts: Path) -> None:
+    done = CliRunner().invoke(app(), ["settle", wagers(ghosts), "--round", "1", "--json"])
+    assert isinstance(done.exception, Forbidden)
+    left = json.loads(done.stdout)["left"]
+    assert [each["amount_cents"] for each in left] == [600_000, 10_000, 1000, 2000]
+    assert all("on a ghost hand, which is dealt without wagers" in each["why"] for each in left)
+    assert settled(wagers(ghosts), "--round", "2")["totals"]["wagered_cents"] == 613_000
+    alone = wagers(ghosts, positions=[{"ghost_hand": 1}])
+    assert settled(alone, "--round", "1")["totals"]["wagered_cents"] == 0
+
+
+@clause("Washington Ghost hands")
+def test_a_ghost_hand_is_refused_where_the_shoe_marked_none(ghosts: Path) -> None:
+    for number, round_, marked in ((1, 2, "not marked as one"), (2, 1, "marked as number 1")):
+        wagers(ghosts, positions=[{"ghost_hand": number}])
+        line = error_line_here(ghosts, "settle", "wagers.json", "--round", str(round_), code=20)
+        assert f"round {round_} of shoe of cards 1 was {marked} at the shoe" in line
 
 
 def test_a_missing_file(folder: Path) -> None:

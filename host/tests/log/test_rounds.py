@@ -34,7 +34,7 @@ def round_(
         {"round": number}
         | hands
         | dict(zip(names, outcome, strict=True))
-        | {"hits": [], "void": None}
+        | {"hits": [], "void": None, "ghost_hand": None}
     )
 
 
@@ -90,6 +90,7 @@ def test_a_round_has_its_event_numbers_and_times() -> None:
         "player": ["7H"], "banker": ["TC"], "by_hand": ["TC"],
         "player_total": 7, "banker_total": 0,
         "winner": "player", "natural": False, "hits": ["player_pair", "panda_8"], "void": None,
+        "ghost_hand": None,
         "first_event": 30, "last_event": 33,
     }  # fmt: skip
     assert json.loads(json.dumps(ended.as_json())) == ended.as_json()
@@ -166,6 +167,14 @@ def test_the_last_round_is_a_misdeal_after_the_end_of_the_shoe_of_cards() -> Non
         void(1, "9S KD", "KC 7D", "misdeal"),
         round_(1, "9S KD", "KC 7D", 9, 7, "player", True),
     ]
+
+
+def test_a_ghost_hand_has_its_number_in_the_shoe_of_cards() -> None:
+    log = FirmwareLog().load().draw("AS", "2C", "ghost", *_NATURAL, "misdeal", "next", *_NATURAL)
+    log.draw("next", "ghost", *_NATURAL, "end").load().draw("AS", "2C", "ghost", *_NATURAL)
+    rounds = list(rounds_of("U1", map(parsed, log.records)))
+    assert [each.ghost_hand for each in rounds] == [1, None, 2, 1]
+    assert [each.void for each in rounds] == ["misdeal", None, None, None]
 
 
 def test_a_void_of_another_round_changes_no_result() -> None:

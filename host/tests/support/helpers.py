@@ -26,6 +26,7 @@ from sabot_protocol.schema import Shape
 SHAPES = {shape.name: shape for shape in events.KINDS}
 _DEFAULTS: dict[str, Any] = {"text": "", "bytes": b"", "flag": False}
 _NEXT, _REVEAL, _VOID, _BURN = map(enums.BUTTONS.index, ("next", "reveal", "void", "burn"))
+_NO_KEY = {"next": (_NEXT,), "ghost": (_REVEAL, _REVEAL)}
 _WITH_KEY = {"misdeal": (_VOID, _VOID), "end": (_VOID, _BURN)}
 _MOST_CHOICES = 20
 _START_UNIX_MS = 1_795_000_000_000
@@ -215,14 +216,17 @@ class FirmwareLog:
 
     def draw(self, *names: str) -> "FirmwareLog":
         """Pull cards that are read well; "next" presses the button, "key" turns the key on and off.
-        With the key "misdeal" calls the last round so, "end" ends the shoe of cards.
+        "ghost" marks the round as a ghost hand. With the key "misdeal" calls the last round so,
+        "end" ends the shoe of cards.
 
         "blank" is a card without a code, "?jam" a pass with that fault; "!7H", "!drawn_again" and
         so on are the supervisor's decisions about it.
         """
         for name in names:
-            if name == "next":
-                actions = self.dealing.pressed(_NEXT)
+            if name in _NO_KEY:
+                actions = []
+                for button in _NO_KEY[name]:
+                    actions += self.dealing.pressed(button)
             elif name == "key":
                 actions = self.dealing.switched(KEY, True) + self.dealing.switched(KEY, False)
             elif name in _WITH_KEY:

@@ -109,6 +109,8 @@ class PlayChecks:
         self._decided: tuple[int, int] | None = None  # the last round, while it has its result
         self._follows = False  # whether no event is missing since a shoe of cards was loaded
         self._key_on: bool | None = None  # None: not known
+        self._ghost_events: list[int] = []  # of this shoe of cards
+        self._ghost_round: tuple[int, int] | None = None  # of the last ghost hand
         self._betting = False  # whether the betting of that round is open
         self._closed_by_card: int | None = None  # the event, if a card closed it
         self._passed: int | None = None  # the last pass: its card, or _NO_CARD; None: not known
@@ -122,6 +124,7 @@ class PlayChecks:
             (events.BURN, self._burn),
             (events.BETTING_OPEN, self._betting_open),
             (events.BETTING_CLOSED, self._betting_closed),
+            (events.GHOST_HAND, self._ghost_hand),
             (events.CARD, self._card),
             (events.UNREADABLE, self._unreadable),
             (events.DECISION, self._play.decision),
@@ -182,6 +185,7 @@ class PlayChecks:
         self._first_burned: str | None = None
         self._unread = 0
         self._results = 0
+        self._ghost_events = []
         self._round = 0
         self._burn_counts = range(1, 2)  # for a first card that is burned face down
         self._burn_due: int | None = None
@@ -232,6 +236,33 @@ class PlayChecks:
         self._round = round_
         self._open, self._decided = (values[_SHOE], round_), None
         self._betting, self._closed_by_card = True, None
+
+    def _ghost_hand(self, values: Values) -> None:
+        number, count = values[_NUMBER], values[_OWN]
+        place = (values[_SHOE], values[_ROUND])
+        if not self._whole:
+            return
+        self._ghost_events.append(number)
+        where = f"shoe {place[0]} round {place[1]}: "
+        if self._open != place or not self._betting:
+            self._report(number, "rules", where + "a ghost hand, but its betting is not open")
+        elif self._ghost_round == place:
+            self._report(number, "rules", where + "marked twice as a ghost hand")
+        if count != len(self._ghost_events):
+            known = len(self._ghost_events)
+            detail = f"{where}ghost hand {count}, the log has {known} in this shoe of cards"
+            self._report(number, "rules", detail)
+        self._ghost_round = place
+
+    def _ghosts_allowed(self, document: Game) -> None:
+        """Report the ghost hands of this shoe of cards that its game does not allow."""
+        allowed = document.house.get("ghost_hands", 0)
+        if not isinstance(allowed, int):
+            allowed = 0
+        for number in self._ghost_events[allowed:]:
+            detail = f"a ghost hand too many: {document.name} allows {allowed} in a shoe of cards"
+            self._report(number, "game", detail)
+        self._ghost_events = self._ghost_events[:allowed]
 
     def _betting_closed(self, values: Values) -> None:
         self._betting = False
@@ -373,6 +404,8 @@ class PlayChecks:
         if document is not None and self._whole and not self._results:
             for detail in self._unlike(document):
                 self._report(values[_NUMBER], "game", detail)
+        if document is not None and self._whole:
+            self._ghosts_allowed(document)
         self._results += 1
         if not self._of_open_round(values):
             return
