@@ -188,7 +188,8 @@ class Dealer:
         bench.switch("key_on", True)
         outputs = bench.settle()
         while outputs.title != "SHOE ENDED":
-            bench.press("burn" if outputs.title == "END OF SHOE?" else "void")
+            asked = outputs.title in ("MISDEAL?", "END OF SHOE?")
+            bench.press("burn" if asked else "void")
             outputs = bench.settle()
         bench.switch("key_on", False)
         return bench.settle()

@@ -18,6 +18,7 @@ from sabot.games.wager_rules import WAGER_CLAUSES
 _TABLE = Path(__file__).with_name("clauses.csv")
 _MODULES = (
     *(f"games.test_settle_{name}" for name in ("maryland", "pairs", "pennsylvania", "washington")),
+    "games.test_settle_cli",
     "reports.test_sign",
 )
 
