@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sabot.cli.view import console, problems
+from sabot.cli.view import console, print_json, problems
 from sabot.errors import (
     FINDINGS,
     INTERRUPTED,
@@ -224,6 +224,7 @@ def _described(own: list[Path]) -> str:
 def compare(
     before: Annotated[Path, typer.Argument(help="The folder of a report.")],
     after: Annotated[Path, typer.Argument(help="The folder of a later report.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show what changed between two reports. Exit code 1: a test fails that passed before."""
     _suites()
@@ -232,8 +233,11 @@ def compare(
 
     was, now = read_results(before), read_results(after)
     lines = list(comparing.differences(was, now))
-    for line in lines or ["Nothing changed."]:
-        console.print(line, soft_wrap=True)
+    if as_json:
+        print_json({"worse": comparing.worse(was, now), "differences": lines})
+    else:
+        for line in lines or ["Nothing changed."]:
+            console.print(line, soft_wrap=True)
     if comparing.worse(was, now):
         raise typer.Exit(FINDINGS)
 

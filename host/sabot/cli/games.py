@@ -57,6 +57,7 @@ def show(
     as_sign: Annotated[
         bool, typer.Option("--sign", help="Print the table's sign instead, as HTML for a printer.")
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Print one game as a rule card: the deal, the wagers, the choices, each with its clause.
 
@@ -64,8 +65,16 @@ def show(
     """
     house_game = catalogue.find_game(name)
     game = game_of(name, choose)
+    if as_sign and as_json:
+        raise typer.BadParameter("--sign and --json exclude each other")
     if as_sign:
         print_page(sign.render(game))
+        return
+    if as_json:
+        shown = house_game.as_json(game) | {"sha256": game.sha256.hex()}
+        for choice in shown["choices"]:
+            choice["chosen"] = catalogue.chosen_in(game, choice["name"])
+        print_json(shown)
         return
     for line in (house_game.title, house_game.source, ""):
         console.print(line, soft_wrap=True)
@@ -193,12 +202,16 @@ def load(
     game: GameName = MINI_NAME,
     choose: options.Choose = None,
     commands: options.CommandKeyFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Load a game with the house's choices onto a shoe; it starts with the next shoe of cards."""
     loaded = game_of(game, choose)
     with Port(port) as opened:
         client = Client(opened, keys=load_command_keys(commands))
         client.load_game(loaded.document)
+    if as_json:
+        print_json({"unit": client.unit, "game": loaded.name, "sha256": loaded.sha256.hex()})
+        return
     console.print(
         plain(f"{client.unit} now deals {loaded.name}, SHA-256 {loaded.sha256.hex()}"),
         soft_wrap=True,

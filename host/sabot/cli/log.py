@@ -70,10 +70,16 @@ def log(
         bool, typer.Option("--once", help="End after one finished shoe of cards.")
     ] = False,
     commands: options.CommandKeyFile = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a round, as soon as it has ended.")
+    ] = False,
 ) -> None:
     """Log one or many shoes: every event is stored, then acknowledged. Ctrl-C ends it."""
     watcher = LogWatcher(
-        attached=_print_attached, lost=_print_lost, round_ended=_print_round, warned=problems.print
+        attached=_print_attached,
+        lost=_print_lost,
+        round_ended=_print_round_json if as_json else _print_round,
+        warned=problems.print,
     )
     keys = load_command_keys(commands)
     with Store(db, create=True) as store:
@@ -171,3 +177,7 @@ def _print_lost(port: str, error: SabotError) -> None:
 
 def _print_round(ended: Round) -> None:
     console.print(round_line(ended))
+
+
+def _print_round_json(ended: Round) -> None:
+    print_json(ended.as_json())

@@ -63,9 +63,10 @@ class HouseGame:
         names = [choice.name for choice in self.choices]
         raise Forbidden(f"{self.name} has no choice {name!r}; {did_you_mean(name, names)}")
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the game as `sabot games --json` prints it, with the default choices."""
-        game = documents.Game(document(self.name))
+    def as_json(self, game: documents.Game | None = None) -> dict[str, Any]:
+        """Return the game as `sabot games --json` prints it, as `game` has it with the house's
+        choices; without `game` with the default ones."""
+        game = game or documents.Game(document(self.name))
         return {
             "name": self.name,
             "title": self.title,

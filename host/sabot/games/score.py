@@ -7,7 +7,7 @@ from typing import Any
 
 from sabot.errors import ImpossibleDeal
 from sabot.log.rounds import hit_names
-from sabot.text import counted
+from sabot.text import card_symbol, counted
 from sabot_firmware.table import rules
 from sabot_protocol import cards, enums
 from sabot_protocol.games import Game
@@ -100,7 +100,8 @@ def _check_draws(game: Game, player: list[int], banker: list[int]) -> None:
     due = rules.player_draws(game, total)
     _check_third("Player", player, due, f"Player {_acts(due)} on {total}")
     third = player[2] if due else rules.NO_CARD
-    against = f"Player's third card {cards.name_of(third)}" if due else "a Player that stood"
+    drawn = f"Player's third card {card_symbol(cards.name_of(third))}"
+    against = drawn if due else "a Player that stood"
     total = totals["Banker"]
     due = rules.banker_draws(game, total, third)
     _check_third("Banker", banker, due, f"Banker {_acts(due)} on {total} against {against}")

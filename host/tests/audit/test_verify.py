@@ -677,7 +677,7 @@ def test_a_long_pass_that_follows_no_pass_of_a_card_is_found(between: str) -> No
     forged = Forgery(long_pass(log, "9S").records)
     number = forged.all("long_pass")[-1].number
     assert [each for each in forged.found() if each[1] != "incomplete"] == [(number, "cards")]
-    assert forged.detail(number) == "a long pass of 9S, but no card passed before it"
+    assert forged.detail(number) == "a long pass of 9♠, but no card passed before it"
 
 
 def test_a_long_pass_after_missing_events_is_not_judged() -> None:

@@ -161,7 +161,7 @@ def test_a_card_dealt_while_betting_was_open_is_found() -> None:
         handler = checks.handlers[values[0]]
         if handler is not None and at != first:
             handler(values)
-    assert details == ["2S was dealt while the betting of round 1 was open"]
+    assert details == ["2♠ was dealt while the betting of round 1 was open"]
 
 
 def test_a_converted_log_notes_what_it_never_had(tmp_path: Path) -> None:

@@ -27,7 +27,9 @@ from sabot.keys import signing
 from sabot.release import build as releases
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
+from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit import releases as made
+from sabot_hil.report import results
 from sabot_protocol import cards, events
 
 _DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "json.md"
@@ -42,6 +44,7 @@ _BY_NAME = {
     ("settle", "handlers"),
     ("odds", "wagers.*.pays"),
     ("games", "wagers[].pays"),
+    ("games show", "wagers[].pays"),
 }
 """Objects whose names are not fields, but names of wagers, prizes or hands."""
 
@@ -138,14 +141,17 @@ def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
     key = ("--key", "operator.pem")
     for db in ("chained", "timeless"):
         bundle = f"{db}.sabot"
-        _run("export", "--db", db, "--unit", "U1", "--shoe", "1", "-o", bundle, *key)
+        of_shoe = ("--db", db, "--unit", "U1", "--shoe", "1", *key, "--json")
+        yield "export", _run("export", *of_shoe, "-o", bundle)
+        yield "export", _run("export", *of_shoe, "-o", bundle, "--html", f"{db}.html")
         yield "verify BUNDLE", _run("verify", bundle, "--json", codes=(1,))
     _run("retention", "--db", "chained", "--minimum-days", "30")
     with closing(sqlite3.connect(house / "chained", isolation_level=None)) as connection:
         connection.execute(
             "UPDATE records SET received_unix_ms = received_unix_ms - ?", (90 * DAY_MS,)
         )
-    _run("prune", "--db", "chained", "--keep-days", "45", *key)
+    for days in ("4500", "45"):
+        yield "prune", _run("prune", "--db", "chained", "--keep-days", days, *key, "--json")
     yield "retention", _run("retention", "--db", "chained", "--json")
     yield "verify", _run("verify", "--db", "chained", "--json", codes=(1,))
 
@@ -153,6 +159,8 @@ def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
 def _of_games(house: Path) -> Iterator[tuple[str, str]]:
     hands = ("--player", "2S,KD,4H", "--banker", "4C,KH,3D")
     yield "games", _run("games", "--json")
+    for game in ("mini", "mini-pairs", "pa-midi", "ez-mini"):
+        yield "games show", _run("games", "show", game, "--json")
     yield "score", _run("score", "--game", "ez-mini", *hands, "--json")
     yield "odds", _run("odds", "--game", "mini-pairs", "--decks", "1", "--json")
     yield "odds", _run("odds", "--game", "md-midi", "--decks", "1", "--json")
@@ -184,9 +192,12 @@ def _of_games(house: Path) -> Iterator[tuple[str, str]]:
 
 
 def _of_releases(house: Path) -> Iterator[tuple[str, str]]:
+    signing.make_key_pair(house / "builder")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(releases, "modules_of", made.compiled)
         releases.save(releases.build("sim", made.HOUSE), house / "one")
+        how = ("--key", str(house / "builder.pem"), "--board", "sim", "--json")
+        yield "build", _run("build", "-o", str(house / "built"), *how)
     public = house / "house.pub.pem"
     public.write_bytes(signing.pem_of(signing.public_of(made.HOUSE)))
     yield "release show", _run("release", "show", "one", "--json")
@@ -204,6 +215,14 @@ def _of_releases(house: Path) -> Iterator[tuple[str, str]]:
         yield "release compare", _run("release", "compare", *pair, "--json", codes=(1,))
 
 
+def _of_reports(house: Path) -> Iterator[tuple[str, str]]:
+    for name, outcome in (("before", "passed"), ("after", "failed")):
+        (house / name).mkdir()
+        run = results.SuiteRun({"Target": "sim"}, [results.Result("a test", outcome, 1.0)])
+        results.write_results(run, house / name)
+    yield "hil compare", _run("hil", "compare", "before", "after", "--json", codes=(1,))
+
+
 def _of_shoes(house: Path) -> Iterator[tuple[str, str]]:
     random = np.random.default_rng(3)
     passes = {
@@ -219,10 +238,14 @@ def _of_shoes(house: Path) -> Iterator[tuple[str, str]]:
         yield "ports", _run("ports", "--json")
         yield "health", _run("health", "SHOE-7", "--json")
         yield "doctor", _run("doctor", "SHOE-7", "--json", codes=(0, 1))
+        yield "log", _run("log", "SHOE-7", "--db", "logged", "--once", "--json")
+    with SimulatedShoe("SHOE-8") as shoe:
+        shoe.power_on()
+        yield "load", _run("load", "SHOE-8", "--game", "ez-mini", "--json")
 
 
 def _printed(house: Path) -> Iterator[tuple[str, str]]:
-    for each in (_of_a_log, _of_games, _of_releases, _of_shoes):
+    for each in (_of_a_log, _of_games, _of_releases, _of_reports, _of_shoes):
         yield from each(house)
 
 

@@ -111,12 +111,12 @@ def test_a_pair_is_two_first_cards_of_one_rank(
         (
             "2S KD 8H",
             "3C QH 5D",
-            "Banker's third card was not due: Banker stands on 3 against Player's third card 8H",
+            "Banker's third card was not due: Banker stands on 3 against Player's third card 8♥",
         ),
         (
             "2S KD 7H",
             "3C QH",
-            "Banker's third card is missing: Banker draws on 3 against Player's third card 7H",
+            "Banker's third card is missing: Banker draws on 3 against Player's third card 7♥",
         ),
         ("7S", "4C QH 2D", "Player has 1 card; a hand has two or three"),
         ("7S KD", "", "Banker has 0 cards"),

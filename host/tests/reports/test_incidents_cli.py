@@ -110,7 +110,7 @@ def test_the_table_says_where_to_look(sabot: Any) -> None:
     lines = sabot("--shoe", "2")[0].splitlines()
     shown = [" ".join(line.split()) for line in lines]
     assert shown == [
-        "unit event time shoe round kind lasted what",
+        "unit table event time shoe round kind lasted what",
         "U1 14 2026-11-18 13:08:10 +01:00 2 1 lid 5.0 s lid open with a shoe of cards in play",
         "U1 16 2026-11-18 13:08:16 +01:00 2 1 void by the supervisor",
         "U1 18 2026-11-18 13:36:40 +01:00 2 2 error 1 min 00 s samples lost; cleared with the "
@@ -122,7 +122,7 @@ def test_json_and_csv_have_the_same_values(sabot: Any) -> None:
     objects = [json.loads(line) for line in sabot("--json")[0].splitlines()]
     rows = list(csv.DictReader(io.StringIO(sabot("--csv")[0])))
     assert objects[0] == {
-        "unit": "U1", "kind": "lid", "event": 3, "shoe": 1, "round": 1,
+        "unit": "U1", "table": "", "kind": "lid", "event": 3, "shoe": 1, "round": 1,
         "time": "2026-11-18T12:08:10.000+01:00", "reckoned": False, "boot": 1, "t_ms": 90_000,
         "lasted_ms": 5000, "stands": False, "detail": "lid open with a shoe of cards in play",
         "nearest": None,
@@ -155,7 +155,7 @@ def test_absences_come_after_the_other_incidents_in_every_form(sabot: Any, absen
     assert [each for each in found(outputs) if each[1]] == [each for each in ALL if each[0] == "U1"]
     *_, away, not_logged = map(json.loads, outputs[0].splitlines())
     assert away == {
-        "unit": "U1", "kind": "away", "event": None, "shoe": None, "round": None,
+        "unit": "U1", "table": "", "kind": "away", "event": None, "shoe": None, "round": None,
         "time": "2026-11-18T12:07:40.000+01:00", "reckoned": False, "boot": None, "t_ms": None,
         "lasted_ms": 90_000, "stands": False, "nearest": None,
         "detail": "the log ran, and had no session with the shoe",

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from sabot.audit.checks.baccarat import BaccaratChecks
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.known_games import KnownGames
-from sabot.text import counted
+from sabot.text import card_symbol, counted
 from sabot_protocol import cards, enums, events
 from sabot_protocol.games import FIRST_CARD, Game
 
@@ -24,6 +24,7 @@ _NUMBER, _UNIX, _SHOE, _ROUND, _OWN = 1, 4, 5, 6, 7
 """Indexes in a record's values; its own fields begin at the last."""
 
 _NAMES = [cards.name_of(card) for card in range(cards.CARD_COUNT)]
+_SYMBOLS = [card_symbol(name) for name in _NAMES]
 _BURN_FIRST, _BURN, _NOT_DUE = map(enums.POSITIONS.index, ("burn_first", "burn", "not_due"))
 _ENTERED, _DRAWN_AGAIN, _UNSEEN = map(enums.RESOLUTIONS.index, ("entered", "drawn_again", "unseen"))
 _NO_FAULT = enums.FAULTS.index("none")
@@ -292,7 +293,7 @@ class PlayChecks:
         if by_hand or position != _NOT_DUE:  # one that was not due may come before the entered one
             if by_hand != self._entered and self._whole:
                 mark = "entered by hand, but none was" if by_hand else "read, but one was entered"
-                detail = f"{_NAMES[card]} is marked as {mark}"
+                detail = f"{_SYMBOLS[card]} is marked as {mark}"
                 self._report(values[_NUMBER], "rules", detail)
             self._entered = False
         drawn = self._drawn[card] = self._drawn[card] + 1
@@ -302,7 +303,7 @@ class PlayChecks:
             in_round = self._of_open_round(values)
             if in_round and self._betting and self._whole:
                 detail = (
-                    f"{_NAMES[card]} was dealt while the betting of round {self._round} was open"
+                    f"{_SYMBOLS[card]} was dealt while the betting of round {self._round} was open"
                 )
                 self._report(values[_NUMBER], "rules", detail)
                 self._betting = False
@@ -334,8 +335,8 @@ class PlayChecks:
     def _long_pass(self, values: Values) -> None:
         card = values[_OWN]
         if self._passed not in (None, card):
-            before = "no card" if self._passed == _NO_CARD else _NAMES[self._passed]
-            detail = f"a long pass of {_NAMES[card]}, but {before} passed before it"
+            before = "no card" if self._passed == _NO_CARD else _SYMBOLS[self._passed]
+            detail = f"a long pass of {_SYMBOLS[card]}, but {before} passed before it"
             self._report(values[_NUMBER], "cards", detail)
         self._passed = _NO_CARD
 
@@ -456,7 +457,7 @@ class PlayChecks:
             self._report(number, "cards", "the composition of a shoe of cards that has not ended")
             return
         differing = [
-            f"{stated} of {_NAMES[card]}, {right} in the log"
+            f"{stated} of {_SYMBOLS[card]}, {right} in the log"
             for card, (stated, right) in enumerate(
                 zip(counts, self._drawn[: cards.DECK_SIZE], strict=False)
             )

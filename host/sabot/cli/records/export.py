@@ -10,7 +10,7 @@ from sabot.audit import bundle_file
 from sabot.audit.excerpt import collect
 from sabot.cli import options
 from sabot.cli.key_files import default_keys, for_unit, load_private_key
-from sabot.cli.view import console, plain, problems
+from sabot.cli.view import console, plain, print_json, problems
 from sabot.errors import BundleUnusable
 from sabot.keys import signing
 from sabot.log.store import Store
@@ -36,6 +36,7 @@ def export(
         bool, typer.Option("--open", help="Allow a shoe of cards that has not ended.")
     ] = False,
     zone: options.Zone = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Export a shoe of cards as a signed bundle, for a regulator or a dispute.
 
@@ -83,6 +84,21 @@ def export(
     size = bundle_file.save(out, excerpt, private)
     if html is not None and report is not None:
         bundle_file.write_whole(html, report)
+    if as_json:
+        print_json(
+            {
+                "bundle": str(out),
+                "unit": unit,
+                "shoe": shoe,
+                "events": len(excerpt.records),
+                "bytes": size,
+                "with_keys": bool(excerpt.keys),
+                "findings": len(excerpt.findings),
+                "signer": signer,
+                "report": None if html is None else str(html),
+            }
+        )
+        return
     chain = "with the keys of its chain" if excerpt.keys else "without keys of its chain"
     what = f"{unit} shoe {shoe}, {counted(len(excerpt.records), 'event')}, {chain}"
     console.print(plain(f"{out}: {what}, {size:,} bytes, signed by {signer}"), soft_wrap=True)

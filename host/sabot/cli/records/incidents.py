@@ -1,13 +1,14 @@
 """`sabot incidents`: what a surveillance officer looks for in a log."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import tzinfo
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
 from sabot.cli import options
+from sabot.cli.records.selection import Tables
 from sabot.cli.view import Output, console, name_text, plain, print_objects, problems
 from sabot.log.store import Store
 from sabot.reports import table_time
@@ -48,9 +49,11 @@ def incidents(
     where = options.zone_of(zone)
     search = Search(shoe, *options.span_of(from_, to, where), Limits(long_round_s, long_reveal_s))
     with Store(db) as store, problems.status(plain(f"looking through {db}")):
+        units = options.units_of(store, unit)
+        tables = {name: Tables(store, name) for name in units}
         found = [
             each
-            for name in options.units_of(store, unit)
+            for name in units
             for each in (
                 *search.of_unit(name, store.raw_chunks(name)),
                 *_absences(store, name, search),
@@ -58,9 +61,9 @@ def incidents(
             if not kind or each.kind in kind
         ]
     if how is not Output.TABLE:
-        print_objects((each.as_json(where) for each in found), how)
+        print_objects((_as_json(each, tables, where) for each in found), how)
     elif found:
-        console.print(_table(found, where))
+        console.print(_table(found, tables, where))
     else:
         console.print(f"{db}: no incidents", soft_wrap=True)
     timeless = sum(each.unix_ms is None for each in found)
@@ -87,9 +90,19 @@ def _absences(store: Store, unit: str, search: Search) -> list[Incident]:
     return [each for each in found if each.within(search.begin, search.end)]
 
 
-def _table(found: Iterable[Incident], zone: tzinfo) -> Table:
+def _table_of(each: Incident, tables: Mapping[str, Tables]) -> str:
+    """The table where the unit stood; for a note of the host's own the last one."""
+    of_unit = tables[each.unit]
+    return of_unit.last if each.event is None else of_unit.at(each.event)
+
+
+def _as_json(each: Incident, tables: Mapping[str, Tables], zone: tzinfo) -> dict[str, Any]:
+    return {"unit": each.unit, "table": _table_of(each, tables)} | each.as_json(zone)
+
+
+def _table(found: Iterable[Incident], tables: Mapping[str, Tables], zone: tzinfo) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("unit", "event", "time", "shoe", "round", "kind", "lasted", "what"):
+    for name in ("unit", "table", "event", "time", "shoe", "round", "kind", "lasted", "what"):
         table.add_column(name, justify="right" if name in ("event", "shoe", "round") else "left")
     for each in found:
         numbers = _number(each.shoe), _number(each.round)
@@ -97,6 +110,7 @@ def _table(found: Iterable[Incident], zone: tzinfo) -> Table:
         what = plain(each.what(zone))
         table.add_row(
             name_text(each.unit),
+            name_text(_table_of(each, tables)),
             _number(each.event),
             when,
             *numbers,

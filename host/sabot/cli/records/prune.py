@@ -1,7 +1,7 @@
 """`sabot prune` removes old shoes of cards; `sabot retention` sets how long records are kept."""
 
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -34,6 +34,7 @@ def prune(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be removed.")
     ] = False,
+    as_json: options.Json = False,
 ) -> None:
     """Remove old shoes of cards from a log, and leave a signed tombstone in their place.
 
@@ -65,7 +66,10 @@ def prune(
                 pruning.carry_out(
                     store, planned, private, keep_days=keep_days, now_unix_ms=now_unix_ms
                 )
-            console.print(plain(_line(planned, dry_run)), soft_wrap=True)
+            if as_json:
+                print_json(_line_json(planned, dry_run))
+            else:
+                console.print(plain(_line(planned, dry_run)), soft_wrap=True)
         if not keeping.minimums(store):
             problems.print("no minimum of days is set for this log; `sabot retention` sets one")
     for planned in plans:
@@ -178,6 +182,21 @@ def _line(planned: PrunePlan, dry_run: bool) -> str:
         f"{planned.unit}: {verb}: shoes {shoes}, events {planned.first} to {planned.last}, "
         f"{counted(rounds, 'round')}{stays}"
     )
+
+
+def _line_json(planned: PrunePlan, dry_run: bool) -> dict[str, Any]:
+    going, stays = planned.going, planned.stays
+    return {
+        "unit": planned.unit,
+        "removed": bool(going) and not dry_run,
+        "shoes": [stretch.shoe for stretch in going],
+        "first_event": planned.first if going else None,
+        "last_event": planned.last if going else None,
+        "rounds": sum(stretch.rounds for stretch in going),
+        "macs_checked": planned.macs_checked if going else None,
+        "stays": None if stays is None else stays.shoe,
+        "why": None if stays is None else planned.why,
+    }
 
 
 def _span(shoes: list[int]) -> str:

@@ -42,6 +42,11 @@ class Tables:
         """All tables at which it stood."""
         return {table for _, table in self._from}
 
+    @property
+    def last(self) -> str:
+        """The table at which it stands now; empty if that is not known."""
+        return self._from[-1][1] if self._from else ""
+
     def at(self, event: int) -> str:
         """The table when an event was recorded; empty if that is not known."""
         return next((table for first, table in reversed(self._from) if first <= event), "")

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from sabot.cli.key_files import load_private_key
-from sabot.cli.view import console, plain, problems
+from sabot.cli.service.release import described
+from sabot.cli.view import console, plain, print_json, problems
 from sabot.keys import signing
 from sabot.release import build as releases
 from sabot.release.modules import ARCHITECTURES
@@ -24,6 +25,7 @@ def build(
     may_go_back: Annotated[
         bool, typer.Option("--may-go-back", help="Shoes may take it in place of a newer release.")
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Build a release of this firmware: bytecode, its manifest, and the signature.
 
@@ -36,6 +38,9 @@ def build(
         releases.save(built, out)
     manifest = Manifest(built.manifest)
     signer = signing.fingerprint(signing.public_of(private))
+    if as_json:
+        print_json(described(built, manifest) | {"signer": signer})
+        return
     what = f"Sabot {manifest.version} for {board}, {counted(len(manifest.files), 'file')}"
     console.print(
         plain(f"{out}: {what}, {manifest.size:,} bytes, signed by {signer}"), soft_wrap=True

@@ -47,7 +47,7 @@ def show(
     signed = public is not None and _has_signed(public, built)
     signer = signing.fingerprint(public) if public is not None and signed else None
     if as_json:
-        print_json({**_described(built, manifest), "signer": signer})
+        print_json({**described(built, manifest), "signer": signer})
     else:
         console.print(plain(f"{folder}: Sabot {manifest.version} for {manifest.board}"))
         may = "may" if manifest.may_go_back else "may not"
@@ -101,7 +101,7 @@ def _signer_text(house: Path | None, signer: str | None) -> str:
     return f"signed by {signer} ({house})" if signer else f"not signed with the key of {house}"
 
 
-def _described(built: Release, manifest: Manifest) -> dict[str, Any]:
+def described(built: Release, manifest: Manifest) -> dict[str, Any]:
     return {
         "version": manifest.version,
         "board": manifest.board,
