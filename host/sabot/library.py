@@ -159,8 +159,8 @@ class Log:
     ) -> Iterator[LogEvent]:
         """The events; `unit`, `shoe` (of cards), `round` and `kinds` restrict the list.
 
-        In midi the cards, decisions and result of a round come only after the dealer's reveal; so
-        does the round in `rounds`.
+        In midi, and if they are dealt face down, the cards, decisions and result of a round come
+        only after the dealer's reveal; so does the round in `rounds`.
 
         `since` and `until` restrict it to events recorded at or after `since` and before `until`,
         and leave out events without a time. Raises ValueError for a time without a time zone, and

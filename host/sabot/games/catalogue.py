@@ -424,12 +424,17 @@ def _turned(by: str, shown: str, clause: str) -> tuple[Choice, Choice]:
 
 
 _WA_TURNED = (
-    Choice("turned_by", _DEALER, (_DEALER,), 'item 5: "if applicable, the dealer will" turn up'),
-    Choice("shown", _AT_ONCE, (_AT_ONCE,), "item 5: face down, face up, or any combination"),
+    Choice(
+        "turned_by",
+        _DEALER,
+        documents.TURNED_BY,
+        'item 5: the dealer turns the cards up only "if applicable"',
+    ),
+    Choice("shown", _AT_ONCE, documents.SHOWN, "item 5: face down, face up, or any combination"),
 )
 _PAIRS_TURNED = (
     Choice("turned_by", _DEALER, (_DEALER,), "paragraph 1: all cards are dealt by the dealer"),
-    Choice("shown", _AT_ONCE, (_AT_ONCE,), f"{_SILENT}: how the cards lie"),
+    Choice("shown", _AT_ONCE, documents.SHOWN, f"{_SILENT}: how the cards lie"),
 )
 _NOT_AT_HAND = "not at hand; as Pennsylvania, paragraph 2"
 _MD_BY_DEALER = _turned(_DEALER, _AT_ONCE, _NOT_AT_HAND)

@@ -68,6 +68,46 @@ class Asking(Generic[AnswerT]):
     pause_s: float = _COMMAND_EVERY_S / 2
 
 
+class ReadShoe(Protocol):
+    """A shoe that is read: `Client`, or `link.log_socket.ThroughLog`."""
+
+    @property
+    def unit(self) -> str:
+        """The id of the unit."""
+
+    @property
+    def welcome(self) -> Introduction:
+        """What it reported when its host attached."""
+
+    def ask(self, command: Command[AnswerT]) -> AnswerT:
+        """Send a command that changes nothing, and return its answer."""
+
+
+def read_game(shoe: ReadShoe) -> bytes:
+    """Return the document of the game that a shoe deals.
+
+    Raises CommandRefused; BadAnswer if it is not the document whose SHA-256 the shoe stated when it
+    attached.
+    """
+    document, size = b"", 1
+    while len(document) < size:
+        answer = shoe.ask(ReadGameCommand(len(document)))
+        size = answer.size
+        fits = 0 < len(answer.part) <= size - len(document) and size <= games.MAX_DOCUMENT
+        if not fits or answer.offset != len(document):
+            raise BadAnswer(
+                f"{shoe.unit}: a part of its game document does not follow the part before it; "
+                "update its firmware"
+            )
+        document += answer.part
+    if hashlib.sha256(document).digest() != shoe.welcome.game_sha256:
+        raise BadAnswer(
+            f"{shoe.unit}: its game document is not that of the game {shoe.welcome.game} that it "
+            "deals; load the game again"
+        )
+    return document
+
+
 class Client:
     """Attaches on construction. Raises NoShoe if no shoe answers, ProtocolMismatch, or BadAnswer if
     its id is not one.
@@ -272,28 +312,8 @@ class Client:
             self.ask(LoadGameCommand(offset, len(document), part))
 
     def read_game(self) -> bytes:
-        """Return the document of the game that the shoe deals.
-
-        Raises CommandRefused; BadAnswer if it is not the document whose SHA-256 the shoe stated
-        when it attached.
-        """
-        document, size = b"", 1
-        while len(document) < size:
-            answer = self.ask(ReadGameCommand(len(document)))
-            size = answer.size
-            fits = 0 < len(answer.part) <= size - len(document) and size <= games.MAX_DOCUMENT
-            if not fits or answer.offset != len(document):
-                raise BadAnswer(
-                    f"{self.unit}: a part of its game document does not follow the part before it; "
-                    "update its firmware"
-                )
-            document += answer.part
-        if hashlib.sha256(document).digest() != self.welcome.game_sha256:
-            raise BadAnswer(
-                f"{self.unit}: its game document is not that of the game {self.welcome.game} that "
-                "it deals; load the game again"
-            )
-        return document
+        """Return the document of the game that the shoe deals; see the function `read_game`."""
+        return read_game(self)
 
     def read_again(self, first: int) -> None:
         """Request the events from number `first` on again; `receive` returns them.

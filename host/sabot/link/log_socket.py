@@ -47,6 +47,7 @@ READS = (
     messages.STATUS,
     messages.HEALTH,
     messages.NEXT_PASS,
+    messages.READ_GAME,
     messages.READ_PASS,
     messages.SELF_TEST,
     messages.UPDATE_STATUS,

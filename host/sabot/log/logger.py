@@ -30,7 +30,7 @@ from sabot.link.wire import WireError
 from sabot.log.presence import EVERY_S, Presence
 from sabot.log.quota import Quota
 from sabot.log.readers import PassedOn, Readers
-from sabot.log.reveal import Reveal
+from sabot.log.reveal import Reveal, reveal_before
 from sabot.log.rounds import Round, Rounds
 from sabot.log.store import DatabaseLocked, Filter, Store
 from sabot.text import counted
@@ -355,21 +355,15 @@ class Logger:
     def _rounds_so_far(self, unit: str, first: Record) -> Rounds:
         """Return the rounds as they were before `first`: the log may have begun within a round, or
         before its reveal."""
-        rounds, reveal = Rounds(unit), Reveal()
+        event, rounds = first.event, Rounds(unit)
+        reveal = reveal_before(self._store, unit, event.shoe, event.round, event.number)
         self._reveals[unit] = reveal
-        event = first.event
-        loaded = Filter(unit=unit, shoe=event.shoe, kinds=("shoe_loaded",))
-        of_round = Filter(unit=unit, shoe=event.shoe, round=event.round)
-        for wanted in (loaded, of_round):
-            for row in self._store.rows(wanted):
-                with suppress(WireError):  # the verifier reports damaged rows
-                    if row.number < event.number:
-                        reveal.add(row.event())
-                        ended = rounds.add(row.event()) if wanted is of_round else None
-                        if ended is not None and reveal.hidden is not None:
-                            self._held_back[unit] = ended
-        if reveal.hidden is None:
-            self._held_back.pop(unit, None)
+        for row in self._store.rows(Filter(unit=unit, shoe=event.shoe, round=event.round)):
+            with suppress(WireError):  # the verifier reports damaged rows
+                if row.number < event.number:
+                    ended = rounds.add(row.event())
+                    if ended is not None and reveal.hidden is not None:
+                        self._held_back[unit] = ended
         return rounds
 
     def _claim(self, port: str, unit: str) -> None:

@@ -1,13 +1,16 @@
-"""Which round's cards must not be shown yet: in midi they are the players' secret until the dealer
-presses `reveal`, and the log has them as soon as they are drawn.
+"""Which round's cards must not be shown yet: in midi, and if they are dealt face down, they are
+secret until the dealer presses `reveal`, and the log has them as soon as they are drawn.
 
-Only the records themselves have them earlier. Every list, page and table asks here.
+Only the records themselves have them earlier. Every list, page and table asks here. The document of
+the game decides (`shown`), by the SHA-256 in the events, never the game's name: a house chooses
+whether `mini` is dealt face down. If it is not known by which document a round is dealt, its cards
+are hidden until the reveal.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
-from sabot.games.catalogue import GAMES
 from sabot.link.events import (
     BettingOpenEvent,
     BootEvent,
@@ -18,32 +21,67 @@ from sabot.link.events import (
     ErrorEvent,
     Event,
     GameLoadedEvent,
+    GapEvent,
     GhostHandEvent,
     LidEvent,
     LongPassEvent,
     ResultEvent,
     RoundVoidEvent,
     ShoeEndedEvent,
-    ShoeLoadedEvent,
 )
 from sabot.link.wire import WireError
 from sabot.log.newest import newest_readable
 from sabot.log.store import Filter, Store
-
-SHOWS_AT_ONCE = {game.name: game.choice("shown").default == "at_once" for game in GAMES}
-"""For each game that Sabot knows, whether its cards may be shown as they are drawn."""
+from sabot_protocol.games import SHOWN, Game, GameError
 
 SECRET = (CardEvent, DecisionEvent, ResultEvent, LongPassEvent)
 """Events that give cards, totals or the winner away. An `error` may name a card too."""
 
+KeptGame = Callable[[bytes], bytes | None]
+"""Returns the game document with a SHA-256, as `Store.game` does; None if it is not kept."""
+
+
+def shows_at_once(document: bytes) -> bool:
+    """Whether cards dealt by this game may be shown as they are drawn; no if it is not a game."""
+    try:
+        return Game(document).shown == SHOWN[0]
+    except GameError:
+        return False
+
+
+class ShownGames:
+    """Whether cards may be shown as they are drawn, by the SHA-256 of the game that deals them."""
+
+    def __init__(self, kept: KeptGame) -> None:
+        self._kept = kept
+        self._known: dict[bytes, bool] = {}
+
+    def at_once(self, sha256: bytes) -> bool | None:
+        """Whether they may; None if the game's document is not kept."""
+        known = self._known.get(sha256)
+        if known is None:
+            document = self._kept(sha256)
+            if document is not None:  # one that is missing may be kept later
+                known = self._known[sha256] = shows_at_once(document)
+        return known
+
+
+NONE_KEPT = ShownGames(lambda _: None)
+"""For events without a log, of which no game document is kept."""
+
 
 class Reveal:
-    """Follows the events of one unit, in order."""
+    """Follows the events of one unit, in order. `games` are the games by which they were dealt."""
 
-    def __init__(self) -> None:
+    KINDS = ("boot", "gap", "game_loaded", "result")
+    """The kinds of events that decide by which game the next round is dealt."""
+
+    def __init__(self, games: ShownGames) -> None:
         self.hidden: tuple[int, int] | None = None
         """Numbers of the shoe of cards and of the round that must not be shown; None for none."""
+        self._games = games
         self._shows_at_once: bool | None = None  # None if the game is not known
+        self._started: tuple[str, bytes, bytes] | None = None  # game, firmware, chain
         self._decided = self._lid_open = False
         self._errors: set[str] = set()
 
@@ -54,6 +92,9 @@ class Reveal:
             self.hidden = None if self._shows_at_once else (event.shoe, event.round)
         elif isinstance(event, ResultEvent):
             self._decided = True
+            self._shows_at_once = self._games.at_once(event.game)
+            if self._shows_at_once:
+                self.hidden = None
         elif isinstance(event, RoundVoidEvent | ShoeEndedEvent | GhostHandEvent):
             self.hidden = None  # a ghost hand is dealt face up
         elif isinstance(event, ButtonEvent):
@@ -67,8 +108,22 @@ class Reveal:
             self._errors.add(event.error)
         elif isinstance(event, ErrorClearedEvent):
             self._errors.discard(event.error)
-        elif isinstance(event, BootEvent | ShoeLoadedEvent | GameLoadedEvent):
-            self._shows_at_once = SHOWS_AT_ONCE.get(event.game)
+        else:
+            self._add_game(event)
+
+    def _add_game(self, event: Event) -> None:
+        if isinstance(event, GameLoadedEvent):
+            self._shows_at_once = self._games.at_once(event.sha256)
+            if self._started is not None:
+                self._started = (event.game, *self._started[1:])
+        elif isinstance(event, GapEvent):
+            self._shows_at_once = None
+        elif isinstance(event, BootEvent):
+            # Another firmware may have brought another game, and so may provisioning.
+            started = (event.game, event.build, event.chain)
+            if self._started != started:
+                self._shows_at_once = None
+            self._started = started
 
 
 def shown(event: Event, hidden: tuple[int, int] | None) -> Event | None:
@@ -81,9 +136,9 @@ def shown(event: Event, hidden: tuple[int, int] | None) -> Event | None:
     return None if isinstance(event, SECRET) else event
 
 
-def all_shown(events: Sequence[Event]) -> list[Event]:
+def all_shown(events: Sequence[Event], games: ShownGames) -> list[Event]:
     """Return the events of a unit as they may be shown."""
-    reveal = Reveal()
+    reveal = Reveal(games)
     for event in events:
         reveal.add(event)
     as_shown = (shown(event, reveal.hidden) for event in events)
@@ -110,12 +165,37 @@ def hidden_round(store: Store, unit: str) -> tuple[int, int] | None:
     newest = newest_readable(store, unit, store.last_number(unit))
     if newest is None:
         return None
-    reveal = Reveal()
-    for event in _readable(store, Filter(unit, newest.shoe, kinds=("shoe_loaded",))):
-        reveal.add(event)
-    for event in _readable(store, Filter(unit, newest.shoe, newest.round)):
-        reveal.add(event)
-    return reveal.hidden
+    return reveal_before(store, unit, newest.shoe, newest.round).hidden
+
+
+def reveal_before(
+    store: Store, unit: str, shoe: int, round_: int, before: int | None = None
+) -> Reveal:
+    """Return what the events in a log up to this round decide; `before` is the number of the first
+    event that does not count, None for none."""
+    reveal = Reveal(ShownGames(store.game))
+    of_round = list(_readable(store, Filter(unit, shoe, round_)))
+    if of_round:
+        for event in _deciding(store, unit, of_round[0].number):
+            reveal.add(event)
+    for event in of_round:
+        if before is None or event.number < before:
+            reveal.add(event)
+    return reveal
+
+
+def _deciding(store: Store, unit: str, begin: int) -> list[Event]:
+    """The events that decide by which game a round is dealt that begins with event `begin`."""
+    found: list[Event] = []
+    newest = Filter(unit, last=begin - 1, kinds=Reveal.KINDS, newest_first=True)
+    for event in _readable(store, newest):
+        found.append(event)
+        if isinstance(event, GameLoadedEvent | ResultEvent):  # each names its game
+            break
+    if any(isinstance(event, BootEvent) for event in found):  # compared with the one before it
+        boots = Filter(unit, last=found[-1].number - 1, kinds=("boot",), newest_first=True)
+        found += islice(_readable(store, boots), 1)
+    return found[::-1]
 
 
 def _readable(store: Store, wanted: Filter) -> Iterable[Event]:

@@ -25,7 +25,7 @@ KINDS = {
     "journal": "the shoe's memory of events had a fault",
     "clock": "the clock was set to another time, or jumped",
     "long_round": "it took long from no more bets to the result",
-    "long_reveal": "it took long from the last card to the reveal, in midi",
+    "long_reveal": "it took long from the last card to the reveal",
     "rules": "the verifier recomputed a round and disagrees with the shoe",
     "sensor": "a sensor is due to be cleaned",
     "away": "the log ran, and the shoe was away from it",

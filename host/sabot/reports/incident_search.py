@@ -9,7 +9,7 @@ from sabot.audit.checks.findings import Finding, FoundInUnit, Summary
 from sabot.audit.checks.play_checks import PlayChecks
 from sabot.audit.verify import verify_unit
 from sabot.link.events import Event
-from sabot.log.reveal import Reveal, without_secret_card
+from sabot.log.reveal import Reveal, ShownGames, without_secret_card
 from sabot.reports.incident import Incident, Limits
 from sabot.reports.incidents import IncidentFinder
 from sabot_protocol import enums, events
@@ -37,8 +37,9 @@ for _shape in events.KINDS:
     _TAKEN[_shape.number] = hasattr(IncidentFinder, f"_on_{_shape.name}")
 for _shape in (
     events.BOOT,
-    events.SHOE_LOADED,
+    events.GAP,
     events.GAME_LOADED,
+    events.RESULT,
     events.LID,
     events.ERROR,
     events.ERROR_CLEARED,
@@ -54,12 +55,13 @@ class Search:
     begin: int | None
     end: int | None
     limits: Limits
+    games: ShownGames
     damaged: int = 0
     """Records so far that cannot be read."""
 
     def of_unit(self, unit: str, records: Iterable[Sequence[RawRecord]]) -> Iterator[Incident]:
         """The incidents in all `records` of a unit, which come some at a time."""
-        finder = IncidentFinder(unit, self.limits)
+        finder = IncidentFinder(unit, self.limits, self.games)
         for shoe, until in _shoes(records):
             if self.shoe in (None, shoe.number) and self._may_overlap(shoe, until):
                 self._take(finder, unit, shoe)
@@ -77,7 +79,7 @@ class Search:
         for finding in _findings(unit, shoe, good):
             if finding.kind == "rules":
                 disagreements.setdefault(finding.event, []).append(finding.detail)
-        hidden = _hidden(good)
+        hidden = _hidden(good, self.games)
         # Between two events that matter are many that only say that time goes on.
         taken, due, quiet = _TAKEN, -1, None
         boot = shoe_number = round_ = base = None
@@ -159,14 +161,14 @@ def _findings(unit: str, shoe: _Shoe, good: Sequence[Values]) -> Iterable[Findin
     return found.in_order()
 
 
-def _hidden(good: Sequence[Values]) -> tuple[int, int] | None:
+def _hidden(good: Sequence[Values], games: ShownGames) -> tuple[int, int] | None:
     """Numbers of the shoe of cards and of the round that must not be shown at the end of these
     events; None for none."""
     kinds = [values[0] for values in good]
     if _BETTING_OPEN not in kinds:
         return None
     opened = len(kinds) - 1 - kinds[::-1].index(_BETTING_OPEN)
-    reveal, lasting = Reveal(), _LASTING
+    reveal, lasting = Reveal(games), _LASTING
     for at, kind in enumerate(kinds):
         if at >= opened or lasting[kind]:
             reveal.add(event_of(good[at]))

@@ -38,7 +38,7 @@ from sabot.link.events import (
     UnreadableEvent,
     WrongMacsEvent,
 )
-from sabot.log.reveal import SHOWS_AT_ONCE
+from sabot.log.reveal import NONE_KEPT, ShownGames
 from sabot.reports.incident import (
     CLEARED,
     RESOLVED,
@@ -70,10 +70,11 @@ def incidents_of(
     events: Iterable[Event],
     findings: Iterable[Finding] = (),
     limits: Limits = Limits(),
+    games: ShownGames = NONE_KEPT,
 ) -> list[Incident]:
     """The incidents, by event, in the `events` of one unit, which come in order. `findings` are
-    the verifier's findings in these events."""
-    finder = IncidentFinder(unit, limits)
+    the verifier's findings in these events, `games` dealt them."""
+    finder = IncidentFinder(unit, limits, games)
     finder.add_all(events, findings)
     return finder.incidents()
 
@@ -101,7 +102,7 @@ class _Draft:
 class IncidentFinder:
     """Finds the incidents in the events of one unit, which come in order."""
 
-    def __init__(self, unit: str, limits: Limits = Limits()) -> None:
+    def __init__(self, unit: str, limits: Limits = Limits(), games: ShownGames = NONE_KEPT) -> None:
         self._unit = unit
         self._limits = limits
         self._drafts: list[_Draft] = []
@@ -112,6 +113,7 @@ class IncidentFinder:
         self._round_open = False
         self._key_on: bool | None = None
         self._build: bytes | None = None
+        self._games = games
         self._shows_at_once: bool | None = None  # None if it is not known
         # Of this shoe of cards. The list goes on growing after a draft has it: the pass that ends a
         # shoe of cards is recorded after its end.
@@ -188,7 +190,6 @@ class IncidentFinder:
                 detail += f"; other firmware than before, {version} now"
             self._put("restart", event, detail).before = self._last
         self._build = event.build
-        self._game(event.game)
 
     def _on_lid(self, event: LidEvent) -> None:
         if not event.open:
@@ -219,7 +220,6 @@ class IncidentFinder:
         self._drop("long_reveal")
         self._in_play = True
         self._round_open = False
-        self._game(event.game)
 
     def _on_betting_open(self, event: BettingOpenEvent) -> None:
         # If no reveal came before the next round, none was due: the game shows cards at once.
@@ -270,6 +270,7 @@ class IncidentFinder:
     def _on_result(self, event: ResultEvent) -> None:
         self._round_open = False
         self._end("long_round", event)
+        self._shows_at_once = self._games.at_once(event.game)
         if self._shows_at_once is not True:
             detail = "from the last card to the reveal"
             self._begin("long_reveal", event, detail, 1000 * self._limits.reveal_s)
@@ -398,9 +399,6 @@ class IncidentFinder:
             )
             for each in longest[:_MOST_NEAREST]
         )  # fmt: skip
-
-    def _game(self, name: str) -> None:
-        self._shows_at_once = SHOWS_AT_ONCE.get(name)
 
     def _put(self, kind: str, event: Event, detail: str) -> _Draft:
         draft = self._draft(kind, event, detail)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sabot.audit.checks.findings import Finding
 from sabot.link.events import CardEvent, Event, ShoeEndedEvent
-from sabot.log.reveal import all_shown
+from sabot.log.reveal import ShownGames, all_shown
 from sabot.log.rounds import Round, Rounds
 from sabot.reports import svg
 from sabot.reports.html import as_text, page, verdict
@@ -42,6 +42,8 @@ class ReportInput:
     checkpoint: tuple[int, str] | None
     """Number of the last event that it covers, and that event's MAC in hex."""
     signer_fingerprint: str | None
+    games: ShownGames
+    """The games that dealt the rounds."""
     chain_checked: bool = False
     """Whether the check that made `findings` had the keys of the audit chain."""
 
@@ -62,12 +64,12 @@ def _title(unit: str, shoe: int) -> str:
 
 def render(report: ReportInput) -> str:
     """The whole HTML file, without cards that must not be shown yet (sabot/log/reveal.py)."""
-    report = replace(report, events=all_shown(report.events))
+    report = replace(report, events=all_shown(report.events, report.games))
     fold = Rounds(report.unit)
     folded = [done for event in report.events if (done := fold.add(event)) is not None]
     ended = {each.first_event: each for each in folded}  # a misdeal ends once more, as void
     rounds = [each for each in (*ended.values(), fold.open) if each and each.shoe == report.shoe]
-    incidents = incidents_of(report.unit, report.events, report.findings)
+    incidents = incidents_of(report.unit, report.events, report.findings, games=report.games)
     title = _title(report.unit, report.shoe)
     body = (
         f"<h1>{as_text(title)}</h1>",

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from sabot.errors import BadAnswer, CommandRefused
+from sabot.link.client import ReadShoe, read_game
 from sabot.link.messages import NextPassCommand, ReadPassCommand, StatusCommand
-from sabot.log.reveal import SHOWS_AT_ONCE
-from sabot.service.reading import ReadShoe
+from sabot.log.reveal import shows_at_once
 from sabot.sim.replay import ReadPass
 from sabot.sim.waveform import Levels
 from sabot_protocol import cards
@@ -73,7 +73,7 @@ def kept_passes(client: ReadShoe) -> Iterator[SavedPass]:
     while a round has cards that must not be shown yet (sabot/log/reveal.py), and BadAnswer for a
     report that makes no sense.
     """
-    hides = not SHOWS_AT_ONCE.get(client.welcome.game)
+    hides = not _shows_at_once(client)
     after = 0
     for _ in range(_MOST_PASSES):
         report = client.ask(NextPassCommand(after))
@@ -105,6 +105,13 @@ def kept_passes(client: ReadShoe) -> Iterator[SavedPass]:
             report.cut,
         )
         after = number
+
+
+def _shows_at_once(client: ReadShoe) -> bool:
+    try:
+        return shows_at_once(read_game(client))
+    except (BadAnswer, CommandRefused):
+        return False  # it is not known
 
 
 def _refuse_before_reveal(client: ReadShoe) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import sabot_firmware
 from sabot.errors import BadAnswer, CommandRefused, KeysUnusable
+from sabot.link.client import ReadShoe
 from sabot.link.messages import (
     HealthCommand,
     HealthReport,
@@ -17,7 +18,6 @@ from sabot.link.messages import (
     UpdateStatusCommand,
 )
 from sabot.link.session import Introduction
-from sabot.service.reading import ReadShoe
 from sabot.text import counted
 from sabot_firmware.boards.nor import SECTOR
 from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE

@@ -3,34 +3,14 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
 
-from sabot.link.client import Client
+from sabot.link.client import Client, ReadShoe
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.log_socket import LoggedShoe, ThroughLog, logged
-from sabot.link.messages import Answer, Command
 from sabot.link.ports import Port, attached, through_log
-from sabot.link.session import Introduction
-
-AnswerT = TypeVar("AnswerT", bound=Answer)
 
 _ATTACHING_S = 3.0
 _POLL_S = 0.1
-
-
-class ReadShoe(Protocol):
-    """A shoe that is read: `link.client.Client`, or `link.log_socket.ThroughLog`."""
-
-    @property
-    def unit(self) -> str:
-        """The id of the unit."""
-
-    @property
-    def welcome(self) -> Introduction:
-        """What it reported when its host attached."""
-
-    def ask(self, command: Command[AnswerT]) -> AnswerT:
-        """Send a command that changes nothing, and return its answer."""
 
 
 @contextmanager

@@ -60,7 +60,8 @@ def test_a_shoe_takes_what_the_catalogue_allows_and_refuses_what_it_forbids(name
     together = {choice: value for choice, value in TOGETHER.items() if choice in kept}
     for choice in house_game.choices:
         for value in some_allowed(choice):
-            made = document(name, together | {choice.name: value})
+            hidden = {"shown": "after_reveal"} if value == "players" else {}
+            made = document(name, together | hidden | {choice.name: value})
             assert game_to_deal(made).name == name
     fields = cbor2.loads(document(name))
     closed = house_game.choice("betting_closed_by").default
@@ -131,7 +132,8 @@ def test_every_allowed_value_makes_a_document(name: str) -> None:
     for choice in find_game(name).choices:
         assert choice.allows(choice.default), choice.name
         for value in some_allowed(choice):
-            game = game_of(name, **together | {choice.name: value})
+            hidden = {"shown": "after_reveal"} if value == "players" else {}
+            game = game_of(name, **together | hidden | {choice.name: value})
             if choice.name.endswith("_pays") and choice.name != "tie_pays":
                 place = list(wagers.TREASURES_PAY).index(choice.name.removesuffix("_pays"))
                 assert int(game.house["treasures_pay"].split()[place]) == value
@@ -140,6 +142,26 @@ def test_every_allowed_value_makes_a_document(name: str) -> None:
             assert in_document == value or (value in ("none", False, "") and in_document is None), (
                 choice.name
             )
+
+
+def test_a_house_deals_face_down_where_its_document_allows_it() -> None:
+    # Washington, item 5: face down, face up, or any combination; the pairs document: not said.
+    by_name = {
+        name: {choice: find_game(name).choice(choice).allowed for choice in ("turned_by", "shown")}
+        for name in NAMES
+    }
+    free = {
+        name: {choice for choice, allowed in choices.items() if len(allowed) == 2}
+        for name, choices in by_name.items()
+    }
+    assert free == {name: set() for name in NAMES} | {
+        "mini": {"turned_by", "shown"},
+        "mini-pairs": {"shown"},
+    }
+    game = game_of("mini", turned_by="players", shown="after_reveal")
+    assert (game.turned_by, game.shown) == ("players", "after_reveal")
+    with pytest.raises(Forbidden, match="turned_by players is forbidden with shown at_once"):
+        document("mini", {"turned_by": "players"})
 
 
 def longest_choices(name: str) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from host.tests.support.read_shoe import (
 from sabot.errors import CommandRefused, NoShoe, PortBusy
 from sabot.link import client as clients
 from sabot.link import log_socket, wire
+from sabot.link.client import read_game
 from sabot.link.log_socket import READS, ThroughLog
 from sabot.link.messages import (
     Command,
@@ -44,7 +45,7 @@ from sabot.link.messages import (
 )
 from sabot.log import readers
 from sabot.log.store import Store
-from sabot_protocol import enums
+from sabot_protocol import enums, messages
 
 pytestmark = pytest.mark.slow
 
@@ -83,7 +84,9 @@ def test_a_log_passes_on_the_commands_that_only_read(tmp_path: Path) -> None:
         assert through.ask(ReadPassCommand(5, 0)).runs == b"\x11\x22\x33"
         assert through.ask(SelfTestCommand()).temperature_c == -3
         assert through.ask(UpdateStatusCommand()).stage == enums.UPDATE_STAGES[0]
-    assert {each.name for each in READS} == {each.name for each in REPORTS} <= set(shoe.asked)
+        assert read_game(through) == shoe.document
+    wanted = {each.name for each in (*REPORTS, messages.READ_GAME)}
+    assert {each.name for each in READS} == wanted <= set(shoe.asked)
 
 
 @pytest.mark.parametrize(

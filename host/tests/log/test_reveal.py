@@ -1,10 +1,13 @@
-"""In midi nothing but the records shows cards, totals or the winner before the dealer's reveal.
+"""In midi, and if the cards are dealt face down, nothing but the records shows cards, totals or the
+winner before the dealer's reveal.
 
 The firmware's own dealing makes the events; the cards of the secret round are nowhere else.
 """
 
 import json
-from collections.abc import Iterator
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ import sabot
 from host.tests.log.test_logger import logging, wait_until
 from host.tests.service.test_capture import blank
 from host.tests.support.chained import BUILD, FIRMWARE, FIRST_KEY, ChainedLog, chain_id
+from host.tests.support.dealt_events import kept_games
 from host.tests.support.helpers import event_of, framed
 from host.tests.support.keeping_shoe import KeepingShoe
 from host.tests.support.naive_shoe import NaiveShoe, answering_shoe
@@ -25,7 +29,7 @@ from sabot.link import wire
 from sabot.link.client import Client
 from sabot.link.events import Event
 from sabot.link.ports import Port
-from sabot.log.reveal import Reveal, all_shown, without_secret_card
+from sabot.log.reveal import NONE_KEPT, Reveal, ShownGames, all_shown, without_secret_card
 from sabot.log.rounds import Round
 from sabot.log.store import Store
 from sabot.reports.incidents import incidents_of
@@ -41,13 +45,18 @@ _OPEN = "7C", "2C", "KC", "4C"
 _SECRET = "9D", "5S", "TD", "3S"  # 9 to 8: a natural, for the Player
 
 
+_FACE_DOWN = {"shown": "after_reveal", "tie_pays": 9}
+"""Choices of a house for `mini`."""
+
+
 class _MidiLog(ChainedLog):
     """The log of a unit that deals the game of this name, event by event."""
 
-    def __init__(self, game: str = "ez-midi") -> None:
+    def __init__(self, game: str = "ez-midi", choices: Mapping[str, object] = {}) -> None:
         super().__init__()
         self.unix_ms = None
-        document = games.Game(catalogue.document(game, {}))
+        self.document = catalogue.document(game, choices)
+        document = games.Game(self.document)
         self._boot = 1
         self.record(events.BOOT, 0, FIRMWARE, BUILD, "sim", game, chain_id(FIRST_KEY))
         self._dealing = Dealing(document, 0, 0)
@@ -66,6 +75,10 @@ class _MidiLog(ChainedLog):
 
     def switch(self, switch: int, on: bool) -> None:
         self._act(self._dealing.switched(switch, on))
+
+    def kept(self) -> ShownGames:
+        """The games in a log that has this one."""
+        return kept_games(self.document)
 
     def open_round(self) -> None:
         """Deal a round that is revealed, and open the betting of the next one."""
@@ -103,13 +116,16 @@ def _commands(folder: Path) -> list[str]:
     ]  # fmt: skip
 
 
-def _shown_of(folder: Path, log: ChainedLog) -> str:
-    """Everything that the commands and the library show of a log."""
+def _shown_of(folder: Path, log: _MidiLog, *, keep: bool = True) -> str:
+    """Everything that the commands and the library show of a log. With `keep` it has the game's
+    document."""
     for path in ("log", "b.sabot", "report.html", "keys"):
         (folder / path).unlink(missing_ok=True)
     chain_keys.add(folder / "keys", "U1", FIRST_KEY)
     with Store(folder / "log", create=True) as store:
         store.append("U1", log.stored())
+        if keep:
+            store.keep_game(log.document)
     out = ""
     for command in _commands(folder):
         done = CliRunner().invoke(app(), [*command.split(), "--db", str(folder / "log")])
@@ -120,9 +136,10 @@ def _shown_of(folder: Path, log: ChainedLog) -> str:
     return out + (folder / "report.html").read_text()
 
 
-def _given_away(shown: str) -> list[str]:
-    texts = [*_SECRET, *(card_symbol(name) for name in _SECRET), "total=9", "'total': 9"]
-    return [text for text in texts if text in shown]
+def _given_away(shown: str, secret: Iterable[str] = _SECRET) -> list[str]:
+    texts = [*secret, *(card_symbol(name) for name in secret), "total=9", "'total': 9"]
+    # The report has curves such as "M2 4C2 ..." too.
+    return [text for text in texts if re.search(rf"(?<!\w){re.escape(text)}(?!\w)", shown)]
 
 
 @pytest.mark.slow
@@ -148,7 +165,9 @@ def test_a_round_is_shown_once_it_is_revealed_voided_or_the_next_one_begins() ->
         log.press(_NEXT)
         log.pull(*_SECRET[: 2 if end == "void" else 4])
         parsed = [record.event for record in log.stored()]
-        assert not any(each.kind == "card" and each.round == 2 for each in all_shown(parsed))
+        assert not any(
+            each.kind == "card" and each.round == 2 for each in all_shown(parsed, log.kept())
+        )
         if end == "void":
             log.switch(_KEY, True)
             log.press(_VOID, _VOID)
@@ -158,13 +177,13 @@ def test_a_round_is_shown_once_it_is_revealed_voided_or_the_next_one_begins() ->
         if end == "next":
             log.press(_NEXT)
         parsed = [record.event for record in log.stored()]
-        assert all_shown(parsed) == parsed, end
+        assert all_shown(parsed, log.kept()) == parsed, end
 
 
 def test_incidents_name_no_card_of_a_round_that_is_not_revealed() -> None:
     def kinds(*more: Event) -> list[str]:
         parsed = [record.event for record in log.stored()]
-        reveal = Reveal()
+        reveal = Reveal(log.kept())
         for each in [*parsed, *more]:
             reveal.add(each)
         shown = [without_secret_card(each, reveal.hidden) for each in [*parsed, *more]]
@@ -190,17 +209,110 @@ def test_a_game_that_shows_its_cards_at_once_is_shown_at_once() -> None:
     log.press(_NEXT)
     log.pull(*_SECRET)
     parsed = [record.event for record in log.stored()]
-    assert all_shown(parsed) == parsed
+    assert all_shown(parsed, log.kept()) == parsed
 
 
 def test_in_a_game_that_is_not_known_the_last_round_is_held_back() -> None:
-    reveal = Reveal()
-    log = _MidiLog()
+    log = _MidiLog("mini", {"tie_pays": 9})
     log.open_round()
-    for record in log.stored():
-        if record.event.kind not in ("boot", "shoe_loaded"):
+    for games_known, hidden in ((NONE_KEPT, (1, 2)), (log.kept(), None)):
+        reveal = Reveal(games_known)
+        for record in log.stored():
             reveal.add(record.event)
-    assert reveal.hidden == (1, 2)
+        assert reveal.hidden == hidden
+
+
+_TIME_OR_SIZE = re.compile(r"T\d\d:\d\d:\d\d\.\d+|[\d,]+ bytes|\b[0-9a-f]{32}\b")
+"""When the records were received, the size of a bundle, and a MAC."""
+
+
+def _face_down_log(secret: Sequence[str]) -> _MidiLog:
+    """A game of mini in which the house deals face down, up to the end of a round of `secret`
+    cards, before its reveal."""
+    log = _MidiLog("mini", _FACE_DOWN)
+    log.open_round()
+    log.press(_NEXT)
+    log.pull(*secret)
+    return log
+
+
+def _two_rounds(rng: random.Random) -> tuple[list[str], list[str]]:
+    """Cards of two rounds that differ in cards, totals and winner, and have as many cards and
+    events."""
+    seen: dict[tuple[int, ...], tuple[list[str], int]] = {}
+    while True:
+        # Not the cards that the log has before, so that one in what is shown is a secret one.
+        names = [rank + suit for rank in "3456789TJQ" for suit in "HDS"]
+        deck, log = rng.sample(names, 6), _MidiLog("mini", _FACE_DOWN)
+        log.open_round()
+        log.press(_NEXT)
+        drawn = 0
+        while log.stored()[-2].event.kind != "result":
+            log.pull(deck[drawn])
+            drawn += 1
+        kinds = tuple(record.event.SHAPE.number for record in log.stored())
+        winner = log.stored()[-2].event.fields["winner"]
+        other = seen.setdefault(kinds, (deck[:drawn], winner))
+        if other[1] != winner and not set(other[0]) & set(deck[:drawn]):
+            return other[0], deck[:drawn]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keep", [True, False], ids=["kept", "not kept"])
+def test_of_a_round_dealt_face_down_what_is_shown_depends_on_no_card_before_the_reveal(
+    tmp_path: Path, rng: random.Random, keep: bool
+) -> None:
+    signing.make_key_pair(tmp_path / "house")
+    one, two = _two_rounds(rng)
+    cards_shown = rng.randint(1, len(one))
+    for drawn in {cards_shown, len(one)}:
+        logs = [_face_down_log(each[:drawn]) for each in (one, two)]
+        shown = [_TIME_OR_SIZE.sub("", _shown_of(tmp_path, log, keep=keep)) for log in logs]
+        assert shown[0] == shown[1], (one, two, drawn)
+        assert _given_away(shown[0], [*one, *two]) == [], (one, two, drawn)
+        assert "KC" in shown[0], "the round before is shown"
+    log = _face_down_log(one)
+    log.press(_REVEAL)
+    if keep:
+        assert {*one} <= {*_given_away(_shown_of(tmp_path, log), one)}
+
+
+def test_a_round_dealt_face_down_is_shown_at_no_event_before_its_reveal() -> None:
+    log, ends = _MidiLog("mini", _FACE_DOWN), {}
+    for round_, secret in enumerate((_OPEN, _SECRET), 1):
+        log.press(_NEXT, _NEXT)
+        log.pull(*secret)
+        log.switch(_LID, True)
+        log.press(_REVEAL)  # shows nothing: the lid is open
+        log.switch(_LID, False)
+        log.switch(_KEY, True)
+        log.switch(_KEY, False)
+        log.press(_REVEAL)
+        ends[round_] = len(log.records)
+    parsed = [record.event for record in log.stored()]
+    for games_known in (log.kept(), NONE_KEPT):
+        for cut in range(1, len(parsed) + 1):
+            seen = {
+                each.round for each in all_shown(parsed[:cut], games_known) if each.kind == "card"
+            }
+            assert seen - {0} == {each for each, end in ends.items() if end <= cut}, cut
+
+
+def test_after_another_firmware_or_lost_events_it_is_not_known_what_may_be_shown() -> None:
+    log = _MidiLog("mini")
+    log.open_round()
+    own = {"shoe": 1, "round": 2}
+    number = len(log.records)
+    opened = event_of("betting_open", number + 2, **own)
+    for between, hidden in (
+        (event_of("key", number + 1, on=True), None),
+        (event_of("boot", number + 1, build=bytes(32), game="mini"), (1, 2)),
+        (event_of("gap", number + 1), (1, 2)),
+    ):
+        reveal = Reveal(log.kept())
+        for event in (*(record.event for record in log.stored()), between, opened):
+            reveal.add(event)
+        assert reveal.hidden == hidden, between.kind
 
 
 class _SendingShoe(NaiveShoe):
@@ -254,12 +366,23 @@ class _MidiShoe(KeepingShoe):
 
 
 @pytest.mark.slow
-def test_no_pass_is_captured_before_the_reveal() -> None:
+@pytest.mark.parametrize(("game", "choices"), [("ez-midi", {}), ("mini", _FACE_DOWN)])
+def test_no_pass_is_captured_before_the_reveal(game: str, choices: dict[str, object]) -> None:
     shoe = _MidiShoe({1: blank()})
-    shoe.game = "ez-midi"
+    shoe.game, shoe.document = game, catalogue.document(game, choices)
     with answering_shoe(shoe) as there, Port(there.path) as port:
         client = Client(port)
         with pytest.raises(CommandRefused, match="before the dealer's reveal"):
             list(kept_passes(client))
         shoe.phase = "between"
         assert list(kept_passes(client))
+
+
+@pytest.mark.slow
+def test_passes_of_a_game_that_shows_its_cards_at_once_are_captured_in_a_round() -> None:
+    shoe = _MidiShoe({1: blank()})
+    with answering_shoe(shoe) as there, Port(there.path) as port:
+        assert list(kept_passes(Client(port)))
+        shoe.document = catalogue.document("mini", _FACE_DOWN)
+        with pytest.raises(CommandRefused, match="before the dealer's reveal"):
+            list(kept_passes(Client(port)))

@@ -14,7 +14,7 @@ from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify_unit
 from sabot.link.events import Event
 from sabot.link.wire import WireError, parse_event
-from sabot.log.reveal import Reveal, without_secret_card
+from sabot.log.reveal import NONE_KEPT, Reveal, without_secret_card
 from sabot.reports import incident_search
 from sabot.reports.incident import KINDS, Incident, Limits
 from sabot.reports.incident_search import Search
@@ -92,7 +92,7 @@ def one_by_one(
     records: list[Raw], shoe: int | None, begin: int | None, end: int | None
 ) -> tuple[list[Incident], int]:
     """The incidents by way of every event, each parsed by itself; and how many cannot be read."""
-    finder, unreadable = IncidentFinder("U1", Limits()), 0
+    finder, unreadable = IncidentFinder("U1", Limits(), NONE_KEPT), 0
     groups = list(_groups(records))
     for at, (number, group) in enumerate(groups):
         parsed = [_parsed(data) for _, data, _ in group]
@@ -115,7 +115,7 @@ def one_by_one(
             continue
         good = [event for event in parsed if event is not None]
         unreadable += len(parsed) - len(good)
-        reveal = Reveal()
+        reveal = Reveal(NONE_KEPT)
         for event in good:
             reveal.add(event)
         findings = verify_unit("U1", group, Summary(), first=group[0][0])
@@ -169,7 +169,7 @@ def test_a_search_finds_what_every_event_by_itself_gives(records_of: object, see
     ):
         size = rng.choice([1, 7, 1000])
         chunks = [records[at : at + size] for at in range(0, len(records), size)]
-        search = Search(shoe, begin, end, Limits())
+        search = Search(shoe, begin, end, Limits(), NONE_KEPT)
         found = list(search.of_unit("U1", chunks))
         assert (found, search.damaged) == one_by_one(records, shoe, begin, end)
 
@@ -179,7 +179,7 @@ def test_the_random_logs_have_every_kind_of_incident() -> None:
         each.kind
         for seed in range(15)
         for records in (random_records(seed), dealt_records(seed))
-        for each in Search(None, None, None, Limits()).of_unit("U1", [records])
+        for each in Search(None, None, None, Limits(), NONE_KEPT).of_unit("U1", [records])
     ]
     of_the_host = {"away", "not_logged"}  # no event of a shoe says these
     missing = set(KINDS) - set(found) - of_the_host
@@ -202,7 +202,7 @@ def test_a_shoe_of_cards_that_never_ends_is_not_held_as_a_whole(
         take(self, finder, unit, shoe)
 
     monkeypatch.setattr(Search, "_take", counted)
-    list(Search(None, None, None, Limits()).of_unit("U1", (records for _ in range(40))))
+    list(Search(None, None, None, Limits(), NONE_KEPT).of_unit("U1", (records for _ in range(40))))
     assert 3000 <= most < 3400
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from host.tests.support.dealt_events import DealtEvents
+from host.tests.support.dealt_events import DealtEvents, kept_games
 from host.tests.support.helpers import event_of, shuffled_names
 from sabot.audit.checks.findings import Finding
 from sabot.games import catalogue
@@ -17,6 +17,8 @@ from sabot_firmware.table.dealing import KEY, LID
 from sabot_protocol import cards, enums, games
 
 START_UNIX_MS = 1_795_000_000_000
+_EZ_MIDI = games.Game(catalogue.document("ez-midi")).sha256
+_GAMES = kept_games(catalogue.document("ez-midi"))
 
 
 class TypedEvents:
@@ -53,7 +55,7 @@ class TypedEvents:
 
     def found(self, *kinds: str, **limits: int) -> list[tuple[Any, ...]]:
         """Event, length and detail of all incidents, which must be of these kinds."""
-        found = incidents_of("U1", self.events, limits=Limits(**limits))
+        found = incidents_of("U1", self.events, limits=Limits(**limits), games=_GAMES)
         assert all(each.kind in kinds for each in found), found
         return [(each.event, each.lasted_ms, each.detail) for each in found]
 
@@ -378,7 +380,7 @@ def test_a_long_round_that_has_not_ended() -> None:
 def midi() -> TypedEvents:
     """Events up to the result of a round of midi, which is not revealed yet."""
     log = TypedEvents().add("shoe_loaded", decks=8, game="ez-midi").add("betting_open")
-    return log.add("betting_closed").add("result", 40)
+    return log.add("betting_closed").add("result", 40, game=_EZ_MIDI)
 
 
 def test_a_reveal_that_took_long() -> None:
@@ -391,16 +393,29 @@ def test_a_reveal_that_took_long() -> None:
 
 def test_a_long_wait_for_a_reveal_that_has_not_come() -> None:
     log = midi().add("button", 61, button="next")
-    (long,) = incidents_of("U1", log.events)
+    (long,) = incidents_of("U1", log.events, games=_GAMES)
     assert (long.kind, long.event, long.stands) == ("long_reveal", 4, True)
+    assert incidents_of("U1", log.events) == [], "a reveal that may not be due"
 
 
-@pytest.mark.parametrize("game", [each.name for each in catalogue.GAMES])
-def test_only_midi_has_a_reveal(game: str) -> None:
-    midi_game = games.Game(catalogue.document(game)).shown == "after_reveal"
-    log = TypedEvents().add("shoe_loaded", decks=8, game=game).add("betting_open")
-    log.add("betting_closed").add("result").add("button", 3600, button="reveal")
-    assert len(log.found("long_reveal")) == midi_game
+@pytest.mark.parametrize(
+    ("name", "choices", "hidden"),
+    [
+        *((each.name, {}, each.name.endswith("midi")) for each in catalogue.GAMES),
+        ("mini", {"shown": "after_reveal"}, True),
+        ("mini", {"shown": "after_reveal", "turned_by": "players"}, True),
+        ("mini-pairs", {"shown": "after_reveal"}, True),
+    ],
+)
+def test_only_a_game_that_hides_its_cards_has_a_reveal(
+    name: str, choices: dict[str, str], hidden: bool
+) -> None:
+    document = catalogue.document(name, choices)
+    log = TypedEvents().add("shoe_loaded", decks=8, game=name).add("betting_open")
+    log.add("betting_closed").add("result", game=games.Game(document).sha256)
+    log.add("button", 3600, button="reveal")
+    found = incidents_of("U1", log.events, games=kept_games(document))
+    assert [each.kind for each in found] == ["long_reveal"] * hidden
 
 
 def test_an_unknown_game_has_a_reveal_if_the_button_is_pressed() -> None:

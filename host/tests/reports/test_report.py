@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from host.tests.support.commands import KNOWN_ROUNDS, SHORT_DECK
-from host.tests.support.dealt_events import DealtEvents
+from host.tests.support.dealt_events import DealtEvents, kept_games
 from host.tests.support.helpers import event_of
 from sabot.audit.checks.findings import Finding
 from sabot.link.events import Event
 from sabot.reports.report import ReportInput, render
 from sabot.reports.svg import card_name
 from sabot.reports.table_time import zone_of
+from sabot_protocol.games import MINI_NAME, document_of
 
 START_UNIX_MS = 1_795_000_000_000
 HOSTILE = "<script>alert(1)</script>\"'&\x00\x1b[2J\u202e</td>"
@@ -83,6 +84,7 @@ def report_of(events: list[Event], **given: Any) -> ReportInput:
         game_sha256_hex="cd" * 32,
         checkpoint=(99, "0f" * 16),
         signer_fingerprint="1234567890abcdef",
+        games=kept_games(document_of(MINI_NAME)),
         chain_checked=True,
     )
     return replace(report, **given)

@@ -1,5 +1,6 @@
 """Events of a shoe of cards, from the firmware's own dealing at the pace of a real table."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ import cbor2
 
 from sabot.link import wire
 from sabot.link.events import Event
+from sabot.log.reveal import ShownGames
 from sabot_firmware.table.dealing import LID, Dealing
 from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, ENDED
 from sabot_protocol import cards, enums, games
@@ -14,6 +16,11 @@ from sabot_protocol import cards, enums, games
 _NEXT = enums.BUTTONS.index("next")
 _FIGURES = (850, 930, 120, 1765)
 _CARD_MS, _BETTING_MS, _PRESS_MS = 1800, 22_000, 400
+
+
+def kept_games(*documents: bytes) -> ShownGames:
+    """The games of a log that keeps these documents."""
+    return ShownGames({hashlib.sha256(each).digest(): each for each in documents}.get)
 
 
 class DealtEvents:

@@ -87,7 +87,7 @@ class KeepingShoe(NaiveShoe):
             runs = self._passes[number].runs[offset : offset + messages.MAX_RUN_BYTES]
             given = {"pass": number, "offset": offset, "runs": runs}
             return [self._framed(messages.PASS_SAMPLES, **own, **given)]
-        return []
+        return super().answer(message)
 
     def _framed(self, shape: Shape, **given: Any) -> bytes:
         return framed(shape, **(given | self._spoilt.get(shape, {})))

@@ -28,7 +28,6 @@ KEYS.put("U1", KEY)
 GAME = games.document_of("mini")
 """The document of the game that a naive shoe deals."""
 
-_GAME_SHA256 = hashlib.sha256(GAME).digest()
 _CHALLENGE = bytes(range(160, 176))
 
 
@@ -100,7 +99,7 @@ class NaiveShoe:
         self.given_up: set[int] = set()
         self.next_number = first
         self.unit, self.boot = "U1", 0
-        self.game = "mini"
+        self.game, self.document = "mini", GAME
         self.key = KEY
         """The key with which it proves that it is the unit; empty: it is not a unit yet."""
         self.acknowledged = 0
@@ -113,6 +112,10 @@ class NaiveShoe:
         self._resend_s = 0.0
         self._heartbeat_s = 0.0
         self._sent = 0
+
+    @property
+    def _game_sha256(self) -> bytes:
+        return hashlib.sha256(self.document).digest()
 
     @property
     def first_held(self) -> int:
@@ -147,7 +150,7 @@ class NaiveShoe:
         frames = [
             framed(messages.WELCOME, protocol=VERSION, **own, **numbers),
             framed(messages.FIRMWARE, session=session, version="9"),
-            framed(messages.GAME, session=session, name=self.game, sha256=_GAME_SHA256),
+            framed(messages.GAME, session=session, name=self.game, sha256=self._game_sha256),
         ]
         given: dict[str, bytes] = {}
         if self.key:
@@ -157,8 +160,8 @@ class NaiveShoe:
 
     def game_part(self, id: int, offset: int) -> bytes:
         """The frame that answers READ_GAME."""
-        part = GAME[offset : offset + messages.MAX_GAME_PART]
-        whole = {"sha256": _GAME_SHA256, "size": len(GAME)}
+        part = self.document[offset : offset + messages.MAX_GAME_PART]
+        whole = {"sha256": self._game_sha256, "size": len(self.document)}
         return framed(messages.GAME_PART, id=id, offset=offset, part=part, **whole)
 
     def step(self, data: bytes, now_s: float) -> list[bytes]:

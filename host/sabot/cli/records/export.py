@@ -13,6 +13,7 @@ from sabot.cli.key_files import default_keys, for_unit, load_private_key
 from sabot.cli.view import console, plain, print_json, problems
 from sabot.errors import BundleUnusable
 from sabot.keys import signing
+from sabot.log.reveal import ShownGames
 from sabot.log.store import Store
 from sabot.reports.report import ReportInput, is_report, render
 from sabot.text import counted
@@ -78,6 +79,7 @@ def export(
                 if facts.checkpoint is None
                 else (facts.checkpoint[1], facts.checkpoint[2].hex()),
                 signer_fingerprint=signer,
+                games=ShownGames({facts.game_sha256: excerpt.game_document or None}.get),
                 chain_checked=bool(excerpt.keys),
             )
         ).encode()

@@ -10,6 +10,7 @@ from rich.table import Table
 from sabot.cli import options
 from sabot.cli.records.selection import Tables
 from sabot.cli.view import Output, console, name_text, plain, print_objects, problems
+from sabot.log.reveal import ShownGames
 from sabot.log.store import Store
 from sabot.reports import table_time
 from sabot.reports.absences import absences_of
@@ -47,10 +48,11 @@ def incidents(
         if name not in KINDS:
             raise typer.BadParameter(f"no incident is of kind {name!r}; kinds: {', '.join(KINDS)}")
     where = options.zone_of(zone)
-    search = Search(shoe, *options.span_of(from_, to, where), Limits(long_round_s, long_reveal_s))
+    span, limits = options.span_of(from_, to, where), Limits(long_round_s, long_reveal_s)
     with Store(db) as store, problems.status(plain(f"looking through {db}")):
         units = options.units_of(store, unit)
         tables = {name: Tables(store, name) for name in units}
+        search = Search(shoe, *span, limits, ShownGames(store.game))
         found = [
             each
             for name in units

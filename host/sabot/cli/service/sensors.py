@@ -15,12 +15,12 @@ from sabot.cli.key_files import load_command_keys
 from sabot.cli.service.several import Every, Reading, Shoes, shoes_of
 from sabot.cli.view import console, plain, print_json, problems, progress
 from sabot.errors import CommandRefused
+from sabot.link.client import ReadShoe
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.messages import HealthCommand, HealthReport
 from sabot.reports import contact_sheet
 from sabot.service import capture as captures
 from sabot.service import capture_folder as folders
-from sabot.service.reading import ReadShoe
 from sabot.text import counted, local_time
 from sabot_firmware.cards.health import LEAST_PERMILLE, MOST_PERMILLE
 from sabot_protocol import enums

@@ -9,9 +9,10 @@ import typer
 from sabot.cli import options
 from sabot.cli.view import problems
 from sabot.errors import PortNotFound, SabotError
+from sabot.link.client import ReadShoe
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.ports import lasting_names, through_log
-from sabot.service.reading import ReadShoe, everything_to_read, reading
+from sabot.service.reading import everything_to_read, reading
 
 T = TypeVar("T")
 
