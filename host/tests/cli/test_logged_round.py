@@ -9,7 +9,9 @@ from host.tests.support.helpers import event_bytes, stored
 from sabot.cli.logged_round import one_round
 from sabot.errors import BadWagers, DatabaseUnusable
 from sabot.log.store import Store
+from sabot_protocol.games import Game, document_of
 
+_MINI = Game(document_of("mini")).sha256
 _BEGUN_MS = 1_795_000_000_000
 
 
@@ -28,7 +30,7 @@ def _rounds(*rounds: tuple[str, int], clock: bool = True) -> list[bytes]:
             add("provisioned", at_s - 9, round_ - 1, table=at, set=0)
             table = at
         add("betting_open", at_s - 5, round_)
-        add("result", at_s, round_, winner="tie")
+        add("result", at_s, round_, winner="tie", game=_MINI)
     return records
 
 
@@ -39,6 +41,7 @@ def store(tmp_path: Path) -> Store:
         store.append("U1", stored(_rounds(("9", 10), ("9", 20), ("10", 90))))
         store.append("U2", stored(_rounds(("9", 40), ("9", 50))))
         store.append("U3", stored(_rounds(("11", 45))))
+        store.keep_game(document_of("mini"))
     return Store(tmp_path / "log")
 
 
@@ -96,6 +99,7 @@ def test_units_at_a_table_without_clocks_are_not_guessed_between(tmp_path: Path)
     with Store(tmp_path / "log", create=True) as store:
         for unit in ("U1", "U2"):
             store.append(unit, stored(_rounds(("9", 10), clock=False)))
+        store.keep_game(document_of("mini"))
     with pytest.raises(BadWagers, match="2 rounds match"):
         one_round(Store(tmp_path / "log"), None, "9", None, None)
 

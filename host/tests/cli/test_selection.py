@@ -15,7 +15,9 @@ from host.tests.support.helpers import FirmwareLog, event_bytes, shuffled_names,
 from sabot.cli import app
 from sabot.errors import SabotError
 from sabot.log.store import Store
+from sabot_protocol.games import Game, document_of
 
+_MINI = Game(document_of("mini")).sha256
 _BEGUN_MS = 1_795_000_000_000
 
 Objects = list[dict[str, Any]]
@@ -37,7 +39,7 @@ def _moved() -> list[bytes]:
             add("provisioned", at_s, 2, table="5", set=0)
         add("betting_open", at_s, round_)
         add("lid", at_s + 2, round_, open=True)
-        add("result", at_s + 5, round_, winner="tie")
+        add("result", at_s + 5, round_, winner="tie", game=_MINI)
     return records
 
 
@@ -52,6 +54,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         store.append("U1", stored(first.records))
         store.append("U2", stored(second.records))
         store.append("U3", stored(_moved()))
+        store.keep_game(document_of("mini"))
     yield path
 
 
@@ -268,6 +271,7 @@ def test_wrong_usage(log: Path, arguments: str, message: str) -> None:
 def test_what_is_not_derived_yet_is_selected_too(tmp_path: Path) -> None:
     with Store(tmp_path / "log", create=True) as store:
         store.append("U3", stored(_moved()))
+        store.keep_game(document_of("mini"))
         assert not list(store.derived("U3"))
         arguments = ["--db", str(tmp_path / "log"), "--json", "--zone", "UTC"]
         for options, rounds in (

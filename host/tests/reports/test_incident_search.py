@@ -209,5 +209,5 @@ def test_a_shoe_of_cards_that_never_ends_is_not_held_as_a_whole(
 @pytest.mark.parametrize("number", [None, "1", b"1", 1.5])
 def test_what_a_forger_put_in_place_of_a_number_ends_no_search(number: object) -> None:
     rows = [(number, naive_event(1), bytes(16)), (2, naive_event(2), bytes(16))]
-    search = Search(None, None, None, Limits())
+    search = Search(None, None, None, Limits(), NONE_KEPT)
     assert list(search.of_unit("U1", [rows])) == []  # type: ignore[list-item]
