@@ -5,6 +5,8 @@ values after its `id`; the definition has checked their types. It returns the fi
 after the `id`, or nothing if a `reply` is the answer. It may raise Refusal.
 """
 
+import gc
+
 from sabot_firmware import VERSION
 from sabot_firmware.link.answers import Refusal, answer_command
 from sabot_firmware.table import input_log
@@ -102,6 +104,7 @@ def on_load_game(shoe: "Shoe", offset: int, size: int, part: bytes) -> None:
 
 
 def _take_game(shoe: "Shoe", document: bytes) -> None:
+    gc.collect()  # loading a module needs one piece of 1.6 KB
     from sabot_protocol.game_rules import game_to_deal  # rarely needed: saves heap
 
     try:
