@@ -32,6 +32,7 @@ from sabot_hil.targets.emulated_line import EmulatedPort, Terminal
 from sabot_hil.targets.hands import Hands
 from sabot_protocol import enums
 from sabot_protocol.chain import chain_id, command_key
+from sabot_protocol.games import MINI_NAME, document_of
 
 _MS = 1000  # in us
 _S = 1000 * _MS
@@ -375,6 +376,7 @@ def firmware_files() -> dict[str, bytes]:
         "chain": chain_id(_FIRST_KEY),
         "command_key": _COMMAND_KEY,
         "unit": "",
+        "game": document_of(MINI_NAME),
     }
     return filesystem.shoe_files(known)
 

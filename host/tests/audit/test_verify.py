@@ -16,6 +16,7 @@ from sabot.audit.checks import rules
 from sabot.link import wire
 from sabot.link.events import Event
 from sabot.log.rounds import rounds_of
+from sabot.text import card_symbol
 from sabot_firmware.table.dealing import KEY
 from sabot_protocol import cards, enums, events, games
 
@@ -331,7 +332,7 @@ def test_a_card_swapped_for_one_of_the_same_value_differs_from_the_composition(
     log.edit(victim.number, card=rare)
     assert log.found() == [composition_finding(log)]
     name = cards.name_of(rare)
-    assert f"{counts[rare]} of {name}, {counts[rare] + 1} in" in log.detail(
+    assert f"{counts[rare]} of {card_symbol(name)}, {counts[rare] + 1} in" in log.detail(
         composition_finding(log)[0]
     )
 
