@@ -24,6 +24,7 @@ from host.tests.support.helpers import (
 from sabot.cli import app
 from sabot.log.store import Store
 from sabot_protocol import cards
+from sabot_protocol.games import Game, document_of
 
 
 @pytest.fixture(scope="module")
@@ -191,9 +192,11 @@ def test_tables_are_not_cut_off_in_a_pipe(sabot: Any, folder: Path) -> None:
 def test_any_text_of_a_shoe_can_be_shown(tmp_path: Path, command: str) -> None:
     odd = {"unix_ms": (1 << 63) - 1}
     log = [event_bytes("boot", 1, game="mini", firmware="[/red]\x1b[2J\n", board="[x", **odd)]
-    log += [event_bytes(kind, n, **odd) for n, kind in ((2, "betting_open"), (3, "result"))]
+    log += [event_bytes("betting_open", 2, **odd)]
+    log += [event_bytes("result", 3, game=Game(document_of("mini")).sha256, **odd)]
     with new_log(tmp_path / "log") as store:
         store.append("[/unit]", stored(log))
+        store.keep_game(document_of("mini"))
     done = CliRunner().invoke(app(), [*command.split(), "--db", str(tmp_path / "log")])
     assert done.exit_code == (command == "verify"), done.exception
     assert "[/unit]" in done.stdout and "\x1b" not in done.stdout

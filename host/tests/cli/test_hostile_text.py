@@ -92,6 +92,12 @@ def _on_logs(*words: str) -> list[list[str]]:
 DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
     "demo": lambda _: [["demo", "--deck", "junk"], ["demo", "--deck", "junk", "--unit", ARGUMENT]],
     "sim": lambda _: [["sim", "--deck", "junk"], ["sim", "--unit", ARGUMENT]],
+    "sim-do": lambda it: [
+        ["sim-do", ARGUMENT],
+        ["sim-do", it.shoe],
+        ["sim-do", it.reporting, "key", ARGUMENT],
+        ["sim-do", "SHOE-1", ARGUMENT, ARGUMENT],
+    ],
     "ports": lambda _: [["ports"], ["ports", "--json"]],
     "log": lambda it: [
         ["log", it.reporting, "--once", "--db", "taken.sqlite"],
