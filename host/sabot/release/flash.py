@@ -339,6 +339,8 @@ def _copy(
     """Copy the files to the board, without a main.py that would start it before all are there."""
     whole = sum(map(len, missing.values()))
     done = 0
+    # Before the first change: what is left after a Ctrl-C is known from the last report.
+    on_progress(Progress(port, "beginning to copy", left=_LEFT_COPYING))
 
     def write(path: str, data: bytes) -> None:
         nonlocal done

@@ -201,7 +201,8 @@ def test_a_flashed_board_runs_the_release_unprovisioned_and_is_not_flashed_again
         assert (client.unit, client.welcome.board) == ("BARE-1", "sim")
         assert client.welcome.challenge == b"" and client.welcome.game == "none"
     steps = [progress.what for progress in reported]
-    order = ["examining it", "copying", "checking what was copied", "starting it"]
+    order = ["examining it", "beginning to copy", "copying"]
+    order += ["checking what was copied", "starting it"]
     assert [what for n, what in enumerate(steps) if n == 0 or steps[n - 1] != what] == order
     copied = [progress for progress in reported if progress.what == "copying"]
     size = sum(map(len, built.files.values()))
