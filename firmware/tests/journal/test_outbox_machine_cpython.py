@@ -97,10 +97,10 @@ class OutboxMachine(RuleBasedStateMachine):
         self.outbox.rewind()
         self.due = min(self.due, self.outbox.acked + 1)
 
-    @rule(behind=st.integers(0, 200))
-    def another_host(self, behind: int) -> None:
+    @rule(fewer=st.integers(0, 200))
+    def another_host(self, fewer: int) -> None:
         """One that has fewer events than the shoe may have forgotten."""
-        has = max(0, self.acknowledged - behind)
+        has = max(0, self.acknowledged - fewer)
         assert self.outbox.serve_from(has)
         self.due = max(has + 1, self.ledger.journal.first_held)
 

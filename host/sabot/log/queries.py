@@ -59,7 +59,7 @@ def newest(connection: sqlite3.Connection, unit_id: int) -> int:
 
 
 def first_from(connection: sqlite3.Connection, unit_id: int | None, number: int) -> int | None:
-    """The first number of a unit's records from `number` on; None if there is none, or if a forger
+    """The first number of a unit's records from `number` on; None without any, or if a forger
     put something else there."""
     query = "SELECT number FROM records WHERE unit = ? AND number >= ? ORDER BY number LIMIT 1"
     found = connection.execute(query, (unit_id, number)).fetchone()

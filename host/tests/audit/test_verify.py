@@ -760,7 +760,7 @@ def test_a_second_misdeal_of_the_same_round_is_found() -> None:
 
 
 def ghosts(count: int) -> Forgery:
-    """The log of a shoe of cards with so many ghost hands, and then one that is none."""
+    """The log of a shoe of cards with so many ghost hands, and then an ordinary round."""
     log = FirmwareLog().load().draw("AS", "2C")
     for _ in range(count):
         log.draw("ghost", *_NINE_TO_SEVEN, "next")

@@ -67,6 +67,7 @@ def _documented() -> dict[str, Fields]:
         if title is not None:
             rows = re.findall(r"^\| `(\S+)` \| ([^|]+) \| ([^|]+) \|$", section, re.MULTILINE)
             assert section.count("\n| `") == len(rows) == len(dict(row[:2] for row in rows))
+            assert title[1] not in found, f"{title[1]} has two sections"
             found[title[1]] = {field: _types(types) for field, types, _ in rows}
     return found
 

@@ -58,9 +58,9 @@ def test_a_list_is_provisioned_goes_on_after_an_error_and_may_be_given_again(fol
         assert (folder / name).stat().st_mode & 0o077 == 0
 
     done = run(folder, "provision", "--list", "list.csv", "--json", code=3)
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [each["result"] for each in told] == ["left", "failed", "left"]
-    assert [each["exit_code"] for each in told] == [0, 3, 0]
+    reported = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [each["result"] for each in reported] == ["left", "failed", "left"]
+    assert [each["exit_code"] for each in reported] == [0, 3, 0]
     assert keys == ((folder / "sabot.keys").read_bytes(), (folder / "sabot.commands").read_bytes())
 
     _list(folder, "board,unit,table,game", "BARE-1,SHOE-1,12,ez-midi", "BARE-2,SHOE-4,4,")

@@ -152,7 +152,7 @@ def test_what_the_rules_forbid_is_left_to_the_floor_and_the_rest_is_settled(fold
 
 @pytest.fixture
 def ghosts(folder: Path) -> Path:
-    """A log of U1 with a ghost hand, and a round that is none."""
+    """A log of U1 with a ghost hand, and an ordinary round."""
     (folder / "sabot.sqlite").unlink()
     log = FirmwareLog().load().draw("AS", "2C", "ghost", "9S", "KC", "KD", "7D", "next")
     log.draw("9S", "KC", "KD", "7D")
