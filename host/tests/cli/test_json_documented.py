@@ -243,6 +243,9 @@ def _of_shoes(house: Path) -> Iterator[tuple[str, str]]:
     with SimulatedShoe("SHOE-8") as shoe:
         shoe.power_on()
         yield "load", _run("load", "SHOE-8", "--game", "ez-mini", "--json")
+        release = ("--release", "one", "--json")
+        yield "flash", _run("flash", "SHOE-8", "--house", "house.pub.pem", *release, codes=(1,))
+        yield "update", _run("update", "SHOE-8", *release, codes=(1,))
 
 
 def _printed(house: Path) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,8 @@
 """What a person sees of long work on several units."""
 
+import json
 import os
+import subprocess
 import sys
 
 import pytest
@@ -10,6 +12,7 @@ from host.tests.support.terminal import screen_after
 pytestmark = pytest.mark.slow
 
 _WORK = """
+import sys
 import time
 from sabot.cli.service.parallel import run_in_parallel
 from sabot.errors import NoShoe
@@ -24,7 +27,7 @@ def work(unit, on_progress):
     return f"{unit}: runs the release"
 
 try:
-    run_in_parallel(["SHOE-1", "SHOE-2", "SHOE-3"], work)
+    run_in_parallel(["SHOE-1", "SHOE-2", "SHOE-3"], work, as_json=sys.argv[1:] == ["--json"])
 except NoShoe:
     print("failed")
 """
@@ -33,3 +36,16 @@ except NoShoe:
 def test_each_result_has_a_line_of_its_own_on_a_screen() -> None:
     lines = screen_after([sys.executable, "-c", _WORK], os.environ)
     assert lines == ["SHOE-1: runs the release", "SHOE-2: runs the release", "failed"]
+
+
+def test_as_json_each_unit_has_an_object_also_the_one_that_failed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _WORK, "--json"], capture_output=True, text=True, check=True
+    )
+    *objects, last = done.stdout.splitlines()
+    assert last == "failed"
+    assert [json.loads(each) for each in objects] == [
+        {"unit": "SHOE-1", "text": "SHOE-1: runs the release", "exit_code": 0},
+        {"unit": "SHOE-2", "text": "SHOE-2: runs the release", "exit_code": 0},
+        {"unit": "SHOE-3", "text": "SHOE-3: gone", "exit_code": 5},
+    ]

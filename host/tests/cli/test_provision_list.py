@@ -117,7 +117,7 @@ def test_a_file_that_is_no_list(tmp_path: Path, content: bytes | None, says: str
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("BARE-1",), ("--list", "l.csv", "BARE-1"), ("B", "--table", "1", "--json")],
+    [(), ("BARE-1",), ("--list", "l.csv", "BARE-1")],
 )
 def test_wrong_usage(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     run(tmp_path, "provision", *arguments, code=2)

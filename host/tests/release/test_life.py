@@ -55,8 +55,14 @@ def test_from_a_bare_board_to_a_shoe_in_service_and_never_a_brick(tmp_path: Path
         ports = run(tmp_path, "ports", "--json").stdout
         assert json.loads(ports)["state"] == "to be provisioned"
         assert board.bench.outputs.title == "NOT PROVISIONED"
-        done = run(tmp_path, "provision", "BARE-1", "--unit", "SHOE-9", "--table", "12")
-        assert done.stdout.startswith("SHOE-9: table 12, game mini, card set 0; a unit now, chain ")
+        done = run(tmp_path, "provision", "BARE-1", "--unit", "SHOE-9", "--table", "12", "--json")
+        unit = json.loads(done.stdout)
+        text = unit.pop("text")
+        assert text.startswith("SHOE-9: table 12, game mini, card set 0; a unit now, chain ")
+        assert unit == {
+            "board": "BARE-1", "unit": "SHOE-9", "result": "provisioned", "line": None,
+            "exit_code": 0,
+        }  # fmt: skip
         ports = run(tmp_path, "ports", "--json").stdout
         assert json.loads(ports)["unit"] == "SHOE-9"
         _deal(tmp_path, board)

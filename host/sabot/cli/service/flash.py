@@ -47,6 +47,7 @@ def flash(
         ),
     ] = False,
     commands: options.CommandKeyFile = None,
+    as_json: options.Json = False,
 ) -> None:
     """Put a release on boards that have MicroPython, and wait until they run as shoes.
 
@@ -93,7 +94,7 @@ def flash(
             provision_options=[] if house == options.DEFAULT_HOUSE else ["--house", str(house)],
         )
 
-    run_in_parallel(list(lasting_names), flash_board)
+    run_in_parallel(list(lasting_names), flash_board, as_json=as_json)
 
 
 def _open_prompt(name: str, path: str, keys: CommandKeyFile) -> None:

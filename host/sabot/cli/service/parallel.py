@@ -6,7 +6,7 @@ from threading import Event
 
 from rich.progress import BarColumn, TaskID, TextColumn
 
-from sabot.cli.view import console, plain, problems, progress
+from sabot.cli.view import console, plain, print_json, problems, progress
 from sabot.errors import Interrupted, SabotError
 from sabot.release.update import Progress
 
@@ -16,8 +16,8 @@ Work = Callable[[str, Callable[[Progress], None]], str]
 _NOT_BEGUN = Progress("", "attaching", left="nothing was sent to it")
 
 
-def run_in_parallel(units: Sequence[str], work: Work) -> None:
-    """Do `work` for all `units`, even if it fails for some.
+def run_in_parallel(units: Sequence[str], work: Work, *, as_json: bool = False) -> None:
+    """Do `work` for all `units`, even if it fails for some; with `as_json` a line of JSON for each.
 
     Prints all errors but one, and raises the SabotError with the highest exit code. After Ctrl-C
     the work for each unit ends at its next progress report; an error of each says what was left.
@@ -54,14 +54,14 @@ def run_in_parallel(units: Sequence[str], work: Work) -> None:
 
         try:
             for unit, _ in zip(units, pool.map(run_one, units, tasks), strict=True):
-                _print_done(ended[unit])
+                _print_done(unit, ended[unit], as_json)
                 printed += 1
         except KeyboardInterrupt:
             interrupted.set()
     if interrupted.is_set():
         for unit in units[printed:]:
             left = f"{unit}: interrupted ({now[unit].what}); {now[unit].left}"
-            _print_done(ended.setdefault(unit, Interrupted(left)))
+            _print_done(unit, ended.setdefault(unit, Interrupted(left)), as_json)
     failed = [error for error in ended.values() if isinstance(error, SabotError)]
     failed.sort(key=lambda error: error.exit_code)
     for error in failed[:-1]:
@@ -70,6 +70,9 @@ def run_in_parallel(units: Sequence[str], work: Work) -> None:
         raise failed[-1]
 
 
-def _print_done(result: str | SabotError) -> None:
-    if isinstance(result, str):
+def _print_done(unit: str, result: str | SabotError, as_json: bool) -> None:
+    if as_json:
+        exit_code = result.exit_code if isinstance(result, SabotError) else 0
+        print_json({"unit": unit, "text": str(result), "exit_code": exit_code})
+    elif isinstance(result, str):
         console.print(plain(result), soft_wrap=True)

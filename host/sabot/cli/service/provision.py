@@ -11,7 +11,7 @@ from sabot.cli import options
 from sabot.cli.games import GameName, game_of
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.service.provision_many import provision_list_file
-from sabot.cli.view import console, plain, problems
+from sabot.cli.view import console, plain, print_json, problems
 from sabot.keys import chain_keys, signing
 from sabot.link import command_keys
 from sabot.link.client import Client
@@ -67,7 +67,7 @@ def provision(
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="With --list: one JSON object a line.")
+        bool, typer.Option("--json", help="One JSON object for each board.")
     ] = False,
 ) -> None:
     """Make a flashed board a unit: give it an id, its own keys, table, game, card set and clock.
@@ -80,8 +80,6 @@ def provision(
         raise typer.BadParameter("--list names the boards, units and tables: name none beside it")
     if listed is None and (port is None or table is None):
         raise typer.BadParameter("name a board and its --table, or many boards in a --list")
-    if as_json and listed is None:
-        raise typer.BadParameter("--json is for a --list")
     if unit == "":
         raise typer.BadParameter("--unit is empty; leave it out for the board's own number")
     if when_full not in provisioning.WHEN_FULL:
@@ -121,6 +119,18 @@ def provision(
             replaces=replaces,
             on_progress=lambda what: status.update(plain(what)),
         )
+    if as_json:
+        print_json(
+            {
+                "board": port,
+                "unit": done.partition(":")[0],
+                "result": "provisioned",
+                "line": None,
+                "text": done,
+                "exit_code": 0,
+            }
+        )
+        return
     console.print(plain(done), soft_wrap=True)
 
 

@@ -24,6 +24,7 @@ def update(
         Path, typer.Option("--release", metavar="DIR", help="The folder that `sabot build` made.")
     ],
     commands: options.CommandKeyFile = None,
+    as_json: options.Json = False,
 ) -> None:
     """Have shoes run a release: it is sent between rounds, tried, and confirmed.
 
@@ -41,7 +42,7 @@ def update(
             raise lasting
         return updates.update(lambda: _attached(unit, lasting, keys), built, on_progress)
 
-    run_in_parallel(list(boards), update_one)
+    run_in_parallel(list(boards), update_one, as_json=as_json)
 
 
 @contextmanager
