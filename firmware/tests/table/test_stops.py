@@ -1,6 +1,6 @@
 """What stops the dealing, in every situation: errors, lid, key, void, buttons out of turn.
 
-test_resolving has the decisions about a pending card.
+test_resolving, test_double_feed and test_surplus_card have the decisions about a pending card.
 """
 
 from firmware.tests.support.table import (
