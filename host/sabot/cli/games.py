@@ -14,6 +14,7 @@ from sabot.games import catalogue
 from sabot.games import odds as all_odds
 from sabot.games import score as scores
 from sabot.games.choices import value_text
+from sabot.games.house_game import ONLY_WITH, WAGERS_OF_CHOICE, HouseGame, chosen_in
 from sabot.games.wagers import WAGERS, outcome_of
 from sabot.link.client import Client
 from sabot.link.ports import Port
@@ -73,7 +74,7 @@ def show(
     if as_json:
         shown = house_game.as_json(game) | {"sha256": game.sha256.hex()}
         for choice in shown["choices"]:
-            choice["chosen"] = catalogue.chosen_in(game, choice["name"])
+            choice["chosen"] = chosen_in(game, choice["name"])
         print_json(shown)
         return
     for line in (house_game.title, house_game.source, ""):
@@ -96,8 +97,8 @@ def show(
     fixed = _table("settled", "", "clause")
     chosen = options.choices_of(choose)
     for choice in house_game.choices:
-        of_wagers = catalogue.ONLY_WITH.get(choice.name)
-        if of_wagers and not set(catalogue.WAGERS_OF_CHOICE[of_wagers]) & set(game.wagers):
+        of_wagers = ONLY_WITH.get(choice.name)
+        if of_wagers and not set(WAGERS_OF_CHOICE[of_wagers]) & set(game.wagers):
             continue
         default = value_text(chosen.get(choice.name, choice.default))  # type: ignore[arg-type]
         if choice.is_open():
@@ -223,7 +224,7 @@ def game_of(name: str, chosen: list[str] | None) -> Game:
     return Game(catalogue.document(name, options.choices_of(chosen)))
 
 
-def _show_deal(house_game: catalogue.HouseGame, game: Game) -> None:
+def _show_deal(house_game: HouseGame, game: Game) -> None:
     table = _table("the deal", "", "clause")
     clauses = house_game.clauses
     table.add_row("cards 1 to 4", "Player, Banker, Player, Banker", clauses["order"])

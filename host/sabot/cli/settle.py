@@ -13,6 +13,7 @@ from sabot.cli.view import console, plain, print_json, print_page, problems, rou
 from sabot.errors import Forbidden, GameDiffers
 from sabot.games import catalogue, wager_file
 from sabot.games.choices import value_text
+from sabot.games.house_game import chosen_in
 from sabot.games.score import score
 from sabot.games.settle import InShoe, Settlement
 from sabot.games.settle import settle as settle_round
@@ -124,7 +125,7 @@ def _report_left(settled: Settlement) -> None:
 def _check_house(wagers: Path | None, house: Mapping[str, object], played: Game) -> None:
     """Raise GameDiffers if the file states a choice of the house that the game does not have."""
     for name, value in house.items():
-        dealt = catalogue.chosen_in(played, name)
+        dealt = chosen_in(played, name)
         if value != dealt or type(value) is not type(dealt):
             raise GameDiffers(
                 f"{wagers}: house.{name} is {_choice(value)}, the round was dealt by "

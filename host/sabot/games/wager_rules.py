@@ -1,8 +1,7 @@
 """What may be wagered: each rule of the documents, with the clause that states it.
 
-A game follows the rules of its document (`catalogue.HouseGame.rules`). The clause of a house's
-choice is with the choice, and the clause of what a wager pays with the wager
-(`sabot.games.wagers`).
+A game follows the rules of its document (`HouseGame.rules`). The clause of a house's choice is with
+the choice, and the clause of what a wager pays with the wager (`sabot.games.wagers`).
 
 When wagers are settled the cards have been dealt, so nothing may be added or taken back. What the
 rules do not allow is left to the floor, and the rest of the table is settled.

@@ -4,7 +4,7 @@ import pytest
 
 from host.tests.support.table import game, seat, settled, steps, with_left
 from sabot.errors import Forbidden
-from sabot.games.catalogue import chosen_in
+from sabot.games.house_game import chosen_in
 from sabot.games.limits import Limits, limits_in
 
 
