@@ -37,6 +37,7 @@ _COMMAND_TIMEOUT_S = 10.0
 _READ_S = 0.02
 _SESSION_BITS = 64  # the host's challenge: no answer to an earlier one may fit
 _BELIEVE_TIMEOUT_S = 2.0
+_ACKNOWLEDGED_AFTER = 16
 _SILENCE_S = definitions.SILENCE_MS / 1000
 _KEEPALIVE_S = definitions.HEARTBEAT_MS / 1000
 
@@ -137,6 +138,7 @@ class Client:
         self._announced_s = -math.inf
         self._pending = Received()  # events that came while a command ran
         self._received = 0  # the number of the last event that `receive` has returned
+        self._acknowledged = 0
         self.welcome = self._attach(timeout_s)
 
     @property
@@ -178,6 +180,7 @@ class Client:
         self.believe()
         self._prove()
         self._session.begin(expect)
+        self._received = self._acknowledged = expect - 1
         self._announced_s = self._now_s()  # a repeated one would ask for events that are under way
         self._flush()
 
@@ -198,8 +201,26 @@ class Client:
             self._received = received.records[-1].event.number
         return received
 
+    def acknowledge_some(self, held: int) -> None:
+        """As `acknowledge`, but with more events to come, up to number `held`, only every 16.
+
+        A Pico reads an acknowledgement more slowly than it sends an event. If each event has one,
+        hundreds of them wait in the line: the shoe sees no progress and sends events again, and a
+        next host's `hello` waits for seconds after them.
+        """
+        if self._received >= held or self.unacknowledged >= _ACKNOWLEDGED_AFTER:
+            self.acknowledge()
+        else:
+            self._session.acknowledge(self._received, at_once=False)
+
+    @property
+    def unacknowledged(self) -> int:
+        """How many events `receive` has returned since the last acknowledgement."""
+        return self._received - self._acknowledged
+
     def acknowledge(self) -> None:
         """Report to the shoe that every event that `receive` has returned is durable."""
+        self._acknowledged = self._received
         self._session.acknowledge(self._received)
         self._announced_s = self._now_s()
         self._flush()

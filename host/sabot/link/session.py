@@ -37,6 +37,9 @@ _INTRODUCING = (WelcomeMessage, FirmwareMessage, GameMessage, ChallengeMessage)
 _EARLY_LIMIT = 256
 ASK_PAUSE_S = 0.02
 """Least time between two requests for missing events."""
+_REPEAT_PAUSE_S = 0.25
+"""And between two acknowledgements that only answer events that came again: as long as a shoe waits
+before it sends them again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,7 @@ class Session:
         """Random bytes that are part of each MAC; empty if the board is not a unit yet."""
         self.missing = False
         """Whether `ask_for_missing` has something to request after its pause."""
+        self._repeated = False  # whether an event came that was handed out before
         self._damaged_before = 0
         self.out = bytearray()
         """Bytes to be sent; the caller empties it."""
@@ -137,10 +141,12 @@ class Session:
         self._next_event = first
         self._early.clear()
 
-    def acknowledge(self, number: int) -> None:
-        """Acknowledge every event up to `number`, which was handed out, as durable."""
+    def acknowledge(self, number: int, *, at_once: bool = True) -> None:
+        """Acknowledge every event up to `number`, which was handed out, as durable; unless
+        `at_once`, with the next message that says so anyway."""
         self._durable = max(self._durable, number)
-        self.announce()
+        if at_once:
+            self.announce()
 
     def announce(self) -> None:
         """Repeat the last acknowledgement: it shows the shoe that a host listens."""
@@ -179,9 +185,13 @@ class Session:
         return received
 
     def ask_for_missing(self, now_s: float) -> None:
-        """If something was damaged or left out, request it again."""
-        if self.attached and self.missing and now_s - self._requested_s >= ASK_PAUSE_S:
-            self.missing = False
+        """If something was damaged or left out, request it again. If events came again, repeat the
+        acknowledgement: the shoe may not have it yet. It may also be on the way, and each one has
+        the shoe send all again, so there is a longer pause before it."""
+        pause_s = ASK_PAUSE_S if self.missing else _REPEAT_PAUSE_S
+        waits = self.missing or self._repeated
+        if self.attached and waits and now_s - self._requested_s >= pause_s:
+            self.missing = self._repeated = False
             self._requested_s = now_s
             self.announce()
 
@@ -286,8 +296,10 @@ class Session:
         if 0 <= ahead <= _EARLY_LIMIT:
             self._early[record.event.number] = record
             self._hand_out(received)
-        if ahead:
-            self.missing = True  # it came too early, or again: a frame was lost
+        if ahead > 0:
+            self.missing = True  # it came too early: a frame was lost
+        elif ahead < 0:
+            self._repeated = True
 
     def _hand_out(self, received: Received) -> None:
         while self._next_event is not None:

@@ -37,9 +37,6 @@ from sabot.text import counted
 from sabot_protocol import messages
 
 _RECEIVE_S = 0.25
-_ACKNOWLEDGED_AFTER = 16
-"""While a shoe has more events, so many are acknowledged at once: a Pico needs longer to read an
-acknowledgement than to send an event."""
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
 _IDLE_DERIVES = 5000  # takes far less time than a shoe waits for a silent host
@@ -242,16 +239,15 @@ class Logger:
     ) -> None:
         """Store and acknowledge what the shoe sends, until the log ends."""
         unit, stored_since = client.unit, False
-        held, stored, acknowledged = client.welcome.last_held, last, last
+        held = client.welcome.last_held
         while not self._stop.is_set():
             came = client.receive(passed_on.wait_s(_RECEIVE_S))
             received = came.records
             if came.heartbeat is not None:
                 held = came.heartbeat.last_held
             if not received:
-                if stored > acknowledged:
+                if client.unacknowledged:
                     client.acknowledge()
-                    acknowledged = stored
                 passed_on.step(came)
                 self._store.derive(_IDLE_DERIVES)
                 # There may be room for its event now.
@@ -259,10 +255,7 @@ class Logger:
                     clock_due, stored_since = not self._set_clock(client), False
                 continue
             self._store.append(unit, received)
-            stored = received[-1].event.number
-            if stored >= held or stored - acknowledged >= _ACKNOWLEDGED_AFTER:
-                client.acknowledge()
-                acknowledged = stored
+            client.acknowledge_some(held)
             passed_on.step(came)
             stored_since = True
             records = [record for record in received if record.event.number > last]

@@ -329,6 +329,31 @@ def test_only_events_that_were_handed_out_are_acknowledged() -> None:
     assert acks_in(session.out) == [5]
 
 
+def test_what_is_durable_is_in_every_announcement_also_if_it_waits_for_its_own() -> None:
+    session = attached(last_held=9)
+    session.begin(1)
+    assert numbers_in(session, event_frame(1) + event_frame(2)) == [1, 2]
+    session.acknowledge(2, at_once=False)
+    assert acks_in(session.out) == [0]
+    assert numbers_in(session, event_frame(4), 1.0) == []  # the third is missing
+    session.ask_for_missing(1.0)
+    assert acks_in(session.out) == [2]
+
+
+def test_events_that_come_again_are_answered_seldom() -> None:
+    # Each acknowledgement that brings nothing new has the shoe send all again: with one after each
+    # repeated event a slow shoe never came further.
+    session = attached(last_held=9)
+    session.begin(1)
+    assert numbers_in(session, event_frame(1) + event_frame(2)) == [1, 2]
+    session.acknowledge(2)
+    assert acks_in(session.out) == [0, 2]
+    for step in range(1, 101):
+        assert numbers_in(session, event_frame(1) + event_frame(2), step / 100) == []
+        session.ask_for_missing(step / 100)
+    assert 3 <= len(acks_in(session.out)) <= 4
+
+
 def test_events_that_came_too_early_are_handed_out_in_order() -> None:
     session = attached(last_held=9)
     session.begin(1)

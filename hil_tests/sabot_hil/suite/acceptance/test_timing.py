@@ -24,6 +24,7 @@ from sabot_hil.capabilities import (
     session_with,
 )
 from sabot_hil.kit.dealer import end_shoe, load_cards
+from sabot_hil.kit.logbook import received
 from sabot_protocol import VERSION, cards, messages
 
 _SAMPLE_US = 1_000_000 // SAMPLE_RATE_HZ
@@ -195,6 +196,24 @@ def test_a_card_is_on_flash_and_at_the_host_soon(target: Target, measure: Measur
         written_ms = (target.power.written_us() - left_us) / 1000
     measure("card out of the head to its result with the host", reported_ms, "ms", at_most=420.0)
     measure("card out of the head to all of it on flash", written_ms, "ms", at_most=420.0)
+
+
+def test_a_host_that_comes_later_gets_the_events_soon(target: Target, measure: Measure) -> None:
+    """Also one that comes after it: nothing of the first one's waits in the line."""
+    for _ in range(3):
+        _first_three(target.bench)
+        target.bench.pull(_LAST_CARD)
+        end_shoe(target.bench)
+    with session_with(target.shoe) as client:
+        client.begin(1)
+        begun_us = target.clock.now_us()
+        taken = received(client, target.clock)
+        each_ms = (target.clock.now_us() - begun_us) / 1000 / len(taken)
+    begun_us = target.clock.now_us()
+    with session_with(target.shoe):
+        attached_ms = (target.clock.now_us() - begun_us) / 1000
+    measure("an event with a host that comes later", each_ms, "ms", at_most=25.0)
+    measure("a next host's hello to its answer", attached_ms, "ms", at_most=500.0)
 
 
 def _take_all(client: Client) -> None:
