@@ -54,7 +54,8 @@ def settle(
     shoe: options.Shoe = None,
     round_: options.RoundNumber = None,
     as_slip: Annotated[
-        bool, typer.Option("--slip", help="Print a slip instead, as HTML for a printer.")
+        bool,
+        typer.Option("--slip", help="Print a page to sign instead, as HTML: `--slip > slip.html`."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -65,9 +66,7 @@ def settle(
     the floor: the rest is settled, and the exit code is 18.
     """
     if (wagers is None) == (not lines):
-        raise typer.BadParameter(
-            "name a file of wagers, or give --wager '3 banker 100'; one of both"
-        )
+        raise typer.BadParameter("name a file of wagers or give --wager '3 banker 100', not both")
     if as_slip and as_json:
         raise typer.BadParameter("--slip and --json exclude each other")
     on_table = wagers_of(lines or ()) if wagers is None else wager_file.read(wagers)

@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 
 from sabot.errors import BadWagers, did_you_mean
-from sabot.games.wager_file import MAX_CENTS, MAX_NAME, Area, Position, WagerFile
+from sabot.games.wager_file import MAX_CENTS, MAX_NAME, MAX_NUMBER, Area, Position, WagerFile
 from sabot.text import amount, shortened
 from sabot_protocol.games import HITS_OF_WAGER
 
 _FORM = "write SEAT [PLAYER] WAGER AMOUNT, as in 3 banker 100"
-_AREA = re.compile(r"(?:(seat|line)\s+)?([0-9]{1,2})(?:\s+|$)", re.IGNORECASE)
+_AREA = re.compile(r"(?:(seat|line)\s+)?([0-9]{1,9})(?:\s+|$)", re.IGNORECASE)
 _AMOUNT = re.compile(r"([0-9]{1,12}|[0-9]{1,3}(?:,[0-9]{3}){1,3})(?:\.([0-9]{2}))?")
 
 
@@ -39,9 +39,11 @@ def _parsed(line: str) -> tuple[Area, str, list[tuple[str, int]]]:
     if begin is None:
         raise BadWagers(f"it begins with no seat or line; {_FORM}")
     area = Area((begin[1] or "seat").lower(), int(begin[2]))
+    if area.number > MAX_NUMBER:
+        raise BadWagers(f"{area} is above {MAX_NUMBER}, the highest that there can be")
     words = line.strip()[begin.end() :].split()
     placed: list[tuple[str, int]] = []
-    while len(words) > 1 and words[-1][0].isdecimal():
+    while len(words) > 1 and (words[-1][-1].isdecimal() or _is_wager(words[-2])):
         cents = _cents(words.pop())
         placed.insert(0, (_wager(words.pop()), cents))
     if not placed:
@@ -52,11 +54,19 @@ def _parsed(line: str) -> tuple[Area, str, list[tuple[str, int]]]:
     return area, player, placed
 
 
+def _is_wager(word: str) -> bool:
+    return _name_in(word) in HITS_OF_WAGER
+
+
+def _name_in(word: str) -> str:
+    return word.lower().replace("-", "_")
+
+
 def _wager(word: str) -> str:
-    name = word.lower().replace("-", "_")
+    name = _name_in(word)
     if name not in HITS_OF_WAGER:
         word = shortened(word, MAX_NAME)
-        raise BadWagers(f"{word!r} is no wager; {did_you_mean(name, tuple(HITS_OF_WAGER))}")
+        raise BadWagers(f"{word!r} is not a wager; {did_you_mean(name, tuple(HITS_OF_WAGER))}")
     return name
 
 
@@ -66,5 +76,5 @@ def _cents(word: str) -> int:
     if not 0 < cents <= MAX_CENTS:
         most = amount(MAX_CENTS)
         word = shortened(word, MAX_NAME)
-        raise BadWagers(f"{word!r} is no amount from 0.01 to {most}; write 100 or 12.50")
+        raise BadWagers(f"{word!r} is not an amount from 0.01 to {most}; write 100 or 12.50")
     return cents

@@ -97,7 +97,9 @@ class _Boards:
                 raise _logged_error(name, logged)
         if self._infos and not found and self._ask:
             found = [info for info in self._infos if self._units[info.port] == name]
-            busy = [info.port for info in self._infos if self._units[info.port] is None]
+            of_logs = {shoe.url for shoe in log_socket.logged() if shoe.welcome is not None}
+            unknown = [info.port for info in self._infos if self._units[info.port] is None]
+            busy = [port for port in unknown if port not in of_logs]  # not those of other units
         if len(found) > 1:
             at = " and ".join(info.port for info in found)
             raise SameUnit(f"{name}: {at} have this name; name the port, or detach one")

@@ -6,15 +6,16 @@ One narrow page to print, without script, font or network.
 from collections.abc import Iterable
 
 from sabot.games.settle import Settlement
-from sabot.games.wager_file import GivenRound
+from sabot.games.wager_file import Area, GivenRound
 from sabot.log.rounds import Round
 from sabot.reports.html import as_text, page
-from sabot.text import amount, card_symbol, local_time
+from sabot.reports.table_time import HostZone, text_of
+from sabot.text import amount, card_symbol
 from sabot_protocol.games import Game
 
 _STYLE = """
 body { max-width: 110mm; font-size: 9.5pt; }
-h1 { font-size: 1.5em; } td.number { text-align: right; white-space: nowrap; }
+h1 { font-size: 1.5em; } td.number, th.number { text-align: right; white-space: nowrap; }
 td { vertical-align: top; padding: .12em .6em .12em 0; }
 .floor { margin: .8em 0; padding: .4em .6em; border: 2px solid #111; }
 .sign { margin-top: 2.2em; border-top: 1px solid #111; }
@@ -23,23 +24,20 @@ footer { margin-top: .8em; font-size: 7pt; color: #444; overflow-wrap: anywhere;
 @media print { body { margin: 0 auto; padding: 0; } tr, .floor, .sign { break-inside: avoid; } }
 """
 
+_ALWAYS = ("wagered_cents", "paid_cents", "house_cents")
+"""Sums that a slip shows also if they are nothing."""
+
 
 def render(
     game: Game, dealt: GivenRound, settled: Settlement, logged: Round | None = None, table: str = ""
 ) -> str:
     """The whole HTML file. `logged` is the round in a log and `table` where its unit stood; without
     them the cards were given by a person, and the slip says so."""
-    steps = (
-        (
-            f"{number}",
-            step.do,
-            f"{step.area}",
-            step.player,
-            step.wager or "",
-            amount(step.amount_cents),
-        )
-        for number, step in enumerate(settled.steps, 1)
-    )
+    steps = [
+        (f"{step.area}", _named(step.player, step.area), step.wager or "", step.do,
+         amount(step.amount_cents))
+        for step in settled.steps
+    ]  # fmt: skip
     left = (
         f"left to the floor: {each.area}, {each.player}, {each.wager or 'marker'} "
         f"{amount(each.cents)}: {each.why}"
@@ -54,13 +52,14 @@ def render(
         f"<p>{as_text(_which(logged, table))}</p>",
         f"<p>{as_text(_cards(dealt))}</p>",
         f"<p>{as_text(settled.announced)}</p>" if settled.announced else "",
-        _table(steps),
+        _table(steps, ("where", "player", "wager", "the dealer", "amount")),
         *(f"<p>{as_text(line)}</p>" for line in markers),
         *(f'<p class="floor">{as_text(line)}</p>' for line in (*left, *settled.notices)),
         "<h2>Sums</h2>",
         _table(
             (name.removesuffix("_cents").replace("_", " "), amount(cents))
             for name, cents in settled.totals().items()
+            if cents or name in _ALWAYS
         ),
         '<p class="sign">Dealer</p>',
         '<p class="sign">Floor supervisor</p>',
@@ -74,7 +73,12 @@ def _which(logged: Round | None, table: str) -> str:
         return "The cards were given, not taken from a log."
     at = f"Table {table}, " if table else ""
     which = f"{logged.unit} shoe {logged.shoe} round {logged.round}"
-    return f"{at}{which}, {local_time(logged.ended_unix_ms)}"
+    return f"{at}{which}, {text_of(logged.ended_unix_ms, HostZone())}"
+
+
+def _named(player: str, area: Area) -> str:
+    """The player's name; empty for one without, who is called as the area."""
+    return "" if player == str(area) else player
 
 
 def _cards(dealt: GivenRound) -> str:
@@ -84,12 +88,14 @@ def _cards(dealt: GivenRound) -> str:
     return f"Player {player}; Banker {banker}"
 
 
-def _table(rows: Iterable[tuple[str, ...]]) -> str:
-    """A table whose last column has amounts."""
+def _table(rows: Iterable[tuple[str, ...]], names: tuple[str, ...] = ()) -> str:
+    """A table whose last column has amounts, with the names of its columns."""
+    heads = "".join(f"<th>{name}</th>" for name in names[:-1])
+    heads += "".join(f'<th class="number">{name}</th>' for name in names[-1:])
     shown = (
         "<tr>"
         + "".join(f"<td>{as_text(cell)}</td>" for cell in row[:-1])
         + f'<td class="number">{as_text(row[-1])}</td></tr>'
         for row in rows
     )
-    return f"<table><tbody>{''.join(shown)}</tbody></table>"
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(shown)}</tbody></table>"

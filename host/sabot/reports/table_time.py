@@ -101,9 +101,10 @@ def span(
             "write the date as well, as 2026-11-21T20:15"
         )
     if begin is not None and end is not None and end <= begin:
+        without_date = any(_is_today(each) for each in (from_, to) if each is not None)
+        hint = "write the date as well, as 2026-11-21T20:15" if without_date else "exchange them"
         raise BadTime(
-            f"{to!r} ({text_of(end, zone)}) is not after {from_!r} ({text_of(begin, zone)}); "
-            "write the date as well, as 2026-11-21T20:15"
+            f"{to!r} ({text_of(end, zone)}) is not after {from_!r} ({text_of(begin, zone)}); {hint}"
         )
     return begin, end
 

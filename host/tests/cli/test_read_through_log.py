@@ -141,3 +141,12 @@ def test_a_shoe_that_cannot_be_read_does_not_keep_the_others_from_being_read(
     assert len(done.stderr.splitlines()) == 2
     assert "--all" in run(tmp_path, "health", code=2).stderr
     assert "--all" in run(tmp_path, "doctor", "SHOE-7", "--all", code=2).stderr
+
+
+def test_a_unit_that_is_not_there_is_not_looked_for_at_the_port_of_another_that_is_logged(
+    tmp_path: Path, shoe: None
+) -> None:
+    with ExitStack() as stack:
+        log_of(tmp_path, stack, "one.sqlite", "SHOE-7")
+        line = error_line(tmp_path, "log", "SHOE-77", "--db", "other.sqlite", code=3)
+        assert line == "SHOE-77: no such unit is attached; `sabot ports` lists those that are"

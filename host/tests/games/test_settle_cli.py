@@ -226,7 +226,7 @@ def test_the_round_that_is_settled_is_named_first(folder: Path) -> None:
 
 def test_wagers_come_from_a_file_or_the_line_and_a_slip_is_no_json(folder: Path) -> None:
     for arguments in ((), (wagers(folder), "--wager", "3 banker 100")):
-        assert "name a file of wagers, or give" in run(folder, "settle", *arguments, code=2).stderr
+        assert "name a file of wagers or give" in run(folder, "settle", *arguments, code=2).stderr
     both = run(folder, "settle", "--wager", "3 tie 5", "--slip", "--json", code=2)
     assert "--slip and --json exclude each other" in both.stderr
 
@@ -239,8 +239,9 @@ def test_the_slip_has_the_round_the_steps_the_sums_and_lines_to_sign(folder: Pat
         "U1 shoe 1 round 1, 2026-11-18 ",
         "Player 9♠ K♦; Banker K♣ 7♦",
         "Player 9, Banker 7: Player wins",
-        "seat 5 [red]Bob[/red] banker 20.00",
-        "paid seat 9 Ida player 5,000.00",
+        "seat 5 [red]Bob[/red] banker collected 20.00",
+        "where player wager the dealer amount",
+        "seat 9 Ida player paid 5,000.00",
         "house -4,870.00",  # 100.00, 10.00 and 20.00 lose, 5,000.00 wins
         "Dealer Floor supervisor",
         Game(document_of("mini")).sha256.hex(),

@@ -215,6 +215,8 @@ def test_an_empty_span_is_refused() -> None:
     for to in ("18:00", "02:00", "2026-11-20"):
         with pytest.raises(BadTime, match=r"is not after '18:00'.*write the date as well"):
             span("18:00", to, MALTA, now)
+    with pytest.raises(BadTime, match=r"is not after '2026-11-21'.*; exchange them"):
+        span("2026-11-21", "2026-11-20T23:00", MALTA, now)
 
 
 def test_last_night_is_not_today() -> None:
