@@ -118,7 +118,8 @@ class BaccaratRound:
         return rules.burn_count(self._game, card)
 
     def facing(self, position: int) -> int:
-        return FACE_DOWN if self.hidden else FACE_UP
+        # The first card of a round may stop play before the round is hidden.
+        return FACE_DOWN if self.hidden or (self.open and not self.revealed) else FACE_UP
 
     def lines(self) -> "tuple[str, str, str, str]":
         title = "BETTING OPEN" if self.phase == BETTING else "NO MORE BETS"

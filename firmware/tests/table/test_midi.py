@@ -181,6 +181,19 @@ def test_a_card_that_was_not_due_is_not_named_before_reveal():
     assert table.display()[2:5] == ["P 9C KC      9", "B 2D 2H      4", "PLAYER WINS"]
 
 
+def test_the_first_card_of_a_round_is_not_named_either():
+    for begun in ("", "next"):
+        table = _stopped(begun, "9S")
+        assert table.display()[2:6] == ["P", "B", "", "SURPLUS COPY"]
+        assert table.play("key+") == ["key 1"] and table.display()[1] == "SURPLUS COPY"
+        table.play("!as_read key- 2D KC 2H")
+        assert _outputs(table) == ("", _HIDDEN)
+    table = _midi("lid+ lid-")
+    table.already_out("9S", 8)
+    table.play("9S")
+    assert table.display()[5] == "SURPLUS COPY 9S", "a burned card"
+
+
 def test_the_supervisor_resolves_without_seeing_the_hands():
     for dealt, position in ((1, "BANKER 1"), (2, "PLAYER 2"), (3, "BANKER 2"), (4, "PLAYER 3")):
         for deal in ("2D 3C KH JS", "4C 2D AC 2H", "TC JD QH KS"):
