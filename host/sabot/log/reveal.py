@@ -37,6 +37,9 @@ from sabot_protocol.games import SHOWN, Game, GameError
 SECRET = (CardEvent, DecisionEvent, ResultEvent, LongPassEvent)
 """Events that give cards, totals or the winner away. An `error` may name a card too."""
 
+SECRET_CARD = -1
+"""In place of the number of a card that must not be shown yet."""
+
 KeptGame = Callable[[bytes], bytes | None]
 """Returns the game document with a SHA-256, as `Store.game` does; None if it is not kept."""
 
@@ -82,8 +85,7 @@ class Reveal:
         self._games = games
         self._shows_at_once: bool | None = None  # None if the game is not known
         self._started: tuple[str, bytes, bytes] | None = None  # game, firmware, chain
-        self._decided = self._lid_open = False
-        self._errors: set[str] = set()
+        self._decided = self._lid_open = self._stopped = False
 
     def add(self, event: Event) -> None:
         """Take the next event."""
@@ -99,15 +101,15 @@ class Reveal:
             self.hidden = None  # a ghost hand is dealt face up
         elif isinstance(event, ButtonEvent):
             # While play is stopped the button has another meaning.
-            stopped = self._errors or self._lid_open
-            if event.button == "reveal" and self._decided and not stopped:
+            acts = self._decided and not self._stopped and not self._lid_open
+            if event.button == "reveal" and acts:
                 self.hidden = None
         elif isinstance(event, LidEvent):
             self._lid_open = event.open
         elif isinstance(event, ErrorEvent):
-            self._errors.add(event.error)
+            self._stopped = True
         elif isinstance(event, ErrorClearedEvent):
-            self._errors.discard(event.error)
+            self._stopped = False  # it names the first error; those that came after it are over too
         else:
             self._add_game(event)
 
@@ -146,11 +148,11 @@ def all_shown(events: Sequence[Event], games: ShownGames) -> list[Event]:
 
 
 def without_secret_card(event: Event, hidden: tuple[int, int] | None) -> Event:
-    """Return an event for a reader who needs each and shows only errors and cards entered by hand:
-    in the round `hidden` no error has a card, and no card is noted as entered."""
+    """Return an event for a reader who needs each: in the round `hidden` no error has a card, each
+    card is SECRET_CARD, and none is noted as entered by hand."""
     if hidden is not None and (event.shoe, event.round) == hidden:
         if isinstance(event, CardEvent):
-            return replace(event, by_hand=False)
+            return replace(event, card=SECRET_CARD, by_hand=False)
         if isinstance(event, ErrorEvent):
             return replace(event, card=None)
     return event

@@ -38,7 +38,7 @@ from sabot.link.events import (
     UnreadableEvent,
     WrongMacsEvent,
 )
-from sabot.log.reveal import NONE_KEPT, ShownGames
+from sabot.log.reveal import NONE_KEPT, SECRET_CARD, ShownGames
 from sabot.reports.incident import (
     CLEARED,
     RESOLVED,
@@ -250,8 +250,13 @@ class IncidentFinder:
             self._lacks_cards(self._ended_early)  # dealt to its last card, and the decks had more
 
     def _on_card(self, event: CardEvent) -> None:
-        name, position = event.card, event.position
-        card = card_symbol(cards.name_of(name))
+        number, position = event.card, event.position
+        secret = number == SECRET_CARD
+        card = (
+            "a card of a round that is not revealed"
+            if secret
+            else card_symbol(cards.name_of(number))
+        )
         if not self._in_play:  # of no shoe of cards
             self._long_passes = []
         self._in_play = self._in_play or position != "not_due"

@@ -188,6 +188,7 @@ def test_incidents_name_no_card_of_a_round_that_is_not_revealed() -> None:
             reveal.add(each)
         shown = [without_secret_card(each, reveal.hidden) for each in [*parsed, *more]]
         found = incidents_of("U1", shown, ())
+        assert len([each for each in found if each.kind == "not_due"]) == 1
         return [each.detail for each in found if "9" in each.detail or "♦" in each.detail]
 
     log = _MidiLog()
@@ -198,9 +199,10 @@ def test_incidents_name_no_card_of_a_round_that_is_not_revealed() -> None:
     entered = event_of("card", number + 1, card="9D", position="player_1", by_hand=True, **own)
     error = event_of("error", number + 2, error="surplus_copy", card="9D", **own)
     cleared = event_of("error_cleared", number + 3, error="surplus_copy", **own)
-    void = event_of("round_void", number + 4, reason="supervisor", **own)
-    assert kinds(entered, error, cleared) == []
-    assert len(kinds(entered, error, cleared, void)) == 2
+    not_due = event_of("card", number + 4, card="9D", position="not_due", **own)
+    void = event_of("round_void", number + 5, reason="supervisor", **own)
+    assert kinds(entered, error, cleared, not_due) == []
+    assert len(kinds(entered, error, cleared, not_due, void)) == 3
 
 
 def test_a_game_that_shows_its_cards_at_once_is_shown_at_once() -> None:
@@ -296,6 +298,22 @@ def test_a_round_dealt_face_down_is_shown_at_no_event_before_its_reveal() -> Non
                 each.round for each in all_shown(parsed[:cut], games_known) if each.kind == "card"
             }
             assert seen - {0} == {each for each, end in ends.items() if end <= cut}, cut
+
+
+def test_the_key_clears_every_error_that_came_while_play_was_stopped() -> None:
+    log = _face_down_log(_SECRET)
+    log.switch(_LID, True)
+    log.pull("8C")  # a second error, which is not named when the first is cleared
+    log.switch(_LID, False)
+    log.switch(_KEY, True)
+    log.switch(_KEY, False)
+    parsed = [record.event for record in log.stored()]
+    assert not any(
+        each.kind == "card" and each.round == 2 for each in all_shown(parsed, log.kept())
+    )
+    log.press(_REVEAL)
+    parsed = [record.event for record in log.stored()]
+    assert all_shown(parsed, log.kept()) == parsed
 
 
 def test_after_another_firmware_or_lost_events_it_is_not_known_what_may_be_shown() -> None:
