@@ -54,10 +54,12 @@ class Writer:
         self._watched = False
         self._ahead = False  # whether the write-ahead log may have more than the database
         self._state: FileState | None = None
+        self._others_wrote = False
 
     def __enter__(self) -> sqlite3.Connection:
         self._lock.acquire()
         try:
+            self._look()
             connection = self._connection or self._open()
             connection.execute("BEGIN IMMEDIATE")
             return connection
@@ -84,11 +86,16 @@ class Writer:
             raise user_error(self._path, error) from None
 
     def written_by_others(self) -> bool:
-        """Whether another program wrote to the database since the last transaction: it made a
+        """Whether another program wrote to the database since `contents_checked`: it made a
         checkpoint, or overwrote the file."""
         with self._lock:
-            state = self._state
-            return state is not None and self._still_the_same().written != state.written
+            self._look()
+            return self._others_wrote
+
+    def contents_checked(self) -> None:
+        """What another program wrote is right."""
+        with self._lock:
+            self._others_wrote = False
 
     def pragma(self, pragma: str) -> None:
         """Set a pragma, outside of any transaction."""
@@ -115,6 +122,9 @@ class Writer:
         with self._lock:
             if not self._ahead or self._connection is None:
                 return
+            self._look()
+            if self._others_wrote:  # it may be another database
+                return
             try:
                 self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
                 self._state = self._still_the_same()
@@ -133,6 +143,13 @@ class Writer:
         self._connection.execute("PRAGMA synchronous=FULL")
         self._connection.execute(f"PRAGMA page_size={_PAGE_BYTES}")  # of a new file
         return self._connection
+
+    def _look(self) -> None:
+        """Note whether another program wrote to the database since this one did. Each transaction
+        and checkpoint of this one begins so, because afterwards it does not show."""
+        if self._state is not None:
+            before, self._state = self._state, self._still_the_same()
+            self._others_wrote = self._others_wrote or self._state.written != before.written
 
     def _still_the_same(self) -> FileState:
         now = state_of(self._path)

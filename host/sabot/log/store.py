@@ -435,6 +435,7 @@ class Store:
             units = queries.units(self.path, connection)
         if not sound or None in stored or not self._ids.items() <= units.items():
             raise replaced(self.path)
+        self._writer.contents_checked()
 
     def _append_missing(
         self,

@@ -4,7 +4,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from host.tests.support.helpers import FirmwareLog, stored
 from sabot.errors import DatabaseUnusable
 from sabot.log.store import Store
+from sabot_protocol import games
 
 RECORDS = stored(FirmwareLog().load().draw("AS", "2C", "9S", "KC", "7D", "6H").records)
 HALF = len(RECORDS) // 2
@@ -82,6 +83,37 @@ def test_nothing_is_stored_in_a_file_that_is_no_longer_the_log(
     with Store(path) as store:
         wanted = [(record.event.number, record.data, record.mac) for record in RECORDS]
         assert list(store.raw("U1")) == wanted and store.faults() == []
+
+
+def _filled_with_garbage(path: Path, other: Path) -> None:
+    with path.open("r+b") as file:
+        file.write(b"x" * path.stat().st_size)
+
+
+@pytest.mark.parametrize("how", [overwritten, emptied, cut_off, _filled_with_garbage])
+@pytest.mark.parametrize("own", ["derive", "keep_game", "both"])
+def test_what_the_log_writes_itself_does_not_hide_that_it_was_overwritten(
+    tmp_path: Path, how: Callable[[Path, Path], None], own: str
+) -> None:
+    """While no event comes, it derives rows, makes checkpoints and keeps games."""
+    path, other = tmp_path / "log.sqlite", tmp_path / "other.sqlite"
+    with Store(other, create=True) as store:
+        store.append("U2", RECORDS[: HALF // 2])
+    with Store(path, create=True) as store:
+        store.append("U1", RECORDS[: HALF - 1])
+        store.derive()
+        store.derive()  # a checkpoint: the write-ahead log has nothing that the file lacks
+        store.append("U1", RECORDS[HALF - 1 : HALF])
+        how(path, other)
+        with suppress(DatabaseUnusable):
+            if own in ("keep_game", "both"):
+                store.keep_game(games.document_of(games.MINI_NAME))
+            if own in ("derive", "both"):
+                store.derive()
+                store.derive()
+        for at in (HALF, HALF + 1):
+            with pytest.raises(DatabaseUnusable):
+                store.append("U1", RECORDS[at : at + 1])
 
 
 def test_a_log_goes_on_while_other_programs_read_prune_and_checkpoint_it(tmp_path: Path) -> None:
