@@ -1,5 +1,8 @@
 """How much a shoe may send: what a real one can have, and what a false one cannot do."""
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from host.tests.support.helpers import FirmwareLog, shuffled_names
 from sabot.link import wire
 from sabot.log.quota import JOURNAL_BYTES, REFILL_S, Quota
@@ -7,6 +10,7 @@ from sabot.log.quota import JOURNAL_BYTES, REFILL_S, Quota
 # protocol/README.md: a MAC has 16 bytes. docs/decisions/journal-chip.md: 237 shoes of cards are
 # kept, and a busy table deals 4,000 rounds a day.
 _MAC_BYTES, _SHOES_KEPT, _ROUNDS_A_DAY = 16, 237, 4000
+_READ_BYTES = 4096
 _SECTOR_BYTES, _SECTORS = 4096, 4096  # of a W25Q128JV: docs/building.md
 
 
@@ -58,6 +62,29 @@ def test_a_false_shoe_gets_one_journal_and_then_one_a_day() -> None:
         clock.now += 0.1 + quota.pause_s()
     assert warnings == 1
     assert 2.9 * JOURNAL_BYTES < taken < 3.1 * JOURNAL_BYTES
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 1 << 23), st.floats(0, 3 * REFILL_S)), max_size=30))
+def test_no_order_of_sending_and_waiting_gets_more_than_the_quota(
+    steps: list[tuple[int, float]],
+) -> None:
+    """Each step sends, in sizes that a port is read in, until it is paused, and then waits."""
+    clock = FakeClock()
+    quota = Quota(clock.now_s)
+    taken = 0
+    for size, wait_s in steps:
+        sent = 0
+        while sent < size and quota.pause_s() == 0:
+            quota.take(_READ_BYTES)
+            sent += _READ_BYTES
+        taken += sent
+        refilled = JOURNAL_BYTES * (clock.now - 1000) / REFILL_S
+        assert taken < JOURNAL_BYTES + refilled + 2 * _READ_BYTES
+        pause_s = quota.pause_s()
+        assert sent >= size or pause_s > 0
+        clock.now += max(wait_s, pause_s + 1e-3)
+        assert quota.pause_s() == 0  # it was the whole pause
 
 
 def test_a_warning_comes_again_once_the_quota_was_full_again() -> None:

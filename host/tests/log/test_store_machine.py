@@ -10,6 +10,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.store = Store(self.path, create=True)
 
     def _last(self, unit: str) -> int:
-        return max(self.model[unit], default=0)
+        return max(self.model[unit].keys() | self.pruned[unit], default=0)
 
     def _all(self) -> list[tuple[str, int, bytes, bytes]]:
         return [
@@ -104,23 +105,38 @@ class StoreMachine(RuleBasedStateMachine):
         self.store.append(unit, [_record(number)])
         self.model[unit][number] = _record(number)
 
-    @rule(unit=_units, place=st.integers(0, 1 << 16), count=st.integers(0, 5))
-    def another_history(self, unit: str, place: int, count: int) -> None:
+    @rule(
+        unit=_units,
+        place=st.integers(0, 1 << 16),
+        count=st.integers(0, 5),
+        other=st.sampled_from(("both", "record", "mac")),
+    )
+    def another_history(self, unit: str, place: int, count: int, other: str) -> None:
+        """It comes with events that the log lacks, before it and after it: none is stored."""
         if not self.model[unit]:
             return
         number = sorted(self.model[unit])[place % len(self.model[unit])]
-        new = [_record(self._last(unit) + 1 + n) for n in range(count)]
+        known, changed = _record(number), _record(number, 99)
+        if other == "record":
+            changed = replace(changed, mac=known.mac)
+        elif other == "mac":
+            changed = replace(known, mac=changed.mac)
+        missing = set(range(1, number)) - self.model[unit].keys() - self.pruned[unit]
+        after = range(self._last(unit) + 1, self._last(unit) + 1 + count)
         with pytest.raises(HistoryDiffers):
-            self.store.append(unit, [*new, _record(number, 99)])
+            self.store.append(unit, [*map(_record, [*missing, *after]), changed])
 
     @rule(most=st.sampled_from((None, 1, 7)))
     def derive(self, most: int | None) -> None:
         self.store.derive(most)
+        if most is None:
+            self._lists_have_all()
 
     @rule()
     def rebuild(self) -> None:
         with Store(self.path) as store:
             assert store.rebuild() == len(self._all())
+        self._lists_have_all()
 
     @rule(unit=_units, place=st.integers(0, 1 << 16), count=st.integers(1, 12))
     def prune(self, unit: str, place: int, count: int) -> None:
@@ -135,6 +151,26 @@ class StoreMachine(RuleBasedStateMachine):
                     store.prune(unit, first, last, b"tombstone")
                 return
             store.prune(unit, first, last, b"tombstone")
+        self._forget(unit, first, last)
+
+    @rule(unit=_units, count=st.integers(1, 12))
+    def prune_to_the_end(self, unit: str, count: int) -> None:
+        """The newest events too, while no log runs, but never all: a unit has records. The shoe
+        sends them again."""
+        last = self._last(unit)
+        first = max(1, last + 1 - count)
+        if self.pruned[unit] & set(range(first, last + 1)):
+            return
+        if min(self.model[unit], default=first) >= first:
+            return
+        self.store.close()
+        with Store(self.path) as store:
+            store.prune(unit, first, last, b"tombstone")
+        self._forget(unit, first, last)
+        self.store = Store(self.path, create=True)
+        self.store.append(unit, [_record(number) for number in range(first, last + 1)])
+
+    def _forget(self, unit: str, first: int, last: int) -> None:
         for number in range(first, last + 1):
             self.model[unit].pop(number, None)
             self.pruned[unit].add(number)
@@ -192,6 +228,11 @@ class StoreMachine(RuleBasedStateMachine):
             if (number // _EVENTS_A_SHOE, number // _EVENTS_A_ROUND % 5) == (shoe, round_)
             and number % 3
         ]
+
+    def _lists_have_all(self) -> None:
+        for unit in _UNITS:
+            numbers = [number for number, *_ in self.store.derived(unit)]
+            assert numbers == sorted(self.model[unit])
 
     def _stop_reading(self) -> None:
         if self.reading is not None:
