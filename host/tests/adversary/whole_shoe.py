@@ -83,6 +83,11 @@ class Board:
         """Whether the script is over."""
         return not self.script and not self._samples and not self._changes
 
+    @property
+    def heard_all(self) -> bool:
+        """Whether all is read that the host has sent."""
+        return not self._from_host
+
     def send(self, data: bytes) -> None:
         """Send bytes as the host."""
         self._from_host += data
@@ -271,6 +276,11 @@ class Unit:
                 break
         self.run(200)
         assert self.board.played
+
+    def hear_all(self) -> None:
+        """Until all is read that the host has sent: a flood of 4 MB takes 16 s."""
+        while not self.board.heard_all:
+            self.run(20)
 
     def memory(self) -> Memory:
         """What it keeps if the power goes now."""
