@@ -10,7 +10,7 @@ import numpy as np
 
 from sabot.audit.chain import Ratchet, epoch_of, mac
 from sabot.audit.checks.findings import Summary
-from sabot.audit.verify import verify_unit
+from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.link.client import Client
 from sabot.link.events import CheckpointEvent, Event
 from sabot.link.ports import Port
@@ -226,7 +226,7 @@ class Checker:
         older = range(1, held[0][0])
         rows = [(number, *self.plan.recorded[number]) for number in older] + held
         summary = Summary()
-        findings = list(verify_unit(UNIT, rows, summary, macs=Ratchet(self.run.first_key)))
+        findings = UnitChecks(UNIT, macs=Ratchet(self.run.first_key)).verify(rows, summary)
         over = cut.go_on >= len(self.run.steps)
         wrong = [finding for finding in findings if over or finding.kind != "incomplete"]
         assert not wrong, f"verify finds {wrong}"

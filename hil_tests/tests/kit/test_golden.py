@@ -9,7 +9,7 @@ import pytest
 from hil_tests.golden.make import FOLDER, SCENES, UNIT, start_on, status_of
 from sabot.audit.chain import Ratchet
 from sabot.audit.checks.findings import Summary
-from sabot.audit.verify import verify_unit
+from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.link.client import Client
 from sabot.link.ports import Port
 from sabot.sim.process import SimulatedShoe
@@ -41,7 +41,7 @@ def test_a_journal_of_an_earlier_version_is_read_and_continued(name: str, tmp_pa
     held = [[record.hex(), mac.hex()] for _, record, mac in rows[: len(golden["events"])]]
     assert held == golden["events"]
     assert len(rows) > len(held), "it has recorded its start"
-    findings = verify_unit(UNIT, rows, Summary(), macs=Ratchet(first_key))
+    findings = UnitChecks(UNIT, macs=Ratchet(first_key)).verify(rows, Summary())
     assert [finding for finding in findings if finding.kind != "incomplete"] == []
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from sabot.audit.chain import Ratchet
 from sabot.audit.checks.findings import Summary
-from sabot.audit.verify import verify_unit
+from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit.flash_image import SECTOR, ChipImage, FlashOperation, read_trace
 from sabot_hil.kit.journal_image import KEY_SECTORS, entries_in, events_in, slots_in
@@ -131,7 +131,7 @@ def _lost(run: RecordedRun, image: ChipImage, state: Path, first: int) -> list[F
         assert shoe.bench.outputs.title == "LOAD CARDS", state.name
         _, records = read_from_shoe(shoe.port, 1)
     rows = [(record.event.number, record.data, record.mac) for record in records]
-    findings = verify_unit(UNIT, rows, Summary(), macs=Ratchet(run.first_key))
+    findings = UnitChecks(UNIT, macs=Ratchet(run.first_key)).verify(rows, Summary())
     found = {(finding.kind, finding.event) for finding in findings if finding.kind != "incomplete"}
     assert found == {("gap", first)}, (state.name, found)
     new = [record.event for record in records if record.event.number >= first]

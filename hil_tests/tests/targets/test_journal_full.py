@@ -9,7 +9,7 @@ import pytest
 
 from sabot.audit.chain import Ratchet
 from sabot.audit.checks.findings import Summary
-from sabot.audit.verify import verify_unit
+from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.link.client import Client
 from sabot.link.events import GapEvent
 from sabot.link.ports import Port
@@ -81,9 +81,10 @@ def _findings(old: Rows, records: list[Record], first_key: bytes) -> list[tuple[
     """
     rows = {row[0]: row for row in old}
     rows |= {record.event.number: _row(record) for record in records}
+    checks = UnitChecks(_UNIT, macs=Ratchet(first_key))
     return [
         (finding.kind, finding.event)
-        for finding in verify_unit(_UNIT, list(rows.values()), Summary(), macs=Ratchet(first_key))
+        for finding in checks.verify(rows.values(), Summary())
         if finding.kind != "incomplete"
     ]
 

@@ -27,8 +27,8 @@ from sabot.audit import chain
 from sabot.audit.bundle_file import MAX_NUMBER, Bundle, BundleFacts, read, readable_events
 from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.checks.known_games import KnownGames
+from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.tombstone import ContextRecord
-from sabot.audit.verify import verify_unit
 from sabot.errors import BundleUnusable, KeysUnusable
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
@@ -147,15 +147,14 @@ def check_bundle(
     if macs is not None:
         yield from _wrong_context(bundle, macs)
     before = bundle.before or (bundle.chain if bundle.first == 1 else b"")
-    yield from verify_unit(
+    checks = UnitChecks(
         bundle.unit,
-        bundle.records,
-        summary,
         macs=macs,
         first=bundle.first,
         before=before or None,
         games=_games_of(bundle),
     )
+    yield from checks.verify(bundle.records, summary)
 
 
 def _games_of(bundle: Bundle) -> KnownGames:

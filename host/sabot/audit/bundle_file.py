@@ -97,7 +97,7 @@ def epochs_of(
 
 
 def readable_events(records: Iterable[bytes]) -> Iterator[Event]:
-    """The events in records, without damaged records, which `verify_unit` reports."""
+    """The events in records, without damaged records, which `UnitChecks` reports."""
     for record in records:
         with suppress(WireError):
             yield parse_event(record)

@@ -21,10 +21,10 @@ from hashlib import sha256
 from sabot.audit import tombstone
 from sabot.audit.bundle import chain_id_of, ratchet_of
 from sabot.audit.checks.findings import Finding, Summary
+from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.context import OF_TOMBSTONES, context_before, mac_before, tombstones
 from sabot.audit.retention import DAY_MS
 from sabot.audit.tombstone import RemovedShoe
-from sabot.audit.verify import verify_unit
 from sabot.errors import DatabaseUnusable, KeptByLaw
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
@@ -115,13 +115,8 @@ def plan(
         if keys is not None:
             before = context_before(store, unit, going[-1].last + 1)
             macs = ratchet_of(keys, unit, chain_id_of(before, ()))
-        found = verify_unit(
-            unit,
-            store.raw(unit, last=going[-1].last),
-            Summary(),
-            macs=macs,
-            tombstones=store.tombstones(unit),
-        )
+        checks = UnitChecks(unit, macs=macs, tombstones=store.tombstones(unit))
+        found = checks.verify(store.raw(unit, last=going[-1].last), Summary())
         findings = [each for each in found if each.kind != "no_key"]
     return PrunePlan(unit, going, stays, why, stuck, keys is not None, findings)
 

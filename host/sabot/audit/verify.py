@@ -254,39 +254,3 @@ def _fits(first_key: bytes, rows: Sequence[RawRecord]) -> bool:
             return True
         before, due = stored, number + 1
     return False
-
-
-def verify_unit(
-    unit: str,
-    records: Iterable[RawRecord],
-    summary: Summary,
-    *,
-    macs: MacKeys | None = None,
-    tombstones: Iterable[bytes] = (),
-    first: int = 1,
-    before: bytes | None = None,
-    derived: Iterable[tuple[Any, ...]] | None = None,
-    shoe: int | None = None,
-    games: KnownGames | None = None,
-) -> Iterator[Finding]:
-    """Yield every finding among the records of one unit (number, record, MAC), by event.
-
-    `records` come in the order of their rows. `macs` has the keys of the chain; without them the
-    chain is not checked, which is a finding. `first` is the first event that must be present, and
-    `before` the MAC of the event before it; None means the chain's id for event 1, and unknown for
-    any other. `derived` are the rows derived from the records: number, name of the kind, time, shoe
-    of cards, round. With `games` the play is held to the documents of its games. With `shoe` only
-    what concerns that shoe of cards is reported.
-    """
-    checks = UnitChecks(
-        unit,
-        macs=macs,
-        tombstones=tombstones,
-        first=first,
-        before=before,
-        derived=derived,
-        shoe=shoe,
-        games=games,
-    )
-    checks.take(records)
-    yield from checks.ended(summary)

@@ -7,7 +7,7 @@ from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.decoding import Values, event_of, values_of
 from sabot.audit.checks.findings import Finding, FoundInUnit, Summary
 from sabot.audit.checks.play_checks import PlayChecks
-from sabot.audit.verify import verify_unit
+from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.link.events import Event
 from sabot.log.reveal import Reveal, ShownGames, without_secret_card
 from sabot.reports.incident import Incident, Limits
@@ -148,7 +148,7 @@ def _findings(unit: str, shoe: _Shoe, good: Sequence[Values]) -> Iterable[Findin
     numbers = [values[1] for values in good]
     whole = numbers == [number for number, _, _ in shoe.records]
     if not whole or numbers != list(range(first, first + len(numbers))):
-        return verify_unit(unit, shoe.records, Summary(), first=first)
+        return UnitChecks(unit, first=first).verify(shoe.records, Summary())
     found = FoundInUnit(unit)
     play = PlayChecks(found.add)
     handlers = play.handlers

@@ -36,7 +36,8 @@ from sabot.audit.chain import RevealedKeys
 from sabot.audit.checkpoints import Checkpoint, checkpoints_of
 from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.findings import Summary
-from sabot.audit.verify import VerifyOptions, verify, verify_unit
+from sabot.audit.checks.unit_checks import UnitChecks
+from sabot.audit.verify import VerifyOptions, verify
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.log.rounds import rounds_of
@@ -658,15 +659,15 @@ def test_the_keys_of_some_epochs_verify_only_these_epochs(log: EditableLog) -> N
     """As in a bundle."""
     rows = [row for row in log.rows if 600 <= row[0] < 700]
     revealed = RevealedKeys({epoch: CHAIN.key(epoch) for epoch in range(150, 175)}, CHAIN.id)
-    given = {"macs": revealed, "first": 600, "before": log.before(600)}
+    given: dict[str, Any] = {"first": 600, "before": log.before(600)}
     kinds = EVENT_KINDS
-    found = [e for e in verify_unit("U1", rows, Summary(), **given) if e.kind not in kinds]
-    assert found == []
+    found = UnitChecks("U1", macs=revealed, **given).verify(rows, Summary())
+    assert [each for each in found if each.kind not in kinds] == []
     rows[50] = (650, rows[50][1], bytes(16))
-    found = [e for e in verify_unit("U1", rows, Summary(), **given) if e.kind not in kinds]
-    assert [(each.event, each.kind) for each in found] == [(650, "changed")]
+    found = UnitChecks("U1", macs=revealed, **given).verify(rows, Summary())
+    assert [(e.event, e.kind) for e in found if e.kind not in kinds] == [(650, "changed")]
     few = RevealedKeys({epoch: CHAIN.key(epoch) for epoch in range(150, 160)}, CHAIN.id)
-    found = list(verify_unit("U1", rows[:50], Summary(), **given | {"macs": few}))
+    found = UnitChecks("U1", macs=few, **given).verify(rows[:50], Summary())
     assert [(e.event, e.kind) for e in found if e.kind not in kinds] == [(640, "changed")]
 
 

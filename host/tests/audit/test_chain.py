@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.hmac import HMAC
 from host.tests.support.helpers import NaiveChain
 from sabot.audit.chain import Ratchet, RevealedKeys, epoch_of, mac
 from sabot.audit.checks.findings import Summary
-from sabot.audit.verify import verify_unit
+from sabot.audit.checks.unit_checks import UnitChecks
 from sabot_protocol.chain import chain_id
 
 VECTORS = Path(__file__).resolve().parents[3] / "protocol" / "vectors" / "chain.json"
@@ -72,7 +72,7 @@ def test_the_golden_log_verifies_without_its_lost_events(vectors: Any, revealed:
         for each in vectors["records"]
         if not each.get("lost")
     ]
-    found = list(verify_unit("U1", rows, Summary(), macs=macs))
+    found = UnitChecks("U1", macs=macs).verify(rows, Summary())
     numbers = {each["number"] for each in vectors["records"] if each.get("lost")}
     gaps = {n for n in numbers if n - 1 not in numbers}
     of_chain = {(e.event, e.kind) for e in found if e.kind not in ("incomplete", "time")}

@@ -17,12 +17,12 @@ from sabot.audit.bundle import verify_bundle
 from sabot.audit.bundle_file import save
 from sabot.audit.chain import Ratchet
 from sabot.audit.checks.findings import Finding, Summary
+from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.context import kept_of_removed, tombstones
 from sabot.audit.excerpt import collect
 from sabot.audit.prune import PrunePlan
 from sabot.audit.retention import DAY_MS
 from sabot.audit.tombstone import RemovedShoe, Tombstone, TombstoneUnusable
-from sabot.audit.verify import verify_unit
 from sabot.errors import DatabaseUnusable, KeptByLaw, KeysUnusable
 from sabot.keys import chain_keys, signing
 from sabot.keys.chain_keys import Keys
@@ -107,15 +107,9 @@ class LogDatabase:
     def found(self, *, chained: bool = True) -> list[Finding]:
         """The verifier's findings."""
         with Store(self.path) as store:
-            return list(
-                verify_unit(
-                    "U1",
-                    store.raw("U1"),
-                    Summary(),
-                    macs=Ratchet(FIRST_KEY) if chained else None,
-                    tombstones=store.tombstones("U1"),
-                )
-            )
+            macs = Ratchet(FIRST_KEY) if chained else None
+            checks = UnitChecks("U1", macs=macs, tombstones=store.tombstones("U1"))
+            return checks.verify(store.raw("U1"), Summary())
 
     def all_rows(self) -> list[tuple[object, ...]]:
         """Every row of every table."""

@@ -23,7 +23,8 @@ from host.tests.support.helpers import (
 from sabot.audit.chain import Ratchet
 from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.findings import Finding, Note, Summary
-from sabot.audit.verify import VerifyOptions, verify, verify_file, verify_unit
+from sabot.audit.checks.unit_checks import UnitChecks
+from sabot.audit.verify import VerifyOptions, verify, verify_file
 from sabot.keys import chain_keys
 from sabot.log.store import Store
 
@@ -75,11 +76,10 @@ def peak_bytes(count: int, spoilt: int) -> tuple[int, list[Finding], list[Note]]
     if spoilt:
         rows = [(n, d, m[::-1]) if n % spoilt == 0 else (n, d, m) for n, d, m in rows]
     summary = Summary()
-    list(
-        verify_unit("U1", rows[:2000], summary, macs=Ratchet(TEST_KEY))
-    )  # allocates what is made once
+    # This allocates what is made once.
+    UnitChecks("U1", macs=Ratchet(TEST_KEY)).verify(rows[:2000], summary)
     tracemalloc.start()
-    found = list(verify_unit("U1", rows, summary, macs=Ratchet(TEST_KEY)))
+    found = UnitChecks("U1", macs=Ratchet(TEST_KEY)).verify(rows, summary)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return peak, found, summary.notes
@@ -107,7 +107,7 @@ def test_a_forged_number_far_away_costs_no_time(folder: Path) -> None:
     log = FirmwareLog().deal_shoe(shuffled_names(1, cut_from_end=350))
     rows = [(parsed(bytes(data)).number, bytes(data), mac_of(data)) for data in log.records]
     far = (1 << 62, rows[-1][1], rows[-1][2])
-    found = list(verify_unit("U1", [*rows, far], Summary(), macs=Ratchet(TEST_KEY)))
+    found = UnitChecks("U1", macs=Ratchet(TEST_KEY)).verify([*rows, far], Summary())
     assert [(each.event, each.kind) for each in found] == [(len(rows) + 1, "changed")]
 
 

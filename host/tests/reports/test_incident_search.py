@@ -11,7 +11,7 @@ from host.tests.audit.checks.test_decoding import value_of
 from host.tests.support.helpers import FirmwareLog, shuffled_names
 from host.tests.support.naive_shoe import naive_event
 from sabot.audit.checks.findings import Summary
-from sabot.audit.verify import verify_unit
+from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.link.events import Event
 from sabot.link.wire import WireError, parse_event
 from sabot.log.reveal import NONE_KEPT, Reveal, without_secret_card
@@ -118,7 +118,7 @@ def one_by_one(
         reveal = Reveal(NONE_KEPT)
         for event in good:
             reveal.add(event)
-        findings = verify_unit("U1", group, Summary(), first=group[0][0])
+        findings = UnitChecks("U1", first=group[0][0]).verify(group, Summary())
         finder.add_all([without_secret_card(each, reveal.hidden) for each in good], findings)
     found = finder.incidents()
     return [

@@ -13,7 +13,7 @@ import cbor2
 from sabot.audit.chain import Ratchet
 from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.findings import Finding, Summary
-from sabot.audit.verify import verify_unit
+from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.link import wire
 from sabot.link.events import Event
 from sabot.link.session import Record
@@ -310,7 +310,7 @@ class Forgery:
         """Verify; return event and kind of each finding, in the verifier's order."""
         self.summary = Summary()
         macs = None if first_key is None else Ratchet(first_key)
-        found = verify_unit(self.unit, self.rows, self.summary, macs=macs)
+        found = UnitChecks(self.unit, macs=macs).verify(self.rows, self.summary)
         self._findings = [each for each in found if each.kind != "no_key"]
         return [(finding.event, finding.kind) for finding in self._findings]
 

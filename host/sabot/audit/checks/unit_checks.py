@@ -54,8 +54,15 @@ class CheckedPart:
 
 
 class UnitChecks:
-    """The checks of one unit. `macs`, `tombstones`, `first`, `before`, `derived`, `shoe` and
-    `games` are those of `verify_unit`."""
+    """The checks of one unit.
+
+    `macs` has the keys of the chain; without them the chain is not checked, which is a finding.
+    `first` is the first event that must be present, and `before` the MAC of the event before it;
+    None means the chain's id for event 1, and unknown for any other. `derived` are the rows derived
+    from the records: number, name of the kind, time, shoe of cards, round. With `games` the play is
+    held to the documents of its games. With `shoe` only what concerns that shoe of cards is
+    reported.
+    """
 
     def __init__(
         self,
@@ -104,6 +111,12 @@ class UnitChecks:
     def disturbed(self) -> bool:
         """Whether the records so far are no part that can be judged alone."""
         return not self._chain.undisturbed
+
+    def verify(self, records: Iterable[RawRecord], summary: Summary) -> list[Finding]:
+        """Check all records of the unit, which come in the order of their rows: number, record,
+        MAC. Return every finding by event; `summary` counts what was checked."""
+        self.take(records)
+        return self.ended(summary)
 
     def take(self, records: Iterable[RawRecord]) -> None:
         """Check the next records."""
