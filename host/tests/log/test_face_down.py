@@ -319,7 +319,7 @@ def _deal_face_down(seen: _Observer, rng: random.Random) -> bool:
     table, dealt = seen.table, _DealtRound()
     before, looked_at = seen.all(), rng.randrange(1, 6)
     for step, what in enumerate(_dealt(table, dealt, rng), 1):
-        assert _found(dealt.on_display(), table.shown()) == set(), what
+        assert _found({*dealt.out} | dealt.on_display(), table.shown()) == set(), what
         if step == looked_at or what == _ALL_CARDS:
             assert _found(dealt.facts(), seen.all(), before) == set(), what
     if table.dealing.phase == BETWEEN:
