@@ -44,6 +44,11 @@ class Clock(Protocol):
         """Whether the time is emulated: it passes only while the test lets it pass, and the same
         seed gives the same times to the microsecond. Otherwise it is real time."""
 
+    @property
+    def measures_shoe(self) -> bool:
+        """Whether times by it say something of the shoe; the simulator's only say how fast this
+        machine is."""
+
     def now_us(self) -> int:
         """Microseconds since the target was made; they count without power too."""
 

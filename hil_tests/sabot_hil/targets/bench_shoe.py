@@ -112,6 +112,8 @@ class BoardClock:
     """The bench board's clock, so that the times of what it played and of what it saw fit exactly.
     `now_us` is off by this machine's drift against that clock, at most 0.1 ms per second."""
 
+    measures_shoe = True
+
     def __init__(self, board: BenchBoard) -> None:
         self._edge = board.edge
         self.emulated = board.edge.emulated

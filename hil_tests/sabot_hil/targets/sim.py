@@ -52,7 +52,7 @@ class SimTarget:
 class RealClock:
     """The time of this machine."""
 
-    emulated = False
+    emulated = measures_shoe = False
 
     def __init__(self) -> None:
         self._begin_s = time.monotonic()

@@ -8,7 +8,7 @@ from sabot_hil.kit.waiting import seconds_of, wait_until, wait_until_still
 class _StepClock:
     """A clock that moves by a second with each pause."""
 
-    emulated = True
+    emulated = measures_shoe = True
 
     def __init__(self) -> None:
         self.t_s = 100.0

@@ -13,6 +13,7 @@ class _AllClocks:
     def __init__(self, targets: Sequence[Target]) -> None:
         self._clocks = [target.clock for target in targets]
         self.emulated = self._clocks[0].emulated
+        self.measures_shoe = self._clocks[0].measures_shoe
 
     def now_us(self) -> int:
         return self._clocks[0].now_us()

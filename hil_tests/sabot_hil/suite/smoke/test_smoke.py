@@ -33,9 +33,10 @@ def test_a_shoe_is_ready_soon_after_power_on_and_answers_a_host(
         answered_us = clock.now_us()
         assert client.unit == shoe.unit and client.welcome.reset_cause == "power_on"
         assert client.welcome.game in {game.name for game in catalogue.GAMES}
-    limit = {"at_most": 1700.0} if clock.emulated else {}
-    measure("power to ready", (ready_us - begun_us) / 1000, "ms", **limit)
-    measure("a host's hello to its answer", (answered_us - asked_us) / 1000, "ms")
+    if clock.measures_shoe:
+        limit = {"at_most": 1700.0} if clock.emulated else {}
+        measure("power to ready", (ready_us - begun_us) / 1000, "ms", **limit)
+        measure("a host's hello to its answer", (answered_us - asked_us) / 1000, "ms")
 
 
 def test_without_cards_the_lock_is_shut_and_the_display_says_what_to_do(bench: Bench) -> None:
