@@ -83,6 +83,7 @@ def test_from_a_bare_pico_to_a_shoe_in_service_and_never_a_brick(
     with Store(tmp_path / "life.sqlite", create=True) as store:
         with board.attached() as client:
             client.begin(1)
+            store.keep_game(client.read_game())
             records = received(client, board.clock)
         store.append(_UNIT, records)
         assert [f for f in findings(store, tmp_path) if f.kind != "incomplete"] == []
