@@ -22,7 +22,7 @@ from sabot.errors import (
 )
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
-from sabot.link.events import CheckpointEvent
+from sabot.link.events import CheckpointEvent, GapEvent
 from sabot.link.messages import SetClockCommand
 from sabot.link.ports import Port
 from sabot.link.session import Record
@@ -30,7 +30,7 @@ from sabot.link.wire import WireError
 from sabot.log.presence import EVERY_S, Presence
 from sabot.log.quota import Quota
 from sabot.log.readers import PassedOn, Readers
-from sabot.log.reveal import Reveal, reveal_before
+from sabot.log.reveal import Reveal, place_before, reveal_before
 from sabot.log.rounds import Round, Rounds
 from sabot.log.store import DatabaseLocked, Filter, Store
 from sabot.text import counted
@@ -349,9 +349,12 @@ class Logger:
         """Return the rounds as they were before `first`: the log may have begun within a round, or
         before its reveal."""
         event, rounds = first.event, Rounds(unit)
-        reveal = reveal_before(self._store, unit, event.shoe, event.round, event.number)
+        shoe, round_ = event.shoe, event.round
+        if isinstance(event, GapEvent):
+            shoe, round_ = place_before(self._store, unit, event.number)
+        reveal = reveal_before(self._store, unit, shoe, round_, event.number)
         self._reveals[unit] = reveal
-        for row in self._store.rows(Filter(unit=unit, shoe=event.shoe, round=event.round)):
+        for row in self._store.rows(Filter(unit=unit, shoe=shoe, round=round_)):
             with suppress(WireError):  # the verifier reports damaged rows
                 if row.number < event.number:
                     ended = rounds.add(row.event())

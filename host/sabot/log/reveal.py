@@ -7,7 +7,7 @@ whether `mini` is dealt face down. If it is not known by which document a round 
 are hidden until the reveal.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -24,13 +24,13 @@ from sabot.link.events import (
     GapEvent,
     GhostHandEvent,
     LidEvent,
+    LockEvent,
     LongPassEvent,
     ResultEvent,
     RoundVoidEvent,
     ShoeEndedEvent,
 )
 from sabot.link.wire import WireError
-from sabot.log.newest import newest_readable
 from sabot.log.store import Filter, Store
 from sabot_protocol.games import SHOWN, Game, GameError
 
@@ -86,13 +86,22 @@ class Reveal:
         self._shows_at_once: bool | None = None  # None if the game is not known
         self._started: tuple[str, bytes, bytes] | None = None  # game, firmware, chain
         self._decided = self._lid_open = self._stopped = False
+        self._round = 0, 0  # of the last event that was in one, and its number
+        self._last = 0
 
     def add(self, event: Event) -> None:
-        """Take the next event."""
-        if isinstance(event, BettingOpenEvent):
-            self._decided = False
-            self.hidden = None if self._shows_at_once else (event.shoe, event.round)
-        elif isinstance(event, ResultEvent):
+        """Take the next event. Events may be missing: a round begins with the first one that there
+        is, and what is lost may have stopped play."""
+        if event.round:
+            if (event.shoe, event.round) != self._round:
+                self._round = event.shoe, event.round
+                self._decided = False
+                self._stopped = not isinstance(event, BettingOpenEvent)
+                self.hidden = None if self._shows_at_once else self._round
+            elif event.number != self._last + 1:
+                self._stopped = True
+        self._last = event.number
+        if isinstance(event, ResultEvent):
             self._decided = True
             self._shows_at_once = self._games.at_once(event.game)
             if self._shows_at_once:
@@ -110,6 +119,8 @@ class Reveal:
             self._stopped = True
         elif isinstance(event, ErrorClearedEvent):
             self._stopped = False  # it names the first error; those that came after it are over too
+        elif isinstance(event, LockEvent):
+            self._stopped = self._stopped and not event.released
         else:
             self._add_game(event)
 
@@ -164,24 +175,33 @@ def hidden_round(store: Store, unit: str) -> tuple[int, int] | None:
     To show a list of events, call this after its first one was read: a round that begins later is
     not in the list.
     """
-    newest = newest_readable(store, unit, store.last_number(unit))
-    if newest is None:
-        return None
-    return reveal_before(store, unit, newest.shoe, newest.round).hidden
+    shoe, round_ = place_before(store, unit)
+    return reveal_before(store, unit, shoe, round_).hidden
+
+
+def place_before(store: Store, unit: str, before: int | None = None) -> tuple[int, int]:
+    """Return the numbers of the shoe of cards and of the round in a log before the event `before`,
+    None for its end. An event `gap` may be in neither."""
+    last = None if before is None else before - 1
+    for event in _readable(store, Filter(unit, last=last, newest_first=True)):
+        if not isinstance(event, GapEvent):
+            return event.shoe, event.round
+    return 0, 0
 
 
 def reveal_before(
     store: Store, unit: str, shoe: int, round_: int, before: int | None = None
 ) -> Reveal:
-    """Return what the events in a log up to this round decide; `before` is the number of the first
-    event that does not count, None for none."""
+    """Return what the events in a log from this round on decide; `before` is the number of the
+    first event that does not count, None for none."""
     reveal = Reveal(ShownGames(store.game))
-    of_round = list(_readable(store, Filter(unit, shoe, round_)))
-    if of_round:
-        for event in _deciding(store, unit, of_round[0].number):
+    begin = next(_readable(store, Filter(unit, shoe, round_)), None)
+    if begin is not None:
+        for event in _deciding(store, unit, begin.number):
             reveal.add(event)
-    for event in of_round:
-        if before is None or event.number < before:
+        # All events from there on: a `gap` within the round is not in it.
+        last = None if before is None else before - 1
+        for event in _readable(store, Filter(unit, first=begin.number, last=last)):
             reveal.add(event)
     return reveal
 
@@ -200,7 +220,7 @@ def _deciding(store: Store, unit: str, begin: int) -> list[Event]:
     return found[::-1]
 
 
-def _readable(store: Store, wanted: Filter) -> Iterable[Event]:
+def _readable(store: Store, wanted: Filter) -> Iterator[Event]:
     for row in store.rows(wanted):
         try:
             yield row.event()

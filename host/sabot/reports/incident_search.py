@@ -18,13 +18,13 @@ _MOST_TOGETHER = 50_000
 """Records in memory at once. A shoe of cards has a tenth of it; one that goes on for longer is
 looked through in parts."""
 
-_BETTING_OPEN, _BUTTON, _CARD = (
-    shape.number for shape in (events.BETTING_OPEN, events.BUTTON, events.CARD)
-)
+_BUTTON, _CARD = (shape.number for shape in (events.BUTTON, events.CARD))
 _REVEAL = enums.BUTTONS.index("reveal")
 _NOT_DUE = enums.POSITIONS.index("not_due")
 _OWN = 7
 """Index in a record's values where its own fields begin."""
+_ROUND = slice(5, 7)
+"""Of the shoe of cards and of the round in a record's values."""
 _POSITION, _BY_HAND = (
     _OWN + [name for name, _ in events.CARD.fields].index(each) for each in ("position", "by_hand")
 )
@@ -164,14 +164,14 @@ def _findings(unit: str, shoe: _Shoe, good: Sequence[Values]) -> Iterable[Findin
 def _hidden(good: Sequence[Values], games: ShownGames) -> tuple[int, int] | None:
     """Numbers of the shoe of cards and of the round that must not be shown at the end of these
     events; None for none."""
-    kinds = [values[0] for values in good]
-    if _BETTING_OPEN not in kinds:
-        return None
-    opened = len(kinds) - 1 - kinds[::-1].index(_BETTING_OPEN)
+    last = next((values[_ROUND] for values in reversed(good) if values[6]), None)
+    opened = len(good)
+    while opened and (good[opened - 1][_ROUND] == last or not good[opened - 1][6]):
+        opened -= 1
     reveal, lasting = Reveal(games), _LASTING
-    for at, kind in enumerate(kinds):
-        if at >= opened or lasting[kind]:
-            reveal.add(event_of(good[at]))
+    for at, values in enumerate(good):
+        if at >= opened or lasting[values[0]]:
+            reveal.add(event_of(values))
     return reveal.hidden
 
 

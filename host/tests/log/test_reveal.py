@@ -371,6 +371,63 @@ def test_the_log_reports_a_round_at_its_reveal_also_if_it_was_started_again(
     assert json.loads(json.dumps(reported[1].as_json()))["player"] == ["9D", "TD"]
 
 
+def _gap(log: _MidiLog) -> None:
+    """Record, as a shoe does that caught up, which events were overwritten."""
+    reason = enums.GAP_REASONS.index("queue_full")
+    log.record(events.GAP, 1, 1, reason, bytes(16), shoe=0, round_=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", [None, "betting_open", "error"])
+def test_a_secret_round_is_hidden_although_events_are_lost(
+    tmp_path: Path, lost: str | None
+) -> None:
+    signing.make_key_pair(tmp_path / "house")
+    log = _face_down_log(_SECRET)
+    if lost is None:  # the newest event is a gap, which is in no shoe of cards
+        _gap(log)
+    elif lost == "error":
+        log.switch(_LID, True)
+        log.switch(_LID, False)
+        log.press(_REVEAL)
+    kinds = [record.event.kind for record in log.stored()]
+    at = len(kinds) - 1 - kinds[::-1].index(lost or "gap")
+    for revealed in (False, True):
+        if revealed:
+            log.switch(_KEY, True)
+            log.switch(_KEY, False)
+            log.press(_REVEAL)
+        whole = list(log.records)
+        if lost is not None:
+            del log.records[at]
+        given_away = _given_away(_shown_of(tmp_path, log))
+        assert set(_SECRET) <= set(given_away) if revealed else given_away == []
+        log.records = whole
+
+
+@pytest.mark.slow
+def test_a_log_that_goes_on_at_a_gap_reports_the_round_at_its_reveal(tmp_path: Path) -> None:
+    log, shoe, path = _MidiLog(), _SendingShoe(1), tmp_path / "log"
+    reported: list[Round] = []
+    log.open_round()
+    log.press(_NEXT)
+    for some in (_SECRET[:1], _SECRET[1:]):
+        log.pull(*some)
+        shoe.send(log)
+        with (
+            answering_shoe(shoe) as port,
+            logging(path, port.path, round_ended=reported.append) as running,
+        ):
+            running.wait_for(len(log.records))
+        assert [each.round for each in reported] == [1]
+        _gap(log)
+    log.press(_REVEAL)
+    shoe.send(log)
+    with answering_shoe(shoe) as port, logging(path, port.path, round_ended=reported.append):
+        wait_until(lambda: len(reported) == 2)
+    assert [str(card) for card in reported[1].player] == ["9D", "TD"]
+
+
 class _MidiShoe(KeepingShoe):
     """A shoe with passes that deals midi and is in a phase."""
 

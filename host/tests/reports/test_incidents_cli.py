@@ -68,6 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     other = TypedRecords()
     other.add("boot", None, 5, firmware="1.0")
     other.add("card", None, 5, 9, card="7H", position="player_1", by_hand=True, t_ms=61_500)
+    other.add("betting_open", None, 5, 10)  # so the card is not secret any more
     with new_log(folder / "sabot.sqlite") as store:
         store.append("U1", evening().records)
         store.append("U2", other.records)
