@@ -382,6 +382,28 @@ def test_after_a_board_has_vanished_only_the_missing_files_are_copied(
         assert Client(port).welcome.build == _build_of(built)
 
 
+@pytest.mark.parametrize("reports", [3, 20])
+def test_after_ctrl_c_while_copying_the_board_has_its_power_and_the_next_try_continues(
+    board: SimulatedShoe, sent: list[str], reports: int
+) -> None:
+    built = _release()
+    seen: list[str] = []
+
+    def interrupt(progress: Progress) -> None:
+        seen.append(progress.what)
+        if len(seen) == reports:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _flash("BARE-1", built, interrupt)
+    assert seen[-1] == "copying"
+    sent.clear()
+    _flash("BARE-1", built)
+    assert "/rescue.code" in sent
+    with Port(board.port) as port:
+        assert Client(port).welcome.build == _build_of(built)
+
+
 def test_after_a_power_cut_at_any_step_there_is_a_prompt_and_the_next_try_continues(
     board: SimulatedShoe, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,17 @@ def test_a_soft_reset_clears_names_and_ctrl_c_cancels_input(repl: SerialTranspor
         repl.exec("print(kept)")
 
 
+def test_a_soft_reset_closes_files_that_a_host_left_open(repl: SerialTransport) -> None:
+    for _ in range(3):
+        repl.exec("import os\nf = open('/left', 'wb')\nw = f.write\nw(bytes(5000))")
+        repl.enter_raw_repl(soft_reset=True)
+        assert repl.fs_stat("/left").st_size == 5000  # closed, so it has its whole length
+        repl.fs_rmfile("/left")
+        repl.fs_writefile("/other", bytes(9000), _CHUNK)
+        repl.exec("import gc\ngc.collect()")
+        assert repl.fs_readfile("/other", _CHUNK) == bytes(9000)
+
+
 def test_files_are_kept_without_power(board: SimulatedShoe, repl: SerialTransport) -> None:
     data = bytes(range(256)) * 40
     repl.fs_mkdir("/kept")

@@ -65,7 +65,7 @@ class Repl:
 
     def _do(self, source: bytes) -> None:
         if not source:
-            self._names = {"__name__": "__main__"}
+            self._soft_reset()
             self._say(b"\r\nMPY: soft reboot\r\n" + _RAW)
             return
         error = b""
@@ -76,6 +76,16 @@ class Repl:
             sys.print_exception(failed, text)  # type: ignore[attr-defined]
             error = text.getvalue().encode()  # type: ignore[attr-defined]
         self._say(b"\x04" + error + b"\x04>")
+
+    def _soft_reset(self) -> None:
+        """Forget all names. A file that a host left open is closed, as on a microcontroller:
+        littlefs goes wrong if it is removed or opened again while this object still has it."""
+        for value in self._names.values():
+            try:
+                value.close()  # type: ignore[attr-defined]
+            except (AttributeError, OSError):  # not a file, or the flash is full
+                pass
+        self._names = {"__name__": "__main__"}
 
     def _say(self, data: bytes) -> None:
         at = 0
