@@ -24,10 +24,12 @@ from sabot.link import log_socket, runtime
 from sabot.link.client import Client
 from sabot.link.log_socket import LoggedShoe
 from sabot.link.ports import Port, PortInfo, attached
+from sabot.link.session import Introduction
 from sabot.log.logger import RETRIED, Logger, LogWatcher
 from sabot.log.readers import Readers
 from sabot.log.rounds import Round
 from sabot.log.store import Store
+from sabot_protocol.messages import NO_GAME
 
 _PROBE_S = 1.0
 _WAIT_S = 0.2
@@ -142,8 +144,14 @@ def _probe(info: PortInfo, logged: Mapping[str, LoggedShoe]) -> dict[str, Any]:
         "unit": welcome.unit,
         "firmware": welcome.firmware,
         "game": welcome.game,
-        "state": "ready" if welcome.challenge else "to be provisioned",
+        "state": _state_of(welcome),
     }
+
+
+def _state_of(welcome: Introduction) -> str:
+    if not welcome.challenge:
+        return "to be provisioned"
+    return "takes an update" if welcome.game == NO_GAME else "ready"
 
 
 def _logged(shoe: LoggedShoe) -> dict[str, Any]:

@@ -72,7 +72,7 @@ class _UpdateAttempt:
         self._build = build_of(built.files)
         self._digest = sha256(built.manifest).digest()
         self._on_progress = on_progress
-        self._restarted = False
+        self._to_restart = self._restarted = False
         parts = (len(self._head) + len(self._code)) // messages.MAX_UPDATE_PART
         self._answers_left = _MOST_ANSWERS + _ANSWERS_A_PART * parts
 
@@ -105,9 +105,10 @@ class _UpdateAttempt:
         if not self._stage(client, report):
             self._report(unit, "restarting to take it")
             return ""
+        self._to_restart = True  # before it is asked to: Ctrl-C may come between
+        self._report(unit, "starting it on trial")
         self._ask_at_rest(client, "restart", RestartCommand())
         self._restarted = True
-        self._report(unit, "starting it on trial")
         return ""
 
     def wait(self) -> None:
@@ -115,11 +116,14 @@ class _UpdateAttempt:
         self._report(self.unit, "waiting for the shoe")
 
     def _report(self, unit: str, what: str, done: int = 0, whole: int = 0) -> None:
-        left = "it runs what it ran before; update it again: that continues"
-        if self._restarted:
+        left = (
+            "within a minute it deals again, with what it ran before; update it again: that "
+            "continues"
+        )
+        if self._to_restart:
             left = (
-                "the release is on trial, and it goes back in two minutes; update it again now: "
-                "that confirms it"
+                "it may have the release on trial, and then goes back in two minutes; update it "
+                "again now: that confirms it"
             )
         self._on_progress(Progress(unit, what, done, whole, left))
 

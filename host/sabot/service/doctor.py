@@ -106,8 +106,9 @@ def examine(
     """
     if client.welcome.game == messages.NO_GAME:
         raise CommandRefused(
-            f"{client.unit}: waits to be provisioned, or takes an update; `sabot provision` or "
-            "`sabot update` it, then try again"
+            f"{client.unit}: takes an update; `sabot update` it, or wait a minute, then try again"
+            if client.welcome.challenge
+            else f"{client.unit}: waits to be provisioned; `sabot provision` it, then try again"
         )
     health = client.ask(HealthCommand())
     stage = client.ask(UpdateStatusCommand()).stage

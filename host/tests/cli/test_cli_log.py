@@ -23,7 +23,7 @@ from host.tests.support.commands import (
     simulating,
 )
 from host.tests.support.helpers import framed, new_log
-from host.tests.support.naive_shoe import Answering, Relay
+from host.tests.support.naive_shoe import KEY, Answering, NaiveShoe, Relay, answering_shoe
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import verify
 from sabot.cli import app
@@ -291,6 +291,16 @@ def test_ports_lists_the_attached_shoes_with_their_states(tmp_path: Path) -> Non
         assert f"U7 {shoe.port} simulated U7" in " ".join(ports().split())
         with Port("U7"):
             assert json.loads(ports("--json"))["state"] == "in use"
+    shoe = NaiveShoe(1)
+    with answering_shoe(shoe) as other:
+        published = runtime.publish("U8", other.path)
+        for shoe.game, shoe.key, state in (
+            ("mini", KEY, "ready"),
+            (messages.NO_GAME, KEY, "takes an update"),
+            (messages.NO_GAME, b"", "to be provisioned"),
+        ):
+            assert json.loads(ports("--json"))["state"] == state
+        runtime.withdraw(published)
     for answer, state in ((_silence, "no answer"), (_other_version, "other protocol version")):
         with Answering(answer) as other:
             published = runtime.publish("U8", other.path)

@@ -302,6 +302,45 @@ def test_a_release_that_a_shoe_must_not_run_is_refused_with_the_reason(
     assert shoe.version() == "0.1.0"
 
 
+def test_after_ctrl_c_at_each_step_it_is_known_whether_the_release_may_be_on_trial(
+    shoe: _Shoe, tmp_path: Path
+) -> None:
+    shoe.update(_release("0.2.0"))
+    whole = [progress.what for progress in shoe.reported]
+    steps = [at for at in range(1, len(whole)) if whole[at] != whole[at - 1]]
+    assert len(steps) == 5
+    on_trial = []
+    for at in [*steps, len(whole)]:
+        cut = _interrupted(tmp_path / str(at), at, len(whole))
+        on_trial.append(cut.version() == "0.2.0")
+        left = cut.reported[-1].left
+        assert ("on trial" in left) == on_trial[-1], cut.reported[-1]
+        assert ("what it ran before" in left) != on_trial[-1]
+    assert on_trial == [False] * 5 + [True]
+
+
+def _interrupted(folder: Path, at: int, whole: int) -> _Shoe:
+    """A shoe whose update Ctrl-C has ended at report `at`, or after all of the `whole` reports. As
+    in run_in_parallel, the work ends at its next report."""
+    folder.mkdir()
+    shoe = _Shoe(folder)
+
+    def interrupt(progress: Progress) -> None:
+        if len(shoe.reported) == at:
+            raise KeyboardInterrupt
+        shoe.reported.append(progress)
+
+    def pause(seconds: float) -> None:
+        if len(shoe.reported) == whole:
+            raise KeyboardInterrupt
+        shoe.pause(seconds)
+
+    with pytest.raises(KeyboardInterrupt):
+        update(shoe.attached, _release("0.2.0"), interrupt, lambda: shoe.now_s, pause)
+    shoe.pause(1)
+    return shoe
+
+
 def test_an_older_release_that_may_go_back_is_taken(shoe: _Shoe) -> None:
     assert shoe.update(_release("0.0.9", may_go_back=True)).endswith("updated")
 

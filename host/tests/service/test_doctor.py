@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 import sabot_firmware
 from host.tests.support.commands import error_line, run
 from host.tests.support.helpers import framed
-from host.tests.support.naive_shoe import NaiveShoe, answering_shoe
+from host.tests.support.naive_shoe import KEY, KEYS, NaiveShoe, answering_shoe
 from sabot.cli import app
+from sabot.errors import CommandRefused
 from sabot.link import wire
 from sabot.link.client import Client
 from sabot.link.command_keys import CommandKeyFile
@@ -248,3 +249,20 @@ def test_a_folder_without_a_release_is_refused_before_the_shoe_is_examined(tmp_p
 
 def test_a_unit_must_be_named() -> None:
     assert CliRunner().invoke(app("doctor"), ["doctor"]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "next_step"),
+    [(b"", "waits to be provisioned; `sabot provision` it"), (KEY, "takes an update; ")],
+)
+def test_a_board_that_does_not_deal_is_refused_with_what_it_waits_for(
+    key: bytes, next_step: str
+) -> None:
+    shoe = NaiveShoe(1)
+    shoe.game, shoe.key = messages.NO_GAME, key
+    with (
+        answering_shoe(shoe) as answering,
+        Port(answering.path) as port,
+        pytest.raises(CommandRefused, match=f"U1: {next_step}"),
+    ):
+        doctor.examine(Client(port, keys=KEYS))
