@@ -7,7 +7,7 @@ dropped. Nothing is acknowledged before the caller says that it is durable.
 
 from dataclasses import dataclass, field
 
-from sabot.errors import ProtocolMismatch
+from sabot.errors import BadAnswer, ProtocolMismatch
 from sabot.link import command_keys, wire
 from sabot.link.events import Event
 from sabot.link.messages import (
@@ -166,8 +166,8 @@ class Session:
     def feed(self, data: bytes, now_s: float) -> Received:
         """Take bytes that came from the shoe at `now_s`; return what they contained.
 
-        Raises ProtocolMismatch if the shoe has another version of the protocol; that ends the
-        session.
+        Raises ProtocolMismatch if the shoe has another version of the protocol, BadAnswer if its
+        messages contradict each other; that ends the session.
         """
         received = Received()
         for payload in self._frames.feed(data):
@@ -212,6 +212,7 @@ class Session:
         elif isinstance(message, EventMessage):
             self._handle_event(message, received)
         elif isinstance(message, HeartbeatMessage):
+            self._check_held(message)
             received.heartbeat = message
             self._skip_to = message.first_held
             self._hand_out(received)
@@ -223,6 +224,20 @@ class Session:
             self.missing = True  # the shoe dropped a frame, perhaps the acknowledgement
         else:
             raise AssertionError(f"no code handles {message.SHAPE.name}: add it in session.py")
+
+    def _check_held(self, message: HeartbeatMessage) -> None:
+        """Raise BadAnswer if a heartbeat contradicts itself or an earlier one. Anyone on the line
+        can make one, and a session that has skipped events that are not yet recorded would drop
+        them in silence."""
+        if message.last_held + 1 < max(self._skip_to, message.first_held):
+            introduction = self.introduction()
+            unit = introduction.unit if introduction is not None else "the shoe"
+            self.attached, self._next_event = False, None  # as for another version
+            raise BadAnswer(
+                f"{unit}: its messages contradict each other: event {message.last_held} is its "
+                f"last one, and those before {max(self._skip_to, message.first_held)} are gone; attach "
+                "it again, and look what else is on its line"
+            )
 
     def _introduce(self, message: _Introducing, payload: bytes, received: Received) -> None:
         """Take one of the four answers to `hello`. A later one replaces it: only answers to the
@@ -279,6 +294,8 @@ class Session:
             self._believed = command_keys.is_proof(
                 key, self._session, challenge.challenge, answers, challenge.proof
             )
+            if self._believed:  # what was said before the proof counts for nothing
+                self._skip_to = introduction.first_held
         return self._believed
 
     def _handle_event(self, message: EventMessage, received: Received) -> None:

@@ -74,7 +74,8 @@ class Logger:
     full, the same id twice, another history) ends that shoe's log and is kept in `failures`, by
     port. `keys` has the shoes' command keys: nothing of a shoe is stored before it has proved that
     it is the unit that it says. What does not prove that ends no log, because the shoe itself may
-    come later; a single port is given up if the first thing there has another version, makes no
+    come later. Nor does an answer that makes no sense: answers have no MAC, so anyone on the line
+    can make one. A single port is given up if the first thing there has another version, makes no
     sense, or is a unit whose key is not known. `now_s` is the clock for waiting for shoes.
 
     A shoe that sends more than its quota (sabot/log/quota.py) is left alone for a while. Programs
@@ -145,31 +146,30 @@ class Logger:
 
     def _log(self, port: str) -> None:
         pause_s, attached_once, reported = _FIRST_PAUSE_S, False, ""
-        believed_once = believed = False
+        believed_once = False
 
         def reset_pause() -> None:
             nonlocal pause_s, reported
             pause_s, reported = _FIRST_PAUSE_S, ""
 
         while not self._stop.is_set():
-            believed = False
             try:
                 self._store.derive()  # what a killed log left underived
                 with Port(port) as opened:
                     client = Client(opened, now_s=self._now_s, keys=self._keys)
                     attached_once = True
                     _believe(port, client)
-                    believed_once = believed = True
+                    believed_once = True
                     self._log_attached(port, opened.url, client, reset_pause)
                 self._readers.lost(port, f"{port}: its log has ended")
                 return
-            except (*RETRIED, KeysUnusable, ProtocolMismatch, BadAnswer) as caught:
+            except (*RETRIED, KeysUnusable, ProtocolMismatch, BadAnswer, CommandRefused) as caught:
                 error: SabotError = caught
                 if not isinstance(error, RETRIED):
-                    if believed or (len(self._ports) == 1 and not believed_once):
+                    if len(self._ports) == 1 and not believed_once:
                         self._give_up(port, error)
                         return
-                    error = UnitNotProven(str(error))
+                    error, pause_s = UnitNotProven(str(error)), _LONGEST_PAUSE_S
                 self._readers.lost(port, str(error))
                 self._presence.lost(port)
                 # At the first try the name may be wrong; later the cable may be unplugged.

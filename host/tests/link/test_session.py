@@ -11,7 +11,7 @@ from host.tests.support.helpers import event_bytes, framed
 from host.tests.support.naive_shoe import KEY, BadLine, NaiveShoe, fake_mac, proof_of
 from host.tests.support.naive_shoe import event_frame as frame_of_event
 from protocol.tests.helpers import vectors
-from sabot.errors import ProtocolMismatch
+from sabot.errors import BadAnswer, ProtocolMismatch
 from sabot.link import command_keys, wire
 from sabot.link.messages import SetClockCommand, StatusCommand
 from sabot.link.session import ASK_PAUSE_S, Record, Session
@@ -422,6 +422,31 @@ def test_very_many_numbers_are_skipped_at_once() -> None:
     last = (1 << 63) - 1
     session.feed(framed(messages.HEARTBEAT, first_held=last, last_held=last), 0.0)
     assert numbers_in(session, event_frame(last)) == [last]
+
+
+def test_what_is_held_before_the_proof_counts_for_nothing() -> None:
+    """Else the host would acknowledge what it never got: acknowledgements are cumulative."""
+    session = Session(SESSION)
+    lie = framed(messages.WELCOME, session=SESSION, unit="U1", first_held=9, last_held=9)
+    session.feed(b"".join([lie, *_ANSWERS[1:], challenge_frame(KEY, *_ANSWERS)]), 0.0)
+    session.feed(framed(messages.HEARTBEAT, first_held=8, last_held=9), 0.0)
+    session.feed(_ANSWERS[0], 0.0)
+    assert session.believe("U1", KEY)
+    session.out.clear()
+    session.begin(1)
+    assert acks_in(session.out) == [0]
+    assert numbers_in(session, event_frame(1)) == [1]
+
+
+def test_heartbeats_that_contradict_each_other_end_the_session() -> None:
+    lie = {"first_held": 60, "last_held": 90}
+    for odd in (({"first_held": 11, "last_held": 9},), (lie, {"first_held": 1, "last_held": 9})):
+        session = attached(last_held=9)
+        session.begin(1)
+        with pytest.raises(BadAnswer, match=r"U1: .*contradict each other.*; attach it again"):
+            for each in odd:
+                session.feed(framed(messages.HEARTBEAT, **each), 0.0)
+        assert not session.attached and numbers_in(session, event_frame(1)) == []
 
 
 def test_the_error_for_another_version_has_both_versions_and_what_to_do() -> None:

@@ -2,6 +2,7 @@
 events of the real shoe from being logged."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -29,6 +30,52 @@ class _WithoutKey(NaiveShoe):
 class _OtherVersion(NaiveShoe):
     def introduction(self, session: int) -> list[bytes]:
         return [framed(messages.WRONG_VERSION, protocol=VERSION + 1, asked=VERSION)]
+
+
+class _Injected(NaiveShoe):
+    """The shoe itself; with `made` it proves itself and someone on the line adds a frame to what it
+    sends, or changes its answers to commands."""
+
+    def __init__(self, made: Callable[[int], bytes], *, answers: bool) -> None:
+        super().__init__(1)
+        self._made, self._answers = made, answers
+        self.at_work = self.silent = False
+
+    def answer(self, message: wire.Message) -> list[bytes]:
+        if self.at_work and self._answers:
+            return [self._made(message.fields["id"])]
+        return super().answer(message)
+
+    def step(self, data: bytes, now_s: float) -> list[bytes]:
+        out = super().step(data, now_s)
+        if self.silent:
+            return []
+        if self.at_work and not self._answers and self._acked:
+            out.append(self._made(1))
+        return out
+
+
+def _refused(refusal: str) -> Callable[[int], bytes]:
+    place = enums.REFUSALS.index(refusal)
+    return lambda id_: framed(messages.REPLY, id=id_, refusal=place)
+
+
+_ANSWERS: dict[str, Callable[[int], bytes]] = {
+    "wrong MAC": _refused("wrong_mac"),
+    "no command": _refused("no_command"),
+    "updating": _refused("updating"),
+    "no answer": lambda _: b"",
+    "another answer": lambda id_: framed(messages.HEALTH_REPORT, id=id_),
+}
+_INJECTED: dict[str, Callable[[int], bytes]] = {
+    "never asked": lambda _: framed(messages.REPLY, id=10_000),
+    "another version": lambda _: framed(
+        messages.WRONG_VERSION, protocol=VERSION + 1, asked=VERSION
+    ),
+    "first held": lambda _: framed(messages.HEARTBEAT, first_held=60, last_held=90),
+    "held no more": lambda _: framed(messages.HEARTBEAT, first_held=2**63, last_held=1),
+}
+"""Frames that anyone on the line can make, because they have no MAC."""
 
 
 class _Plug:
@@ -96,6 +143,29 @@ def test_what_says_to_be_unknown_or_of_another_version_does_not_end_the_log(tmp_
             log.wait_for(10 + 10 * number)
         assert log.store.units() == ["U1"]
     assert_holds(path, 1, 40)
+
+
+@pytest.mark.parametrize("what", _ANSWERS | _INJECTED)
+def test_no_frame_that_anyone_can_make_ends_the_log(tmp_path: Path, what: str) -> None:
+    answers, path = what in _ANSWERS, tmp_path / "log"
+    real = _Injected((_ANSWERS | _INJECTED)[what], answers=answers)
+    real.record(10)
+    with answering_shoe(real) as port, logging(path, port.path) as log:
+        log.wait_for(10)
+        real.at_work = True
+        if answers:  # in a new session
+            real.silent = True
+            wait_until(lambda: len(log.lost) == 1)
+            real.silent = False
+        before = len(log.lost)
+        real.record(10)
+        time.sleep(0.5)
+        wait_until(lambda: len(log.lost) > before or log.store.last_number("U1") == 20)
+        real.at_work = False
+        real.record(10)
+        log.wait_for(30)
+        assert not log.logger.failures
+    assert_holds(path, 1, 30)
 
 
 @pytest.mark.parametrize(
