@@ -1,6 +1,7 @@
 """The one round of a log that the options of a command choose."""
 
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Any
 
 from sabot.cli import options
@@ -9,6 +10,7 @@ from sabot.errors import BadWagers
 from sabot.library import refuse_damaged
 from sabot.log.rounds import Round
 from sabot.log.store import Store
+from sabot.reports.table_time import iso_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +20,14 @@ class LoggedRound:
     round: Round
     table: str
 
-    def as_json(self) -> dict[str, Any]:
-        """The round as `sabot rounds --json` prints it."""
-        return {"unit": self.round.unit, "table": self.table} | self.round.as_json()
+    def as_json(self, zone: tzinfo | None = None) -> dict[str, Any]:
+        """The round as `sabot rounds --json` prints it: in UTC, or on the clock of `zone`."""
+        ended = self.round
+        fields = {"unit": ended.unit, "table": self.table} | ended.as_json()
+        if zone is not None:
+            fields["started"] = iso_of(ended.started_unix_ms, zone)
+            fields["ended"] = iso_of(ended.ended_unix_ms, zone)
+        return fields
 
 
 def one_round(

@@ -1,6 +1,7 @@
 """`sabot settle`: what the dealer collects, takes as vigorish, pays and leaves after a round."""
 
 from collections.abc import Mapping
+from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,7 @@ from sabot.log.dealt import game_of
 from sabot.log.rounds import Round
 from sabot.log.store import Filter, Store
 from sabot.reports import slip
+from sabot.reports.table_time import HostZone
 from sabot.text import amount
 from sabot_protocol.games import MINI_NAME, Game
 
@@ -53,6 +55,7 @@ def settle(
     table: options.AtTable = None,
     shoe: options.Shoe = None,
     round_: options.RoundNumber = None,
+    zone: options.Zone = None,
     as_slip: Annotated[
         bool,
         typer.Option("--slip", help="Print a page to sign instead, as HTML: `--slip > slip.html`."),
@@ -69,6 +72,7 @@ def settle(
         raise typer.BadParameter("name a file of wagers or give --wager '3 banker 100', not both")
     if as_slip and as_json:
         raise typer.BadParameter("--slip and --json exclude each other")
+    shown_in = None if zone is None else options.zone_of(zone)
     on_table = wagers_of(lines or ()) if wagers is None else wager_file.read(wagers)
     given, in_shoe = on_table.round, None
     logged: LoggedRound | None = None
@@ -94,21 +98,23 @@ def settle(
     scored = given.void or score(played, given.player, given.banker)
     settled = settle_round(played, on_table, scored, in_shoe)
     if as_json:
-        print_json({"round": None if logged is None else logged.as_json()} | settled.as_json())
+        print_json(
+            {"round": None if logged is None else logged.as_json(shown_in)} | settled.as_json()
+        )
     elif as_slip:
         of_log = (logged.round, logged.table) if logged else ()
-        print_page(slip.render(played, given, settled, *of_log))
+        print_page(slip.render(played, given, settled, *of_log, zone=shown_in or HostZone()))
     else:
         if logged is not None:
-            _show_round(logged)
+            _show_round(logged, shown_in)
         _show(settled)
     _report_left(settled)
 
 
-def _show_round(logged: LoggedRound) -> None:
+def _show_round(logged: LoggedRound, zone: tzinfo | None) -> None:
     ended = logged.round
     at = f"table {logged.table}, " if logged.table else ""
-    line = plain(f"{at}{time_text(ended.ended_unix_ms, None)}: ").append_text(round_line(ended))
+    line = plain(f"{at}{time_text(ended.ended_unix_ms, zone)}: ").append_text(round_line(ended))
     console.print(line, soft_wrap=True)
 
 

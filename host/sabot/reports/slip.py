@@ -4,12 +4,13 @@ One narrow page to print, without script, font or network.
 """
 
 from collections.abc import Iterable
+from datetime import tzinfo
 
 from sabot.games.settle import Settlement
 from sabot.games.wager_file import Area, GivenRound
 from sabot.log.rounds import Round
 from sabot.reports.html import as_text, page
-from sabot.reports.table_time import HostZone, text_of
+from sabot.reports.table_time import text_of
 from sabot.text import amount, card_symbol
 from sabot_protocol.games import Game
 
@@ -29,10 +30,17 @@ _ALWAYS = ("wagered_cents", "paid_cents", "house_cents")
 
 
 def render(
-    game: Game, dealt: GivenRound, settled: Settlement, logged: Round | None = None, table: str = ""
+    game: Game,
+    dealt: GivenRound,
+    settled: Settlement,
+    logged: Round | None = None,
+    table: str = "",
+    *,
+    zone: tzinfo,
 ) -> str:
     """The whole HTML file. `logged` is the round in a log and `table` where its unit stood; without
-    them the cards were given by a person, and the slip says so."""
+    them the cards were given by a person, and the slip says so. Its time is on the clock of
+    `zone`."""
     steps = [
         (f"{step.area}", _named(step.player, step.area), step.wager or "", step.do,
          amount(step.amount_cents))
@@ -49,7 +57,7 @@ def render(
     )
     body = [
         f"<h1>{as_text(game.title)}</h1>",
-        f"<p>{as_text(_which(logged, table))}</p>",
+        f"<p>{as_text(_which(logged, table, zone))}</p>",
         f"<p>{as_text(_cards(dealt))}</p>",
         f"<p>{as_text(settled.announced)}</p>" if settled.announced else "",
         _table(steps, ("where", "player", "wager", "the dealer", "amount")),
@@ -68,12 +76,12 @@ def render(
     return page(f"{game.title}: settled round", _STYLE, body)
 
 
-def _which(logged: Round | None, table: str) -> str:
+def _which(logged: Round | None, table: str, zone: tzinfo) -> str:
     if logged is None:
         return "The cards were given, not taken from a log."
     at = f"Table {table}, " if table else ""
     which = f"{logged.unit} shoe {logged.shoe} round {logged.round}"
-    return f"{at}{which}, {text_of(logged.ended_unix_ms, HostZone())}"
+    return f"{at}{which}, {text_of(logged.ended_unix_ms, zone)}"
 
 
 def _named(player: str, area: Area) -> str:
@@ -98,4 +106,5 @@ def _table(rows: Iterable[tuple[str, ...]], names: tuple[str, ...] = ()) -> str:
         + f'<td class="number">{as_text(row[-1])}</td></tr>'
         for row in rows
     )
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(shown)}</tbody></table>"
+    head = f"<thead><tr>{heads}</tr></thead>" if names else ""
+    return f"<table>{head}<tbody>{''.join(shown)}</tbody></table>"

@@ -95,6 +95,17 @@ def test_events_are_printed_as_json_with_card_names_and_hex_bytes(sabot: Any, fo
         assert each["fields"] == fields
 
 
+@pytest.mark.parametrize("form", [(), ("--json",), ("--csv",)])
+def test_a_list_without_a_match_says_so_beside_what_it_prints(
+    folder: Path, form: tuple[str, ...]
+) -> None:
+    for command in ("rounds", "events"):
+        none = run(folder, command, "--db", "log.sqlite", "--shoe", "77", *form)
+        assert none.stderr == f"log.sqlite: no {command} match\n"
+        assert len(none.stdout.splitlines()) == (form == ())  # the names of the columns
+        assert run(folder, command, "--db", "log.sqlite", "--round", "3", *form).stderr == ""
+
+
 def test_csv_and_json_have_the_same_values(sabot: Any) -> None:
     for each, row in zip(
         objects(sabot("events", "--json")), rows(sabot("events", "--csv")), strict=True

@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import datetime, timedelta, timezone
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -222,6 +223,21 @@ def test_wagers_on_the_line_are_settled_on_the_last_round(folder: Path) -> None:
 def test_the_round_that_is_settled_is_named_first(folder: Path) -> None:
     done = run(folder, "settle", "--wager", "3 banker 100", "--round", "1")
     assert re.match(r"2026-11-18 [0-9:]{8}: U1 shoe 1 round +1  P 9 .* player \*\n", done.stdout)
+
+
+def test_times_are_on_the_clock_of_the_zone_that_is_named(folder: Path) -> None:
+    line = ("settle", "--wager", "3 banker 100", "--round", "1")
+    ended = datetime.fromisoformat(settled(*line[1:])["round"]["ended"])
+    for zone, offset in (("UTC", timedelta()), ("Asia/Macau", timedelta(hours=8))):
+        there = ended.astimezone(timezone(offset)).isoformat(" ", "seconds")
+        shown = there[:-6] + " " + there[-6:]
+        assert run(folder, *line, "--zone", zone).stdout.startswith(f"{shown}: U1 shoe 1 ")
+        page = run(folder, *line, "--zone", zone, "--slip").stdout
+        assert f"U1 shoe 1 round 1, {shown}" in page
+        listed = settled(*line[1:], "--zone", zone)["round"]["ended"]
+        assert datetime.fromisoformat(listed) == ended and listed.endswith(there[-6:])
+    wrong = run(folder, *line, "--zone", "Mars/Olympus", code=2)
+    assert "there is no zone 'Mars/Olympus'" in wrong.stderr
 
 
 def test_wagers_come_from_a_file_or_the_line_and_a_slip_is_no_json(folder: Path) -> None:

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator
 from datetime import tzinfo
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic, TypeVar
 
 import typer
 
 from sabot.cli import options
+from sabot.cli.logged_round import LoggedRound
 from sabot.cli.long_table import Cell
 from sabot.cli.records.selection import Selection, Tables, rounds_wanted
 from sabot.cli.view import (
@@ -28,6 +29,8 @@ from sabot.log.store import Row, Store
 from sabot.reports.event_words import words_of
 from sabot.reports.table_time import iso_of
 from sabot.text import counted
+
+T = TypeVar("T")
 
 
 def rounds(
@@ -91,13 +94,17 @@ def rounds(
                 yield from reversed(list(islice(with_result(newest), last)))
 
         shown_in = None if zone is None else where
+        found = _Counted(listed())
         if how is Output.TABLE:
-            cells = (round_cells(each, _table_of(each, tables), shown_in) for each in listed())
+            cells = (round_cells(each, _table_of(each, tables), shown_in) for each in found)
             print_rows(ROUND_COLUMNS, cells, _WIDEST_HANDS | _least(units, tables))
         else:
-            print_objects((_round_json(each, tables, shown_in) for each in listed()), how)
+            objects = (LoggedRound(each, _table_of(each, tables)) for each in found)
+            print_objects((each.as_json(shown_in) for each in objects), how)
     if left_out:
         problems.print(f"void rounds left out: {left_out} (--with-void shows them)")
+    elif not found.count:
+        problems.print(plain(f"{db}: no rounds match"))
     damaged.report("a round that it may be part of is not listed")
 
 
@@ -141,7 +148,7 @@ def events(
         units = options.units_named(store, unit)
         chosen = Selection(units, shoe, round_, begin, end, moment, table, wanted, last)
         tables = chosen.tables(store)
-        found = chosen.events(store, tables, kind or None, damaged.add)
+        found = _Counted(chosen.events(store, tables, kind or None, damaged.add))
         shown_in = None if zone is None else where
         if how is Output.TABLE:
             newest = max((store.last_number(each) for each in units), default=0)
@@ -150,7 +157,22 @@ def events(
             print_rows(_EVENT_COLUMNS, cells, least)
         else:
             print_objects((_event_json(each, tables, shown_in) for each in found), how)
+    if not found.count:
+        problems.print(plain(f"{db}: no events match"))
     damaged.report("it is not listed")
+
+
+class _Counted(Generic[T]):
+    """Counts what is listed, while it is listed."""
+
+    def __init__(self, found: Iterable[T]) -> None:
+        self.count = 0
+        self._found = found
+
+    def __iter__(self) -> Iterator[T]:
+        for each in self._found:
+            self.count += 1
+            yield each
 
 
 class _Damaged:
@@ -195,14 +217,6 @@ def _event_cells(
         each.kind,
         plain(words_of(each.kind, each.fields, where)),
     ]
-
-
-def _round_json(ended: Round, tables: dict[str, Tables], zone: tzinfo | None) -> dict[str, Any]:
-    fields = {"unit": ended.unit, "table": _table_of(ended, tables)} | ended.as_json()
-    if zone is not None:
-        fields["started"] = iso_of(ended.started_unix_ms, zone)
-        fields["ended"] = iso_of(ended.ended_unix_ms, zone)
-    return fields
 
 
 def _event_json(each: LogEvent, tables: dict[str, Tables], zone: tzinfo | None) -> dict[str, Any]:
