@@ -34,45 +34,50 @@ def provision_list_file(path: Path, defaults: Defaults, work: Work, *, as_json: 
         raise ListUnusable(f"{path}: {counted(len(bad), 'error')}; no board was touched")
     counts = {"provisioned": 0, "left": 0, "failed": 0}
     failed: list[SabotError] = []
-    for number, row in enumerate(rows, 1):
-        unit = row.settings.unit
-        of_all = f"{number} of {len(rows)}: {unit} at {row.board}"
-        text, code = "", 0
-        with problems.status(plain(f"{of_all}: attaching")) as status:
+    number, left = 0, "interrupted; no board was touched"
+    try:
+        for number, row in enumerate(rows, 1):
+            unit = row.settings.unit
+            left = f"{unit}: interrupted; nothing was sent to it"
+            of_all = f"{number} of {len(rows)}: {unit} at {row.board}"
+            text, code = "", 0
+            with problems.status(plain(f"{of_all}: attaching")) as status:
 
-            def on_progress(what: str, status: object = status, of_all: str = of_all) -> None:
-                status.update(plain(f"{of_all}: {what}"))  # type: ignore[attr-defined]
+                def on_progress(what: str, status: object = status, of_all: str = of_all) -> None:
+                    status.update(plain(f"{of_all}: {what}"))  # type: ignore[attr-defined]
 
-            try:
-                lasting = boards[row.board]
-                if isinstance(lasting, SabotError):
-                    raise lasting
-                is_new, text = work(row, lasting, on_progress)
-                result = "provisioned" if is_new else "left"
-            except (Interrupted, KeyboardInterrupt) as error:
-                rest = len(rows) - number
-                after = f"; {counted(rest, 'unit')} after it not begun" if rest else ""
-                left = str(error) or f"{unit}: interrupted; nothing was sent to it"
-                raise Interrupted(left + after) from None
-            except SabotError as error:
-                result, text, code = "failed", str(error), error.exit_code
-                failed.append(error)
-        counts[result] += 1
-        if as_json:
-            print_json(
-                {
-                    "line": row.line,
-                    "board": row.board,
-                    "unit": unit,
-                    "result": result,
-                    "text": text,
-                    "exit_code": code,
-                }
-            )
-        elif code:
-            problems.print(plain(f"{of_all}: {text}"))
-        else:
-            console.print(plain(f"{of_all}: {text}"), soft_wrap=True)
+                try:
+                    lasting = boards[row.board]
+                    if isinstance(lasting, SabotError):
+                        raise lasting
+                    is_new, text = work(row, lasting, on_progress)
+                    result = "provisioned" if is_new else "left"
+                except Interrupted:
+                    raise
+                except SabotError as error:
+                    result, text, code = "failed", str(error), error.exit_code
+                    failed.append(error)
+            left = f"{unit}: interrupted after it {'failed' if code else 'was done'}"
+            counts[result] += 1
+            if as_json:
+                print_json(
+                    {
+                        "line": row.line,
+                        "board": row.board,
+                        "unit": unit,
+                        "result": result,
+                        "text": text,
+                        "exit_code": code,
+                    }
+                )
+            elif code:
+                problems.print(plain(f"{of_all}: {text}"))
+            else:
+                console.print(plain(f"{of_all}: {text}"), soft_wrap=True)
+    except (Interrupted, KeyboardInterrupt) as error:
+        rest = len(rows) - number
+        after = f"; {counted(rest, 'unit')} after it not begun" if rest else ""
+        raise Interrupted((str(error) or left) + after) from None
     summary = f"{counts['provisioned']} provisioned, {counts['left']} left as they are"
     summary += f", {counts['failed']} failed"
     problems.print(plain(f"{path}: {summary}"))
