@@ -84,3 +84,4 @@ adversary: $(READY)
 
 clean:
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache
+	rm -f sabot-demo.sqlite sabot-demo.sqlite-shm sabot-demo.sqlite-wal sabot-demo.keys

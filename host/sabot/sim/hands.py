@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sabot.errors import PortNotFound, SabotError, SimulatorFailed
-from sabot.link import log_socket, runtime
+from sabot.link import log_socket, ports, runtime
 from sabot.link.runtime_folder import existing, making, unusable_text
 from sabot.sim.channel import SimHands
 from sabot.sim.faulty import FAULTS
@@ -156,12 +156,12 @@ class Hands:
 
 
 def ask(name: str, words: Sequence[str]) -> Shown:
-    """Have the simulated shoe `name` (a unit's id or a port) do an action, or nothing but show.
+    """Have the simulated shoe `name` (as of `ports.resolve`) do an action, or nothing but show.
 
     Raises PortNotFound with those that run, SimulatorFailed if the shoe cannot do it.
     """
-    ports = runtime.published()
-    port = ports.get(name, name)
+    running = runtime.published()
+    port = running.get(name) or _port_of_unit(name)
     try:
         with (
             existing(FOLDER) as folder,
@@ -173,11 +173,11 @@ def ask(name: str, words: Sequence[str]) -> Shown:
     except TimeoutError:
         raise SimulatorFailed(f"{name}: it has not acted within {_ANSWER_S:g} s") from None
     except OSError:
-        if name in ports or port in ports.values():
+        if port in running.values():
             raise SimulatorFailed(
                 f"{name}: the program that runs it takes no actions; only `sabot sim` does"
             ) from None
-        there = f"there are: {', '.join(ports)}" if ports else "start one with: sabot sim"
+        there = f"there are: {', '.join(running)}" if running else "start one with: sabot sim"
         raise PortNotFound(f"{name}: no simulated shoe of this name runs here; {there}") from None
     if "error" in answer:
         raise SimulatorFailed(f"{name}: {answer['error']}")
@@ -187,6 +187,17 @@ def ask(name: str, words: Sequence[str]) -> Shown:
         lamps=tuple(printable(str(lamp)) for lamp in answer.get("lamps", ())),
         lock_released=bool(answer.get("lock_released")),
     )
+
+
+def _port_of_unit(name: str) -> str:
+    """The port of the unit `name`: a bare board runs by its serial number, and gets its id later.
+    `name` itself if no unit has it. A log knows its units; else all boards are asked."""
+    logged = log_socket.find(name)
+    if logged is not None:
+        return logged.url
+    with suppress(SabotError):
+        return ports.resolve(name)
+    return name
 
 
 def _object_in(data: bytes) -> dict[str, Any]:

@@ -173,6 +173,11 @@ def test_a_bare_board_becomes_a_shoe(tmp_path: Path, monkeypatch: pytest.MonkeyP
         run(tmp_path, "provision", "BARE-1", *settings)
         assert _do(tmp_path, "BARE-1", "card", "TEST")[1] == "  LOAD CARDS"
         assert "0 days ago" in run(tmp_path, "doctor", "SHOE-9").stdout
+        assert _do(tmp_path, "SHOE-9", "lid", "open")[0] == "SHOE-9: lid open"
+        with running(tmp_path, "log", "SHOE-9", "--db", "log.sqlite") as log:
+            log.wait_for_line("attached")
+            assert _do(tmp_path, "SHOE-9", "lid", "shut")[0] == "SHOE-9: lid shut"
+            assert log.end() == 0
         assert board.end() == 0
 
 
