@@ -28,6 +28,7 @@ MAX_NUMBER = 1 << 30
 
 _MODE = 0o666  # without what the umask withholds
 _MARK = b"\x66format\x6csabot-bundle"  # the encoded name of the format, in every bundle
+_SQLITE = b"SQLite format 3\0"  # the first bytes of every database
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,10 @@ def parse(data: bytes, path: Path) -> tuple[Bundle, bytes]:
         if _MARK in data:
             raise BundleUnusable(
                 f"{path}: damaged or cut off ({error}); have it copied or exported again"
+            ) from None
+        if data.startswith(_SQLITE):
+            raise BundleUnusable(
+                f"{path}: a database, not a bundle; of a log: sabot verify --db {path}"
             ) from None
         raise BundleUnusable(f"{path}: not a Sabot bundle; `sabot export` makes one") from None
     document = sealed.document

@@ -131,6 +131,8 @@ class Refusal:
     """What is against the rules, what the floor does, and the clause."""
 
     def __str__(self) -> str:
+        if self.why.startswith(f"{self.area} "):  # of a player without a name
+            return self.why
         return f"{self.area}: {self.why}"
 
 

@@ -235,8 +235,8 @@ class Session:
             self.attached, self._next_event = False, None  # as for another version
             raise BadAnswer(
                 f"{unit}: its messages contradict each other: event {message.last_held} is its "
-                f"last one, and those before {max(self._skip_to, message.first_held)} are gone; attach "
-                "it again, and look what else is on its line"
+                f"last one, and those before {max(self._skip_to, message.first_held)} are gone; "
+                "attach it again, and look what else is on its line"
             )
 
     def _introduce(self, message: _Introducing, payload: bytes, received: Received) -> None:

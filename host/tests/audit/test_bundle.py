@@ -550,7 +550,7 @@ def test_the_error_says_why_a_file_is_not_a_bundle(setup: BundleSetup) -> None:
         (b"", "not a Sabot bundle"),
         (b"Dear sir or madam,\n" * 99, "not a Sabot bundle"),
         (b"\x82" * 99, "not a Sabot bundle"),
-        (setup.db.read_bytes(), "not a Sabot bundle"),
+        (setup.db.read_bytes(), "a database, not a bundle; of a log: sabot verify --db "),
         (other, "not a Sabot bundle"),
         (data[: len(data) // 2], "damaged or cut off"),
         (data[:-1], "damaged or cut off"),

@@ -240,6 +240,13 @@ def test_times_are_on_the_clock_of_the_zone_that_is_named(folder: Path) -> None:
     assert "there is no zone 'Mars/Olympus'" in wrong.stderr
 
 
+def test_the_seat_of_a_player_without_a_name_is_said_once(folder: Path) -> None:
+    for player, said in (("", "seat 3 wagers"), ("Ann ", "seat 3: Ann wagers")):
+        wager = f"3 {player}player 100 banker 50"
+        line = run(folder, "settle", "--wager", wager, "--round", "1", code=18).stderr
+        assert line.startswith(f"sabot: left to the floor, the rest is settled: {said} on both")
+
+
 def test_wagers_come_from_a_file_or_the_line_and_a_slip_is_no_json(folder: Path) -> None:
     for arguments in ((), (wagers(folder), "--wager", "3 banker 100")):
         assert "name a file of wagers or give" in run(folder, "settle", *arguments, code=2).stderr
