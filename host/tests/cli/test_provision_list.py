@@ -14,6 +14,7 @@ import pytest
 from host.tests.support.commands import error_line, run, running
 from sabot.cli.service import provision_many
 from sabot.errors import Interrupted
+from sabot.games import catalogue
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.release import layout
@@ -138,7 +139,7 @@ def test_ctrl_c_between_two_units_says_that_the_first_was_done(
 
     monkeypatch.setattr(provision_many.ports, "lasting_names", lambda names: {n: n for n in names})
     monkeypatch.setattr(provision_many.console, "print", pressed)
-    defaults = Defaults(0, "stop", bytes(32), lambda *_: b"")
+    defaults = Defaults(0, "stop", bytes(32), lambda *_: catalogue.document("mini", {}))
     with pytest.raises(Interrupted) as interrupted:
         provision_many.provision_list_file(
             tmp_path / "list.csv", defaults, lambda *_: (True, "done"), as_json=False
