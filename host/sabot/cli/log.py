@@ -172,8 +172,9 @@ _STATES: dict[type[SabotError], str] = {
 
 def _print_attached(port: str, client: Client) -> None:
     welcome = client.welcome
+    at = "" if port == welcome.unit else f"{port}: "
     problems.print(
-        f"{port}: {welcome.unit} attached, firmware {welcome.firmware}, "
+        f"{at}{welcome.unit} attached, firmware {welcome.firmware}, "
         f"game {welcome.game}, boot {welcome.boot}",
     )
 

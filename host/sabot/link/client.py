@@ -395,7 +395,10 @@ class Client:
                 # There is a shoe, on a bad line: wait longer, and repeat `hello` more often.
                 deadline = max(deadline, self._session.heard_s + timeout_s)
                 hello_s = min(hello_s, self._now_s() - _HELLO_EVERY_S + _READ_S)
-        raise NoShoe(f"{self.port.name}: no shoe answers there; is it powered, is it a Sabot shoe?")
+        raise NoShoe(
+            f"{self.port.name}: no shoe answers there; check its power, its cable and its name; a "
+            "board without Sabot needs `sabot flash` first"
+        )
 
     def _check_unit(self, unit: str) -> None:
         """Raise BadAnswer for an id that no unit can have: it is a key, a name of files, and text

@@ -145,7 +145,15 @@ class _ProvisionAttempt:
             )
         if in_service and (self._sent_all or self._first_key is not None):
             return self._finish(client)
-        self._send(client, provisioning_document(self._settings, unit))
+        try:
+            self._send(client, provisioning_document(self._settings, unit))
+        except CommandRefused as refused:
+            if refused.refusal != "no_service":
+                raise
+            raise CommandRefused(
+                f"{unit}: this board is that unit already, and its service switch is off; to "
+                "change its settings, open the lid, switch it on, and provision it again"
+            ) from None
         return ""
 
     def left(self) -> str:

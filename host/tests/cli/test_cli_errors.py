@@ -66,7 +66,8 @@ def test_an_address_where_no_one_listens(tmp_path: Path) -> None:
 def test_a_port_that_is_busy_and_one_that_does_not_answer(tmp_path: Path) -> None:
     with Answering(lambda data: b"") as silent:
         line = error_line(tmp_path, "log", silent.path, code=5)
-        assert line.startswith(f"{silent.path}: no shoe answers there")
+        assert line.startswith(f"{silent.path}: no shoe answers there; check its power")
+        assert line.endswith("a board without Sabot needs `sabot flash` first")
         with Port(silent.path):
             line = error_line(tmp_path, "log", silent.path, code=4)
             assert line.startswith(f"{silent.path}: in use by another program")

@@ -112,7 +112,7 @@ def test_key_release_and_board_are_checked_before_anything_is_written(folder: Pa
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ((), "name a port, or use --all"),
+        ((), "name a board, or use --all"),
         (("A", "--all"), "--all is for every board"),
         (("--all", "--micropython", "x.uf2"), "--all is for every board"),
         (("A", "B", "--micropython", "x.uf2"), "one board at a time"),

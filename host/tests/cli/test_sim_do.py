@@ -175,7 +175,7 @@ def test_a_bare_board_becomes_a_shoe(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert "0 days ago" in run(tmp_path, "doctor", "SHOE-9").stdout
         assert _do(tmp_path, "SHOE-9", "lid", "open")[0] == "SHOE-9: lid open"
         with running(tmp_path, "log", "SHOE-9", "--db", "log.sqlite") as log:
-            log.wait_for_line("attached")
+            assert log.wait_for_line("attached").startswith("SHOE-9 attached, firmware")
             assert _do(tmp_path, "SHOE-9", "lid", "shut")[0] == "SHOE-9: lid shut"
             assert log.end() == 0
         assert board.end() == 0

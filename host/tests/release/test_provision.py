@@ -172,7 +172,7 @@ def test_new_settings_need_the_service_switch_and_leave_id_and_keys(
     house.provision(board, _settings())
     chains = house.files.chains.read_bytes()
     again = _settings(table="High roller", card_set=7, game=games.document_of("mini"))
-    with pytest.raises(CommandRefused, match="service switch is off"):
+    with pytest.raises(CommandRefused, match="is that unit already, and its service switch is off"):
         house.provision(board, again)
     board.bench.switch("lid_open", True)
     board.bench.switch("service_on", True)

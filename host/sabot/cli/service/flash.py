@@ -107,4 +107,4 @@ def _check_usage(names: list[str], *, every: bool, image: Path | None) -> None:
     if len(names) > 1 and image:
         raise typer.BadParameter("--micropython is for one board at a time")
     if not (names or every or image):
-        raise typer.BadParameter("name a port, or use --all for every attached board")
+        raise typer.BadParameter("name a board, or use --all for every attached board")
