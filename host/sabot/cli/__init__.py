@@ -196,6 +196,7 @@ def _reader_is_gone() -> bool:
 def run() -> None:
     """Run the command line; an error is one line and its documented exit code."""
     sys.excepthook = print_fault
+    code = 0
     try:
         _refuse_old_names()
         command_line = app(_command_name())
@@ -220,6 +221,7 @@ def run() -> None:
         sys.exit(error.exit_code)
     except BrokenPipeError:  # the reader of the output has closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(code)
     except OSError as error:
         if error.filename is not None:  # a file that no command has looked after
             problems.print(f"sabot: {error.filename}: {error.strerror}; a fault of sabot itself")

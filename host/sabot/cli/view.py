@@ -8,16 +8,20 @@ line, without markup; `plain` does it for a `Text`, `print_rows` for rows of a t
 
 import csv
 import json
+import math
 import re
 import sys
+import time
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import tzinfo
 from enum import StrEnum
-from itertools import chain, islice
+from itertools import chain
 from types import TracebackType
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -32,6 +36,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sabot.cli.long_table import HELD, Cell, Columns, table_of
+from sabot.errors import FINDINGS
 from sabot.log.rounds import Round
 from sabot.reports.roads import LETTERS, ROWS, Outcome, bead_plate
 from sabot.reports.table_time import text_of
@@ -66,6 +71,8 @@ problems = Door(stderr=True, highlight=False, soft_wrap=True)
 
 _MOST_IN_NAME = 64
 _AT_ONCE = 50  # rows on a screen, in a few hundredths of a second
+_SOON_S = 0.5
+"""After this time what has come is printed, also if it is little."""
 # Spreadsheets take a cell for a formula if it begins so, or if it does after a separator that a
 # spreadsheet of another language uses. OWASP, "CSV Injection".
 _FORMULA = re.compile(r"(^|[;|])(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
@@ -168,22 +175,24 @@ def print_rows(
 ) -> None:
     """Print a table as its rows come, with at most long_table.HELD of them in memory.
 
-    `names` are those of the columns. If there are more rows, the columns that `least` names are at
-    least so wide: then they need not become wider on the way.
+    `names` are those of the columns. If there are more rows, or they come slowly, the columns that
+    `least` names are at least so wide: then they need not become wider on the way.
     """
-    columns, rows = Columns(names), iter(rows)
-    held = list(islice(rows, HELD))
+    columns, rows, begin_s = Columns(names), iter(rows), time.monotonic()
+    held = _some(rows, HELD)
     for cells in held:
         columns.measure(cells)
-    if len(held) == HELD:
+    if len(held) == HELD or time.monotonic() - begin_s >= _SOON_S:
         columns.widen(least)
-    rows = chain(held, rows)
     if not console.is_terminal:  # a hundred thousand rows take seconds, as tables minutes
-        for cells in chain([names], rows):
+        for cells in chain([names], held):
             print(columns.row(cells))
+        sys.stdout.flush()
+        _print_soon(columns.row(cells) for cells in rows)
         return
     begun = False
-    while (some := list(islice(rows, _AT_ONCE))) or not begun:
+    pieces = (held[at : at + _AT_ONCE] for at in range(0, max(1, len(held)), _AT_ONCE))
+    for some in chain(pieces, iter(lambda: _some(rows, _AT_ONCE), [])):
         for cells in some:
             columns.measure(cells)
         table = table_of(names, columns.widths(console.width) or ())
@@ -191,6 +200,26 @@ def print_rows(
         for cells in some:
             table.add_row(*cells)
         console.print(table)
+
+
+def _some(rows: Iterator[Sequence[Cell]], most: int) -> list[Sequence[Cell]]:
+    """The next rows: at most so many, and fewer if they come slowly."""
+    begin_s, some = time.monotonic(), []
+    for cells in rows:
+        some.append(cells)
+        if len(some) == most or time.monotonic() - begin_s >= _SOON_S:
+            break
+    return some
+
+
+def _print_soon(lines: Iterable[str]) -> None:
+    """Print lines as they come; those that come slowly do not wait in the buffer of a pipe."""
+    flushed_s = -math.inf
+    for line in lines:
+        print(line)
+        if time.monotonic() - flushed_s >= _SOON_S:
+            sys.stdout.flush()
+            flushed_s = time.monotonic()
 
 
 def bead_plate_text(winners: Sequence[str], columns: int) -> Text:
@@ -233,6 +262,16 @@ def print_json(value: object) -> None:
     print(json.dumps(value), flush=True)
 
 
+@contextmanager
+def verdict(found: object) -> Iterator[None]:
+    """Print what was found. If it is anything, the command ends with the exit code FINDINGS, also
+    if the reader of a pipe is gone: it may only want the code."""
+    with suppress(BrokenPipeError):
+        yield
+    if found:
+        raise typer.Exit(FINDINGS)
+
+
 def print_the_rest() -> None:
     """Print what is still buffered. Raises BrokenPipeError if the reader of a pipe is gone."""
     print(end="", flush=True)
@@ -246,8 +285,7 @@ def print_page(html: str) -> None:
 def print_objects(objects: Iterable[Mapping[str, Any]], how: Output) -> None:
     """Print one object a line: as JSON, or as CSV after a line of names."""
     if how is Output.JSON:
-        for each in objects:
-            print(json.dumps(each))
+        _print_soon(json.dumps(each) for each in objects)
         return
     writer = None
     for each in objects:

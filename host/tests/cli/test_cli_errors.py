@@ -312,6 +312,23 @@ def test_a_pipe_that_is_closed_at_once_is_no_error(tmp_path: Path, command: str)
     assert (done.stderr, (tmp_path / "code").read_text()) == ("", "0\n")
 
 
+@pytest.mark.parametrize("how", ["", "--json", "bundle"])
+def test_findings_are_in_the_exit_code_also_if_the_pipe_is_closed(tmp_path: Path, how: str) -> None:
+    with new_log(tmp_path / "log") as store:  # `verify` has no key for it
+        store.append("U1", stored(FirmwareLog().deal_shoe(shuffled_names(1)).records))
+    what = f"--db log {how}"
+    if how == "bundle":
+        signing.make_key_pair(tmp_path / "house")
+        export = "export --db log --unit U1 --shoe 1 -o b.sabot --key house.pem"
+        subprocess.run(f"{SABOT} {export}", shell=True, cwd=tmp_path, timeout=60, check=False)
+        what = "b.sabot"
+    subprocess.run(
+        f"(sleep 2; {SABOT} verify {what}; echo $? >code) | true",
+        shell=True, cwd=tmp_path, timeout=60, check=True,
+    )  # fmt: skip
+    assert (tmp_path / "code").read_text() == "1\n"
+
+
 def test_output_to_a_full_disk_is_an_error(tmp_path: Path) -> None:
     with new_log(tmp_path / "log") as store:
         store.append("U1", stored(event_bytes("identified", n) for n in range(1, 2000)))

@@ -128,6 +128,37 @@ def test_rows_are_printed_while_later_ones_are_read(
     assert 0 < most_held <= HELD + 50
 
 
+@pytest.mark.parametrize("how", ["table", "screen", "json"])
+def test_rows_that_come_slowly_are_printed_as_they_come(
+    monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    now_s, flushed = 0.0, 0
+
+    class Out(io.StringIO):
+        def flush(self) -> None:
+            nonlocal flushed
+            flushed = self.getvalue().count("\n")
+
+    def rows() -> Iterator[list[str]]:
+        nonlocal now_s
+        for n in range(20):
+            now_s += 10.0
+            yield ["U1", str(n), "no clock", "1", "1", "lid", "open"]
+            header = 0 if how == "json" else 1
+            assert flushed == n + 1 + header
+
+    out = Out()
+    console = view.Door(highlight=False, width=200, file=out, force_terminal=how == "screen")
+    monkeypatch.setattr(view, "console", console)
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setattr(view.time, "monotonic", lambda: now_s)
+    if how == "json":
+        view.print_objects(({"row": each} for each in rows()), view.Output.JSON)
+    else:
+        view.print_rows(NAMES, rows(), {})
+    assert flushed >= 20
+
+
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A log with about 9,000 events and 600 rounds."""

@@ -21,8 +21,9 @@ from sabot.cli.view import (
     print_json,
     print_objects,
     problems,
+    verdict,
 )
-from sabot.errors import FINDINGS, DiskFull
+from sabot.errors import DiskFull
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.log.store import Store
@@ -72,9 +73,10 @@ def verify(
         )
     if shoe is not None and not summary.shoe_seen:
         raise typer.BadParameter(f"{db} has no shoe of cards {shoe}; `sabot rounds` lists them")
-    if as_json:
-        _print_json(findings, summary)
-    else:
+    with verdict(findings):
+        if as_json:
+            _print_json(findings, summary)
+            return
         listed: list[Finding | Note] = [*findings, *summary.notes]
         for each in listed:
             console.print(plain(_line(each, db)), soft_wrap=True)
@@ -86,8 +88,6 @@ def verify(
             ),
             soft_wrap=True,
         )
-    if findings:
-        raise typer.Exit(FINDINGS)
 
 
 def checkpoints(
@@ -129,27 +129,26 @@ def _check_replaceable(path: Path, store: Store) -> None:
             f"{path} exists, and is not a file of checkpoints; name another file with -o"
         ) from None
     found = list(kept_elsewhere.contradictions(store, kept))
-    for finding in found:
-        console.print(plain(_line(finding, path)), soft_wrap=True)
-    if found:
-        problems.print(plain(f"{path} was kept: {store.path} contradicts its checkpoints"))
-        raise typer.Exit(FINDINGS)
+    with verdict(found):
+        if found:
+            problems.print(plain(f"{path} was kept: {store.path} contradicts its checkpoints"))
+        for finding in found:
+            console.print(plain(_line(finding, path)), soft_wrap=True)
 
 
 def _verify_bundle(path: Path, keys: Keys | None, operator: Path | None, as_json: bool) -> None:
-    verdict = verify_bundle(path, keys, operator)
-    if as_json:
-        print_json(verdict.as_json())
-    else:
-        for line in verdict.lines():
+    checked = verify_bundle(path, keys, operator)
+    with verdict(checked.findings):
+        if as_json:
+            print_json(checked.as_json())
+            return
+        for line in checked.lines():
             console.print(plain(line), soft_wrap=True)
-        for finding in verdict.findings:
+        for finding in checked.findings:
             console.print(plain(_line(finding, path)), soft_wrap=True)
-        summary = verdict.summary
+        summary = checked.summary
         counts = f"{counted(summary.events, 'event')}, {counted(summary.rounds, 'round')}"
-        console.print(plain(f"{path}: {counts}: {_verdict(verdict.findings)}"), soft_wrap=True)
-    if verdict.findings:
-        raise typer.Exit(FINDINGS)
+        console.print(plain(f"{path}: {counts}: {_verdict(checked.findings)}"), soft_wrap=True)
 
 
 def _verdict(findings: Sequence[Finding]) -> str:

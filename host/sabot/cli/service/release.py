@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from sabot.cli import options
-from sabot.cli.view import console, plain, print_json, print_rows
+from sabot.cli.view import console, plain, print_json, print_rows, verdict
 from sabot.errors import FINDINGS
 from sabot.keys import signing
 from sabot.release import build as releases
@@ -76,19 +76,17 @@ def compare(first: _Folder, second: _Folder, as_json: options.Json = False) -> N
     Two builds of the same sources differ in `manifest.sig` only if different keys signed them.
     """
     found = differences(releases.load(first), releases.load(second))
-    if as_json:
+    with verdict(found):
         for each in found:
-            print_json(
-                {"what": each.what, "first": each.first or None, "second": each.second or None}
-            )
-    else:
-        for each in found:
+            if as_json:
+                print_json(
+                    {"what": each.what, "first": each.first or None, "second": each.second or None}
+                )
+                continue
             was, now = each.first or "not there", each.second or "not there"
             console.print(plain(f"{each.what}: {was} -> {now}"), soft_wrap=True)
-        if not found:
+        if not found and not as_json:
             console.print("Nothing differs.")
-    if found:
-        raise typer.Exit(FINDINGS)
 
 
 def _has_signed(public: bytes, built: Release) -> bool:
