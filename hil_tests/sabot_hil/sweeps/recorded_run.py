@@ -272,10 +272,12 @@ class _EventfulDealer(BenchDealer):
             self.deal_round()
             if len(self.hands) == 4:
                 self._void_a_round()
+        self._end_the_next_shoe()
 
     def _happens(self, where: str) -> None:
         happening = {
             (2, "card 3"): self._open_the_lid,
+            (3, "result"): self._call_a_misdeal,
             (5, "result"): self._burn_and_force_the_lock,
             (6, "card 2"): self._on.power,
             (7, "result"): self._on.power,
@@ -299,6 +301,27 @@ class _EventfulDealer(BenchDealer):
         self._on.press("void")
         self._on.switch("key_on", False)
         self._on.press("next")
+
+    def _call_a_misdeal(self) -> None:
+        """Void the round that has its result: the shoe asks first, also after a loss of power."""
+        self._on.switch("key_on", True)
+        self._on.press("void")
+        self._on.switch("key_on", False)  # withdraws the question
+        self._on.switch("key_on", True)
+        self._on.press("void")
+        self._on.power()
+        self._on.press("void")
+        self._on.switch("key_on", False)
+
+    def _end_the_next_shoe(self) -> None:
+        """Load other cards, and take them out again before they are burned."""
+        self._on.switch("lid_open", True)
+        self._on.switch("lid_open", False)
+        self._on.pull("KS")
+        self._on.switch("key_on", True)
+        self._on.press("void")
+        self._on.press("burn")
+        self._on.switch("key_on", False)
 
     def _burn_and_force_the_lock(self) -> None:
         self._on.press("burn")

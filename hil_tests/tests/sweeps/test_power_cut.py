@@ -12,6 +12,7 @@ import pytest
 from sabot.audit.chain import Ratchet
 from sabot.audit.checks.findings import Summary
 from sabot.audit.checks.unit_checks import UnitChecks
+from sabot.link import wire
 from sabot.sim.process import SimulatedShoe
 from sabot_hil.kit.flash_image import SECTOR, ChipImage, FlashOperation, read_trace
 from sabot_hil.kit.journal_image import KEY_SECTORS, entries_in, events_in, slots_in
@@ -74,6 +75,10 @@ def test_a_run_has_every_situation_that_a_power_cut_may_meet(new: RecordedRun) -
     assert set(plan.kinds) == {"event", "note", "state", "passing"}
     assert {step.action[0] for step in new.steps} == {"power", "switch", "pull", "blank", "press"}
     assert {operation.kind for operation in new.operations} == {"program", "erase"}
+    parsed = [wire.parse_event(taken.record) for taken in new.events]
+    reasons = {(event.kind, event.fields.get("reason")) for event in parsed}
+    assert {("round_void", "supervisor"), ("round_void", "misdeal")} <= reasons
+    assert {("shoe_ended", "cut_card"), ("shoe_ended", "supervisor")} <= reasons
     titles = {step.outputs.title for step in new.steps}
     assert {"STOP", "NO MORE BETS", "BETTING OPEN", "NEXT ROUND?", "SHOE ENDED"} <= titles
 
