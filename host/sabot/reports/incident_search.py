@@ -1,6 +1,10 @@
-"""Looks for incidents in the records of a log, unit by unit and shoe of cards by shoe of cards."""
+"""Looks for incidents in the records of a log, unit by unit and shoe of cards by shoe of cards.
 
-from collections.abc import Iterable, Iterator, Sequence
+What must be looked at of a shoe of cards depends on its own records alone. An IncidentFinder then
+takes it in order.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sabot.audit.checks.chain_events import RawRecord
@@ -14,16 +18,27 @@ from sabot.reports.incident import Incident, Limits
 from sabot.reports.incidents import IncidentFinder
 from sabot_protocol import enums, events
 
-_MOST_TOGETHER = 50_000
+MOST_TOGETHER = 50_000
 """Records in memory at once. A shoe of cards has a tenth of it; one that goes on for longer is
 looked through in parts."""
 
-_BUTTON, _CARD = (shape.number for shape in (events.BUTTON, events.CARD))
+_BETTING_OPEN, _BETTING_CLOSED, _BUTTON, _CARD, _RESULT, _SHOE_ENDED, _SHOE_LOADED = (
+    shape.number
+    for shape in (
+        events.BETTING_OPEN,
+        events.BETTING_CLOSED,
+        events.BUTTON,
+        events.CARD,
+        events.RESULT,
+        events.SHOE_ENDED,
+        events.SHOE_LOADED,
+    )
+)
 _REVEAL = enums.BUTTONS.index("reveal")
 _NOT_DUE = enums.POSITIONS.index("not_due")
-_OWN = 7
-"""Index in a record's values where its own fields begin."""
-_ROUND = slice(5, 7)
+_NUMBER, _T_MS, _UNIX_MS, _SHOE, _OWN = 1, 3, 4, 5, 7
+"""Indexes in a record's values; its own fields begin at the last."""
+_PLACE = slice(5, 7)
 """Of the shoe of cards and of the round in a record's values."""
 _POSITION, _BY_HAND = (
     _OWN + [name for name, _ in events.CARD.fields].index(each) for each in ("position", "by_hand")
@@ -46,82 +61,32 @@ for _shape in (
 ):
     _LASTING[_shape.number] = True
 
+Step = tuple[Values, Sequence[str] | None]
+"""The values of an event and the verifier's disagreements with it; None instead of these for the
+last of events that are passed over."""
 
-@dataclass(slots=True)
-class Search:
-    """Finds the incidents of one shoe of cards or all, from `begin` to `end`; None: no limit."""
 
-    shoe: int | None
-    begin: int | None
-    end: int | None
-    limits: Limits
-    games: ShownGames
-    damaged: int = 0
-    """Records so far that cannot be read."""
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The incidents of one shoe of cards or all, from `begin` to `end`; None: no limit."""
 
-    def of_unit(self, unit: str, records: Iterable[Sequence[RawRecord]]) -> Iterator[Incident]:
-        """The incidents in all `records` of a unit, which come some at a time."""
-        finder = IncidentFinder(unit, self.limits, self.games)
-        for shoe, until in _shoes(records):
-            if self.shoe in (None, shoe.number) and self._may_overlap(shoe, until):
-                self._take(finder, unit, shoe)
-            else:
-                finder.skip()
-        for each in finder.incidents():
-            if self.shoe in (None, each.shoe) and each.within(self.begin, self.end):
-                yield each
+    shoe: int | None = None
+    begin: int | None = None
+    end: int | None = None
+    limits: Limits = field(default_factory=Limits)
 
-    def _take(self, finder: IncidentFinder, unit: str, shoe: "_Shoe") -> None:
-        """Have all incidents of a shoe of cards found."""
-        good = [values for values in shoe.decoded if values is not None]
-        self.damaged += len(shoe.decoded) - len(good)  # a gap: their numbers are missing
-        disagreements: dict[int, list[str]] = {}
-        for finding in _findings(unit, shoe, good):
-            if finding.kind == "rules":
-                disagreements.setdefault(finding.event, []).append(finding.detail)
-        hidden = _hidden(good, self.games)
-        # Between two events that matter are many that only say that time goes on.
-        taken, due, quiet = _TAKEN, -1, None
-        boot = shoe_number = round_ = base = None
-        for values in good:
-            kind = values[0]
-            if (
-                values[1] == due
-                and (
-                    not taken[kind]
-                    or (kind == _BUTTON and values[_OWN] != _REVEAL)
-                    or (
-                        kind == _CARD
-                        and values[_POSITION] != _NOT_DUE
-                        and not values[_BY_HAND]
-                        and finder.in_play
-                    )
-                )
-                and due not in disagreements
-                and values[2] == boot
-                and values[6] == round_
-                and values[5] == shoe_number
-                and base == (None if values[4] is None else values[4] - values[3])
-            ):
-                due, quiet = due + 1, values
-                continue
-            if quiet is not None:
-                finder.pass_over(Event(*quiet[1:_OWN]))
-                quiet = None
-            _, number, boot, t_ms, unix_ms, shoe_number, round_ = values[:_OWN]
-            base = None if unix_ms is None else unix_ms - t_ms
-            event = without_secret_card(event_of(values), hidden)
-            finder.add(event, disagreements.get(number, ()))
-            due = number + 1
-        if quiet is not None:
-            finder.pass_over(Event(*quiet[1:_OWN]))
+    def has(self, incident: Incident) -> bool:
+        """Whether this is one of them."""
+        return self.shoe in (None, incident.shoe) and incident.within(self.begin, self.end)
 
-    def _may_overlap(self, shoe: "_Shoe", until: int | None) -> bool:
-        """Whether any of these records, which end before `until`, may lie within the limits. Those
-        without a clock always may."""
+    def may_be_in(self, shoe: "Shoe", until: int | None) -> bool:
+        """Whether any of them may be in these records, which end before `until`. Those without a
+        clock may be of any time."""
+        if self.shoe not in (None, shoe.number):
+            return False
         if self.begin is None and self.end is None:
             return True
-        times = [None if values is None else values[4] for values in shoe.decoded]
+        times = [None if values is None else values[_UNIX_MS] for values in shoe.decoded]
         known = [at for at in times if at is not None]
         if len(known) < len(times):
             return True
@@ -131,7 +96,7 @@ class Search:
 
 
 @dataclass(slots=True)
-class _Shoe:
+class Shoe:
     """The records of a shoe of cards, and others between them."""
 
     number: int = 0
@@ -141,7 +106,190 @@ class _Shoe:
     """The values of each record; None for one that cannot be read."""
 
 
-def _findings(unit: str, shoe: _Shoe, good: Sequence[Values]) -> Iterable[Finding]:
+@dataclass(frozen=True, slots=True)
+class Notable:
+    """What must be looked at of a shoe of cards."""
+
+    steps: Sequence[Step]
+    hidden: tuple[int, int] | None
+    """Numbers of the shoe of cards and of the round that must not be shown; None for none."""
+    damaged: int
+    """How many of its records cannot be read."""
+
+
+class Search:
+    """Finds the incidents that are wanted. `games` dealt the rounds."""
+
+    def __init__(self, wanted: Wanted, games: ShownGames) -> None:
+        self.damaged = 0
+        """Records so far that cannot be read."""
+        self._wanted = wanted
+        self._games = games
+
+    def of_unit(self, unit: str, records: Iterable[Sequence[RawRecord]]) -> list[Incident]:
+        """The incidents in all `records` of a unit, which come some at a time."""
+        return self.found(unit, (self.notable(unit, *each) for each in shoes_of(records)))
+
+    def notable(self, unit: str, shoe: Shoe, until: int | None) -> Notable | None:
+        """What must be looked at of a shoe of cards, whose records end before the time `until`;
+        None if no incident in it is wanted."""
+        if not self._wanted.may_be_in(shoe, until):
+            return None
+        good = [values for values in shoe.decoded if values is not None]
+        disagreements: dict[int, list[str]] = {}
+        for finding in _findings(unit, shoe, good):
+            if finding.kind == "rules":
+                disagreements.setdefault(finding.event, []).append(finding.detail)
+        steps = _steps(good, disagreements, self._wanted.limits)
+        # To the finder those that cannot be read are a gap: their numbers are missing.
+        return Notable(steps, _hidden(good, self._games), len(shoe.decoded) - len(good))
+
+    def found(self, unit: str, shoes: Iterable[Notable | None]) -> list[Incident]:
+        """The incidents of a unit, of whose shoes of cards all that is notable comes in order."""
+        finder = IncidentFinder(unit, self._wanted.limits, self._games)
+        for shoe in shoes:
+            if shoe is None:
+                finder.skip()
+                continue
+            self.damaged += shoe.damaged
+            for values, disagreements in shoe.steps:
+                if disagreements is None:
+                    finder.pass_over(Event(*values[_NUMBER:_OWN]))
+                else:
+                    event = without_secret_card(event_of(values), shoe.hidden)
+                    finder.add(event, disagreements)
+        return [each for each in finder.incidents() if self._wanted.has(each)]
+
+
+def shoes_of(
+    records: Iterable[Sequence[RawRecord]], until: int | None = None
+) -> Iterator[tuple[Shoe, int | None]]:
+    """The records of a unit by shoe of cards, each with the time of the next one's first record.
+
+    The time is None if that record has no clock, and `until` for the last one.
+    """
+    shoe, number = Shoe(), 0
+    for some in records:
+        decoded = values_of([record for _, record, _ in some])
+        begin = 0
+        for at, values in enumerate(decoded):
+            # Events about the unit itself may have no shoe.
+            if values is not None and values[_SHOE] != number and values[_SHOE]:
+                shoe.records += some[begin:at]
+                shoe.decoded += decoded[begin:at]
+                if shoe.records:
+                    yield shoe, values[_UNIX_MS]
+                number = values[_SHOE]
+                shoe, begin = Shoe(number), at
+        shoe.records += some[begin:]
+        shoe.decoded += decoded[begin:]
+        if len(shoe.records) >= MOST_TOGETHER:
+            yield shoe, None
+            shoe = Shoe(number)
+    if shoe.records:
+        yield shoe, until
+
+
+class _OrdinaryRound:
+    """Whether nothing notable happened in a round since its betting was opened: after no more bets
+    came its result in time, and after that the reveal in time, or none."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._round_ms, self._reveal_ms = 1000 * limits.round_s, 1000 * limits.reveal_s
+        self._after: int | None = None  # the kind of the last event; None if something happened
+        self._since_ms = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing happened up to its end."""
+        return self._after in (_RESULT, _BUTTON)
+
+    def open(self) -> None:
+        """Begin a new round."""
+        # With a limit of 0 every round is an incident.
+        self._after = _BETTING_OPEN if self._round_ms and self._reveal_ms else None
+
+    def take(self, values: Values) -> None:
+        """Take the next event that is an incident or part of one."""
+        kind, after, t_ms = values[0], self._after, values[_T_MS]
+        took_ms, self._since_ms = t_ms - self._since_ms, t_ms
+        ordinary = (
+            (kind == _BETTING_CLOSED and after == _BETTING_OPEN)
+            or (kind == _RESULT and after == _BETTING_CLOSED and took_ms <= self._round_ms)
+            or (kind == _BUTTON and after == _RESULT and took_ms <= self._reveal_ms)
+        )
+        self._after = kind if ordinary else None
+
+    def disturbed(self) -> None:
+        """Note that something else happened."""
+        self._after = None
+
+
+def _steps(
+    good: Sequence[Values], disagreements: Mapping[int, Sequence[str]], limits: Limits
+) -> list[Step]:
+    """What a finder must take of the events of a shoe of cards.
+
+    Between two that matter are many that only say that time goes on. A whole round in which nothing
+    notable happened leaves the finder as it was when the betting had been opened, but for the
+    number of the round.
+    """
+    steps: list[Step] = []
+    opened, ordinary = 0, _OrdinaryRound(limits)
+    due, quiet, in_play, taken = -1, None, False, _TAKEN
+    boot = shoe = round_ = base = None
+    for values in good:
+        kind, number, its_boot, t_ms, unix_ms, its_shoe, its_round = values[:_OWN]
+        its_base = None if unix_ms is None else unix_ms - t_ms
+        follows = (
+            number == due
+            and its_boot == boot
+            and its_shoe == shoe
+            and its_base == base
+            and number not in disagreements
+        )
+        due = number + 1
+        if not follows:
+            ordinary.disturbed()
+        elif its_round == round_:
+            if (
+                not taken[kind]
+                or (kind == _CARD and in_play and _as_most_cards(values))
+                or (kind == _BUTTON and values[_OWN] != _REVEAL)
+            ):
+                quiet = values
+                continue
+            ordinary.take(values)
+        elif kind == _BETTING_OPEN and ordinary.over and its_round:
+            del steps[opened:]
+            quiet, round_ = values, its_round
+            ordinary.open()
+            continue
+        else:
+            ordinary.disturbed()
+        if quiet is not None:
+            steps.append((quiet, None))
+            quiet = None
+        steps.append((values, disagreements.get(number, ())))
+        boot, shoe, round_, base = its_boot, its_shoe, its_round, its_base
+        if kind == _BETTING_OPEN:
+            opened, in_play = len(steps), True
+            ordinary.open()
+        elif kind in (_SHOE_LOADED, _SHOE_ENDED):
+            in_play = kind == _SHOE_LOADED
+        elif kind == _CARD:
+            in_play |= values[_POSITION] != _NOT_DUE
+    if quiet is not None:
+        steps.append((quiet, None))
+    return steps
+
+
+def _as_most_cards(values: Values) -> bool:
+    """Whether a card that was dealt from a shoe of cards in play is no incident."""
+    return values[_POSITION] != _NOT_DUE and not values[_BY_HAND]
+
+
+def _findings(unit: str, shoe: Shoe, good: Sequence[Values]) -> Iterable[Finding]:
     """The verifier's findings in the play of a shoe of cards."""
     # A forger can put anything in the place of a number.
     first = next((number for number, _, _ in shoe.records if type(number) is int), 1)
@@ -164,38 +312,17 @@ def _findings(unit: str, shoe: _Shoe, good: Sequence[Values]) -> Iterable[Findin
 def _hidden(good: Sequence[Values], games: ShownGames) -> tuple[int, int] | None:
     """Numbers of the shoe of cards and of the round that must not be shown at the end of these
     events; None for none."""
-    last = next((values[_ROUND] for values in reversed(good) if values[6]), None)
+    last = next((values[_PLACE] for values in reversed(good) if values[6]), None)
     opened = len(good)
-    while opened and (good[opened - 1][_ROUND] == last or not good[opened - 1][6]):
+    while opened and (good[opened - 1][_PLACE] == last or not good[opened - 1][6]):
         opened -= 1
-    reveal, lasting = Reveal(games), _LASTING
-    for at, values in enumerate(good):
-        if at >= opened or lasting[values[0]]:
-            reveal.add(event_of(values))
+    lasting = _LASTING
+    before = [values for values in good[:opened] if lasting[values[0]]]
+    if all(values[_PLACE] != last for values in before):
+        # That round begins after all these. Of earlier results only the game of the last matters.
+        result = next((values for values in reversed(before) if values[0] == _RESULT), None)
+        before = [values for values in before if values[0] != _RESULT or values is result]
+    reveal = Reveal(games)
+    for values in (*before, *good[opened:]):
+        reveal.add(event_of(values))
     return reveal.hidden
-
-
-def _shoes(records: Iterable[Sequence[RawRecord]]) -> Iterator[tuple[_Shoe, int | None]]:
-    """The records of a unit by shoe of cards, each with the time of the next one's first record.
-
-    The time is None if that record has no clock, and for the last one.
-    """
-    shoe = _Shoe()
-    for some in records:
-        decoded = values_of([record for _, record, _ in some])
-        begin = 0
-        for at, values in enumerate(decoded):
-            # Events about the unit itself may have no shoe.
-            if values is not None and values[5] not in (0, shoe.number):
-                shoe.records += some[begin:at]
-                shoe.decoded += decoded[begin:at]
-                if shoe.records:
-                    yield shoe, values[4]
-                shoe, begin = _Shoe(values[5]), at
-        shoe.records += some[begin:]
-        shoe.decoded += decoded[begin:]
-        if len(shoe.records) >= _MOST_TOGETHER:
-            yield shoe, None
-            shoe = _Shoe(shoe.number)
-    if shoe.records:
-        yield shoe, None

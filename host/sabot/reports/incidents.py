@@ -152,15 +152,13 @@ class IncidentFinder:
         self._last = event
         self._whole = True
 
-    @property
-    def in_play(self) -> bool:
-        """Whether a shoe of cards is in play."""
-        return self._in_play
-
     def pass_over(self, last: Event) -> None:
         """Take the `last` of events that are no part of an incident and follow each other without a
-        gap, in the same start, shoe of cards and round, by the same clock as the event before."""
+        gap, in the same start and shoe of cards, by the same clock as the event before, and in the
+        same round or in a later one whose betting is open, as it was before."""
         self._last = last
+        if last.shoe:
+            self._round = last.round or self._round
         if last.unix_ms is not None:
             self._last_unix_ms = last.unix_ms
 

@@ -116,20 +116,24 @@ import sys, time
 from pathlib import Path
 from sabot import command
 from sabot.audit.checks import chain_checks
+from sabot.reports import incident_search
 whole = chain_checks.values_of
 def slowly(records):
     Path("begun").touch()
     time.sleep(0.2)
     return whole(records)
-chain_checks.values_of = slowly
+chain_checks.values_of = incident_search.values_of = slowly
 command.main()
 """
 """The command, which takes a fifth of a second longer for each thousand records."""
 
 
+@pytest.mark.parametrize("command", ["verify", "incidents"])
 @pytest.mark.parametrize("units", [1, 3])
-def test_ctrl_c_ends_with_its_code_and_leaves_no_process_behind(tmp_path: Path, units: int) -> None:
-    """One unit is verified in the process itself, several in child processes."""
+def test_ctrl_c_ends_with_its_code_and_leaves_no_process_behind(
+    tmp_path: Path, units: int, command: str
+) -> None:
+    """One unit is gone through in the process itself, several in child processes."""
     log = FirmwareLog()
     while log.last_number < 40_000:
         log.deal_shoe(shuffled_names(log.last_number, cut_from_end=20))
@@ -137,7 +141,7 @@ def test_ctrl_c_ends_with_its_code_and_leaves_no_process_behind(tmp_path: Path, 
         for unit in range(units):
             store.append(f"U{unit}", stored(log.records))
     child = subprocess.Popen(
-        [sys.executable, "-c", SLOWLY, "verify", "--db", "log.sqlite"],
+        [sys.executable, "-c", SLOWLY, command, "--db", "log.sqlite"],
         cwd=tmp_path, start_new_session=True, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip

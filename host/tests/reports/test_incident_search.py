@@ -3,26 +3,29 @@ finds."""
 
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import cbor2
 import pytest
 
 from host.tests.audit.checks.test_decoding import value_of
-from host.tests.support.helpers import FirmwareLog, shuffled_names
+from host.tests.support.helpers import FirmwareLog, event_bytes, shuffled_names
 from host.tests.support.naive_shoe import naive_event
 from sabot.audit.checks.findings import Summary
 from sabot.audit.checks.unit_checks import UnitChecks
+from sabot.games import catalogue
 from sabot.link.events import Event
 from sabot.link.wire import WireError, parse_event
-from sabot.log.reveal import NONE_KEPT, Reveal, without_secret_card
+from sabot.log.reveal import NONE_KEPT, Reveal, ShownGames, without_secret_card
 from sabot.reports import incident_search
 from sabot.reports.incident import KINDS, Incident, Limits
-from sabot.reports.incident_search import Search
+from sabot.reports.incident_search import Notable, Search, Shoe, Wanted, shoes_of
 from sabot.reports.incidents import IncidentFinder
-from sabot_protocol import events
+from sabot_protocol import enums, events
 
 Raw = tuple[int, bytes, bytes]
 
+_NAMES = {shape.number: shape.name for shape in events.KINDS}
 _OFTEN = ("card", "card", "card", "lock", "decision", "button", "result", "betting_closed")
 
 
@@ -88,11 +91,69 @@ def dealt_records(seed: int) -> list[Raw]:
     return records
 
 
+def slow_records(seed: int) -> list[Raw]:
+    """A part of a dealt evening, with a dealer who presses `reveal` after most rounds. Some rounds
+    and reveals take just as long as they may, or a little longer. Some are by another game, some
+    have no number, some events are of another round, some cards were entered by hand."""
+    rng = random.Random(seed)
+    log = FirmwareLog()
+    log.deal_shoe(shuffled_names(seed, cut_from_end=330))
+    if rng.random() < 0.5:
+        log.power_on(clock=rng.random() < 0.5)
+    log.deal_shoe(shuffled_names(seed + 1, cut_from_end=350))
+    begin, end = rng.randrange(10), rng.randrange(60)
+    found: list[Raw] = []
+    closed_ms = later_ms = 0
+    game, numbered = rng.choice([1, 2, 3]), True
+
+    def put(values: list[Any]) -> None:
+        clock_ms = None if values[4] is None else values[4] + later_ms
+        values = [values[0], len(found) + 1, values[2], values[3] + later_ms, clock_ms, *values[5:]]
+        found.append((values[1], cbor2.dumps(values, canonical=True), bytes(16)))
+
+    for data in log.records[begin : len(log.records) - end]:
+        values = cbor2.loads(data)
+        pressed = [[]] * 40 + [[0]]
+        match _NAMES[values[0]]:
+            case "boot":
+                later_ms = 0
+            case "betting_open":
+                numbered = rng.random() < 0.8
+            case "betting_closed":
+                closed_ms = values[3] + later_ms
+            case "card":
+                values[-1] = rng.random() < 0.02
+            case "result":
+                took_ms = rng.choice([0, 0, 0, 0, 30_000, 120_000, 120_001])
+                later_ms = max(later_ms, closed_ms + took_ms - values[3])
+                values[-1] = bytes([game if rng.random() < 0.9 else rng.choice([1, 2, 3])]) * 32
+                pressed = [[0], [7], [30_000], [60_000], [60_001], [9, 9], []]
+        values[6] = values[6] if numbered else 0
+        put(values)
+        for after_ms in rng.choice(pressed):
+            later_ms += after_ms
+            put([events.BUTTON.number, *values[1:7], enums.BUTTONS.index("reveal")])
+        if rng.random() < 0.01:
+            put([events.LID.number, *values[1:6], values[6] + rng.choice([0, 1]), True])
+    return found
+
+
+def kept(sha256: bytes) -> bytes | None:
+    """Of some games the document is kept, whose cards are shown at once, or after the reveal."""
+    name = {b"\1": "mini", b"\2": "md-midi"}.get(sha256[:1])
+    return None if name is None else catalogue.document(name)
+
+
 def one_by_one(
-    records: list[Raw], shoe: int | None, begin: int | None, end: int | None
+    records: list[Raw],
+    shoe: int | None,
+    begin: int | None,
+    end: int | None,
+    limits: Limits = Limits(),
+    games: ShownGames = NONE_KEPT,
 ) -> tuple[list[Incident], int]:
     """The incidents by way of every event, each parsed by itself; and how many cannot be read."""
-    finder, unreadable = IncidentFinder("U1", Limits(), NONE_KEPT), 0
+    finder, unreadable = IncidentFinder("U1", limits, games), 0
     groups = list(_groups(records))
     for at, (number, group) in enumerate(groups):
         parsed = [_parsed(data) for _, data, _ in group]
@@ -115,7 +176,7 @@ def one_by_one(
             continue
         good = [event for event in parsed if event is not None]
         unreadable += len(parsed) - len(good)
-        reveal = Reveal(NONE_KEPT)
+        reveal = Reveal(games)
         for event in good:
             reveal.add(event)
         findings = UnitChecks("U1", first=group[0][0]).verify(group, Summary())
@@ -150,7 +211,7 @@ def _groups(records: list[Raw]) -> Iterator[tuple[int, list[Raw]]]:
     yield shoe, group
 
 
-@pytest.mark.parametrize("records_of", [random_records, dealt_records])
+@pytest.mark.parametrize("records_of", [random_records, dealt_records, slow_records])
 @pytest.mark.parametrize("seed", range(15))
 def test_a_search_finds_what_every_event_by_itself_gives(records_of: object, seed: int) -> None:
     records = records_of(seed)  # type: ignore[operator]
@@ -161,17 +222,78 @@ def test_a_search_finds_what_every_event_by_itself_gives(records_of: object, see
         if (event := _parsed(data)) is not None and event.unix_ms is not None
     ]
     some = sorted(rng.sample(times, 2)) if len(times) > 2 else [0, 1]
-    for shoe, begin, end in (
-        (None, None, None),
-        (1, None, None),
-        (None, *some),
-        (2, some[0], None),
+    for shoe, begin, end, limits, shown in (
+        (None, None, None, Limits(), NONE_KEPT),
+        (None, None, None, Limits(), ShownGames(kept)),
+        (None, None, None, Limits(0, 30), ShownGames(kept)),
+        (None, None, None, Limits(30, 0), ShownGames(kept)),
+        (1, None, None, Limits(), NONE_KEPT),
+        (None, *some, Limits(), NONE_KEPT),
+        (2, some[0], None, Limits(), NONE_KEPT),
     ):
         size = rng.choice([1, 7, 1000])
         chunks = [records[at : at + size] for at in range(0, len(records), size)]
-        search = Search(shoe, begin, end, Limits(), NONE_KEPT)
-        found = list(search.of_unit("U1", chunks))
-        assert (found, search.damaged) == one_by_one(records, shoe, begin, end)
+        search = Search(Wanted(shoe, begin, end, limits), shown)
+        found = search.of_unit("U1", chunks)
+        assert (found, search.damaged) == one_by_one(records, shoe, begin, end, limits, shown)
+
+
+@pytest.mark.parametrize("reveal", [False, True])
+def test_rounds_in_which_nothing_happened_are_not_looked_at(reveal: bool) -> None:
+    records = dealt(reveal=reveal)
+    rounds = sum(_parsed(data).kind == "result" for _, data, _ in records)  # type: ignore[union-attr]
+    search = Search(Wanted(), ShownGames(kept))
+    steps = [
+        step
+        for each in shoes_of([records])
+        if (notable := search.notable("U1", *each)) is not None
+        for step in notable.steps
+    ]
+    assert rounds > 60 and len(steps) < 40
+    assert (search.of_unit("U1", [records]), 0) == one_by_one(records, None, None, None)
+
+
+@pytest.mark.parametrize("last", [0, 5])
+@pytest.mark.parametrize("game", [1, 2, 3])
+def test_an_incident_after_rounds_in_which_nothing_happened(last: int, game: int) -> None:
+    """In a round without a number it is of the one before. A card is shown if the game shows it, or
+    if it is not in the last round that has a number."""
+    order = ("player_1", "banker_1", "player_2", "banker_2")
+    decisions = [
+        {"hand": hand, "action": "natural", "total": total}
+        for hand, total in (("player", 9), ("banker", 8))
+    ]
+    result = {"winner": "player", "player_total": 9, "banker_total": 8, "margin": 1}
+    result |= {"player_natural": True, "banker_natural": True, "game": bytes([game]) * 32}
+    found: list[tuple[str, int, dict[str, Any]]] = []
+    for round_ in (1, 2, 3, 4, last):
+        found += [("betting_open", round_, {}), ("betting_closed", round_, {})]
+        for position, card in zip(order, ("9H", "8H", "TH", "TD"), strict=True):
+            found.append(("card", round_, {"position": position, "card": card}))
+        found += [("decision", round_, each) for each in decisions]
+        found.append(("result", round_, result))
+    found[-1] = ("card", last, {"position": "player_3", "by_hand": True})
+    records = [
+        (number, event_bytes(kind, number, t_ms=number, shoe=1, round=round_, **own), bytes(16))
+        for number, (kind, round_, own) in enumerate(found, 1)
+    ]
+    incidents = Search(Wanted(), ShownGames(kept)).of_unit("U1", [records])
+    assert (incidents, 0) == one_by_one(records, None, None, None, Limits(), ShownGames(kept))
+    assert [(each.kind, each.round) for each in incidents if each.kind == "by_hand"] == (
+        [("by_hand", last or 4)] if game == 1 or not last else []
+    )
+
+
+def dealt(*, reveal: bool) -> list[Raw]:
+    """A dealt shoe of cards; with `reveal` that button is pressed after each result."""
+    log = FirmwareLog().deal_shoe(shuffled_names(1))
+    found: list[Raw] = []
+    for data in log.records:
+        values = cbor2.loads(data)
+        if reveal and values[0] == events.LOCK.number and not values[-1]:  # closed after a result
+            values[0], values[-1] = events.BUTTON.number, enums.BUTTONS.index("reveal")
+        found.append((values[1], cbor2.dumps(values, canonical=True), data.mac))
+    return found
 
 
 def test_the_random_logs_have_every_kind_of_incident() -> None:
@@ -179,7 +301,7 @@ def test_the_random_logs_have_every_kind_of_incident() -> None:
         each.kind
         for seed in range(15)
         for records in (random_records(seed), dealt_records(seed))
-        for each in Search(None, None, None, Limits(), NONE_KEPT).of_unit("U1", [records])
+        for each in Search(Wanted(), NONE_KEPT).of_unit("U1", [records])
     ]
     of_the_host = {"away", "not_logged"}  # no event of a shoe says these
     missing = set(KINDS) - set(found) - of_the_host
@@ -189,25 +311,23 @@ def test_the_random_logs_have_every_kind_of_incident() -> None:
 def test_a_shoe_of_cards_that_never_ends_is_not_held_as_a_whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(incident_search, "_MOST_TOGETHER", 3000)
+    monkeypatch.setattr(incident_search, "MOST_TOGETHER", 3000)
     records = [each for each in dealt_records(1)[20:420] if _shoe_of(each) in (0, 1)]
     most = 0
-    take = Search._take
+    notable = Search.notable
 
-    def counted(
-        self: Search, finder: IncidentFinder, unit: str, shoe: incident_search._Shoe
-    ) -> None:
+    def counted(self: Search, unit: str, shoe: Shoe, until: int | None) -> Notable | None:
         nonlocal most
         most = max(most, len(shoe.records))
-        take(self, finder, unit, shoe)
+        return notable(self, unit, shoe, until)
 
-    monkeypatch.setattr(Search, "_take", counted)
-    list(Search(None, None, None, Limits(), NONE_KEPT).of_unit("U1", (records for _ in range(40))))
+    monkeypatch.setattr(Search, "notable", counted)
+    Search(Wanted(), NONE_KEPT).of_unit("U1", (records for _ in range(40)))
     assert 3000 <= most < 3400
 
 
 @pytest.mark.parametrize("number", [None, "1", b"1", 1.5])
 def test_what_a_forger_put_in_place_of_a_number_ends_no_search(number: object) -> None:
     rows = [(number, naive_event(1), bytes(16)), (2, naive_event(2), bytes(16))]
-    search = Search(None, None, None, Limits(), NONE_KEPT)
-    assert list(search.of_unit("U1", [rows])) == []  # type: ignore[list-item]
+    search = Search(Wanted(), NONE_KEPT)
+    assert search.of_unit("U1", [rows]) == []  # type: ignore[list-item]

@@ -9,13 +9,21 @@ from rich.table import Table
 
 from sabot.cli import options
 from sabot.cli.records.selection import Tables
-from sabot.cli.view import Output, console, name_text, plain, print_objects, problems
-from sabot.log.reveal import ShownGames
+from sabot.cli.view import (
+    Output,
+    console,
+    events_progress,
+    name_text,
+    plain,
+    print_objects,
+    problems,
+)
 from sabot.log.store import Store
 from sabot.reports import table_time
 from sabot.reports.absences import absences_of
 from sabot.reports.incident import KINDS, Incident, Limits
-from sabot.reports.incident_search import Search
+from sabot.reports.incident_search import Wanted
+from sabot.reports.incident_spans import search_file
 
 _DEFAULTS = Limits()
 
@@ -48,18 +56,20 @@ def incidents(
         if name not in KINDS:
             raise typer.BadParameter(f"no incident is of kind {name!r}; kinds: {', '.join(KINDS)}")
     where = options.zone_of(zone)
-    span, limits = options.span_of(from_, to, where), Limits(long_round_s, long_reveal_s)
-    with Store(db) as store, problems.status(plain(f"looking through {db}")):
+    limits = Limits(long_round_s, long_reveal_s)
+    wanted = Wanted(shoe, *options.span_of(from_, to, where), limits)
+    with Store(db) as store, events_progress() as bar:
         units = options.units_of(store, unit)
         tables = {name: Tables(store, name) for name in units}
-        search = Search(shoe, *span, limits, ShownGames(store.game))
+        total = sum(map(store.last_number, units))
+        task = bar.add_task("events", total=total)
+        in_log, damaged = search_file(
+            db, units, wanted, lambda done: bar.update(task, completed=min(done, total))
+        )
         found = [
             each
             for name in units
-            for each in (
-                *search.of_unit(name, store.raw_chunks(name)),
-                *_absences(store, name, search),
-            )
+            for each in (*in_log[name], *_absences(store, name, wanted))
             if not kind or each.kind in kind
         ]
     if how is not Output.TABLE:
@@ -69,10 +79,10 @@ def incidents(
     else:
         console.print(f"{db}: no incidents", soft_wrap=True)
     timeless = sum(each.unix_ms is None for each in found)
-    if timeless and (search.begin, search.end) != (None, None):
+    if timeless and (wanted.begin, wanted.end) != (None, None):
         problems.print(f"incidents without a clock, perhaps from another time: {timeless}")
-    if search.damaged:
-        problems.print(f"records that cannot be read: {search.damaged}; `sabot verify` shows why")
+    if damaged:
+        problems.print(f"records that cannot be read: {damaged}; `sabot verify` shows why")
 
 
 incidents.__doc__ = (
@@ -84,12 +94,11 @@ incidents.__doc__ = (
 )
 
 
-def _absences(store: Store, unit: str, search: Search) -> list[Incident]:
+def _absences(store: Store, unit: str, wanted: Wanted) -> list[Incident]:
     """When the unit was not logged. With a shoe of cards none: no event says in which it was."""
-    if search.shoe is not None:
+    if wanted.shoe is not None:
         return []
-    found = absences_of(unit, store.presence(unit))
-    return [each for each in found if each.within(search.begin, search.end)]
+    return [each for each in absences_of(unit, store.presence(unit)) if wanted.has(each)]
 
 
 def _table_of(each: Incident, tables: Mapping[str, Tables]) -> str:
