@@ -131,6 +131,7 @@ def test_odds_of_fewer_decks() -> None:
     ("arguments", "code", "message"),
     [
         ("games show ez-minni", 17, "unknown game 'ez-minni'; did you mean ez-mini?"),
+        ("games show midi", 17, "unknown game 'midi'; did you mean md-midi or ez-midi or pa-midi?"),
         ("odds --game md", 17, "unknown game 'md'; there are: mini, mini-pairs,"),
         ("score --game Mini --player 7S,KD --banker 9C,QH", 17, "did you mean mini?"),
         ("score --player 7S,KD,8H --banker 9C,QH", 19, "Player's third card was not due: Banker"),
