@@ -269,16 +269,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return a hint for a misspelled `name`: the one of `names` that it is in other letters, those
-    that it is a part of, the nearest, or all of them."""
-    known, lower = list(names), name.lower()
-    meant = [each for each in known if len(name) >= _PART and lower in each]
-    if lower in known:
-        meant = [lower]
-    elif not meant and (near := nearest(name, known)):
-        meant = [near]
-    return f"did you mean {' or '.join(meant)}?" if meant else f"there are: {', '.join(known)}"
-
-
-_PART = 3
-"""Fewer letters are a part of too many names."""
+    """Return a hint for a misspelled `name`: the nearest of `names`, or else all of them."""
+    known = list(names)
+    near = nearest(name, known)
+    return f"did you mean {near}?" if near else f"there are: {', '.join(known)}"

@@ -283,7 +283,10 @@ def find_game(name: str) -> HouseGame:
     for game in GAMES:
         if game.name == name:
             return game
-    raise UnknownGame(f"unknown game {name!r}; {did_you_mean(name, [game.name for game in GAMES])}")
+    names = [game.name for game in GAMES]
+    of_houses = [each for each in names if each.endswith(f"-{name.lower()}")]  # midi: md-midi, ...
+    hint = f"did you mean {' or '.join(of_houses)}?" if of_houses else did_you_mean(name, names)
+    raise UnknownGame(f"unknown game {name!r}; {hint}")
 
 
 def document(name: str, choices: Mapping[str, object] = {}) -> bytes:
