@@ -284,8 +284,10 @@ def find_game(name: str) -> HouseGame:
         if game.name == name:
             return game
     names = [game.name for game in GAMES]
-    of_houses = [each for each in names if each.endswith(f"-{name.lower()}")]  # midi: md-midi, ...
-    hint = f"did you mean {' or '.join(of_houses)}?" if of_houses else did_you_mean(name, names)
+    hint = did_you_mean(name, names)
+    of_houses = [each for each in names if each.endswith(f"-{name.lower()}")]
+    if of_houses and name.lower() not in names:  # midi is md-midi and others
+        hint = f"did you mean {' or '.join(of_houses)}?"
     raise UnknownGame(f"unknown game {name!r}; {hint}")
 
 
