@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sabot.cli.view import console, print_json, problems
+from sabot.cli.view import console, print_json, problems, verdict
 from sabot.errors import (
     FINDINGS,
     INTERRUPTED,
@@ -232,14 +232,13 @@ def compare(
     from sabot_hil.report.results import read_results
 
     was, now = read_results(before), read_results(after)
-    lines = list(comparing.differences(was, now))
-    if as_json:
-        print_json({"worse": comparing.worse(was, now), "differences": lines})
-    else:
+    lines, worse = list(comparing.differences(was, now)), comparing.worse(was, now)
+    with verdict(worse):
+        if as_json:
+            print_json({"worse": worse, "differences": lines})
+            return
         for line in lines or ["Nothing changed."]:
             console.print(line, soft_wrap=True)
-    if comparing.worse(was, now):
-        raise typer.Exit(FINDINGS)
 
 
 @app.command("check-bench")

@@ -5,6 +5,7 @@ import errno
 import json
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import serial
 from serial.tools import list_ports
 
 from host.tests.support.commands import (
+    SABOT,
     TIMEOUT_S,
     environment,
     error_line,
@@ -126,6 +128,18 @@ def test_a_test_that_failed_since_is_shown_with_exit_code_1(accepted: Path) -> N
     assert run(accepted, "hil", "compare", "report", "report").stdout == "Nothing changed.\n"
     shown = run(accepted, "hil", "compare", "report", "later", code=1).stdout
     assert shown.endswith("passed -> failed (no answer)\n") and shown.count("\n") == 1
+
+
+def test_a_comparison_has_its_exit_code_also_if_the_pipe_is_closed(accepted: Path) -> None:
+    shutil.copytree(accepted / "report", accepted / "worse")
+    results = accepted / "worse" / "results.json"
+    results.write_text(results.read_text().replace('"passed"', '"failed"'))
+    for how in ("", "--json"):
+        subprocess.run(
+            f"(sleep 2; {SABOT} hil compare report worse {how}; echo $? >code) | true",
+            shell=True, cwd=accepted, timeout=TIMEOUT_S, check=True,
+        )  # fmt: skip
+        assert (accepted / "code").read_text() == "1\n"
 
 
 def test_a_folder_without_a_report_is_refused(tmp_path: Path) -> None:

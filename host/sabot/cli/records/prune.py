@@ -13,8 +13,8 @@ from sabot.audit.prune import PrunePlan
 from sabot.cli import options
 from sabot.cli.key_files import default_keys, for_unit, load_private_key
 from sabot.cli.records.export import OperatorKey
-from sabot.cli.view import console, name_text, plain, print_json, problems
-from sabot.errors import FINDINGS, KeptByLaw
+from sabot.cli.view import console, name_text, plain, print_json, problems, verdict
+from sabot.errors import KeptByLaw
 from sabot.keys.signing import fingerprint
 from sabot.log.store import Store
 from sabot.text import counted, local_time
@@ -146,18 +146,18 @@ def _refuse_if_findings(plans: list[PrunePlan]) -> None:
     found = [finding for planned in plans for finding in planned.findings]
     if not found:
         return
-    for finding in found:
-        where = f"{finding.unit} event {finding.event}"
-        console.print(plain(f"{where}: {finding.kind}: {finding.detail}"), soft_wrap=True)
-    units = sorted({finding.unit for finding in found})
-    problems.print(
-        plain(
-            f"nothing was removed: {counted(len(found), 'finding')} in what would go of "
-            f"{', '.join(units)}; a log in dispute is evidence. With --unit, records of another "
-            "unit can be removed"
+    with verdict(found):
+        units = sorted({finding.unit for finding in found})
+        problems.print(
+            plain(
+                f"nothing was removed: {counted(len(found), 'finding')} in what would go of "
+                f"{', '.join(units)}; a log in dispute is evidence. With --unit, records of "
+                "another unit can be removed"
+            )
         )
-    )
-    raise typer.Exit(FINDINGS)
+        for finding in found:
+            where = f"{finding.unit} event {finding.event}"
+            console.print(plain(f"{where}: {finding.kind}: {finding.detail}"), soft_wrap=True)
 
 
 def _report_unchecked(plans: list[PrunePlan]) -> None:

@@ -1,5 +1,6 @@
 """`sabot doctor`: what is wrong with a shoe, and what to do about it."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -45,8 +46,10 @@ def doctor(
     anything = False
     with problems.status(plain(f"{', '.join(names)}: testing")):
         for answers in shoes.each(doctors.examine):
-            found = _report(answers, _expected(answers, built, db), as_json, alone=len(names) == 1)
-            anything = anything or found
+            checks = doctors.checks_of(answers, _expected(answers, built, db))
+            anything = anything or any(check.to_do for check in checks)
+            with suppress(BrokenPipeError):  # the reader may only want the exit code
+                _print(answers.unit, checks, as_json, alone=len(names) == 1)
     shoes.raise_failures()
     if anything:
         raise typer.Exit(FINDINGS)
@@ -66,22 +69,17 @@ def _expected(
     return expected
 
 
-def _report(
-    answers: doctors.ShoeAnswers, expected: doctors.Expectations, as_json: bool, *, alone: bool
-) -> bool:
-    """Print the checks of a shoe; return whether one found something."""
-    checks = doctors.checks_of(answers, expected)
+def _print(unit: str, checks: list[doctors.Check], as_json: bool, *, alone: bool) -> None:
     found = [check for check in checks if check.to_do]
     if as_json:
-        print_json({"unit": answers.unit, "checks": [check.as_json() for check in checks]})
-        return bool(found)
+        print_json({"unit": unit, "checks": [check.as_json() for check in checks]})
+        return
     if alone or found:
         console.print(_table(checks if alone else found))
     for check in found:
         console.print(plain(f"{check.name}: {check.to_do}"), soft_wrap=True)
     verdict = f"{len(found)} of {len(checks)} checks found something" if found else "all well"
-    console.print(plain(f"{answers.unit}: {verdict}"), soft_wrap=True)
-    return bool(found)
+    console.print(plain(f"{unit}: {verdict}"), soft_wrap=True)
 
 
 def _table(checks: list[doctors.Check]) -> Table:

@@ -7,7 +7,6 @@ import typer
 
 from sabot.cli import options
 from sabot.cli.view import console, plain, print_json, print_rows, verdict
-from sabot.errors import FINDINGS
 from sabot.keys import signing
 from sabot.release import build as releases
 from sabot.release.build import Release
@@ -46,9 +45,10 @@ def show(
     public = None if house is None else signing.load_public(house)
     signed = public is not None and _has_signed(public, built)
     signer = signing.fingerprint(public) if public is not None and signed else None
-    if as_json:
-        print_json({**described(built, manifest), "signer": signer})
-    else:
+    with verdict(public is not None and not signed):
+        if as_json:
+            print_json({**described(built, manifest), "signer": signer})
+            return
         console.print(plain(f"{folder}: Sabot {manifest.version} for {manifest.board}"))
         may = "may" if manifest.may_go_back else "may not"
         console.print(
@@ -65,8 +65,6 @@ def show(
             {},
         )
         console.print(plain(f"{counted(len(manifest.files), 'file')}, {manifest.size:,} bytes"))
-    if public is not None and not signed:
-        raise typer.Exit(FINDINGS)
 
 
 @app.command()
