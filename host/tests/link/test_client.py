@@ -99,7 +99,7 @@ def silence(data: bytes) -> bytes:
 def test_a_port_without_a_shoe_is_an_error_in_time(answer: Callable[[bytes], bytes]) -> None:
     with Answering(answer) as port:
         text = refusal(port.path, NoShoe)
-        assert text.startswith(f"{port.path}: no shoe answers") and "is it powered" in text
+        assert text.startswith(f"{port.path}: no shoe answers") and "check its power" in text
 
 
 def test_the_error_for_another_version_has_both_versions() -> None:
