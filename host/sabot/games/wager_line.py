@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from sabot.errors import BadWagers, did_you_mean
-from sabot.games.wager_file import MAX_CENTS, MAX_NAME, MAX_NUMBER, Area, Position, WagerFile
+from sabot.games.json_fields import MAX_CENTS, MAX_NAME, MAX_NUMBER
+from sabot.games.wager_file import Area, Position, WagerFile
 from sabot.text import amount, shortened
 from sabot_protocol.games import HITS_OF_WAGER
 

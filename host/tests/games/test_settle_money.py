@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from host.tests.support.table import BANKER_WINS, game, of_three, scored
 from sabot.audit.checks.rules import judge
-from sabot.games import catalogue, wager_file
+from sabot.games import catalogue, json_fields, wager_file
 from sabot.games.settle import Settlement, settle
 from sabot.games.wager_rules import WAGER_CLAUSES
 
@@ -21,8 +21,8 @@ LEAST, MOST = 1000, 500_000
 
 some_cents = st.one_of(
     st.integers(LEAST, MOST + 10),
-    st.integers(MOST - 10, wager_file.MAX_CENTS),
-    st.sampled_from([LEAST, MOST, MOST + 1, wager_file.MAX_CENTS]),
+    st.integers(MOST - 10, json_fields.MAX_CENTS),
+    st.sampled_from([LEAST, MOST, MOST + 1, json_fields.MAX_CENTS]),
 )
 CARDS = [rank + suit for rank in "A23456789TJQK" for suit in "CDHS"]
 
