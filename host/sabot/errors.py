@@ -150,6 +150,10 @@ class BadWagers(SabotError):
     exit_code = 20
 
 
+class BadHand(BadWagers):
+    """A hand of poker cannot be read, or cannot have been played so."""
+
+
 class KeysUnusable(SabotError):
     """A key file is missing, cannot be read, or does not have the key that is needed."""
 
@@ -174,7 +178,7 @@ class KeptByLaw(SabotError):
 
 
 class ReportUnusable(SabotError):
-    """The report folder exists already, cannot be written, or holds no report."""
+    """The report exists already or cannot be written, or a folder holds no report."""
 
     exit_code = 24
 
