@@ -1,5 +1,6 @@
 """`sabot games`, `load`, `score`, `odds`: rule cards, a shoe's game, scores and odds."""
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -20,6 +21,7 @@ from sabot.link.client import Client
 from sabot.link.ports import Port
 from sabot.log.dealt import game_of as dealt_game
 from sabot.log.store import Store
+from sabot.poker import house as holdem
 from sabot.reports import sign
 from sabot.text import card_names, counted
 from sabot_protocol.games import MINI_NAME, Game
@@ -53,7 +55,7 @@ def games(
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A game that `sabot games` lists.")],
+    name: Annotated[str, typer.Argument(help="A game that `sabot games` lists, or holdem.")],
     choose: options.Choose = None,
     as_sign: Annotated[
         bool, typer.Option("--sign", help="Print the table's sign instead, as HTML for a printer.")
@@ -64,6 +66,9 @@ def show(
 
     With --sign: the page for the table, with odds, limits and what players must be told.
     """
+    if name == holdem.NAME:
+        _show_holdem(choose, as_sign=as_sign, as_json=as_json)
+        return
     house_game = catalogue.find_game(name)
     game = game_of(name, choose)
     if as_sign and as_json:
@@ -107,6 +112,25 @@ def show(
             fixed.add_row(choice.name, default, choice.source_text())
     console.print(choices, "")
     console.print(fixed)
+
+
+def _show_holdem(choose: list[str] | None, *, as_sign: bool, as_json: bool) -> None:
+    """Print what a house chooses in hold'em, which is settled, but dealt by no shoe."""
+    if as_sign:
+        raise typer.BadParameter("--sign is for the games that `sabot games` lists")
+    chosen = asdict(holdem.house_of(options.choices_of(choose)))
+    if as_json:
+        choices = [each.as_json() | {"chosen": chosen[each.name]} for each in holdem.CHOICES]
+        about = {"name": holdem.NAME, "title": holdem.TITLE, "source": holdem.SOURCE}
+        print_json(about | {"choices": choices})
+        return
+    for line in (holdem.TITLE, holdem.SOURCE, ""):
+        console.print(line, soft_wrap=True)
+    table = _table("the house chooses", "as shown", "allowed", "clause")
+    for each in holdem.CHOICES:
+        shown = value_text(chosen[each.name])
+        table.add_row(each.name, shown, each.allowed_text(), each.source_text())
+    console.print(table)
 
 
 def score(

@@ -22,6 +22,7 @@ from sabot.games.wager_line import wagers_of
 from sabot.log.dealt import game_of
 from sabot.log.rounds import Round
 from sabot.log.store import Filter, Store
+from sabot.poker import house as holdem
 from sabot.reports import slip
 from sabot.reports.table_time import HostZone
 from sabot.text import amount
@@ -30,8 +31,9 @@ from sabot_protocol.games import MINI_NAME, Game
 Wagers = Annotated[
     Path | None,
     typer.Argument(
-        metavar="[WAGERS.json]",
-        help="The wagers; format: host/sabot/games/README.",
+        metavar="[WAGERS.json|HAND.json]",
+        help="The wagers; format: host/sabot/games/README. With --game holdem a hand; format: "
+        "host/sabot/poker/README.",
         show_default=False,
     ),
 ]
@@ -49,13 +51,28 @@ WagerLines = Annotated[
 def settle(
     wagers: Wagers = None,
     lines: WagerLines = None,
-    game: options.LoggedGame = None,
+    game: Annotated[
+        str | None,
+        typer.Option(
+            "--game",
+            help="A game that `sabot games` lists; default: the one in the log that dealt the "
+            "round; mini for cards that are given. Or holdem, for a hand of poker.",
+        ),
+    ] = None,
     db: options.Db = options.DEFAULT_DB,
     unit: options.UnitName = None,
     table: options.AtTable = None,
     shoe: options.Shoe = None,
     round_: options.RoundNumber = None,
     zone: options.Zone = None,
+    phh: Annotated[
+        Path | None,
+        typer.Option(
+            "--phh",
+            metavar="FILE",
+            help="Also write the hand of poker as a PHH file, the open hand history format.",
+        ),
+    ] = None,
     as_slip: Annotated[
         bool,
         typer.Option("--slip", help="Print a page to sign instead, as HTML: `--slip > slip.html`."),
@@ -67,7 +84,17 @@ def settle(
     The round is in the file or, if not there, in a log, with the game that dealt it: the last one
     of the unit or the table, or that of --shoe and --round. What the rules do not allow is left to
     the floor: the rest is settled, and the exit code is 18.
+
+    With --game holdem: a hand of Texas hold'em, with its betting and its cards. What the rules do
+    not allow is refused.
     """
+    if game == holdem.NAME:
+        from_log = (unit, table, shoe, round_, zone) != (None,) * 5 or db != options.DEFAULT_DB
+        others = bool(lines) or from_log
+        _settle_hand(wagers, phh, as_slip, as_json, other_options=others)
+        return
+    if phh is not None:
+        raise typer.BadParameter("--phh is for --game holdem")
     if (wagers is None) == (not lines):
         raise typer.BadParameter("name a file of wagers or give --wager '3 banker 100', not both")
     if as_slip and as_json:
@@ -109,6 +136,24 @@ def settle(
             _show_round(logged, shown_in)
         _show(settled)
     _report_left(settled)
+
+
+def _settle_hand(
+    path: Path | None, phh: Path | None, as_slip: bool, as_json: bool, *, other_options: bool
+) -> None:
+    if path is None:
+        raise typer.BadParameter("name a HAND.json; format: host/sabot/poker/README")
+    if other_options:
+        raise typer.BadParameter(
+            "a hand of poker is in its file; leave out --wager, --db, --unit, --table, --shoe, "
+            "--round and --zone"
+        )
+    if as_slip and as_json:
+        raise typer.BadParameter("--slip and --json exclude each other")
+    # Here, because it imports PokerKit, and settling wagers should not wait for that.
+    from sabot.cli.hand import settle_hand
+
+    settle_hand(path, phh, as_slip=as_slip, as_json=as_json)
 
 
 def _show_round(logged: LoggedRound, zone: tzinfo | None) -> None:

@@ -14,7 +14,7 @@ from sabot.reports.table_time import text_of
 from sabot.text import amount, card_symbol
 from sabot_protocol.games import Game
 
-_STYLE = """
+STYLE = """
 body { max-width: 110mm; font-size: 9.5pt; }
 h1 { font-size: 1.5em; } td.number, th.number { text-align: right; white-space: nowrap; }
 td { vertical-align: top; padding: .12em .6em .12em 0; }
@@ -60,11 +60,11 @@ def render(
         f"<p>{as_text(_which(logged, table, zone))}</p>",
         f"<p>{as_text(_cards(dealt))}</p>",
         f"<p>{as_text(settled.announced)}</p>" if settled.announced else "",
-        _table(steps, ("where", "player", "wager", "the dealer", "amount")),
+        amounts_table(steps, ("where", "player", "wager", "the dealer", "amount")),
         *(f"<p>{as_text(line)}</p>" for line in markers),
         *(f'<p class="floor">{as_text(line)}</p>' for line in (*left, *settled.notices)),
         "<h2>Sums</h2>",
-        _table(
+        amounts_table(
             (name.removesuffix("_cents").replace("_", " "), amount(cents))
             for name, cents in settled.totals().items()
             if cents or name in _ALWAYS
@@ -73,7 +73,7 @@ def render(
         '<p class="sign">Floor supervisor</p>',
         f"<footer>Game document {game.sha256.hex()}</footer>",
     ]
-    return page(f"{game.title}: settled round", _STYLE, body)
+    return page(f"{game.title}: settled round", STYLE, body)
 
 
 def _which(logged: Round | None, table: str, zone: tzinfo) -> str:
@@ -96,7 +96,7 @@ def _cards(dealt: GivenRound) -> str:
     return f"Player {player}; Banker {banker}"
 
 
-def _table(rows: Iterable[tuple[str, ...]], names: tuple[str, ...] = ()) -> str:
+def amounts_table(rows: Iterable[tuple[str, ...]], names: tuple[str, ...] = ()) -> str:
     """A table whose last column has amounts, with the names of its columns."""
     heads = "".join(f"<th>{name}</th>" for name in names[:-1])
     heads += "".join(f'<th class="number">{name}</th>' for name in names[-1:])

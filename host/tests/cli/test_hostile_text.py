@@ -166,6 +166,18 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
         ["settle", "hostile.json"],
         ["settle", "hostile.json", "--db", "named.sqlite", "--unit", OVERLONG],
         ["settle", "hostile.json", "--slip"],
+        *(
+            ["settle", "--game", "holdem", *words]
+            for words in (
+                ["junk"],
+                [NAME],
+                ["hostile-hand.json"],
+                ["hostile-hand.json", "--json"],
+                ["hostile-hand.json", "--slip"],
+                ["hostile-hand.json", "--phh", f"out/{NAME}.phh"],
+                ["wrong-hand.json"],
+            )
+        ),
         ["settle", "--wager", ARGUMENT],
         ["settle", "--wager", f"3 {ARGUMENT} banker 100", "--db", "named.sqlite"],
         ["settle", "--wager", "3 banker 100", "--db", "named.sqlite", "--table", ARGUMENT],
@@ -359,6 +371,16 @@ def _make_documents() -> None:
     document = {"positions": [wager], "round": {"player": [TEXT], "banker": []}, TEXT: TEXT}
     Path("hostile.json").write_text(json.dumps(document))
     Path("wagers.json").write_text(TEXT)
+    name = "".join(each for each in TEXT if each.isprintable())[:40]
+    seats = [
+        {"seat": at, "player": name, "stakes_cents": 1000, "cards": hole}
+        for at, hole in ((1, ["AS", "KD"]), (2, ["AC", "KH"]))
+    ]
+    hand = {"name": name, "button": 1, "seats": seats}
+    hand["betting"] = {"preflop": [{"seat": 1, "says": "all_in"}, {"seat": 2, "says": "call"}]}
+    hand["board"] = ["2C", "7D", "9H", "JC", "3S"]
+    Path("hostile-hand.json").write_text(json.dumps(hand))
+    Path("wrong-hand.json").write_text(json.dumps(hand | {"house": {TEXT[:40]: 1}}))
     checkpoint = {"unit": TEXT, "shoe": 1, "records": 1, "mac": "00" * 16, "time": TEXT}
     Path("kept").write_text(json.dumps(checkpoint) + "\n")
     measured = [Measurement(TEXT, 1.0, TEXT, 2.0, None)]

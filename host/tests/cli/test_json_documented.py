@@ -160,7 +160,7 @@ def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
 def _of_games(house: Path) -> Iterator[tuple[str, str]]:
     hands = ("--player", "2S,KD,4H", "--banker", "4C,KH,3D")
     yield "games", _run("games", "--json")
-    for game in ("mini", "mini-pairs", "pa-midi", "ez-mini"):
+    for game in ("mini", "mini-pairs", "pa-midi", "ez-mini", "holdem"):
         yield "games show", _run("games", "show", game, "--json")
     yield "score", _run("score", "--game", "ez-mini", *hands, "--json")
     yield "odds", _run("odds", "--game", "mini-pairs", "--decks", "1", "--json")
@@ -190,6 +190,16 @@ def _of_games(house: Path) -> Iterator[tuple[str, str]]:
         yield "settle", _run("settle", "wagers.json", "--game", game, "--json", codes=(0, 1))
     logged = ("--db", "log", "--round", "1", "--game", "mini")
     yield "settle", _run("settle", "--wager", "1 player 100", *logged, "--json")
+    examples = _DOCUMENT.parent / "example"
+    for name in ("hand.json", "hand-twice.json"):
+        hand = ("--game", "holdem", str(examples / name))
+        yield "settle HAND", _run("settle", *hand, "--json")
+    folded = json.loads((examples / "hand-twice.json").read_text())
+    for key in ("board", "run_twice", "pots_cents"):
+        del folded[key]
+    folded["betting"] = {"preflop": [{"seat": 4, "says": "fold"}]}
+    (house / "hand.json").write_text(json.dumps(folded))
+    yield "settle HAND", _run("settle", "--game", "holdem", "hand.json", "--json")
 
 
 def _of_releases(house: Path) -> Iterator[tuple[str, str]]:
@@ -283,7 +293,7 @@ def test_every_command_that_prints_json_is_documented() -> None:
         commands |= {
             f"{name} {own}": each for own, each in getattr(command, "commands", {}).items()
         }
-    assert found == {name.removesuffix(" BUNDLE") for name in _documented()}
+    assert found == {name.removesuffix(" BUNDLE").removesuffix(" HAND") for name in _documented()}
 
 
 def test_a_new_field_is_found() -> None:
