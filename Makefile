@@ -76,7 +76,8 @@ $(TYPINGS): pyproject.toml
 kills: $(READY)
 	$(BIN)/python -m sabot_hil.sweeps.kills --kills 500
 
-# Attacks made from a seed, of which `make test` runs a sample: about ten minutes on two cores.
+# Attacks made from a seed, CASES of each kind, of which `make test` runs a sample: over an hour on two
+# cores; with CASES=500 about eight minutes.
 # SABOT_SEED=... makes the same again.
 CASES ?= 5000
 adversary: $(READY)
