@@ -311,7 +311,7 @@ def _check_once_each(hand: HandFile) -> None:
 def _cards(value: object, where: str, most: int) -> tuple[str, ...]:
     entries = list_of(value, where)
     if len(entries) > most:
-        raise ImpossibleDeal(f"{where}: {len(entries)} cards; at most {most}")
+        raise ImpossibleDeal(f"{where}: {counted(len(entries), 'card')}; at most {most}")
     cards = tuple(card_of(each, where) for each in entries)
     for card in cards:
         if len(card) != 2:
