@@ -9,6 +9,7 @@ import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import cache  # a document that is not kept is asked for once, too
 from pathlib import Path
 
 from sabot.audit.checks.chain_events import RawRecord
@@ -47,7 +48,7 @@ def search_file(
     `progress` is called now and then with the number of records looked through so far.
     """
     with Store(path) as store:
-        search = Search(wanted, ShownGames(store.game))
+        search = Search(wanted, ShownGames(cache(store.game)))
         spans = {unit: spans_of(store, unit) for unit in units}
         tasks = sum(map(len, spans.values()))
         if tasks < 2 or multiprocessing.cpu_count() < 2:
@@ -146,7 +147,7 @@ def _work_on_span(path: Path, unit: str, wanted: Wanted, span: Span) -> _Looked:
             count_here(len(rows))
 
     with Store(path) as store:
-        search = Search(wanted, ShownGames(store.game))
+        search = Search(wanted, ShownGames(cache(store.game)))
         try:
             return _part_of(unit, counted(_records_of(store, unit, span)), search), done
         except _NotAsOnePass:

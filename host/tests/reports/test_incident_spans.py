@@ -120,6 +120,17 @@ def test_each_span_of_a_whole_log_is_used(whole: Path, again: list[str]) -> None
     assert again == []
 
 
+def test_a_game_document_that_is_not_kept_is_asked_for_once_a_span(
+    whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store(whole) as store:
+        due = 1 + sum(len(spans.spans_of(store, unit)) for unit in UNITS)
+    asked: list[bytes] = []
+    monkeypatch.setattr(Store, "game", lambda _, sha256: asked.append(sha256))
+    in_spans(whole, ALL)
+    assert set(asked) and len(asked) <= due * len(set(asked))
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_random_and_slow_evenings(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
