@@ -42,24 +42,6 @@ class _Cut:
         unit.entries = whole
 
 
-def _everything(thing, but=()):
-    """Return every attribute by name, including the attributes of attributes."""
-    found = {}
-    for name in dir(thing):
-        if name[:2] == "__" or name in but:
-            continue
-        value = getattr(thing, name)
-        if name in ("inventory", "pending", "current_round"):
-            found[name] = _everything(value)
-        elif isinstance(value, (bool, int, str, bytes, bytearray, list, tuple)):
-            found[name] = bytes(value) if isinstance(value, bytearray) else value
-            if isinstance(value, list):
-                found[name] = value[:]
-        else:
-            assert callable(value) or name in ("game", "_game"), name
-    return found
-
-
 def _check_every_cut(unit, begun, actions, before, passing) -> None:
     """Check a recovery from each part of the entries of an input, which begin at `begun`."""
     after = seen(unit.dealing)

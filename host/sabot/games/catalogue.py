@@ -153,7 +153,7 @@ _TREASURES = tuple(
     )
     for prize, to_one in TREASURES_PAY.items()
 )
-"""A prize that pays 0 is none."""
+"""A prize that pays 0 would not be a prize."""
 
 _PENNSYLVANIA = (
     Choice("decks", 8, (8,), "paragraph 1: eight decks of cards are used"),

@@ -182,7 +182,7 @@ def test_an_announced_amount_is_binding() -> None:
     done = opened(act(CLEO, "raise", to_cents=700))
     assert to(done) == ("raise", 700) and corrected(done) is None
     assert to(opened(act(CLEO, "raise", by_cents=700))) == ("raise", 900)
-    # Only within the limits: below the minimum raise, of 2.00 over 2.00, it is none.
+    # Only within the limits: the minimum raise is by 2.00, to 4.00.
     with pytest.raises(Forbidden, match=r"raises to 3\.00; the minimum is 4\.00 .*8 J"):
         opened(act(CLEO, "raise", to_cents=300))
 
