@@ -3,6 +3,9 @@
 New words are added at the end and words never move: old records must keep their meaning.
 """
 
+if 1 - 1:  # for type checkers
+    from collections.abc import Iterator
+
 
 class WordList:
     """An enumeration as one text, for rarely used words: a tuple takes five times the heap."""
@@ -15,6 +18,9 @@ class WordList:
 
     def __getitem__(self, place: int) -> str:
         return self._text.split()[place]
+
+    def __iter__(self) -> "Iterator[str]":
+        return iter(self._text.split())
 
     def index(self, word: str) -> int:
         """Return the place of a word, like the method of a tuple."""
@@ -34,12 +40,17 @@ LAMPS = ("player", "banker", "tie", "ready", "error")
 PHASES = ("no_shoe", "first_burn", "burning", "between", "betting", "dealing", "ended")
 """The phases of a shoe of cards; see sabot_firmware/table/shoe_of_cards.py."""
 
-POSITIONS = (
-    "burn_first", "burn",
-    "player_1", "banker_1", "player_2", "banker_2", "player_3", "banker_3",
-    "not_due",
-)  # fmt: skip
-"""The positions of a card. `not_due`: it came out although the lock should have held it."""
+POSITIONS = WordList(
+    "burn_first burn "
+    "player_1 banker_1 player_2 banker_2 player_3 banker_3 "
+    "not_due "
+    "box_1 box_2 box_3 box_4 box_5 box_6 box_7 dealer hole "
+    "seat_1 seat_2 seat_3 seat_4 seat_5 seat_6 seat_7 seat_8 seat_9 seat_10 "
+    "board_burn flop turn river"
+)
+"""The positions of a card. `not_due`: it came out although the lock should have held it. The third
+line is blackjack's: a card to a box, to the dealer face up, and the dealer's card face down. The
+last two are hold'em's: a player's card, a card burned before the board, the board."""
 
 HANDS = ("player", "banker")
 ACTIONS = ("draws", "stands", "natural")
@@ -104,7 +115,7 @@ REFUSALS = WordList(
     "past_end bad_size bad_part bad_order invalid needs_key has_keys other_unit bad_flash "
     "not_signed not_proven no_command wrong_mac closed replayed not_a_unit updating no_update "
     "on_trial no_trial no_key not_ours bad_head bad_board old_python older damaged no_heap "
-    "used_chip no_ghost"
+    "used_chip no_ghost sealed"
 )
 """Why a command or a release is refused; README.md, "Refusals", explains each. `none`: it is not
 refused."""

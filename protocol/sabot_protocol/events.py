@@ -213,7 +213,7 @@ LONG_PASS = Shape(
     35,
     "long_pass",
     (
-        "card:card "  # of the pass just recorded
+        "card:card? "  # of the pass just recorded; null if that card is sealed
         "longer_um:uint"  # than one card, at most 65535
     ),
     _kinds,
@@ -222,6 +222,37 @@ LONG_PASS = Shape(
 
 GHOST_HAND = Shape(36, "ghost_hand", "count:uint", _kinds, DEALING)
 """The round whose betting is open is dealt without wagers: the `count`-th of this shoe of cards."""
+
+SEAL = Shape(
+    37,
+    "seal",
+    "commitment:bytes",  # of the round's key, which seals its cards that lie face down
+    _kinds,
+    DEALING,
+)
+SEALED_CARD = Shape(
+    38,
+    "sealed_card",
+    (
+        "place:uint "  # 0 for the first sealed card of the round
+        "sealed:bytes "  # the card, under the round's key
+        "position:position "
+        "speed_mm_s:uint "
+        "margin_permille:uint "
+        "skew_um:uint "
+        "samples:uint "
+        "by_hand:flag"
+    ),
+    _kinds,
+    DEALING,
+)
+UNSEALED = Shape(
+    39,
+    "unsealed",
+    "seal_key:bytes",  # of the round; empty if its sealed cards are never to be known
+    _kinds,
+    DEALING,
+)
 
 KINDS = tuple(_kinds)
 """All kinds of events, by number."""

@@ -210,7 +210,7 @@ _CDDL_TYPES = {
     "int": r"int",
     "flag": r"bool",
     "text": r"tstr|game-name",
-    "bytes": r"bstr|bstr \.size (\d+|\(\d+\.\.\d+\))|sha256|mac|mac-or-none|record",
+    "bytes": r"bstr|bstr \.size (\d+|\(\d+\.\.\d+\))|sha256|mac|mac-or-none|key-or-none|record",
     "card": r"card-number",
 }
 """The rules that a field of each type may have. An enumeration has a rule of its own name."""

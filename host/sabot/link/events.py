@@ -365,7 +365,8 @@ class LongPassEvent(Event):
     """A card was read, and its pass seems to have gone further than one card goes."""
 
     SHAPE: ClassVar[Shape] = definitions.LONG_PASS
-    card: int
+    card: int | None
+    """None if the card is sealed."""
     longer_um: int
 
 
@@ -376,6 +377,41 @@ class GhostHandEvent(Event):
     SHAPE: ClassVar[Shape] = definitions.GHOST_HAND
     count: int
     """Which ghost hand of this shoe of cards it is, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealEvent(Event):
+    """Cards of the round lie face down: the shoe commits to the key that seals them."""
+
+    SHAPE: ClassVar[Shape] = definitions.SEAL
+    commitment: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SealedCardEvent(Event):
+    """A card came out that lies face down; the fields besides `place` and `sealed` are those of
+    `CardEvent`."""
+
+    SHAPE: ClassVar[Shape] = definitions.SEALED_CARD
+    place: int
+    """Among the sealed cards of its round, from 0."""
+    sealed: bytes
+    """The card under the round's key; protocol/README.md, "Sealed cards"."""
+    position: str
+    speed_mm_s: int
+    margin_permille: int
+    skew_um: int
+    samples: int
+    by_hand: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UnsealedEvent(Event):
+    """The sealed cards of the round may be known, or are never to be."""
+
+    SHAPE: ClassVar[Shape] = definitions.UNSEALED
+    seal_key: bytes
+    """The round's key; empty if its cards are never to be known."""
 
 
 EVENTS = {

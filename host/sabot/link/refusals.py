@@ -44,6 +44,7 @@ TEXTS = {
     "damaged": "its files are not those that were signed: send it again",
     "used_chip": "its journal's chip has the events of a unit: put in a blank chip",
     "no_ghost": "no ghost hand: {}",
+    "sealed": "cards lie face down that it would tell: ask again when the round is over",
     "no_heap": "the heap has no room for this release: try again",
 }
 

@@ -217,11 +217,28 @@ def _debug_opened(it: Fields) -> str:
 
 
 def _long_pass(it: Fields) -> str:
-    return f"{card_symbol(it['card'])}, {it['longer_um'] / 1000:g} mm longer than one card"
+    card = "sealed card" if it["card"] is None else card_symbol(it["card"])
+    return f"{card}, {it['longer_um'] / 1000:g} mm longer than one card"
 
 
 def _ghost_hand(it: Fields) -> str:
     return f"dealt without wagers: ghost hand {it['count']} of this shoe of cards"
+
+
+def _seal(it: Fields) -> str:
+    return f"cards lie face down from here; commitment {_short(it['commitment'])}"
+
+
+def _sealed_card(it: Fields) -> str:
+    by_hand = ", entered by hand" if it["by_hand"] else ""
+    return (
+        f"sealed card {it['place'] + 1}, {_position(it['position'])}{by_hand}, "
+        f"{_short(it['sealed'])}{_pass(it)}"
+    )
+
+
+def _unsealed(it: Fields) -> str:
+    return f"by key {_short(it['seal_key'])}" if it["seal_key"] else "never: the cards stay unknown"
 
 
 _RESOLUTIONS = {
@@ -272,6 +289,9 @@ _WORDS: dict[str, Callable[[Fields], str]] = {
     "debug_opened": _debug_opened,
     "ghost_hand": _ghost_hand,
     "long_pass": _long_pass,
+    "seal": _seal,
+    "sealed_card": _sealed_card,
+    "unsealed": _unsealed,
 }
 
 

@@ -80,8 +80,8 @@ class NearPass:
     t_ms: int
     unix_ms: int | None
     """When it was, UTC; None if the clock was not set after the unit's start."""
-    card: str
-    """The card that was read, such as "7H"."""
+    card: str | None
+    """The card that was read, such as "7H"; None if it is sealed."""
     longer_um: int
     """How much further than one card the pass seems to have gone."""
 
@@ -92,7 +92,10 @@ class NearPass:
             when = f"no clock, boot {self.boot} + {self.t_ms / 1000:.1f} s"
         else:
             when = time_of_day(self.unix_ms, zone)
-        card = "cut card" if self.card == _CUT_CARD else card_symbol(self.card)
+        if self.card is None:
+            card = "sealed card"
+        else:
+            card = "cut card" if self.card == _CUT_CARD else card_symbol(self.card)
         where = f"event {self.event}, round {self.round}, {when}"
         return f"{where}: {card}, {self.longer_um / 1000:.1f} mm longer than one card"
 

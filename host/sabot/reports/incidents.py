@@ -398,7 +398,7 @@ class IncidentFinder:
         return tuple(
             NearPass(
                 each.number, each.round, each.boot, each.t_ms, self._unix_ms(each),
-                cards.name_of(each.card), each.longer_um,
+                None if each.card is None else cards.name_of(each.card), each.longer_um,
             )
             for each in longest[:_MOST_NEAREST]
         )  # fmt: skip

@@ -24,7 +24,7 @@ _COMMANDS = [shape for shape in definitions.TO_DEVICE if shape.by is not None]
 _NO_INCIDENT = {
     "burn", "decision", "lock", "game_loaded", "identified",
     "calibrated", "checkpoint", "updated", "update_undone", "provisioned",
-    "ghost_hand",
+    "ghost_hand", "seal", "sealed_card", "unsealed",
 }  # fmt: skip
 """Kinds of events that are not incidents."""
 

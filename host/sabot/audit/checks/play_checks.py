@@ -334,7 +334,7 @@ class PlayChecks:
 
     def _long_pass(self, values: Values) -> None:
         card = values[_OWN]
-        if self._passed not in (None, card):
+        if card is not None and self._passed not in (None, card):
             before = "no card" if self._passed == _NO_CARD else _SYMBOLS[self._passed]
             detail = f"a long pass of {_SYMBOLS[card]}, but {before} passed before it"
             self._report(values[_NUMBER], "cards", detail)

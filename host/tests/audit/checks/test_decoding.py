@@ -38,10 +38,14 @@ def value_of(kind: str, rng: random.Random) -> Any:
 
 
 def record_of(rng: random.Random) -> bytes:
-    """The record of a random event."""
-    shape = rng.choice(events.KINDS)
-    fields = (*events.HEADER[1:], *shape.fields)
-    return cbor2.dumps([shape.number, *(value_of(kind, rng) for _, kind in fields)], canonical=True)
+    """The record of a random event, which may be as long as one may be."""
+    while True:
+        shape = rng.choice(events.KINDS)
+        fields = (*events.HEADER[1:], *shape.fields)
+        values = [shape.number, *(value_of(kind, rng) for _, kind in fields)]
+        record = cbor2.dumps(values, canonical=True)
+        if len(record) <= events.MAX_SIZE:
+            return record
 
 
 def damaged(data: bytes, rng: random.Random) -> bytes:
