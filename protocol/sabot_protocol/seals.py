@@ -1,8 +1,8 @@
 """How a card that lies face down is sealed: the facts that both ends share.
 
 The definition is in README.md, "Sealed cards". The shoe seals with sabot_firmware/journal/seals.py;
-a verifier uses the sizes and labels from here, and opens the cards itself
-(sabot/audit/checks/seals.py).
+a host uses the sizes and labels from here, and opens the cards itself
+(sabot/link/seals.py).
 """
 
 KEY_SIZE = 32

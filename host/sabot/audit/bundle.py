@@ -26,8 +26,8 @@ from typing import Any
 from sabot.audit import chain
 from sabot.audit.bundle_file import MAX_NUMBER, Bundle, BundleFacts, read, readable_events
 from sabot.audit.checks.findings import Finding, Summary
-from sabot.audit.checks.known_games import KnownGames
 from sabot.audit.checks.unit_checks import UnitChecks
+from sabot.audit.play.known_games import KnownGames
 from sabot.audit.tombstone import ContextRecord
 from sabot.errors import BundleUnusable, KeysUnusable
 from sabot.keys import signing

@@ -12,8 +12,8 @@ from itertools import chain, islice
 from typing import Any
 
 from sabot.audit.chain import MacKeys
-from sabot.audit.checks.known_games import KnownGames
 from sabot.audit.checks.unit_checks import CheckedPart, UnitChecks
+from sabot.audit.play.known_games import KnownGames
 from sabot.log.derived import LARGEST
 from sabot.log.store import Store
 

@@ -17,8 +17,8 @@ from sabot.audit.checkpoints import Checkpoint
 from sabot.audit.checks import tombstone_checks
 from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.findings import Finding, Summary
-from sabot.audit.checks.known_games import KnownGames
 from sabot.audit.checks.unit_checks import CheckedPart, UnitChecks
+from sabot.audit.play.known_games import KnownGames
 from sabot.audit.retention import Minimum
 from sabot.audit.spans import Span, checked, join, spans_of
 from sabot.audit.workers import Workers, count_here, stopped_here, workers

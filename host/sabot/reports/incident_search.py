@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.decoding import Values, event_of, values_of
 from sabot.audit.checks.findings import Finding, FoundInUnit, Summary
-from sabot.audit.checks.play_checks import PlayChecks
 from sabot.audit.checks.unit_checks import UnitChecks
+from sabot.audit.play.play_checks import PlayChecks
 from sabot.link.events import Event
 from sabot.log.reveal import Reveal, ShownGames, without_secret_card
 from sabot.reports.incident import Incident, Limits

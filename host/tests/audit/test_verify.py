@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from host.tests.support.helpers import FirmwareLog, Forgery, event_bytes, shuffled_names
-from sabot.audit.checks import rules
+from sabot.audit.play import rules
 from sabot.link import wire
 from sabot.link.events import Event
 from sabot.log.rounds import rounds_of

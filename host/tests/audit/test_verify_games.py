@@ -11,7 +11,7 @@ import pytest
 
 from host.tests.support.helpers import FirmwareLog, stored
 from sabot.audit.checks.findings import Summary
-from sabot.audit.checks.play_checks import PlayChecks
+from sabot.audit.play.play_checks import PlayChecks
 from sabot.audit.verify import verify
 from sabot.games import catalogue
 from sabot.log.store import Store

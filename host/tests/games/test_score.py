@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sabot.audit.checks import rules
+from sabot.audit.play import rules
 from sabot.errors import ImpossibleDeal
 from sabot.games.catalogue import document
 from sabot.games.score import score

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from host.tests.support.table import BANKER_WINS, game, of_three, scored
-from sabot.audit.checks.rules import judge
+from sabot.audit.play.rules import judge
 from sabot.games import catalogue, json_fields, wager_file
 from sabot.games.settle import Settlement, settle
 from sabot.games.wager_rules import WAGER_CLAUSES

@@ -1,1 +1,1 @@
-"""The verifier's checks of the audit chain, and of the play that the records describe."""
+"""The verifier's checks of a log: its audit chain, clock and tables."""

@@ -16,7 +16,7 @@ from sabot.audit.checks.chain_events import OF_THE_CHAIN, ChainEvents, ChainMacs
 from sabot.audit.checks.decoding import Values, values_of
 from sabot.audit.checks.holes import Holes
 from sabot.audit.checks.odd_rows import OddRows, Position
-from sabot.audit.checks.play_checks import ReportFinding
+from sabot.audit.play.play_checks import ReportFinding
 
 _CHUNK = 1000  # rows decoded together
 

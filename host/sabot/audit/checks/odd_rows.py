@@ -14,7 +14,7 @@ from sabot.audit.checks.chain_events import BOOT, CHAIN, OF_THE_CHAIN, ChainEven
 from sabot.audit.checks.decoding import Values, values_of, why_damaged
 from sabot.audit.checks.doubt import HELD, ChainRow, Doubt
 from sabot.audit.checks.holes import MOST_ODD, Holes
-from sabot.audit.checks.play_checks import ReportFinding
+from sabot.audit.play.play_checks import ReportFinding
 from sabot.audit.tombstone import Tombstone, usable_tombstones
 from sabot.text import counted
 

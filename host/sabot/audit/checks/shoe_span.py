@@ -2,7 +2,7 @@
 
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.findings import Finding
-from sabot.audit.checks.play_checks import PlayChecks
+from sabot.audit.play.play_checks import PlayChecks
 from sabot.log.derived import LARGEST
 from sabot_protocol import events
 

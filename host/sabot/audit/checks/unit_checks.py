@@ -17,9 +17,9 @@ from sabot.audit.checks.clock_checks import ClockChecks
 from sabot.audit.checks.decoding import Values, values_of
 from sabot.audit.checks.findings import MOST_OF_A_KIND, Finding, FoundInUnit, Note, Summary
 from sabot.audit.checks.index_checks import IndexChecks
-from sabot.audit.checks.known_games import KnownGames
-from sabot.audit.checks.play_checks import PlayChecks
 from sabot.audit.checks.shoe_span import ShoeSpan
+from sabot.audit.play.known_games import KnownGames
+from sabot.audit.play.play_checks import PlayChecks
 from sabot.text import counted
 
 

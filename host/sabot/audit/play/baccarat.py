@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from sabot.audit.checks import rules
 from sabot.audit.checks.decoding import Values
+from sabot.audit.play import rules
 from sabot_protocol import cards, enums
 
 _OWN = 7

@@ -7,7 +7,7 @@ import cbor2
 
 from host.tests.support.helpers import FirmwareLog
 from sabot.audit.checks.decoding import Values
-from sabot.audit.checks.play_checks import PlayChecks
+from sabot.audit.play.play_checks import PlayChecks
 from sabot_protocol import enums, events
 
 _DEALT = ("AS", "2C", "9S", "KC", "KD", "7D")

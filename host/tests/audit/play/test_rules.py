@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from sabot.audit.checks import rules
+from sabot.audit.play import rules
 from sabot_firmware.table import rules as firmware_rules
 from sabot_firmware.table.baccarat import BANKER, PLAYER, TIE
 from sabot_firmware.table.dealing import LID, Dealing

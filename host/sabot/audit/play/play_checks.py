@@ -1,8 +1,8 @@
 """Checks the play of one unit: each shoe of cards against its decks, each round by its cards.
 
-It works on the values of records (decoding.py), in the order of their numbers. A class of the
-game's family checks the rounds (`RoundChecks`); the checks of the shoe of cards do not depend on
-hands. The firmware divides the two in the same way, but no code is shared with it or with
+It works on the values of records (audit/checks/decoding.py), in the order of their numbers. A class
+of the game's family checks the rounds (`RoundChecks`); the checks of the shoe of cards do not
+depend on hands. The firmware divides the two in the same way, but no code is shared with it or with
 log/rounds.py.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, Protocol
 
-from sabot.audit.checks.baccarat import BaccaratChecks
 from sabot.audit.checks.decoding import Values
-from sabot.audit.checks.known_games import KnownGames
+from sabot.audit.play.baccarat import BaccaratChecks
+from sabot.audit.play.known_games import KnownGames
 from sabot.text import card_symbol, counted
 from sabot_protocol import cards, enums, events
 from sabot_protocol.games import FIRST_CARD, Game

@@ -1,0 +1,1 @@
+"""What the verifier checks of the play: shoes of cards and rounds, by rules of its own."""
