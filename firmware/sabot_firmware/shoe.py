@@ -66,7 +66,7 @@ class Shoe:
         settings: dict = self.store.load("settings") or {}  # type: ignore[assignment]
         saved: bytes = self.store.load("game")  # type: ignore[assignment]
         # A damaged or unknown document puts the shoe out of service: it must not deal another game.
-        game = games.Game(games.document_of(games.MINI_NAME) if saved is None else saved)
+        game = games.game_of(games.document_of(games.MINI_NAME) if saved is None else saved)
         card_set: int = settings.get("set", 0)
         self.dealing = Dealing(game, card_set, 0)
         self.journal = Journal(board.flash, buffers.journal)

@@ -32,10 +32,12 @@ _LEAST_TIE = 8
 _MOST_AREAS = 9
 
 
-def game_to_deal(document: bytes) -> games.Game:
+def game_to_deal(document: bytes) -> games.FamilyGame:
     """Return the game of a document for a shoe. Raises GameError for a document that is not a game
     of DOCUMENT_VERSION, or that contradicts its rule document."""
-    game = games.Game(document)
+    game = games.game_of(document)
+    if not isinstance(game, games.Game):
+        return game  # the class of its family has checked all of it
     if game.rules is None:
         raise games.GameError("game document of version " + str(game.version) + ": make it again")
     _check_dealing(game, game.rules)

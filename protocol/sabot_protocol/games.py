@@ -19,7 +19,8 @@ MINI_NAME = "mini"
 
 BACCARAT = "baccarat"
 FAMILIES = (BACCARAT,)
-"""The families of games that a document can belong to; each has its own rounds."""
+"""The families of games that a document can belong to; each has its own rounds. A document without
+the key `family` is a game of baccarat."""
 
 ORDER = "PBPB"
 """Cards 1 and 3 to the Player, 2 and 4 to the Banker, as in every rule document."""
@@ -95,34 +96,83 @@ after it are common practice; `house` holds the choices of the house, by which t
 wagers."""
 
 MAX_HOUSE = 16
-"""The most choices of the house in a document."""
+"""The most choices of the house in a document of baccarat."""
 
 
 class GameError(ValueError):
     """The document is not a game; no part of it may be used."""
 
 
-class Game:
-    """A checked game document, in the form that the rules use.
+class FamilyGame:
+    """A checked game document: what the games of all families have, for a shoe of cards. The class
+    of each family checks the other fields.
 
-    Raises GameError for bytes that are not deterministic CBOR, too many, or not a game.
+    Raises GameError for bytes that are not deterministic CBOR, too many, or not a game. `value` is
+    the decoded document, if the caller has it.
     """
 
-    def __init__(self, document: bytes) -> None:
-        value = _decoded(document)
+    family = BACCARAT
+    """One of FAMILIES."""
+    FIELDS = (
+        "version family rules name title source decks burn burn_ace cut_from_end rounds_after_cut "
+        "betting_closed_by shown house"
+    )
+    """The fields of the documents of all families except baccarat, which have no others in common
+    with it; a family adds its own. A space separates them."""
+    MAX_HOUSE = MAX_HOUSE
+
+    def __init__(self, document: bytes, value: "dict[str, object] | None" = None) -> None:
+        if value is None:
+            value = _decoded(document)
         self.document = document
         self.version: int = value["version"]  # type: ignore[assignment]
         self.sha256 = hashlib.sha256(document).digest()
-        self.family = BACCARAT
-        """One of FAMILIES. A document of this version names no family; it is a game of baccarat."""
+        self._check_fields(value)
         self.rules: "str | None" = None
         """The rule document, one of RULES; None in a document of LAST_VERSION, which names none."""
         self.betting_closed_by: str = FIRST_CARD
-        self.name: str = _text(value, "name", 16)
-        self.title: str = _text(value, "title", 40)
-        _text(value, "source", 120)
-        self.decks = _number(value, "decks", 1, 8)
-        _one_of(value, "order", (ORDER,))
+        self.name: str = text_in(value, "name", 16)
+        self.title: str = text_in(value, "title", 40)
+        text_in(value, "source", 120)
+        self.decks = number_in(value, "decks", 1, 8)
+        self.burn: str = one_of(value, "burn", BURNS)
+        self.burn_ace = number_in(value, "burn_ace", 1, 11)
+        self.cut_from_end = number_in(value, "cut_from_end", 1, 104)
+        self.rounds_after_cut = number_in(value, "rounds_after_cut", 0, 2)
+        self.shown: str = one_of(value, "shown", SHOWN)
+        if self.version == DOCUMENT_VERSION:
+            self.rules = one_of(value, "rules", RULES)
+            self.betting_closed_by = one_of(value, "betting_closed_by", BETTING_CLOSED_BY)
+        self.house: dict = _house(value["house"], self.MAX_HOUSE)  # type: ignore[type-arg]
+        self._check(value)
+
+    def _check_fields(self, value: "dict[str, object]") -> None:
+        """Raise GameError unless the document has exactly the fields of its family."""
+        fields = self.FIELDS.split()
+        for field in fields:
+            if field not in value:
+                raise GameError(self.family + ": " + field + " is missing")
+        if len(value) != len(fields):
+            raise GameError(self.family + ": game document has extra fields")
+        if value["family"] != self.family or self.version != DOCUMENT_VERSION:
+            raise GameError("game document is not of " + self.family)
+
+    def _check(self, value: "dict[str, object]") -> None:
+        """Check and take over what the family adds."""
+
+
+class Game(FamilyGame):
+    """A game of baccarat, in the form that the rules use."""
+
+    def _check_fields(self, value: "dict[str, object]") -> None:
+        fields = set(MINI)
+        if self.version == LAST_VERSION:
+            fields.difference_update(NEW_FIELDS)
+        if set(value) != fields:
+            raise GameError("game document has missing or extra fields")
+
+    def _check(self, value: "dict[str, object]") -> None:
+        one_of(value, "order", (ORDER,))
         self.player_draws = _points(value["player_draws"], "player_draws")
         tables = value["banker_draws"]
         if not isinstance(tables, list) or len(tables) != 10:
@@ -132,22 +182,11 @@ class Game:
             value["banker_draws_if_player_stood"], "banker_draws_if_player_stood"
         )
         self._check_possible()
-        self.burn: str = _one_of(value, "burn", BURNS)
-        self.burn_ace = _number(value, "burn_ace", 1, 11)
-        self.cut_from_end = _number(value, "cut_from_end", 1, 104)
-        self.rounds_after_cut = _number(value, "rounds_after_cut", 0, 2)
-        self.turned_by: str = _one_of(value, "turned_by", TURNED_BY)
-        self.shown: str = _one_of(value, "shown", SHOWN)
-        if self.version == DOCUMENT_VERSION:
-            self.rules = _one_of(value, "rules", RULES)
-            self.betting_closed_by = _one_of(value, "betting_closed_by", BETTING_CLOSED_BY)
-        self.announced = value["announced"]
-        if self.announced is not True and self.announced is not False:
-            raise GameError("announced must be true or false")
+        self.turned_by: str = one_of(value, "turned_by", TURNED_BY)
+        self.announced = flag_in(value, "announced")
         self.wagers = _wagers(value["wagers"])
         self.hits = hits_of(self.wagers)
         """Bit n: a wager of this game depends on the n-th of `enums.HITS`."""
-        self.house: dict = _house(value["house"])  # type: ignore[type-arg]
 
     def _check_possible(self) -> None:
         """Check that no hand draws to a natural: items 9 and 10 of the Washington rules, and all
@@ -157,6 +196,15 @@ class Game:
                 raise GameError("a hand would draw to a natural")
         if self.banker_draws[8] or self.banker_draws[9]:
             raise GameError("a hand would draw to a natural")
+
+
+def game_of(document: bytes) -> FamilyGame:
+    """Return the game of a document, of the class of its family, whose module is imported only
+    then. Raises GameError as the classes do, and for an unknown family."""
+    value = _decoded(document)
+    if "family" not in value:
+        return Game(document, value)
+    raise GameError("game document of an unknown family")
 
 
 def encode(game: "dict[str, object]") -> bytes:
@@ -221,33 +269,39 @@ def _decoded(document: bytes) -> "dict[str, object]":
     version = value.get("version")
     if type(version) is not int or not LAST_VERSION <= version <= DOCUMENT_VERSION:
         raise GameError("game document has an unknown version")
-    fields = set(MINI)
-    if version == LAST_VERSION:
-        fields.difference_update(NEW_FIELDS)
-    if set(value) != fields:
-        raise GameError("game document has missing or extra fields")
     return value
 
 
-def _text(value: "dict[str, object]", field: str, longest: int) -> str:
+def text_in(value: "dict[str, object]", field: str, longest: int) -> str:
+    """Return a field that must be text of 1 to `longest` characters."""
     text = value[field]
     if not isinstance(text, str) or not 0 < len(text) <= longest:
         raise GameError(field + " must be text of 1 to " + str(longest) + " characters")
     return text
 
 
-def _one_of(value: "dict[str, object]", field: str, allowed: "tuple[str, ...]") -> str:
+def one_of(value: "dict[str, object]", field: str, allowed: "tuple[str, ...]") -> str:
+    """Return a field that must be one of the words `allowed`."""
     choice = value[field]
     if not isinstance(choice, str) or choice not in allowed:
         raise GameError(field + " must be " + " or ".join(allowed))
     return choice
 
 
-def _number(value: "dict[str, object]", field: str, low: int, high: int) -> int:
+def number_in(value: "dict[str, object]", field: str, low: int, high: int) -> int:
+    """Return a field that must be a number from `low` to `high`."""
     number = value[field]
     if type(number) is not int or not low <= number <= high:
         raise GameError(field + " must be " + str(low) + " to " + str(high))
     return number
+
+
+def flag_in(value: "dict[str, object]", field: str) -> bool:
+    """Return a field that must be true or false."""
+    flag = value[field]
+    if flag is not True and flag is not False:
+        raise GameError(field + " must be true or false")
+    return flag
 
 
 def _points(table: object, field: str) -> bytes:
@@ -274,9 +328,9 @@ def _wagers(value: object) -> "list[str]":
     return value
 
 
-def _house(value: object) -> dict:  # type: ignore[type-arg]
-    if not isinstance(value, dict) or len(value) > MAX_HOUSE:
-        raise GameError("house must be a map of at most " + str(MAX_HOUSE) + " choices")
+def _house(value: object, most: int) -> dict:  # type: ignore[type-arg]
+    if not isinstance(value, dict) or len(value) > most:
+        raise GameError("house must be a map of at most " + str(most) + " choices")
     for name in value:
         choice = value[name]
         if not isinstance(choice, (str, bool)) and (type(choice) is not int or choice < 0):

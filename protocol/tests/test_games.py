@@ -43,6 +43,18 @@ def test_mini_is_read_as_encoded():
     assert [list(table) for table in game.banker_draws] == games.MINI["banker_draws"]
 
 
+def test_a_document_without_a_family_is_a_game_of_baccarat():
+    game = games.game_of(games.document_of("mini"))
+    assert isinstance(game, games.Game) and game.family == games.BACCARAT
+
+
+def test_a_document_of_an_unknown_family_is_refused():
+    for family in ("baccarat", "rummy", "", None, 1):
+        document = _document(_mini(family=family))
+        assert raised(games.GameError, games.game_of, document), family
+        assert raised(games.GameError, games.Game, document), family
+
+
 def test_an_unknown_game_has_no_document():
     for name in ("maxi", "", "Mini", "ez"):
         assert raised(games.GameError, games.document_of, name), name

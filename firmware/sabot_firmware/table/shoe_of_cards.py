@@ -15,8 +15,8 @@ from sabot_protocol import cards, events
 if 1 - 1:  # for type checkers: interfaces.pyi
     from collections.abc import Callable
 
-    from sabot_firmware.table.rounds import FamilyRound, RecordEvent
-    from sabot_protocol.games import Game
+    from sabot_firmware.table.rounds import FamilyRound
+    from sabot_protocol.games import FamilyGame
     from sabot_protocol.schema import Shape
 
     Figures = tuple[int, int, int, int]
@@ -44,7 +44,7 @@ GHOST_ASKED = const(1)
 GHOST_MARKED = const(2)
 
 
-def _baccarat() -> "Callable[[Game, RecordEvent], FamilyRound]":
+def _baccarat() -> "Callable[..., FamilyRound]":
     from sabot_firmware.table.baccarat import BaccaratRound
 
     return BaccaratRound
@@ -59,7 +59,7 @@ class ShoeOfCards:
     """The shoes of cards that one unit deals, from power-on, with cards of the set `card_set` 0-12.
     `shoe` is the number of the last one dealt."""
 
-    def __init__(self, game: "Game", card_set: int, shoe: int) -> None:
+    def __init__(self, game: "FamilyGame", card_set: int, shoe: int) -> None:
         self.change_game(game)
         self.card_set = card_set
         self.shoe = shoe
@@ -88,7 +88,7 @@ class ShoeOfCards:
         """Whether the round is one: 0 no, GHOST_ASKED the display asks so, GHOST_MARKED yes."""
         self._actions: "list[tuple]" = []
 
-    def change_game(self, game: "Game") -> None:
+    def change_game(self, game: "FamilyGame") -> None:
         """Deal `game` from now on. Only allowed while `can_change_game`."""
         self.game = game
         self.decided = self.asked = False

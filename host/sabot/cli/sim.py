@@ -248,7 +248,7 @@ def decks_of(
 ) -> list[list[int]]:
     """Return the cards of some shoes, as many decks as the game has: from the file, which is dealt
     again for each of them, else shuffled."""
-    game = games.Game(document or games.document_of(games.MINI_NAME))
+    game = games.game_of(document or games.document_of(games.MINI_NAME))
     if path is not None:
         return [decks.read(path, short=short, decks=game.decks)] * shoes
     cut_from_end = min(decks.CUT_FROM_END, game.cut_from_end)

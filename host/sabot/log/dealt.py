@@ -4,6 +4,7 @@ from sabot.errors import GameDiffers
 from sabot.link.events import GameLoadedEvent, ResultEvent
 from sabot.log.rounds import Round
 from sabot.log.store import Filter, Store
+from sabot_protocol import games
 from sabot_protocol.games import Game, GameError
 
 _SHOWN = 16  # digits of a hash
@@ -36,7 +37,7 @@ def game_sha256_of(store: Store, dealt: Round) -> bytes | None:
 
 
 def game_of(store: Store, dealt: Round, named: Game | None = None) -> Game:
-    """Return the game that dealt a round, from its document in the log.
+    """Return the game of baccarat that dealt a round, from its document in the log.
 
     `named` is the game that the user named: it must be that one. It takes the place of a document
     that the log does not have. Raises GameDiffers.
@@ -66,6 +67,9 @@ def game_of(store: Store, dealt: Round, named: Game | None = None) -> Game:
 
 def _game(which: str, document: bytes) -> Game:
     try:
-        return Game(document)
+        game = games.game_of(document)
     except GameError as error:
         raise GameDiffers(f"{which}: its game document cannot be used ({error})") from None
+    if not isinstance(game, Game):
+        raise GameDiffers(f"{which}: {game.name} is a game of {game.family}, not of baccarat")
+    return game

@@ -32,7 +32,7 @@ from sabot.link.events import (
 )
 from sabot.link.wire import WireError
 from sabot.log.store import Filter, Store
-from sabot_protocol.games import SHOWN, Game, GameError
+from sabot_protocol.games import SHOWN, GameError, game_of
 
 SECRET = (CardEvent, DecisionEvent, ResultEvent, LongPassEvent)
 """Events that give cards, totals or the winner away. An `error` may name a card too."""
@@ -47,7 +47,7 @@ KeptGame = Callable[[bytes], bytes | None]
 def shows_at_once(document: bytes) -> bool:
     """Whether cards dealt by this game may be shown as they are drawn; no if it is not a game."""
     try:
-        return Game(document).shown == SHOWN[0]
+        return game_of(document).shown == SHOWN[0]
     except GameError:
         return False
 

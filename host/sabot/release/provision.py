@@ -17,7 +17,7 @@ from sabot.link.messages import ProvisionCommand, SetClockCommand
 from sabot.retry import over_sessions
 from sabot_protocol import messages, provisioning
 from sabot_protocol.chain import chain_id, command_key
-from sabot_protocol.games import Game
+from sabot_protocol.games import game_of
 
 LONGEST_S = 240.0
 """How long a board may be away while it becomes a unit and overwrites its free flash. An emulated
@@ -223,7 +223,7 @@ class _ProvisionAttempt:
 
     def _finish(self, client: Client) -> str:
         """Check the game and set the clock; return what was done."""
-        game = Game(self._settings.game)
+        game = game_of(self._settings.game)
         if client.welcome.game_sha256 != game.sha256:
             raise CommandRefused(
                 f"{client.unit}: it deals another game than the one it was sent; try again"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from sabot_protocol.games import Game, GameError
+from sabot_protocol.games import FamilyGame, GameError, game_of
 
 _SHA_DIGITS = 16
 
@@ -17,12 +17,12 @@ class KnownGames:
     ) -> None:
         self.optional_up_to = optional_up_to
         self._document_of = document_of
-        self._known: dict[bytes, Game | str] = {}
+        self._known: dict[bytes, FamilyGame | str] = {}
 
-    def game(self, sha256: bytes) -> Game | None:
+    def game(self, sha256: bytes) -> FamilyGame | None:
         """The game with this SHA-256; None if its document is missing or cannot be used."""
         known = self._looked_up(sha256)
-        return known if isinstance(known, Game) else None
+        return known if isinstance(known, FamilyGame) else None
 
     def missing(self, dealt_by: Mapping[bytes, int]) -> Iterator[tuple[int, str]]:
         """Yield the event number and what is missing, for each game in `dealt_by`, which has the
@@ -32,12 +32,12 @@ class KnownGames:
             if isinstance(known, str):
                 yield number, f"the game document {sha256.hex()[:_SHA_DIGITS]} {known}"
 
-    def _looked_up(self, sha256: bytes) -> Game | str:
+    def _looked_up(self, sha256: bytes) -> FamilyGame | str:
         known = self._known.get(sha256)
         if known is None:
             document = self._document_of(sha256)
             try:
-                known = "is missing" if document is None else Game(document)
+                known = "is missing" if document is None else game_of(document)
             except GameError as error:
                 known = f"cannot be used: {error}"
             self._known[sha256] = known

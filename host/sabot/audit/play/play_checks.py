@@ -15,7 +15,7 @@ from sabot.audit.play.baccarat import BaccaratChecks
 from sabot.audit.play.known_games import KnownGames
 from sabot.text import card_symbol, counted
 from sabot_protocol import cards, enums, events
-from sabot_protocol.games import FIRST_CARD, Game
+from sabot_protocol.games import FIRST_CARD, FamilyGame, Game
 
 ReportFinding = Callable[[int, str, str], None]
 """Takes a finding: event number, kind, detail."""
@@ -255,7 +255,7 @@ class PlayChecks:
             self._report(number, "rules", detail)
         self._ghost_round = place
 
-    def _ghosts_allowed(self, document: Game) -> None:
+    def _ghosts_allowed(self, document: FamilyGame) -> None:
         """Report the ghost hands of this shoe of cards that its game does not allow."""
         allowed = document.house.get("ghost_hands", 0)
         if not isinstance(allowed, int):
@@ -415,11 +415,11 @@ class PlayChecks:
         self.rounds += 1
         self.timeless += values[_UNIX] is None
         where = f"shoe {values[_SHOE]} round {values[_ROUND]}: "
-        reported = None if document is None else document.hits
+        reported = document.hits if isinstance(document, Game) else None
         for detail in self._play.wrong_with(result, reported):
             self._report(values[_NUMBER], "rules", where + detail)
 
-    def _unlike(self, document: Game) -> Iterator[str]:
+    def _unlike(self, document: FamilyGame) -> Iterator[str]:
         """Yield what of this shoe of cards contradicts the document of its game."""
         if self._decks != document.decks:
             yield f"{counted(self._decks, 'deck')} loaded, the game has {document.decks}"

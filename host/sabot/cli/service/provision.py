@@ -19,8 +19,8 @@ from sabot.link.command_keys import CommandKeyFile
 from sabot.link.ports import Port
 from sabot.release import provision as provisions
 from sabot.release import provision_list
-from sabot_protocol import provisioning
-from sabot_protocol.games import MINI_NAME, Game
+from sabot_protocol import games, provisioning
+from sabot_protocol.games import MINI_NAME
 
 WhenFull = Annotated[
     str,
@@ -145,7 +145,7 @@ def _make_unit(
     settings = row.settings
     with _attached(row.board, files.known, lasting) as client:
         is_unit = bool(client.welcome.challenge) and client.unit == settings.unit
-        other_game = client.welcome.game_sha256 != Game(settings.game).sha256
+        other_game = client.welcome.game_sha256 != games.game_of(settings.game).sha256
     if is_unit:
         other = ", though it deals another game than the list says" if other_game else ""
         return False, f"{settings.unit}: a unit already, left as it is{other}"
