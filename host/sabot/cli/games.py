@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from sabot.blackjack import house as blackjack
+from sabot.cli import blackjack as at_blackjack
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.logged_round import one_round
@@ -55,7 +57,9 @@ def games(
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A game that `sabot games` lists, or holdem.")],
+    name: Annotated[
+        str, typer.Argument(help="A game that `sabot games` lists, or holdem or blackjack.")
+    ],
     choose: options.Choose = None,
     as_sign: Annotated[
         bool, typer.Option("--sign", help="Print the table's sign instead, as HTML for a printer.")
@@ -68,6 +72,9 @@ def show(
     """
     if name == holdem.NAME:
         _show_holdem(choose, as_sign=as_sign, as_json=as_json)
+        return
+    if name == blackjack.NAME:
+        at_blackjack.show(choose, as_sign=as_sign, as_json=as_json)
         return
     house_game = catalogue.find_game(name)
     game = game_of(name, choose)
@@ -136,6 +143,17 @@ def _show_holdem(choose: list[str] | None, *, as_sign: bool, as_json: bool) -> N
 def score(
     player: Hand = None,
     banker: Hand = None,
+    box: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --game blackjack: the cards of a box, such as '8S TD', after a split "
+            "'8S TD / 8H 3C'; repeated for each box.",
+        ),
+    ] = None,
+    dealer: Annotated[
+        str | None,
+        typer.Option(help="With --game blackjack: the dealer's cards, the up card first."),
+    ] = None,
     game: options.LoggedGame = None,
     choose: options.Choose = None,
     db: options.Db = options.DEFAULT_DB,
@@ -149,7 +167,16 @@ def score(
 
     The cards are given, or those of a round in a log, with the game that dealt it: the last one of
     the unit or the table, or that of --shoe and --round.
+
+    With --game blackjack: the hands of --box against the dealer's, and the side wagers.
     """
+    if game == blackjack.NAME:
+        if (player, banker, unit, table, shoe, round_) != (None,) * 6:
+            raise typer.BadParameter("a round of blackjack is given with --box and --dealer only")
+        at_blackjack.score_round(box, dealer, choose, as_json=as_json)
+        return
+    if box or dealer is not None:
+        raise typer.BadParameter("--box and --dealer are for --game blackjack")
     given = player is not None and banker is not None
     if (player is None) != (banker is None):
         raise typer.BadParameter("give --player and --banker, or neither for a round of the log")

@@ -17,7 +17,7 @@ from sabot.poker.betting import PlayedAct
 from sabot.poker.house import TITLE
 from sabot.poker.phh import phh_of
 from sabot.poker.settle import Award, HandSettlement, settle, word_of
-from sabot.reports import hand_slip
+from sabot.reports.slips import holdem as hand_slip
 from sabot.text import amount, card_symbol
 
 _FILE_MODE = 0o644

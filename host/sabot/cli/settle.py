@@ -8,13 +8,16 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from sabot.blackjack import house as blackjack
 from sabot.cli import options
+from sabot.cli.blackjack import settle_table
 from sabot.cli.logged_round import LoggedRound, one_round
 from sabot.cli.view import console, plain, print_json, print_page, problems, round_line, time_text
-from sabot.errors import Forbidden, GameDiffers
+from sabot.errors import BadWagers, Forbidden, GameDiffers
 from sabot.games import catalogue, wager_file
 from sabot.games.choices import value_text
 from sabot.games.house_game import chosen_in
+from sabot.games.json_fields import json_value, read_bytes
 from sabot.games.score import score
 from sabot.games.settle import InShoe, Settlement
 from sabot.games.settle import settle as settle_round
@@ -23,7 +26,7 @@ from sabot.log.dealt import game_of
 from sabot.log.rounds import Round
 from sabot.log.store import Filter, Store
 from sabot.poker import house as holdem
-from sabot.reports import slip
+from sabot.reports.slips import baccarat as slip
 from sabot.reports.table_time import HostZone
 from sabot.text import amount
 from sabot_protocol.games import MINI_NAME, Game
@@ -31,9 +34,9 @@ from sabot_protocol.games import MINI_NAME, Game
 Wagers = Annotated[
     Path | None,
     typer.Argument(
-        metavar="[WAGERS.json|HAND.json]",
-        help="The wagers; format: host/sabot/games/README. With --game holdem a hand; format: "
-        "host/sabot/poker/README.",
+        metavar="[WAGERS.json|HAND.json|TABLE.json]",
+        help="The wagers; format: host/sabot/games/README. With --game holdem a hand, with --game "
+        "blackjack a round; formats: host/sabot/poker/README and host/sabot/blackjack/README.",
         show_default=False,
     ),
 ]
@@ -56,7 +59,7 @@ def settle(
         typer.Option(
             "--game",
             help="A game that `sabot games` lists; default: the one in the log that dealt the "
-            "round; mini for cards that are given. Or holdem, for a hand of poker.",
+            "round; mini for cards that are given. Or holdem or blackjack, with a file of its own.",
         ),
     ] = None,
     db: options.Db = options.DEFAULT_DB,
@@ -85,21 +88,23 @@ def settle(
     of the unit or the table, or that of --shoe and --round. What the rules do not allow is left to
     the floor: the rest is settled, and the exit code is 18.
 
-    With --game holdem: a hand of Texas hold'em, with its betting and its cards. What the rules do
-    not allow is refused.
+    With --game holdem: a hand of Texas hold'em, with its betting and its cards. With --game
+    blackjack: a round, with its wagers, play and cards. What the rules do not allow is refused.
     """
-    if game == holdem.NAME:
+    if phh is not None and game != holdem.NAME:
+        raise typer.BadParameter("--phh is for --game holdem")
+    if game in (holdem.NAME, blackjack.NAME):
         from_log = (unit, table, shoe, round_, zone) != (None,) * 5 or db != options.DEFAULT_DB
         others = bool(lines) or from_log
-        _settle_hand(wagers, phh, as_slip, as_json, other_options=others)
+        _settle_file(game, wagers, phh, as_slip, as_json, other_options=others)
         return
-    if phh is not None:
-        raise typer.BadParameter("--phh is for --game holdem")
     if (wagers is None) == (not lines):
         raise typer.BadParameter("name a file of wagers or give --wager '3 banker 100', not both")
     if as_slip and as_json:
         raise typer.BadParameter("--slip and --json exclude each other")
     shown_in = None if zone is None else options.zone_of(zone)
+    if wagers is not None:
+        _check_kind(wagers, "")
     on_table = wagers_of(lines or ()) if wagers is None else wager_file.read(wagers)
     given, in_shoe = on_table.round, None
     logged: LoggedRound | None = None
@@ -138,22 +143,57 @@ def settle(
     _report_left(settled)
 
 
-def _settle_hand(
-    path: Path | None, phh: Path | None, as_slip: bool, as_json: bool, *, other_options: bool
+def _settle_file(
+    game: str,
+    path: Path | None,
+    phh: Path | None,
+    as_slip: bool,
+    as_json: bool,
+    *,
+    other_options: bool,
 ) -> None:
+    poker = game == holdem.NAME
     if path is None:
-        raise typer.BadParameter("name a HAND.json; format: host/sabot/poker/README")
-    if other_options:
         raise typer.BadParameter(
-            "a hand of poker is in its file; leave out --wager, --db, --unit, --table, --shoe, "
+            "name a HAND.json; format: host/sabot/poker/README"
+            if poker
+            else "name a TABLE.json; format: host/sabot/blackjack/README"
+        )
+    if other_options:
+        what = "a hand of poker" if poker else "a round of blackjack"
+        raise typer.BadParameter(
+            f"{what} is in its file; leave out --wager, --db, --unit, --table, --shoe, "
             "--round and --zone"
         )
     if as_slip and as_json:
         raise typer.BadParameter("--slip and --json exclude each other")
-    # Here, because it imports PokerKit, and settling wagers should not wait for that.
-    from sabot.cli.hand import settle_hand
+    _check_kind(path, game)
+    if poker:
+        # Here, because it imports PokerKit, and settling wagers should not wait for that.
+        from sabot.cli.hand import settle_hand
 
-    settle_hand(path, phh, as_slip=as_slip, as_json=as_json)
+        settle_hand(path, phh, as_slip=as_slip, as_json=as_json)
+    else:
+        settle_table(path, as_slip=as_slip, as_json=as_json)
+
+
+_KINDS = {
+    "boxes": (blackjack.NAME, "it has a round of blackjack; settle it with --game blackjack"),
+    "seats": (holdem.NAME, "it has a hand of hold'em; settle it with --game holdem"),
+    "positions": ("", "it has wagers on baccarat; settle it with a game that `sabot games` lists"),
+}
+"""By a key that only files of one game have: the game, and what to do."""
+
+
+def _check_kind(path: Path, game: str) -> None:
+    """Raise BadWagers if the file is one of another game. What else is wrong, its reader finds."""
+    try:
+        fields = json_value(read_bytes(path, "a file to settle has"))
+    except BadWagers:
+        return
+    kinds = [_KINDS[key] for key in _KINDS if isinstance(fields, dict) and key in fields]
+    if len(kinds) == 1 and kinds[0][0] != game:
+        raise BadWagers(f"{path}: {kinds[0][1]}")
 
 
 def _show_round(logged: LoggedRound, zone: tzinfo | None) -> None:

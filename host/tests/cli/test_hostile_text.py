@@ -158,7 +158,11 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
     "read": lambda _: [["read", "junk"]],
     "waveform": lambda _: [["waveform", "7H", "-o", f"out/{NAME}.samples"]],
     "load": lambda it: [["load", it.shoe], ["load", it.reporting], ["load", it.named]],
-    "score": lambda _: [["score", "--player", ARGUMENT, "--banker", "KD,7S"]],
+    "score": lambda _: [
+        ["score", "--player", ARGUMENT, "--banker", "KD,7S"],
+        ["score", "--game", "blackjack", "--box", ARGUMENT, "--dealer", "6H TC 2D"],
+        ["score", "--game", "blackjack", "--box", "TS 9D", "--dealer", ARGUMENT],
+    ],
     "odds": lambda _: [["odds", "--game", ARGUMENT]],
     "settle": lambda _: [
         ["settle", "junk"],
@@ -176,6 +180,18 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
                 ["hostile-hand.json", "--slip"],
                 ["hostile-hand.json", "--phh", f"out/{NAME}.phh"],
                 ["wrong-hand.json"],
+            )
+        ),
+        *(
+            ["settle", "--game", "blackjack", *words]
+            for words in (
+                ["junk"],
+                [NAME],
+                ["hostile-table.json"],
+                ["hostile-table.json", "--json"],
+                ["hostile-table.json", "--slip"],
+                ["wrong-table.json"],
+                ["wrong-play.json"],
             )
         ),
         ["settle", "--wager", ARGUMENT],
@@ -381,6 +397,11 @@ def _make_documents() -> None:
     hand["board"] = ["2C", "7D", "9H", "JC", "3S"]
     Path("hostile-hand.json").write_text(json.dumps(hand))
     Path("wrong-hand.json").write_text(json.dumps(hand | {"house": {TEXT[:40]: 1}}))
+    box = {"box": 1, "player": name, "wager_cents": 1000, "cards": ["AS", "KD"]}
+    table = {"name": name, "dealer": ["6H", "TC"], "boxes": [box]}
+    Path("hostile-table.json").write_text(json.dumps(table))
+    Path("wrong-table.json").write_text(json.dumps(table | {"house": {TEXT[:40]: 1}}))
+    Path("wrong-play.json").write_text(json.dumps(table | {"boxes": [box | {"play": [TEXT]}]}))
     checkpoint = {"unit": TEXT, "shoe": 1, "records": 1, "mac": "00" * 16, "time": TEXT}
     Path("kept").write_text(json.dumps(checkpoint) + "\n")
     measured = [Measurement(TEXT, 1.0, TEXT, 2.0, None)]

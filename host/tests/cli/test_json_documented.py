@@ -160,7 +160,7 @@ def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
 def _of_games(house: Path) -> Iterator[tuple[str, str]]:
     hands = ("--player", "2S,KD,4H", "--banker", "4C,KH,3D")
     yield "games", _run("games", "--json")
-    for game in ("mini", "mini-pairs", "pa-midi", "ez-mini", "holdem"):
+    for game in ("mini", "mini-pairs", "pa-midi", "ez-mini", "holdem", "blackjack"):
         yield "games show", _run("games", "show", game, "--json")
     yield "score", _run("score", "--game", "ez-mini", *hands, "--json")
     yield "odds", _run("odds", "--game", "mini-pairs", "--decks", "1", "--json")
@@ -200,6 +200,18 @@ def _of_games(house: Path) -> Iterator[tuple[str, str]]:
     folded["betting"] = {"preflop": [{"seat": 4, "says": "fold"}]}
     (house / "hand.json").write_text(json.dumps(folded))
     yield "settle HAND", _run("settle", "--game", "holdem", "hand.json", "--json")
+    yield from _of_blackjack(house, examples)
+
+
+def _of_blackjack(house: Path, examples: Path) -> Iterator[tuple[str, str]]:
+    at = ("--game", "blackjack", "--json")
+    yield "settle TABLE", _run("settle", *at, str(examples / "table.json"))
+    without_name = json.loads((examples / "table.json").read_text())
+    del without_name["name"]
+    (house / "table.json").write_text(json.dumps(without_name))
+    yield "settle TABLE", _run("settle", *at, "table.json")
+    given = ("--box", "8S TD / 8H 3C 9D", "--box", "AS KD", "--dealer", "6H TC 2D")
+    yield "score BLACKJACK", _run("score", *at, *given)
 
 
 def _of_releases(house: Path) -> Iterator[tuple[str, str]]:
@@ -293,7 +305,7 @@ def test_every_command_that_prints_json_is_documented() -> None:
         commands |= {
             f"{name} {own}": each for own, each in getattr(command, "commands", {}).items()
         }
-    assert found == {name.removesuffix(" BUNDLE").removesuffix(" HAND") for name in _documented()}
+    assert found == {re.sub(" [A-Z]+$", "", name) for name in _documented()}
 
 
 def test_a_new_field_is_found() -> None:

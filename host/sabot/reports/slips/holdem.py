@@ -9,7 +9,7 @@ from sabot.poker.hand_file import HandFile
 from sabot.poker.house import SOURCE, TITLE
 from sabot.poker.settle import Award, HandSettlement, word_of
 from sabot.reports.html import as_text, page
-from sabot.reports.slip import STYLE, amounts_table
+from sabot.reports.slips.baccarat import STYLE, amounts_table
 from sabot.text import amount, card_symbol
 
 

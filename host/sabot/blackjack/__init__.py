@@ -1,0 +1,1 @@
+"""Blackjack at the cashier: hands, wagers, settlement and odds."""

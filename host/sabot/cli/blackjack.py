@@ -1,0 +1,176 @@
+"""Blackjack in `sabot settle`, `score` and `games show`."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import typer
+from rich.table import Table
+
+from sabot.blackjack import score as scores
+from sabot.blackjack import table_file
+from sabot.blackjack.house import (
+    CASHIER_CHOICES,
+    DEAL_CHOICES,
+    NAME,
+    SOURCE,
+    TITLE,
+    House,
+    house_of,
+    values_of,
+)
+from sabot.blackjack.paytables import CHOICES as SIDE_CHOICES
+from sabot.blackjack.paytables import clause_of, odds_text
+from sabot.blackjack.settle import INSURANCE, MAIN, Settled, settle
+from sabot.blackjack.side_wagers import SIDE
+from sabot.cli import options
+from sabot.cli.view import console, plain, print_json, print_page
+from sabot.errors import BadWagers, ImpossibleDeal
+from sabot.games.choices import Choice, value_text
+from sabot.reports.slips import blackjack as table_slip
+from sabot.reports.slips.blackjack import dealer_text, hand_text, wager_text
+from sabot.text import amount, card_names
+
+_BETWEEN_HANDS = "/"
+
+
+def settle_table(path: Path, *, as_slip: bool, as_json: bool) -> None:
+    """Settle the round in a TABLE.json and print it.
+
+    Raises as `table_file.read` and `settle` do. After an error nothing has been printed.
+    """
+    settled = settle(table_file.read(path))
+    if as_json:
+        print_json(settled.as_json())
+    elif as_slip:
+        print_page(table_slip.render(settled))
+    else:
+        _show_settled(settled)
+
+
+def score_round(
+    boxes: list[str] | None, dealer: str | None, choose: list[str] | None, *, as_json: bool
+) -> None:
+    """Score hands that are given: each of `boxes` has the cards of its hands, with a slash between
+    hands after a split."""
+    if not boxes or dealer is None:
+        raise typer.BadParameter(
+            "give --box '8S TD' for each box and --dealer '9H 7C'; after a split --box '8S TD / "
+            "8H 3C'"
+        )
+    house = house_of(options.choices_of(choose))
+    hands = [[_cards(hand) for hand in box.split(_BETWEEN_HANDS)] for box in boxes]
+    scored = scores.score(house, hands, _cards(dealer))
+    if as_json:
+        print_json(scored.as_json())
+        return
+    console.print(plain(dealer_text(scored.dealer)))
+    table = _table("box", "hand", "outcome", "pays", "why")
+    for number, box in enumerate(scored.boxes, 1):
+        for each in box.hands:
+            cells = (each.outcome, each.pays or "-", each.why)
+            table.add_row(str(number), plain(hand_text(each.hand)), *map(plain, cells))
+    console.print("", table)
+    side = _table("box", "side wager", "outcome", "pays", "for")
+    for number, box in enumerate(scored.boxes, 1):
+        for won in box.side:
+            outcome = "win" if won.prizes else "lose"
+            side.add_row(
+                str(number), won.wager, outcome, won.pays or "-", ", ".join(won.prizes) or "-"
+            )
+    if side.rows:
+        console.print("", side)
+
+
+def show(choose: list[str] | None, *, as_sign: bool, as_json: bool) -> None:
+    """Print what a house chooses in blackjack, and what the wagers pay."""
+    if as_sign:
+        raise typer.BadParameter("--sign is for the games that `sabot games` lists")
+    chosen = options.choices_of(choose)
+    house, values = house_of(chosen), values_of(chosen)
+    choices = (*DEAL_CHOICES, *CASHIER_CHOICES, *SIDE_CHOICES)
+    if as_json:
+        listed = [each.as_json() | {"chosen": values[each.name]} for each in choices]
+        print_json({"name": NAME, "title": TITLE, "source": SOURCE, "choices": listed})
+        return
+    for line in (TITLE, SOURCE, ""):
+        console.print(line, soft_wrap=True)
+    console.print(_pays(house), "")
+    for title, group in (
+        ("the deal", DEAL_CHOICES),
+        ("the cashier", CASHIER_CHOICES),
+        ("side wagers", SIDE_CHOICES),
+    ):
+        console.print(_choices(title, group, values), "")
+
+
+def _pays(house: House) -> Table:
+    table = _table("wager", "", "pays", "clause")
+    top, bottom = house.blackjack_ratio
+    table.add_row(MAIN, "a hand that wins", "1 to 1", "13 A(1)")
+    table.add_row("", "a blackjack", f"{top} to {bottom}", "2 B(3), 13 A(2)")
+    if house.insurance:
+        table.add_row(INSURANCE, "a dealer's blackjack", "2 to 1", "2 B(3)(c), 13 A(3)")
+    for name, paytable in house.side_wagers.items():
+        letter = f", paytable {paytable.letter}" if paytable.letter else ""
+        table.add_row(name, f"{SIDE[name].title}{letter}", "", clause_of(name))
+        for prize, to_one in paytable.pays.items():
+            table.add_row("", f"  {prize}", odds_text(to_one), "")
+    return table
+
+
+def _choices(title: str, group: Iterable[Choice], values: dict[str, object]) -> Table:
+    table = _table(title, "as shown", "allowed", "clause")
+    for each in group:
+        shown = value_text(values[each.name])  # type: ignore[arg-type]
+        table.add_row(each.name, shown, each.allowed_text(), each.source_text())
+    return table
+
+
+def _show_settled(settled: Settled) -> None:
+    console.print(plain(", ".join(filter(None, (TITLE, settled.name)))))
+    console.print(plain(dealer_text(settled.dealer)))
+    hands = _table("where", "player", "hand")
+    boxes = {line.box.number: line.box for line in settled.lines}
+    for number, of_box in settled.hands.items():
+        for hand in of_box:
+            hands.add_row(f"box {number}", plain(boxes[number].player), plain(hand_text(hand)))
+    console.print("", hands)
+    amounts = ("wagered", "returned", "paid")
+    lines = _table("where", "player", "wager", "outcome", *amounts, "pays", "why", right=amounts)
+    for line in settled.lines:
+        lines.add_row(
+            f"box {line.box.number}",
+            plain(line.box.player),
+            wager_text(line),
+            line.outcome,
+            *map(amount, (line.stake_cents, line.returned_cents, line.paid_cents)),
+            line.pays or "-",
+            plain(line.why),
+        )
+    console.print("", lines)
+    totals = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    totals.add_column()
+    totals.add_column(justify="right")
+    for name, cents in settled.totals().items():
+        totals.add_row(name.removesuffix("_cents"), amount(cents))
+    console.print("", totals)
+
+
+def _cards(text: str) -> list[str]:
+    try:
+        names = card_names(text)
+    except ValueError as error:
+        raise ImpossibleDeal(str(error)) from None
+    if not names:
+        raise BadWagers("a hand without cards; write --box '8S TD' and --dealer '9H 7C'")
+    for name in names:
+        if len(name) != 2:
+            raise ImpossibleDeal(f"{name} is not a playing card; write 7H, TC")
+    return names
+
+
+def _table(*names: str, right: tuple[str, ...] = ()) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in names:
+        table.add_column(name, justify="right" if name in right else "left")
+    return table

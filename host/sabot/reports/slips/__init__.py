@@ -1,0 +1,1 @@
+"""Slips of settled rounds and hands, to print and sign."""
