@@ -3,7 +3,7 @@ order: the lock, the events, the outputs, the kept state."""
 
 from sabot_firmware.cards.reader import NO_CARD
 from sabot_firmware.journal.recovery import keep_state
-from sabot_firmware.journal.ring import NOTE, PASSING
+from sabot_firmware.journal.ring import MOST_STATE, NOTE, PASSING
 from sabot_firmware.native import const
 from sabot_firmware.table import input_log, inputs
 from sabot_protocol import cbor, events
@@ -11,6 +11,7 @@ from sabot_protocol import cbor, events
 if 1 - 1:  # for type checkers: interfaces.pyi
     from collections.abc import Callable
 
+    from sabot_firmware.cards.passes import Passes
     from sabot_firmware.cards.reader import Reader
     from sabot_firmware.interfaces import Board
     from sabot_firmware.journal.journal import Journal
@@ -35,6 +36,7 @@ class Acting:
         dealing: "Dealing",
         reader: "Reader",
         presenting: "Presenting",
+        passes: "Passes",
         wake: "Callable[[], None]",
     ) -> None:
         self.dealing = dealing
@@ -44,11 +46,12 @@ class Acting:
         self._journal = journal
         self._reader = reader
         self._presenting = presenting
+        self._passes = passes
         self._wake = wake
         self._round_was_open = dealing.current_round.open
         self._shoe_was = dealing.shoe
         self._note = bytearray(64)
-        self._state = bytearray(events.MAX_SIZE)
+        self._state = bytearray(MOST_STATE)
         self._notes = 0  # since the last state
         self._inputs: "list[int]" = []
 
@@ -79,6 +82,11 @@ class Acting:
     def carry_out(self, note: list) -> None:
         """Give the dealing an input, a note as in input_log.py, and carry out its actions."""
         size = cbor.encode_array(self._note, 0, note, len(note))
+        seals = self.recorder.seals
+        if seals is not None and input_log.tells_card(note):
+            number = self._journal.number
+            sealed, self.dealing.pending.seed = seals.note(number, memoryview(self._note)[:size])
+            size = cbor.encode_array(self._note, 0, [input_log.SEALED, number, sealed], 3)
         self._journal.put(NOTE, memoryview(self._note), size)
         self._notes += 1
         self._act(input_log.carry_out(self.dealing, note))
@@ -99,7 +107,8 @@ class Acting:
         """Write the state of the dealing to the journal."""
         self._shoe_was = self.dealing.shoe
         self._notes = 0
-        keep_state(self._journal, self.recorder.boot, self.dealing, self._state)
+        recorder = self.recorder
+        keep_state(self._journal, recorder.boot, self.dealing, self._state, recorder.seals)
 
     def _act(self, actions: list) -> None:
         """Set the lock at once, then record the events, then show the outcome."""
@@ -109,6 +118,8 @@ class Acting:
         for shape, shoe, round_, values in actions:
             self.recorder.record(shape, shoe, round_, values)
             ended = ended or shape is events.COMPOSITION
+            if shape is events.UNSEALED and values:
+                self._passes.forget()  # its cards are never to be known
         if ended:
             self.recorder.checkpoint(dealing.shoe, dealing.round)
         self._presenting.show_input()

@@ -125,7 +125,8 @@ class Sensing:
                 self._acting.carry_out([input_log.CARD, passed.card] + figures)
                 longer_um = min(passed.longer_um, _MOST_UM)
                 if longer_um > _LONG_UM:
-                    self._acting.record(events.LONG_PASS, (passed.card, longer_um))
+                    card = None if self._dealing.came_sealed else passed.card
+                    self._acting.record(events.LONG_PASS, (card, longer_um))
                 self._watch_health()
             else:
                 self._acting.carry_out([input_log.FAULT, passed.fault] + figures)

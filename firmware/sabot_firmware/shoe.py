@@ -7,6 +7,7 @@ samples.
 """
 
 import asyncio
+import os
 
 from sabot_firmware import VERSION, buffers
 from sabot_firmware.acting import Acting
@@ -32,9 +33,11 @@ from sabot_firmware.table.dealing import Dealing
 from sabot_firmware.ticking import TICK_MS, Ticking
 from sabot_protocol import VERSION as PROTOCOL_VERSION
 from sabot_protocol import enums, events, frame, games, messages
+from sabot_protocol.chain import KEY_SIZE
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.interfaces import Board
+    from sabot_firmware.journal.seals import Seals
     from sabot_protocol.schema import Shape
 
 _FULL_LINE_PAUSE_MS = const(1)
@@ -45,7 +48,14 @@ _COMMAND_KEY = "command_key"
 _NEWS = "provisioned"
 _PENDING = "pending"
 _CHAIN = "chain"  # its name
+_SEAL_SECRET = "seal_secret"
 _AT_REST = (shoe_of_cards.NO_SHOE, shoe_of_cards.BETWEEN, shoe_of_cards.ENDED)
+
+
+def _seals_of(secret: bytes) -> "Seals":
+    from sabot_firmware.journal.seals import Seals  # only for games with cards face down
+
+    return Seals(secret)
 
 
 class Shoe:
@@ -72,9 +82,13 @@ class Shoe:
         self.journal = Journal(board.flash, buffers.journal)
         self.journal.mount()
         self.journal.may_overwrite = settings.get("when_full") == "go_on"
-        resumed = Recovery(self.journal, self.dealing)
+        self.seals: "Seals | None" = None
+        """Seals the cards that lie face down; None if there were none."""
+        resumed = Recovery(self.journal, self.dealing, self.open_seals)
+        if game.face_down:
+            self.open_seals()
         self.journal.restore_acknowledged(resumed.acknowledged)
-        self.recorder = Recorder(self.journal, resumed.boot + 1, board.ticks_ms)
+        self.recorder = Recorder(self.journal, resumed.boot + 1, board.ticks_ms, self.seals)
         self.outbox = Outbox(self.journal, resumed.acknowledged)
         self.reader = Reader(card_set)
         self._priority = CardPriority(self.reader, board.ticks_ms)
@@ -97,7 +111,7 @@ class Shoe:
         )
         self.acting = Acting(
             board, self.running, self.journal, self.recorder, self.dealing, self.reader,
-            self.presenting, self._to_send.set,
+            self.presenting, self.passes, self._to_send.set,
         )  # fmt: skip
         self.sensing = Sensing(
             board, self.store, self.acting, self.presenting, self.reader, self.passes,
@@ -167,6 +181,24 @@ class Shoe:
             if not self.reader.scanner.in_pass:
                 self.acting.keep_state()  # so that a restart does not record it again
 
+    def open_seals(self) -> "Seals":
+        """Return what seals cards, under the unit's secret. A unit without a secret makes one."""
+        if self.seals is None:
+            secret: bytes = self.store.load(_SEAL_SECRET)  # type: ignore[assignment]
+            self.seals = self._new_seals() if secret is None else _seals_of(secret)
+        return self.seals
+
+    def _new_seals(self) -> "Seals":
+        secret = os.urandom(KEY_SIZE)
+        self.store.save(_SEAL_SECRET, secret)
+        return _seals_of(secret)
+
+    def _renew_secret(self) -> None:
+        """Make a new secret if no card is sealed. The old one is worth nothing then: also not to a
+        person who has read or written it at MicroPython's prompt."""
+        if self.seals is not None and not self.seals.number:
+            self.recorder.seals = self.seals = self._new_seals()
+
     def _command_key(self) -> bytes:
         key: bytes = self.store.load(_COMMAND_KEY)  # type: ignore[assignment]
         if key is None:
@@ -185,6 +217,9 @@ class Shoe:
             recorder.checkpoint(dealing.shoe, dealing.round)
         if self.journal.lost_first:
             recorder.record_lost("journal_damaged")
+        if resumed.lost and self.seals is not None and self.seals.number:
+            opens = () if dealing.game.house.get("voided_cards") != "never" else (b"",)
+            recorder.record(events.UNSEALED, dealing.shoe, dealing.round, opens)
         if resumed.lost and not dealing.can_change_game():
             ended = (enums.END_REASONS.index("restart"), None, None)
             recorder.record(events.SHOE_ENDED, dealing.shoe, dealing.round, ended)
@@ -203,6 +238,7 @@ class Shoe:
             self.acting.record(events.PROVISIONED, tuple(news))
         self.acting.keep_state()
         self.journal.drain()
+        self._renew_secret()
         if undone:
             self.running.forget_undone()
         if news:

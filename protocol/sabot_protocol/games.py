@@ -140,6 +140,9 @@ class FamilyGame:
         self.cut_from_end = number_in(value, "cut_from_end", 1, 104)
         self.rounds_after_cut = number_in(value, "rounds_after_cut", 0, 2)
         self.shown: str = one_of(value, "shown", SHOWN)
+        self.face_down = self.shown != SHOWN[0]
+        """Whether cards of its rounds lie face down, so that the shoe seals them. A family with
+        other reasons sets it."""
         if self.version == DOCUMENT_VERSION:
             self.rules = one_of(value, "rules", RULES)
             self.betting_closed_by = one_of(value, "betting_closed_by", BETTING_CLOSED_BY)

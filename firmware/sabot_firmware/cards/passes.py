@@ -60,6 +60,11 @@ class Passes:
         if passed.fault:
             self._faults.put(head, runs)
 
+    def forget(self) -> None:
+        """Forget all kept passes. Their numbers are not used again."""
+        self._recent.clear()
+        self._faults.clear()
+
     def first_after(self, number: int) -> "KeptPass | None":
         """Return the first kept pass with a number above `number`, or None."""
         recent, fault = self._recent.first_after(number), self._faults.first_after(number)
@@ -78,6 +83,9 @@ class _Shelf:
 
     def __init__(self, memory: bytearray) -> None:
         self._memory = memoryview(memory)
+        self._used = 0
+
+    def clear(self) -> None:
         self._used = 0
 
     def put(self, head: bytes, runs: memoryview) -> None:

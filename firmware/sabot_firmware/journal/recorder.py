@@ -6,6 +6,7 @@ if 1 - 1:  # for type checkers: interfaces.pyi
     from collections.abc import Callable
 
     from sabot_firmware.journal.journal import Journal
+    from sabot_firmware.journal.seals import Seals
     from sabot_protocol.schema import Shape
 
 _HEADER_SIZE = len(events.HEADER)
@@ -15,11 +16,19 @@ _NUMBER, _BOOT = 1, 2
 class Recorder:
     """Numbers and encodes the events of one unit; `boot` is the number of its start.
 
-    `ticks_ms` returns the milliseconds since that start.
+    `ticks_ms` returns the milliseconds since that start. `seals` seal the cards that lie face down;
+    None if no game has such.
     """
 
-    def __init__(self, journal: "Journal", boot: int, ticks_ms: "Callable[[], int]") -> None:
+    def __init__(
+        self,
+        journal: "Journal",
+        boot: int,
+        ticks_ms: "Callable[[], int]",
+        seals: "Seals | None" = None,
+    ) -> None:
         self.boot = boot
+        self.seals = seals
         self._journal = journal
         self._ticks_ms = ticks_ms
         self._unix_base_ms: "int | None" = None
@@ -39,6 +48,8 @@ class Recorder:
         items[4] = None if self._unix_base_ms is None else self._unix_base_ms + t_ms
         items[5] = shoe
         items[6] = round_
+        if self.seals is not None and shape.by == events.DEALING:
+            values = self.seals.values_of(shape, values, journal.number)
         count = _HEADER_SIZE
         for value in values:
             items[count] = value

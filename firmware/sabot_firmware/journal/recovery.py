@@ -7,17 +7,25 @@ from sabot_firmware.table.dealing import Dealing
 from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING
 from sabot_protocol import cbor, enums, events
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Callable
+
+    from sabot_firmware.journal.seals import Seals
+
 _KEPT = (
     "shoe", "round", "phase", "error", "fault", "lid_open", "key_on", "service_on", "", "", "", "",
     "", "burn_left", "rounds", "rounds_left", "", "after_burning", "lock_recorded", "second_card",
-    "after_cut", "decided", "asked", "ghosts", "ghost",
+    "after_cut", "decided", "asked", "ghosts", "ghost", "sealed", "sealed_cards",
 )  # fmt: skip
 """The kept fields of the dealing, besides the inventory and the pending card. An empty name is the
 place of a field of the round (`KEPT`): firmware 0.1.0 had the round's fields there. Older states
 end with `after_cut`."""
 
 _VERSION = 1
+_SEALED_VERSION = 2
+"""Version of a state with cards that lie face down."""
 _BOOT = 2
+_OWN = len(events.HEADER)
 _REASON = len(events.HEADER)  # in `shoe_ended`
 _LAST = len(events.HEADER) + 1  # in `gap`
 _BY_RESTART = enums.END_REASONS.index("restart")
@@ -26,9 +34,14 @@ _OF_DEALING = [kind.number for kind in events.KINDS if kind.by == events.DEALING
 
 
 class Recovery:
-    """Reads the last state and the notes after it, and restores `dealing` from them."""
+    """Reads the last state and the notes after it, and restores `dealing` from them.
 
-    def __init__(self, journal: Journal, dealing: Dealing) -> None:
+    `seals` returns what has sealed some of them; it is called when there is such an entry.
+    """
+
+    def __init__(
+        self, journal: Journal, dealing: Dealing, seals: "Callable[[], Seals] | None" = None
+    ) -> None:
         self.boot = 0
         """The last start of the unit that is in the journal."""
         self.acknowledged = 0
@@ -43,6 +56,9 @@ class Recovery:
         """Whether entries after the state are lost, so that the state of the shoe is unknown."""
         self._journal = journal
         self._dealing = dealing
+        self._open_seals = seals
+        self.seals: "Seals | None" = None
+        """What has sealed entries of the journal; None if there were none."""
         self._actions: list = []
         self._recorded = 0  # events of the dealing since the last note
         self._checkpointed = False
@@ -67,12 +83,17 @@ class Recovery:
                 self.start_over()
             elif event[0] in _OF_DEALING:
                 self._recorded += 1
+                if events.SEAL.number <= event[0] <= events.UNSEALED.number:
+                    self._follow_seal(event)
         elif kind == MISSING:
             self.lost = True
         elif kind == PASSING:
             self.card_passing = True
         elif kind == NOTE:
             note: list = cbor.decode(payload, 0, len(payload))  # type: ignore[assignment]
+            if note[0] == input_log.SEALED:
+                opened, self._dealing.pending.seed = self._opener().open_note(note[1], note[2])
+                note = cbor.decode(opened, 0, len(opened))  # type: ignore[assignment]
             self._actions = input_log.carry_out(self._dealing, note)
             self._recorded = 0
             self._checkpointed = False
@@ -80,6 +101,13 @@ class Recovery:
                 self.card_passing = False
         else:
             state: list = cbor.decode(payload, 0, len(payload))  # type: ignore[assignment]
+            if state[0] == _SEALED_VERSION:
+                seals = self._opener()
+                seals.resume(state[2], state[3])
+                opened = seals.open_state(state[1], state[4])
+                state = cbor.decode(opened, 0, len(opened))  # type: ignore[assignment]
+            elif self.seals is not None:
+                self.seals.resume(0, 0)
             if state[0] != _VERSION:
                 raise JournalError("state of another firmware")
             self.boot = state[1]
@@ -88,6 +116,22 @@ class Recovery:
             self._actions = []
             self._recorded = 0
             self.card_passing = False
+
+    def _opener(self) -> "Seals":
+        if self.seals is None:
+            if self._open_seals is None:
+                raise JournalError("journal has sealed cards, and this shoe deals none")
+            self.seals = self._open_seals()
+        return self.seals
+
+    def _follow_seal(self, event: list) -> None:
+        seals = self._opener()
+        if event[0] == events.SEAL.number:
+            seals.resume(event[1], 0)
+        elif event[0] == events.SEALED_CARD.number:
+            seals.count = event[_OWN] + 1
+        else:
+            seals.resume(0, 0)
 
     def start_over(self) -> None:
         """Forget the shoe of cards, because entries were lost. This start records its end, or an
@@ -112,7 +156,8 @@ def restore(dealing: Dealing, state: list) -> None:
     """Set the dealing, which has the same game, to the state that `state_of` returned."""
     fields, inventory, waiting = state
     of_round = iter(dealing.current_round.KEPT)
-    dealing.decided = dealing.asked = False
+    dealing.decided = dealing.asked = dealing.sealed = False
+    dealing.sealed_cards = b""
     dealing.ghosts = dealing.ghost = 0
     for i in range(len(fields)):
         if _KEPT[i]:
@@ -126,8 +171,18 @@ def restore(dealing: Dealing, state: list) -> None:
     dealing.pending.restore(waiting)
 
 
-def keep_state(journal: Journal, boot: int, dealing: Dealing, buf: bytearray) -> None:
-    """Write the state of the dealing to the journal; earlier notes are not needed any more."""
+def keep_state(
+    journal: Journal, boot: int, dealing: Dealing, buf: bytearray, seals: "Seals | None" = None
+) -> None:
+    """Write the state of the dealing to the journal; earlier notes are not needed any more.
+
+    While cards are sealed, `seals` seal it: it has them.
+    """
     state = [_VERSION, boot, journal.acknowledged(), state_of(dealing)]
     size = cbor.encode_array(buf, 0, state, len(state))
+    if seals is not None and dealing.sealed:
+        number = journal.number
+        sealed = seals.state(number, memoryview(buf)[:size])
+        state = [_SEALED_VERSION, number, seals.number, seals.count, sealed]
+        size = cbor.encode_array(buf, 0, state, len(state))
     journal.put(STATE, memoryview(buf), size)

@@ -39,6 +39,8 @@ HEAD_SIZE = const(2)
 OVERHEAD = const(HEAD_SIZE + 4)
 """Bytes of an entry besides its payload: head and CRC."""
 MOST_ENTRY = events.MAX_SIZE + events.MAC_SIZE + OVERHEAD
+MOST_STATE = PAGE - OVERHEAD
+"""Bytes of the largest state. There are few of them, and an entry may be as large as a page."""
 
 _BLANK = const(0xFF)
 _BLANK_PAGE = b"\xff" * PAGE

@@ -45,6 +45,11 @@ def _in_service(shoe: "Shoe") -> None:
         raise Refusal("no_service")
 
 
+def _nothing_sealed(shoe: "Shoe") -> None:
+    if shoe.dealing.sealed:
+        raise Refusal("sealed")
+
+
 def _record(shoe: "Shoe", kind: "Shape", *values: object) -> None:
     shoe.recorder.record(kind, shoe.dealing.shoe, shoe.dealing.round, values)
 
@@ -112,6 +117,9 @@ def _take_game(shoe: "Shoe", document: bytes) -> None:
     except games.GameError as error:
         raise Refusal("invalid", str(error))
     _with_room(shoe)
+    if game.face_down:
+        shoe.recorder.seals = shoe.open_seals()
+    shoe.acting.keep_state()  # by the old game: its notes are not repeated under the new one
     shoe.journal.drain()  # events of the old game are on flash before the new game is
     shoe.store.save("game", game.document)
     shoe.dealing.change_game(game)
@@ -180,6 +188,7 @@ def on_status(shoe: "Shoe") -> "list[object]":
 
 def on_health(shoe: "Shoe") -> "list[object]":
     """Report how well the sensor head sees."""
+    _nothing_sealed(shoe)  # the difference of two means is one card's
     health = shoe.health
     means = [health.mean_permille(channel) for channel in range(len(enums.CHANNELS))]
     report: "list[object]" = [health.cards]
@@ -188,6 +197,7 @@ def on_health(shoe: "Shoe") -> "list[object]":
 
 def on_next_pass(shoe: "Shoe", after: int) -> "list[object]":
     """Report the first kept pass after number `after`."""
+    _nothing_sealed(shoe)
     kept = shoe.passes.first_after(after)
     if kept is None:
         return [0, 0, 0, None, None, 0, 0, 0, 0, 0, False]
@@ -208,6 +218,7 @@ def on_next_pass(shoe: "Shoe", after: int) -> "list[object]":
 
 def on_read_pass(shoe: "Shoe", number: int, offset: int) -> "list[object]":
     """Return a part of the samples of a pass."""
+    _nothing_sealed(shoe)
     kept = shoe.passes.get(number)
     if kept is None:
         raise Refusal("not_kept", str(number))

@@ -1,7 +1,7 @@
 """A round of baccarat with the interface of rounds.pyi: two hands, who draws, the result.
 
-In midi the shoe must not show what the face-down cards are: the round is *hidden* from its first
-card until `reveal`, and does not end before, although it has its result.
+In midi the shoe must not tell what the face-down cards are: the round is *hidden* from its first
+card until `reveal`. Its decisions and its result are recorded then.
 
 Sources: as in rules.py, which has the tables; this module has the order of play.
 """
@@ -71,6 +71,10 @@ class BaccaratRound:
         """Bits of `enums.HITS`: the hits of the round that a wager of the game depends on."""
         self.revealed = self._game.shown == "at_once"
 
+    @property
+    def seals(self) -> bool:
+        return not self.revealed
+
     def close_betting(self, by: int) -> None:
         self.phase = DEALING
         self.due = _PLAYER_1
@@ -84,8 +88,10 @@ class BaccaratRound:
         self.begun = True
         self.hidden = not self.revealed
         self.due = due
+        if self.hidden:
+            return
         if position == _BANKER_2 or position == _PLAYER_3:
-            self._record_decisions(position)
+            self._record_decisions(position, due)
         if due == NOT_DUE:
             self._record_result()
 
@@ -108,10 +114,12 @@ class BaccaratRound:
         return _BANKER_3 if rules.banker_draws(self._game, of_banker, third) else NOT_DUE
 
     def pressed(self, button: int) -> int:
-        if button == _REVEAL and self.winner >= 0:
+        if button == _REVEAL and self.hidden and self.due == NOT_DUE:
             self.revealed = True
             self.hidden = False
-            self.phase = BETWEEN
+            if self.open:
+                self._record_all()
+            self.phase = BETWEEN  # also after firmware 0.1.0, which had recorded all of it
         return 1 if button == _BURN and self.phase == BETWEEN else 0
 
     def burn_count(self, card: int) -> int:
@@ -145,14 +153,25 @@ class BaccaratRound:
         if not self.open:
             self.due = NOT_DUE  # firmware 0.1.0 kept the position of the last card
 
-    def _record_decisions(self, position: int) -> None:
-        """Record the decisions that follow from the card at `position`: for each hand an action and
-        the total of its two cards."""
-        record, of_banker = self._record, rules.total_of(self.banker)
-        banker_acts = _DRAWS if self.due == _BANKER_3 else _STANDS
+    def _record_all(self) -> None:
+        """Record what waited for the reveal: the key of the cards, the decisions, the result."""
+        self._record(events.UNSEALED)
+        banker_3 = _BANKER_3 if len(self.banker) > 2 else NOT_DUE
+        if len(self.player) > 2:
+            self._record_decisions(_BANKER_2, _PLAYER_3)
+            self._record_decisions(_PLAYER_3, banker_3)
+        else:
+            self._record_decisions(_BANKER_2, banker_3)
+        self._record_result()
+
+    def _record_decisions(self, position: int, due: int) -> None:
+        """Record the decisions that follow from the card at `position`, after which the position
+        `due` was due: for each hand an action and the total of its two cards."""
+        record, of_banker = self._record, rules.total_of(self.banker[:2])
+        banker_acts = _DRAWS if due == _BANKER_3 else _STANDS
         if position == _BANKER_2:
-            of_player = rules.total_of(self.player)
-            player_acts = _DRAWS if self.due == _PLAYER_3 else _STANDS
+            of_player = rules.total_of(self.player[:2])
+            player_acts = _DRAWS if due == _PLAYER_3 else _STANDS
             if rules.is_natural(of_player):
                 player_acts = _NATURAL
             if rules.is_natural(of_banker):
@@ -170,8 +189,7 @@ class BaccaratRound:
             self.winner = PLAYER if of_player > of_banker else BANKER
         self.hits = rules.hits_of(player, banker) & game.hits
         self.open = False
-        if self.revealed:
-            self.phase = BETWEEN
+        self.phase = BETWEEN
         self._record(
             events.RESULT,
             self.winner,

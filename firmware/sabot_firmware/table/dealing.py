@@ -62,6 +62,7 @@ class Dealing(ShoeOfCards):
 
     def card_passed(self, card: int, figures: "Figures" = _NO_FIGURES) -> list:
         """Card 0-53 came out. `figures`: speed, margin, skew, samples as in `events.CARD`."""
+        self.came_sealed = False
         if card == cards.TEST_CARD:
             self._fail(_TEST_CARD_PULLED, card)
         else:
@@ -190,19 +191,21 @@ class Dealing(ShoeOfCards):
             return
         surplus = NO_ERROR if self.can_change_game() else self.inventory.surplus(card)
         if surplus and not self.error:
-            self._wait_for_supervisor(enums.ERRORS[surplus], self._position_of_next())
-            self._fail(surplus, card)
+            position = self._position_of_next()
+            self._wait_for_supervisor(enums.ERRORS[surplus], position)
+            self.came_sealed = self._secret(position)
+            self._fail(surplus, None if self.came_sealed else card)
             self.pending.keep_read(card, figures, by_hand)
             return
         self._deal(card, figures, by_hand)
         if surplus:
-            self._fail(surplus, card)
+            self._fail(surplus, None if self.came_sealed else card)
 
     def _deal(self, card: int, figures: "Figures", by_hand: bool) -> None:
         position = self._position_of_next()
         self._draw(card, position, figures, by_hand)
         if position == NOT_DUE:
-            self._fail(_CARD_NOT_DUE, card)
+            self._fail(_CARD_NOT_DUE, None if self.came_sealed else card)
         elif self.phase == FIRST_BURN:
             self._burn_new_cards(self.current_round.burn_count(card))
         elif self.phase == BURNING:
@@ -222,7 +225,7 @@ class Dealing(ShoeOfCards):
             column = pending.BURN
         else:
             column = pending.COUNTS
-        self.pending.begin(why, position, column)
+        self.pending.begin(why, position, column, self._secret(position))
 
     def _stop_for_second_card(self) -> None:
         """The first card of a double feed is resolved: stop play for the second."""
@@ -260,15 +263,11 @@ class Dealing(ShoeOfCards):
             self._void(_VOID_FOR_UNREADABLE if error == UNREADABLE else _VOID_BY_SUPERVISOR)
 
     def _void(self, reason: int) -> None:
-        """Void the round, or ask what to do if none is open.
-
-        A round that hides its result is void at once, also with a result: the supervisor, and who
-        looks on, must not learn from it whether a third card is due.
-        """
+        """Void the round, or ask what to do if none is open."""
         self.second_card = False
-        if self.current_round.open or self.current_round.hidden:
+        if self.current_round.open:
             self._clear_error()
-            self._void_round(reason if self.current_round.open else _MISDEAL)
+            self._void_round(reason)
             self._round_over()
         else:
             self.asked = self.decided or not self.can_change_game()
@@ -281,6 +280,12 @@ class Dealing(ShoeOfCards):
             self._void_round(_MISDEAL)
 
     def _void_round(self, reason: int) -> None:
+        if self.sealed:
+            if self.game.house.get("voided_cards") == "never":
+                self.inventory.forget(self.sealed_cards)
+                self._record(events.UNSEALED, b"")
+            else:
+                self._record(events.UNSEALED)
         self._record(events.ROUND_VOID, reason)
         if self.decided:
             self.rounds -= 1

@@ -25,6 +25,9 @@ POWER_LOST = const(6)
 JOURNAL_FULL = const(7)
 GHOST_HAND = const(8)
 """A host marked the round as a ghost hand."""
+SEALED = const(9)
+"""A note of a card, a fault or a loss of power in a game that deals cards face down, sealed
+(journal/seals.py): `[SEALED, number, sealed]`, whatever it holds."""
 
 
 def carry_out(dealing: "Dealing", note: "list") -> list:
@@ -47,6 +50,11 @@ def carry_out(dealing: "Dealing", note: "list") -> list:
     if kind == GHOST_HAND:
         return dealing.ghost_hand()
     return dealing.journal_full()
+
+
+def tells_card(note: "list") -> bool:
+    """Whether the note, or what the supervisor does after it, can tell a card."""
+    return note[0] in (CARD, FAULT, POWER_LOST)
 
 
 def ends_pass(note: "list") -> bool:

@@ -56,6 +56,13 @@ class Inventory:
         if _CAME_OUT.get(enums.FAULTS[fault], 1):
             self.unread -= 1
 
+    def forget(self, sealed: bytes) -> None:
+        """These cards are never to be known: they count as unread."""
+        for card in sealed:
+            self.counts[card] -= 1
+        self._named -= len(sealed)
+        self.unread += len(sealed)
+
     def drawn_again(self, fault: int) -> None:
         """A card with this fault does not count: it will be drawn again, or was put aside."""
         if enums.FAULTS[fault] in _MAY_BE_IN:

@@ -5,6 +5,8 @@ decisions, the ranks and the cut card, in a circle; `burn` steps the suit of a r
 accepts. At first nothing is chosen, and a rank has no suit: only a complete choice is accepted.
 """
 
+import hashlib
+
 from sabot_firmware.native import const
 from sabot_protocol import cards
 
@@ -85,10 +87,22 @@ class Pending:
         self._allowed = ""
         self._choice = NONE  # place in `_allowed`, after it the ranks and the cut card
         self._suit = NONE
+        self.seed = b""
+        """Bytes that only the unit knows, from the note of the card (journal/seals.py)."""
+        self._first = self._first_suit = 0
 
-    def begin(self, why: str, position: int, column: int) -> None:
-        """A card at `position` stops play: row `why` and column `column` of _ALLOWED."""
+    def begin(self, why: str, position: int, column: int, sealed: bool = False) -> None:
+        """A card at `position` stops play: row `why` and column `column` of _ALLOWED.
+
+        If the card is `sealed`, the choice begins at a place that only the unit knows: the number
+        of presses, which is recorded, does not tell the card.
+        """
         self.end()
+        self._first = self._first_suit = 0
+        if sealed and self.seed:
+            self.seed = hashlib.sha256(self.seed).digest()[:4]
+            self._first = int.from_bytes(self.seed[:2], "big")
+            self._first_suit = self.seed[2] % _SUITS
         self.position = position
         self.second = why == SECOND_CARD
         table: "list[str]" = _ALLOWED.split()  # type: ignore[assignment]
@@ -111,13 +125,17 @@ class Pending:
             self._allowed,
             self._choice,
             self._suit,
+            self.seed,
+            self._first,
+            self._first_suit,
         ]
 
     def restore(self, state: list) -> None:
         """Set the state that `state` returned."""
         self.position, self.card, figures, self.by_hand = state[:4]
         self.figures = tuple(figures)  # type: ignore[assignment]
-        self.second, self._allowed, self._choice, self._suit = state[4:]
+        self.second, self._allowed, self._choice, self._suit = state[4:8]
+        self.seed, self._first, self._first_suit = state[8:] or (b"", 0, 0)
 
     def end(self) -> None:
         """Forget the card: it does not stop play any more."""
@@ -152,12 +170,15 @@ class Pending:
         last = specials - 1
         if self._allowed[last] == "E":
             last += _RANKS  # the place of E is the ace's, and the cut card comes after the king
-        self._choice = 0 if self._choice == last else self._choice + 1
+        if self._choice == NONE:
+            self._choice = self._first % (last + 1)
+        else:
+            self._choice = 0 if self._choice == last else self._choice + 1
 
     def step_suit(self) -> None:
         """Choose the next suit, if a rank is chosen."""
         if 0 <= self.rank() < _RANKS:
-            self._suit = (self._suit + 1) % _SUITS
+            self._suit = self._first_suit if self._suit == NONE else (self._suit + 1) % _SUITS
 
     def choice(self) -> int:
         """Return the choice, a place in `enums.RESOLUTIONS`; NONE if nothing is chosen."""

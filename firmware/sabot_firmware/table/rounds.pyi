@@ -41,6 +41,13 @@ class FamilyRound(Protocol):
     hidden: bool
     """Whether lamps and display must not depend on the round's cards now."""
 
+    @property
+    def seals(self) -> bool:
+        """Whether cards of this round lie face down. Asked when betting is closed: if so, the shoe
+        of cards commits to a key, and seals each card whose position is not `facing` FACE_UP, until
+        the round records `events.UNSEALED`, without values, before what its cards decide."""
+        ...
+
     def begin(self) -> None:
         """Begin the next round. The shoe of cards has numbered it already."""
 

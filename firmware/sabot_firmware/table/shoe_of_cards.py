@@ -9,7 +9,7 @@ Phases (`enums.PHASES`): no_shoe - first_burn - burning - betting - dealing - be
 
 from sabot_firmware.native import const, micropython
 from sabot_firmware.table.inventory import Inventory
-from sabot_firmware.table.pending import Pending
+from sabot_firmware.table.pending import FACE_UP, Pending
 from sabot_protocol import cards, events
 
 if 1 - 1:  # for type checkers: interfaces.pyi
@@ -86,6 +86,12 @@ class ShoeOfCards:
         """Ghost hands in this shoe of cards: rounds that are dealt without wagers."""
         self.ghost = 0
         """Whether the round is one: 0 no, GHOST_ASKED the display asks so, GHOST_MARKED yes."""
+        self.sealed = False
+        """Whether cards of the round are sealed: from its `seal` to its `unsealed`."""
+        self.sealed_cards = b""
+        """The cards 0-51 that are sealed, while they may still be never to be known."""
+        self.came_sealed = False
+        """Whether the last card that came out is sealed."""
         self._actions: "list[tuple]" = []
 
     def change_game(self, game: "FamilyGame") -> None:
@@ -148,7 +154,16 @@ class ShoeOfCards:
         return self.current_round.due_after(card) != NOT_DUE
 
     def _record(self, shape: "Shape", *values: object) -> None:
+        if shape is events.UNSEALED:
+            if not self.sealed:
+                return
+            self.sealed = False
+            self.sealed_cards = b""
         self._actions.append((shape, self.shoe, self.round, values))
+
+    def _secret(self, position: int) -> bool:
+        """Whether a card at `position` may not be known now."""
+        return self.sealed and self.current_round.facing(position) != FACE_UP
 
     def _fail(self, error: int, card: "int | None" = None, fault: int = 0) -> None:
         self._record(events.ERROR, error, card, fault)
@@ -196,7 +211,12 @@ class ShoeOfCards:
     def _draw(self, card: int, position: int, figures: "Figures", by_hand: bool) -> None:
         if not self.can_change_game():
             self.inventory.count(card)
-        self._record(events.CARD, card, position, *figures, by_hand)
+        shape = events.CARD
+        if self._secret(position):
+            shape = events.SEALED_CARD
+            self.came_sealed = True
+            self.sealed_cards += bytes((card,))
+        self._record(shape, card, position, *figures, by_hand)
 
     def _burn_new_cards(self, count: int) -> None:
         self._record(events.BURN, count)
@@ -227,6 +247,10 @@ class ShoeOfCards:
             self.ghost = 0
         self.current_round.close_betting(by)
         self.phase = self.current_round.phase
+        if self.current_round.seals:
+            self.sealed = True
+            self.sealed_cards = b""
+            self._record(events.SEAL)
 
     def _follow(self, was_open: bool) -> None:
         """Take over the phase of the round; count the round when it gets its result, end it when it

@@ -24,13 +24,24 @@ def test_the_boot_number_and_the_acknowledged_events_are_recovered():
 def test_a_state_of_another_firmware_is_refused():
     unit = Unit(game_with({}))
     kind, payload = unit.entries[-1]
-    unit.entries.append((kind, payload[:1] + b"\x02" + payload[2:]))
+    unit.entries.append((kind, payload[:1] + b"\x03" + payload[2:]))
     assert payload[1] == 1
     assert raised(JournalError, recovered, unit, unit.game)
 
 
 def test_the_largest_state_fits_an_entry():
-    dealing = Dealing(game_with({}), table.SET, 0xFFFFFFFF)
+    _check_largest(Unit(game_with({})))
+
+
+def test_the_largest_state_with_sealed_cards_fits_an_entry():
+    unit = Unit(game_with({"name": "midi", "shown": "after_reveal"}))
+    unit.seals.resume(0xFFFFFFFF, 255)
+    _check_largest(unit, True, bytes(40))
+
+
+def _check_largest(unit, sealed=False, sealed_cards=b""):
+    dealing = Dealing(unit.game, table.SET, 0xFFFFFFFF)
+    dealing.sealed, dealing.sealed_cards = sealed, sealed_cards
     dealing.round = dealing.rounds = 400
     dealing.current_round.player = dealing.current_round.banker = [51, 51, 51]
     dealing.current_round.begun = True
@@ -47,12 +58,12 @@ def test_the_largest_state_fits_an_entry():
             dealing.inventory.count(card)
     dealing.inventory.unread = 999
     largest = (100000, 100000, 100000, 100000)
-    dealing.pending.begin("surplus_copy", 5, pending.COUNTS)
+    dealing.pending.seed = bytes(4)
+    dealing.pending.begin("surplus_copy", 5, pending.COUNTS, sealed)
     dealing.pending.keep_read(51, largest, True)
     for _ in range(5):
         dealing.pending.step()
     dealing.pending.step_suit()
-    unit = Unit(game_with({}))
     unit.dealing = dealing
     unit.boot, unit.number = 0xFFFFFFFF, 0xFFFFFFFF
     unit.keep()  # raises if the buffer is too small

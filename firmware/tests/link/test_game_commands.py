@@ -224,7 +224,7 @@ def test_a_midi_shoe_is_in_play_until_its_last_round_is_revealed():
         shoe.load_cards()
         for card in (52, 8, 1, 12, 14):  # the cut card; a natural
             shoe.dealing.card_passed(card)
-        assert shoe.dealing.current_round.winner >= 0 and not shoe.dealing.can_change_game()
+        assert not shoe.dealing.card_due() and not shoe.dealing.can_change_game()
         refused(load_game(shoe, document_with()))
         shoe.dealing.pressed(enums.BUTTONS.index("reveal"))
         assert done(load_game(shoe, document_with()))

@@ -122,6 +122,7 @@ class _Journal:
 
 class _Recorder:
     boot = 1
+    seals = None
 
     def __init__(self):
         self.names = []
@@ -160,7 +161,7 @@ class Parts:
         self.woken = []
         self.acting = Acting(
             self.board, self.running, self.journal, self.recorder, self.dealing, self.reader,
-            self.presenting, lambda: self.woken.append(1),
+            self.presenting, Any(forget=lambda: None), lambda: self.woken.append(1),
         )  # fmt: skip
 
     def done(self):

@@ -5,12 +5,14 @@ import random
 from firmware.tests.support import table
 from sabot_firmware import panel
 from sabot_firmware.journal.recovery import Recovery, keep_state, state_of
-from sabot_firmware.journal.ring import EVENT, NOTE, STATE
+from sabot_firmware.journal.ring import EVENT, MOST_STATE, NOTE, STATE
+from sabot_firmware.journal.seals import Seals
 from sabot_firmware.table import input_log
 from sabot_firmware.table.dealing import Dealing
 from sabot_protocol import cards, cbor, events, games
 
 MAC = bytes(events.MAC_SIZE)
+SECRET = bytes(range(32))
 ONE_DECK = {"decks": 1}
 _games = {}
 
@@ -34,6 +36,7 @@ class Unit:
         self.entries = []
         self.boot = 1
         self.number = 1
+        self.seals = Seals(SECRET) if game.face_down else None
         self.keep()
 
     # The part of a journal that `keep_state` and `Recovery` use.
@@ -55,10 +58,12 @@ class Unit:
     # The part of the shoe that writes entries.
 
     def keep(self) -> None:
-        keep_state(self, self.boot, self.dealing, bytearray(events.MAX_SIZE))
+        keep_state(self, self.boot, self.dealing, bytearray(MOST_STATE), self.seals)
 
     def record(self, shape, shoe, round_, values) -> None:
         buf = bytearray(events.MAX_SIZE)
+        if self.seals is not None:
+            values = self.seals.values_of(shape, values, self.number)
         event = [shape.number, self.number, self.boot, 5, None, shoe, round_] + list(values)
         self.entries.append(
             (EVENT, bytes(buf[: cbor.encode_array(buf, 0, event, len(event))]) + MAC)
@@ -68,7 +73,12 @@ class Unit:
     def input(self, note) -> list:
         """Carry out an input and return its actions. Its entries are the last ones then."""
         buf = bytearray(64)
-        self.entries.append((NOTE, bytes(buf[: cbor.encode_array(buf, 0, note, len(note))])))
+        entry = bytes(buf[: cbor.encode_array(buf, 0, note, len(note))])
+        if self.seals is not None and input_log.tells_card(note):
+            sealed, self.dealing.pending.seed = self.seals.note(self.number, entry)
+            kept = [input_log.SEALED, self.number, sealed]
+            entry = bytes(buf[: cbor.encode_array(buf, 0, kept, len(kept))])
+        self.entries.append((NOTE, entry))
         actions = input_log.carry_out(self.dealing, note)
         for action in actions:
             self.record(*action)
@@ -85,6 +95,7 @@ class Unit:
         """Start again, and write `upto` entries before the power goes again."""
         begun = len(self.entries)
         self.boot = resumed.boot + 1
+        self.seals = resumed.seals
         self.record(events.BOOT, 7, 1, (0, "1.0", bytes(32), "sim", "mini", MAC))
         for action in resumed.missing:
             self.record(*action)
@@ -124,13 +135,13 @@ def seen(dealing):
         dealing.lock_released(),
         [dealing.lock_after(card) for card in range(0, 54, 4)],
     )
-    return _everything(dealing), shown, str(state_of(dealing))
+    return _everything(dealing, ("came_sealed",)), shown, str(state_of(dealing))
 
 
 def recovered(journal, game):
     """Return a new dealing, recovered from the journal as at a start, and what was resumed."""
     dealing = Dealing(game, table.SET, 0)
-    return Recovery(journal, dealing), dealing
+    return Recovery(journal, dealing, lambda: Seals(SECRET)), dealing
 
 
 def random_input(dealing):

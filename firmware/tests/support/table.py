@@ -9,7 +9,7 @@ and presses what it says.
 from firmware.tests.support import documents
 from sabot_firmware import panel
 from sabot_firmware.table import dealing, input_log
-from sabot_protocol import cards, enums, games
+from sabot_protocol import cards, enums, events, games
 
 SET = 4
 BURNED = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10)
@@ -80,6 +80,7 @@ class Table:
         """Results seen so far."""
         self._drawn = None  # the cards of the open round, with their positions
         self._stands = False  # whether the last round has a result and is not void
+        self._sealed = []  # cards under the seal of the present round, by number
         self._counts = None  # cards that came out of the shoe of cards in play, by number
         self.play(inputs)
 
@@ -194,7 +195,7 @@ class Table:
         if released:
             assert not self.shoe.error and not self.shoe.lid_open, text
             assert enums.PHASES[self.shoe.phase] not in ("no_shoe", "between", "ended"), text
-        due = [line for line in lines if line.startswith("card ") and "not_due" not in line]
+        due = [line for line in lines if is_card(line) and "not_due" not in line]
         resolved = [line for line in lines if line.startswith("resolved")]
         assert self.released or resolved or not due, (text, lines)
         assert resolved or "by_hand" not in " ".join(lines), (text, lines)
@@ -207,7 +208,8 @@ class Table:
             assert drawn is None, "a round within a round"
             self._drawn = []
             self._stands = False
-        elif line.startswith("card ") and line.split()[2] in ROUND:
+        elif is_card(line) and line.split()[2] in ROUND:
+            assert (line.split()[0] == "sealed_card") == self.shoe.game.face_down or self.shoe.ghost
             drawn.append(line.split()[1:3])
         elif line.startswith("result"):
             asked = [enums.HITS[n] for n in range(len(enums.HITS)) if self.shoe.game.hits >> n & 1]
@@ -234,8 +236,15 @@ class Table:
         other."""
         if line.startswith("shoe_loaded"):
             self._counts = [0] * 52
-        elif line.startswith("card ") and self._counts is not None:
+        elif is_card(line) and self._counts is not None:
             self._counts[values[0]] += 1
+            if line.startswith("sealed"):
+                self._sealed.append(values[0])
+        elif line == "seal":
+            self._sealed = []
+        elif line == "unsealed never":
+            for card in self._sealed:
+                self._counts[card] -= 1
         elif line.startswith("shoe_ended"):
             assert values[2] == sum(self._counts) + self.shoe.inventory.unread, line
         elif line.startswith("composition"):
@@ -264,9 +273,24 @@ def note_of(text):
     return [input_log.CARD, cards.number_of(text)] + list(FIGURES)
 
 
+def is_card(line):
+    return line.startswith(("card ", "sealed_card "))
+
+
 def action_text(action):
-    """Return an action of the dealing as text; check its values by its shape."""
+    """Return an action of the dealing as text; check its values by its shape.
+
+    What is sealed is sealed only when it is recorded, so "sealed_card AC player_1" has its card.
+    """
     shape, _, _, values = action
+    if shape is events.SEAL:
+        assert values == ()
+        return "seal"
+    if shape is events.UNSEALED:
+        assert values in ((), (b"",))
+        return "unsealed never" if values else "unsealed"
+    if shape is events.SEALED_CARD:
+        return "sealed_" + action_text((events.CARD, 0, 0, values))
     shape.check(list(values))
     parts = [shape.name]
     for i in range(len(values)):

@@ -256,6 +256,7 @@ def test_after_a_loss_of_power_it_has_the_same_state():
 
 
 _PENDING = [-1, -1, [0, 0, 0, 0], False, False, "", -1, -1]
+_NEW_IN_PENDING = [b"", 0, 0]
 # As firmware 0.1.0 kept them: phase, cards, winner, position, and whether a card is due.
 _OLD_STATES = (
     ("betting", [], [], -1, "player_1", True),
@@ -287,6 +288,9 @@ def test_a_state_that_firmware_0_1_0_kept_is_read():
         assert play.open == (phase in ("betting", "dealing") and winner < 0)
         kept = state_of(after)
         if play.open:
-            assert kept[0] == fields + [False, False, 0, 0] and len(fields) == 21
+            assert kept[0] == fields + [False, False, 0, 0, False, b""] and len(fields) == 21
             assert enums.POSITIONS[play.due] == position
-        assert kept[1:] == state[3][1:]
+        assert kept[1:] == [state[3][1], _PENDING + _NEW_IN_PENDING]
+        play.pressed(enums.BUTTONS.index("reveal"))
+        if winner >= 0:
+            assert not play.hidden and play.phase == enums.PHASES.index("between")

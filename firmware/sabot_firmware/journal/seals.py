@@ -1,0 +1,136 @@
+"""Seals cards that lie face down, and what the journal keeps of them (protocol README.md, "Sealed
+cards").
+
+A shoe loads this module only if it deals cards face down, or finds some in its journal.
+"""
+
+import hashlib
+
+from sabot_firmware.journal.contents import JournalError
+from sabot_firmware.native import const
+from sabot_protocol import events, seals
+from sabot_protocol.chain import hmac_blocks
+
+_BLOCK = const(32)
+_NOTE_SIZE = const(28)
+_NOTE_LABEL = b"sabot note"
+_STATE_LABEL = b"sabot state"
+
+STATE_SIZE = const(224)
+"""Bytes of a sealed state, whatever is in it."""
+
+
+class Seals:
+    """Seals under the unit's secret. `number` is that of the open `seal`, 0 with no sealed card."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = hmac_blocks(secret)
+        self._key = b""
+        self._blocks = self._secret
+        self.number = 0
+        self.count = 0
+        """Sealed cards of the round so far."""
+
+    def begin(self, number: int) -> bytes:
+        """Make the key of the round whose `seal` is event `number`; return the commitment."""
+        self.number = number
+        self.count = 0
+        self._key = _mac(self._secret, seals.ROUND_LABEL, number, 8)
+        self._blocks = hmac_blocks(self._key)
+        commitment = hashlib.sha256(seals.COMMITMENT_LABEL)
+        commitment.update(self._key)
+        return commitment.digest()
+
+    def resume(self, number: int, count: int) -> None:
+        """Continue after a loss of power: `count` cards are sealed by the `seal` with this number;
+        0 for none."""
+        if number:
+            self.begin(number)
+        else:
+            self.end()
+        self.count = count
+
+    def card(self, card: int) -> bytes:
+        """Seal the next card 0-52 of the round."""
+        pad = _mac(self._blocks, seals.CARD_LABEL, self.count, 1)
+        self.count += 1
+        return bytes((pad[0] ^ card,)) + pad[1 : seals.CARD_SIZE]
+
+    def end(self) -> bytes:
+        """Return the key of the round, which may show or is over; forget it."""
+        key, self._key = self._key, b""
+        self.number = self.count = 0
+        self._blocks = self._secret
+        return key
+
+    def values_of(self, shape: object, values: tuple, number: int) -> tuple:
+        """Return the values of the event `shape`, which becomes event `number`, as it leaves the
+        shoe. The dealing gives `seal` and `unsealed` no values, and `sealed_card` its card; an
+        empty key stays: the cards are never to be known."""
+        if shape is events.SEAL:
+            return (self.begin(number),)
+        if shape is events.SEALED_CARD:
+            return (self.count, self.card(values[0])) + values[1:]
+        if shape is events.UNSEALED:
+            key = self.end()
+            return values or (key,)
+        return values
+
+    def note(self, number: int, note: "bytes | memoryview") -> "tuple[bytes, bytes]":
+        """Return a note of at most 27 bytes sealed, and 4 bytes that only the unit can know.
+
+        `number` is that of the next event: no other note on flash has it.
+        """
+        pad = _mac(self._secret, _NOTE_LABEL, number, 8)
+        return _xor(_sized(note, _NOTE_SIZE), pad[:_NOTE_SIZE]), pad[_NOTE_SIZE:]
+
+    def open_note(self, number: int, sealed: bytes) -> "tuple[bytes, bytes]":
+        """Return the note that `note` sealed, and the 4 bytes. Like `open_state` it raises
+        JournalError if it was sealed with another secret."""
+        pad = _mac(self._secret, _NOTE_LABEL, number, 8)
+        return _inside(_xor(sealed, pad[:_NOTE_SIZE])), pad[_NOTE_SIZE:]
+
+    def state(self, number: int, state: "bytes | memoryview") -> bytes:
+        """Return a state of at most 223 bytes sealed: STATE_SIZE bytes, whatever is in it.
+
+        `number` is that of the next event: no other sealed state on flash has it.
+        """
+        return self._pad_state(number, _sized(state, STATE_SIZE))
+
+    def open_state(self, number: int, sealed: bytes) -> bytes:
+        """Return the state that `state` sealed."""
+        return _inside(self._pad_state(number, sealed))
+
+    def _pad_state(self, number: int, state: bytes) -> bytes:
+        pads = [
+            _mac(self._secret, _STATE_LABEL + bytes((at,)), number, 8)
+            for at in range(0, STATE_SIZE, _BLOCK)
+        ]
+        return _xor(state, b"".join(pads)[:STATE_SIZE])
+
+
+def _sized(data: "bytes | memoryview", size: int) -> bytes:
+    """Return the data with its length before it and zeros after it, `size` bytes."""
+    return bytes((len(data),)) + bytes(data) + bytes(size - 1 - len(data))
+
+
+def _inside(sized: bytes) -> bytes:
+    end = 1 + sized[0]
+    if end > len(sized) or any(sized[end:]):
+        raise JournalError("journal sealed with another secret: have it examined")
+    return sized[1:end]
+
+
+def _mac(blocks: "tuple[bytes, bytes]", label: bytes, number: int, size: int) -> bytes:
+    """Return HMAC-SHA-256 over the label and the number in `size` bytes."""
+    inner = hashlib.sha256(blocks[0])
+    inner.update(label)
+    inner.update(number.to_bytes(size, "big"))
+    outer = hashlib.sha256(blocks[1])
+    outer.update(inner.digest())
+    return outer.digest()
+
+
+def _xor(data: bytes, pad: bytes) -> bytes:
+    number = int.from_bytes(data, "big") ^ int.from_bytes(pad, "big")
+    return number.to_bytes(len(data), "big")  # faster than a loop

@@ -1,0 +1,111 @@
+"""Sealed cards: the definition of the protocol, and what the journal keeps of them."""
+
+import random
+
+from firmware.tests.support.recovering import MAC, SECRET, Unit, game_with
+from firmware.tests.support.table import note_of
+from protocol.tests.helpers import raised, seed_random, vectors
+from sabot_firmware.journal.contents import JournalError
+from sabot_firmware.journal.ring import NOTE, STATE
+from sabot_firmware.journal.seals import STATE_SIZE, Seals
+from sabot_protocol import cbor, events
+
+_MIDI = {"name": "midi", "shown": "after_reveal", "burn": "none"}
+_NEVER = dict(_MIDI, house={"voided_cards": "never"})
+_SIX = "4C 2D AC 2H 2S 3H"
+
+
+def test_a_round_is_sealed_as_the_golden_vector_says():
+    golden = vectors("seals")
+    seals = Seals(bytes.fromhex(golden["secret"]))
+    assert seals.begin(golden["seal_number"]).hex() == golden["commitment"]
+    for case in golden["cards"]:
+        assert seals.count == case["place"]
+        assert seals.card(case["card"]).hex() == case["sealed"]
+    assert seals.end().hex() == golden["key"] and seals.number == 0
+
+
+def test_a_note_is_opened_with_its_number_only_and_always_has_the_same_size():
+    seals = Seals(SECRET)
+    for note in (b"", b"\x81\x06", b"n" * 27):
+        sealed, seed = seals.note(77, note)
+        assert len(sealed) == 28 and len(seed) == 4
+        assert seals.open_note(77, sealed) == (note, seed)
+        for other, number in ((seals, 78), (Seals(bytes(32)), 77)):
+            assert raised(JournalError, other.open_note, number, sealed), note
+
+
+def test_a_state_is_opened_with_its_number_only_and_always_has_the_same_size():
+    seals = Seals(SECRET)
+    for state in (b"", b"s" * 100, b"s" * (STATE_SIZE - 1)):
+        sealed = seals.state(77, state)
+        assert len(sealed) == STATE_SIZE and seals.open_state(77, sealed) == state
+        for other, number in ((seals, 78), (Seals(bytes(32)), 77)):
+            assert raised(JournalError, other.open_state, number, sealed), len(state)
+
+
+def _entries(cards, game=_MIDI):
+    """Return what the journal gets while these cards are dealt, with a state after each."""
+    unit = Unit(game_with(game))
+    for text in ["lid+", "lid-"] + cards.split():
+        unit.input(note_of(text))
+        unit.keep()
+    return unit.entries
+
+
+def _sizes(entries):
+    return [(kind, len(payload)) for kind, payload in entries]
+
+
+def test_entries_of_hidden_cards_have_the_same_sizes_whatever_the_cards_are():
+    seed_random()
+    open_, shut = set(), set()
+    for _ in range(60):
+        pile = [random.choice("A23456789TJQK") + random.choice("CDHS") for _ in range(4)]
+        entries = _entries(" ".join(pile))
+        # With the fourth card the lock shuts, or stays open for a third card of a hand.
+        (shut if entries[-2][1][1] == events.LOCK.number else open_).add(str(_sizes(entries)))
+    assert len(open_) == len(shut) == 1, (open_, shut)
+
+
+def test_no_entry_of_hidden_cards_can_be_read_without_the_secret():
+    entries = _entries(_SIX)
+    begun = [i for i in range(len(entries)) if entries[i][0] == NOTE][2]
+    for kind, payload in entries[begun:]:
+        value = cbor.decode(payload, 0, len(payload) - (len(MAC) if kind == 1 else 0))
+        if kind == NOTE:
+            assert value[0] == 9 and len(value) == 3, value
+        elif kind == STATE:
+            assert value[0] == 2 and len(value[4]) == STATE_SIZE
+        else:
+            assert value[0] not in (events.CARD.number, events.DECISION.number, 13), value
+
+
+def test_the_cards_of_a_void_round_are_opened_or_counted_as_unread_by_the_choice_of_the_house():
+    for game, length in ((_MIDI, 32), (_NEVER, 0)):
+        unit = Unit(game_with(game))
+        for text in ["lid+", "lid-", "4C", "2D", "AC", "key+", "void"]:
+            actions = unit.input(note_of(text))
+        kinds = [action[0].name for action in actions]
+        assert kinds.index("unsealed") + 1 == kinds.index("round_void"), kinds
+        found = [cbor.decode(p, 0, len(p) - len(MAC)) for kind, p in unit.entries if kind == 1]
+        assert [len(event[7]) for event in found if event[0] == 39] == [length]
+        counted = sum(unit.dealing.inventory.counts)
+        assert (counted, unit.dealing.inventory.unread) == ((3, 0) if length else (0, 3))
+        assert unit.dealing.cards == 3
+
+
+def test_the_presses_of_the_supervisor_do_not_tell_which_card_was_entered():
+    seed_random()
+    presses = {}
+    for n in range(60):
+        unit = Unit(game_with(_MIDI))
+        unit.number = 1 + 9 * n  # another round, so another place to begin
+        for text in ["lid+", "lid-", "4C", "?bad_code", "key+"]:
+            unit.input(note_of(text))
+        count = 0
+        while unit.dealing.pending.rank() != 6:
+            unit.input(note_of("next"))
+            count += 1
+        presses[count] = presses.get(count, 0) + 1
+    assert len(presses) > 8 and max(presses.values()) < 20, presses
