@@ -95,7 +95,10 @@ CHANNELS = ("e", "a", "b", "x")
 
 VOID_REASONS = ("supervisor", "unreadable", "restart", "misdeal")
 """Why a round is void. `misdeal`: it had its result, and the supervisor called it a misdeal."""
-END_REASONS = ("cut_card", "supervisor", "restart")
+END_REASONS = ("cut_card", "supervisor", "restart", "round")
+"""Why a shoe of cards has ended. `round`: it was shuffled for one round, which has ended."""
+STREETS = WordList("preflop flop turn river")
+"""The rounds of betting of a hand of hold'em, by the cards of the board that are dealt."""
 GAP_REASONS = ("queue_full", "restart", "journal_damaged")
 JOURNAL_FAULTS = ("erase_failed", "program_failed", "damaged")
 """The faults of a sector of the journal. `damaged`: its content has changed since the write."""
@@ -139,6 +142,7 @@ ENUMERATIONS: "dict[str, tuple[str, ...] | WordList]" = {
     "channel": CHANNELS,
     "void_reason": VOID_REASONS,
     "end_reason": END_REASONS,
+    "street": STREETS,
     "gap_reason": GAP_REASONS,
     "journal_fault": JOURNAL_FAULTS,
     "update_stage": UPDATE_STAGES,

@@ -254,6 +254,23 @@ UNSEALED = Shape(
     DEALING,
 )
 
+HAND_BEGUN = Shape(46, "hand_begun", "seats:uint", _kinds, DEALING)
+BETTING_ENDED = Shape(47, "betting_ended", "street:street", _kinds, DEALING)
+RUN_TWICE = Shape(48, "run_twice", "street:street", _kinds, DEALING)
+HAND_ENDED = Shape(
+    49,
+    "hand_ended",
+    (
+        "seats:uint "
+        "board:bytes "  # cards 0-51 in their order, a byte each
+        "second:bytes "  # the second board, empty if the hand was not run twice
+        "game:bytes"  # SHA-256 of the game document
+    ),
+    _kinds,
+    DEALING,
+)
+"""46 to 49 are hold'em's."""
+
 KINDS = tuple(_kinds)
 """All kinds of events, by number."""
 del _kinds

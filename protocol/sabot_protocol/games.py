@@ -18,7 +18,8 @@ MAX_DOCUMENT = 900
 MINI_NAME = "mini"
 
 BACCARAT = "baccarat"
-FAMILIES = (BACCARAT,)
+HOLDEM = "holdem"
+FAMILIES = (BACCARAT, HOLDEM)
 """The families of games that a document can belong to; each has its own rounds. A document without
 the key `family` is a game of baccarat."""
 
@@ -207,6 +208,10 @@ def game_of(document: bytes) -> FamilyGame:
     value = _decoded(document)
     if "family" not in value:
         return Game(document, value)
+    if value["family"] == HOLDEM:
+        from sabot_protocol.holdem import HoldemGame
+
+        return HoldemGame(document, value)
     raise GameError("game document of an unknown family")
 
 

@@ -14,7 +14,7 @@ import pycddl
 import pytest
 
 from protocol.tests.helpers import each_case, vectors
-from sabot_protocol import VERSION, cards, enums, events, frame, games, messages
+from sabot_protocol import VERSION, cards, enums, events, frame, games, holdem, messages
 from sabot_protocol.schema import Shape
 from sabot_protocol.sim import sim_channel
 
@@ -358,6 +358,37 @@ def test_spoiled_games_are_not_valid(changed: dict[str, object]) -> None:
 def test_games_without_a_field_are_not_valid(field: str) -> None:
     value = {name: games.MINI[name] for name in games.MINI if name != field}
     assert not _valid("game-document", cbor2.dumps(value, canonical=True))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"seats": 2},
+        {"run_it_twice": False},
+        {"betting_closed_by": "dealer"},
+        {"house": {"voided_cards": "never", "rake_permille": 50}},
+    ],
+    ids=str,
+)
+def test_good_games_of_hold_em_are_valid(changed: dict[str, object]) -> None:
+    document = cbor2.dumps({**holdem.HOLDEM, **changed}, canonical=True)
+    assert _valid("holdem-document", document) and not _valid("game-document", document)
+    assert games.game_of(document).family == "holdem"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"seats": 1}, {"seats": 11}, {"run_it_twice": 1}, {"decks": 2}, {"family": "baccarat"}]
+    + [{"shown": "after_reveal"}, {"burn": "one"}, {"betting_closed_by": "player"}]
+    + [{"rules": "pairs"}, {"house": []}, {"announced": True}, {"cut_from_end": 16}],
+    ids=str,
+)
+def test_spoiled_games_of_hold_em_are_not_valid(changed: dict[str, object]) -> None:
+    document = cbor2.dumps({**holdem.HOLDEM, **changed}, canonical=True)
+    assert not _valid("holdem-document", document)
+    with pytest.raises(games.GameError):
+        games.game_of(document)
 
 
 def test_cases_that_are_read_one_at_a_time_are_those_of_the_document() -> None:

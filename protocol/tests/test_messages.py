@@ -170,7 +170,8 @@ def test_numbers_show_the_sender():
     ):
         for shape in shapes:
             assert low <= shape.number <= high, shape.name
-    assert [shape.number for shape in events.KINDS] == list(range(1, len(events.KINDS) + 1))
+    numbers = [shape.number for shape in events.KINDS]
+    assert numbers == sorted(set(numbers)) and numbers[0] == 1
 
 
 def test_enumerations_have_words_each_once():

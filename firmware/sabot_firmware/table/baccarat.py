@@ -42,6 +42,7 @@ class BaccaratRound:
     """The present or last round of baccarat; see `sabot_firmware.table.rounds.FamilyRound`."""
 
     KEPT: "tuple[str, ...]" = ("player", "banker", "winner", "hits", "revealed", "due")
+    ends_shoe = False
 
     def __init__(self, game: "Game", record: "RecordEvent") -> None:
         self._game = game

@@ -26,6 +26,10 @@ class FamilyRound(Protocol):
     card_first: bool
     """Whether a card is due as soon as a round has begun."""
 
+    ends_shoe: bool
+    """Whether the cards were shuffled for one round: the shoe of cards ends with it, also if it is
+    voided."""
+
     due: int
     """The position of the next card: place in `enums.POSITIONS`. NOT_DUE while the round waits for
     a button, and when it is not open. The lock follows this."""

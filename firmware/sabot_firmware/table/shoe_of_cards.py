@@ -37,6 +37,7 @@ _CUT_CARD_MISPLACED = const(4)
 _CARDS_MISSING = const(8)
 _BY_CARD = const(1)
 _BY_CUT_CARD = const(0)
+_BY_ROUND = const(3)
 
 _NO_LIMIT = const(-1)
 
@@ -50,7 +51,13 @@ def _baccarat() -> "Callable[..., FamilyRound]":
     return BaccaratRound
 
 
-ROUNDS = {"baccarat": _baccarat}
+def _holdem() -> "Callable[..., FamilyRound]":
+    from sabot_firmware.table.holdem import HoldemRound
+
+    return HoldemRound
+
+
+ROUNDS = {"baccarat": _baccarat, "holdem": _holdem}
 """By family, as in `games.FAMILIES`: a function that imports the class of its rounds. It is called
 when a game of the family is dealt, so other families take no memory."""
 
@@ -270,7 +277,9 @@ class ShoeOfCards:
 
     def _round_over(self) -> None:
         self.phase = BETWEEN
-        if self.rounds_left == 0:
+        if self.current_round.ends_shoe:
+            self._end_shoe(_BY_ROUND)
+        elif self.rounds_left == 0:
             self._end_shoe(_BY_CUT_CARD)
 
     def _end_shoe(self, reason: int) -> None:

@@ -26,6 +26,7 @@ class HighCardRound:
     KEPT = ("hand", "seats", "burned", "winner", "begun", "hidden")
     card_first = False
     seals = False
+    ends_shoe = False
 
     def __init__(self, game, record):
         self.seats = 2

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sabot_firmware import panel
-from sabot_firmware.table import baccarat, dealing, pending, rules, shoe_of_cards
+from sabot_firmware.table import baccarat, dealing, holdem, pending, rules, shoe_of_cards
 from sabot_protocol import cards, enums
 
 _SHOE_OF_CARDS = {
@@ -14,7 +14,7 @@ _SHOE_OF_CARDS = {
     "POSITIONS": "NOT_DUE _BURN_FIRST _BURN",
     "ERRORS": "NO_ERROR=none _CUT_CARD_MISPLACED _CARDS_MISSING",
     "CLOSED_BY": "_BY_CARD=card",
-    "END_REASONS": "_BY_CUT_CARD=cut_card",
+    "END_REASONS": "_BY_CUT_CARD=cut_card _BY_ROUND=round",
 }
 _DEALING = {
     "ERRORS": "UNREADABLE _CARD_NOT_DUE _LID_OPENED _TEST_CARD_PULLED=test_card "
@@ -33,6 +33,10 @@ _BACCARAT = {
     "ACTIONS": "_DRAWS _STANDS _NATURAL",
     "BUTTONS": "_REVEAL _BURN",
 }
+_HOLDEM = {
+    "POSITIONS": "_SEAT_1 _BOARD_BURN _FLOP _TURN _RIVER",
+    "BUTTONS": "_NEXT _REVEAL _BURN",
+}
 _PENDING = {
     "RESOLUTIONS": "ENTERED AS_READ DRAWN_AGAIN UNSEEN VOID",
     "BUTTONS": "_NEXT _REVEAL _VOID_BUTTON=void _BURN_BUTTON=burn",
@@ -46,6 +50,7 @@ _PANEL = {"LAMPS": "READY_LAMP=ready ERROR_LAMP=error"}
         (shoe_of_cards, _SHOE_OF_CARDS),
         (dealing, _DEALING),
         (baccarat, _BACCARAT),
+        (holdem, _HOLDEM),
         (pending, _PENDING),
         (panel, _PANEL),
     ],

@@ -414,6 +414,47 @@ class UnsealedEvent(Event):
     """The round's key; empty if its cards are never to be known."""
 
 
+@dataclass(frozen=True, slots=True)
+class HandBegunEvent(Event):
+    """A hand of hold'em is dealt."""
+
+    SHAPE: ClassVar[Shape] = definitions.HAND_BEGUN
+    seats: int
+    """How many players get cards, 2 to 10."""
+
+
+@dataclass(frozen=True, slots=True)
+class BettingEndedEvent(Event):
+    """The dealer has ended a round of betting of hold'em."""
+
+    SHAPE: ClassVar[Shape] = definitions.BETTING_ENDED
+    street: str
+    """One of `enums.STREETS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTwiceEvent(Event):
+    """The rest of the board of a hand of hold'em is dealt twice."""
+
+    SHAPE: ClassVar[Shape] = definitions.RUN_TWICE
+    street: str
+    """The first card that is dealt twice: "turn" or "river"."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandEndedEvent(Event):
+    """A hand of hold'em has ended."""
+
+    SHAPE: ClassVar[Shape] = definitions.HAND_ENDED
+    seats: int
+    board: bytes
+    """The cards of the board, 0 to 51 each."""
+    second: bytes
+    """The second board; empty if the hand was not run twice."""
+    game: bytes
+    """SHA-256 of the game document."""
+
+
 EVENTS = {
     each.SHAPE.number: each
     for each in list(globals().values())

@@ -241,6 +241,29 @@ def _unsealed(it: Fields) -> str:
     return f"by key {_short(it['seal_key'])}" if it["seal_key"] else "never: the cards stay unknown"
 
 
+def _hand_begun(it: Fields) -> str:
+    return f"of hold'em, {counted(it['seats'], 'seat')} dealt in"
+
+
+def _betting_ended(it: Fields) -> str:
+    return "before the flop" if it["street"] == "preflop" else f"on the {it['street']}"
+
+
+def _run_twice(it: Fields) -> str:
+    return f"from the {it['street']} on"
+
+
+def _hand_ended(it: Fields) -> str:
+    boards = " and ".join(map(_board, filter(None, (it["board"], it["second"]))))
+    seats = counted(it["seats"], "seat")
+    return f"{seats}, board {boards or 'not dealt'}, game {_short(it['game'])}"
+
+
+def _board(board: str) -> str:
+    numbers = bytes.fromhex(board)
+    return " ".join(card_symbol(_NAMES[n]) if n < len(_NAMES) else str(n) for n in numbers)
+
+
 _RESOLUTIONS = {
     "entered": "entered from its face",
     "as_read": "taken as it was read",
@@ -292,6 +315,10 @@ _WORDS: dict[str, Callable[[Fields], str]] = {
     "seal": _seal,
     "sealed_card": _sealed_card,
     "unsealed": _unsealed,
+    "hand_begun": _hand_begun,
+    "betting_ended": _betting_ended,
+    "run_twice": _run_twice,
+    "hand_ended": _hand_ended,
 }
 
 
