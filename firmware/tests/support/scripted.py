@@ -221,14 +221,14 @@ def check_chain(shoe):
         assert cbor.decode(record, 0, len(record))[1] == number
 
 
-def events_from(shoe, first):
-    """Return the events from number `first` on, as (kind, own values)."""
+def events_from(shoe, first, last=None):
+    """Return the events from number `first` to `last`, None for all, as (kind, own values)."""
     journal = shoe.journal
     journal.drain()
     cursor = Cursor(journal)
     assert cursor.seek(first)
     found = []
-    while cursor.next():
+    while (last is None or first + len(found) <= last) and cursor.next():
         event = cbor.decode(cursor.record, 0, len(cursor.record))
         assert event[1] == first + len(found)
         found.append((_KINDS[event[0]].name, event[len(events.HEADER) :]))

@@ -1,0 +1,212 @@
+"""The whole shoe on a scripted board, with cards that lie face down: what leaves it, what it keeps,
+and how what it sealed is opened. The opening is written from protocol/README.md, "Sealed cards"."""
+
+import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
+from firmware.tests.fakes.fake_flash import RING
+from firmware.tests.support.naive_chain import hmac, sha256
+from firmware.tests.support.passing import E, X
+from firmware.tests.support.scripted import (
+    KEY_TURNED,
+    LID,
+    REVEAL,
+    VOID,
+    FileFlash,
+    again,
+    card_samples,
+    events_from,
+    kinds_of,
+    provision,
+    recorded,
+    started,
+)
+from firmware.tests.test_store import Folder
+from protocol.tests.helpers import raised
+from sabot_firmware.boards.nor import PAGE, SECTOR
+from sabot_firmware.journal import keyring
+from sabot_firmware.journal.cursor import Cursor
+from sabot_firmware.journal.recovery import state_of
+from sabot_firmware.link import commands
+from sabot_firmware.store import SettingsStore
+from sabot_firmware.table import inputs
+from sabot_protocol import cards, enums, games, messages
+
+_DEALT = ("4C", "2D", "AC", "2H", "2S", "3H")
+_LOAD = (inputs.switched(LID, True), inputs.switched(LID, False))
+_DEALING_ROUND = enums.PHASES.index("dealing")
+
+
+def _midi(folder, **house):
+    """Return a board and its shoe, a new unit that deals midi without a burn."""
+    document = dict(games.MINI)
+    document.update({"name": "midi", "shown": "after_reveal", "burn": "none", "house": house})
+    flash = provision(folder, FileFlash(folder, RING))
+    SettingsStore(folder.path).save("game", games.encode(document))
+    return started(folder, flash)
+
+
+def _dealt(folder, *names, **house):
+    board, shoe = _midi(folder, **house)
+    board.play(shoe, *_LOAD, *[card_samples(name) for name in names])
+    return board, shoe
+
+
+def _opened(events):
+    """Return the names of the sealed cards among `events`, in order, opened with their key."""
+    key = next(values[0] for kind, values in events if kind == "unsealed")
+    commitment = next(values[0] for kind, values in events if kind == "seal")
+    assert sha256(b"sabot seal" + key) == commitment
+    names = []
+    for kind, values in events:
+        if kind == "sealed_card":
+            place, sealed = values[:2]
+            assert place == len(names)
+            pad = hmac(key, b"sabot card" + bytes([place]))
+            card = [sealed[i] ^ pad[i] for i in range(16)]
+            assert card[1:] == [0] * 15
+            names.append(cards.name_of(card[0]))
+    return tuple(names)
+
+
+def _secret(folder):
+    return SettingsStore(folder.path).load("seal_secret")
+
+
+def test_the_key_that_is_recorded_at_the_reveal_opens_the_cards_that_were_dealt():
+    with Folder() as folder:
+        board, shoe = _dealt(folder, *_DEALT)
+        kinds = kinds_of(shoe)
+        assert kinds.index("seal") == kinds.index("betting_closed") + 1
+        assert kinds.count("sealed_card") == 6 and "card" not in kinds
+        assert "decision" not in kinds and "result" not in kinds and "unsealed" not in kinds
+        board.play(shoe, REVEAL)
+        after = kinds_of(shoe)[len(kinds) :]
+        assert after == ["button", "unsealed", "decision", "decision", "result"], after
+        assert _opened(recorded(shoe)) == _DEALT
+
+
+def test_every_round_has_a_key_of_its_own_which_only_the_secret_gives():
+    with Folder() as folder:
+        board, shoe = _dealt(folder, *_DEALT)
+        board.play(shoe, REVEAL, inputs.pressed(0), *[card_samples(name) for name in _DEALT])
+        board.play(shoe, REVEAL)
+        events = recorded(shoe)
+        keys = [values[0] for kind, values in events if kind == "unsealed"]
+        assert keys[0] != keys[1]
+        begun = [at for at in range(len(events)) if events[at][0] == "seal"]
+        for at in range(2):
+            number = begun[at] + 1
+            assert keys[at] == hmac(_secret(folder), b"sabot round" + number.to_bytes(8, "big"))
+        assert _opened(events[begun[1] :]) == _DEALT
+
+
+def test_after_a_loss_of_power_at_every_card_the_round_is_dealt_on_and_opened():
+    for cut in range(len(_DEALT) + 1):
+        with Folder() as folder:
+            board, shoe = _dealt(folder, *_DEALT[:cut])
+            secret, before = _secret(folder), state_of(shoe.dealing)
+            board, shoe = again(folder, board)
+            assert state_of(shoe.dealing) == before
+            assert (_secret(folder) == secret) == (cut > 0), "a new one if no card is sealed"
+            board.play(shoe, *[card_samples(name) for name in _DEALT[cut:]], REVEAL)
+            assert _opened(recorded(shoe)) == _DEALT, cut
+            assert kinds_of(shoe)[-1] == "result"
+
+
+def _lose_from(shoe, number):
+    """Flip a bit of this event on the chip, so that it and what comes after it cannot be read."""
+    journal = shoe.journal
+    journal.drain()
+    cursor = Cursor(journal)
+    assert cursor.seek(number) and cursor.next()
+    record = bytes(cursor.record)
+    begin = (keyring.SECTORS + cursor.sector) * SECTOR
+    window = bytearray(2 * PAGE)
+    for address in range(begin, begin + SECTOR - PAGE, PAGE):
+        shoe.board.flash.read(address, memoryview(window))
+        at = bytes(window).find(record)
+        if at >= 0:
+            shoe.board.flash.flip(address + at)
+            return
+    raise AssertionError("the event is not on the chip")
+
+
+def test_a_lost_round_is_opened_or_never_to_be_known_by_the_choice_of_the_house():
+    for house, length in (({}, 32), ({"voided_cards": "never"}, 0)):
+        with Folder() as folder:
+            board, shoe = _dealt(folder, *_DEALT[:4], **house)
+            number = shoe.journal.number
+            third = [n for n, kind in enumerate(kinds_of(shoe), 1) if kind == "sealed_card"][2]
+            _lose_from(shoe, third)
+            board, shoe = again(folder, board)
+            after = events_from(shoe, number)
+            kinds = [kind for kind, _ in after]
+            at = kinds.index("unsealed")
+            assert at < kinds.index("shoe_ended") and len(after[at][1][0]) == length, kinds
+            if length:
+                held = events_from(shoe, 1, third - 1) + after
+                assert _opened(held) == _DEALT[:2]
+            board, shoe = again(folder, board)
+            assert [kind for kind, _ in events_from(shoe, number)].count("unsealed") == 1
+
+
+def test_nothing_that_a_host_can_ask_tells_of_a_sealed_card():
+    with Folder() as folder:
+        board, shoe = _dealt(folder, *_DEALT[:2])
+        for shape, given in (
+            (messages.HEALTH, ()),
+            (messages.NEXT_PASS, (0,)),
+            (messages.READ_PASS, (1, 0)),
+        ):
+            answer = commands.run(shoe, shape, [7] + list(given))
+            assert answer[0] == messages.REPLY.number, shape.name
+            assert enums.REFUSALS[answer[2]] == "sealed", shape.name
+        board.play(shoe, *[card_samples(name) for name in _DEALT[2:]], REVEAL)
+        answer = commands.run(shoe, messages.NEXT_PASS, [8, 0])
+        assert answer[0] == messages.PASS_REPORT.number and answer[5] == cards.number_of("4C")
+        assert commands.run(shoe, messages.HEALTH, [9])[0] == messages.HEALTH_REPORT.number
+
+
+def test_cards_that_are_never_to_be_known_are_forgotten_by_the_passes_too():
+    for house, kept in (({}, True), ({"voided_cards": "never"}, False)):
+        with Folder() as folder:
+            board, shoe = _dealt(folder, *_DEALT[:2], **house)
+            board.play(shoe, KEY_TURNED[0], VOID, KEY_TURNED[1])
+            assert (shoe.passes.first_after(0) is not None) == kept
+            card = commands.run(shoe, messages.NEXT_PASS, [8, 0])[5]
+            assert card == (cards.number_of("4C") if kept else None)
+
+
+def test_a_long_pass_of_a_sealed_card_does_not_name_it():
+    with Folder() as folder:
+        board, shoe = _midi(folder)
+        covered = bytes([E | X | (E | X) << 4])
+        samples = card_samples("9C")
+        at = bytes(samples).rfind(covered)
+        board.play(shoe, *_LOAD, samples[:at] + covered * 14 + samples[at:])
+        kind, values = recorded(shoe)[-1]
+        assert kind == "long_pass" and values[0] is None and values[1] > 1500
+
+
+def test_the_display_and_the_lamps_say_nothing_of_a_sealed_card():
+    with Folder() as folder:
+        board, shoe = _midi(folder)
+        board.play(shoe, *_LOAD)
+        board.outputs.clear()
+        board.play(shoe, *[card_samples(name) for name in _DEALT])
+        assert len(board.outputs) < 4, board.outputs
+        assert shoe.dealing.phase == _DEALING_ROUND
+
+
+def test_a_journal_of_another_board_is_not_guessed_at():
+    with Folder() as folder:
+        board, _shoe = _dealt(folder, *_DEALT[:2])
+        SettingsStore(folder.path).save("seal_secret", bytes(32))
+        assert raised(Exception, again, folder, board)
+
+
+def test_a_shoe_that_deals_no_card_face_down_makes_no_secret():
+    with Folder() as folder:
+        board, shoe = started(folder)
+        board.play(shoe, *_LOAD, card_samples("AC"), card_samples("2C"), card_samples("9C"))
+        assert shoe.seals is None and _secret(folder) is None
+        assert kinds_of(shoe)[-1] == "card"
