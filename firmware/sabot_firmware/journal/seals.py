@@ -4,10 +4,10 @@ cards").
 A shoe loads this module only if it deals cards face down, or finds some in its journal.
 """
 
-import hashlib
+from hashlib import sha256
 
 from sabot_firmware.journal.contents import JournalError
-from sabot_firmware.native import const
+from sabot_firmware.native import const, micropython
 from sabot_protocol import events, seals
 from sabot_protocol.chain import hmac_blocks
 
@@ -16,7 +16,8 @@ _NOTE_SIZE = const(28)
 _NOTE_LABEL = b"sabot note"
 _STATE_LABEL = b"sabot state"
 
-STATE_SIZE = const(224)
+_STATE_PADS = const(7)
+STATE_SIZE = const(_STATE_PADS * _BLOCK)
 """Bytes of a sealed state, whatever is in it."""
 
 
@@ -35,9 +36,9 @@ class Seals:
         """Make the key of the round whose `seal` is event `number`; return the commitment."""
         self.number = number
         self.count = 0
-        self._key = _mac(self._secret, seals.ROUND_LABEL, number, 8)
+        self._key = _mac(self._secret, seals.ROUND_LABEL + number.to_bytes(8, "big"))
         self._blocks = hmac_blocks(self._key)
-        commitment = hashlib.sha256(seals.COMMITMENT_LABEL)
+        commitment = sha256(seals.COMMITMENT_LABEL)
         commitment.update(self._key)
         return commitment.digest()
 
@@ -52,7 +53,7 @@ class Seals:
 
     def card(self, card: int) -> bytes:
         """Seal the next card 0-52 of the round."""
-        pad = _mac(self._blocks, seals.CARD_LABEL, self.count, 1)
+        pad = _mac(self._blocks, seals.CARD_LABEL + bytes((self.count,)))
         self.count += 1
         return bytes((pad[0] ^ card,)) + pad[1 : seals.CARD_SIZE]
 
@@ -81,56 +82,58 @@ class Seals:
 
         `number` is that of the next event: no other note on flash has it.
         """
-        pad = _mac(self._secret, _NOTE_LABEL, number, 8)
-        return _xor(_sized(note, _NOTE_SIZE), pad[:_NOTE_SIZE]), pad[_NOTE_SIZE:]
+        pad = self._note_pad(number)
+        return _sealed(note, bytearray(pad[:_NOTE_SIZE])), pad[_NOTE_SIZE:]
 
     def open_note(self, number: int, sealed: bytes) -> "tuple[bytes, bytes]":
         """Return the note that `note` sealed, and the 4 bytes. Like `open_state` it raises
         JournalError if it was sealed with another secret."""
-        pad = _mac(self._secret, _NOTE_LABEL, number, 8)
-        return _inside(_xor(sealed, pad[:_NOTE_SIZE])), pad[_NOTE_SIZE:]
+        pad = self._note_pad(number)
+        return _opened(sealed, pad), pad[_NOTE_SIZE:]
 
     def state(self, number: int, state: "bytes | memoryview") -> bytes:
         """Return a state of at most 223 bytes sealed: STATE_SIZE bytes, whatever is in it.
 
         `number` is that of the next event: no other sealed state on flash has it.
         """
-        return self._pad_state(number, _sized(state, STATE_SIZE))
+        return _sealed(state, bytearray(self._state_pad(number)))
 
     def open_state(self, number: int, sealed: bytes) -> bytes:
         """Return the state that `state` sealed."""
-        return _inside(self._pad_state(number, sealed))
+        return _opened(sealed, self._state_pad(number))
 
-    def _pad_state(self, number: int, state: bytes) -> bytes:
-        pads = [
-            _mac(self._secret, _STATE_LABEL + bytes((at,)), number, 8)
-            for at in range(0, STATE_SIZE, _BLOCK)
-        ]
-        return _xor(state, b"".join(pads)[:STATE_SIZE])
+    def _note_pad(self, number: int) -> bytes:
+        return _mac(self._secret, _NOTE_LABEL + number.to_bytes(8, "big"))
 
-
-def _sized(data: "bytes | memoryview", size: int) -> bytes:
-    """Return the data with its length before it and zeros after it, `size` bytes."""
-    return bytes((len(data),)) + bytes(data) + bytes(size - 1 - len(data))
+    def _state_pad(self, number: int) -> bytes:
+        label = _STATE_LABEL + number.to_bytes(8, "big")
+        return b"".join([_mac(self._secret, label + bytes((n,))) for n in range(_STATE_PADS)])
 
 
-def _inside(sized: bytes) -> bytes:
+@micropython.native
+def _sealed(data: "bytes | memoryview", pad: bytearray) -> bytes:
+    """Return the length of the data, the data and zeros, XORed with `pad`, which changes."""
+    pad[0] ^= len(data)
+    at = 1
+    for octet in data:
+        pad[at] ^= octet
+        at += 1
+    return bytes(pad)
+
+
+def _opened(sealed: bytes, pad: bytes) -> bytes:
+    sized = bytes([sealed[at] ^ pad[at] for at in range(len(sealed))])
     end = 1 + sized[0]
     if end > len(sized) or any(sized[end:]):
         raise JournalError("journal sealed with another secret: have it examined")
     return sized[1:end]
 
 
-def _mac(blocks: "tuple[bytes, bytes]", label: bytes, number: int, size: int) -> bytes:
-    """Return HMAC-SHA-256 over the label and the number in `size` bytes."""
-    inner = hashlib.sha256(blocks[0])
-    inner.update(label)
-    inner.update(number.to_bytes(size, "big"))
-    outer = hashlib.sha256(blocks[1])
+@micropython.native
+def _mac(blocks: "tuple[bytes, bytes]", message: bytes) -> bytes:
+    """Return HMAC-SHA-256 over the message, by the first blocks of its two hashes."""
+    inner = sha256(blocks[0])
+    inner.update(message)
+    outer = sha256(blocks[1])
     outer.update(inner.digest())
     return outer.digest()
-
-
-def _xor(data: bytes, pad: bytes) -> bytes:
-    number = int.from_bytes(data, "big") ^ int.from_bytes(pad, "big")
-    return number.to_bytes(len(data), "big")  # faster than a loop

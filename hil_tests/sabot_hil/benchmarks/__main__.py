@@ -41,6 +41,7 @@ from sabot_hil.benchmarks.database import BATCH, measure_store
 from sabot_hil.benchmarks.device import CARD_EVENT
 from sabot_hil.benchmarks.journal import deal_and_count
 from sabot_hil.benchmarks.listing import measure_listing
+from sabot_hil.benchmarks.sealing import sealing_times_us
 from sabot_hil.benchmarks.servicing import on_emulator, on_simulator
 from sabot_hil.benchmarks.signature import verification_us
 from sabot_hil.benchmarks.targets import rounds_per_min
@@ -294,6 +295,17 @@ def signature_figures() -> list[Benchmark]:
     return [Benchmark("a release's signature on the chip", verifying_us / 1e6, "s", against)]
 
 
+def sealing_figures() -> list[Benchmark]:
+    """The sealing of face-down cards on the chip; only if there is an image of MicroPython."""
+    try:
+        _, committing_us, sealing_us, keeping_us = sealing_times_us()
+    except (ImageUnusable, ImportError) as why:
+        Console(stderr=True).print(f"sealed cards on the chip left out: {why}")
+        return []
+    kept = f"once a round {committing_us / 1e3:.1f}, a kept state {keeping_us / 1e3:.1f}"
+    return [Benchmark("sealing a card on the chip", sealing_us / 1e3, "ms", f"at most 2; {kept}")]
+
+
 def servicing() -> list[Benchmark]:
     """The times that a technician waits, on each target."""
     figures = []
@@ -332,7 +344,8 @@ def main() -> None:
     parts: Sequence[Callable[[], list[Benchmark]]] = (
         codec_figures, reader_figures, generator, frame_figures, shoe_figures, heap_high_water,
         journal, database, verifier, listings,
-        odds_of_the_largest_game, size_figures, signature_figures, servicing, targets,
+        odds_of_the_largest_game, size_figures, signature_figures, sealing_figures, servicing,
+        targets,
     )  # fmt: skip
     figures: list[Benchmark] = []
     for part in track(parts, "measuring", console=console, transient=True):
