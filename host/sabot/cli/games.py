@@ -1,11 +1,11 @@
 """`sabot games`, `load`, `score`, `odds`: rule cards, a shoe's game, scores and odds."""
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
+from sabot import all_games
 from sabot.blackjack import house as blackjack
 from sabot.cli import blackjack as at_blackjack
 from sabot.cli import options
@@ -13,7 +13,6 @@ from sabot.cli.key_files import load_command_keys
 from sabot.cli.logged_round import one_round
 from sabot.cli.view import console, hand_text, plain, print_json, print_page
 from sabot.errors import ImpossibleDeal
-from sabot.games import catalogue
 from sabot.games import odds as all_odds
 from sabot.games import score as scores
 from sabot.games.choices import value_text
@@ -23,9 +22,10 @@ from sabot.link.client import Client
 from sabot.link.ports import Port
 from sabot.log.dealt import game_of as dealt_game
 from sabot.log.store import Store
-from sabot.poker import house as holdem
+from sabot.poker import shoe_game as holdem
 from sabot.reports import sign
 from sabot.text import card_names, counted
+from sabot_protocol import games as games_of_shoes
 from sabot_protocol.games import MINI_NAME, Game
 
 GameName = Annotated[str, typer.Option("--game", help="A game that `sabot games` lists.")]
@@ -46,10 +46,10 @@ def games(
     if context.invoked_subcommand is not None:
         return
     if as_json:
-        print_json([game.as_json() for game in catalogue.GAMES])
+        print_json([game.as_json() for game in all_games.GAMES])
         return
     table = _table("name", "title", "the house chooses")
-    for game in catalogue.GAMES:
+    for game in all_games.GAMES:
         chosen = ", ".join(choice.name for choice in game.choices if choice.is_open())
         table.add_row(game.name, game.title, chosen)
     console.print(table)
@@ -70,13 +70,13 @@ def show(
 
     With --sign: the page for the table, with odds, limits and what players must be told.
     """
-    if name == holdem.NAME:
+    if name == holdem.GAME.name:
         _show_holdem(choose, as_sign=as_sign, as_json=as_json)
         return
     if name == blackjack.NAME:
         at_blackjack.show(choose, as_sign=as_sign, as_json=as_json)
         return
-    house_game = catalogue.find_game(name)
+    house_game = all_games.baccarat(name)
     game = game_of(name, choose)
     if as_sign and as_json:
         raise typer.BadParameter("--sign and --json exclude each other")
@@ -122,20 +122,24 @@ def show(
 
 
 def _show_holdem(choose: list[str] | None, *, as_sign: bool, as_json: bool) -> None:
-    """Print what a house chooses in hold'em, which is settled, but dealt by no shoe."""
+    """Print what a house chooses in hold'em, of the shoe and of the cashier."""
     if as_sign:
-        raise typer.BadParameter("--sign is for the games that `sabot games` lists")
-    chosen = asdict(holdem.house_of(options.choices_of(choose)))
+        raise typer.BadParameter("--sign is for the games of baccarat")
+    given = options.choices_of(choose)
+    game = games_of_shoes.game_of(holdem.document(given))
     if as_json:
-        choices = [each.as_json() | {"chosen": chosen[each.name]} for each in holdem.CHOICES]
-        about = {"name": holdem.NAME, "title": holdem.TITLE, "source": holdem.SOURCE}
-        print_json(about | {"choices": choices})
+        choices = [
+            each.as_json() | {"chosen": given.get(each.name, each.default)}
+            for each in holdem.GAME.choices
+        ]
+        about = {key: getattr(holdem.GAME, key) for key in ("name", "title", "source")}
+        print_json(about | {"choices": choices, "sha256": game.sha256.hex()})
         return
-    for line in (holdem.TITLE, holdem.SOURCE, ""):
+    for line in (holdem.GAME.title, holdem.GAME.source, ""):
         console.print(line, soft_wrap=True)
     table = _table("the house chooses", "as shown", "allowed", "clause")
-    for each in holdem.CHOICES:
-        shown = value_text(chosen[each.name])
+    for each in holdem.GAME.choices:
+        shown = value_text(given.get(each.name, each.default))  # type: ignore[arg-type]
         table.add_row(each.name, shown, each.allowed_text(), each.source_text())
     console.print(table)
 
@@ -257,7 +261,7 @@ def load(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Load a game with the house's choices onto a shoe; it starts with the next shoe of cards."""
-    loaded = game_of(game, choose)
+    loaded = games_of_shoes.game_of(all_games.document(game, options.choices_of(choose)))
     with Port(port) as opened:
         client = Client(opened, keys=load_command_keys(commands))
         client.load_game(loaded.document)
@@ -271,8 +275,9 @@ def load(
 
 
 def game_of(name: str, chosen: list[str] | None) -> Game:
-    """Return the game with this name and the house's choices. Raises UnknownGame, Forbidden."""
-    return Game(catalogue.document(name, options.choices_of(chosen)))
+    """Return the game of baccarat with this name and the house's choices. Raises UnknownGame,
+    Forbidden."""
+    return Game(all_games.baccarat(name).document(options.choices_of(chosen)))
 
 
 def _show_deal(house_game: HouseGame, game: Game) -> None:

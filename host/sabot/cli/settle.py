@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from sabot import all_games
 from sabot.blackjack import house as blackjack
 from sabot.cli import options
 from sabot.cli.blackjack import settle_table
 from sabot.cli.logged_round import LoggedRound, one_round
 from sabot.cli.view import console, plain, print_json, print_page, problems, round_line, time_text
 from sabot.errors import BadWagers, Forbidden, GameDiffers
-from sabot.games import catalogue, wager_file
+from sabot.games import wager_file
 from sabot.games.choices import value_text
 from sabot.games.house_game import chosen_in
 from sabot.games.json_fields import json_value, read_bytes
@@ -110,7 +111,7 @@ def settle(
     logged: LoggedRound | None = None
     named: Game | None = None
     if game is not None or given is not None:
-        named = Game(catalogue.document(game or MINI_NAME, on_table.house))
+        named = Game(all_games.baccarat(game or MINI_NAME).document(on_table.house))
     if given is None:
         with Store(db) as store:
             logged = one_round(store, unit, table, shoe, round_)

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from host.tests.support.commands import error_line_here
+from sabot import all_games
 from sabot.cli import app
 from sabot.errors import CommandRefused, Forbidden, SabotError
 from sabot.games import catalogue
@@ -34,7 +35,7 @@ def lines_of(text: str) -> list[str]:
 
 def test_games_lists_every_game_with_what_the_house_chooses() -> None:
     listed = json_of("games")
-    assert [each["name"] for each in listed] == [game.name for game in GAMES]
+    assert [each["name"] for each in listed] == [game.name for game in all_games.GAMES]
     mini = listed[0]
     assert mini["title"] == "Mini baccarat"
     assert mini["source"].startswith("Washington State Gambling Commission")
@@ -43,7 +44,7 @@ def test_games_lists_every_game_with_what_the_house_chooses() -> None:
     assert choices["vigorish_permille"]["allowed"] == {"from": 0, "to": 50}
     assert choices["vigorish_permille"]["clause"].startswith("item 8")
     shown = printed("games")
-    for game in GAMES:
+    for game in all_games.GAMES:
         assert game.name in shown and game.title in shown
 
 
