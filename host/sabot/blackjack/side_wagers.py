@@ -50,6 +50,13 @@ class SideWager:
         found = (self._best(subject, up, hole, pays) for subject in subjects)
         return tuple(prize for prize in found if prize)
 
+    def may_need_hole(self, cards: tuple[str, str], pays: Pays) -> bool:
+        """Whether the outcome can depend on the dealer's cards, where it needs no up card."""
+        return any(
+            prize.dealer is not None and prize.name in pays and prize.holds(*cards, "")
+            for prize in self.prizes
+        )
+
     def needs_hole(self, cards: tuple[str, str], up: str, pays: Pays) -> bool:
         """Whether the outcome depends on the dealer's second card."""
         return any(

@@ -1,13 +1,18 @@
-"""Blackjack in `sabot settle`, `score` and `games show`."""
+"""Blackjack in `sabot settle`, `score`, `odds` and `games show`."""
 
 from collections.abc import Iterable
+from fractions import Fraction
+from math import perm
 from pathlib import Path
 
 import typer
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.table import Table
 
+from sabot.blackjack import odds as all_odds
 from sabot.blackjack import score as scores
 from sabot.blackjack import table_file
+from sabot.blackjack.dealer_odds import FINALS, points_text
 from sabot.blackjack.house import (
     CASHIER_CHOICES,
     DEAL_CHOICES,
@@ -18,17 +23,21 @@ from sabot.blackjack.house import (
     house_of,
     values_of,
 )
+from sabot.blackjack.main_odds import DOUBLE, HIT, PAID, SPLIT, STAND, SURRENDER
+from sabot.blackjack.odds import Odds, final_text
 from sabot.blackjack.paytables import CHOICES as SIDE_CHOICES
 from sabot.blackjack.paytables import clause_of, odds_text
 from sabot.blackjack.settle import INSURANCE, MAIN, Settled, settle
+from sabot.blackjack.side_odds import all_insurance
 from sabot.blackjack.side_wagers import SIDE
 from sabot.cli import options
-from sabot.cli.view import console, plain, print_json, print_page
+from sabot.cli.view import console, plain, print_json, print_page, progress
 from sabot.errors import BadWagers, ImpossibleDeal
 from sabot.games.choices import Choice, value_text
 from sabot.reports.slips import blackjack as table_slip
 from sabot.reports.slips.blackjack import dealer_text, hand_text, wager_text
-from sabot.text import amount, card_names
+from sabot.text import amount, card_names, counted
+from sabot_protocol.cards import DECK_SIZE
 
 _BETWEEN_HANDS = "/"
 
@@ -79,6 +88,75 @@ def score_round(
             )
     if side.rows:
         console.print("", side)
+
+
+_LETTERS = {HIT: "H", STAND: "S", DOUBLE: "D", SPLIT: "P", SURRENDER: "U", PAID: "-"}
+
+
+def odds(choose: list[str] | None, decks: int | None, *, as_json: bool) -> None:
+    """Compute all odds with new cards, and print them."""
+    chosen = options.choices_of(choose)
+    house = house_of(chosen if decks is None else chosen | {"decks": decks})
+    with progress(TextColumn("odds"), BarColumn(), MofNCompleteColumn()) as bar:
+        task = bar.add_task("odds", total=all_odds.steps)
+        found = all_odds.odds(house, lambda: bar.advance(task))
+    if as_json:
+        print_json(found.as_json())
+        return
+    _show_side_odds(found)
+    console.print("", _dealer_odds(found))
+    legend = "the strategy's first decision: H hit, S stand, D double, P split, U surrender"
+    console.print("", legend, sep="\n")
+    console.print(_strategy(found), "")
+    console.print(
+        plain(
+            f"blackjack wager: house edge {_percent(found.edge)}, with the strategy of "
+            "host/sabot/blackjack/README"
+        ),
+        soft_wrap=True,
+    )
+
+
+def _show_side_odds(found: Odds) -> None:
+    columns = ("pays", "win", "lose", "house edge")
+    table = _table("wager", *columns, right=columns)
+    for name, each in found.side.items():
+        table.add_row(name, "", f"{each.win:,}", f"{each.lose:,}", _percent(each.edge))
+        for prizes, (to_one, count) in each.prizes.items():
+            table.add_row(f"  {' and '.join(prizes)}", odds_text(to_one), f"{count:,}")
+    whole = all_insurance(found.insurance)
+    rows = [(INSURANCE, whole)]
+    rows += [(f"  with {tens} of ten points", each) for tens, each in found.insurance.items()]
+    for name, insured in rows:
+        lost = insured.total - insured.win
+        pays = "2 to 1" if insured is whole else ""
+        table.add_row(name, pays, f"{insured.win:,}", f"{lost:,}", _percent(insured.edge))
+    console.print(table)
+    total = counted(perm(DECK_SIZE * found.house.decks, 4), "combination")
+    console.print(f"{total} of {counted(found.house.decks, 'deck')}; insurance: with an ace up")
+
+
+def _dealer_odds(found: Odds) -> Table:
+    finals = [*map(final_text, FINALS)]
+    table = _table("dealer's up card", *finals, right=tuple(finals))
+    for up in all_odds.UP_CARDS:
+        table.add_row(points_text(up), *(f"{float(found.dealer[up][each]):.6f}" for each in FINALS))
+    return table
+
+
+def _strategy(found: Odds) -> Table:
+    ups = [*map(points_text, all_odds.UP_CARDS)]
+    table = _table("cards", *ups)
+    for pair in all_odds.pairs():
+        does = (_LETTERS[found.up_cards[up].plays[pair].does] for up in all_odds.UP_CARDS)
+        table.add_row(points_text(pair), *does)
+    edges = (f"{-100 * float(found.up_cards[up].worth):.2f}" for up in all_odds.UP_CARDS)
+    table.add_row("house edge, %", *edges)
+    return table
+
+
+def _percent(edge: Fraction) -> str:
+    return f"{float(100 * edge):.4f} %"
 
 
 def show(choose: list[str] | None, *, as_sign: bool, as_json: bool) -> None:

@@ -29,6 +29,9 @@ from sabot_protocol import games as games_of_shoes
 from sabot_protocol.games import MINI_NAME, Game
 
 GameName = Annotated[str, typer.Option("--game", help="A game that `sabot games` lists.")]
+OddsGame = Annotated[
+    str, typer.Option("--game", help="A game that `sabot games` lists, or blackjack.")
+]
 Hand = Annotated[str | None, typer.Option(help="Its cards as dealt: 7S,KD,10H or '7♠ K♦ 10♥'.")]
 Decks = Annotated[
     int | None, typer.Option(help="Number of decks; default: the game's.", min=1, max=8)
@@ -225,12 +228,19 @@ def score(
 
 
 def odds(
-    game: GameName = MINI_NAME,
+    game: OddsGame = MINI_NAME,
     choose: options.Choose = None,
     decks: Decks = None,
     as_json: options.Json = False,
 ) -> None:
-    """Count all combinations of a game: how often each wager wins, and the house edge."""
+    """Count all combinations of a game: how often each wager wins, and the house edge.
+
+    With --game blackjack also the dealer's final hands, and what the blackjack wager is worth with
+    a strategy; that takes from some seconds to half a minute.
+    """
+    if game == blackjack.NAME:
+        at_blackjack.odds(choose, decks, as_json=as_json)
+        return
     played = game_of(game, choose)
     tally = all_odds.odds(played, decks or played.decks)
     if as_json:

@@ -41,6 +41,7 @@ _FLAG = "true or false"
 _BY_NAME = {
     ("score", "wagers"),
     ("odds", "wagers"),
+    ("odds BLACKJACK", "wagers"),
     ("settle", "handlers"),
     ("odds", "wagers.*.pays"),
     ("games", "wagers[].pays"),
@@ -212,6 +213,7 @@ def _of_blackjack(house: Path, examples: Path) -> Iterator[tuple[str, str]]:
     yield "settle TABLE", _run("settle", *at, "table.json")
     given = ("--box", "8S TD / 8H 3C 9D", "--box", "AS KD", "--dealer", "6H TC 2D")
     yield "score BLACKJACK", _run("score", *at, *given)
+    yield "odds BLACKJACK", _run("odds", *at, "--decks", "1")
 
 
 def _of_releases(house: Path) -> Iterator[tuple[str, str]]:
