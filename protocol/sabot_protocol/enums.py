@@ -64,6 +64,11 @@ hand have the same rank. Dragon 7, Fortune 7: the Banker wins with 7 in three ca
 Golden 8: the Player wins with 8 in three cards. Heavenly 9: exactly one hand has 9 in three cards,
 or both have. Blazing 7s: both hands have 7 in two cards, or both in three."""
 
+PLAY_ACTIONS = WordList("stands doubles splits surrenders")
+"""What a hand of blackjack does, besides drawing a card."""
+OUTCOMES = WordList("wins loses pushes blackjack surrendered")
+"""The result of a hand of blackjack. `blackjack`: it wins with one."""
+
 CLOSED_BY = ("button", "card")
 
 FAULTS = (
@@ -135,6 +140,8 @@ ENUMERATIONS: "dict[str, tuple[str, ...] | WordList]" = {
     "hand": HANDS,
     "action": ACTIONS,
     "winner": WINNERS,
+    "play_action": PLAY_ACTIONS,
+    "outcome": OUTCOMES,
     "closed_by": CLOSED_BY,
     "fault": FAULTS,
     "error": ERRORS,

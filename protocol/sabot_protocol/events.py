@@ -254,6 +254,41 @@ UNSEALED = Shape(
     DEALING,
 )
 
+PLAY = Shape(
+    40,
+    "play",
+    (
+        "box:uint "  # 1 to 7
+        "hand:uint "  # of the box, from 1: splitting makes more
+        "action:play_action "
+        "total:uint "  # of the hand before
+        "soft:flag"  # whether an ace counts eleven in it
+    ),
+    _kinds,
+    DEALING,
+)
+LOOKED = Shape(41, "looked", "blackjack:flag", _kinds, DEALING)
+"""The dealer looked at the hole card: whether it makes a blackjack, not which card it is."""
+HAND_RESULT = Shape(
+    42,
+    "hand_result",
+    "box:uint hand:uint outcome:outcome total:uint soft:flag",
+    _kinds,
+    DEALING,
+)
+BLACKJACK_RESULT = Shape(
+    43,
+    "blackjack_result",
+    (
+        "dealer_total:uint "
+        "soft:flag "
+        "cards:uint "  # of the dealer
+        "game:bytes"  # SHA-256 of the game document
+    ),
+    _kinds,
+    DEALING,
+)
+"""The end of a round of blackjack, after the result of each hand."""
 HAND_BEGUN = Shape(46, "hand_begun", "seats:uint", _kinds, DEALING)
 BETTING_ENDED = Shape(47, "betting_ended", "street:street", _kinds, DEALING)
 RUN_TWICE = Shape(48, "run_twice", "street:street", _kinds, DEALING)

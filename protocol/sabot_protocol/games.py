@@ -18,8 +18,9 @@ MAX_DOCUMENT = 900
 MINI_NAME = "mini"
 
 BACCARAT = "baccarat"
+BLACKJACK = "blackjack"
 HOLDEM = "holdem"
-FAMILIES = (BACCARAT, HOLDEM)
+FAMILIES = (BACCARAT, BLACKJACK, HOLDEM)
 """The families of games that a document can belong to; each has its own rounds. A document without
 the key `family` is a game of baccarat."""
 
@@ -208,6 +209,10 @@ def game_of(document: bytes) -> FamilyGame:
     value = _decoded(document)
     if "family" not in value:
         return Game(document, value)
+    if value["family"] == BLACKJACK:
+        from sabot_protocol.blackjack import BlackjackGame
+
+        return BlackjackGame(document, value)
     if value["family"] == HOLDEM:
         from sabot_protocol.holdem import HoldemGame
 

@@ -13,8 +13,19 @@ import cbor2
 import pycddl
 import pytest
 
+from firmware.tests.support import boxes
 from protocol.tests.helpers import each_case, vectors
-from sabot_protocol import VERSION, cards, enums, events, frame, games, holdem, messages
+from sabot_protocol import (
+    VERSION,
+    blackjack,
+    cards,
+    enums,
+    events,
+    frame,
+    games,
+    holdem,
+    messages,
+)
 from sabot_protocol.schema import Shape
 from sabot_protocol.sim import sim_channel
 
@@ -287,7 +298,7 @@ def _game(**changed: object) -> bytes:
     ids=str,
 )
 def test_good_games_are_valid(changed: dict[str, object]) -> None:
-    assert _valid("game-document", _game(**changed))
+    assert _valid("baccarat-document", _game(**changed))
     games.Game(_game(**changed))
 
 
@@ -349,15 +360,73 @@ def test_good_games_are_valid(changed: dict[str, object]) -> None:
     ids=str,
 )
 def test_spoiled_games_are_not_valid(changed: dict[str, object]) -> None:
-    assert not _valid("game-document", _game(**changed))
+    assert not _valid("baccarat-document", _game(**changed))
     with pytest.raises(games.GameError):
         games.Game(_game(**changed))
+
+
+def test_a_document_of_each_family_is_a_game_document() -> None:
+    for document in (_game(), _blackjack(), cbor2.dumps(holdem.HOLDEM, canonical=True)):
+        assert _valid("game-document", document)
+
+
+def _blackjack(**changed: object) -> bytes:
+    return cbor2.dumps({**boxes.HOUSE, **changed}, canonical=True)
+
+
+_BLACKJACK_WORDS = {
+    "hole_card": blackjack.HOLE_CARD, "soft_17": blackjack.SOFT_17, "looks": blackjack.LOOKS,
+    "double_on": blackjack.DOUBLE_ON, "split_aces": blackjack.SPLIT_ACES,
+    "split_by": blackjack.SPLIT_BY, "surrender": blackjack.SURRENDER,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        *({name: word} for name, words in _BLACKJACK_WORDS.items() for word in words),
+        {"boxes": 1}, {"hands_of_box": 3}, {"resplit_aces": True}, {"double_after_split": False},
+        {"house": {str(n): n for n in range(blackjack.BlackjackGame.MAX_HOUSE)}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_good_games_of_blackjack_are_valid(changed: dict[str, object]) -> None:
+    if changed.get("hole_card") == "none":
+        changed = {**changed, "looks": "never"}
+    assert _valid("blackjack-document", _blackjack(**changed))
+    assert isinstance(games.game_of(_blackjack(**changed)), blackjack.BlackjackGame)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        *({name: "other"} for name in _BLACKJACK_WORDS),
+        {"family": "rummy"}, {"boxes": 0}, {"boxes": 8}, {"hands_of_box": 1}, {"hands_of_box": 5},
+        {"resplit_aces": 1}, {"double_after_split": "yes"}, {"shown": "after_reveal"},
+        {"rules": "pairs"}, {"order": "PBPB"}, {"version": 2},
+        {"house": {str(n): n for n in range(blackjack.BlackjackGame.MAX_HOUSE + 1)}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_spoiled_games_of_blackjack_are_not_valid(changed: dict[str, object]) -> None:
+    assert not _valid("blackjack-document", _blackjack(**changed))
+    with pytest.raises(games.GameError):
+        games.game_of(_blackjack(**changed))
+
+
+@pytest.mark.parametrize("field", boxes.HOUSE)
+def test_games_of_blackjack_without_a_field_are_refused(field: str) -> None:
+    value = {name: boxes.HOUSE[name] for name in boxes.HOUSE if name != field}
+    document = cbor2.dumps(value, canonical=True)
+    assert not _valid("blackjack-document", document)
+    with pytest.raises(games.GameError):
+        games.game_of(document)
 
 
 @pytest.mark.parametrize("field", games.MINI)
 def test_games_without_a_field_are_not_valid(field: str) -> None:
     value = {name: games.MINI[name] for name in games.MINI if name != field}
-    assert not _valid("game-document", cbor2.dumps(value, canonical=True))
+    assert not _valid("baccarat-document", cbor2.dumps(value, canonical=True))
 
 
 @pytest.mark.parametrize(
@@ -373,7 +442,7 @@ def test_games_without_a_field_are_not_valid(field: str) -> None:
 )
 def test_good_games_of_hold_em_are_valid(changed: dict[str, object]) -> None:
     document = cbor2.dumps({**holdem.HOLDEM, **changed}, canonical=True)
-    assert _valid("holdem-document", document) and not _valid("game-document", document)
+    assert _valid("holdem-document", document) and not _valid("blackjack-document", document)
     assert games.game_of(document).family == "holdem"
 
 

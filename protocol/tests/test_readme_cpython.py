@@ -13,7 +13,7 @@ import pytest
 
 from protocol.tests.helpers import vectors
 from sabot_firmware.link import link
-from sabot_protocol import VERSION, cbor, chain, enums, events, frame, games, messages
+from sabot_protocol import VERSION, blackjack, cbor, chain, enums, events, frame, games, messages
 from sabot_protocol.schema import Shape
 from sabot_protocol.sim import sim_channel
 
@@ -347,3 +347,20 @@ def test_every_vector_file_is_named_and_every_named_file_is_there() -> None:
     assert named == {path.name for path in (_FOLDER / "vectors").glob("*.json")}
     for target in re.findall(r"\]\(([\w./-]+)\)", _README):
         assert (_FOLDER / target).exists(), target
+
+
+def test_game_document_of_blackjack_lists_its_keys_and_words() -> None:
+    rows = [row for row in _rows(_section("The game document of blackjack")) if len(row) == 3]
+    own = blackjack.BlackjackGame.FIELDS.split()[len(games.FamilyGame.FIELDS.split()) :]
+    values = {row[0].strip("`"): row[2] for row in rows[2:]}
+    assert list(values) == ["family", *own]
+    for field, allowed in (
+        ("hole_card", blackjack.HOLE_CARD),
+        ("soft_17", blackjack.SOFT_17),
+        ("looks", blackjack.LOOKS),
+        ("double_on", blackjack.DOUBLE_ON),
+        ("split_aces", blackjack.SPLIT_ACES),
+        ("split_by", blackjack.SPLIT_BY),
+        ("surrender", blackjack.SURRENDER),
+    ):
+        assert re.findall(r"`(\w+)`", values[field])[: len(allowed)] == list(allowed), field

@@ -21,8 +21,8 @@ class FamilyRound(Protocol):
     """The interface of a round for the shoe of cards. It is constructed as `(game, record)`."""
 
     KEPT: "tuple[str, ...]"
-    """The six attributes that are kept over a loss of power. Each is a number, a flag, or a list of
-    them, and lists may be nested. The journal's format has room for six."""
+    """The six attributes that are kept over a loss of power. Each is a number, a flag, bytes, or a
+    list of them, and lists may be nested. The journal's format has room for six."""
     card_first: bool
     """Whether a card is due as soon as a round has begun."""
 

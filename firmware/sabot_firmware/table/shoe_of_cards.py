@@ -51,13 +51,19 @@ def _baccarat() -> "Callable[..., FamilyRound]":
     return BaccaratRound
 
 
+def _blackjack() -> "Callable[..., FamilyRound]":
+    from sabot_firmware.table.blackjack import BlackjackRound
+
+    return BlackjackRound
+
+
 def _holdem() -> "Callable[..., FamilyRound]":
     from sabot_firmware.table.holdem import HoldemRound
 
     return HoldemRound
 
 
-ROUNDS = {"baccarat": _baccarat, "holdem": _holdem}
+ROUNDS = {"baccarat": _baccarat, "blackjack": _blackjack, "holdem": _holdem}
 """By family, as in `games.FAMILIES`: a function that imports the class of its rounds. It is called
 when a game of the family is dealt, so other families take no memory."""
 

@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 from sabot_firmware import panel
-from sabot_firmware.table import baccarat, dealing, holdem, pending, rules, shoe_of_cards
+from sabot_firmware.table import (
+    baccarat,
+    blackjack,
+    blackjack_hands,
+    dealing,
+    holdem,
+    pending,
+    rules,
+    shoe_of_cards,
+)
 from sabot_protocol import cards, enums
 
 _SHOE_OF_CARDS = {
@@ -33,6 +42,12 @@ _BACCARAT = {
     "ACTIONS": "_DRAWS _STANDS _NATURAL",
     "BUTTONS": "_REVEAL _BURN",
 }
+_BLACKJACK_ROUND = {
+    "POSITIONS": "_BOX_1 _DEALER _HOLE",
+    "BUTTONS": "_NEXT _REVEAL _BURN",
+    "PLAY_ACTIONS": "_STANDS _DOUBLES _SPLITS _SURRENDERS",
+}
+_BLACKJACK_HANDS = {"OUTCOMES": "_WINS _LOSES _PUSHES _BLACKJACK _SURRENDERED"}
 _HOLDEM = {
     "POSITIONS": "_SEAT_1 _BOARD_BURN _FLOP _TURN _RIVER",
     "BUTTONS": "_NEXT _REVEAL _BURN",
@@ -50,6 +65,8 @@ _PANEL = {"LAMPS": "READY_LAMP=ready ERROR_LAMP=error"}
         (shoe_of_cards, _SHOE_OF_CARDS),
         (dealing, _DEALING),
         (baccarat, _BACCARAT),
+        (blackjack, _BLACKJACK_ROUND),
+        (blackjack_hands, _BLACKJACK_HANDS),
         (holdem, _HOLDEM),
         (pending, _PENDING),
         (panel, _PANEL),

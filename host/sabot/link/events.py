@@ -415,6 +415,55 @@ class UnsealedEvent(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PlayEvent(Event):
+    """A hand of blackjack does something besides drawing a card."""
+
+    SHAPE: ClassVar[Shape] = definitions.PLAY
+    box: int
+    """1 to 7."""
+    hand: int
+    """Of the box, from 1: splitting makes more, after the one that splits."""
+    action: str
+    total: int
+    """Of the hand before."""
+    soft: bool
+    """Whether an ace counts eleven in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookedEvent(Event):
+    """The dealer looked at the hole card: whether it makes a blackjack, not which card it is."""
+
+    SHAPE: ClassVar[Shape] = definitions.LOOKED
+    blackjack: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HandResultEvent(Event):
+    """The result of a hand of a round of blackjack."""
+
+    SHAPE: ClassVar[Shape] = definitions.HAND_RESULT
+    box: int
+    hand: int
+    outcome: str
+    total: int
+    soft: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BlackjackResultEvent(Event):
+    """The end of a round of blackjack, after the results of its hands."""
+
+    SHAPE: ClassVar[Shape] = definitions.BLACKJACK_RESULT
+    dealer_total: int
+    soft: bool
+    cards: int
+    """Of the dealer."""
+    game: bytes
+    """SHA-256 of the game document."""
+
+
+@dataclass(frozen=True, slots=True)
 class HandBegunEvent(Event):
     """A hand of hold'em is dealt."""
 

@@ -241,6 +241,32 @@ def _unsealed(it: Fields) -> str:
     return f"by key {_short(it['seal_key'])}" if it["seal_key"] else "never: the cards stay unknown"
 
 
+def _hand_of(it: Fields) -> str:
+    return f"box {it['box']} hand {it['hand']}"
+
+
+def _total_of(it: Fields, name: str = "total") -> str:
+    return f"soft {it[name]}" if it["soft"] else f"{it[name]}"
+
+
+def _play(it: Fields) -> str:
+    return f"{_hand_of(it)} {it['action']} on {_total_of(it)}"
+
+
+def _looked(it: Fields) -> str:
+    return "dealer blackjack" if it["blackjack"] else "no blackjack"
+
+
+def _hand_result(it: Fields) -> str:
+    return f"{_hand_of(it)} {it['outcome']}, total {_total_of(it)}"
+
+
+def _blackjack_result(it: Fields) -> str:
+    total = _total_of(it, "dealer_total")
+    dealer = f"the dealer has {total} with {counted(it['cards'], 'card')}"
+    return f"{dealer}; game {_short(it['game'])}"
+
+
 def _hand_begun(it: Fields) -> str:
     return f"of hold'em, {counted(it['seats'], 'seat')} dealt in"
 
@@ -315,6 +341,10 @@ _WORDS: dict[str, Callable[[Fields], str]] = {
     "seal": _seal,
     "sealed_card": _sealed_card,
     "unsealed": _unsealed,
+    "play": _play,
+    "looked": _looked,
+    "hand_result": _hand_result,
+    "blackjack_result": _blackjack_result,
     "hand_begun": _hand_begun,
     "betting_ended": _betting_ended,
     "run_twice": _run_twice,

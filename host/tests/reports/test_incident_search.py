@@ -299,7 +299,7 @@ def dealt(*, reveal: bool) -> list[Raw]:
 def test_the_random_logs_have_every_kind_of_incident() -> None:
     found = [
         each.kind
-        for seed in range(15)
+        for seed in range(25)
         for records in (random_records(seed), dealt_records(seed))
         for each in Search(Wanted(), NONE_KEPT).of_unit("U1", [records])
     ]
