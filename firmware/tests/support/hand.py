@@ -24,8 +24,10 @@ def game(**changed):
 class HandShoe:
     """A shoe with one deck for each hand."""
 
+    game_of = staticmethod(game)
+
     def __init__(self, text="", **changed):
-        self.game = game(**changed)
+        self.game = self.game_of(**changed)
         self.dealing = dealing.Dealing(self.game, SET, 7)
         self.entries = []
         keep_state(self, 1, self.dealing, bytearray(MOST_STATE))
