@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sabot.errors import DatabaseUnusable
-from sabot.link.events import Event
+from sabot.link.events import Event, SealedCardEvent
 from sabot.link.wire import WireError
-from sabot.log.reveal import hidden_round, shown
+from sabot.log.reveal import SealedCards, hidden_round, shown
 from sabot.log.rounds import Card, Round, rounds_of
 from sabot.log.store import DAMAGED, Filter, Row, Store
 from sabot.text import utc_moment, utc_time
@@ -24,7 +24,8 @@ EVENT_KINDS = tuple(shape.name for shape in event_shapes.KINDS)
 """Every kind of event that a shoe records."""
 
 _ROUND_KINDS = (
-    "boot", "betting_open", "ghost_hand", "card", "result", "round_void", "shoe_ended", DAMAGED,
+    "boot", "betting_open", "ghost_hand", "card", "seal", "sealed_card", "unsealed", "result",
+    "round_void", "shoe_ended", DAMAGED,
 )  # fmt: skip
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _US = timedelta(microseconds=1)
@@ -52,7 +53,7 @@ class LogEvent:
     """Number of the round; 0 outside of rounds."""
     fields: Mapping[str, Any]
     """The event's own fields. Cards are of type `Card`, enumerations are words, bytes are hex
-    digits."""
+    digits. A `sealed_card` has also the field `card`: None until the log has its round's key."""
 
     @property
     def time(self) -> datetime | None:
@@ -159,8 +160,9 @@ class Log:
     ) -> Iterator[LogEvent]:
         """The events; `unit`, `shoe` (of cards), `round` and `kinds` restrict the list.
 
-        In midi, and if they are dealt face down, the cards, decisions and result of a round come
-        only after the dealer's reveal; so does the round in `rounds`.
+        In midi, and if they are dealt face down, the cards of a round are sealed until the dealer's
+        reveal, and its decisions and result come only then; so does the round in `rounds`. What
+        firmware before 0.2 recorded of such a round is not shown before.
 
         `since` and `until` restrict it to events recorded at or after `since` and before `until`,
         and leave out events without a time. Raises ValueError for a time without a time zone, and
@@ -265,10 +267,11 @@ def logged_events(
 ) -> Iterator[LogEvent]:
     """The events in a log, without what must not be shown yet (sabot/log/reveal.py). `damaged` is
     called with each one that cannot be read; without it such an event raises DatabaseUnusable."""
-    unit, hidden = "", None
+    unit, hidden, sealed = "", None, SealedCards(store, "")
     for row in store.rows(wanted):
         if row.unit != unit:
             unit, hidden = row.unit, hidden_round(store, row.unit)
+            sealed = SealedCards(store, unit)
         event = _event_in(row, damaged)
         event = event and shown(event, hidden)
         if event is None:
@@ -282,7 +285,7 @@ def logged_events(
             event.unix_ms,
             event.shoe,
             event.round,
-            _shown_fields(event),
+            _shown_fields(event, sealed),
         )
 
 
@@ -295,9 +298,13 @@ def _event_in(row: Row, damaged: Callable[[Row], None]) -> Event | None:
         return None
 
 
-def _shown_fields(event: Event) -> dict[str, Any]:
-    """An event's own fields as they are shown and written to JSON: cards by name, bytes in hex."""
+def _shown_fields(event: Event, sealed: SealedCards) -> dict[str, Any]:
+    """An event's own fields as they are shown and written to JSON: cards by name, bytes in hex. A
+    sealed card has its card too, if it is known."""
     shown = dict(event.fields)
+    if isinstance(event, SealedCardEvent):
+        card = sealed.card_of(event)
+        shown["card"] = None if card is None else Card(cards.name_of(card))
     for name, kind in event.SHAPE.fields:
         value = shown[name]
         if kind.startswith("card") and isinstance(value, int):

@@ -26,6 +26,8 @@ from sabot.sim.process import SimulatedShoe
 from sabot.text import counted
 
 _LAST_ROUNDS = 8
+_DRAWN = ("card", "sealed_card", "cut_card")
+"""The kinds of events of which each is a card out of the shoe."""
 _POLL_S = 0.1
 _LOG_TIMEOUT_S = 30.0
 
@@ -88,7 +90,7 @@ class _Screen:
 
     def stored(self, unit: str, records: Sequence[Record]) -> None:
         """Count the drawn cards among records that have been stored."""
-        self._drawn += sum(record.event.kind in ("card", "cut_card") for record in records)
+        self._drawn += sum(record.event.kind in _DRAWN for record in records)
         self._progress.update(self._task, completed=self._drawn)
 
     def round_ended(self, ended: Round) -> None:

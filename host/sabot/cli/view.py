@@ -40,7 +40,7 @@ from sabot.errors import FINDINGS
 from sabot.log.rounds import Round
 from sabot.reports.roads import LETTERS, ROWS, Outcome, bead_plate
 from sabot.reports.table_time import text_of
-from sabot.text import card_symbol, local_time, printable, shortened
+from sabot.text import card_symbol, counted, local_time, printable, shortened
 
 _STYLE = {"player": "bold blue", "banker": "bold red", "tie": "bold green"}
 
@@ -110,6 +110,8 @@ def outcome_text(ended: Round) -> Text:
         text = Text(", ".join([won, *hits]), style=_STYLE[ended.winner])
     if ended.ghost_hand is not None:
         text.append(f", ghost hand {ended.ghost_hand}")
+    if ended.sealed:
+        text.append(f", {counted(ended.sealed, 'sealed card')}")
     if ended.by_hand:
         text.append("  by hand:", style="yellow")
     for card in ended.by_hand:

@@ -1,5 +1,9 @@
 """Which round's cards must not be shown yet: in midi, and if they are dealt face down, they are
-secret until the dealer presses `reveal`, and the log has them as soon as they are drawn.
+secret until the dealer presses `reveal`.
+
+Firmware from 0.2 on records such cards sealed, and no one can know them before their key comes with
+`unsealed`; `SealedCards` finds the cards of those whose key has come. Logs of older firmware have
+them as soon as they are drawn, and for these the rest of this module decides.
 
 Only the records themselves have them earlier. Every list, page and table asks here. The document of
 the game decides (`shown`), by the SHA-256 in the events, never the game's name: a house chooses
@@ -28,8 +32,12 @@ from sabot.link.events import (
     LongPassEvent,
     ResultEvent,
     RoundVoidEvent,
+    SealedCardEvent,
+    SealEvent,
     ShoeEndedEvent,
+    UnsealedEvent,
 )
+from sabot.link.seals import RoundSeal
 from sabot.link.wire import WireError
 from sabot.log.store import Filter, Store
 from sabot_protocol.games import SHOWN, GameError, game_of
@@ -85,7 +93,7 @@ class Reveal:
         self._games = games
         self._shows_at_once: bool | None = None  # None if the game is not known
         self._started: tuple[str, bytes, bytes] | None = None  # game, firmware, chain
-        self._decided = self._lid_open = self._stopped = False
+        self._decided = self._lid_open = self._stopped = self._sealed = False
         self._round = 0, 0  # of the last event that was in one, and its number
         self._last = 0
 
@@ -95,7 +103,7 @@ class Reveal:
         if event.round:
             if (event.shoe, event.round) != self._round:
                 self._round = event.shoe, event.round
-                self._decided = False
+                self._decided = self._sealed = False
                 self._stopped = not isinstance(event, BettingOpenEvent)
                 self.hidden = None if self._shows_at_once else self._round
             elif event.number != self._last + 1:
@@ -104,9 +112,11 @@ class Reveal:
         if isinstance(event, ResultEvent):
             self._decided = True
             self._shows_at_once = self._games.at_once(event.game)
-            if self._shows_at_once:
+            if self._shows_at_once or self._sealed:
                 self.hidden = None
-        elif isinstance(event, RoundVoidEvent | ShoeEndedEvent | GhostHandEvent):
+        elif isinstance(event, SealEvent | SealedCardEvent):
+            self._sealed = True  # its result waits for the reveal
+        elif isinstance(event, RoundVoidEvent | ShoeEndedEvent | GhostHandEvent | UnsealedEvent):
             self.hidden = None  # a ghost hand is dealt face up
         elif isinstance(event, ButtonEvent):
             # While play is stopped the button has another meaning.
@@ -167,6 +177,26 @@ def without_secret_card(event: Event, hidden: tuple[int, int] | None) -> Event:
         if isinstance(event, ErrorEvent):
             return replace(event, card=None)
     return event
+
+
+class SealedCards:
+    """The cards of the sealed cards of a unit, as far as its log has the keys of their rounds."""
+
+    def __init__(self, store: Store, unit: str) -> None:
+        self._store = store
+        self._unit = unit
+        self._place = 0, 0  # of the shoe of cards and the round whose cards are known
+        self._known: dict[int, int] = {}
+
+    def card_of(self, drawn: SealedCardEvent) -> int | None:
+        """The card of a sealed card; None if it is not to be known, or not yet."""
+        place = drawn.shoe, drawn.round
+        if place != self._place:
+            seal, kinds = RoundSeal(), ("seal", "sealed_card", "unsealed")
+            of_round = _readable(self._store, Filter(self._unit, *place, kinds))
+            self._known = {card.number: card.card for each in of_round for card in seal.add(each)}
+            self._place = place
+        return self._known.get(drawn.number)
 
 
 def hidden_round(store: Store, unit: str) -> tuple[int, int] | None:

@@ -12,8 +12,12 @@ from sabot.link.events import (
     GhostHandEvent,
     ResultEvent,
     RoundVoidEvent,
+    SealedCardEvent,
+    SealEvent,
     ShoeEndedEvent,
+    UnsealedEvent,
 )
+from sabot.link.seals import RoundSeal
 from sabot.text import card_symbol, utc_moment, utc_time
 from sabot_protocol import cards, enums
 
@@ -66,6 +70,9 @@ class Round:
     """The Banker's cards, in the order in which they were dealt."""
     by_hand: tuple[Card, ...] = ()
     """Cards of either hand that the supervisor entered, in the order in which they were dealt."""
+    sealed: int = 0
+    """Cards of either hand that lie face down: until they are opened, or for ever if the house
+    chose so for a void round. They are not among the cards of the hands."""
     player_total: int | None = None
     """The Player's total, 0 to 9; None for a round without a result."""
     banker_total: int | None = None
@@ -104,6 +111,7 @@ class Round:
             "player": list(self.player),
             "banker": list(self.banker),
             "by_hand": list(self.by_hand),
+            "sealed": self.sealed,
             "player_total": self.player_total,
             "banker_total": self.banker_total,
             "winner": self.winner,
@@ -124,11 +132,13 @@ class Rounds:
         """The round that has begun and has neither a result nor been voided."""
         self._decided: Round | None = None  # the last round, while it may be called a misdeal
         self._unit = unit
+        self._seal = RoundSeal()
 
     def add(self, event: Event) -> Round | None:
         """Take the next event. Return the round that it ended, if it ended one. A round that ended
         with a result ends again, without it, if it is a misdeal."""
         open_round = self.open
+        opened = self._seal.add(event)
         if isinstance(event, BettingOpenEvent):
             self._decided = None
             self.open = Round(self._unit, event.shoe, event.round, event.number, event.unix_ms)
@@ -144,6 +154,15 @@ class Rounds:
             self.open = replace(open_round, ghost_hand=event.count)
         elif isinstance(event, CardEvent):
             self.open = _with_card(open_round, event)
+        elif isinstance(event, SealedCardEvent):
+            in_hand = event.position in _HAND_OF
+            self.open = replace(open_round, sealed=open_round.sealed + in_hand)
+        elif isinstance(event, UnsealedEvent):
+            for card in opened:
+                in_hand = card.position in _HAND_OF
+                open_round = replace(open_round, sealed=open_round.sealed - in_hand)
+                open_round = _with_card(open_round, card)
+            self.open = open_round
         elif isinstance(event, ResultEvent):
             self._decided = open_round
             return self._close(
@@ -214,7 +233,10 @@ def _with_card(open_round: Round, event: CardEvent) -> Round:
     return replace(open_round, banker=(*open_round.banker, card), by_hand=by_hand)
 
 
-_OF_A_ROUND = (GhostHandEvent, CardEvent, ResultEvent, RoundVoidEvent)
+_OF_A_ROUND = (
+    GhostHandEvent, CardEvent, SealEvent, SealedCardEvent, UnsealedEvent, ResultEvent,
+    RoundVoidEvent,
+)  # fmt: skip
 
 _HAND_OF = {
     position: position.split("_")[0]

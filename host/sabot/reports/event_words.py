@@ -231,8 +231,9 @@ def _seal(it: Fields) -> str:
 
 def _sealed_card(it: Fields) -> str:
     by_hand = ", entered by hand" if it["by_hand"] else ""
+    card = "" if it.get("card") is None else f"{card_symbol(it['card'])}, "
     return (
-        f"sealed card {it['place'] + 1}, {_position(it['position'])}{by_hand}, "
+        f"{card}sealed card {it['place'] + 1}, {_position(it['position'])}{by_hand}, "
         f"{_short(it['sealed'])}{_pass(it)}"
     )
 

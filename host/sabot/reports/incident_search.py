@@ -12,7 +12,8 @@ from sabot.audit.checks.decoding import Values, event_of, values_of
 from sabot.audit.checks.findings import Finding, FoundInUnit, Summary
 from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.play.play_checks import PlayChecks
-from sabot.link.events import Event
+from sabot.link.events import Event, SealedCardEvent
+from sabot.link.seals import RoundSeal
 from sabot.log.reveal import Reveal, ShownGames, without_secret_card
 from sabot.reports.incident import Incident, Limits
 from sabot.reports.incidents import IncidentFinder
@@ -22,27 +23,44 @@ MOST_TOGETHER = 50_000
 """Records in memory at once. A shoe of cards has a tenth of it; one that goes on for longer is
 looked through in parts."""
 
-_BETTING_OPEN, _BETTING_CLOSED, _BUTTON, _CARD, _RESULT, _SHOE_ENDED, _SHOE_LOADED = (
+(
+    _BETTING_OPEN,
+    _BETTING_CLOSED,
+    _BUTTON,
+    _CARD,
+    _SEAL,
+    _SEALED_CARD,
+    _RESULT,
+    _SHOE_ENDED,
+    _SHOE_LOADED,
+) = (
     shape.number
     for shape in (
         events.BETTING_OPEN,
         events.BETTING_CLOSED,
         events.BUTTON,
         events.CARD,
+        events.SEAL,
+        events.SEALED_CARD,
         events.RESULT,
         events.SHOE_ENDED,
         events.SHOE_LOADED,
     )
 )
+_CARDS = (_CARD, _SEALED_CARD)
+_OF_SEALS = (_SEAL, _SEALED_CARD, events.UNSEALED.number)
 _REVEAL = enums.BUTTONS.index("reveal")
 _NOT_DUE = enums.POSITIONS.index("not_due")
 _NUMBER, _T_MS, _UNIX_MS, _SHOE, _OWN = 1, 3, 4, 5, 7
 """Indexes in a record's values; its own fields begin at the last."""
 _PLACE = slice(5, 7)
 """Of the shoe of cards and of the round in a record's values."""
-_POSITION, _BY_HAND = (
-    _OWN + [name for name, _ in events.CARD.fields].index(each) for each in ("position", "by_hand")
-)
+_POSITIONS = {
+    shape.number: _OWN + [name for name, _ in shape.fields].index("position")
+    for shape in (events.CARD, events.SEALED_CARD)
+}
+"""The index of a card's position, by its kind; whether it was entered by hand comes last."""
+_BY_HAND = -1
 
 _TAKEN = [False] * 256
 """By the number of a kind: whether it is an incident or part of one."""
@@ -140,7 +158,7 @@ class Search:
         for finding in _findings(unit, shoe, good):
             if finding.kind == "rules":
                 disagreements.setdefault(finding.event, []).append(finding.detail)
-        steps = _steps(good, disagreements, self._wanted.limits)
+        steps = _steps(_opened(good), disagreements, self._wanted.limits)
         # To the finder those that cannot be read are a gap: their numbers are missing.
         return Notable(steps, _hidden(good, self._games), len(shoe.decoded) - len(good))
 
@@ -190,14 +208,33 @@ def shoes_of(
         yield shoe, until
 
 
+def _opened(good: list[Values]) -> list[Values]:
+    """The values of events, with those of `card` for each sealed card whose key is there."""
+    shown, seal, places = good, RoundSeal(), dict[int, int]()
+    for place, values in enumerate(good):
+        if values[0] not in _OF_SEALS:
+            continue
+        event = event_of(values)
+        if isinstance(event, SealedCardEvent):
+            places[event.number] = place
+        for each in seal.add(event):
+            if shown is good:
+                shown = [*good]
+            sealed = good[places[each.number]]
+            position = _POSITIONS[_SEALED_CARD]
+            shown[places[each.number]] = [_CARD, *sealed[1:_OWN], each.card, *sealed[position:]]
+    return shown
+
+
 class _OrdinaryRound:
     """Whether nothing notable happened in a round since its betting was opened: after no more bets
-    came its result in time, and after that the reveal in time, or none."""
+    came its result in time, and after that the reveal in time, or none; or its sealed cards, and
+    the reveal and the result in time after them."""
 
     def __init__(self, limits: Limits) -> None:
         self._round_ms, self._reveal_ms = 1000 * limits.round_s, 1000 * limits.reveal_s
         self._after: int | None = None  # the kind of the last event; None if something happened
-        self._since_ms = 0
+        self._since_ms = self._closed_ms = 0
 
     @property
     def over(self) -> bool:
@@ -213,11 +250,18 @@ class _OrdinaryRound:
         """Take the next event that is an incident or part of one."""
         kind, after, t_ms = values[0], self._after, values[_T_MS]
         took_ms, self._since_ms = t_ms - self._since_ms, t_ms
-        ordinary = (
-            (kind == _BETTING_CLOSED and after == _BETTING_OPEN)
-            or (kind == _RESULT and after == _BETTING_CLOSED and took_ms <= self._round_ms)
-            or (kind == _BUTTON and after == _RESULT and took_ms <= self._reveal_ms)
-        )
+        if kind == _BETTING_CLOSED:
+            self._closed_ms = t_ms
+            ordinary = after == _BETTING_OPEN
+        elif kind == _SEAL:
+            ordinary = after == _BETTING_CLOSED
+        elif kind in _CARDS:
+            ordinary = after in (_SEAL, *_CARDS) and _as_most_cards(values)
+        elif kind == _RESULT:
+            in_time = after == _BETTING_CLOSED or (after in _CARDS and took_ms <= self._reveal_ms)
+            ordinary = in_time and t_ms - self._closed_ms <= self._round_ms
+        else:
+            ordinary = kind == _BUTTON and after == _RESULT and took_ms <= self._reveal_ms
         self._after = kind if ordinary else None
 
     def disturbed(self) -> None:
@@ -236,7 +280,7 @@ def _steps(
     """
     steps: list[Step] = []
     opened, ordinary = 0, _OrdinaryRound(limits)
-    due, quiet, in_play, taken = -1, None, False, _TAKEN
+    due, quiet, in_play, sealed, taken = -1, None, False, False, _TAKEN
     boot = shoe = round_ = base = None
     for values in good:
         kind, number, its_boot, t_ms, unix_ms, its_shoe, its_round = values[:_OWN]
@@ -254,15 +298,15 @@ def _steps(
         elif its_round == round_:
             if (
                 not taken[kind]
-                or (kind == _CARD and in_play and _as_most_cards(values))
-                or (kind == _BUTTON and values[_OWN] != _REVEAL)
+                or (kind == _CARD and in_play and not sealed and _as_most_cards(values))
+                or (kind == _BUTTON and (sealed or values[_OWN] != _REVEAL))
             ):
                 quiet = values
                 continue
             ordinary.take(values)
         elif kind == _BETTING_OPEN and ordinary.over and its_round:
             del steps[opened:]
-            quiet, round_ = values, its_round
+            quiet, round_, sealed = values, its_round, False
             ordinary.open()
             continue
         else:
@@ -273,12 +317,15 @@ def _steps(
         steps.append((values, disagreements.get(number, ())))
         boot, shoe, round_, base = its_boot, its_shoe, its_round, its_base
         if kind == _BETTING_OPEN:
-            opened, in_play = len(steps), True
+            opened, in_play, sealed = len(steps), True, False
             ordinary.open()
         elif kind in (_SHOE_LOADED, _SHOE_ENDED):
             in_play = kind == _SHOE_LOADED
         elif kind == _CARD:
-            in_play |= values[_POSITION] != _NOT_DUE
+            in_play |= values[_POSITIONS[_CARD]] != _NOT_DUE
+        elif kind in (_SEAL, _SEALED_CARD):
+            sealed = True
+            in_play |= kind == _SEALED_CARD
     if quiet is not None:
         steps.append((quiet, None))
     return steps
@@ -286,7 +333,7 @@ def _steps(
 
 def _as_most_cards(values: Values) -> bool:
     """Whether a card that was dealt from a shoe of cards in play is no incident."""
-    return values[_POSITION] != _NOT_DUE and not values[_BY_HAND]
+    return values[_POSITIONS[values[0]]] != _NOT_DUE and not values[_BY_HAND]
 
 
 def _findings(unit: str, shoe: Shoe, good: Sequence[Values]) -> Iterable[Finding]:

@@ -6,7 +6,7 @@ too.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from sabot.audit.checks.findings import Finding
@@ -32,6 +32,8 @@ from sabot.link.events import (
     ResolvedEvent,
     ResultEvent,
     RoundVoidEvent,
+    SealedCardEvent,
+    SealEvent,
     ServiceEvent,
     ShoeEndedEvent,
     ShoeLoadedEvent,
@@ -53,13 +55,14 @@ from sabot.reports.incident import (
 )
 from sabot.reports.table_time import duration_text
 from sabot.text import card_symbol, counted, printable
-from sabot_protocol import cards
+from sabot_protocol import cards, enums
 
 CLOCK_TOLERANCE_MS = 5000
 """A clock may be set by this much without an incident. A crystal of 50 ppm is off by 4.3 s after a
 day. A larger change means that the clock was wrong, or was not set for days, so that earlier times
 do not match the video."""
 
+_HANDS = tuple(f"{hand}_" for hand in enums.HANDS)
 _MOST_NEAREST = 3  # how many passes nearest to a missing card are named
 # Up to this many cards that were not seen are named: those that may lie after a cut card, and some.
 _MOST_NOT_SEEN = 20
@@ -73,7 +76,8 @@ def incidents_of(
     games: ShownGames = NONE_KEPT,
 ) -> list[Incident]:
     """The incidents, by event, in the `events` of one unit, which come in order. `findings` are
-    the verifier's findings in these events, `games` dealt them."""
+    the verifier's findings in these events, `games` dealt them. Sealed cards that are opened
+    (link/seals.py) have their card here."""
     finder = IncidentFinder(unit, limits, games)
     finder.add_all(events, findings)
     return finder.incidents()
@@ -115,6 +119,8 @@ class IncidentFinder:
         self._build: bytes | None = None
         self._games = games
         self._shows_at_once: bool | None = None  # None if it is not known
+        self._sealed = False  # whether cards of this round are sealed, or were
+        self._drawn: CardEvent | None = None  # the last card of a sealed round, if it is known
         # Of this shoe of cards. The list goes on growing after a draft has it: the pass that ends a
         # shoe of cards is recorded after its end.
         self._long_passes: list[LongPassEvent] = []
@@ -211,7 +217,7 @@ class IncidentFinder:
         self._key_on = event.on
 
     def _on_button(self, event: ButtonEvent) -> None:
-        if event.button == "reveal":
+        if event.button == "reveal" and not self._sealed:
             self._end("long_reveal", event)
 
     def _on_shoe_loaded(self, event: ShoeLoadedEvent) -> None:
@@ -224,6 +230,10 @@ class IncidentFinder:
         self._drop("long_reveal")
         self._drop("long_round")
         self._in_play = self._round_open = True
+        self._sealed, self._drawn = False, None
+
+    def _on_seal(self, event: SealEvent) -> None:
+        self._sealed = True
 
     def _on_betting_closed(self, event: BettingClosedEvent) -> None:
         detail = "from no more bets to the result"
@@ -233,6 +243,8 @@ class IncidentFinder:
         self._cut_card_came = True
 
     def _on_long_pass(self, event: LongPassEvent) -> None:
+        if event.card is None and self._drawn is not None:
+            event = replace(event, card=self._drawn.card)
         self._long_passes.append(event)
 
     def _on_composition(self, event: CompositionEvent) -> None:
@@ -258,12 +270,25 @@ class IncidentFinder:
         if not self._in_play:  # of no shoe of cards
             self._long_passes = []
         self._in_play = self._in_play or position != "not_due"
+        self._drawn = event if self._sealed and not event.by_hand else None
+        self._came(event, card)
+
+    def _on_sealed_card(self, event: SealedCardEvent) -> None:
+        self._in_play = self._sealed = True
+        self._drawn = None
+        self._came(event, "a sealed card")
+
+    def _came(self, event: CardEvent | SealedCardEvent, card: str) -> None:
+        """Take a card that came out; `card` is what people read."""
         if event.by_hand:
-            self._put("by_hand", event, f"{card} as {spaced(position)}")
-        if position == "not_due":
+            self._put("by_hand", event, f"{card} as {spaced(event.position)}")
+        if event.position == "not_due":
             self._put("not_due", event, card)
+        elif self._sealed and event.position.startswith(_HANDS):
+            self._begin_reveal(event)  # the lock shows the last card, no event does
 
     def _on_unreadable(self, event: UnreadableEvent) -> None:
+        self._drawn = None
         fault, position = event.fault, event.position
         if position == "not_due":
             self._put("not_due", event, f"no readable card: {spaced(fault)}")
@@ -274,9 +299,14 @@ class IncidentFinder:
         self._round_open = False
         self._end("long_round", event)
         self._shows_at_once = self._games.at_once(event.game)
-        if self._shows_at_once is not True:
-            detail = "from the last card to the reveal"
-            self._begin("long_reveal", event, detail, 1000 * self._limits.reveal_s)
+        if self._sealed:
+            self._end("long_reveal", event)
+        elif self._shows_at_once is not True:
+            self._begin_reveal(event)
+
+    def _begin_reveal(self, event: Event) -> None:
+        detail = "from the last card to the reveal"
+        self._begin("long_reveal", event, detail, 1000 * self._limits.reveal_s)
 
     def _on_round_void(self, event: RoundVoidEvent) -> None:
         self._round_open = False
@@ -285,6 +315,7 @@ class IncidentFinder:
         self._put("void", event, VOIDED[event.reason])
 
     def _on_error(self, event: ErrorEvent) -> None:
+        self._drawn = None
         detail = error_text(event)
         if self._errors:
             detail += f", while not cleared: {self._first_error}"
@@ -357,6 +388,7 @@ class IncidentFinder:
             if event.shoe != self._shoe:
                 self._round = 0
                 self._long_passes, self._ended_early = [], None
+                self._sealed, self._drawn = False, None
                 self._cut_card_came, self._not_seen = False, ""
             self._shoe = event.shoe
             self._round = event.round or self._round
@@ -434,7 +466,8 @@ class IncidentFinder:
 
     def _made(self, draft: _Draft) -> Incident | None:
         stands = not draft.over
-        if draft.kind == "long_reveal" and stands and self._shows_at_once is None:
+        is_due = self._sealed or self._shows_at_once is not None
+        if draft.kind == "long_reveal" and stands and not is_due:
             return None  # it is not known whether a reveal is due
         end = self._last if stands else draft.end
         lasted = None if end is None else self._ms_between(draft.begin, end)

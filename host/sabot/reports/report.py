@@ -10,7 +10,8 @@ from datetime import tzinfo
 from pathlib import Path
 
 from sabot.audit.checks.findings import Finding
-from sabot.link.events import CardEvent, Event, ShoeEndedEvent
+from sabot.link.events import CardEvent, Event, SealedCardEvent, ShoeEndedEvent
+from sabot.link.seals import opened
 from sabot.log.reveal import ShownGames, all_shown
 from sabot.log.rounds import Round, Rounds
 from sabot.reports import svg
@@ -64,7 +65,7 @@ def _title(unit: str, shoe: int) -> str:
 
 def render(report: ReportInput) -> str:
     """The whole HTML file, without cards that must not be shown yet (sabot/log/reveal.py)."""
-    report = replace(report, events=all_shown(report.events, report.games))
+    report = replace(report, events=opened(all_shown(report.events, report.games)))
     fold = Rounds(report.unit)
     folded = [done for event in report.events if (done := fold.add(event)) is not None]
     ended = {each.first_event: each for each in folded}  # a misdeal ends once more, as void
@@ -202,8 +203,8 @@ def _rounds(report: ReportInput, rounds: Iterable[Round]) -> str:
     )
     return (
         f"{table}<p><small>Cards in the order in which they were drawn, third cards turned "
-        "sideways. A dashed frame and an H mark a card that the supervisor entered from its face."
-        "</small></p>"
+        "sideways. A dashed frame and an H mark a card that the supervisor entered from its face; "
+        "a grey back a sealed card, which no one knows yet.</small></p>"
     )
 
 
@@ -213,7 +214,7 @@ def _round(report: ReportInput, ended: Round) -> tuple[str, ...]:
     drawn = [
         event
         for event in report.events
-        if isinstance(event, CardEvent) and ended.first_event <= event.number <= last
+        if isinstance(event, _DRAWN) and ended.first_event <= event.number <= last
     ]
     hands: list[str] = []
     for name, total in (("player", ended.player_total), ("banker", ended.banker_total)):
@@ -232,8 +233,12 @@ def _total(total: int | None) -> str:
     return _NONE if total is None else f'<strong class="total">{total}</strong>'
 
 
-def _shown_card(event: CardEvent) -> ShownCard:
-    return ShownCard(cards.name_of(event.card), event.position.endswith("_3"), event.by_hand)
+def _shown_card(event: CardEvent | SealedCardEvent) -> ShownCard:
+    return ShownCard(_name_of(event), event.position.endswith("_3"), event.by_hand)
+
+
+def _name_of(event: CardEvent | SealedCardEvent) -> str:
+    return cards.name_of(event.card) if isinstance(event, CardEvent) else svg.FACE_DOWN
 
 
 def _hand(name: str, shown: Sequence[ShownCard]) -> str:
@@ -257,7 +262,11 @@ def _result(ended: Round, drawn: Iterable[ShownCard]) -> str:
     else:
         parts = ['<span class="void">no end</span>']
     parts += [f"ghost hand {ended.ghost_hand}"] * (ended.ghost_hand is not None)
-    by_hand = [card_symbol(each.card) for each in drawn if each.by_hand]
+    by_hand = [
+        "sealed card" if each.card == svg.FACE_DOWN else card_symbol(each.card)
+        for each in drawn
+        if each.by_hand
+    ]
     parts += [f"by hand: {' '.join(map(as_text, by_hand))}"] * bool(by_hand)
     where = f"from event {ended.first_event:,}"
     if ended.last_event:
@@ -274,7 +283,7 @@ def _other_cards(report: ReportInput) -> str:
             as_text(event.position.replace("_", " ")),
         )
         for event in report.events
-        if isinstance(event, CardEvent) and not event.position.startswith(_HANDS)
+        if isinstance(event, _DRAWN) and not event.position.startswith(_HANDS)
         for shown in [_shown_card(event)]
     ]
     if not rows:
@@ -363,8 +372,10 @@ def _hash(text: str) -> str:
 
 
 def _cards_in(events: Iterable[Event]) -> Iterator[str]:
-    return (cards.name_of(each.card) for each in events if isinstance(each, CardEvent))
+    return (_name_of(each) for each in events if isinstance(each, _DRAWN))
 
+
+_DRAWN = (CardEvent, SealedCardEvent)
 
 _HANDS = ("player", "banker")
 

@@ -11,6 +11,8 @@ from html import escape
 from sabot.reports.roads import LETTERS, ROWS, BigCell, Outcome, bead_plate, big_road
 
 CARD_WIDTH, CARD_HEIGHT = 30, 42
+FACE_DOWN = "SEALED"
+"""In place of the name of a card that is sealed."""
 _GAP = 4
 _INK = {"C": "#111", "D": "#c00", "H": "#c00", "S": "#111"}
 _SUIT_NAMES = {"C": "clubs", "D": "diamonds", "H": "hearts", "S": "spades"}
@@ -50,7 +52,7 @@ def card_name(card: str) -> str:
     """A card such as "7H" in words: "7 of hearts"."""
     suit = _SUIT_NAMES.get(card[1:])
     if suit is None:
-        return {"CUT": "cut card", "TEST": "test card"}.get(card, card)
+        return {"CUT": "cut card", "TEST": "test card", FACE_DOWN: "sealed card"}.get(card, card)
     return f"{_RANK_NAMES.get(card[0], card[0])} of {suit}"
 
 
@@ -115,7 +117,12 @@ def _symbol(card: str) -> str:
         'fill="#fff" stroke="#555" stroke-width="1"/>'
     )
     ink = _INK.get(card[1:])
-    if ink is None:
+    if card == FACE_DOWN:
+        face = (
+            f'<rect x="4" y="4" width="{CARD_WIDTH - 8}" height="{CARD_HEIGHT - 8}" rx="2" '
+            'fill="#ddd" stroke="#555" stroke-dasharray="2 2"/>'
+        )
+    elif ink is None:
         word = "CUT" if card == "CUT" else "TEST"
         face = f'<text x="15" y="25" font-size="10" text-anchor="middle">{word}</text>'
     else:

@@ -30,7 +30,7 @@ _SUMMARISED = (
     ResolvedEvent,
     UpdatedEvent,
 )
-_COUNTED_KINDS = ("card", "unreadable", "update_undone", DAMAGED)
+_COUNTED_KINDS = ("card", "sealed_card", "unreadable", "update_undone", DAMAGED)
 _SUMMARISED_KINDS = [kind.SHAPE.name for kind in _SUMMARISED]
 
 
@@ -105,7 +105,8 @@ def unit_of(name: str, store: Store, before: Iterable[Event] = ()) -> UnitSummar
     for kept in before:
         _summarise(unit, kept)
     counted = store.counts(name, _COUNTED_KINDS)
-    unit.cards, unit.faults, unit.undone, unit.damaged = counted
+    read, sealed, unit.faults, unit.undone, unit.damaged = counted
+    unit.cards = read + sealed
     unit.starts = unit.updates = 0
     unit.last_seen_unix_ms = store.last_received(name)
     for row in store.rows(Filter(unit=name, kinds=_SUMMARISED_KINDS)):

@@ -93,7 +93,7 @@ def test_known_cards_become_known_rounds(tmp_path: Path) -> None:
             "unit": "U7", "table": "", "shoe": 1, "round": number, "void": None, "ghost_hand": None,
             "player": player.split(), "banker": banker.split(), "player_total": player_total,
             "banker_total": banker_total, "winner": winner, "natural": natural, "by_hand": [],
-            "hits": [],
+            "sealed": 0, "hits": [],
         }  # fmt: skip
     assert events == sorted(set(events)) and len(events) == 13
     lines = done.stdout.splitlines()

@@ -24,8 +24,7 @@ _COMMANDS = [shape for shape in definitions.TO_DEVICE if shape.by is not None]
 _NO_INCIDENT = {
     "burn", "decision", "lock", "game_loaded", "identified",
     "calibrated", "checkpoint", "updated", "update_undone", "provisioned",
-    "ghost_hand", "seal", "sealed_card", "unsealed",
-    "play", "looked", "hand_result", "blackjack_result",
+    "ghost_hand", "unsealed", "play", "looked", "hand_result", "blackjack_result",
     "hand_begun", "betting_ended", "run_twice", "hand_ended",
 }  # fmt: skip
 """Kinds of events that are not incidents."""

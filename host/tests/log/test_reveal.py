@@ -29,6 +29,7 @@ from sabot.link import wire
 from sabot.link.client import Client
 from sabot.link.events import Event
 from sabot.link.ports import Port
+from sabot.link.seals import opened
 from sabot.log.reveal import NONE_KEPT, Reveal, ShownGames, all_shown, without_secret_card
 from sabot.log.rounds import Round
 from sabot.log.store import Store
@@ -75,6 +76,12 @@ class _MidiLog(ChainedLog):
 
     def switch(self, switch: int, on: bool) -> None:
         self._act(self._dealing.switched(switch, on))
+
+    def card_due(self) -> bool:
+        return self._dealing.card_due()
+
+    def number_of_last(self, kind: str) -> int:
+        return max(each.event.number for each in self.stored() if each.event.kind == kind)
 
     def kept(self) -> ShownGames:
         """The games in a log that has this one."""
@@ -224,8 +231,8 @@ def test_in_a_game_that_is_not_known_the_last_round_is_held_back() -> None:
         assert reveal.hidden == hidden
 
 
-_TIME_OR_SIZE = re.compile(r"T\d\d:\d\d:\d\d\.\d+|[\d,]+ bytes|\b[0-9a-f]{32}\b")
-"""When the records were received, the size of a bundle, and a MAC."""
+_TIME_OR_SIZE = re.compile(r"T\d\d:\d\d:\d\d\.\d+|[\d,]+ bytes|\b[0-9a-f]{8}\b|\b[0-9a-f]{32}\b")
+"""When the records were received, the size of a bundle, a MAC, and a sealed card."""
 
 
 def _face_down_log(secret: Sequence[str]) -> _MidiLog:
@@ -249,11 +256,15 @@ def _two_rounds(rng: random.Random) -> tuple[list[str], list[str]]:
         log.open_round()
         log.press(_NEXT)
         drawn = 0
-        while log.stored()[-2].event.kind != "result":
+        while log.card_due():
             log.pull(deck[drawn])
             drawn += 1
         kinds = tuple(record.event.SHAPE.number for record in log.stored())
-        winner = log.stored()[-2].event.fields["winner"]
+        log.press(_REVEAL)
+        (winner,) = (
+            each.event.fields["winner"] for each in log.stored()[len(kinds) :]
+            if each.event.kind == "result"
+        )  # fmt: skip
         other = seen.setdefault(kinds, (deck[:drawn], winner))
         if other[1] != winner and not set(other[0]) & set(deck[:drawn]):
             return other[0], deck[:drawn]
@@ -290,13 +301,12 @@ def test_a_round_dealt_face_down_is_shown_at_no_event_before_its_reveal() -> Non
         log.switch(_KEY, True)
         log.switch(_KEY, False)
         log.press(_REVEAL)
-        ends[round_] = len(log.records)
+        ends[round_] = log.number_of_last("unsealed")
     parsed = [record.event for record in log.stored()]
     for games_known in (log.kept(), NONE_KEPT):
         for cut in range(1, len(parsed) + 1):
-            seen = {
-                each.round for each in all_shown(parsed[:cut], games_known) if each.kind == "card"
-            }
+            shown = opened(all_shown(parsed[:cut], games_known))
+            seen = {each.round for each in shown if each.kind == "card"}
             assert seen - {0} == {each for each, end in ends.items() if end <= cut}, cut
 
 

@@ -15,6 +15,7 @@ from sabot.audit.checks.findings import Summary
 from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.games import catalogue
 from sabot.link.events import Event
+from sabot.link.seals import opened
 from sabot.link.wire import WireError, parse_event
 from sabot.log.reveal import NONE_KEPT, Reveal, ShownGames, without_secret_card
 from sabot.reports import incident_search
@@ -96,7 +97,8 @@ def slow_records(seed: int) -> list[Raw]:
     and reveals take just as long as they may, or a little longer. Some are by another game, some
     have no number, some events are of another round, some cards were entered by hand."""
     rng = random.Random(seed)
-    log = FirmwareLog()
+    face_down = rng.random() < 0.5
+    log = FirmwareLog(game=catalogue.document("ez-midi" if face_down else "mini"))
     log.deal_shoe(shuffled_names(seed, cut_from_end=330))
     if rng.random() < 0.5:
         log.power_on(clock=rng.random() < 0.5)
@@ -123,6 +125,9 @@ def slow_records(seed: int) -> list[Raw]:
                 closed_ms = values[3] + later_ms
             case "card":
                 values[-1] = rng.random() < 0.02
+            case "sealed_card":
+                values[-1] = rng.random() < 0.02
+                later_ms += rng.choice([0, 0, 0, 0, 0, 60_000, 60_001])
             case "result":
                 took_ms = rng.choice([0, 0, 0, 0, 30_000, 120_000, 120_001])
                 later_ms = max(later_ms, closed_ms + took_ms - values[3])
@@ -180,7 +185,8 @@ def one_by_one(
         for event in good:
             reveal.add(event)
         findings = UnitChecks("U1", first=group[0][0]).verify(group, Summary())
-        finder.add_all([without_secret_card(each, reveal.hidden) for each in good], findings)
+        shown = [without_secret_card(each, reveal.hidden) for each in opened(good)]
+        finder.add_all(shown, findings)
     found = finder.incidents()
     return [
         each for each in found if shoe in (None, each.shoe) and each.within(begin, end)

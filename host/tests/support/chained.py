@@ -11,6 +11,7 @@ from typing import Any
 import cbor2
 
 from host.tests.support.commands import SHORT_DECK
+from host.tests.support.sealing import Sealer
 from sabot.link.session import Record
 from sabot.link.wire import parse_event
 from sabot_firmware.table.dealing import LID, Dealing
@@ -62,6 +63,7 @@ class ChainedLog:
         self.unix_ms = unix_ms
         self.shoe = self._boot = self._t_ms = 0
         self._secret, self._epoch = first_key, 0
+        self.sealer = Sealer()
 
     def record(self, shape: Shape, *values: Any, shoe: int | None = None, round_: int = 0) -> None:
         """Record an event; `values` are its own fields, encoded as on the wire."""
@@ -120,7 +122,8 @@ class ChainedLog:
     def _act(self, actions: list[Any]) -> None:
         for shape, shoe, round_, values in actions:
             self.shoe = max(self.shoe, shoe)
-            self.record(shape, *values, shoe=shoe, round_=round_)
+            own = self.sealer.values_of(shape, values, len(self.records) + 1)
+            self.record(shape, *own, shoe=shoe, round_=round_)
             if shape is events.COMPOSITION:
                 number, _, mac = self.records[-1]
                 self.record(events.CHECKPOINT, number, mac, shoe=shoe, round_=round_)

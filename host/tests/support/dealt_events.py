@@ -6,6 +6,7 @@ from typing import Any
 
 import cbor2
 
+from host.tests.support.sealing import Sealer
 from sabot.link import wire
 from sabot.link.events import Event
 from sabot.log.reveal import ShownGames
@@ -30,6 +31,7 @@ class DealtEvents:
         self.events: list[Event] = []
         self._start_unix_ms = start_unix_ms
         self._t_ms = 0
+        self._sealer = Sealer()
         document = games.document_of(games.MINI_NAME)
         self.dealing = Dealing(game or games.Game(document), 0, 0)
 
@@ -42,7 +44,8 @@ class DealtEvents:
         for shape, shoe, round_, values in actions:
             self._t_ms += 3
             head = [len(self.events) + 1, 1, self._t_ms, self._start_unix_ms + self._t_ms]
-            record = cbor2.dumps([shape.number, *head, shoe, round_, *values], canonical=True)
+            own = self._sealer.values_of(shape, values, head[0])
+            record = cbor2.dumps([shape.number, *head, shoe, round_, *own], canonical=True)
             self.events.append(wire.parse_event(record))
 
     def load(self) -> None:

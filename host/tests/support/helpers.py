@@ -10,6 +10,7 @@ from typing import Any
 
 import cbor2
 
+from host.tests.support.sealing import Sealer
 from sabot.audit.chain import Ratchet
 from sabot.audit.checks.chain_events import RawRecord
 from sabot.audit.checks.findings import Finding, Summary
@@ -26,7 +27,7 @@ from sabot_protocol.schema import Shape
 SHAPES = {shape.name: shape for shape in events.KINDS}
 _DEFAULTS: dict[str, Any] = {"text": "", "bytes": b"", "flag": False}
 _NEXT, _REVEAL, _VOID, _BURN = map(enums.BUTTONS.index, ("next", "reveal", "void", "burn"))
-_NO_KEY = {"next": (_NEXT,), "ghost": (_REVEAL, _REVEAL)}
+_NO_KEY = {"next": (_NEXT,), "ghost": (_REVEAL, _REVEAL), "reveal": (_REVEAL,)}
 _WITH_KEY = {"misdeal": (_VOID, _VOID), "end": (_VOID, _BURN)}
 _MOST_CHOICES = 20
 _START_UNIX_MS = 1_795_000_000_000
@@ -141,6 +142,7 @@ class FirmwareLog:
         self.chain = NaiveChain(first_key)
         self.dealing = Dealing(games.Game(game), 0, 0)
         self._macs = [self.chain.id]  # of every event, by number
+        self._sealer = Sealer()
         self._boot = self._ms = 0
         self._unix_base_ms: int | None = None
         self.power_on()
@@ -184,7 +186,8 @@ class FirmwareLog:
     def act(self, actions: list[Any]) -> None:
         """Record the events that the dealing returned."""
         for shape, shoe, round_, values in actions:
-            self.record(shape, shoe, round_, values)
+            own = self._sealer.values_of(shape, values, len(self._macs))
+            self.record(shape, shoe, round_, own)
             if shape is events.COMPOSITION:
                 values = (self.last_number, self._macs[-1])
                 self.record(events.CHECKPOINT, shoe, round_, values)
@@ -204,6 +207,10 @@ class FirmwareLog:
         """Whether the dealer has to press the "next" button."""
         return self.dealing.phase in (BETWEEN, BETTING)
 
+    def reveal_due(self) -> bool:
+        """Whether the dealer has to press the "reveal" button."""
+        return self.dealing.current_round.hidden and not self.dealing.card_due()
+
     def over(self) -> bool:
         """Whether the shoe of cards has ended."""
         return self.dealing.phase == ENDED
@@ -216,8 +223,8 @@ class FirmwareLog:
 
     def draw(self, *names: str) -> "FirmwareLog":
         """Pull cards that are read well; "next" presses the button, "key" turns the key on and off.
-        "ghost" marks the round as a ghost hand. With the key "misdeal" calls the last round so,
-        "end" ends the shoe of cards.
+        "ghost" marks the round as a ghost hand, "reveal" shows one dealt face down. With the key
+        "misdeal" calls the last round so, "end" ends the shoe of cards.
 
         "blank" is a card without a code, "?jam" a pass with that fault; "!7H", "!drawn_again" and
         so on are the supervisor's decisions about it.
@@ -276,9 +283,13 @@ class FirmwareLog:
         """
         self.load()
         for name in deck:
-            if self.betting_due():
+            while self.betting_due():
                 self.draw("next")
+                if self.dealing.current_round.card_first:
+                    break
             self.draw(name)
+            if self.reveal_due():
+                self.draw("reveal")
             if self.over():
                 return self.draw("key") if self.dealing.error else self
         assert self.dealing.phase == DEALING, "the deck had no cut card and no open round"

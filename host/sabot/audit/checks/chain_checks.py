@@ -14,9 +14,9 @@ from itertools import islice
 from sabot.audit.chain import MacKeys
 from sabot.audit.checks.chain_events import OF_THE_CHAIN, ChainEvents, ChainMacs, RawRecord
 from sabot.audit.checks.decoding import Values, values_of
+from sabot.audit.checks.findings import ReportFinding
 from sabot.audit.checks.holes import Holes
 from sabot.audit.checks.odd_rows import OddRows, Position
-from sabot.audit.play.play_checks import ReportFinding
 
 _CHUNK = 1000  # rows decoded together
 

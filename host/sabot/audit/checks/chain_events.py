@@ -7,8 +7,8 @@ from functools import lru_cache
 from sabot.audit import chain
 from sabot.audit.chain import MacKeys, mac_under
 from sabot.audit.checks.decoding import Values
+from sabot.audit.checks.findings import ReportFinding
 from sabot.audit.checks.holes import Holes
-from sabot.audit.play.play_checks import ReportFinding
 from sabot.text import counted
 from sabot_protocol import enums, events
 from sabot_protocol.chain import EPOCH_RECORDS, KEY_SIZE

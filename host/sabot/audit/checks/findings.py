@@ -1,7 +1,11 @@
 """The result of a check: findings, notes, and how much was checked."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+
+ReportFinding = Callable[[int, str, str], None]
+"""Takes a finding: event number, kind, detail."""
 
 MOST_OF_A_KIND = 1000
 """This many findings of one kind in one unit are reported one by one; the others are counted."""
@@ -30,7 +34,9 @@ class Finding:
     long pass of another card than the one before it), `rules` (a draw, decision, order, total,
     winner, margin, burn or count that differs from the recomputed one, a hit that the cards do not
     make, a card wrongly marked as entered by hand or wrongly not marked), `game` (another game than
-    the one that was loaded, or one loaded while cards were in play).
+    the one that was loaded, or one loaded while cards were in play), `seal` (a key that does not
+    fit its commitment, a sealed card that opens to none or comes out of order, one that lies face
+    down in plain, a decision or result before the key, a round that ends without it).
 
     A missing hit is not a finding, because the log does not say which hits the game's wagers need.
     A surplus copy of a card is a finding, although the shoe itself stopped for it.

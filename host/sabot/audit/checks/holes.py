@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sabot.audit.play.play_checks import ReportFinding
+from sabot.audit.checks.findings import ReportFinding
 
 MOST_ODD = 10_000
 """This many holes, or misplaced rows, are remembered; further ones are reported at once."""

@@ -13,8 +13,8 @@ from sabot.audit import chain
 from sabot.audit.checks.chain_events import BOOT, CHAIN, OF_THE_CHAIN, ChainEvents, ChainMacs
 from sabot.audit.checks.decoding import Values, values_of, why_damaged
 from sabot.audit.checks.doubt import HELD, ChainRow, Doubt
+from sabot.audit.checks.findings import ReportFinding
 from sabot.audit.checks.holes import MOST_ODD, Holes
-from sabot.audit.play.play_checks import ReportFinding
 from sabot.audit.tombstone import Tombstone, usable_tombstones
 from sabot.text import counted
 

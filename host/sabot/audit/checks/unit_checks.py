@@ -20,6 +20,7 @@ from sabot.audit.checks.index_checks import IndexChecks
 from sabot.audit.checks.shoe_span import ShoeSpan
 from sabot.audit.play.known_games import KnownGames
 from sabot.audit.play.play_checks import PlayChecks
+from sabot.audit.play.seal_checks import PlainCards
 from sabot.text import counted
 
 
@@ -51,6 +52,7 @@ class CheckedPart:
     rounds: int
     timeless: int
     dealt_by: Mapping[bytes, int]
+    plain: PlainCards
 
 
 class UnitChecks:
@@ -140,6 +142,7 @@ class UnitChecks:
             self._play.rounds,
             self._play.timeless,
             self._play.dealt_by,
+            self._play.plain,
         )
 
     def join(self, part: CheckedPart) -> bool:
@@ -157,7 +160,7 @@ class UnitChecks:
         self._previous, self._base = part.ends.previous, part.ends.base
         self._clock.latest = part.latest
         self._play.resume(part.ends.play)
-        self._play.count(part.rounds, part.timeless, part.dealt_by)
+        self._play.count(part.rounds, part.timeless, part.dealt_by, part.plain)
         self._found.join(part.found)
         self._notes += part.notes[: max(0, MOST_OF_A_KIND - len(self._notes))]
         return True
@@ -179,6 +182,8 @@ class UnitChecks:
         if self._index is not None:
             self._index.ended(self._chain.next_number, self._chain.holes.missing)
         self._clock.ended(play.timeless)
+        for number, detail in play.plain.wrong():
+            found.add(number, "seal", detail)
         if self._games is not None:
             for number, detail in self._games.missing(play.dealt_by):
                 if number > self._games.optional_up_to:

@@ -8,19 +8,21 @@ log/rounds.py.
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from typing import Any, Protocol
+from typing import Any
 
 from sabot.audit.checks.decoding import Values
+from sabot.audit.checks.findings import ReportFinding
 from sabot.audit.play.baccarat import BaccaratChecks
+from sabot.audit.play.composition import wrong_composition
+from sabot.audit.play.ghost_checks import GhostHands
 from sabot.audit.play.known_games import KnownGames
+from sabot.audit.play.round_checks import RoundChecks
+from sabot.audit.play.seal_checks import ALWAYS_DOWN, SEALED, PlainCards, SealChecks
 from sabot.text import card_symbol, counted
 from sabot_protocol import cards, enums, events
-from sabot_protocol.games import FIRST_CARD, FamilyGame, Game
+from sabot_protocol.games import FIRST_CARD, SHOWN, FamilyGame, Game
 
-ReportFinding = Callable[[int, str, str], None]
-"""Takes a finding: event number, kind, detail."""
-
-_NUMBER, _UNIX, _SHOE, _ROUND, _OWN = 1, 4, 5, 6, 7
+_NUMBER, _BOOT, _UNIX, _SHOE, _ROUND, _OWN = 1, 2, 4, 5, 6, 7
 """Indexes in a record's values; its own fields begin at the last."""
 
 _NAMES = [cards.name_of(card) for card in range(cards.CARD_COUNT)]
@@ -41,42 +43,17 @@ _STAYED_IN = [
 ]
 
 _NO_CARD = -1
+_, _AFTER_REVEAL = SHOWN
 
 _SHA_DIGITS = 16  # how many digits of a game's hash are shown
-_MAX_DIFFERENCES = 3  # how many differences of a composition are shown
 
 _AFTER_THE_END = ("composition", "boot", "gap")
-_PLAY = "_play"
-_NOT_STATE = ("rounds", "timeless", "dealt_by", "handlers", "_report", "_games", _PLAY)
+_PLAY, _SEALS = "_play", "_seals"
+_NOT_STATE = (
+    "rounds", "timeless", "dealt_by", "plain", "handlers", "_report", "_games", _PLAY, _SEALS,
+)  # fmt: skip
 """Attributes of PlayChecks that do not change how the next events are judged."""
 _MAY_FOLLOW = [shape.number for shape in events.KINDS if shape.name in _AFTER_THE_END]
-
-
-class RoundChecks(Protocol):
-    """The checks of one round, as a family of games implements them."""
-
-    def begin(self) -> None:
-        """Begin a new round: betting is open."""
-
-    def takes(self, position: int) -> bool:
-        """Whether a card drawn as `position`, index in `enums.POSITIONS`, belongs to a round."""
-        ...
-
-    def card(self, card: int, position: int, *, in_round: bool) -> None:
-        """Take card 0-53 at a position of the round. `in_round` is true if the round is open."""
-
-    def decision(self, values: Values) -> None:
-        """Take the values of an event `decision`."""
-
-    def wrong_with(self, result: list[Any], reported: int | None = None) -> Iterator[str]:
-        """Yield what is wrong with the round by its cards. `result` are the fields of its event
-        `result` without the game's SHA-256. `reported` has a bit for each hit that the game
-        reports; None if that is not known."""
-        ...
-
-    def burn_counts(self, card: str) -> range:
-        """How many cards may be burned if `card` was the first of the shoe."""
-        ...
 
 
 class PlayChecks:
@@ -100,6 +77,8 @@ class PlayChecks:
         """Whether a shoe of cards has ended and its composition is still due: see `end_of`."""
         self.dealt_by: dict[bytes, int] = {}
         """The number of the first result of each game, by the SHA-256 of its document."""
+        self.plain = PlainCards()
+        """The rounds that had to be sealed, if the firmware of their start seals."""
         self.handlers: list[Callable[[Values], None] | None] = [None] * 256
         """By the number of an event's kind; None for kinds that do not matter here."""
         self._report = report
@@ -110,8 +89,10 @@ class PlayChecks:
         self._decided: tuple[int, int] | None = None  # the last round, while it has its result
         self._follows = False  # whether no event is missing since a shoe of cards was loaded
         self._key_on: bool | None = None  # None: not known
-        self._ghost_events: list[int] = []  # of this shoe of cards
-        self._ghost_round: tuple[int, int] | None = None  # of the last ghost hand
+        self._ghosts = GhostHands()
+        self._seals = SealChecks(report)
+        self._came = False  # whether a card of the round has come
+        self._plain: tuple[int, int] | None = None  # event and start of its first one in plain
         self._betting = False  # whether the betting of that round is open
         self._closed_by_card: int | None = None  # the event, if a card closed it
         self._passed: int | None = None  # the last pass: its card, or _NO_CARD; None: not known
@@ -127,8 +108,11 @@ class PlayChecks:
             (events.BETTING_CLOSED, self._betting_closed),
             (events.GHOST_HAND, self._ghost_hand),
             (events.CARD, self._card),
+            (events.SEAL, self._seal),
+            (events.SEALED_CARD, self._sealed_card),
+            (events.UNSEALED, self._unsealed),
             (events.UNREADABLE, self._unreadable),
-            (events.DECISION, self._play.decision),
+            (events.DECISION, self._decision),
             (events.RESULT, self._result),
             (events.ROUND_VOID, self._round_void),
             (events.CUT_CARD, self._cut_card),
@@ -144,15 +128,19 @@ class PlayChecks:
     def state(self) -> dict[str, Any]:
         """What the next events are judged by, as a copy: all but what is counted."""
         own = {name: value for name, value in vars(self).items() if name not in _NOT_STATE}
-        return deepcopy({**own, _PLAY: vars(self._play)})
+        return deepcopy({**own, _PLAY: vars(self._play), _SEALS: self._seals.state})
 
     def clear_counts(self) -> None:
         """Count from here on."""
         self.rounds = self.timeless = 0
         self.dealt_by.clear()
+        self.plain.clear()
 
-    def count(self, rounds: int, timeless: int, dealt_by: Mapping[bytes, int]) -> None:
+    def count(
+        self, rounds: int, timeless: int, dealt_by: Mapping[bytes, int], plain: PlainCards
+    ) -> None:
         """Add what was counted in events that come after those so far."""
+        self.plain.join(plain)
         self.rounds += rounds
         self.timeless += timeless
         for game, number in dealt_by.items():
@@ -162,6 +150,7 @@ class PlayChecks:
         """Go on from a state of `state`."""
         own = deepcopy(dict(state))
         vars(self._play).update(own.pop(_PLAY))
+        self._seals.state = own.pop(_SEALS)
         vars(self).update(own)
 
     def not_judged(self, number: int) -> None:
@@ -169,6 +158,8 @@ class PlayChecks:
         cannot be judged."""
         self._whole = self.not_composed = self._follows = False
         self._game = self._passed = self._key_on = self._decided = None
+        self._seals.events_missing()
+        self._plain = None
         self._never_ended(number)
 
     def end_of(self, values: Values) -> None:
@@ -186,7 +177,7 @@ class PlayChecks:
         self._first_burned: str | None = None
         self._unread = 0
         self._results = 0
-        self._ghost_events = []
+        self._ghosts = GhostHands()
         self._round = 0
         self._burn_counts = range(1, 2)  # for a first card that is burned face down
         self._burn_due: int | None = None
@@ -203,6 +194,7 @@ class PlayChecks:
 
     def _boot(self, values: Values) -> None:
         self._passed = _NO_CARD
+        self.plain.start(values[_NUMBER], values[_BOOT], values[_OWN + 1])
         if self._ended or not self._whole:
             self._game = None  # an update may have brought another game
 
@@ -216,7 +208,7 @@ class PlayChecks:
 
     def _shoe_loaded(self, values: Values) -> None:
         self._never_ended(values[_NUMBER])
-        self._play.begin()
+        self._begin(values[_NUMBER])
         self._new_shoe(values[_OWN])
         self._loaded_game = values[_OWN + 1]
         self._whole = self._follows = True
@@ -230,7 +222,7 @@ class PlayChecks:
                 number, "rules", f"{counted(self._burned, 'card')} burned, {self._burn_due} due"
             )
         self._burn_due = None
-        self._play.begin()
+        self._begin(number)
         self._round += 1
         if self._whole and round_ != self._round:
             self._report(number, "rules", f"round {round_} follows round {self._round - 1}")
@@ -238,32 +230,16 @@ class PlayChecks:
         self._open, self._decided = (values[_SHOE], round_), None
         self._betting, self._closed_by_card = True, None
 
-    def _ghost_hand(self, values: Values) -> None:
-        number, count = values[_NUMBER], values[_OWN]
-        place = (values[_SHOE], values[_ROUND])
-        if not self._whole:
-            return
-        self._ghost_events.append(number)
-        where = f"shoe {place[0]} round {place[1]}: "
-        if self._open != place or not self._betting:
-            self._report(number, "rules", where + "a ghost hand, but its betting is not open")
-        elif self._ghost_round == place:
-            self._report(number, "rules", where + "marked twice as a ghost hand")
-        if count != len(self._ghost_events):
-            known = len(self._ghost_events)
-            detail = f"{where}ghost hand {count}, the log has {known} in this shoe of cards"
-            self._report(number, "rules", detail)
-        self._ghost_round = place
+    def _begin(self, number: int) -> None:
+        """Begin a round, or a shoe of cards before its first one."""
+        self._seals.begin(number)
+        self._play.begin()
+        self._came, self._plain = False, None
 
-    def _ghosts_allowed(self, document: FamilyGame) -> None:
-        """Report the ghost hands of this shoe of cards that its game does not allow."""
-        allowed = document.house.get("ghost_hands", 0)
-        if not isinstance(allowed, int):
-            allowed = 0
-        for number in self._ghost_events[allowed:]:
-            detail = f"a ghost hand too many: {document.name} allows {allowed} in a shoe of cards"
-            self._report(number, "game", detail)
-        self._ghost_events = self._ghost_events[:allowed]
+    def _ghost_hand(self, values: Values) -> None:
+        if self._whole:
+            is_open = self._open == (values[_SHOE], values[_ROUND])
+            self._ghosts.mark(values, self._report, betting=is_open and self._betting)
 
     def _betting_closed(self, values: Values) -> None:
         self._betting = False
@@ -278,6 +254,13 @@ class PlayChecks:
             detail = f"a card closed the betting of round {self._round}, which only the dealer may"
             self._report(number, "game", detail)
 
+    def _check_lies(self, known: FamilyGame | None) -> None:
+        """Note that the round that ends had to be sealed, if its game deals it face down and its
+        cards are in plain."""
+        if self._plain is not None and known is not None and known.shown == _AFTER_REVEAL:
+            detail = f"the cards of round {self._round} in plain, which lay face down"
+            self.plain.add(*self._plain, detail)
+
     def _of_open_round(self, values: Values) -> bool:
         """Whether a round is open and this event belongs to it."""
         if self._open is None:
@@ -290,29 +273,78 @@ class PlayChecks:
     def _card(self, values: Values) -> None:
         card, position, by_hand = values[_OWN], values[_OWN + 1], values[-1]
         self._passed = _NO_CARD if by_hand else card
-        if by_hand or position != _NOT_DUE:  # one that was not due may come before the entered one
-            if by_hand != self._entered and self._whole:
-                mark = "entered by hand, but none was" if by_hand else "read, but one was entered"
-                detail = f"{_SYMBOLS[card]} is marked as {mark}"
-                self._report(values[_NUMBER], "rules", detail)
-            self._entered = False
-        drawn = self._drawn[card] = self._drawn[card] + 1
-        if drawn > self._decks or card >= cards.DECK_SIZE:
-            self._too_many(values[_NUMBER], card, position)
+        self._check_mark(values, position, _SYMBOLS[card])
+        if ALWAYS_DOWN[position] or self._seals.state.phase == SEALED:
+            self._seals.face_up(values[_NUMBER], position)
+        self._count(values[_NUMBER], card, position)
         if self._play.takes(position):
-            in_round = self._of_open_round(values)
-            if in_round and self._betting and self._whole:
-                detail = (
-                    f"{_SYMBOLS[card]} was dealt while the betting of round {self._round} was open"
-                )
-                self._report(values[_NUMBER], "rules", detail)
-                self._betting = False
+            in_round = self._dealt(values, _SYMBOLS[card])
+            if in_round and self._plain is None and self._seals.state.phase != SEALED:
+                self._plain = values[_NUMBER], values[_BOOT]
             self._play.card(card, position, in_round=in_round)
         elif position == _BURN:
             self._burned += 1
         elif position == _BURN_FIRST and card < cards.DECK_SIZE:
             self._first_burned = _NAMES[card]
             self._burn_counts = self._play.burn_counts(self._first_burned)
+
+    def _check_mark(self, values: Values, position: int, card: str) -> None:
+        """Check whether a card is rightly marked as entered by hand, or not."""
+        by_hand = values[-1]
+        if by_hand or position != _NOT_DUE:  # one that was not due may come before the entered one
+            if by_hand != self._entered and self._whole:
+                mark = "entered by hand, but none was" if by_hand else "read, but one was entered"
+                self._report(values[_NUMBER], "rules", f"{card} is marked as {mark}")
+            self._entered = False
+
+    def _dealt(self, values: Values, card: str) -> bool:
+        """Take a card of a round. Return whether that round is open."""
+        in_round = self._of_open_round(values)
+        if in_round and self._betting and self._whole:
+            detail = f"{card} was dealt while the betting of round {self._round} was open"
+            self._report(values[_NUMBER], "rules", detail)
+            self._betting = False
+        self._came = True
+        return in_round
+
+    def _count(self, number: int, card: int, position: int) -> None:
+        drawn = self._drawn[card] = self._drawn[card] + 1
+        if drawn > self._decks or card >= cards.DECK_SIZE:
+            self._too_many(number, card, position)
+
+    def _seal(self, values: Values) -> None:
+        at_begin = self._open == (values[_SHOE], values[_ROUND]) and not self._betting
+        if self._whole and (not at_begin or self._came):
+            detail = "a seal that is not between no more bets and the first card"
+            self._report(values[_NUMBER], "seal", detail)
+        self.plain.sealed(values[_NUMBER], values[_BOOT])
+        self._seals.seal(values)
+
+    def _sealed_card(self, values: Values) -> None:
+        position = values[_OWN + 2]
+        self._passed = _NO_CARD if values[-1] else None
+        self._check_mark(values, position, "a sealed card")
+        in_round = self._play.takes(position) and self._dealt(values, "a sealed card")
+        self._seals.drawn(values, in_round=in_round)
+
+    def _unsealed(self, values: Values) -> None:
+        unsealed = self._seals.unsealed(values)
+        for each, card in unsealed.cards:
+            self._count(each.number, card, each.position)
+            if self._play.takes(each.position):
+                self._play.card(card, each.position, in_round=each.in_round)
+        self._unread += unsealed.never
+        self._whole = self._whole and unsealed.whole
+
+    def _decision(self, values: Values) -> None:
+        self._still_sealed(values[_NUMBER], "a decision")
+        self._play.decision(values)
+
+    def _still_sealed(self, number: int, what: str) -> None:
+        """Check that no card is sealed at an event that comes only after the key. Otherwise the
+        cards of the shoe cannot be judged."""
+        if self._seals.not_open(number, what):
+            self._whole = False
 
     def _too_many(self, number: int, card: int, position: int) -> None:
         name = _NAMES[card]
@@ -331,9 +363,12 @@ class PlayChecks:
         card = values[_OWN + 1]
         if card is not None:  # one that was read, and has no event `card` yet or never gets one
             self._passed = card
+            self._seals.named(values[_NUMBER], "an error")
 
     def _long_pass(self, values: Values) -> None:
         card = values[_OWN]
+        if card is not None:
+            self._seals.named(values[_NUMBER], "a long pass")
         if card is not None and self._passed not in (None, card):
             before = "no card" if self._passed == _NO_CARD else _SYMBOLS[self._passed]
             detail = f"a long pass of {_SYMBOLS[card]}, but {before} passed before it"
@@ -372,8 +407,10 @@ class PlayChecks:
     def _round_void(self, values: Values) -> None:
         place, reason = (values[_SHOE], values[_ROUND]), values[_OWN]
         wrong = None
+        self._still_sealed(values[_NUMBER], "the round was voided")
         if self._of_open_round(values):
             self._check_closing()
+            self._check_given_up(values[_NUMBER], "the round was voided")
             self._open = None
             self.rounds += 1
             if reason == _MISDEAL:
@@ -392,8 +429,19 @@ class PlayChecks:
             where = f"shoe {place[0]} round {place[1]}: "
             self._report(values[_NUMBER], "rules", where + wrong)
 
+    def _check_given_up(self, number: int, what: str) -> None:
+        """Check the cards of a round that ends without a result, by the choice of its house."""
+        known = None
+        if self._games is not None and self._game is not None:
+            known = self._games.game(self._game)
+        self._check_lies(known)
+        if known is not None:
+            never = known.house.get("voided_cards") == "never"
+            self._seals.given_up(number, what, may_be=never)
+
     def _result(self, values: Values) -> None:
         *result, game = values[_OWN:]
+        self._still_sealed(values[_NUMBER], "a result")
         if game != self._game:
             if self._game is not None:
                 dealt, known = (sha.hex()[:_SHA_DIGITS] for sha in (game, self._game))
@@ -406,16 +454,20 @@ class PlayChecks:
             for detail in self._unlike(document):
                 self._report(values[_NUMBER], "game", detail)
         if document is not None and self._whole:
-            self._ghosts_allowed(document)
+            self._ghosts.check_allowed(document, self._report)
         self._results += 1
         if not self._of_open_round(values):
             return
         self._check_closing()
+        self._check_lies(document)
+        self._seals.given_up(values[_NUMBER], "a result", may_be=False)
         self._open, self._decided = None, (values[_SHOE], values[_ROUND])
         self.rounds += 1
         self.timeless += values[_UNIX] is None
         where = f"shoe {values[_SHOE]} round {values[_ROUND]}: "
         reported = document.hits if isinstance(document, Game) else None
+        if self._seals.closed:
+            return
         for detail in self._play.wrong_with(result, reported):
             self._report(values[_NUMBER], "rules", where + detail)
 
@@ -433,7 +485,9 @@ class PlayChecks:
     def _shoe_ended(self, values: Values) -> None:
         _, rounds, count = values[_OWN:]
         number = values[_NUMBER]
-        if self._open is not None:  # firmware before 0.2 ended a round this way after a restart
+        self._still_sealed(number, "the shoe of cards ended")
+        if self._open is not None:  # after a restart that lost the state; before 0.2 after any
+            self._check_given_up(number, "the shoe of cards ended")
             self._open = None
             self.rounds += 1
         drawn = sum(self._drawn) + self._unread
@@ -448,27 +502,14 @@ class PlayChecks:
 
     def _composition(self, values: Values) -> None:
         counts, unread, expected = values[_OWN:]
-        if self._whole:
-            self._compared(values[_NUMBER], counts, unread, expected)
-        self._whole = self.not_composed = False  # later cards belong to no shoe of cards
-
-    def _compared(self, number: int, counts: bytes, unread: int, expected: int) -> None:
-        if not self._ended:
-            self._report(number, "cards", "the composition of a shoe of cards that has not ended")
-            return
-        differing = [
-            f"{stated} of {_SYMBOLS[card]}, {right} in the log"
-            for card, (stated, right) in enumerate(
-                zip(counts, self._drawn[: cards.DECK_SIZE], strict=False)
+        if self._whole and not self._ended:
+            detail = "the composition of a shoe of cards that has not ended"
+            self._report(values[_NUMBER], "cards", detail)
+        elif self._whole:
+            drawn = self._drawn[: cards.DECK_SIZE]
+            differing = wrong_composition(
+                counts, unread, expected, drawn, self._unread, self._decks
             )
-            if stated != right
-        ]
-        if len(counts) != cards.DECK_SIZE:
-            differing.append(f"{len(counts)} kinds of card")
-        if unread != self._unread:
-            differing.append(f"{unread} unread, {self._unread} in the log")
-        if expected != self._decks * cards.DECK_SIZE:
-            differing.append(f"{counted(expected, 'card')} in {counted(self._decks, 'deck')}")
-        if differing:
-            shown = "; ".join(differing[:_MAX_DIFFERENCES])
-            self._report(number, "cards", f"the composition says {shown}")
+            if differing:
+                self._report(values[_NUMBER], "cards", f"the composition says {differing}")
+        self._whole = self.not_composed = False  # later cards belong to no shoe of cards

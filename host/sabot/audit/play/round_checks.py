@@ -1,0 +1,33 @@
+"""The checks of a round, as each family of games implements them."""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from sabot.audit.checks.decoding import Values
+
+
+class RoundChecks(Protocol):
+    """The checks of one round, as a family of games implements them."""
+
+    def begin(self) -> None:
+        """Begin a new round: betting is open."""
+
+    def takes(self, position: int) -> bool:
+        """Whether a card drawn as `position`, index in `enums.POSITIONS`, belongs to a round."""
+        ...
+
+    def card(self, card: int, position: int, *, in_round: bool) -> None:
+        """Take card 0-53 at a position of the round. `in_round` is true if the round is open."""
+
+    def decision(self, values: Values) -> None:
+        """Take the values of an event `decision`."""
+
+    def wrong_with(self, result: list[Any], reported: int | None = None) -> Iterator[str]:
+        """Yield what is wrong with the round by its cards. `result` are the fields of its event
+        `result` without the game's SHA-256. `reported` has a bit for each hit that the game
+        reports; None if that is not known."""
+        ...
+
+    def burn_counts(self, card: str) -> range:
+        """How many cards may be burned if `card` was the first of the shoe."""
+        ...

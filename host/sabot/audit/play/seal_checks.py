@@ -1,0 +1,256 @@
+"""Checks the sealed cards of one unit: their commitments, keys, places and order.
+
+The definition is in protocol/README.md, "Sealed cards". What a sealed card is, is known only at its
+`unsealed`: until then the checks of the play wait for it (play_checks.py).
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from sabot.audit.checks.decoding import Values
+from sabot.audit.checks.findings import ReportFinding
+from sabot.link.seals import card_in, key_fits
+from sabot.text import counted
+from sabot_protocol import enums
+from sabot_protocol.seals import CARD_SIZE, KEY_SIZE
+
+_NUMBER, _OWN = 1, 7
+_PLACE = slice(5, 7)
+"""Indexes in a record's values: of the shoe of cards and the round, and of its own fields."""
+
+NONE, SEALED, OPENED, NEVER, UNKNOWN = "none", "sealed", "opened", "never", "unknown"
+"""What is known of the present round: no card of it is sealed; some are; they were opened; they are
+never to be known; events are missing, so that it may be any of these."""
+
+_FACE_UP = ("burn", "box", "dealer", "flop", "turn", "river")
+"""What the positions begin with in which a card may lie face up in a round with sealed cards. A
+card burned between rounds is none of them."""
+_ALWAYS_DOWN = ("hole", "seat", "board")
+FACE_UP = [word.startswith(_FACE_UP) for word in enums.POSITIONS]
+ALWAYS_DOWN = [word.startswith(_ALWAYS_DOWN) for word in enums.POSITIONS]
+"""By the index of a position."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedCard:
+    """A card that was drawn face down."""
+
+    number: int
+    """Of its event."""
+    place: int
+    sealed: bytes
+    position: int
+    """Index in `enums.POSITIONS`."""
+    in_round: bool
+    """Whether its round was open."""
+
+
+@dataclass(slots=True)
+class SealState:
+    """What the next events are judged by."""
+
+    phase: str = NONE
+    place: tuple[int, int] = (0, 0)
+    """Of the shoe of cards and the round of the seal."""
+    commitment: bytes = b""
+    cards: list[SealedCard] = field(default_factory=list)
+    whole: bool = True
+    """Whether no event is missing since the seal, and all its sealed cards can be judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsealed:
+    """What became of the sealed cards of a round."""
+
+    cards: list[tuple[SealedCard, int]] = field(default_factory=list)
+    """Those that were opened, each with its card, 0 to 52."""
+    never: int = 0
+    """How many are never to be known."""
+    whole: bool = True
+    """Whether the cards of the round can be judged with these."""
+
+
+class SealChecks:
+    """Takes the events about sealed cards, in order, and reports findings of the kind `seal`."""
+
+    def __init__(self, report: ReportFinding) -> None:
+        self.state = SealState(UNKNOWN)
+        self._report = report
+
+    @property
+    def closed(self) -> bool:
+        """Whether there are sealed cards in this round that are not known."""
+        phase = self.state.phase
+        return phase in (SEALED, NEVER) or (phase == OPENED and not self.state.whole)
+
+    def events_missing(self) -> None:
+        """Note that events are missing here."""
+        if self.state.phase == SEALED:
+            self.state.whole = False
+        else:
+            self.state = SealState(UNKNOWN)
+
+    def begin(self, number: int) -> None:
+        """Take the event after which no card is sealed: a round, or a shoe of cards, begins."""
+        self.not_open(number, "the next round began")
+        self.state = SealState()
+
+    def seal(self, values: Values) -> None:
+        """Take the values of an event `seal`."""
+        number, place, commitment = values[_NUMBER], tuple(values[_PLACE]), values[_OWN]
+        phase = self.state.phase
+        of_round = self.state.place == place and phase in (SEALED, OPENED, NEVER)
+        if of_round or (phase == SEALED and self.state.whole):
+            self._report(number, "seal", "a second seal: a round has one")
+        if len(commitment) != KEY_SIZE:
+            self._report(number, "seal", f"a commitment of {counted(len(commitment), 'byte')}")
+        self.state = SealState(SEALED, place, commitment)
+
+    def drawn(self, values: Values, *, in_round: bool) -> None:
+        """Take the values of an event `sealed_card`; `in_round`: its round is open."""
+        number, (card_place, sealed, position) = values[_NUMBER], values[_OWN : _OWN + 3]
+        self._check_round(values)
+        state = self.state
+        if state.phase == UNKNOWN:
+            return
+        if state.phase != SEALED:
+            when = "before the seal of its round" if state.phase == NONE else "after its key"
+            self._report(number, "seal", f"a sealed card {when}")
+            return
+        due = state.cards[-1].place + 1 if state.cards else 0
+        if card_place != due and (state.whole or card_place < due):
+            self._report(number, "seal", f"a sealed card at place {card_place}, {due} is due")
+        if len(sealed) != CARD_SIZE:
+            self._report(number, "seal", f"a sealed card of {counted(len(sealed), 'byte')}")
+        state.cards.append(SealedCard(number, card_place, sealed, position, in_round))
+
+    def unsealed(self, values: Values) -> Unsealed:
+        """Take the values of an event `unsealed`."""
+        number, key = values[_NUMBER], values[_OWN]
+        if not self.state.whole:
+            self._check_round(values)
+        state = self.state  # after a start that has lost its state, the key names another round
+        self.state = replace(state, phase=OPENED if key else NEVER, cards=[])
+        if state.phase == UNKNOWN:
+            return Unsealed()
+        if state.phase != SEALED:
+            wrong = "no card was sealed" if state.phase == NONE else "for the second time"
+            self._report(number, "seal", f"unsealed, {wrong}")
+            return Unsealed()
+        if not key:
+            return Unsealed(never=len(state.cards))
+        if not key_fits(key, state.commitment):
+            wrong = f"the key of {counted(len(key), 'byte')}" if len(key) != KEY_SIZE else "the key"
+            self._report(number, "seal", f"{wrong} does not fit the commitment of its round")
+            self.state.whole = False
+            return Unsealed(whole=False)
+        found = []
+        for each in state.cards:
+            card = card_in(each.sealed, key, each.place)
+            if card is None:
+                detail = f"the sealed card at place {each.place} opens to no card"
+                self._report(each.number, "seal", detail)
+            else:
+                found.append((each, card))
+        self.state.whole = state.whole and len(found) == len(state.cards)
+        return Unsealed(found, whole=len(found) == len(state.cards))
+
+    def not_open(self, number: int, what: str) -> bool:
+        """Report that `what` happened at event `number` if cards are sealed, which forbids it.
+        Return whether it was reported: then no other finding of this kind follows from it."""
+        forbidden = self.state.phase == SEALED and self.state.whole
+        if forbidden:
+            self._report(number, "seal", f"{what} while cards were sealed")
+            self.state.whole = False
+        return forbidden
+
+    def given_up(self, number: int, what: str, *, may_be: bool) -> None:
+        """Report that `what` happened at event `number` in a round whose cards are never to be
+        known, unless that `may_be`."""
+        if self.state.phase == NEVER and self.state.whole and not may_be:
+            self._report(number, "seal", f"{what}, although its cards are never to be known")
+            self.state.whole = False
+
+    def face_up(self, number: int, position: int) -> None:
+        """Take a card that was recorded in plain, at a position of a round."""
+        name = enums.POSITIONS[position].replace("_", " ")
+        if ALWAYS_DOWN[position]:
+            self._report(number, "seal", f"a card as {name} in plain, which lies face down")
+        elif self.state.phase == SEALED and self.state.whole and not FACE_UP[position]:
+            self._report(number, "seal", f"a card as {name} in plain, while cards were sealed")
+
+    def named(self, number: int, what: str) -> None:
+        """Take an event that names a card: `what` is its kind."""
+        if self.state.phase == SEALED and self.state.whole:
+            self._report(number, "seal", f"{what} names a card, while cards were sealed")
+
+    def _check_round(self, values: Values) -> None:
+        """Report an event of another round than the seal's. If events are missing, that round may
+        have ended in them."""
+        state = self.state
+        if state.phase != SEALED or state.place == tuple(values[_PLACE]):
+            return
+        if state.whole:
+            self._report(values[_NUMBER], "seal", "not of the round whose cards are sealed")
+            state.whole = False
+        self.state = SealState(UNKNOWN)
+
+
+_VERSION = re.compile(r"(\d+)\.(\d+)")
+_SEALS_SINCE = (0, 2)
+"""The first version of the firmware that seals cards. Older ones recorded those of midi, and those
+dealt face down, in plain."""
+
+
+class PlainCards:
+    """Rounds whose game deals their cards face down, and which have them in plain.
+
+    That is right for firmware before 0.2 only. A start names its firmware, and may be far before
+    the round, in records that are checked elsewhere: so it is judged at the end.
+    """
+
+    def __init__(self) -> None:
+        self._rounds: list[tuple[int, int, str]] = []  # event, start, what
+        self._sealing: dict[int, int] = {}
+        """By the number of a start: the first event from which on its firmware seals."""
+        self._older: set[int] = set()
+        """The starts of older firmware."""
+
+    def start(self, number: int, boot: int, firmware: str) -> None:
+        """Take a start of the unit. A version that cannot be read is a new one."""
+        version = _VERSION.match(firmware)
+        if version is not None and tuple(map(int, version.groups())) < _SEALS_SINCE:
+            self._older.add(boot)
+        else:
+            self._seals(number, boot)
+
+    def sealed(self, number: int, boot: int) -> None:
+        """Take a seal, which only firmware makes that always does."""
+        self._seals(number, boot)
+
+    def add(self, number: int, boot: int, what: str) -> None:
+        """Take a round: its first card in plain, and what is wrong with it."""
+        if boot not in self._older or boot in self._sealing:
+            self._rounds.append((number, boot, what))
+
+    def clear(self) -> None:
+        """Forget the rounds so far, but not what is known of the firmware."""
+        self._rounds.clear()
+
+    def join(self, later: "PlainCards") -> None:
+        """Take what later events gave."""
+        self._older |= later._older
+        for boot, number in later._sealing.items():
+            self._seals(number, boot)
+        for each in later._rounds:
+            self.add(*each)
+
+    def wrong(self) -> Iterator[tuple[int, str]]:
+        """Yield the event and what is wrong, of each round that had to be sealed."""
+        for number, boot, what in self._rounds:
+            if boot in self._sealing and self._sealing[boot] < number:
+                yield number, what
+
+    def _seals(self, number: int, boot: int) -> None:
+        self._sealing[boot] = min(number, self._sealing.get(boot, number))
