@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 
+from sabot.blackjack import shoe_game as blackjack
 from sabot.errors import UnknownGame, nearest
 from sabot.games import catalogue
 from sabot.games.dealt_game import DealtGame
 from sabot.games.house_game import HouseGame
 from sabot.poker import shoe_game as holdem
 
-OTHER_FAMILIES: tuple[DealtGame, ...] = (holdem.GAME,)
+OTHER_FAMILIES: tuple[DealtGame, ...] = (blackjack.GAME, holdem.GAME)
 """Those that are not baccarat; the games of baccarat are in `catalogue.GAMES`."""
 
 GAMES: tuple[HouseGame | DealtGame, ...] = (*catalogue.GAMES, *OTHER_FAMILIES)

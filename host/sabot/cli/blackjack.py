@@ -21,13 +21,13 @@ from sabot.blackjack.house import (
     TITLE,
     House,
     house_of,
-    values_of,
 )
 from sabot.blackjack.main_odds import DOUBLE, HIT, PAID, SPLIT, STAND, SURRENDER
 from sabot.blackjack.odds import Odds, final_text
 from sabot.blackjack.paytables import CHOICES as SIDE_CHOICES
 from sabot.blackjack.paytables import clause_of, odds_text
 from sabot.blackjack.settle import INSURANCE, MAIN, Settled, settle
+from sabot.blackjack.shoe_game import GAME, OF_THE_SHOE, document
 from sabot.blackjack.side_odds import all_insurance
 from sabot.blackjack.side_wagers import SIDE
 from sabot.cli import options
@@ -38,8 +38,10 @@ from sabot.reports.slips import blackjack as table_slip
 from sabot.reports.slips.blackjack import dealer_text, hand_text, wager_text
 from sabot.text import amount, card_names, counted
 from sabot_protocol.cards import DECK_SIZE
+from sabot_protocol.games import game_of
 
 _BETWEEN_HANDS = "/"
+_OF_THE_SHOE = {each.name for each in OF_THE_SHOE}
 
 
 def settle_table(path: Path, *, as_slip: bool, as_json: bool) -> None:
@@ -164,17 +166,20 @@ def show(choose: list[str] | None, *, as_sign: bool, as_json: bool) -> None:
     if as_sign:
         raise typer.BadParameter("--sign is for the games that `sabot games` lists")
     chosen = options.choices_of(choose)
-    house, values = house_of(chosen), values_of(chosen)
-    choices = (*DEAL_CHOICES, *CASHIER_CHOICES, *SIDE_CHOICES)
+    game = game_of(document(chosen))
+    of_house = {name: chosen[name] for name in chosen if name not in _OF_THE_SHOE}
+    house, values = house_of(of_house), {each.name: each.default for each in GAME.choices} | chosen
     if as_json:
-        listed = [each.as_json() | {"chosen": values[each.name]} for each in choices]
-        print_json({"name": NAME, "title": TITLE, "source": SOURCE, "choices": listed})
+        listed = [each.as_json() | {"chosen": values[each.name]} for each in GAME.choices]
+        about = {"name": NAME, "title": TITLE, "source": SOURCE, "choices": listed}
+        print_json(about | {"sha256": game.sha256.hex()})
         return
     for line in (TITLE, SOURCE, ""):
         console.print(line, soft_wrap=True)
     console.print(_pays(house), "")
     for title, group in (
         ("the deal", DEAL_CHOICES),
+        ("the shoe of cards", OF_THE_SHOE),
         ("the cashier", CASHIER_CHOICES),
         ("side wagers", SIDE_CHOICES),
     ):
