@@ -71,14 +71,13 @@ def check_draws(dealer: Dealer, house: House, *, played: bool, needs_second: str
             f"dealer: {card_symbol(cards[1])} was not due: nothing depends on it ({SILENT}: common "
             "practice)"
         )
-    due = played and not dealer.blackjack
     for number in range(2, len(cards)):
         total = total_of(cards[:number])
-        if not due or not dealer_draws(total, house):
-            why = f"the dealer stands on {total}" if due else "no hand depends on it"
+        if not played or not dealer_draws(total, house):
+            why = f"the dealer stands on {total}" if played else "no hand depends on it"
             why = "the dealer has a blackjack" if dealer.blackjack else why
             raise ImpossibleDeal(f"dealer: {card_symbol(cards[number])} was not due: {why}")
-    if due and dealer_draws(dealer.total, house):
+    if played and dealer_draws(dealer.total, house):
         raise ImpossibleDeal(
             f"dealer: a card is missing: the dealer draws on {dealer.total} (soft_17 "
             f"{house.soft_17})"

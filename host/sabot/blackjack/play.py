@@ -123,10 +123,9 @@ class _Play:
     def _ended(self, hand: Hand) -> bool:
         if hand.doubled_cents or hand.surrendered or hand.total.points >= MOST:
             return True
-        # Split aces get one card; they may be split again if that is an ace and the house allows.
         if hand.split and hand.cards[0][0] == "A" and self.house.split_aces == ONE_CARD:
-            again = self.house.resplit_aces and self.at < len(self.box.play)
-            return not (again and self.box.play[self.at] == Word(SPLIT))
+            # One card, unless they are split again: whether they may be, `_split` checks.
+            return self.box.play[self.at : self.at + 1] != (Word(SPLIT),)
         return False
 
     def _double(self, hand: Hand, word: Word) -> None:

@@ -14,6 +14,7 @@ from host.tests.support.commands import error_line_here
 from host.tests.support.tables import box, lines, only, settled
 from sabot.blackjack.house import CHOICES, House
 from sabot.blackjack.paytables import PUBLISHED, SOURCES, prizes_of
+from sabot.blackjack.shoe_game import OF_THE_SHOE
 from sabot.blackjack.side_wagers import SIDE
 from sabot.cli import app
 
@@ -153,12 +154,13 @@ def test_hands_that_cannot_be_are_refused(
 def test_games_show_has_every_choice_with_its_clause() -> None:
     shown = json.loads(_run("games", "show", "blackjack", "--choose", "soft_17=hits", "--json"))
     chosen = {each["name"]: each for each in shown["choices"]}
-    assert list(chosen) == [choice.name for choice in CHOICES]
+    assert list(chosen) == [choice.name for choice in (*CHOICES, *OF_THE_SHOE)]
     assert chosen["soft_17"]["chosen"] == "hits" and chosen["soft_17"]["default"] == "stands"
     assert chosen["boxes"]["allowed"] == {"from": 1, "to": 7}
     assert all(each["clause"] for each in shown["choices"])
     own = {each.name for each in fields(House)} - {"side_wagers"}
-    assert own | set(PUBLISHED) | {"hit_and_run_progressive"} == set(chosen)
+    of_cashier = set(chosen) - {each.name for each in OF_THE_SHOE}
+    assert own | set(PUBLISHED) | {"hit_and_run_progressive"} == of_cashier
 
 
 def test_paytables_and_prizes_agree() -> None:

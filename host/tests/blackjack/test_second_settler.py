@@ -3,11 +3,14 @@ practice; and money is neither made nor lost."""
 
 import json
 import os
+import random
 from dataclasses import asdict
+from typing import Any
 
 from host.tests.support.random_table import random_table
 from sabot.blackjack import table_file
 from sabot.blackjack.settle import settle
+from sabot.errors import BadWagers, Forbidden, ImpossibleDeal
 
 _ROUNDS = int(os.environ.get("SABOT_ROUNDS", "2000"))
 _FIRST_SEED = 20
@@ -32,3 +35,43 @@ def test_random_rounds_are_settled_as_by_a_second_settler() -> None:
         for line in done.lines:
             assert 0 <= line.returned_cents <= line.stake_cents
             assert line.paid_cents == 0 or line.returned_cents == line.stake_cents
+
+
+def test_a_damaged_round_is_refused_or_its_money_adds_up() -> None:
+    """A random part of random rounds is removed, repeated or changed."""
+    refused = 0
+    for seed in range(_ROUNDS // 2):
+        rng = random.Random(seed)
+        fields = random_table(seed).fields
+        _damage(fields, rng)
+        try:
+            done = settle(table_file.parse(json.dumps(fields).encode()))
+        except (BadWagers, Forbidden, ImpossibleDeal) as error:
+            assert str(error)
+            refused += 1
+            continue
+        totals = done.totals()
+        assert totals["staked_cents"] == totals["returned_cents"] + totals["collected_cents"]
+        assert totals["house_cents"] == totals["collected_cents"] - totals["paid_cents"]
+    assert refused > _ROUNDS // 5, refused
+
+
+_ODD = [None, True, -1, 0, 10**15, 1.5, "", "split", "KS", "hit", [], {}, ["AS"], {"x": 1}, "\x1b["]
+
+
+def _damage(fields: dict[str, Any], rng: random.Random) -> None:
+    at: Any = fields
+    while True:
+        keys = list(range(len(at)) if isinstance(at, list) else at)
+        key = rng.choice(keys)
+        inner = at[key]
+        if not isinstance(inner, (list, dict)) or not inner or rng.random() < 0.15:
+            break
+        at = inner
+    how = rng.random()
+    if how < 0.4:
+        del at[key]
+    elif how < 0.6 and isinstance(at, list):
+        at.insert(key, at[key])
+    else:
+        at[key] = rng.choice(_ODD)
