@@ -24,9 +24,7 @@ def document(name: str, choices: Mapping[str, object] = {}) -> bytes:
     for game in OTHER_FAMILIES:
         if game.name == name:
             return game.document(choices)
-    near = nearest(name, [game.name for game in GAMES])
-    if near is not None and any(game.name == near for game in OTHER_FAMILIES):
-        raise UnknownGame(f"unknown game {name!r}; did you mean {near}?")
+    _check_spelling(name)
     return catalogue.document(name, choices)
 
 
@@ -36,4 +34,13 @@ def baccarat(name: str) -> HouseGame:
         raise UnknownGame(
             f"{name} is not a game of baccarat; `sabot settle --game {name}` settles it"
         )
+    _check_spelling(name)
     return catalogue.find_game(name)
+
+
+def _check_spelling(name: str) -> None:
+    """Raise UnknownGame if the nearest name is one of another family; the catalogue does it for
+    baccarat."""
+    near = nearest(name, [game.name for game in GAMES])
+    if near is not None and any(game.name == near for game in OTHER_FAMILIES):
+        raise UnknownGame(f"unknown game {name!r}; did you mean {near}?")

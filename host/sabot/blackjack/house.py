@@ -90,7 +90,7 @@ CASHIER_CHOICES = (
     Choice("side_minimum_cents", 100, _CENTS, f"{_PRACTICE}, of a side wager", ALL),
     Choice("side_maximum_cents", 10_000, _CENTS, f"{_PRACTICE}, of a side wager", ALL),
     Choice("chip_cents", 50, _CENTS, f"{_SILENT}: the smallest chip", ALL),
-    Choice("odd_cents", DOWN, ODD_CENTS, f"{_SILENT}: payments that are no whole number of chips"),
+    Choice("odd_cents", DOWN, ODD_CENTS, f"{_SILENT}: payments that are not whole chips"),
 )
 
 CHOICES = DEAL_CHOICES + CASHIER_CHOICES + paytables.CHOICES

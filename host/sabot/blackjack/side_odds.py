@@ -91,8 +91,8 @@ def _pairs(decks: int) -> Iterator[tuple[tuple[str, str], int]]:
 
 def _pairs_by_suits(decks: int) -> Iterator[tuple[tuple[str, str], int]]:
     """Yield first two cards in their order, and in how many ways they come: the first one in one
-    suit, the second in the same or one other. No wager that needs the up card tells suits apart
-    but by being the same, so that these stand for all."""
+    suit, the second in the same or one other. For the wagers that need the up card it matters only
+    whether suits are the same, so that these stand for all."""
     suit, other = playing_cards.SUITS[0], playing_cards.SUITS[1]
     others = len(playing_cards.SUITS) - 1
     for first in playing_cards.RANKS:

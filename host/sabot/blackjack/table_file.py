@@ -168,8 +168,14 @@ def _play_entry(value: object, where: str) -> Word | str:
     try:
         return _playing_card(value, where)
     except BadWagers:
-        hint = did_you_mean(value, WORDS) if isinstance(value, str) else f"words: {WORDS}"
-        raise BadWagers(f"{where}: {quoted(value)} is no card and no decision; {hint}") from None
+        hint = (
+            did_you_mean(value, WORDS)
+            if isinstance(value, str)
+            else f"write one of: {', '.join(WORDS)}"
+        )
+        raise BadWagers(
+            f"{where}: {quoted(value)} is neither a card nor a decision; {hint}"
+        ) from None
 
 
 def _side(value: object, where: str) -> dict[str, int]:

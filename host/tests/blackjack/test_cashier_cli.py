@@ -194,3 +194,14 @@ def test_winnings_of_house_money_may_be_added_to_the_wager() -> None:
         ("house_money", "win", 500, 1500),
         ("blackjack", "win", 3000, 3000),
     ]
+
+
+def test_a_misspelled_name_is_answered_with_the_game(tmp_path: Path) -> None:
+    for words in (
+        ["odds", "--game", "blackjak"],
+        ["score", "--game", "blackjak", "--player", "2S,3S", "--banker", "3C,4C"],
+        ["settle", "--game", "blackjak", "--wager", "3 banker 100"],
+        ["games", "show", "blackjak"],
+    ):
+        line = error_line_here(tmp_path, *words, code=17)
+        assert "unknown game 'blackjak'; did you mean blackjack?" in line, words

@@ -73,8 +73,8 @@ BAD: list[tuple[Any, int, str]] = [
     (one("TS 6D", "hit", "9C", dealer="6H TC", house={"hole_card": "none", "looks": "never"}), 19,
      "dealer: 10♣ was not due: nothing depends on it"),
     # The play
-    (one("TS 9D", "stnd"), 20, 'box 1: play: entry 1: "stnd" is no card and no decision; did you '),
-    (one("TS 9D", 5), 20, "box 1: play: entry 1: 5 is no card and no decision; "),
+    (one("TS 9D", "stnd"), 20, 'box 1: play: entry 1: "stnd" is neither a card nor a decision; di'),
+    (one("TS 9D", 5), 20, "box 1: play: entry 1: 5 is neither a card nor a decision; write "),
     (one("TS 9D", {}), 20, "box 1: play: entry 1: nothing; write "),
     (one("TS 9D", *["hit"] * 201), 20, "box 1: play: 201 entries; at most 200"),
     (one("TS 9D"), 20, "box 1 (Ann): play: ends with 10♠ 9♦ on 19; write stand, or what was done"),
