@@ -16,7 +16,12 @@ from sabot.errors import ImpossibleDeal
 from sabot.games import odds as all_odds
 from sabot.games import score as scores
 from sabot.games.choices import value_text
-from sabot.games.house_game import ONLY_WITH, WAGERS_OF_CHOICE, HouseGame, chosen_in
+from sabot.games.house_game import (
+    ONLY_WITH,
+    WAGERS_OF_CHOICE,
+    HouseGame,
+    chosen_in,
+)
 from sabot.games.wagers import WAGERS, outcome_of
 from sabot.link.client import Client
 from sabot.link.ports import Port

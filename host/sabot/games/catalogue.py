@@ -209,13 +209,21 @@ _PENNSYLVANIA_CLAUSES = {
 }
 
 
-def _turned(by: str, shown: str, clause: str) -> tuple[Choice, Choice]:
+def _turned(by: str, shown: str, clause: str) -> tuple[Choice, ...]:
     """The choices of a document that leaves none about who turns the cards."""
     return (
         Choice("turned_by", by, (by,), clause),
         Choice("shown", shown, (shown,), clause),
+        *((_VOIDED_CARDS,) if shown == _AFTER_REVEAL else ()),
     )
 
+
+_VOIDED_CARDS = Choice(
+    "voided_cards",
+    "opened",
+    ("opened", "never"),
+    f"{_SILENT}: whether the cards of a void round, which lay face down, are ever to be known",
+)
 
 _WA_TURNED = (
     Choice(
@@ -225,10 +233,12 @@ _WA_TURNED = (
         'item 5: the dealer turns the cards up only "if applicable"',
     ),
     Choice("shown", _AT_ONCE, documents.SHOWN, "item 5: face down, face up, or any combination"),
+    _VOIDED_CARDS,
 )
 _PAIRS_TURNED = (
     Choice("turned_by", _DEALER, (_DEALER,), "paragraph 1: all cards are dealt by the dealer"),
     Choice("shown", _AT_ONCE, documents.SHOWN, f"{_SILENT}: how the cards lie"),
+    _VOIDED_CARDS,
 )
 _NOT_AT_HAND = "not at hand; as Pennsylvania, paragraph 2"
 _MD_BY_DEALER = _turned(_DEALER, _AT_ONCE, _NOT_AT_HAND)

@@ -36,6 +36,9 @@ _MOST_CARDS = 6
 """Cards of the longest round. If the cut card comes before a round, that round is the last; if it
 comes within one, at least one of its cards is out already, and `rounds_after_cut` follow."""
 
+VOIDED_CARDS, _OPENED = "voided_cards", "opened"
+"""The choice that means nothing if no cards lie face down, and its default."""
+
 ONLY_WITH = {"natural_tie": "dragon_bonus"} | dict.fromkeys(_TREASURE_CHOICES, "treasures")
 """Choices that mean nothing if the wagers of another choice are not offered."""
 
@@ -86,6 +89,9 @@ class HouseGame:
         for choice, other in ONLY_WITH.items():
             if other in not_offered:
                 values.pop(choice, None)
+        # A document has room for few choices: without this one the cards are opened.
+        if values["shown"] == _AT_ONCE or values[VOIDED_CARDS] == _OPENED:
+            values.pop(VOIDED_CARDS, None)
         _pack_treasures(values)
         values["limits_cents"] = limits.checked(values["limits_cents"], wagers)
         if not values["limits_cents"]:
@@ -139,6 +145,8 @@ def chosen_in(game: documents.Game, name: str) -> object:
     if name in _TREASURE_CHOICES:
         packed = game.house.get("treasures_pay")
         return None if packed is None else int(packed.split()[_TREASURE_CHOICES.index(name)])
+    if name == VOIDED_CARDS and game.face_down:
+        return game.house.get(name, _OPENED)
     return game.house.get(name, getattr(game, name, None))
 
 

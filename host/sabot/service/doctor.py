@@ -53,7 +53,10 @@ class ShoeAnswers:
     unit: str
     welcome: Introduction
     status: StatusReport
-    health: HealthReport
+    health: HealthReport | None
+    """None while cards lie face down that it would tell."""
+    sealed: str
+    """Why the shoe does not report `health`; empty if it does."""
     stage: str
     """The stage of an update, one of `enums.UPDATE_STAGES`."""
     self_test: SelfTestReport | None
@@ -110,7 +113,13 @@ def examine(
             if client.welcome.challenge
             else f"{client.unit}: waits to be provisioned; `sabot provision` it, then try again"
         )
-    health = client.ask(HealthCommand())
+    health, sealed = None, ""
+    try:
+        health = client.ask(HealthCommand())
+    except CommandRefused as error:
+        if error.refusal != "sealed":
+            raise
+        sealed = str(error)
     stage = client.ask(UpdateStatusCommand()).stage
     self_test, untested = None, ""
     try:
@@ -128,6 +137,7 @@ def examine(
         welcome=client.welcome,
         status=status,
         health=health,
+        sealed=sealed,
         stage=stage,
         self_test=self_test,
         untested=untested,
@@ -140,9 +150,7 @@ def checks_of(answers: ShoeAnswers, expected: Expectations) -> list[Check]:
     return [
         _state(answers),
         *_self_tests(answers),
-        *_sensors(answers),
-        _calibration(answers),
-        _overruns(answers),
+        *_head(answers),
         *_journal(answers, expected),
         _clock(answers),
         _heap(answers),
@@ -196,27 +204,33 @@ def _self_tests(answers: ShoeAnswers) -> list[Check]:
     ]
 
 
-def _sensors(answers: ShoeAnswers) -> list[Check]:
+def _head(answers: ShoeAnswers) -> list[Check]:
+    if answers.health is None:
+        return [Check("sensors", "not reported", "reported", answers.sealed)]
+    health = answers.health
+    return [*_sensors(answers, health), _calibration(answers, health), _overruns(health)]
+
+
+def _sensors(answers: ShoeAnswers, health: HealthReport) -> list[Check]:
     # Before the first card, the shoe's means are only the values that it expects.
-    has_read = answers.health.cards > 0
+    has_read = health.cards > 0
     seen = 0 if answers.self_test is None else answers.self_test.seen
     checks = []
     for bit, channel in enumerate(enums.CHANNELS):
-        mean = f"{answers.health.means[bit] / 10:.1f} %" if has_read else "no card yet"
+        mean = f"{health.means[bit] / 10:.1f} %" if has_read else "no card yet"
         to_do = ""
         if seen >> bit & 1:
             mean += ", covered"
             to_do = "it sees something: take out what lies in the head; if nothing is there, plug "
             to_do += "the head in, or clean it"
-        elif answers.health.dirty >> bit & 1:
+        elif health.dirty >> bit & 1:
             to_do = "clean the sensor, then pull the test card"
         bounds = f"{LEAST_PERMILLE / 10:.0f} to {MOST_PERMILLE / 10:.0f} %, clear"
         checks.append(Check(f"sensor {channel.upper()}", mean, bounds, to_do))
     return checks
 
 
-def _calibration(answers: ShoeAnswers) -> Check:
-    health = answers.health
+def _calibration(answers: ShoeAnswers, health: HealthReport) -> Check:
     when = health.calibrated_unix_ms
     ever = any(permille is not None for permille in health.calibrated)
     days = None if when is None else (answers.unix_ms - when) // _DAY_MS
@@ -232,8 +246,8 @@ def _calibration(answers: ShoeAnswers) -> Check:
     )
 
 
-def _overruns(answers: ShoeAnswers) -> Check:
-    count = answers.health.overruns
+def _overruns(health: HealthReport) -> Check:
+    count = health.overruns
     return _check(
         "samples lost",
         f"{counted(count, 'time')} since its start",

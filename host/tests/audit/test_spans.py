@@ -29,8 +29,10 @@ from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.checks.unit_checks import CheckedPart, UnitChecks
 from sabot.audit.verify import VerifyOptions, verify, verify_file
 from sabot.errors import DatabaseUnusable
+from sabot.games import catalogue
 from sabot.keys.chain_keys import Keys
 from sabot.log.store import Store
+from sabot_protocol import events
 
 UNITS = {"SHOE-1": b"\1" * 32, "SHOE-2": b"\2" * 32}
 SPAN, WARM_UP = 100, 450
@@ -130,6 +132,56 @@ def test_every_span_of_a_whole_log_is_joined(
         due = sum(len(spans.spans_of(store, unit)) for unit in UNITS)
     assert in_spans(whole, options) == one_pass(whole, options)
     assert joined == [True] * due and due > 20
+
+
+@pytest.mark.parametrize("options", [WITH_KEYS, WITHOUT], ids=["keys", "no keys"])
+@pytest.mark.parametrize("firmware", ["0.1.9", "0.2.0"])
+def test_sealed_rounds_are_checked_in_spans_as_in_one_pass(
+    tmp_path: Path, options: VerifyOptions, firmware: str, joined: list[bool]
+) -> None:
+    """A start is far before most rounds; in some of these a card, or all, are in plain."""
+    document = catalogue.document("ez-midi")
+    log = FirmwareLog(UNITS["SHOE-1"], document, firmware)
+    for seed in range(8):
+        log.deal_shoe(shuffled_names(seed, cut_from_end=350))
+    for change in (_as_it_is, _in_plain):
+        path = tmp_path / change.__name__
+        with new_log(path) as store:
+            store.keep_game(document)
+            made = [change(n, cbor2.loads(data)) for n, data in enumerate(log.records)]
+            store.append("SHOE-1", stored(_with_macs(made)))
+            store.derive()
+        joined.clear()
+        found, summary = outcome = in_spans(path, options)
+        assert outcome == one_pass(path, options) and joined and all(joined)
+        assert isinstance(summary, Summary) and summary.rounds > 60
+        assert ("seal" in {each.kind for each in found}) == (change is _in_plain)
+
+
+def _as_it_is(_: int, values: list[Any]) -> list[Any]:
+    return values
+
+
+def _in_plain(number: int, values: list[Any]) -> list[Any]:
+    """Some sealed cards become plain ones, and in some rounds all events about seals others."""
+    if values[0] == events.SEALED_CARD.number and number % 50 == 0:
+        return [events.CARD.number, *values[1:7], number % 52, *values[9:]]
+    if values[6] % 7 == 3 and values[0] in (events.SEAL.number, events.UNSEALED.number):
+        return [events.IDENTIFIED.number, *values[1:7]]
+    if values[6] % 7 == 3 and values[0] == events.SEALED_CARD.number:
+        return [events.CARD.number, *values[1:7], number % 52, *values[9:]]
+    return values
+
+
+def _with_macs(values: list[list[Any]]) -> list[RecordWithMac]:
+    chain, made = NaiveChain(UNITS["SHOE-1"]), list[RecordWithMac]()
+    before = chain.id
+    for number, each in enumerate(values, 1):
+        own = [number - 1, before] if each[0] == events.CHECKPOINT.number else each[7:]
+        record = cbor2.dumps([*each[:7], *own], canonical=True)
+        before = chain.mac(number, before, record)
+        made.append(RecordWithMac(record, before))
+    return made
 
 
 def test_a_shoe_of_cards_longer_than_the_warm_up_is_checked_again(

@@ -7,6 +7,7 @@ import pytest
 
 from sabot.errors import Forbidden
 from sabot.games.catalogue import GAMES, document, find_game
+from sabot.games.house_game import chosen_in
 from sabot_protocol import games as documents
 
 NAMES = [game.name for game in GAMES]
@@ -121,3 +122,19 @@ def test_both_hands_with_a_heavenly_9_pay_more() -> None:
     assert "treasures_pay" not in game_of("pa-mini", treasures=False).house
     with pytest.raises(Forbidden):  # refused all the same: the house would notice it too late
         document("pa-mini", without)
+
+
+def test_what_becomes_of_voided_cards_is_in_the_document_only_where_cards_lie_face_down() -> None:
+    for name, choices, wanted in (
+        ("ez-midi", {}, None), ("ez-midi", {"voided_cards": "opened"}, None),
+        ("ez-midi", {"voided_cards": "never"}, "never"), ("mini", {"voided_cards": "never"}, None),
+        ("mini", {"voided_cards": "never", "shown": "after_reveal"}, "never"),
+    ):  # fmt: skip
+        game = documents.Game(document(name, choices))
+        assert game.house.get("voided_cards") == wanted, (name, choices)
+        shown = (wanted or "opened") if game.face_down else None
+        assert chosen_in(game, "voided_cards") == shown, (name, choices)
+    with pytest.raises(Forbidden, match="allowed: opened or never"):
+        document("md-midi", {"voided_cards": "later"})
+    with pytest.raises(Forbidden, match="has no choice"):
+        document("md-mini", {"voided_cards": "never"})

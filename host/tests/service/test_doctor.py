@@ -61,17 +61,24 @@ REPORT_ON = {
 
 
 class ReportingShoe(NaiveShoe):
-    """A shoe that sends the given reports; with a `refusal` it refuses to test itself."""
+    """A shoe that sends the given reports; with a `refusal` it refuses to test itself, or the
+    command `refused`."""
 
-    def __init__(self, reports: dict[Shape, dict[str, Any]], refusal: str = "") -> None:
+    def __init__(
+        self,
+        reports: dict[Shape, dict[str, Any]],
+        refusal: str = "",
+        refused: Shape = messages.SELF_TEST,
+    ) -> None:
         super().__init__(1)
         self.key = b""
         self._reports = reports
         self._refusal = refusal
+        self._refused = refused
 
     def answer(self, message: wire.Message) -> list[bytes]:
         own = {"id": message.fields["id"]}
-        if message.shape is messages.SELF_TEST and self._refusal:
+        if message.shape is self._refused and self._refusal:
             refusal = enums.REFUSALS.index(self._refusal)
             return [framed(messages.REPLY, **own, refusal=refusal)]
         report = REPORT_ON[message.shape]
@@ -79,11 +86,13 @@ class ReportingShoe(NaiveShoe):
 
 
 def answers(
-    spoilt: dict[Shape, dict[str, Any]] | None = None, refusal: str = ""
+    spoilt: dict[Shape, dict[str, Any]] | None = None,
+    refusal: str = "",
+    refused: Shape = messages.SELF_TEST,
 ) -> doctor.ShoeAnswers:
     """The answers of a shoe without faults; `spoilt` replaces fields of its reports."""
     reports = {shape: GOOD_REPORTS[shape] | (spoilt or {}).get(shape, {}) for shape in GOOD_REPORTS}
-    with answering_shoe(ReportingShoe(reports, refusal)) as line, Port(line.path) as port:
+    with answering_shoe(ReportingShoe(reports, refusal, refused)) as line, Port(line.path) as port:
         return doctor.examine(Client(port), now_ms=lambda: NOW_MS)
 
 
@@ -101,6 +110,17 @@ def test_in_a_good_shoe_every_check_is_done_and_finds_nothing() -> None:
     assert {"sensor E", "sensor A", "sensor B", "sensor X", "temperature", "clock"} <= names
     assert {f"self-test: {test}" for test in enums.SELF_TESTS} <= names
     assert len(names) == len(checks)
+
+
+def test_while_cards_are_sealed_the_sensors_are_not_reported_and_all_else_is_checked() -> None:
+    of_shoe = answers(refusal="sealed", refused=messages.HEALTH)
+    checks = doctor.checks_of(of_shoe, doctor.Expectations("9", b"", 1.5))
+    (left_out,) = [check for check in checks if check.to_do]
+    assert (left_out.name, left_out.found) == ("sensors", "not reported")
+    assert "ask again when the round is over" in left_out.to_do
+    assert {"clock", "heap", "journal wear"} <= {check.name for check in checks}
+    with pytest.raises(CommandRefused):
+        answers(refusal="updating", refused=messages.HEALTH)
 
 
 @pytest.mark.parametrize("error", enums.ERRORS[1:])

@@ -136,7 +136,10 @@ class FirmwareLog:
     """
 
     def __init__(
-        self, first_key: bytes = TEST_KEY, game: bytes = games.document_of(games.MINI_NAME)
+        self,
+        first_key: bytes = TEST_KEY,
+        game: bytes = games.document_of(games.MINI_NAME),
+        firmware: str = "0.0.0",
     ) -> None:
         self.records: list[RecordWithMac] = []
         self.chain = NaiveChain(first_key)
@@ -144,6 +147,7 @@ class FirmwareLog:
         self._macs = [self.chain.id]  # of every event, by number
         self._sealer = Sealer()
         self._boot = self._ms = 0
+        self._firmware = firmware
         self._unix_base_ms: int | None = None
         self.power_on()
 
@@ -169,7 +173,7 @@ class FirmwareLog:
         self._boot += 1
         self._ms = 10
         self._unix_base_ms = None
-        values = (0, "0.0.0", b"\1" * 32, "sim", "mini", self.chain.id)
+        values = (0, self._firmware, b"\1" * 32, "sim", "mini", self.chain.id)
         self.record(events.BOOT, self.dealing.shoe, self.dealing.round, values)
         if passing:
             self.act(self.dealing.power_lost())

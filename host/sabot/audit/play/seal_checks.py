@@ -23,6 +23,8 @@ NONE, SEALED, OPENED, NEVER, UNKNOWN = "none", "sealed", "opened", "never", "unk
 """What is known of the present round: no card of it is sealed; some are; they were opened; they are
 never to be known; events are missing, so that it may be any of these."""
 
+_NOT_DUE, _HOLE = map(enums.POSITIONS.index, ("not_due", "hole"))
+
 _FACE_UP = ("burn", "box", "dealer", "flop", "turn", "river")
 """What the positions begin with in which a card may lie face up in a round with sealed cards. A
 card burned between rounds is none of them."""
@@ -177,13 +179,19 @@ class SealChecks:
         name = enums.POSITIONS[position].replace("_", " ")
         if ALWAYS_DOWN[position]:
             self._report(number, "seal", f"a card as {name} in plain, which lies face down")
-        elif self.state.phase == SEALED and self.state.whole and not FACE_UP[position]:
-            self._report(number, "seal", f"a card as {name} in plain, while cards were sealed")
+        elif not FACE_UP[position] and (position != _NOT_DUE or self._all_down()):
+            if self.state.phase == SEALED and self.state.whole:
+                self._report(number, "seal", f"a card as {name} in plain while cards were sealed")
 
     def named(self, number: int, what: str) -> None:
         """Take an event that names a card: `what` is its kind."""
-        if self.state.phase == SEALED and self.state.whole:
-            self._report(number, "seal", f"{what} names a card, while cards were sealed")
+        if self.state.phase == SEALED and self.state.whole and self._all_down():
+            self._report(number, "seal", f"{what} names a card while cards were sealed")
+
+    def _all_down(self) -> bool:
+        """Whether every card that comes lies face down: not in blackjack, where the hole card
+        does."""
+        return any(each.position != _HOLE for each in self.state.cards)
 
     def _check_round(self, values: Values) -> None:
         """Report an event of another round than the seal's. If events are missing, that round may
