@@ -66,7 +66,8 @@ def check_draws(dealer: Dealer, house: House, *, played: bool, needs_second: str
         raise ImpossibleDeal(
             f"dealer: 1 card; {needs_second or 'a hand'} depends on the second one: add it"
         )
-    if house.hole_card != DEALT and not played and not needs_second:
+    # With an ace up the second card may be dealt for insurance wagers that no box has made.
+    if house.hole_card != DEALT and not played and not needs_second and points_of(cards[0]) != 1:
         raise ImpossibleDeal(
             f"dealer: {card_symbol(cards[1])} was not due: nothing depends on it ({SILENT}: common "
             "practice)"

@@ -64,11 +64,12 @@ class DealerHands:
         found = [1]
         for earlier, taken in self._steps:
             found += map(mul, earlier(found), taken(takes))
+        # After the dealer's cards any may come; no hand has more cards than are left.
+        after = [perm(left - length, drawn - length) for length in range(min(self.most, drawn) + 1)]
+        after += [0] * (self.most - drawn)
         ways = dict.fromkeys(FINALS, 0)
         for final, length, places, orders in self._ends:
-            number = sum(map(mul, orders, places(found)))
-            if number:
-                ways[final] += number * perm(left - length, drawn - length)
+            ways[final] += sum(map(mul, orders, places(found))) * after[length]
         return ways
 
 

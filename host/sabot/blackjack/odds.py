@@ -84,7 +84,7 @@ class Odds:
 
 def odds(house: House, done: Callable[[], None] = lambda: None) -> Odds:
     """Return all odds. It takes seconds; `done` is called after each of its steps, of which there
-    are as many as `steps`."""
+    are `STEPS`."""
     side = side_odds(house)
     insurance = insurance_odds(house.decks)
     dealer = all_final_odds(new_cards(house.decks), house.soft_17)
@@ -96,7 +96,8 @@ def odds(house: House, done: Callable[[], None] = lambda: None) -> Odds:
     return Odds(house, side, insurance, dealer, up_cards)
 
 
-steps = 1 + len(UP_CARDS)
+STEPS = 1 + len(UP_CARDS)
+"""How often `odds` calls `done`."""
 
 
 def pairs() -> list[tuple[int, int]]:

@@ -124,8 +124,11 @@ class _Play:
         if hand.doubled_cents or hand.surrendered or hand.total.points >= MOST:
             return True
         if hand.split and hand.cards[0][0] == "A" and self.house.split_aces == ONE_CARD:
-            # One card, unless they are split again: whether they may be, `_split` checks.
-            return self.box.play[self.at : self.at + 1] != (Word(SPLIT),)
+            # One card, unless they are split again: whether they may be, `_split` checks. If that
+            # is decided against, it may be said.
+            said = self.box.play[self.at : self.at + 1]
+            again = hand.cards[1][0] == "A" and said == (Word(STAND),)
+            return not (again or said == (Word(SPLIT),))
         return False
 
     def _double(self, hand: Hand, word: Word) -> None:

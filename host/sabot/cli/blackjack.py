@@ -100,7 +100,7 @@ def odds(choose: list[str] | None, decks: int | None, *, as_json: bool) -> None:
     chosen = options.choices_of(choose)
     house = house_of(chosen if decks is None else chosen | {"decks": decks})
     with progress(TextColumn("odds"), BarColumn(), MofNCompleteColumn()) as bar:
-        task = bar.add_task("odds", total=all_odds.steps)
+        task = bar.add_task("odds", total=all_odds.STEPS)
         found = all_odds.odds(house, lambda: bar.advance(task))
     if as_json:
         print_json(found.as_json())

@@ -122,6 +122,8 @@ BAD: list[tuple[Any, int, str]] = [
      "box 1 (Ann): play: entry 3: splits A♠ 9♣; allowed: split_by rank"),
     (one("AS AD", "split", "9C", "8C", "hit", "2C"), 19,
      "box 1 (Ann): play: entry 4: hit was not due: split aces get one card"),
+    (one("AS AD", "split", "9C", "stand", "8C"), 19,
+     "box 1 (Ann): play: entry 3: the second card of hand 2 is missing: stand instead"),
     (one("8S 8D", "split", "3C", "stand"), 19,
      "box 1 (Ann): play: entry 4: the second card of hand 2 is missing: the play ends"),
     # Surrender
