@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from sabot.audit.checks.findings import Finding, Note
     from sabot.errors import DatabaseUnusable, KeysUnusable, SabotError
     from sabot.library import Log, LogEvent, Verification, open
-    from sabot.log.rounds import Card, Round
+    from sabot.log.families.cards import Card
+    from sabot.log.families.hands import Hand
+    from sabot.log.rounds import Round
 else:
     # Each is imported when it is first used: importing all of them takes a quarter of a second.
     _MODULES = {
-        "Card": "log.rounds",
+        "Card": "log.families.cards",
         "DatabaseUnusable": "errors",
         "Finding": "audit.checks.findings",
+        "Hand": "log.families.hands",
         "KeysUnusable": "errors",
         "Log": "library",
         "LogEvent": "library",
@@ -51,6 +54,7 @@ __all__ = [
     "Card",
     "DatabaseUnusable",
     "Finding",
+    "Hand",
     "KeysUnusable",
     "Log",
     "LogEvent",

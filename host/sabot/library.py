@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from sabot.errors import DatabaseUnusable
 from sabot.link.events import Event, SealedCardEvent
 from sabot.link.wire import WireError
+from sabot.log.families.cards import Card
+from sabot.log.families.hands import Hand
 from sabot.log.reveal import SealedCards, hidden_round, shown
-from sabot.log.rounds import Card, Round, rounds_of
+from sabot.log.rounds import Dealt, Round, dealt_of
 from sabot.log.store import DAMAGED, Filter, Row, Store
 from sabot.text import utc_moment, utc_time
 from sabot_protocol import cards
@@ -25,7 +27,7 @@ EVENT_KINDS = tuple(shape.name for shape in event_shapes.KINDS)
 
 _ROUND_KINDS = (
     "boot", "betting_open", "ghost_hand", "card", "seal", "sealed_card", "unsealed", "result",
-    "round_void", "shoe_ended", DAMAGED,
+    "round_void", "shoe_ended", DAMAGED, "hand_begun", "run_twice", "hand_ended",
 )  # fmt: skip
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _US = timedelta(microseconds=1)
@@ -135,7 +137,7 @@ class Log:
         until: datetime | None = None,
         with_void: bool = False,
     ) -> Iterator[Round]:
-        """The rounds that have a result; with `with_void` also those that were voided.
+        """The rounds of baccarat that have a result; with `with_void` also those that were voided.
 
         `unit` and `shoe` (the number of a shoe of cards) restrict the list. `since` and `until`
         restrict it to rounds whose betting was opened at or after `since` and before `until`, and
@@ -145,7 +147,25 @@ class Log:
         return (
             ended
             for ended in logged_rounds(self._store, unit, shoe, begin, end)
-            if with_void or ended.void is None
+            if isinstance(ended, Round) and (with_void or ended.void is None)
+        )
+
+    def hands(
+        self,
+        unit: str | None = None,
+        *,
+        shoe: int | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        with_void: bool = False,
+    ) -> Iterator[Hand]:
+        """The hands of hold'em that have ended; with `with_void` also those that were voided. The
+        arguments are those of `rounds`."""
+        begin, end = _unix_ms("since", since), _unix_ms("until", until)
+        return (
+            ended
+            for ended in logged_rounds(self._store, unit, shoe, begin, end)
+            if isinstance(ended, Hand) and (with_void or ended.void is None)
         )
 
     def events(
@@ -225,9 +245,9 @@ def logged_rounds(
     begin_unix_ms: int | None = None,
     end_unix_ms: int | None = None,
     damaged: Callable[[Row], None] = refuse_damaged,
-) -> Iterator[Round]:
-    """The ended rounds in a log whose betting was opened at or after `begin_unix_ms` and before
-    `end_unix_ms`.
+) -> Iterator[Dealt]:
+    """The ended rounds of any family in a log whose betting was opened at or after `begin_unix_ms`
+    and before `end_unix_ms`.
 
     `damaged` is called with each event that cannot be read; the round that it may be part of is
     left out. Without `damaged` such an event raises DatabaseUnusable.
@@ -247,7 +267,7 @@ def logged_rounds(
 
 def rounds_between(
     store: Store, wanted: Filter, damaged: Callable[[Row], None] = refuse_damaged
-) -> Iterator[Round]:
+) -> Iterator[Dealt]:
     """The rounds of one unit that ended and are whole in the events that a filter selects by unit,
     shoe of cards, round, first and last event. `damaged` as for `logged_rounds`."""
     # Only the kinds of events that make rounds are read: they are a small part of all.
@@ -255,7 +275,7 @@ def rounds_between(
     unit = wanted.unit or ""
     hidden: tuple[int, int] | None = None
     begun = False
-    for ended in rounds_of(unit, (_event_in(row, damaged) for row in rows)):
+    for ended in dealt_of(unit, (_event_in(row, damaged) for row in rows)):
         if not begun:
             hidden, begun = hidden_round(store, unit), True
         if (ended.shoe, ended.round) != hidden:

@@ -33,11 +33,11 @@ from sabot.errors import BundleUnusable, KeysUnusable
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.link.events import (
+    DECIDED,
     BootEvent,
     CheckpointEvent,
     Event,
     GameLoadedEvent,
-    ResultEvent,
     ShoeLoadedEvent,
 )
 from sabot.text import counted
@@ -196,7 +196,7 @@ def facts_of(
     boot: BootEvent | None = None
     game: GameLoadedEvent | None = None
     loaded: ShoeLoadedEvent | None = None
-    result: ResultEvent | None = None
+    dealt_by: bytes | None = None
     checkpoint: CheckpointEvent | None = None
     for event in [*_context_events(context), *readable_events(record for _, record, _ in records)]:
         if isinstance(event, BootEvent) and not loaded:  # the last one before it
@@ -207,15 +207,15 @@ def facts_of(
             continue
         elif isinstance(event, ShoeLoadedEvent):
             loaded = loaded or event
-        elif isinstance(event, ResultEvent):
-            result = result or event
+        elif isinstance(event, DECIDED):
+            dealt_by = dealt_by or event.game
         elif isinstance(event, CheckpointEvent):
             checkpoint = checkpoint or event
     return BundleFacts(
         firmware=boot.firmware if boot else None,
         build=boot.build if boot else None,
         game=loaded.game if loaded else None,
-        game_sha256=result.game if result else game.sha256 if game else None,
+        game_sha256=dealt_by or (game.sha256 if game else None),
         checkpoint=_checkpoint(checkpoint),
     )
 

@@ -28,7 +28,7 @@ from sabot.audit.tombstone import RemovedShoe
 from sabot.errors import DatabaseUnusable, KeptByLaw
 from sabot.keys.chain_keys import Keys
 from sabot.keys.signing import PrivateKey
-from sabot.link.events import Event, RoundVoidEvent
+from sabot.link.events import DECIDED_KINDS, Event, RoundVoidEvent
 from sabot.link.wire import WireError
 from sabot.log.store import Filter, Row, Store
 from sabot.text import counted, local_time
@@ -177,7 +177,7 @@ def _stretches(
                 first, events, rounds, youngest, ended = last + 1, 0, 0, 0, False
             shoe = event.shoe
         events += 1
-        rounds += kind == "result"
+        rounds += kind in DECIDED_KINDS
         rounds -= isinstance(event, RoundVoidEvent) and event.reason == "misdeal"
         ended = ended or kind == "shoe_ended"
         last = row.number

@@ -19,7 +19,7 @@ from sabot.errors import FINDINGS, INTERRUPTED
 from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
 from sabot.log.logger import Logger, LogWatcher
-from sabot.log.rounds import Round
+from sabot.log.rounds import Dealt, Round
 from sabot.log.store import Store
 from sabot.sim.dealer import Dealer
 from sabot.sim.process import SimulatedShoe
@@ -81,7 +81,7 @@ class _Screen:
     def __init__(self, shoe: SimulatedShoe, cards: int) -> None:
         self._shoe = shoe
         self._cards = cards
-        self._rounds: list[Round] = []
+        self._rounds: list[Dealt] = []
         self._drawn = 0
         self._progress = Progress(
             TextColumn("cards"), BarColumn(None), MofNCompleteColumn(), TimeElapsedColumn()
@@ -93,7 +93,7 @@ class _Screen:
         self._drawn += sum(record.event.kind in _DRAWN for record in records)
         self._progress.update(self._task, completed=self._drawn)
 
-    def round_ended(self, ended: Round) -> None:
+    def round_ended(self, ended: Dealt) -> None:
         """Add a round whose last event has been stored."""
         if self._rounds and self._rounds[-1].first_event == ended.first_event:
             self._rounds.pop()  # a misdeal
@@ -112,18 +112,22 @@ class _Screen:
 
     def print_summary(self, db: Path, interrupted: bool) -> None:
         """Print the results of the whole run."""
-        counts = Counter(ended.winner or "void" for ended in self._rounds)
-        console.print(self._plate())
-        console.print(
-            f"{'Stopped after' if interrupted else 'Dealt'} {counted(len(self._rounds), 'round')}: "
-            f"Player {counts['player']}, Banker {counts['banker']}, Tie {counts['tie']}"
-            + (f", void {counts['void']}" if counts["void"] else "")
-            + f"; {self._drawn} of {counted(self._cards, 'card')} drawn, including the cut card."
-        )
+        rounds = [ended for ended in self._rounds if isinstance(ended, Round)]
+        hands = len(self._rounds) - len(rounds)
+        what = counted(hands, "hand") if hands else counted(len(rounds), "round")
+        drawn = f"{self._drawn} of {counted(self._cards, 'card')} drawn"
+        if not hands:
+            console.print(self._plate())
+            counts = Counter(ended.winner or "void" for ended in rounds)
+            what += f": Player {counts['player']}, Banker {counts['banker']}, Tie {counts['tie']}"
+            what += f", void {counts['void']}" if counts["void"] else ""
+            drawn += ", including the cut card"
+        console.print(f"{'Stopped after' if interrupted else 'Dealt'} {what}; {drawn}.")
         console.print(f"Database: {db}", soft_wrap=True)
 
     def _plate(self) -> Panel:
-        winners = [ended.winner for ended in self._rounds if ended.winner is not None]
+        rounds = (ended for ended in self._rounds if isinstance(ended, Round))
+        winners = [ended.winner for ended in rounds if ended.winner is not None]
         columns = (console.width - 4) // 2
         return Panel(bead_plate_text(winners, columns), title="bead plate", expand=False)
 

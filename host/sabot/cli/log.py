@@ -27,7 +27,7 @@ from sabot.link.ports import Port, PortInfo, attached
 from sabot.link.session import Introduction
 from sabot.log.logger import RETRIED, Logger, LogWatcher
 from sabot.log.readers import Readers
-from sabot.log.rounds import Round
+from sabot.log.rounds import Dealt
 from sabot.log.store import Store
 from sabot_protocol.messages import NO_GAME
 
@@ -184,9 +184,9 @@ def _print_lost(port: str, error: SabotError) -> None:
     problems.print(f"{error}{again}")
 
 
-def _print_round(ended: Round) -> None:
+def _print_round(ended: Dealt) -> None:
     console.print(round_line(ended))
 
 
-def _print_round_json(ended: Round) -> None:
+def _print_round_json(ended: Dealt) -> None:
     print_json(ended.as_json())

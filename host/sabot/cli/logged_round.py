@@ -8,7 +8,7 @@ from sabot.cli import options
 from sabot.cli.records.selection import Selection
 from sabot.errors import BadWagers
 from sabot.library import refuse_damaged
-from sabot.log.rounds import Round
+from sabot.log.rounds import Dealt, Round
 from sabot.log.store import Store
 from sabot.reports.table_time import iso_of
 
@@ -22,19 +22,24 @@ class LoggedRound:
 
     def as_json(self, zone: tzinfo | None = None) -> dict[str, Any]:
         """The round as `sabot rounds --json` prints it: in UTC, or on the clock of `zone`."""
-        ended = self.round
-        fields = {"unit": ended.unit, "table": self.table} | ended.as_json()
-        if zone is not None:
-            fields["started"] = iso_of(ended.started_unix_ms, zone)
-            fields["ended"] = iso_of(ended.ended_unix_ms, zone)
-        return fields
+        return json_of(self.round, self.table, zone)
+
+
+def json_of(ended: Dealt, table: str, zone: tzinfo | None = None) -> dict[str, Any]:
+    """Return a round of any family, dealt at `table`, as `sabot rounds --json` prints it: in UTC,
+    or on the clock of `zone`."""
+    fields = {"unit": ended.unit, "table": table} | ended.as_json()
+    if zone is not None:
+        fields["started"] = iso_of(ended.started_unix_ms, zone)
+        fields["ended"] = iso_of(ended.ended_unix_ms, zone)
+    return fields
 
 
 def one_round(
     store: Store, unit: str | None, table: str | None, shoe: int | None, round_: int | None
 ) -> LoggedRound:
-    """Return the only round that --unit, --table, --shoe and --round choose; without --round the
-    last of a unit, or of a table.
+    """Return the only round of baccarat that --unit, --table, --shoe and --round choose; without
+    --round the last of a unit, or of a table.
 
     Raises BadWagers if no round fits or several do, DatabaseUnusable if the log does not have the
     unit or the table.
@@ -43,7 +48,8 @@ def one_round(
     tables = chosen.tables(store)
     found: list[Round] = []
     for name in chosen.units:
-        of_unit = chosen.of_unit(name).rounds(store, tables, refuse_damaged, newest_first=True)
+        listed = chosen.of_unit(name).rounds(store, tables, refuse_damaged, newest_first=True)
+        of_unit = (ended for ended in listed if isinstance(ended, Round))
         if round_ is None:
             found += [last for last in [next(of_unit, None)] if last is not None]
         else:

@@ -22,6 +22,7 @@ from sabot.sim import hands
 from sabot.sim.dealer import Dealer
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
+from sabot.sim.holdem_table import HoldemTable
 from sabot.sim.process import SimulatedShoe
 from sabot.sim.pulls import KINDS
 from sabot.sim.waveform import pack
@@ -251,8 +252,10 @@ def decks_of(
     game = games.game_of(document or games.document_of(games.MINI_NAME))
     if path is not None:
         return [decks.read(path, short=short, decks=game.decks)] * shoes
-    cut_from_end = min(decks.CUT_FROM_END, game.cut_from_end)
-    if game.rounds_after_cut > 1:  # these rounds need more cards than are usual after the cut
+    cut_from_end: int | None = min(decks.CUT_FROM_END, game.cut_from_end)
+    if game.family == games.HOLDEM:
+        cut_from_end = None
+    elif game.rounds_after_cut > 1:  # these rounds need more cards than are usual after the cut
         cut_from_end = game.cut_from_end
     return decks.shuffled_shoes(shoes, seed, decks=game.decks, cut_from_end=cut_from_end)
 
@@ -303,6 +306,7 @@ def dealer_of(
         seed=seed,
         more=dealt[1:],
         patience_s=patience_s,
+        table=HoldemTable(seed),
     )
 
 

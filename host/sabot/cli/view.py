@@ -37,7 +37,8 @@ from rich.text import Text
 
 from sabot.cli.long_table import HELD, Cell, Columns, table_of
 from sabot.errors import FINDINGS
-from sabot.log.rounds import Round
+from sabot.log.families.hands import Hand
+from sabot.log.rounds import Dealt, Round
 from sabot.reports.roads import LETTERS, ROWS, Outcome, bead_plate
 from sabot.reports.table_time import text_of
 from sabot.text import card_symbol, counted, local_time, printable, shortened
@@ -129,11 +130,13 @@ def name_text(name: str) -> Text:
     return plain(shortened(name, _MOST_IN_NAME))
 
 
-def round_line(ended: Round) -> Text:
+def round_line(ended: Dealt) -> Text:
     """A round as one line."""
     line = plain(
         f"{shortened(ended.unit, _MOST_IN_NAME)} shoe {ended.shoe} round {ended.round:>2}  "
     )
+    if isinstance(ended, Hand):
+        return line.append_text(_boards_text(ended)).append("  ").append_text(_end_text(ended))
     line.append_text(_padded(Text("P ") + hand_text(ended.player, ended.player_total), 20))
     line.append_text(_padded(Text("B ") + hand_text(ended.banker, ended.banker_total), 20))
     return line.append_text(outcome_text(ended))
@@ -144,7 +147,7 @@ _OF_A_SHOE = 3
 ROUND_COLUMNS = ("unit", "table", "shoe", "round", "ended", "Player", "Banker", "result")
 
 
-def round_cells(ended: Round, table: str = "", zone: tzinfo | None = None) -> list[Cell]:
+def round_cells(ended: Dealt, table: str = "", zone: tzinfo | None = None) -> list[Cell]:
     """A round for a table with ROUND_COLUMNS. `table` is where the unit stood; the time is in
     `zone`, or without one that of this machine."""
     return [
@@ -153,10 +156,39 @@ def round_cells(ended: Round, table: str = "", zone: tzinfo | None = None) -> li
         str(ended.shoe),
         str(ended.round),
         time_text(ended.ended_unix_ms, zone),
+        *_cells_of_hands(ended),
+    ]
+
+
+def _cells_of_hands(ended: Dealt) -> list[Cell]:
+    """What is in the columns Player, Banker, result: of hold'em the seats, the board, the end."""
+    if isinstance(ended, Hand):
+        return [Text(counted(ended.seats, "seat")), _boards_text(ended), _end_text(ended)]
+    return [
         hand_text(ended.player, ended.player_total),
         hand_text(ended.banker, ended.banker_total),
         outcome_text(ended),
     ]
+
+
+def _boards_text(hand: Hand) -> Text:
+    text = Text("board ")
+    for place, board in enumerate(each for each in (hand.board, hand.second) if each):
+        text.append(" and " if place else "")
+        text.append_text(Text(" ").join(map(card_text, board)))
+    return text if hand.board else text.append("not dealt")
+
+
+def _end_text(hand: Hand) -> Text:
+    """Whether the hand was run twice, or why it was voided; then cards entered by hand."""
+    text = Text("hand ended" if hand.void is None else f"void ({hand.void})")
+    if hand.run_twice is not None:
+        text.append(f", run twice from the {hand.run_twice}")
+    if hand.by_hand:
+        text.append("  by hand:", style="yellow")
+    for card in hand.by_hand:
+        text.append(" ").append_text(card_text(card))
+    return text
 
 
 def time_text(unix_ms: int | None, zone: tzinfo | None) -> str:
@@ -164,7 +196,7 @@ def time_text(unix_ms: int | None, zone: tzinfo | None) -> str:
     return local_time(unix_ms) if zone is None else text_of(unix_ms, zone)
 
 
-def rounds_table(rounds: Sequence[Round]) -> Table:
+def rounds_table(rounds: Sequence[Dealt]) -> Table:
     """A few rounds of one unit and shoe of cards, one below the other."""
     table = table_of(ROUND_COLUMNS[_OF_A_SHOE:])
     for ended in rounds:

@@ -504,6 +504,10 @@ class HandEndedEvent(Event):
     """SHA-256 of the game document."""
 
 
+DECIDED = (ResultEvent, BlackjackResultEvent, HandEndedEvent)
+"""The events that decide a round, by family. Each names the game that dealt it."""
+DECIDED_KINDS = tuple(each.SHAPE.name for each in DECIDED)
+
 EVENTS = {
     each.SHAPE.number: each
     for each in list(globals().values())

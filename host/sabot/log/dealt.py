@@ -1,7 +1,7 @@
 """By which game document a round in a log was dealt."""
 
 from sabot.errors import GameDiffers
-from sabot.link.events import GameLoadedEvent, ResultEvent
+from sabot.link.events import DECIDED, DECIDED_KINDS, GameLoadedEvent
 from sabot.log.rounds import Round
 from sabot.log.store import Filter, Store
 from sabot_protocol import games
@@ -18,21 +18,23 @@ def game_sha256_of(store: Store, dealt: Round) -> bytes | None:
     before them, or the one that was loaded since.
     """
     of_shoe: bytes | None = None
-    for row in store.rows(Filter(dealt.unit, dealt.shoe, kinds=("result",))):
+    for row in store.rows(Filter(dealt.unit, dealt.shoe, kinds=DECIDED_KINDS)):
         event = row.event()
-        assert isinstance(event, ResultEvent)
+        assert isinstance(event, DECIDED)
         of_shoe = event.game
         if event.round == dealt.round:
             break
     if of_shoe is not None:
         return of_shoe
     before: bytes | None = None
-    for row in store.rows(Filter(dealt.unit, kinds=("result", "game_loaded"))):
+    for row in store.rows(Filter(dealt.unit, kinds=(*DECIDED_KINDS, "game_loaded"))):
         if row.number > dealt.first_event:
             break
         event = row.event()
-        assert isinstance(event, ResultEvent | GameLoadedEvent)
-        before = event.game if isinstance(event, ResultEvent) else event.sha256
+        if isinstance(event, GameLoadedEvent):
+            before = event.sha256
+        elif isinstance(event, DECIDED):
+            before = event.game
     return before
 
 

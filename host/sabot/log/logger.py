@@ -31,7 +31,7 @@ from sabot.log.presence import EVERY_S, Presence
 from sabot.log.quota import Quota
 from sabot.log.readers import PassedOn, Readers
 from sabot.log.reveal import Reveal, place_before, reveal_before
-from sabot.log.rounds import Round, Rounds
+from sabot.log.rounds import Dealt, Rounds
 from sabot.log.store import DatabaseLocked, Filter, Store
 from sabot.text import counted
 from sabot_protocol import messages
@@ -63,7 +63,7 @@ class LogWatcher:
     attached: Callable[[str, Client], None] = lambda port, client: None
     lost: Callable[[str, SabotError], None] = lambda port, error: None
     stored: Callable[[str, Sequence[Record]], None] = lambda unit, records: None
-    round_ended: Callable[[Round], None] = lambda ended: None
+    round_ended: Callable[[Dealt], None] = lambda ended: None
     warned: Callable[[str], None] = lambda warning: None
 
 
@@ -108,7 +108,7 @@ class Logger:
         self._quotas = {port: Quota(now_s) for port in ports}
         self._rounds: dict[str, Rounds] = {}
         self._reveals: dict[str, Reveal] = {}
-        self._held_back: dict[str, Round] = {}
+        self._held_back: dict[str, Dealt] = {}
         """By unit: the round that has ended and must not be shown yet."""
         self._ended = {port: threading.Event() for port in ports}
         self._presence = Presence(ports, store.keep_presence)

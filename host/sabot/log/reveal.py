@@ -16,6 +16,8 @@ from dataclasses import replace
 from itertools import islice
 
 from sabot.link.events import (
+    DECIDED,
+    DECIDED_KINDS,
     BettingOpenEvent,
     BootEvent,
     ButtonEvent,
@@ -84,7 +86,7 @@ NONE_KEPT = ShownGames(lambda _: None)
 class Reveal:
     """Follows the events of one unit, in order. `games` are the games by which they were dealt."""
 
-    KINDS = ("boot", "gap", "game_loaded", "result")
+    KINDS = ("boot", "gap", "game_loaded", *DECIDED_KINDS)
     """The kinds of events that decide by which game the next round is dealt."""
 
     def __init__(self, games: ShownGames) -> None:
@@ -109,7 +111,7 @@ class Reveal:
             elif event.number != self._last + 1:
                 self._stopped = True
         self._last = event.number
-        if isinstance(event, ResultEvent):
+        if isinstance(event, DECIDED):
             self._decided = True
             self._shows_at_once = self._games.at_once(event.game)
             if self._shows_at_once or self._sealed:
@@ -242,7 +244,7 @@ def _deciding(store: Store, unit: str, begin: int) -> list[Event]:
     newest = Filter(unit, last=begin - 1, kinds=Reveal.KINDS, newest_first=True)
     for event in _readable(store, newest):
         found.append(event)
-        if isinstance(event, GameLoadedEvent | ResultEvent):  # each names its game
+        if isinstance(event, (GameLoadedEvent, *DECIDED)):  # each names its game
             break
     if any(isinstance(event, BootEvent) for event in found):  # compared with the one before it
         boots = Filter(unit, last=found[-1].number - 1, kinds=("boot",), newest_first=True)

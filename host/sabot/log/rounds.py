@@ -10,40 +10,21 @@ from sabot.link.events import (
     CardEvent,
     Event,
     GhostHandEvent,
+    HandBegunEvent,
+    HandEndedEvent,
     ResultEvent,
     RoundVoidEvent,
+    RunTwiceEvent,
     SealedCardEvent,
     SealEvent,
     ShoeEndedEvent,
     UnsealedEvent,
 )
 from sabot.link.seals import RoundSeal
-from sabot.text import card_symbol, utc_moment, utc_time
+from sabot.log.families.cards import Card
+from sabot.log.families.hands import Hand, hand_begun, with_event
+from sabot.text import utc_moment, utc_time
 from sabot_protocol import cards, enums
-
-
-class Card(str):
-    """A card by its name: rank and suit, such as "7H", "TC" for the ten of clubs, "AS".
-
-    It is a string and compares like one. The cards that are not for play are "CUT" and "TEST".
-    """
-
-    __slots__ = ()
-
-    @property
-    def rank(self) -> str:
-        """One of "A23456789TJQK"; empty for the cut card and the test card."""
-        return self[0] if len(self) == 2 else ""
-
-    @property
-    def suit(self) -> str:
-        """One of "CDHS", for clubs, diamonds, hearts, and spades; empty for the other cards."""
-        return self[1] if len(self) == 2 else ""
-
-    @property
-    def symbol(self) -> str:
-        """As people write it, such as "10♣"."""
-        return card_symbol(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +105,21 @@ class Round:
         }
 
 
+Dealt = Round | Hand
+"""A round of any family of games."""
+
+
 class Rounds:
     """Collects the events of one unit, in order, into rounds."""
 
     def __init__(self, unit: str) -> None:
-        self.open: Round | None = None
+        self.open: Dealt | None = None
         """The round that has begun and has neither a result nor been voided."""
-        self._decided: Round | None = None  # the last round, while it may be called a misdeal
+        self._decided: Dealt | None = None  # the last round, while it may be called a misdeal
         self._unit = unit
         self._seal = RoundSeal()
 
-    def add(self, event: Event) -> Round | None:
+    def add(self, event: Event) -> Dealt | None:
         """Take the next event. Return the round that it ended, if it ended one. A round that ended
         with a result ends again, without it, if it is a misdeal."""
         open_round = self.open
@@ -150,6 +135,19 @@ class Rounds:
             open_round.round,
         ):
             self.open = None  # events in between were lost: two rounds must not be mixed
+        elif isinstance(event, RoundVoidEvent):
+            return self._close(replace(open_round, void=event.reason), event)
+        elif isinstance(event, ShoeEndedEvent):  # as firmware before 0.2 did after a restart
+            return self._close(replace(open_round, void="restart"), event)
+        elif isinstance(event, HandBegunEvent):
+            self.open = hand_begun(
+                self._unit, open_round.first_event, open_round.started_unix_ms, event
+            )
+        elif isinstance(open_round, Hand):
+            self.open = with_event(open_round, event, opened)
+            if isinstance(event, HandEndedEvent):
+                self._decided = self.open
+                return self._close(self.open, event)
         elif isinstance(event, GhostHandEvent):
             self.open = replace(open_round, ghost_hand=event.count)
         elif isinstance(event, CardEvent):
@@ -176,28 +174,29 @@ class Rounds:
                 ),
                 event,
             )
-        elif isinstance(event, RoundVoidEvent):
-            return self._close(replace(open_round, void=event.reason), event)
-        elif isinstance(event, ShoeEndedEvent):  # as firmware before 0.2 did after a restart
-            return self._close(replace(open_round, void="restart"), event)
         return None
 
-    def _misdeal(self, event: RoundVoidEvent) -> Round | None:
+    def _misdeal(self, event: RoundVoidEvent) -> Dealt | None:
         decided, self._decided = self._decided, None
         if decided is None or (decided.shoe, decided.round) != (event.shoe, event.round):
             return None
         return self._close(replace(decided, void=event.reason), event)
 
-    def _close(self, ended: Round, event: Event) -> Round:
+    def _close(self, ended: Dealt, event: Event) -> Dealt:
         self.open = None
         return replace(ended, last_event=event.number, ended_unix_ms=event.unix_ms)
 
 
 def rounds_of(unit: str, events: Iterable[Event | None]) -> Iterator[Round]:
-    """Yield the rounds that ended in `events` of one unit. None is an event that cannot be read: a
-    round that it may be part of is left out."""
+    """Yield the rounds of baccarat that ended in `events`, as `dealt_of`."""
+    return (ended for ended in dealt_of(unit, events) if isinstance(ended, Round))
+
+
+def dealt_of(unit: str, events: Iterable[Event | None]) -> Iterator[Dealt]:
+    """Yield the rounds of all families that ended in `events` of one unit. None is an event that
+    cannot be read: a round that it may be part of is left out."""
     rounds = Rounds(unit)
-    last: Round | None = None  # may still be called a misdeal
+    last: Dealt | None = None  # may still be called a misdeal
     for event in events:
         if event is None:
             rounds.open = None
@@ -211,7 +210,7 @@ def rounds_of(unit: str, events: Iterable[Event | None]) -> Iterator[Round]:
         yield last
 
 
-def _same(one: Round, other: Round) -> bool:
+def _same(one: Dealt, other: Dealt) -> bool:
     return one.first_event == other.first_event
 
 
@@ -235,7 +234,7 @@ def _with_card(open_round: Round, event: CardEvent) -> Round:
 
 _OF_A_ROUND = (
     GhostHandEvent, CardEvent, SealEvent, SealedCardEvent, UnsealedEvent, ResultEvent,
-    RoundVoidEvent,
+    RoundVoidEvent, HandBegunEvent, RunTwiceEvent, HandEndedEvent,
 )  # fmt: skip
 
 _HAND_OF = {

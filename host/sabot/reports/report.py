@@ -12,6 +12,8 @@ from pathlib import Path
 from sabot.audit.checks.findings import Finding
 from sabot.link.events import CardEvent, Event, SealedCardEvent, ShoeEndedEvent
 from sabot.link.seals import opened
+from sabot.log.families.cards import Card
+from sabot.log.families.hands import Hand
 from sabot.log.reveal import ShownGames, all_shown
 from sabot.log.rounds import Round, Rounds
 from sabot.reports import svg
@@ -69,15 +71,17 @@ def render(report: ReportInput) -> str:
     fold = Rounds(report.unit)
     folded = [done for event in report.events if (done := fold.add(event)) is not None]
     ended = {each.first_event: each for each in folded}  # a misdeal ends once more, as void
-    rounds = [each for each in (*ended.values(), fold.open) if each and each.shoe == report.shoe]
+    dealt = [each for each in (*ended.values(), fold.open) if each and each.shoe == report.shoe]
+    rounds = [each for each in dealt if isinstance(each, Round)]
+    hands = [each for each in dealt if isinstance(each, Hand)]
     incidents = incidents_of(report.unit, report.events, report.findings, games=report.games)
     title = _title(report.unit, report.shoe)
     body = (
         f"<h1>{as_text(title)}</h1>",
         _verdict(report),
-        _facts(report, rounds),
-        _roads(outcomes_of(rounds)),
-        _rounds(report, rounds),
+        _facts(report, _counted_hands(hands) if hands else _counted(rounds)),
+        _hands_dealt(report, hands) if hands else _roads(outcomes_of(rounds)),
+        "" if hands else _rounds(report, rounds),
         _other_cards(report),
         _incidents(
             report, "Errors", [each for each in incidents if each.kind == "error"], kinds=False
@@ -136,7 +140,7 @@ def _verdict(report: ReportInput) -> str:
     return verdict(good, headline, chain)
 
 
-def _facts(report: ReportInput, rounds: Sequence[Round]) -> str:
+def _facts(report: ReportInput, rounds: str) -> str:
     events = report.events
     times = [each.unix_ms for each in events if each.unix_ms is not None]
     span = "no clock"
@@ -154,7 +158,7 @@ def _facts(report: ReportInput, rounds: Sequence[Round]) -> str:
         ("Shoe of cards", f"{report.shoe}"),
         ("Table time", span),
         ("Events", numbers),
-        ("Rounds", _counted(rounds)),
+        ("Rounds", rounds),
         ("End", _end_of(report)),
         ("Game", _with_hash(report.game, report.game_sha256_hex)),
         ("Firmware", _with_hash(report.firmware, report.build_hex)),
@@ -174,6 +178,41 @@ def _counted(rounds: Sequence[Round]) -> str:
     still_open = sum(each.winner is None and each.void is None for each in rounds)
     parts += [f"voided {void}"] * bool(void) + ["without an end 1"] * bool(still_open)
     return f"{len(rounds)}: {', '.join(parts)}"
+
+
+def _counted_hands(hands: Sequence[Hand]) -> str:
+    void = sum(each.void is not None for each in hands)
+    return f"{counted(len(hands), 'hand')} of hold'em" + f", voided {void}" * bool(void)
+
+
+def _hands_dealt(report: ReportInput, hands: Iterable[Hand]) -> str:
+    """The hands of hold'em: what each seat had, what was burned, the board."""
+    parts = []
+    for hand in hands:
+        rows = [
+            *((f"Seat {seat}", _cards(cards)) for seat, cards in enumerate(hand.hands, 1)),
+            ("Burned", _cards(hand.burned)),
+            ("Board", _cards(hand.board)),
+        ]
+        rows += [(f"Second board, from the {hand.run_twice}", _cards(hand.second))] * bool(
+            hand.run_twice
+        )
+        rows.append(("End", _end_of_hand(report, hand)))
+        parts.append(_table(f"Hand {hand.round}", ("", "Cards"), rows))
+    return "".join(parts)
+
+
+def _cards(shown: Sequence[Card]) -> str:
+    """Cards as a picture; a dash for cards that did not come, or are not known."""
+    return _hand("cards", [ShownCard(card) for card in shown])
+
+
+def _end_of_hand(report: ReportInput, hand: Hand) -> str:
+    end = f'<span class="void">void</span> ({as_text(hand.void)})' if hand.void else "hand ended"
+    end = end if hand.last_event else '<span class="void">no end</span>'
+    if hand.by_hand:
+        end += f", by hand: {as_text(' '.join(map(card_symbol, hand.by_hand)))}"
+    return f"{end}, {_time(hand.ended_unix_ms, report.zone)}" if hand.last_event else end
 
 
 def _end_of(report: ReportInput) -> str:
@@ -283,7 +322,7 @@ def _other_cards(report: ReportInput) -> str:
             as_text(event.position.replace("_", " ")),
         )
         for event in report.events
-        if isinstance(event, _DRAWN) and not event.position.startswith(_HANDS)
+        if isinstance(event, _DRAWN) and not event.position.startswith(_IN_TABLES)
         for shown in [_shown_card(event)]
     ]
     if not rows:
@@ -378,6 +417,7 @@ def _cards_in(events: Iterable[Event]) -> Iterator[str]:
 _DRAWN = (CardEvent, SealedCardEvent)
 
 _HANDS = ("player", "banker")
+_IN_TABLES = (*_HANDS, "seat", "board_burn", "flop", "turn", "river")
 
 _WINNERS = {"player": "Player", "banker": "Banker", "tie": "Tie"}
 
@@ -385,4 +425,5 @@ _ENDED = {
     "cut_card": "by the cut card",
     "supervisor": "by the supervisor",
     "restart": "by a restart",
+    "round": "with its only round",
 }

@@ -9,6 +9,7 @@ from sabot.errors import SabotError, SimulatorFailed
 from sabot.sim.channel import Outputs, SimHands
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
+from sabot.sim.holdem_table import HoldemTable
 from sabot.sim.waveform import pack
 from sabot_protocol import cards
 
@@ -17,7 +18,9 @@ _CARD_S = 1.2
 _BETTING_S = 18.0
 _RESULT_S = 12.0
 _TURNING_S = 15.0
+_PLAYERS_S = 15.0  # a round of betting
 _CHANGING_S = 120.0  # of the shoe of cards
+_SHUFFLING_S = 30.0  # of a single deck
 
 _HOST_POLL_S = 0.05
 _LISTENING = ("HOST",)
@@ -40,6 +43,8 @@ class Dealer:
     not read. In midi the lock closes when all cards of a round have been drawn; they are
     turned, and the dealer presses reveal. After `deck` come the shoes of cards in `more`.
 
+    `table` are the players of hold'em, by whose decisions the dealer presses buttons.
+
     Others may use the bench meanwhile: the dealer waits for `patience_s` seconds for the shoe to go
     on.
     """
@@ -56,6 +61,7 @@ class Dealer:
         seed: int | None = None,
         more: Sequence[Sequence[int]] = (),
         patience_s: float = 30.0,
+        table: HoldemTable | None = None,
     ) -> None:
         self.drawn = 0
         """Cards pulled so far, including the cut card."""
@@ -70,6 +76,7 @@ class Dealer:
         self._random = np.random.default_rng(seed)
         self._more = more
         self._patience_s = patience_s
+        self._table = table
         self._fault = ""
         self._dealing = False
         self._stop = threading.Event()
@@ -93,7 +100,7 @@ class Dealer:
         bench = self._bench
         for nth, deck in enumerate([self._deck, *self._more]):
             if nth:
-                self._pause(_CHANGING_S)
+                self._pause(_CHANGING_S if cards.CUT_CARD in deck else _SHUFFLING_S)
             self._deck, self.drawn = deck, 0
             self._wait_for_host()
             bench.switch("lid_open", True)
@@ -113,6 +120,11 @@ class Dealer:
 
     def _act(self, outputs: Outputs) -> Outputs:
         bench = self._bench
+        button = None if self._table is None else self._table.button(outputs)
+        if button is not None:
+            self._pause(_PLAYERS_S)
+            bench.press(button)
+            return bench.settle()
         if outputs.title == "BETTING OPEN":
             self._pause(_BETTING_S)
             bench.press("next")

@@ -24,15 +24,21 @@ def shuffled(
 
 
 def shuffled_shoes(
-    count: int, seed: int | None = None, *, decks: int = DECKS, cut_from_end: int = CUT_FROM_END
+    count: int,
+    seed: int | None = None,
+    *,
+    decks: int = DECKS,
+    cut_from_end: int | None = CUT_FROM_END,
 ) -> list[list[int]]:
-    """Return `count` shoes of cards as `shuffled`; the same `seed` gives the same ones."""
+    """Return `count` shoes of cards as `shuffled`; the same `seed` gives the same ones. None: there
+    is no cut card."""
     order = random.Random(seed)
     shoes = []
     for _ in range(count):
         deck = [card for card in range(cards.DECK_SIZE) for _ in range(decks)]
         order.shuffle(deck)
-        deck.insert(len(deck) - cut_from_end, cards.CUT_CARD)
+        if cut_from_end is not None:
+            deck.insert(len(deck) - cut_from_end, cards.CUT_CARD)
         shoes.append(deck)
     return shoes
 

@@ -5,7 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from sabot.log.rounds import Card, Round
+from sabot.log.families.cards import Card
+from sabot.log.rounds import Round
 from sabot.reports.roads import Bead, BigCell, Outcome, bead_plate, big_road, outcomes_of
 
 WINNERS = {"P": "player", "B": "banker", "T": "tie"}

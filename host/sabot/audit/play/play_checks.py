@@ -6,7 +6,7 @@ depend on hands. The firmware divides the two in the same way, but no code is sh
 log/rounds.py.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -15,6 +15,8 @@ from sabot.audit.checks.findings import ReportFinding
 from sabot.audit.play.baccarat import BaccaratChecks
 from sabot.audit.play.composition import wrong_composition
 from sabot.audit.play.ghost_checks import GhostHands
+from sabot.audit.play.hand_events import HandEvents
+from sabot.audit.play.holdem import HoldemChecks
 from sabot.audit.play.known_games import KnownGames
 from sabot.audit.play.round_checks import RoundChecks
 from sabot.audit.play.seal_checks import ALWAYS_DOWN, SEALED, PlainCards, SealChecks
@@ -48,9 +50,10 @@ _, _AFTER_REVEAL = SHOWN
 _SHA_DIGITS = 16  # how many digits of a game's hash are shown
 
 _AFTER_THE_END = ("composition", "boot", "gap")
-_PLAY, _SEALS = "_play", "_seals"
+_PLAY, _SEALS, _HAND = "_play", "_seals", "_hand"
 _NOT_STATE = (
     "rounds", "timeless", "dealt_by", "plain", "handlers", "_report", "_games", _PLAY, _SEALS,
+    _HAND,
 )  # fmt: skip
 """Attributes of PlayChecks that do not change how the next events are judged."""
 _MAY_FOLLOW = [shape.number for shape in events.KINDS if shape.name in _AFTER_THE_END]
@@ -98,6 +101,7 @@ class PlayChecks:
         self._passed: int | None = None  # the last pass: its card, or _NO_CARD; None: not known
         self._play = play or BaccaratChecks()
         self._play.begin()
+        self._hand = HoldemChecks()
         self._new_shoe(0)
         for shape, handler in (
             (events.BOOT, self._boot),
@@ -114,6 +118,7 @@ class PlayChecks:
             (events.UNREADABLE, self._unreadable),
             (events.DECISION, self._decision),
             (events.RESULT, self._result),
+            *HandEvents(self, self._hand).handlers(),
             (events.ROUND_VOID, self._round_void),
             (events.CUT_CARD, self._cut_card),
             (events.SHOE_ENDED, self._shoe_ended),
@@ -128,7 +133,9 @@ class PlayChecks:
     def state(self) -> dict[str, Any]:
         """What the next events are judged by, as a copy: all but what is counted."""
         own = {name: value for name, value in vars(self).items() if name not in _NOT_STATE}
-        return deepcopy({**own, _PLAY: vars(self._play), _SEALS: self._seals.state})
+        return deepcopy(
+            {**own, _PLAY: vars(self._play), _SEALS: self._seals.state, _HAND: vars(self._hand)}
+        )
 
     def clear_counts(self) -> None:
         """Count from here on."""
@@ -151,6 +158,7 @@ class PlayChecks:
         own = deepcopy(dict(state))
         vars(self._play).update(own.pop(_PLAY))
         self._seals.state = own.pop(_SEALS)
+        vars(self._hand).update(own.pop(_HAND))
         vars(self).update(own)
 
     def not_judged(self, number: int) -> None:
@@ -234,6 +242,7 @@ class PlayChecks:
         """Begin a round, or a shoe of cards before its first one."""
         self._seals.begin(number)
         self._play.begin()
+        self._hand.begin()
         self._came, self._plain = False, None
 
     def _ghost_hand(self, values: Values) -> None:
@@ -261,7 +270,7 @@ class PlayChecks:
             detail = f"the cards of round {self._round} in plain, which lay face down"
             self.plain.add(*self._plain, detail)
 
-    def _of_open_round(self, values: Values) -> bool:
+    def of_open_round(self, values: Values) -> bool:
         """Whether a round is open and this event belongs to it."""
         if self._open is None:
             return False
@@ -282,6 +291,10 @@ class PlayChecks:
             if in_round and self._plain is None and self._seals.state.phase != SEALED:
                 self._plain = values[_NUMBER], values[_BOOT]
             self._play.card(card, position, in_round=in_round)
+            self._hand.card(position, card, in_round=in_round)
+        elif self._hand.takes(position):
+            in_round = self._dealt(values, _SYMBOLS[card])
+            self._hand.card(position, card, in_round=in_round)
         elif position == _BURN:
             self._burned += 1
         elif position == _BURN_FIRST and card < cards.DECK_SIZE:
@@ -299,7 +312,7 @@ class PlayChecks:
 
     def _dealt(self, values: Values, card: str) -> bool:
         """Take a card of a round. Return whether that round is open."""
-        in_round = self._of_open_round(values)
+        in_round = self.of_open_round(values)
         if in_round and self._betting and self._whole:
             detail = f"{card} was dealt while the betting of round {self._round} was open"
             self._report(values[_NUMBER], "rules", detail)
@@ -324,7 +337,10 @@ class PlayChecks:
         position = values[_OWN + 2]
         self._passed = _NO_CARD if values[-1] else None
         self._check_mark(values, position, "a sealed card")
-        in_round = self._play.takes(position) and self._dealt(values, "a sealed card")
+        of_round = self._play.takes(position) or self._hand.takes(position)
+        in_round = of_round and self._dealt(values, "a sealed card")
+        if of_round:
+            self._hand.card(position, None, in_round=in_round)
         self._seals.drawn(values, in_round=in_round)
 
     def _unsealed(self, values: Values) -> None:
@@ -391,6 +407,8 @@ class PlayChecks:
             self._unread -= _STAYED_IN[fault]
         elif resolution == _UNSEEN:
             self._burned += position == _BURN
+            if self._hand.takes(position):
+                self._hand.card(position, None, in_round=True)
 
     def _burn(self, values: Values) -> None:
         """Take the number of cards to burn: one if the first card is burned face down."""
@@ -408,7 +426,7 @@ class PlayChecks:
         place, reason = (values[_SHOE], values[_ROUND]), values[_OWN]
         wrong = None
         self._still_sealed(values[_NUMBER], "the round was voided")
-        if self._of_open_round(values):
+        if self.of_open_round(values):
             self._check_closing()
             self._check_given_up(values[_NUMBER], "the round was voided")
             self._open = None
@@ -441,7 +459,17 @@ class PlayChecks:
 
     def _result(self, values: Values) -> None:
         *result, game = values[_OWN:]
-        self._still_sealed(values[_NUMBER], "a result")
+        document, was_open = self.round_decided(values, game, "a result")
+        if was_open and not self._seals.closed:
+            reported = document.hits if isinstance(document, Game) else None
+            self.report_rules(values, self._play.wrong_with(result, reported))
+
+    def round_decided(
+        self, values: Values, game: bytes, what: str
+    ) -> tuple[FamilyGame | None, bool]:
+        """Take `what` decides a round, dealt by the game with this SHA-256. Return the document of
+        the game, if it is known, and whether the round was open."""
+        self._still_sealed(values[_NUMBER], what)
         if game != self._game:
             if self._game is not None:
                 dealt, known = (sha.hex()[:_SHA_DIGITS] for sha in (game, self._game))
@@ -456,20 +484,26 @@ class PlayChecks:
         if document is not None and self._whole:
             self._ghosts.check_allowed(document, self._report)
         self._results += 1
-        if not self._of_open_round(values):
-            return
+        if not self.of_open_round(values):
+            return document, False
         self._check_closing()
         self._check_lies(document)
-        self._seals.given_up(values[_NUMBER], "a result", may_be=False)
+        self._seals.given_up(values[_NUMBER], what, may_be=False)
         self._open, self._decided = None, (values[_SHOE], values[_ROUND])
         self.rounds += 1
         self.timeless += values[_UNIX] is None
+        return document, True
+
+    def report_rules(self, values: Values, details: Iterable[str]) -> None:
+        """Report what is wrong with the round of an event by the rules."""
         where = f"shoe {values[_SHOE]} round {values[_ROUND]}: "
-        reported = document.hits if isinstance(document, Game) else None
-        if self._seals.closed:
-            return
-        for detail in self._play.wrong_with(result, reported):
+        for detail in details:
             self._report(values[_NUMBER], "rules", where + detail)
+
+    def report_game(self, values: Values, details: Iterable[str]) -> None:
+        """Report what contradicts the document of the game."""
+        for detail in details:
+            self._report(values[_NUMBER], "game", detail)
 
     def _unlike(self, document: FamilyGame) -> Iterator[str]:
         """Yield what of this shoe of cards contradicts the document of its game."""

@@ -15,7 +15,8 @@ from sabot.errors import DatabaseUnusable
 from sabot.library import LogEvent, logged_events, rounds_between
 from sabot.link.events import Event, ProvisionedEvent
 from sabot.link.wire import WireError
-from sabot.log.rounds import Round
+from sabot.log.families.hands import Hand
+from sabot.log.rounds import Dealt, Round
 from sabot.log.store import Filter, Row, Store
 from sabot.text import card_names
 from sabot_protocol import enums
@@ -69,9 +70,13 @@ class RoundsWanted:
         """Whether every round is wanted."""
         return self == RoundsWanted()
 
-    def selects(self, ended: Round) -> bool:
+    def selects(self, ended: Dealt) -> bool:
         """Whether a round has the winner, a natural, and the cards one after the other: in a hand,
-        or as they came out of the shoe."""
+        or as they came out of the shoe. A hand of hold'em has neither a winner nor a natural."""
+        if isinstance(ended, Hand):
+            of_hand = (*ended.hands, ended.board, ended.second, ended.dealt)
+            asked = self.winner is not None or self.natural
+            return not asked and any(_has_sequence(each, self.cards) for each in of_hand)
         if self.winner not in (None, ended.winner) or (self.natural and not ended.natural):
             return False
         hands = (ended.player, ended.banker, _as_dealt(ended))
@@ -117,7 +122,7 @@ class Selection:
         damaged: Damaged,
         *,
         newest_first: bool = False,
-    ) -> Iterator[Round]:
+    ) -> Iterator[Dealt]:
         """The rounds, with those that were voided. A round is in a time span if any part of it
         is."""
         for unit in self.units:
@@ -196,7 +201,7 @@ class Selection:
             place = replace(place, first=max(place.first or 0, events[0]), last=events[1])
         return place
 
-    def _within(self, ended: Round) -> bool:
+    def _within(self, ended: Dealt) -> bool:
         """Whether any part of a round is in the time span. What has no clock never is."""
         if (self.begin_unix_ms, self.end_unix_ms) == (None, None):
             return True
@@ -221,7 +226,7 @@ def rounds_wanted(winner: str | None, natural: bool, cards: str | None) -> Round
     return RoundsWanted(winner, natural, tuple(names))
 
 
-def _backwards(store: Store, wanted: Filter, damaged: Damaged) -> Iterator[Round]:
+def _backwards(store: Store, wanted: Filter, damaged: Damaged) -> Iterator[Dealt]:
     """The rounds of `rounds_between` from the newest on, a few in memory at a time."""
     last = wanted.last
     opened = store.rows(replace(wanted, kinds=("betting_open",), newest_first=True))
@@ -232,7 +237,7 @@ def _backwards(store: Store, wanted: Filter, damaged: Damaged) -> Iterator[Round
 
 
 def _of_rounds(
-    events: Iterable[LogEvent], rounds: Iterator[Round], *, newest_first: bool
+    events: Iterable[LogEvent], rounds: Iterator[Dealt], *, newest_first: bool
 ) -> Iterator[LogEvent]:
     """The events that belong to rounds; both in the same order, of one unit."""
     ended = next(rounds, None)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import typer
 
 from sabot.cli import options
-from sabot.cli.logged_round import LoggedRound
+from sabot.cli.logged_round import json_of
 from sabot.cli.long_table import Cell
 from sabot.cli.records.selection import Selection, Tables, rounds_wanted
 from sabot.cli.view import (
@@ -24,7 +24,7 @@ from sabot.cli.view import (
 )
 from sabot.errors import DatabaseUnusable
 from sabot.library import EVENT_KINDS, LogEvent
-from sabot.log.rounds import Round
+from sabot.log.rounds import Dealt
 from sabot.log.store import Row, Store
 from sabot.reports.event_words import words_of
 from sabot.reports.table_time import iso_of
@@ -69,9 +69,9 @@ def rounds(
     begin, end = options.span_of(from_, to, where)
     moment = options.moment_of(at, where)
     wanted = rounds_wanted(winner, natural, cards)
-    damaged, left_out = _Damaged(), 0
+    damaged, left_out, of_first = _Damaged(), 0, _OfFirstFamily()
 
-    def with_result(found: Iterable[Round]) -> Iterator[Round]:
+    def with_result(found: Iterable[Dealt]) -> Iterator[Dealt]:
         nonlocal left_out
         for ended in found:
             if with_void or ended.void is None:
@@ -84,7 +84,7 @@ def rounds(
         chosen = Selection(units, shoe, round_, begin, end, moment, table, wanted)
         tables = chosen.tables(store)
 
-        def listed() -> Iterator[Round]:
+        def listed() -> Iterator[Dealt]:
             if last is None:
                 yield from with_result(chosen.rounds(store, tables, damaged.add))
                 return
@@ -99,8 +99,12 @@ def rounds(
             cells = (round_cells(each, _table_of(each, tables), shown_in) for each in found)
             print_rows(ROUND_COLUMNS, cells, _WIDEST_HANDS | _least(units, tables))
         else:
-            objects = (LoggedRound(each, _table_of(each, tables)) for each in found)
-            print_objects((each.as_json(shown_in) for each in objects), how)
+            objects = (json_of(each, _table_of(each, tables), shown_in) for each in found)
+            print_objects(of_first.listed(objects) if how is Output.CSV else objects, how)
+    if of_first.others:
+        problems.print(
+            f"rounds of another family of games left out: {of_first.others} (--json lists all)"
+        )
     if left_out:
         problems.print(f"void rounds left out: {left_out} (--with-void shows them)")
     elif not found.count:
@@ -175,6 +179,25 @@ class _Counted(Generic[T]):
             yield each
 
 
+class _OfFirstFamily:
+    """Rounds of the family of the first one: in a table of CSV all rows have the same columns."""
+
+    def __init__(self) -> None:
+        self.others = 0
+        """How many of other families came."""
+
+    def listed(self, rounds: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield those of the family of the first one."""
+        columns: list[str] | None = None
+        for each in rounds:
+            if columns is None:
+                columns = list(each)
+            if list(each) == columns:
+                yield each
+            else:
+                self.others += 1
+
+
 class _Damaged:
     """Counts the events that cannot be read."""
 
@@ -226,7 +249,7 @@ def _event_json(each: LogEvent, tables: dict[str, Tables], zone: tzinfo | None) 
     return fields
 
 
-def _table_of(ended: Round, tables: dict[str, Tables]) -> str:
+def _table_of(ended: Dealt, tables: dict[str, Tables]) -> str:
     return tables[ended.unit].at(ended.first_event)
 
 

@@ -1,0 +1,1 @@
+"""Rounds of families of games, made from events."""

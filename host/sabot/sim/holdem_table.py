@@ -1,0 +1,43 @@
+"""What the players at a simulated table of hold'em decide, as buttons that the dealer presses."""
+
+import random
+
+from sabot.sim.channel import Outputs
+
+_MOST_STEPS = 8
+"""With so many presses the seats go from 10 to 2 and up to 9."""
+_FOLDED, _TWICE = 0.15, 0.4
+"""How often all but one fold in a round of betting, and how often, if not, the rest of the board is
+run twice after the flop or the turn."""
+_BETS = ("PREFLOP BETS", "FLOP BETS", "TURN BETS", "RIVER BETS")
+_MAY_BE_TWICE = ("FLOP BETS", "TURN BETS")
+
+
+class HoldemTable:
+    """The players; the same `seed` makes the same decisions."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._random = random.Random(seed)
+        self._steps: int | None = None  # presses left until the seats are right; None: not decided
+
+    def button(self, shown: Outputs) -> str | None:
+        """Return the button that the dealer presses at what the shoe shows; None for none."""
+        title = shown.title
+        if title == "HAND: BLINDS":
+            if self._steps is None:
+                self._steps = self._random.randrange(_MOST_STEPS + 1)
+            if self._steps:
+                self._steps -= 1
+                return "burn"
+            return None if shown.lock_released else "next"
+        self._steps = None
+        if title == "RUN IT TWICE?":
+            return "next"
+        if title == "SHOWDOWN":
+            return "reveal"
+        if title not in _BETS:
+            return None
+        if self._random.random() < _FOLDED:
+            return "reveal"
+        twice = title in _MAY_BE_TWICE and self._random.random() < _TWICE
+        return "burn" if twice else "next"
