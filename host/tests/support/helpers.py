@@ -143,7 +143,7 @@ class FirmwareLog:
     ) -> None:
         self.records: list[RecordWithMac] = []
         self.chain = NaiveChain(first_key)
-        self.dealing = Dealing(games.Game(game), 0, 0)
+        self.dealing = Dealing(games.game_of(game), 0, 0)
         self._macs = [self.chain.id]  # of every event, by number
         self._sealer = Sealer()
         self._boot = self._ms = 0

@@ -27,6 +27,11 @@ class BaccaratChecks:
     def __init__(self) -> None:
         self.begin()
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BaccaratChecks) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def begin(self) -> None:
         self._player: list[int] = []
         self._banker: list[int] = []

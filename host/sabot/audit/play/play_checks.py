@@ -12,8 +12,8 @@ from typing import Any
 
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.findings import ReportFinding
-from sabot.audit.play.baccarat import BaccaratChecks
 from sabot.audit.play.composition import wrong_composition
+from sabot.audit.play.families import AllRounds
 from sabot.audit.play.ghost_checks import GhostHands
 from sabot.audit.play.hand_events import HandEvents
 from sabot.audit.play.holdem import HoldemChecks
@@ -22,7 +22,7 @@ from sabot.audit.play.round_checks import RoundChecks
 from sabot.audit.play.seal_checks import ALWAYS_DOWN, SEALED, PlainCards, SealChecks
 from sabot.text import card_symbol, counted
 from sabot_protocol import cards, enums, events
-from sabot_protocol.games import FIRST_CARD, SHOWN, FamilyGame, Game
+from sabot_protocol.games import FIRST_CARD, SHOWN, FamilyGame
 
 _NUMBER, _BOOT, _UNIX, _SHOE, _ROUND, _OWN = 1, 2, 4, 5, 6, 7
 """Indexes in a record's values; its own fields begin at the last."""
@@ -62,7 +62,7 @@ _MAY_FOLLOW = [shape.number for shape in events.KINDS if shape.name in _AFTER_TH
 class PlayChecks:
     """Takes the events about the dealing, through `handlers`, and reports findings.
 
-    `play` checks the rounds. Baccarat is the only family so far; no event names a family. With
+    `play` checks the rounds; no event names a family, but each family has its own kinds. With
     `games` a shoe of cards is also held to the document of its game.
     """
 
@@ -99,7 +99,7 @@ class PlayChecks:
         self._betting = False  # whether the betting of that round is open
         self._closed_by_card: int | None = None  # the event, if a card closed it
         self._passed: int | None = None  # the last pass: its card, or _NO_CARD; None: not known
-        self._play = play or BaccaratChecks()
+        self._play = play or AllRounds()
         self._play.begin()
         self._hand = HoldemChecks()
         self._new_shoe(0)
@@ -118,6 +118,10 @@ class PlayChecks:
             (events.UNREADABLE, self._unreadable),
             (events.DECISION, self._decision),
             (events.RESULT, self._result),
+            (events.PLAY, self._played),
+            (events.LOOKED, self._played),
+            (events.HAND_RESULT, self._decision),
+            (events.BLACKJACK_RESULT, self._result),
             *HandEvents(self, self._hand).handlers(),
             (events.ROUND_VOID, self._round_void),
             (events.CUT_CARD, self._cut_card),
@@ -339,6 +343,8 @@ class PlayChecks:
         self._check_mark(values, position, "a sealed card")
         of_round = self._play.takes(position) or self._hand.takes(position)
         in_round = of_round and self._dealt(values, "a sealed card")
+        if in_round:
+            self._play.sealed(position)
         if of_round:
             self._hand.card(position, None, in_round=in_round)
         self._seals.drawn(values, in_round=in_round)
@@ -355,6 +361,10 @@ class PlayChecks:
     def _decision(self, values: Values) -> None:
         self._still_sealed(values[_NUMBER], "a decision")
         self._play.decision(values)
+
+    def _played(self, values: Values) -> None:
+        if self.of_open_round(values):
+            self._play.decision(values)
 
     def _still_sealed(self, number: int, what: str) -> None:
         """Check that no card is sealed at an event that comes only after the key. Otherwise the
@@ -458,11 +468,9 @@ class PlayChecks:
             self._seals.given_up(number, what, may_be=never)
 
     def _result(self, values: Values) -> None:
-        *result, game = values[_OWN:]
-        document, was_open = self.round_decided(values, game, "a result")
+        document, was_open = self.round_decided(values, values[-1], "a result")
         if was_open and not self._seals.closed:
-            reported = document.hits if isinstance(document, Game) else None
-            self.report_rules(values, self._play.wrong_with(result, reported))
+            self.report_rules(values, self._play.wrong_with(values, document))
 
     def round_decided(
         self, values: Values, game: bytes, what: str

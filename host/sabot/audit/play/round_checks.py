@@ -1,9 +1,10 @@
 """The checks of a round, as each family of games implements them."""
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 from sabot.audit.checks.decoding import Values
+from sabot_protocol.games import FamilyGame
 
 
 class RoundChecks(Protocol):
@@ -19,13 +20,15 @@ class RoundChecks(Protocol):
     def card(self, card: int, position: int, *, in_round: bool) -> None:
         """Take card 0-53 at a position of the round. `in_round` is true if the round is open."""
 
-    def decision(self, values: Values) -> None:
-        """Take the values of an event `decision`."""
+    def sealed(self, position: int) -> None:
+        """A card of the open round came out face down; `card` follows when it is opened."""
 
-    def wrong_with(self, result: list[Any], reported: int | None = None) -> Iterator[str]:
-        """Yield what is wrong with the round by its cards. `result` are the fields of its event
-        `result` without the game's SHA-256. `reported` has a bit for each hit that the game
-        reports; None if that is not known."""
+    def decision(self, values: Values) -> None:
+        """Take the values of an event that the family records within a round."""
+
+    def wrong_with(self, values: Values, game: FamilyGame | None) -> Iterator[str]:
+        """Yield what is wrong with the round by its cards. `values` are those of the event that
+        decides it. `game` is the game of the document; None if that is not known."""
         ...
 
     def burn_counts(self, card: str) -> range:

@@ -1,7 +1,6 @@
 """The checks of a shoe of cards, with rounds of an invented family of games instead of baccarat."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import cbor2
 
@@ -9,6 +8,7 @@ from host.tests.support.helpers import FirmwareLog
 from sabot.audit.checks.decoding import Values
 from sabot.audit.play.play_checks import PlayChecks
 from sabot_protocol import enums, events
+from sabot_protocol.games import FamilyGame
 
 _DEALT = ("AS", "2C", "9S", "KC", "KD", "7D")
 _CARD, _RESULT, _BURN = events.CARD.number, events.RESULT.number, events.BURN.number
@@ -39,7 +39,10 @@ class _HighCard:
     def burn_counts(self, card: str) -> range:
         return range(1, 3)
 
-    def wrong_with(self, result: list[Any], reported: int | None = None) -> Iterator[str]:
+    def sealed(self, position: int) -> None:
+        pass
+
+    def wrong_with(self, values: Values, game: FamilyGame | None) -> Iterator[str]:
         yield from self.faults
 
 
