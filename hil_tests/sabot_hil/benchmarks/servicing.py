@@ -21,7 +21,7 @@ from sabot_hil.kit import releases
 from sabot_hil.targets.bare_board import BareBoard, settings_of
 
 _UNIT = "BENCH-2"
-_NEWER = "0.2.0"
+_NEWER = "0.3.0"
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from sabot_hil.kit.witness import Witness
 from sabot_hil.sweeps.sweep import sweep
 from sabot_hil.targets.sim import SimTarget
 
-NEWER = "0.2.0"
+NEWER = "0.3.0"
 AGAIN_EVERY = 20
 """After one in this many cuts, the shoe takes the release again."""
 

@@ -69,7 +69,7 @@ def test_two_builds_of_the_same_sources_do_not_differ(folder: Path) -> None:
 
 
 def test_a_changed_file_and_another_version_are_shown_with_exit_code_1(folder: Path) -> None:
-    changed = made.changed("sim", made.HOUSE, "0.2.0", made.DOES_NOT_START)
+    changed = made.changed("sim", made.HOUSE, "0.3.0", made.DOES_NOT_START)
     releases.save(changed, folder / "two")
     lines = run(folder, "release", "compare", "one", "two", code=1).stdout.splitlines()
     before, after = folder / "one", folder / "two"
@@ -82,7 +82,7 @@ def test_a_changed_file_and_another_version_are_shown_with_exit_code_1(folder: P
         *(wanted - {"manifest.cbor"}),
     }
     found = run(folder, "release", "compare", "one", "two", "--json", code=1).stdout.splitlines()
-    assert json.loads(found[0]) == {"what": "version", "first": "0.1.0", "second": "0.2.0"}
+    assert json.loads(found[0]) == {"what": "version", "first": "0.2.0", "second": "0.3.0"}
 
 
 def test_another_signer_is_the_only_difference_of_a_rebuilt_release(folder: Path) -> None:

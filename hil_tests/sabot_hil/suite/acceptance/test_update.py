@@ -15,7 +15,7 @@ from sabot_hil.kit.dealer import end_shoe, load_cards
 from sabot_hil.kit.logbook import taken
 
 _S = 1_000_000
-_NEWER = "0.2.0"
+_NEWER = "0.3.0"
 _LOST_BYTES = 24576  # 16 KB that are stored at once, and the head that is sent again
 
 
