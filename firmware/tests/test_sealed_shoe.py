@@ -24,13 +24,12 @@ from protocol.tests.helpers import raised
 from sabot_firmware.boards.nor import PAGE, SECTOR
 from sabot_firmware.journal import keyring
 from sabot_firmware.journal.cursor import Cursor
-from sabot_firmware.journal.recovery import state_of
 from sabot_firmware.link import commands
 from sabot_firmware.store import SettingsStore
 from sabot_firmware.table import inputs
 from sabot_protocol import cards, enums, games, messages
 
-_DEALT = ("4C", "2D", "AC", "2H", "2S", "3H")
+DEALT = ("4C", "2D", "AC", "2H", "2S", "3H")
 _LOAD = (inputs.switched(LID, True), inputs.switched(LID, False))
 _DEALING_ROUND = enums.PHASES.index("dealing")
 
@@ -44,13 +43,13 @@ def _midi(folder, **house):
     return started(folder, flash)
 
 
-def _dealt(folder, *names, **house):
+def dealt(folder, *names, **house):
     board, shoe = _midi(folder, **house)
     board.play(shoe, *_LOAD, *[card_samples(name) for name in names])
     return board, shoe
 
 
-def _opened(events):
+def opened(events):
     """Return the names of the sealed cards among `events`, in order, opened with their key."""
     key = next(values[0] for kind, values in events if kind == "unsealed")
     commitment = next(values[0] for kind, values in events if kind == "seal")
@@ -67,13 +66,13 @@ def _opened(events):
     return tuple(names)
 
 
-def _secret(folder):
+def secret_of(folder):
     return SettingsStore(folder.path).load("seal_secret")
 
 
 def test_the_key_that_is_recorded_at_the_reveal_opens_the_cards_that_were_dealt():
     with Folder() as folder:
-        board, shoe = _dealt(folder, *_DEALT)
+        board, shoe = dealt(folder, *DEALT)
         kinds = kinds_of(shoe)
         assert kinds.index("seal") == kinds.index("betting_closed") + 1
         assert kinds.count("sealed_card") == 6 and "card" not in kinds
@@ -81,13 +80,13 @@ def test_the_key_that_is_recorded_at_the_reveal_opens_the_cards_that_were_dealt(
         board.play(shoe, REVEAL)
         after = kinds_of(shoe)[len(kinds) :]
         assert after == ["button", "unsealed", "decision", "decision", "result"], after
-        assert _opened(recorded(shoe)) == _DEALT
+        assert opened(recorded(shoe)) == DEALT
 
 
 def test_every_round_has_a_key_of_its_own_which_only_the_secret_gives():
     with Folder() as folder:
-        board, shoe = _dealt(folder, *_DEALT)
-        board.play(shoe, REVEAL, inputs.pressed(0), *[card_samples(name) for name in _DEALT])
+        board, shoe = dealt(folder, *DEALT)
+        board.play(shoe, REVEAL, inputs.pressed(0), *[card_samples(name) for name in DEALT])
         board.play(shoe, REVEAL)
         events = recorded(shoe)
         keys = [values[0] for kind, values in events if kind == "unsealed"]
@@ -95,22 +94,8 @@ def test_every_round_has_a_key_of_its_own_which_only_the_secret_gives():
         begun = [at for at in range(len(events)) if events[at][0] == "seal"]
         for at in range(2):
             number = begun[at] + 1
-            assert keys[at] == hmac(_secret(folder), b"sabot round" + number.to_bytes(8, "big"))
-        assert _opened(events[begun[1] :]) == _DEALT
-
-
-def test_after_a_loss_of_power_the_round_is_dealt_on_and_opened():
-    for cut in (0, 1, len(_DEALT)):
-        with Folder() as folder:
-            board, shoe = _dealt(folder, *_DEALT[:cut])
-            secret, before = _secret(folder), state_of(shoe.dealing)
-            shoe = None  # the heap is as small as the board's
-            board, shoe = again(folder, board)
-            assert state_of(shoe.dealing) == before
-            assert (_secret(folder) == secret) == (cut > 0), "a new one if no card is sealed"
-            board.play(shoe, *[card_samples(name) for name in _DEALT[cut:]], REVEAL)
-            assert _opened(recorded(shoe)) == _DEALT, cut
-            assert kinds_of(shoe)[-1] == "result"
+            assert keys[at] == hmac(secret_of(folder), b"sabot round" + number.to_bytes(8, "big"))
+        assert opened(events[begun[1] :]) == DEALT
 
 
 def _lose_from(shoe, number):
@@ -134,7 +119,7 @@ def _lose_from(shoe, number):
 def test_a_lost_round_is_opened_or_never_to_be_known_by_the_choice_of_the_house():
     for house, length in (({}, 32), ({"voided_cards": "never"}, 0)):
         with Folder() as folder:
-            board, shoe = _dealt(folder, *_DEALT[:4], **house)
+            board, shoe = dealt(folder, *DEALT[:4], **house)
             number = shoe.journal.number
             third = [n for n, kind in enumerate(kinds_of(shoe), 1) if kind == "sealed_card"][2]
             _lose_from(shoe, third)
@@ -145,14 +130,14 @@ def test_a_lost_round_is_opened_or_never_to_be_known_by_the_choice_of_the_house(
             assert at < kinds.index("shoe_ended") and len(after[at][1][0]) == length, kinds
             if length:
                 held = events_from(shoe, 1, third - 1) + after
-                assert _opened(held) == _DEALT[:2]
+                assert opened(held) == DEALT[:2]
             board, shoe = again(folder, board)
             assert [kind for kind, _ in events_from(shoe, number)].count("unsealed") == 1
 
 
 def test_nothing_that_a_host_can_ask_tells_of_a_sealed_card():
     with Folder() as folder:
-        board, shoe = _dealt(folder, *_DEALT[:2])
+        board, shoe = dealt(folder, *DEALT[:2])
         for shape, given in (
             (messages.HEALTH, ()),
             (messages.NEXT_PASS, (0,)),
@@ -161,7 +146,7 @@ def test_nothing_that_a_host_can_ask_tells_of_a_sealed_card():
             answer = commands.run(shoe, shape, [7] + list(given))
             assert answer[0] == messages.REPLY.number, shape.name
             assert enums.REFUSALS[answer[2]] == "sealed", shape.name
-        board.play(shoe, *[card_samples(name) for name in _DEALT[2:]], REVEAL)
+        board.play(shoe, *[card_samples(name) for name in DEALT[2:]], REVEAL)
         answer = commands.run(shoe, messages.NEXT_PASS, [8, 0])
         assert answer[0] == messages.PASS_REPORT.number and answer[5] == cards.number_of("4C")
         assert commands.run(shoe, messages.HEALTH, [9])[0] == messages.HEALTH_REPORT.number
@@ -170,7 +155,7 @@ def test_nothing_that_a_host_can_ask_tells_of_a_sealed_card():
 def test_cards_that_are_never_to_be_known_are_forgotten_by_the_passes_too():
     for house, kept in (({}, True), ({"voided_cards": "never"}, False)):
         with Folder() as folder:
-            board, shoe = _dealt(folder, *_DEALT[:2], **house)
+            board, shoe = dealt(folder, *DEALT[:2], **house)
             board.play(shoe, KEY_TURNED[0], VOID, KEY_TURNED[1])
             assert (shoe.passes.first_after(0) is not None) == kept
             card = commands.run(shoe, messages.NEXT_PASS, [8, 0])[5]
@@ -193,14 +178,14 @@ def test_the_display_and_the_lamps_say_nothing_of_a_sealed_card():
         board, shoe = _midi(folder)
         board.play(shoe, *_LOAD)
         board.outputs.clear()
-        board.play(shoe, *[card_samples(name) for name in _DEALT])
+        board.play(shoe, *[card_samples(name) for name in DEALT])
         assert len(board.outputs) < 4, board.outputs
         assert shoe.dealing.phase == _DEALING_ROUND
 
 
 def test_a_journal_of_another_board_is_not_guessed_at():
     with Folder() as folder:
-        board, _shoe = _dealt(folder, *_DEALT[:2])
+        board, _shoe = dealt(folder, *DEALT[:2])
         SettingsStore(folder.path).save("seal_secret", bytes(32))
         assert raised(Exception, again, folder, board)
 
@@ -209,5 +194,5 @@ def test_a_shoe_that_deals_no_card_face_down_makes_no_secret():
     with Folder() as folder:
         board, shoe = started(folder)
         board.play(shoe, *_LOAD, card_samples("AC"), card_samples("2C"), card_samples("9C"))
-        assert shoe.seals is None and _secret(folder) is None
+        assert shoe.seals is None and secret_of(folder) is None
         assert kinds_of(shoe)[-1] == "card"
