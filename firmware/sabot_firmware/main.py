@@ -7,7 +7,7 @@ import gc
 # otherwise the heap is fragmented and no large object fits. Collecting every 4 KB made a start on
 # the Pico 2 s longer. Every 64 KB left 4 KB as the largest free piece, and a game of 900 bytes did
 # not fit; every 44 KB leaves 13 KB, for 0.08 s.
-_LOADING_BYTES = 44000
+_LOADING_BYTES = 50000
 gc.threshold(_LOADING_BYTES)  # type: ignore[attr-defined]
 
 import sabot_firmware.buffers  # noqa: E402, F401

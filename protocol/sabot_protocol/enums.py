@@ -8,7 +8,8 @@ if 1 - 1:  # for type checkers
 
 
 class WordList:
-    """An enumeration as one text, for rarely used words: a tuple takes five times the heap."""
+    """An enumeration as one text, for words that a shoe uses rarely: a tuple takes five times the
+    heap. It may be used like a tuple otherwise."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -27,7 +28,7 @@ class WordList:
         return self._text.split().index(word)
 
 
-RESET_CAUSES = ("power_on", "watchdog", "software", "reset_pin", "unknown")
+RESET_CAUSES = WordList("power_on watchdog software reset_pin unknown")
 
 BUTTONS = ("next", "reveal", "void", "burn")
 """The dealer's buttons. `next` is "next round" and "no more bets", whichever is due."""
@@ -55,10 +56,10 @@ last two are hold'em's: a player's card, a card burned before the board, the boa
 HANDS = ("player", "banker")
 ACTIONS = ("draws", "stands", "natural")
 WINNERS = ("player", "banker", "tie")
-HITS = (
-    "player_pair", "banker_pair", "dragon_7", "panda_8", "fortune_7", "golden_8",
-    "heavenly_9", "heavenly_9_both", "blazing_7s_two", "blazing_7s_three",
-)  # fmt: skip
+HITS = WordList(
+    "player_pair banker_pair dragon_7 panda_8 fortune_7 golden_8 heavenly_9 "
+    "heavenly_9_both blazing_7s_two blazing_7s_three"
+)
 """Results of a round, besides its winner, on which wagers depend. Pair: the first two cards of a
 hand have the same rank. Dragon 7, Fortune 7: the Banker wins with 7 in three cards. Panda 8,
 Golden 8: the Player wins with 8 in three cards. Heavenly 9: exactly one hand has 9 in three cards,
@@ -71,18 +72,16 @@ OUTCOMES = WordList("wins loses pushes blackjack surrendered")
 
 CLOSED_BY = ("button", "card")
 
-FAULTS = (
-    "none", "double_feed", "pushed_back", "reversed", "no_code", "bad_code",
-    "foreign_set", "jam", "sensor_fault", "power_lost",
-)  # fmt: skip
+FAULTS = WordList(
+    "none double_feed pushed_back reversed no_code bad_code foreign_set jam sensor_fault power_lost"
+)
 """Why a pass through the sensor head was not read as a card (card code specification).
 `power_lost`: the power went while a card passed."""
 
-ERRORS = (
-    "none", "card_not_due", "unreadable", "lid_opened", "cut_card_misplaced", "test_card",
-    "surplus_copy", "card_too_many", "cards_missing", "sensor_fault", "samples_lost",
-    "journal_full",
-)  # fmt: skip
+ERRORS = WordList(
+    "none card_not_due unreadable lid_opened cut_card_misplaced test_card "
+    "surplus_copy card_too_many cards_missing sensor_fault samples_lost journal_full"
+)
 """What stops play until the supervisor's key clears it.
 
 `surplus_copy`: more copies of a card than decks; `sensor_fault`: a channel of the head cannot be
@@ -98,21 +97,21 @@ the round voided."""
 CHANNELS = ("e", "a", "b", "x")
 """The four outputs of the sensor head, in the order of their bits."""
 
-VOID_REASONS = ("supervisor", "unreadable", "restart", "misdeal")
+VOID_REASONS = WordList("supervisor unreadable restart misdeal")
 """Why a round is void. `misdeal`: it had its result, and the supervisor called it a misdeal."""
-END_REASONS = ("cut_card", "supervisor", "restart", "round")
+END_REASONS = WordList("cut_card supervisor restart round")
 """Why a shoe of cards has ended. `round`: it was shuffled for one round, which has ended."""
 STREETS = WordList("preflop flop turn river")
 """The rounds of betting of a hand of hold'em, by the cards of the board that are dealt."""
-GAP_REASONS = ("queue_full", "restart", "journal_damaged")
-JOURNAL_FAULTS = ("erase_failed", "program_failed", "damaged")
+GAP_REASONS = WordList("queue_full restart journal_damaged")
+JOURNAL_FAULTS = WordList("erase_failed program_failed damaged")
 """The faults of a sector of the journal. `damaged`: its content has changed since the write."""
 
-SELF_TESTS = ("journal", "code", "display", "samples")
+SELF_TESTS = WordList("journal code display samples")
 """The self-tests of a shoe. `journal`: its chip returns the newest event; `code`: the files on
 flash are those that were signed; `display`: it answers; `samples`: the sensor head sends them."""
 
-UPDATE_STAGES = ("idle", "head", "checking", "code", "staged", "refused", "on_trial", "restarting")
+UPDATE_STAGES = WordList("idle head checking code staged refused on_trial restarting")
 """The stages of an update. `idle`: there is none; `head`, `code`: the shoe expects that part next;
 `checking`: the shoe checks what came; `staged`: the release is complete and is tried at the next
 start; `refused`: the release was refused; `on_trial`: it runs and must be confirmed; `restarting`:
@@ -128,7 +127,7 @@ REFUSALS = WordList(
 """Why a command or a release is refused; README.md, "Refusals", explains each. `none`: it is not
 refused."""
 
-PROBLEMS = ("damaged", "oversize", "not_a_message", "not_proven")
+PROBLEMS = WordList("damaged oversize not_a_message not_proven")
 """Why the device dropped a frame. `not_proven`: the session has no signed command yet."""
 
 ENUMERATIONS: "dict[str, tuple[str, ...] | WordList]" = {

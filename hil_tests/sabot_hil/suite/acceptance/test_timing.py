@@ -272,6 +272,33 @@ def test_no_sample_is_lost_while_flash_is_erased(target: Target, measure: Measur
     measure("samples lost while flash is erased", lost, "times", at_most=0)
 
 
+def test_a_shoe_that_seals_cards_is_as_quick_and_has_room(
+    target: Target, clock: Clock, seed: int, measure: Measure
+) -> None:
+    """Sealing a card costs time after it has left the head, not before the lock."""
+    with session_with(target.shoe) as client:
+        client.load_game(catalogue.document("md-midi", {"burn": "none"}))
+    target.power.off()
+    target.power.on()
+    free_bytes = _heap_free(target.shoe)
+    measure("heap free after the start, face down", free_bytes, "bytes", at_least=20_000)
+    phase_ms = random.Random(seed)
+    last_cards = _LastCards(target.bench, measure, ", face down")
+    load_cards(target.bench)
+    target.bench.press("next")
+    for speed_mm_s in _SPEEDS_MM_S[:3]:
+        for card in ("9C", "TD", "KH"):
+            target.bench.pull(card)
+        offset_ms = phase_ms.uniform(0, 10)
+        clock.pass_ms(offset_ms)
+        last_cards.pull(speed_mm_s, offset_ms)
+        measure("heap free with sealed cards", _heap_free(target.shoe), "bytes", at_least=20_000)
+        target.bench.press("reveal")
+        target.bench.press("next")
+        target.bench.press("next")
+    last_cards.check()
+
+
 def test_the_heap_has_room(shoe: ShoeLink, bench: Bench, measure: Measure) -> None:
     measure("heap free after the start", _heap_free(shoe), "bytes", at_least=20_000)
     _first_three(bench)
