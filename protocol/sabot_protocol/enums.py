@@ -89,7 +89,7 @@ right although no card passes; `samples_lost`: the head was not read in time; `j
 that no host has acknowledged fill the journal.
 """
 
-RESOLUTIONS = ("entered", "as_read", "drawn_again", "unseen", "void")
+RESOLUTIONS = WordList("entered as_read drawn_again unseen void")
 """The supervisor's decision about a card that stopped play: entered from its face; taken as it was
 read; put aside or left in the shoe, and the next card drawn in its place; left face down, unseen;
 the round voided."""

@@ -17,8 +17,14 @@ class Shape:
     allows null. The new shape is appended to `listed`, so the definitions make the lists.
     """
 
+    # A shoe has some eighty of these, so an attribute with its default is only in the class.
+    name = ""
     answer: "Shape | None" = None
     """Of a command: the report that answers it; None: a `reply`."""
+    by: "int | None" = None
+    """Of a command: who may send it (messages.py). Of an event: who makes it (events.py)."""
+    # A shoe reads the fields of few shapes; those of all would take 6 KB of its heap as tuples.
+    _fields: "str | tuple[tuple[str, str], ...]" = ()
 
     def __init__(
         self,
@@ -30,13 +36,14 @@ class Shape:
         answer: "Shape | None" = None,
     ) -> None:
         self.number = number
-        self.name = name
-        self.by = by
-        """Of a command: who may send it (messages.py). Of an event: who makes it (events.py)."""
-        if answer is not None:  # each attribute costs heap
+        if name:
+            self.name = name
+        if fields:
+            self._fields = fields
+        if by is not None:
+            self.by = by
+        if answer is not None:
             self.answer = answer
-        # A shoe reads the fields of few shapes; those of all would take 6 KB of its heap as tuples.
-        self._fields: "str | tuple[tuple[str, str], ...]" = fields
         if listed is not None:
             listed.append(self)
 

@@ -26,8 +26,7 @@ class Seals:
 
     def __init__(self, secret: bytes) -> None:
         self._secret = hmac_blocks(secret)
-        self._key = b""
-        self._blocks = self._secret
+        self._blocks = self._secret  # of the round's key
         self.number = 0
         self.count = 0
         """Sealed cards of the round so far."""
@@ -36,11 +35,12 @@ class Seals:
         """Make the key of the round whose `seal` is event `number`; return the commitment."""
         self.number = number
         self.count = 0
-        self._key = _mac(self._secret, seals.ROUND_LABEL + number.to_bytes(8, "big"))
-        self._blocks = hmac_blocks(self._key)
-        commitment = sha256(seals.COMMITMENT_LABEL)
-        commitment.update(self._key)
-        return commitment.digest()
+        key = self._round_key()
+        self._blocks = hmac_blocks(key)
+        return sha256(seals.COMMITMENT_LABEL + key).digest()
+
+    def _round_key(self) -> bytes:
+        return _mac(self._secret, seals.ROUND_LABEL + self.number.to_bytes(8, "big"))
 
     def resume(self, number: int, count: int) -> None:
         """Continue after a loss of power: `count` cards are sealed by the `seal` with this number;
@@ -59,7 +59,7 @@ class Seals:
 
     def end(self) -> bytes:
         """Return the key of the round, which may show or is over; forget it."""
-        key, self._key = self._key, b""
+        key = self._round_key()
         self.number = self.count = 0
         self._blocks = self._secret
         return key

@@ -228,7 +228,8 @@ class ShoeOfCards:
         if self._secret(position):
             shape = events.SEALED_CARD
             self.came_sealed = True
-            self.sealed_cards += bytes((card,))
+            if self.game.house.get("voided_cards") == "never":
+                self.sealed_cards += bytes((card,))
         self._record(shape, card, position, *figures, by_hand)
 
     def _burn_new_cards(self, count: int) -> None:

@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import sabot_firmware
 from sabot.keys import signing
+from sabot.release import board_words, modules, short_names
 from sabot.release import build as releases
-from sabot.release import modules, short_names, unread_words
 from sabot_hil.kit.cache import cache
 
 HOUSE = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"emulated units' house").digest())
@@ -57,7 +57,7 @@ def compiled(board: str) -> dict[str, bytes]:
     """Return the files that a shoe on `board` runs, by path. Compiling takes seconds, so they are
     kept between runs under a name that depends on all sources and on how they are compiled."""
     digest = hashlib.sha256(board.encode())
-    for module in (modules, short_names, unread_words):
+    for module in (modules, short_names, board_words):
         digest.update(Path(str(module.__file__)).read_bytes())
     for path, source in modules.sources().items():
         digest.update(f"{path} {len(source)}\n".encode() + source)

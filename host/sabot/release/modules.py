@@ -9,8 +9,8 @@ from pathlib import Path
 import sabot_firmware
 import sabot_protocol
 import sabot_rig
+from sabot.release.board_words import without_unneeded_words
 from sabot.release.short_names import shortened
-from sabot.release.unread_words import without_unread_words
 
 PACKAGES = {
     name: Path(str(package.__file__)).resolve().parent
@@ -78,7 +78,7 @@ def bytecode(sources: Mapping[str, bytes], architecture: str) -> dict[str, bytes
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(temporary)
         compiled = {}
-        for path, source in shortened(without_unread_words(sources)).items():
+        for path, source in shortened(without_unneeded_words(sources)).items():
             file = root / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(source)

@@ -13,7 +13,7 @@ from sabot_hil.kit import dealer
 from sabot_hil.kit.logbook import check_taken
 from sabot_protocol import enums
 
-FAULTS = [fault for fault in enums.FAULTS[1:] if fault != "power_lost"]
+FAULTS = [fault for fault in enums.FAULTS if fault not in ("none", "power_lost")]
 PLACES = ["first burn", "burn", *(f"card {n}" for n in range(1, 7))]
 _CARDS = ["AC", "2C", "KS", "3H", "QS", "JH", "4D", "5D", "CUT"]  # six cards: the Banker draws to 4
 _QUIET = bytes(2000)  # 0.2 s with nothing at the head

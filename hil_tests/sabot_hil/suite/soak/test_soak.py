@@ -27,7 +27,7 @@ from sabot_hil.kit.logbook import Logbook, findings, received
 from sabot_protocol import cards, enums
 
 _SHORT = 370  # cards after the cut card: about seven rounds
-_FAULTS = [fault for fault in enums.FAULTS[1:] if fault != "power_lost"]
+_FAULTS = [fault for fault in enums.FAULTS if fault not in ("none", "power_lost")]
 _FAULTY = 0.03  # share of all cards
 _CUT_WITHIN = 0.01  # share of all cards except burned ones
 _CUTS = 0.01  # share of a dealer's steps
