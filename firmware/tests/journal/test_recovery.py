@@ -6,7 +6,7 @@ input leaves in the journal, and compared with the first one in every attribute.
 
 import random
 
-from firmware.tests.support import table
+from firmware.tests.support import boxes, hand, table
 from firmware.tests.support.recovering import (
     MAC,
     ONE_DECK,
@@ -21,7 +21,7 @@ from protocol.tests.helpers import seed_random
 from sabot_firmware.journal.ring import PASSING
 from sabot_firmware.table import input_log
 from sabot_firmware.table.dealing import Dealing
-from sabot_protocol import cbor, events
+from sabot_protocol import cards, cbor, events
 
 _ANY = {"text": "", "bytes": MAC, "flag": False}
 _MIDI = {"name": "midi", "shown": "after_reveal", "burn": "none"}
@@ -191,6 +191,25 @@ def test_events_that_the_dealing_did_not_make_are_not_taken_for_its_actions():
         assert resumed.missing == missing, shape.name
 
 
+def _kinds_of_random_play(game):
+    """Return the kinds of events that are made while cards come and any button is pressed."""
+    made, dealing = set(), Dealing(game, table.SET, 7)
+    for n in range(4000):
+        if dealing.can_change_game():
+            text = ("lid+", "lid-")[n % 2]
+        elif dealing.error:
+            text = ("key+", "void", "key-")[n % 3]
+        elif dealing.card_due() and random.getrandbits(2):
+            text = cards.name_of(random.randrange(52))
+            if dealing.inventory.surplus(cards.number_of(text)):
+                continue
+        else:
+            text = random.choice(("next", "reveal", "burn"))
+        for action in input_log.carry_out(dealing, table.note_of(text)):
+            made.add(action[0])
+    return made
+
+
 def test_the_dealing_makes_the_events_whose_definition_says_so_and_no_others():
     seed_random()
     made = set()
@@ -206,6 +225,8 @@ def test_the_dealing_makes_the_events_whose_definition_says_so_and_no_others():
         for _ in range(40):  # and what hands do with what stopped play
             word = random.choice(table.HANDS).split()[0]
             made.update([action[0] for action in input_log.carry_out(dealing, table.note_of(word))])
+    for game in (boxes.game(), hand.game()):
+        made.update(_kinds_of_random_play(game))
     for kind in events.KINDS:
         by = events.DEALING if kind in made else events.DEVICE
         assert kind.by == by, "sabot_protocol/events.py does not say who makes " + kind.name

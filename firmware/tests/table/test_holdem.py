@@ -240,6 +240,7 @@ def test_the_sealed_cards_of_a_void_hand_are_opened_or_never_known():
 def test_the_largest_state_of_a_hand_can_be_sealed():
     shoe = HandShoe(LOADED)
     shoe.dealing.shoe = shoe.dealing.ghosts = 65535
+    shoe.dealing.game.house["voided_cards"] = "never"  # so that it keeps them
     deck = list(reversed(_NAMES))
     shoe.play(deck.pop())
     plan = HandPlan(10)
