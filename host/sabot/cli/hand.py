@@ -4,41 +4,93 @@ This module imports PokerKit, which takes half a second: `sabot settle` imports 
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import tzinfo
 from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
-from sabot.cli.view import console, plain, print_json, print_page
-from sabot.errors import ReportUnusable
+from sabot.cli.logged_round import one_hand
+from sabot.cli.view import console, plain, print_json, print_page, round_line, time_text
+from sabot.errors import BadHand, ReportUnusable
 from sabot.files import replace_whole
+from sabot.log.families.hands import Hand
+from sabot.log.store import Store
 from sabot.poker import hand_file
 from sabot.poker.betting import PlayedAct
+from sabot.poker.hand_file import HandFile
 from sabot.poker.house import TITLE
+from sabot.poker.logged import with_cards
 from sabot.poker.phh import phh_of
 from sabot.poker.settle import Award, HandSettlement, settle, word_of
+from sabot.poker.shoe_game import house_in
 from sabot.reports.slips import holdem as hand_slip
 from sabot.text import amount, card_symbol
+from sabot_protocol.games import game_of
+from sabot_protocol.holdem import HoldemGame
 
 _FILE_MODE = 0o644
 
 
-def settle_hand(path: Path, phh: Path | None, *, as_slip: bool, as_json: bool) -> None:
-    """Settle the hand in a HAND.json, print it, and write it as PHH if a file for that is named.
+@dataclass(frozen=True, slots=True)
+class InLog:
+    """Where a log has the cards of a hand: the last hand of the unit or the table, or of `shoe`."""
 
-    Raises as `hand_file.read`, `settle` and `phh_of` do; ReportUnusable if the PHH file exists or
-    cannot be written. After an error nothing has been printed.
+    db: Path
+    unit: str | None
+    table: str | None
+    shoe: int | None
+    zone: tzinfo | None
+
+
+def settle_hand(
+    path: Path, phh: Path | None, in_log: InLog | None, *, as_slip: bool, as_json: bool
+) -> None:
+    """Settle the hand in a HAND.json, print it, and write it as PHH if a file for that is named.
+    With `in_log` the cards, and the choices of the house, are those of the log.
+
+    Raises as `hand_file.read`, `with_cards`, `settle` and `phh_of` do; ReportUnusable if the PHH
+    file exists or cannot be written. After an error nothing has been printed.
     """
-    hand = hand_file.read(path)
+    hand, dealt, table = hand_file.read(path), None, ""
+    if in_log is not None:
+        hand, dealt, table = _from_log(path, hand, in_log)
     settled = settle(hand)
     if phh is not None:
         _write_new(phh, phh_of(hand, settled).encode())
     if as_json:
         print_json(settled.as_json())
     elif as_slip:
-        print_page(hand_slip.render(hand, settled))
+        print_page(hand_slip.render(hand, settled, dealt))
     else:
+        if dealt is not None and in_log is not None:
+            at = f"table {table}, " if table else ""
+            line = plain(f"{at}{time_text(dealt.ended_unix_ms, in_log.zone)}: ")
+            console.print(line.append_text(round_line(dealt)), soft_wrap=True)
         _show(settled)
+
+
+def write_logged(path: Path, phh: Path, in_log: InLog) -> None:
+    """Write the hand of a HAND.json, with the cards of a log, as PHH. Raises as `settle_hand`."""
+    hand, _, _ = _from_log(path, hand_file.read(path), in_log)
+    _write_new(phh, phh_of(hand, settle(hand)).encode())
+
+
+def _from_log(path: Path, hand: HandFile, in_log: InLog) -> tuple[HandFile, Hand, str]:
+    """Return the hand with the cards of a log, the hand there, and its table."""
+    with Store(in_log.db) as store:
+        dealt, table = one_hand(store, in_log.unit, in_log.table, in_log.shoe)
+        document = None if dealt.game is None else store.game(dealt.game)
+    house: dict[str, object] = {}
+    if document is not None:
+        game = game_of(document)
+        if isinstance(game, HoldemGame):
+            house = house_in(game)
+    try:
+        return with_cards(hand, dealt, house), dealt, table
+    except BadHand as error:
+        raise BadHand(f"{path}: {error}") from None
 
 
 def _write_new(path: Path, data: bytes) -> None:

@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Any
+from typing import Any, TypeVar
 
 from sabot.cli import options
 from sabot.cli.records.selection import Selection
 from sabot.errors import BadWagers
 from sabot.library import refuse_damaged
+from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round
 from sabot.log.store import Store
 from sabot.reports.table_time import iso_of
+
+DealtT = TypeVar("DealtT", Round, Hand)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +47,31 @@ def one_round(
     Raises BadWagers if no round fits or several do, DatabaseUnusable if the log does not have the
     unit or the table.
     """
+    return LoggedRound(*_one(store, Round, "rounds", unit, table, shoe, round_))
+
+
+def one_hand(
+    store: Store, unit: str | None, table: str | None, shoe: int | None
+) -> tuple[Hand, str]:
+    """Return the only hand of hold'em that the options choose, as `one_round`, and its table."""
+    return _one(store, Hand, "hands", unit, table, shoe, None)
+
+
+def _one(
+    store: Store,
+    family: type[DealtT],
+    what: str,
+    unit: str | None,
+    table: str | None,
+    shoe: int | None,
+    round_: int | None,
+) -> tuple[DealtT, str]:
     chosen = Selection(options.units_of(store, unit), shoe, round_, table=table)
     tables = chosen.tables(store)
-    found: list[Round] = []
+    found: list[DealtT] = []
     for name in chosen.units:
         listed = chosen.of_unit(name).rounds(store, tables, refuse_damaged, newest_first=True)
-        of_unit = (ended for ended in listed if isinstance(ended, Round))
+        of_unit = (ended for ended in listed if isinstance(ended, family))
         if round_ is None:
             found += [last for last in [next(of_unit, None)] if last is not None]
         else:
@@ -59,12 +81,12 @@ def one_round(
     if len(found) != 1:
         hint = "choose one with --unit, --table, --shoe, --round"
         hint = hint if found else "`sabot rounds` lists them"
-        raise BadWagers(f"{store.path}: {len(found) or 'no'} rounds match; {hint}")
+        raise BadWagers(f"{store.path}: {len(found) or 'no'} {what} match; {hint}")
     ended = found[0]
-    return LoggedRound(ended, tables[ended.unit].at(ended.first_event))
+    return ended, tables[ended.unit].at(ended.first_event)
 
 
-def _latest(found: list[Round]) -> list[Round]:
+def _latest(found: list[DealtT]) -> list[DealtT]:
     """The last of rounds at one table, by the clocks of its units; all if one has no clock."""
     times = [each.ended_unix_ms for each in found]
     last = max((time for time in times if time is not None), default=None)

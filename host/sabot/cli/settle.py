@@ -89,13 +89,17 @@ def settle(
     of the unit or the table, or that of --shoe and --round. What the rules do not allow is left to
     the floor: the rest is settled, and the exit code is 18.
 
-    With --game holdem: a hand of Texas hold'em, with its betting and its cards. With --game
+    With --game holdem: a hand of Texas hold'em, with its betting and its cards; with --unit,
+    --table, --shoe or --db the cards are those of a log. With --game
     blackjack: a round, with its wagers, play and cards. What the rules do not allow is refused.
     """
     if phh is not None and game != holdem.NAME:
         raise typer.BadParameter("--phh is for --game holdem")
     if game in (holdem.NAME, blackjack.NAME):
         from_log = (unit, table, shoe, round_, zone) != (None,) * 5 or db != options.DEFAULT_DB
+        if game == holdem.NAME and from_log and not lines and round_ is None:
+            _settle_hand(wagers, phh, as_slip, as_json, (db, unit, table, shoe, zone))
+            return
         others = bool(lines) or from_log
         _settle_file(game, wagers, phh, as_slip, as_json, other_options=others)
         return
@@ -162,10 +166,9 @@ def _settle_file(
         )
     if other_options:
         what = "a hand of poker" if poker else "a round of blackjack"
-        raise typer.BadParameter(
-            f"{what} is in its file; leave out --wager, --db, --unit, --table, --shoe, "
-            "--round and --zone"
-        )
+        left_out = "--wager and --round" if poker else "--wager, --db, --unit, --table, --shoe, "
+        left_out += "" if poker else "--round and --zone"
+        raise typer.BadParameter(f"{what} is in its file; leave out {left_out}")
     if as_slip and as_json:
         raise typer.BadParameter("--slip and --json exclude each other")
     _check_kind(path, game)
@@ -173,9 +176,29 @@ def _settle_file(
         # Here, because it imports PokerKit, and settling wagers should not wait for that.
         from sabot.cli.hand import settle_hand
 
-        settle_hand(path, phh, as_slip=as_slip, as_json=as_json)
+        settle_hand(path, phh, None, as_slip=as_slip, as_json=as_json)
     else:
         settle_table(path, as_slip=as_slip, as_json=as_json)
+
+
+def _settle_hand(
+    path: Path | None,
+    phh: Path | None,
+    as_slip: bool,
+    as_json: bool,
+    where: tuple[Path, str | None, str | None, int | None, str | None],
+) -> None:
+    """Settle a hand of hold'em with the cards that a log has."""
+    if path is None:
+        raise typer.BadParameter("name a HAND.json; format: host/sabot/poker/README")
+    if as_slip and as_json:
+        raise typer.BadParameter("--slip and --json exclude each other")
+    _check_kind(path, holdem.NAME)
+    from sabot.cli.hand import InLog, settle_hand
+
+    db, unit, table, shoe, zone = where
+    shown_in = None if zone is None else options.zone_of(zone)
+    settle_hand(path, phh, InLog(db, unit, table, shoe, shown_in), as_slip=as_slip, as_json=as_json)
 
 
 _KINDS = {

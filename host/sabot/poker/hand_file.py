@@ -272,13 +272,13 @@ def _change(entry: Mapping[str, Any], seat: int, kind: str, where: str) -> Chang
 
 def _run_twice(value: object) -> RunTwice:
     entry = object_of(value, "run_twice", ("agreed", "asked_after", "cards"))
-    for key, example in (("agreed", "[2, 5]"), ("asked_after", '"flop"'), ("cards", '["9H"]')):
+    for key, example in (("agreed", "[2, 5]"), ("asked_after", '"flop"')):
         if key not in entry:
             raise BadHand(f'run_twice: no {key}; write "{key}": {example}')
     return RunTwice(
         _seats(entry["agreed"], "run_twice: agreed"),
         str(_one_of(entry, "asked_after", STREETS, "run_twice")),
-        _cards(entry["cards"], "run_twice: cards", 5),
+        _cards(entry.get("cards", []), "run_twice: cards", 5),
     )
 
 

@@ -89,8 +89,8 @@ def test_the_slip_is_a_page_to_sign() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([HAND, "--db", "x"], "a hand of poker is in its file; leave out --wager, --db"),
-        ([HAND, "--unit", "U1"], "a hand of poker is in its file"),
+        ([HAND, "--round", "1"], "a hand of poker is in its file; leave out --wager and --round"),
+        ([HAND, "--unit", "U1", "--wager", "3 banker 100"], "a hand of poker is in its file"),
         ([HAND, "--slip", "--json"], "--slip and --json exclude each other"),
         ([], "name a HAND.json"),
         (["--wager", "3 banker 100"], "name a HAND.json"),

@@ -33,6 +33,23 @@ def export(
     html: Annotated[
         Path | None, typer.Option("--html", help="Also write a report to read and print.")
     ] = None,
+    phh: Annotated[
+        Path | None,
+        typer.Option(
+            "--phh",
+            metavar="FILE",
+            help="Also write the hand of hold'em as PHH, the open hand history format; with "
+            "--hand.",
+        ),
+    ] = None,
+    hand: Annotated[
+        Path | None,
+        typer.Option(
+            "--hand",
+            metavar="HAND.json",
+            help="The betting of that hand, without its cards; format: host/sabot/poker/README.",
+        ),
+    ] = None,
     still_open: Annotated[
         bool, typer.Option("--open", help="Allow a shoe of cards that has not ended.")
     ] = False,
@@ -43,7 +60,11 @@ def export(
 
     With the unit's key the bundle contains the MAC keys of its own records and no others, so that
     anyone can check the audit chain in it. Findings of `sabot verify` go into the bundle.
+
+    A hand of hold'em can be written as PHH too: the shoe knows its cards, the file its betting.
     """
+    if (phh is None) != (hand is None):
+        raise typer.BadParameter("--phh needs the betting: --phh FILE --hand HAND.json")
     time_zone = options.zone_of(zone)
     with Store(db) as store:
         store.check_unit(unit)
@@ -60,6 +81,11 @@ def export(
         excerpt = collect(
             store, unit, shoe, keys=known, still_open=still_open, exported_unix_ms=now_unix_ms
         )
+    if phh is not None and hand is not None:
+        # Here, because it imports PokerKit, and other exports should not wait for that.
+        from sabot.cli.hand import InLog, write_logged
+
+        write_logged(hand, phh, InLog(db, unit, None, shoe, None))
     signer = signing.fingerprint(signing.public_of(private))
     report = None
     if html is not None:
@@ -98,6 +124,7 @@ def export(
                 "findings": len(excerpt.findings),
                 "signer": signer,
                 "report": None if html is None else str(html),
+                "phh": None if phh is None else str(phh),
             }
         )
         return
@@ -106,6 +133,8 @@ def export(
     console.print(plain(f"{out}: {what}, {size:,} bytes, signed by {signer}"), soft_wrap=True)
     if html is not None:
         console.print(plain(f"{html}: the report"), soft_wrap=True)
+    if phh is not None:
+        console.print(plain(f"{phh}: the hand as PHH"), soft_wrap=True)
     if excerpt.findings:
         problems.print(
             plain(

@@ -5,6 +5,7 @@ One narrow page to print, without script, font or network.
 
 from collections.abc import Iterable
 
+from sabot.log.families.hands import Hand
 from sabot.poker.hand_file import HandFile
 from sabot.poker.house import SOURCE, TITLE
 from sabot.poker.settle import Award, HandSettlement, word_of
@@ -13,11 +14,16 @@ from sabot.reports.slips.baccarat import STYLE, amounts_table
 from sabot.text import amount, card_symbol
 
 
-def render(hand: HandFile, settled: HandSettlement) -> str:
-    """The whole HTML file. The hand was given by a person, and the slip says so."""
+def render(hand: HandFile, settled: HandSettlement, dealt: Hand | None = None) -> str:
+    """The whole HTML file. `dealt` is the hand of a log that has its cards; without it a person
+    gave them, and the slip says so."""
     limit = settled.house.limit.replace("_", " ")
     which = f"{hand.name}. " if hand.name else ""
-    which += f"{limit}, the button at seat {hand.button}. The hand was given, not taken from a log."
+    which += f"{limit}, the button at seat {hand.button}. "
+    if dealt is None:
+        which += "The hand was given, not taken from a log."
+    else:
+        which += f"The cards are those of {dealt.unit}, shoe of cards {dealt.shoe}, in a log."
     boards = (
         f"Board {number}: {_cards(board) or 'no cards'}"
         for number, board in enumerate(settled.boards, 1)
