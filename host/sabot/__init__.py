@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from sabot.audit.checks.findings import Finding, Note
     from sabot.errors import DatabaseUnusable, KeysUnusable, SabotError
     from sabot.library import Log, LogEvent, Verification, open
+    from sabot.log.families.boxes import BlackjackRound, BoxHand
     from sabot.log.families.cards import Card
     from sabot.log.families.hands import Hand
     from sabot.log.rounds import Round
 else:
     # Each is imported when it is first used: importing all of them takes a quarter of a second.
     _MODULES = {
+        "BlackjackRound": "log.families.boxes",
+        "BoxHand": "log.families.boxes",
         "Card": "log.families.cards",
         "DatabaseUnusable": "errors",
         "Finding": "audit.checks.findings",
@@ -51,6 +54,8 @@ else:
 
 
 __all__ = [
+    "BlackjackRound",
+    "BoxHand",
     "Card",
     "DatabaseUnusable",
     "Finding",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sabot.errors import DatabaseUnusable
 from sabot.link.events import Event, SealedCardEvent
 from sabot.link.wire import WireError
+from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.cards import Card
 from sabot.log.families.hands import Hand
 from sabot.log.reveal import SealedCards, hidden_round, shown
@@ -28,6 +29,7 @@ EVENT_KINDS = tuple(shape.name for shape in event_shapes.KINDS)
 _ROUND_KINDS = (
     "boot", "betting_open", "ghost_hand", "card", "seal", "sealed_card", "unsealed", "result",
     "round_void", "shoe_ended", DAMAGED, "hand_begun", "run_twice", "hand_ended",
+    "play", "looked", "hand_result", "blackjack_result",
 )  # fmt: skip
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _US = timedelta(microseconds=1)
@@ -166,6 +168,24 @@ class Log:
             ended
             for ended in logged_rounds(self._store, unit, shoe, begin, end)
             if isinstance(ended, Hand) and (with_void or ended.void is None)
+        )
+
+    def blackjack_rounds(
+        self,
+        unit: str | None = None,
+        *,
+        shoe: int | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        with_void: bool = False,
+    ) -> Iterator[BlackjackRound]:
+        """The rounds of blackjack that have ended; with `with_void` also those that were voided.
+        The arguments are those of `rounds`."""
+        begin, end = _unix_ms("since", since), _unix_ms("until", until)
+        return (
+            ended
+            for ended in logged_rounds(self._store, unit, shoe, begin, end)
+            if isinstance(ended, BlackjackRound) and (with_void or ended.void is None)
         )
 
     def events(

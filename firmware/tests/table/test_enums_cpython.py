@@ -10,6 +10,7 @@ from sabot_firmware.table import (
     baccarat,
     blackjack,
     blackjack_hands,
+    boxes,
     dealing,
     holdem,
     pending,
@@ -42,8 +43,9 @@ _BACCARAT = {
     "ACTIONS": "_DRAWS _STANDS _NATURAL",
     "BUTTONS": "_REVEAL _BURN",
 }
+_BOXES = {"POSITIONS": "_BOX_1 _DEALER _HOLE"}
 _BLACKJACK_ROUND = {
-    "POSITIONS": "_BOX_1 _DEALER _HOLE",
+    "POSITIONS": "_HOLE",
     "BUTTONS": "_NEXT _REVEAL _BURN",
     "PLAY_ACTIONS": "_STANDS _DOUBLES _SPLITS _SURRENDERS",
 }
@@ -65,6 +67,7 @@ _PANEL = {"LAMPS": "READY_LAMP=ready ERROR_LAMP=error"}
         (shoe_of_cards, _SHOE_OF_CARDS),
         (dealing, _DEALING),
         (baccarat, _BACCARAT),
+        (boxes, _BOXES),
         (blackjack, _BLACKJACK_ROUND),
         (blackjack_hands, _BLACKJACK_HANDS),
         (holdem, _HOLDEM),

@@ -18,6 +18,7 @@ from sabot.cli.view import bead_plate_text, console, plain, round_line, rounds_t
 from sabot.errors import FINDINGS, INTERRUPTED
 from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
+from sabot.log.families.boxes import BlackjackRound
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Dealt, Round
 from sabot.log.store import Store
@@ -114,13 +115,18 @@ class _Screen:
         """Print the results of the whole run."""
         rounds = [ended for ended in self._rounds if isinstance(ended, Round)]
         hands = len(self._rounds) - len(rounds)
-        what = counted(hands, "hand") if hands else counted(len(rounds), "round")
+        of_boxes = sum(isinstance(ended, BlackjackRound) for ended in self._rounds)
+        what = counted(len(rounds) + of_boxes, "round")
+        if hands > of_boxes:
+            what = counted(hands, "hand")
+        cut = hands == of_boxes
         drawn = f"{self._drawn} of {counted(self._cards, 'card')} drawn"
         if not hands:
             console.print(self._plate())
             counts = Counter(ended.winner or "void" for ended in rounds)
             what += f": Player {counts['player']}, Banker {counts['banker']}, Tie {counts['tie']}"
             what += f", void {counts['void']}" if counts["void"] else ""
+        if cut:
             drawn += ", including the cut card"
         console.print(f"{'Stopped after' if interrupted else 'Dealt'} {what}; {drawn}.")
         console.print(f"Database: {db}", soft_wrap=True)

@@ -19,6 +19,7 @@ from sabot.errors import SimulatorFailed
 from sabot.keys import chain_keys
 from sabot.sim import deck as decks
 from sabot.sim import hands
+from sabot.sim.box_table import BoxTable
 from sabot.sim.dealer import Dealer
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
@@ -255,7 +256,9 @@ def decks_of(
     cut_from_end: int | None = min(decks.CUT_FROM_END, game.cut_from_end)
     if game.family == games.HOLDEM:
         cut_from_end = None
-    elif game.rounds_after_cut > 1:  # these rounds need more cards than are usual after the cut
+    elif (
+        game.family == games.BLACKJACK or game.rounds_after_cut > 1
+    ):  # these rounds need more cards than are usual after the cut
         cut_from_end = game.cut_from_end
     return decks.shuffled_shoes(shoes, seed, decks=game.decks, cut_from_end=cut_from_end)
 
@@ -306,7 +309,7 @@ def dealer_of(
         seed=seed,
         more=dealt[1:],
         patience_s=patience_s,
-        table=HoldemTable(seed),
+        tables=(HoldemTable(seed), BoxTable(seed)),
     )
 
 

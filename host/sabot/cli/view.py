@@ -13,6 +13,7 @@ import re
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import tzinfo
@@ -37,6 +38,7 @@ from rich.text import Text
 
 from sabot.cli.long_table import HELD, Cell, Columns, table_of
 from sabot.errors import FINDINGS
+from sabot.log.families.boxes import BlackjackRound, BoxHand
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round
 from sabot.reports.roads import LETTERS, ROWS, Outcome, bead_plate
@@ -135,6 +137,9 @@ def round_line(ended: Dealt) -> Text:
     line = plain(
         f"{shortened(ended.unit, _MOST_IN_NAME)} shoe {ended.shoe} round {ended.round:>2}  "
     )
+    if isinstance(ended, BlackjackRound):
+        line.append_text(_dealer_text(ended)).append("  ").append_text(_boxes_text(ended))
+        return line.append("  ").append_text(_end_of_boxes(ended))
     if isinstance(ended, Hand):
         return line.append_text(_boards_text(ended)).append("  ").append_text(_end_text(ended))
     line.append_text(_padded(Text("P ") + hand_text(ended.player, ended.player_total), 20))
@@ -161,7 +166,10 @@ def round_cells(ended: Dealt, table: str = "", zone: tzinfo | None = None) -> li
 
 
 def _cells_of_hands(ended: Dealt) -> list[Cell]:
-    """What is in the columns Player, Banker, result: of hold'em the seats, the board, the end."""
+    """What is in the columns Player, Banker, result: of hold'em the seats, the board, the end;
+    of blackjack the boxes, the dealer, the outcomes."""
+    if isinstance(ended, BlackjackRound):
+        return [_boxes_text(ended), _dealer_text(ended), _end_of_boxes(ended)]
     if isinstance(ended, Hand):
         return [Text(counted(ended.seats, "seat")), _boards_text(ended), _end_text(ended)]
     return [
@@ -169,6 +177,48 @@ def _cells_of_hands(ended: Dealt) -> list[Cell]:
         hand_text(ended.banker, ended.banker_total),
         outcome_text(ended),
     ]
+
+
+_OUTCOMES = {
+    "wins": "win",
+    "loses": "lose",
+    "pushes": "push",
+    "blackjack": "blackjack",
+    "surrendered": "surrender",
+}
+
+
+def _boxes_text(dealt: BlackjackRound) -> Text:
+    """The totals of the boxes; those of a box's hands after a split with a slash."""
+    boxes = ["/".join(map(_total_of, box)) for box in dealt.boxes]
+    return Text(f"{counted(len(boxes), 'box', 'boxes')} {' '.join(boxes)}".rstrip())
+
+
+def _total_of(hand: BoxHand) -> str:
+    total = "-" if hand.total is None else str(hand.total)
+    return total + "x2" * hand.doubled
+
+
+def _dealer_text(dealt: BlackjackRound) -> Text:
+    return Text("dealer ").append_text(hand_text(dealt.dealer, dealt.dealer_total))
+
+
+def _end_of_boxes(dealt: BlackjackRound) -> Text:
+    """How many hands ended in which way, or why the round was voided; then cards entered by
+    hand."""
+    if dealt.void is not None:
+        text = Text(f"void ({dealt.void})", style="yellow")
+    else:
+        ends = Counter(hand.outcome for box in dealt.boxes for hand in box)
+        ended = [f"{ends[outcome]} {word}" for outcome, word in _OUTCOMES.items() if ends[outcome]]
+        text = Text(", ".join(ended))
+    if dealt.sealed:
+        text.append(f", {counted(dealt.sealed, 'sealed card')}")
+    if dealt.by_hand:
+        text.append("  by hand:", style="yellow")
+    for card in dealt.by_hand:
+        text.append(" ").append_text(card_text(card))
+    return text
 
 
 def _boards_text(hand: Hand) -> Text:

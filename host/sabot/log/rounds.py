@@ -7,11 +7,15 @@ from typing import Any
 
 from sabot.link.events import (
     BettingOpenEvent,
+    BlackjackResultEvent,
     CardEvent,
     Event,
     GhostHandEvent,
     HandBegunEvent,
     HandEndedEvent,
+    HandResultEvent,
+    LookedEvent,
+    PlayEvent,
     ResultEvent,
     RoundVoidEvent,
     RunTwiceEvent,
@@ -21,6 +25,8 @@ from sabot.link.events import (
     UnsealedEvent,
 )
 from sabot.link.seals import RoundSeal
+from sabot.log.families import boxes
+from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.cards import Card
 from sabot.log.families.hands import Hand, hand_begun, with_event
 from sabot.text import utc_moment, utc_time
@@ -105,7 +111,7 @@ class Round:
         }
 
 
-Dealt = Round | Hand
+Dealt = Round | Hand | BlackjackRound
 """A round of any family of games."""
 
 
@@ -143,6 +149,15 @@ class Rounds:
             self.open = hand_begun(
                 self._unit, open_round.first_event, open_round.started_unix_ms, event
             )
+        elif isinstance(open_round, BlackjackRound) or (
+            isinstance(open_round, Round) and _is_of_a_box(event)
+        ):
+            if isinstance(open_round, Round):
+                open_round = _of_blackjack(open_round)
+            self.open = boxes.with_event(open_round, event, opened)
+            if isinstance(event, BlackjackResultEvent):
+                self._decided = self.open
+                return self._close(self.open, event)
         elif isinstance(open_round, Hand):
             self.open = with_event(open_round, event, opened)
             if isinstance(event, HandEndedEvent):
@@ -219,6 +234,17 @@ def hit_names(bits: int) -> list[str]:
     return [name for place, name in enumerate(enums.HITS) if bits >> place & 1]
 
 
+def _is_of_a_box(event: Event) -> bool:
+    return isinstance(event, CardEvent) and event.position.startswith(boxes.BOX)
+
+
+def _of_blackjack(begun: Round) -> BlackjackRound:
+    """Return the round of blackjack that has begun: its first card came to a box."""
+    return BlackjackRound(
+        begun.unit, begun.shoe, begun.round, begun.first_event, begun.started_unix_ms
+    )
+
+
 def _with_card(open_round: Round, event: CardEvent) -> Round:
     hand = _HAND_OF.get(event.position)
     if hand is None:
@@ -234,7 +260,8 @@ def _with_card(open_round: Round, event: CardEvent) -> Round:
 
 _OF_A_ROUND = (
     GhostHandEvent, CardEvent, SealEvent, SealedCardEvent, UnsealedEvent, ResultEvent,
-    RoundVoidEvent, HandBegunEvent, RunTwiceEvent, HandEndedEvent,
+    RoundVoidEvent, HandBegunEvent, RunTwiceEvent, HandEndedEvent, PlayEvent, LookedEvent,
+    HandResultEvent, BlackjackResultEvent,
 )  # fmt: skip
 
 _HAND_OF = {

@@ -12,6 +12,7 @@ from pathlib import Path
 from sabot.audit.checks.findings import Finding
 from sabot.link.events import CardEvent, Event, SealedCardEvent, ShoeEndedEvent
 from sabot.link.seals import opened
+from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.cards import Card
 from sabot.log.families.hands import Hand
 from sabot.log.reveal import ShownGames, all_shown
@@ -74,14 +75,17 @@ def render(report: ReportInput) -> str:
     dealt = [each for each in (*ended.values(), fold.open) if each and each.shoe == report.shoe]
     rounds = [each for each in dealt if isinstance(each, Round)]
     hands = [each for each in dealt if isinstance(each, Hand)]
+    boxes = [each for each in dealt if isinstance(each, BlackjackRound)]
     incidents = incidents_of(report.unit, report.events, report.findings, games=report.games)
     title = _title(report.unit, report.shoe)
     body = (
         f"<h1>{as_text(title)}</h1>",
         _verdict(report),
-        _facts(report, _counted_hands(hands) if hands else _counted(rounds)),
-        _hands_dealt(report, hands) if hands else _roads(outcomes_of(rounds)),
-        "" if hands else _rounds(report, rounds),
+        _facts(report, _counted_of(hands, boxes) if hands or boxes else _counted(rounds)),
+        _hands_dealt(report, hands) if hands else "",
+        _boxes_dealt(report, boxes) if boxes else "",
+        "" if hands or boxes else _roads(outcomes_of(rounds)),
+        "" if hands or boxes else _rounds(report, rounds),
         _other_cards(report),
         _incidents(
             report, "Errors", [each for each in incidents if each.kind == "error"], kinds=False
@@ -180,9 +184,28 @@ def _counted(rounds: Sequence[Round]) -> str:
     return f"{len(rounds)}: {', '.join(parts)}"
 
 
-def _counted_hands(hands: Sequence[Hand]) -> str:
+def _counted_of(hands: Sequence[Hand], boxes: Sequence[BlackjackRound]) -> str:
     void = sum(each.void is not None for each in hands)
-    return f"{counted(len(hands), 'hand')} of hold'em" + f", voided {void}" * bool(void)
+    void += sum(each.void is not None for each in boxes)
+    what = f"{counted(len(boxes), 'round')} of blackjack"
+    if hands:
+        what = f"{counted(len(hands), 'hand')} of hold'em"
+    return what + f", voided {void}" * bool(void)
+
+
+def _boxes_dealt(report: ReportInput, rounds: Iterable[BlackjackRound]) -> str:
+    """The rounds of blackjack: the hands of each box with their outcomes, the dealer's hand."""
+    rows = []
+    for dealt in rounds:
+        for box, hands in enumerate(dealt.boxes, 1):
+            for hand in hands:
+                total = "-" if hand.total is None else str(hand.total)
+                outcome = (hand.outcome or "-") + ", doubled" * hand.doubled
+                rows.append((str(dealt.round), f"Box {box}", _cards(hand.cards), total, outcome))
+        total = "-" if dealt.dealer_total is None else str(dealt.dealer_total)
+        end = _end_of_hand(report, dealt)
+        rows.append((str(dealt.round), "Dealer", _cards(dealt.dealer), total, end))
+    return _table("Rounds", ("Round", "", "Cards", "Total", "Result"), rows)
 
 
 def _hands_dealt(report: ReportInput, hands: Iterable[Hand]) -> str:
@@ -207,8 +230,8 @@ def _cards(shown: Sequence[Card]) -> str:
     return _hand("cards", [ShownCard(card) for card in shown])
 
 
-def _end_of_hand(report: ReportInput, hand: Hand) -> str:
-    end = f'<span class="void">void</span> ({as_text(hand.void)})' if hand.void else "hand ended"
+def _end_of_hand(report: ReportInput, hand: Hand | BlackjackRound) -> str:
+    end = f'<span class="void">void</span> ({as_text(hand.void)})' if hand.void else "ended"
     end = end if hand.last_event else '<span class="void">no end</span>'
     if hand.by_hand:
         end += f", by hand: {as_text(' '.join(map(card_symbol, hand.by_hand)))}"
@@ -417,7 +440,7 @@ def _cards_in(events: Iterable[Event]) -> Iterator[str]:
 _DRAWN = (CardEvent, SealedCardEvent)
 
 _HANDS = ("player", "banker")
-_IN_TABLES = (*_HANDS, "seat", "board_burn", "flop", "turn", "river")
+_IN_TABLES = (*_HANDS, "box", "dealer", "hole", "seat", "board_burn", "flop", "turn", "river")
 
 _WINNERS = {"player": "Player", "banker": "Banker", "tie": "Tie"}
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -9,7 +10,6 @@ from sabot.errors import SabotError, SimulatorFailed
 from sabot.sim.channel import Outputs, SimHands
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
-from sabot.sim.holdem_table import HoldemTable
 from sabot.sim.waveform import pack
 from sabot_protocol import cards
 
@@ -18,7 +18,6 @@ _CARD_S = 1.2
 _BETTING_S = 18.0
 _RESULT_S = 12.0
 _TURNING_S = 15.0
-_PLAYERS_S = 15.0  # a round of betting
 _CHANGING_S = 120.0  # of the shoe of cards
 _SHUFFLING_S = 30.0  # of a single deck
 
@@ -32,6 +31,17 @@ _RANK_END = len("CARD 7")
 _MOST_PRESSES = 20
 
 
+class Players(Protocol):
+    """The players of a family of games at the table."""
+
+    pause_s: float
+    """How long a decision takes."""
+
+    def button(self, shown: Outputs) -> str | None:
+        """Return the button that the dealer presses at what the shoe shows; None for none."""
+        ...
+
+
 class Dealer:
     """A dealer who deals `deck` (cards 0-53, in drawing order) on the shoe at `bench`.
 
@@ -43,7 +53,8 @@ class Dealer:
     not read. In midi the lock closes when all cards of a round have been drawn; they are
     turned, and the dealer presses reveal. After `deck` come the shoes of cards in `more`.
 
-    `table` are the players of hold'em, by whose decisions the dealer presses buttons.
+    `tables` are the players of blackjack and hold'em, by whose decisions the dealer presses
+    buttons.
 
     Others may use the bench meanwhile: the dealer waits for `patience_s` seconds for the shoe to go
     on.
@@ -61,7 +72,7 @@ class Dealer:
         seed: int | None = None,
         more: Sequence[Sequence[int]] = (),
         patience_s: float = 30.0,
-        table: HoldemTable | None = None,
+        tables: Sequence[Players] = (),
     ) -> None:
         self.drawn = 0
         """Cards pulled so far, including the cut card."""
@@ -76,7 +87,7 @@ class Dealer:
         self._random = np.random.default_rng(seed)
         self._more = more
         self._patience_s = patience_s
-        self._table = table
+        self._tables = tables
         self._fault = ""
         self._dealing = False
         self._stop = threading.Event()
@@ -120,11 +131,12 @@ class Dealer:
 
     def _act(self, outputs: Outputs) -> Outputs:
         bench = self._bench
-        button = None if self._table is None else self._table.button(outputs)
-        if button is not None:
-            self._pause(_PLAYERS_S)
-            bench.press(button)
-            return bench.settle()
+        for table in self._tables:
+            button = table.button(outputs)
+            if button is not None:
+                self._pause(table.pause_s)
+                bench.press(button)
+                return bench.settle()
         if outputs.title == "BETTING OPEN":
             self._pause(_BETTING_S)
             bench.press("next")

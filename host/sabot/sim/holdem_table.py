@@ -16,6 +16,9 @@ _MAY_BE_TWICE = ("FLOP BETS", "TURN BETS")
 class HoldemTable:
     """The players; the same `seed` makes the same decisions."""
 
+    pause_s = 15.0
+    """How long a round of betting takes."""
+
     def __init__(self, seed: int | None = None) -> None:
         self._random = random.Random(seed)
         self._steps: int | None = None  # presses left until the seats are right; None: not decided

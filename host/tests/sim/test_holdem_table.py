@@ -36,7 +36,7 @@ def test_hands_are_dealt_logged_listed_and_verified(tmp_path: Path, rng: random.
     with SimulatedShoe("H-1", game=document()) as shoe, Store(db, create=True) as store:
         dealer = Dealer(
             shoe.bench, decks[0], card_set=0, pace=0, seed=seed, more=decks[1:],
-            table=HoldemTable(seed),
+            tables=[HoldemTable(seed)],
         )  # fmt: skip
         shoe.power_on()
         ended: list[object] = []

@@ -15,6 +15,7 @@ from sabot.errors import DatabaseUnusable
 from sabot.library import LogEvent, logged_events, rounds_between
 from sabot.link.events import Event, ProvisionedEvent
 from sabot.link.wire import WireError
+from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round
 from sabot.log.store import Filter, Row, Store
@@ -72,7 +73,12 @@ class RoundsWanted:
 
     def selects(self, ended: Dealt) -> bool:
         """Whether a round has the winner, a natural, and the cards one after the other: in a hand,
-        or as they came out of the shoe. A hand of hold'em has neither a winner nor a natural."""
+        or as they came out of the shoe. Only a round of baccarat has a winner and a natural."""
+        if isinstance(ended, BlackjackRound):
+            of_boxes = [hand.cards for box in ended.boxes for hand in box]
+            of_round = (*of_boxes, ended.dealer, ended.dealt)
+            asked = self.winner is not None or self.natural
+            return not asked and any(_has_sequence(each, self.cards) for each in of_round)
         if isinstance(ended, Hand):
             of_hand = (*ended.hands, ended.board, ended.second, ended.dealt)
             asked = self.winner is not None or self.natural
