@@ -6,7 +6,9 @@ after the `id`, or nothing if a `reply` is the answer. It may raise Refusal.
 """
 
 import gc
+import sys
 
+import sabot_protocol
 from sabot_firmware import VERSION
 from sabot_firmware.link.answers import Refusal, answer_command
 from sabot_firmware.table import input_log
@@ -108,14 +110,25 @@ def on_load_game(shoe: "Shoe", offset: int, size: int, part: bytes) -> None:
         shoe.game_parts = document
 
 
-def _take_game(shoe: "Shoe", document: bytes) -> None:
+def _checked(document: bytes) -> games.FamilyGame:
+    """Return the game of a document. What checks it gives its heap back: what the game needs may be
+    as large."""
     gc.collect()  # loading a module needs one piece of 1.6 KB
-    from sabot_protocol.game_rules import game_to_deal  # rarely needed: saves heap
+    from sabot_protocol import game_rules  # rarely needed: saves heap
 
     try:
-        game = game_to_deal(document)
+        return game_rules.game_to_deal(document)
     except games.GameError as error:
         raise Refusal("invalid", str(error))
+    finally:
+        del game_rules
+        del sabot_protocol.game_rules  # type: ignore[attr-defined]
+        del sys.modules["sabot_protocol.game_rules"]
+        gc.collect()
+
+
+def _take_game(shoe: "Shoe", document: bytes) -> None:
+    game = _checked(document)
     _with_room(shoe)
     if game.face_down:
         shoe.recorder.seals = shoe.open_seals()
