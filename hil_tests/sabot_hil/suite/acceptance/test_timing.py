@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from sabot import all_games
 from sabot.games import catalogue
 from sabot.link import wire
 from sabot.link.client import Client
@@ -25,7 +26,7 @@ from sabot_hil.capabilities import (
 )
 from sabot_hil.kit.dealer import end_shoe, load_cards
 from sabot_hil.kit.logbook import received
-from sabot_protocol import VERSION, cards, messages
+from sabot_protocol import VERSION, cards, enums, messages
 
 _SAMPLE_US = 1_000_000 // SAMPLE_RATE_HZ
 _LAST_CARD = "7S"
@@ -272,31 +273,53 @@ def test_no_sample_is_lost_while_flash_is_erased(target: Target, measure: Measur
     measure("samples lost while flash is erased", lost, "times", at_most=0)
 
 
+_SEALING = {
+    "md-midi": ("next 9C TD KH", "reveal next"),
+    "blackjack": ("next TS AH 9C", ""),  # the hole card, and the stop for insurance
+    "holdem": ("next 2C 3C 4C", ""),  # the last card of two seats
+}
+"""By game: the buttons and cards before a card after which the lock shuts, and those after it."""
+
+
+@pytest.mark.parametrize("game", _SEALING)
 def test_a_shoe_that_seals_cards_is_as_quick_and_has_room(
-    target: Target, clock: Clock, seed: int, measure: Measure
+    target: Target, clock: Clock, seed: int, measure: Measure, game: str
 ) -> None:
     """Sealing a card costs time after it has left the head, not before the lock."""
+    bench = target.bench
     with session_with(target.shoe) as client:
-        client.load_game(catalogue.document("md-midi", {"burn": "none"}))
+        client.load_game(all_games.document(game, {"burn": "none"} if game == "md-midi" else {}))
     target.power.off()
+    bench.seen()
+    begun_us = clock.now_us()
     target.power.on()
+    ready_us = next(seen.t_us for seen in bench.seen() if seen.what == "display")
+    measure(f"power to ready, {game}", (ready_us - begun_us) / 1000, "ms", at_most=1700.0)
     free_bytes = _heap_free(target.shoe)
-    measure("heap free after the start, face down", free_bytes, "bytes", at_least=20_000)
+    measure(f"heap free after the start, {game}", free_bytes, "bytes", at_least=20_000)
+    before, after = _SEALING[game]
     phase_ms = random.Random(seed)
-    last_cards = _LastCards(target.bench, measure, ", face down")
-    load_cards(target.bench)
-    target.bench.press("next")
-    for speed_mm_s in _SPEEDS_MM_S[:3]:
-        for card in ("9C", "TD", "KH"):
-            target.bench.pull(card)
+    last_cards = _LastCards(bench, measure, f", {game}")
+    for speed_mm_s in _SPEEDS_MM_S[: 3 if after else 1]:
+        if not after or bench.outputs.title != "BETTING OPEN":
+            load_cards(bench)
+        _do(bench, before)
         offset_ms = phase_ms.uniform(0, 10)
         clock.pass_ms(offset_ms)
         last_cards.pull(speed_mm_s, offset_ms)
-        measure("heap free with sealed cards", _heap_free(target.shoe), "bytes", at_least=19_000)
-        target.bench.press("reveal")
-        target.bench.press("next")
-        target.bench.press("next")
+        sealed_bytes = _heap_free(target.shoe)
+        measure(f"heap free with sealed cards, {game}", sealed_bytes, "bytes", at_least=19_000)
+        _do(bench, after)
     last_cards.check()
+
+
+def _do(bench: Bench, steps: str) -> None:
+    """Press the buttons and pull the cards of `steps`."""
+    for step in steps.split():
+        if step in enums.BUTTONS:
+            bench.press(step)
+        else:
+            bench.pull(step)
 
 
 def test_the_heap_has_room(shoe: ShoeLink, bench: Bench, measure: Measure) -> None:
