@@ -41,6 +41,8 @@ class Acting:
     ) -> None:
         self.dealing = dealing
         self.recorder = recorder
+        self.stopped = False
+        """Whether buttons and switches wait for the restart that is due."""
         self._board = board
         self._running = running
         self._journal = journal
@@ -58,6 +60,8 @@ class Acting:
     def take_inputs(self) -> None:
         """Carry out the changes of buttons and switches."""
         board, waiting = self._board, self._inputs
+        if self.stopped:
+            return
         change = board.take_input()
         while change != inputs.NONE:
             waiting.append(change)

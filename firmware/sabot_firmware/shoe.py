@@ -87,6 +87,7 @@ class Shoe:
         resumed = Recovery(self.journal, self.dealing, self.open_seals)
         if game.face_down:
             self.open_seals()
+        self._renewal_due = self.seals is not None
         self.journal.restore_acknowledged(resumed.acknowledged)
         self.recorder = Recorder(self.journal, resumed.boot + 1, board.ticks_ms, self.seals)
         self.outbox = Outbox(self.journal, resumed.acknowledged)
@@ -193,10 +194,14 @@ class Shoe:
         self.store.save(_SEAL_SECRET, secret)
         return _seals_of(secret)
 
-    def _renew_secret(self) -> None:
-        """Make a new secret if no card is sealed. The old one is worth nothing then: also not to a
-        person who has read or written it at MicroPython's prompt."""
-        if self.seals is not None and not self.seals.number:
+    def renew_secret(self) -> None:
+        """Make a new secret, once after a start, when no card is sealed or can come: it takes 60 ms
+        of erasing flash. The old one is worth nothing then: also not to a person who has read or
+        written it at MicroPython's prompt."""
+        if self._renewal_due and self.at_rest() and not self.dealing.sealed:
+            self._renewal_due = False
+            self.acting.keep_state()  # what the old one has sealed in the journal is not needed
+            self.journal.drain()
             self.recorder.seals = self.seals = self._new_seals()
 
     def _command_key(self) -> bytes:
@@ -238,7 +243,6 @@ class Shoe:
             self.acting.record(events.PROVISIONED, tuple(news))
         self.acting.keep_state()
         self.journal.drain()
-        self._renew_secret()
         if undone:
             self.running.forget_undone()
         if news:
@@ -338,6 +342,7 @@ class Shoe:
             await asyncio.sleep_ms(TICK_MS)
             await self._priority.cards_first()
             self.ticking.tick()
+            self.renew_secret()
             await self._write_out()
             self.presenting.show_changes()
             self._to_send.set()

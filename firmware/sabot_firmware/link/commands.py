@@ -130,13 +130,20 @@ def _checked(document: bytes) -> games.FamilyGame:
 def _take_game(shoe: "Shoe", document: bytes) -> None:
     game = _checked(document)
     _with_room(shoe)
-    if game.face_down:
-        shoe.recorder.seals = shoe.open_seals()
     shoe.acting.keep_state()  # by the old game: its notes are not repeated under the new one
     shoe.journal.drain()  # events of the old game are on flash before the new game is
     shoe.store.save("game", game.document)
-    shoe.dealing.change_game(game)
     _record(shoe, events.GAME_LOADED, game.name, game.sha256)
+    gc.collect()
+    try:
+        if game.face_down:
+            shoe.recorder.seals = shoe.open_seals()
+        shoe.dealing.change_game(game)
+    except MemoryError:
+        # The heap is in pieces, with the modules of the game before: a start has room.
+        shoe.journal.drain()
+        shoe.acting.stopped = True
+        shoe.restart_due = True
 
 
 def on_read_game(shoe: "Shoe", offset: int) -> "list[object]":

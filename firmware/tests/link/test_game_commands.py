@@ -228,3 +228,16 @@ def test_a_midi_shoe_is_in_play_until_its_last_round_is_revealed():
         refused(load_game(shoe, document_with()))
         shoe.dealing.pressed(enums.BUTTONS.index("reveal"))
         assert done(load_game(shoe, document_with()))
+
+
+def test_a_game_for_which_the_heap_has_no_room_is_dealt_after_a_restart():
+    def no_room(game):
+        raise MemoryError
+
+    document = document_with(name="midi", shown="after_reveal")
+    with Folder() as folder:
+        shoe = Shoe(folder)
+        shoe.dealing.change_game = no_room
+        assert done(load_game(shoe, document)) and shoe.restart_due and shoe.acting.stopped
+        assert shoe.recorded()[-1][0] == events.GAME_LOADED.number
+        assert Shoe(folder).dealing.game.name == "midi"
