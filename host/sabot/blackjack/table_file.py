@@ -5,13 +5,13 @@ checked by `play`, `dealer` and `settle`.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sabot.blackjack.paytables import SIDE_WAGERS
-from sabot.errors import BadWagers, ImpossibleDeal, did_you_mean
+from sabot.errors import BadWagers, GameDiffers, ImpossibleDeal, did_you_mean
 from sabot.games.json_fields import (
     card_of,
     cents_of,
@@ -28,12 +28,17 @@ from sabot.games.json_fields import (
 from sabot.text import counted
 
 HIT, STAND, DOUBLE, SPLIT, SURRENDER = WORDS = ("hit", "stand", "double", "split", "surrender")
-_DOUBLE_CENTS = "double_cents"
+DOUBLE_CENTS = "double_cents"
+"""The key of a double for less in a box's play."""
 
 MOST_CARDS = 40
 """Cards in a hand: more than any hand can have with eight decks."""
 MOST_PLAY = 200
 """Entries of a box's play: more than four hands need."""
+
+
+Complete = Callable[[dict[str, Any]], Mapping[str, Any]]
+"""Returns the fields of a file with cards and play from elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +90,29 @@ class TableFile:
     """What the house calls this round."""
 
 
-def read(path: Path) -> TableFile:
-    """Read a TABLE.json. Raises as `parse` does, with the path."""
+def read(path: Path, complete: Complete = dict) -> TableFile:
+    """Read a TABLE.json. `complete` returns its fields with what comes from elsewhere.
+
+    Raises as `table_of` does, with the path, and what `complete` raises.
+    """
     data = read_bytes(path, "a round of blackjack has")
     try:
-        return parse(data)
-    except (BadWagers, ImpossibleDeal) as error:
+        return table_of(complete(object_of(json_value(data), "the file", _FILE_KEYS)))
+    except (BadWagers, ImpossibleDeal, GameDiffers) as error:
         raise type(error)(f"{path}: {error}") from None
 
 
 def parse(data: bytes) -> TableFile:
-    """Read the JSON text of a TABLE.json.
+    """Read the JSON text of a TABLE.json. Raises as `table_of` does."""
+    return table_of(object_of(json_value(data), "the file", _FILE_KEYS))
+
+
+def table_of(fields: Mapping[str, Any]) -> TableFile:
+    """Return the round in the fields of a TABLE.json.
 
     Raises BadWagers, with the place, for what cannot be read; ImpossibleDeal for cards that no hand
     can have.
     """
-    fields = object_of(json_value(data), "the file", ("name", "boxes", "dealer", "house"))
     if "boxes" not in fields:
         raise BadWagers('no "boxes"; write "boxes": [...]')
     house = house_choices(fields.get("house", {}))
@@ -159,10 +171,10 @@ def _play(value: object, where: str) -> tuple[Word | str, ...]:
 
 def _play_entry(value: object, where: str) -> Word | str:
     if isinstance(value, dict):
-        entry = object_of(value, where, (_DOUBLE_CENTS,))
+        entry = object_of(value, where, (DOUBLE_CENTS,))
         if not entry:
-            raise BadWagers(f'{where}: nothing; write {{"{_DOUBLE_CENTS}": 2500}}')
-        return Word(DOUBLE, cents_of(entry[_DOUBLE_CENTS], f"{where}: {_DOUBLE_CENTS}"))
+            raise BadWagers(f'{where}: nothing; write {{"{DOUBLE_CENTS}": 2500}}')
+        return Word(DOUBLE, cents_of(entry[DOUBLE_CENTS], f"{where}: {DOUBLE_CENTS}"))
     if value in WORDS:
         return Word(str(value))
     try:
@@ -207,6 +219,7 @@ def _cents_or_none(entry: Mapping[str, Any], key: str, where: str) -> int | None
     return 0 if nothing else _cents(entry, key, where)
 
 
+_FILE_KEYS = ("name", "boxes", "dealer", "house")
 _BOX_KEYS = (
     "box", "player", "wager_cents", "cards", "play", "side", "insurance_cents", "even_money",
     "house_money_adds_cents", "paid_cents", "collected_cents",

@@ -1,6 +1,7 @@
 """Blackjack in `sabot settle`, `score`, `odds` and `games show`."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from math import perm
 from pathlib import Path
@@ -22,21 +23,26 @@ from sabot.blackjack.house import (
     House,
     house_of,
 )
+from sabot.blackjack.logged import with_cards
 from sabot.blackjack.main_odds import DOUBLE, HIT, PAID, SPLIT, STAND, SURRENDER
 from sabot.blackjack.odds import Odds, final_text
 from sabot.blackjack.paytables import CHOICES as SIDE_CHOICES
 from sabot.blackjack.paytables import clause_of, odds_text
 from sabot.blackjack.settle import INSURANCE, MAIN, Settled, settle
-from sabot.blackjack.shoe_game import GAME, OF_THE_SHOE, document
+from sabot.blackjack.shoe_game import GAME, OF_THE_SHOE, document, house_in
 from sabot.blackjack.side_odds import all_insurance
 from sabot.blackjack.side_wagers import SIDE
 from sabot.cli import options
-from sabot.cli.view import console, plain, print_json, print_page, progress
-from sabot.errors import BadWagers, ImpossibleDeal
+from sabot.cli.logged_round import one_blackjack_round
+from sabot.cli.view import console, plain, print_json, print_page, progress, round_line, time_text
+from sabot.errors import BadWagers, GameDiffers, ImpossibleDeal
 from sabot.games.choices import Choice, value_text
+from sabot.log.families.boxes import BlackjackRound
+from sabot.log.store import Store
 from sabot.reports.slips import blackjack as table_slip
 from sabot.reports.slips.blackjack import dealer_text, hand_text, wager_text
 from sabot.text import amount, card_names, counted
+from sabot_protocol.blackjack import BlackjackGame
 from sabot_protocol.cards import DECK_SIZE
 from sabot_protocol.games import game_of
 
@@ -44,18 +50,60 @@ _BETWEEN_HANDS = "/"
 _OF_THE_SHOE = {each.name for each in OF_THE_SHOE}
 
 
-def settle_table(path: Path, *, as_slip: bool, as_json: bool) -> None:
-    """Settle the round in a TABLE.json and print it.
+@dataclass(frozen=True, slots=True)
+class InLog:
+    """Where a log has the cards of a round: the last one of the unit or the table, or `round_`."""
 
-    Raises as `table_file.read` and `settle` do. After an error nothing has been printed.
+    db: Path
+    unit: str | None
+    table: str | None
+    shoe: int | None
+    round_: int | None
+    zone: str | None
+
+
+def settle_table(path: Path, in_log: InLog | None, *, as_slip: bool, as_json: bool) -> None:
+    """Settle the round in a TABLE.json and print it. With `in_log` the cards, the play and the
+    choices of the house are those of the log.
+
+    Raises as `table_file.read`, `with_cards` and `settle` do. After an error nothing has been
+    printed.
     """
-    settled = settle(table_file.read(path))
+    if in_log is None:
+        dealt, table, settled = None, "", settle(table_file.read(path))
+    else:
+        dealt, table, house = _logged(in_log)
+        settled = settle(table_file.read(path, lambda fields: with_cards(fields, dealt, house)))
     if as_json:
         print_json(settled.as_json())
     elif as_slip:
-        print_page(table_slip.render(settled))
+        print_page(table_slip.render(settled, dealt))
     else:
+        if dealt is not None and in_log is not None:
+            zone = None if in_log.zone is None else options.zone_of(in_log.zone)
+            at = f"table {table}, " if table else ""
+            line = plain(f"{at}{time_text(dealt.ended_unix_ms, zone)}: ")
+            console.print(line.append_text(round_line(dealt)), soft_wrap=True)
         _show_settled(settled)
+
+
+def _logged(in_log: InLog) -> tuple[BlackjackRound, str, dict[str, object]]:
+    """Return the round of a log, its table, and the choices of the house that dealt it.
+
+    Raises as `one_blackjack_round`; GameDiffers if the log does not have its game.
+    """
+    with Store(in_log.db) as store:
+        dealt, table = one_blackjack_round(
+            store, in_log.unit, in_log.table, in_log.shoe, in_log.round_
+        )
+        document = None if dealt.game is None else store.game(dealt.game)
+    game = None if document is None else game_of(document)
+    if dealt.void is None and not isinstance(game, BlackjackGame):
+        raise GameDiffers(
+            f"{in_log.db}: the log does not have the game that dealt the round; write the cards "
+            "into the file"
+        )
+    return dealt, table, house_in(game) if isinstance(game, BlackjackGame) else {}
 
 
 def score_round(

@@ -8,12 +8,13 @@ from sabot.cli import options
 from sabot.cli.records.selection import Selection
 from sabot.errors import BadWagers
 from sabot.library import refuse_damaged
+from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round
 from sabot.log.store import Store
 from sabot.reports.table_time import iso_of
 
-DealtT = TypeVar("DealtT", Round, Hand)
+DealtT = TypeVar("DealtT", Round, Hand, BlackjackRound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,13 @@ def one_hand(
 ) -> tuple[Hand, str]:
     """Return the only hand of hold'em that the options choose, as `one_round`, and its table."""
     return _one(store, Hand, "hands", unit, table, shoe, None)
+
+
+def one_blackjack_round(
+    store: Store, unit: str | None, table: str | None, shoe: int | None, round_: int | None
+) -> tuple[BlackjackRound, str]:
+    """Return the only round of blackjack that the options choose, as `one_round`, and its table."""
+    return _one(store, BlackjackRound, "rounds of blackjack", unit, table, shoe, round_)
 
 
 def _one(

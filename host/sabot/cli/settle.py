@@ -11,7 +11,7 @@ from rich.table import Table
 from sabot import all_games
 from sabot.blackjack import house as blackjack
 from sabot.cli import options
-from sabot.cli.blackjack import settle_table
+from sabot.cli.blackjack import InLog, settle_table
 from sabot.cli.logged_round import LoggedRound, one_round
 from sabot.cli.view import console, plain, print_json, print_page, problems, round_line, time_text
 from sabot.errors import BadWagers, Forbidden, GameDiffers
@@ -89,9 +89,9 @@ def settle(
     of the unit or the table, or that of --shoe and --round. What the rules do not allow is left to
     the floor: the rest is settled, and the exit code is 18.
 
-    With --game holdem: a hand of Texas hold'em, with its betting and its cards; with --unit,
-    --table, --shoe or --db the cards are those of a log. With --game
-    blackjack: a round, with its wagers, play and cards. What the rules do not allow is refused.
+    With --game holdem: a hand of Texas hold'em, with its betting and its cards. With --game
+    blackjack: a round, with its wagers, play and cards. With --unit, --table, --shoe or --db the
+    cards are those of a log. What the rules do not allow is refused.
     """
     if phh is not None and game != holdem.NAME:
         raise typer.BadParameter("--phh is for --game holdem")
@@ -99,6 +99,11 @@ def settle(
         from_log = (unit, table, shoe, round_, zone) != (None,) * 5 or db != options.DEFAULT_DB
         if game == holdem.NAME and from_log and not lines and round_ is None:
             _settle_hand(wagers, phh, as_slip, as_json, (db, unit, table, shoe, zone))
+            return
+        if game == blackjack.NAME and from_log and not lines:
+            _settle_logged_table(
+                wagers, as_slip, as_json, InLog(db, unit, table, shoe, round_, zone)
+            )
             return
         others = bool(lines) or from_log
         _settle_file(game, wagers, phh, as_slip, as_json, other_options=others)
@@ -166,8 +171,7 @@ def _settle_file(
         )
     if other_options:
         what = "a hand of poker" if poker else "a round of blackjack"
-        left_out = "--wager and --round" if poker else "--wager, --db, --unit, --table, --shoe, "
-        left_out += "" if poker else "--round and --zone"
+        left_out = "--wager and --round" if poker else "--wager"
         raise typer.BadParameter(f"{what} is in its file; leave out {left_out}")
     if as_slip and as_json:
         raise typer.BadParameter("--slip and --json exclude each other")
@@ -178,7 +182,18 @@ def _settle_file(
 
         settle_hand(path, phh, None, as_slip=as_slip, as_json=as_json)
     else:
-        settle_table(path, as_slip=as_slip, as_json=as_json)
+        settle_table(path, None, as_slip=as_slip, as_json=as_json)
+
+
+def _settle_logged_table(path: Path | None, as_slip: bool, as_json: bool, in_log: InLog) -> None:
+    if path is None:
+        raise typer.BadParameter(
+            "name a TABLE.json without cards; format: host/sabot/blackjack/README"
+        )
+    if as_slip and as_json:
+        raise typer.BadParameter("--slip and --json exclude each other")
+    _check_kind(path, blackjack.NAME)
+    settle_table(path, in_log, as_slip=as_slip, as_json=as_json)
 
 
 def _settle_hand(

@@ -9,13 +9,15 @@ from sabot.blackjack.dealer import Dealer
 from sabot.blackjack.house import SOURCE, TITLE
 from sabot.blackjack.play import Hand
 from sabot.blackjack.settle import Line, Settled
+from sabot.log.families.boxes import BlackjackRound
 from sabot.reports.html import as_text, page
 from sabot.reports.slips.baccarat import STYLE, amounts_table
 from sabot.text import amount, card_symbol
 
 
-def render(settled: Settled) -> str:
-    """The whole HTML file. The round was given by a person, and the slip says so."""
+def render(settled: Settled, dealt: BlackjackRound | None = None) -> str:
+    """The whole HTML file. `dealt` is the round in a log; without it the cards were given by a
+    person, and the slip says so."""
     which = f"{settled.name}. " if settled.name else ""
     boxes = {line.box.number: line.box for line in settled.lines}
     hands = (
@@ -30,7 +32,10 @@ def render(settled: Settled) -> str:
     ]  # fmt: skip
     totals = settled.totals()
     sums = [(name.removesuffix("_cents"), amount(cents)) for name, cents in totals.items()]
-    lines = (f"{which}The cards were given, not taken from a log.", dealer_text(settled.dealer))
+    source = "The cards were given, not taken from a log."
+    if dealt is not None:
+        source = f"{dealt.unit} shoe {dealt.shoe} round {dealt.round}."
+    lines = (f"{which}{source}", dealer_text(settled.dealer))
     body = [
         f"<h1>{as_text(TITLE)}</h1>",
         *(f"<p>{as_text(line)}</p>" for line in (*lines, *hands)),
