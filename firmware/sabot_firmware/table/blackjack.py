@@ -22,15 +22,8 @@ from sabot_firmware.table.blackjack_hands import (
     points_of,
     total_of,
 )
-from sabot_firmware.table.boxes import (
-    DEAL,
-    INSURANCE,
-    NO_ROUND,
-    OF_DEALER,
-    OVER,
-    PLAY,
-    BoxesRound,
-)
+from sabot_firmware.table.boxes import BoxesRound
+from sabot_firmware.table.boxes_due import DEAL, INSURANCE, NO_ROUND, OF_DEALER, OVER, PLAY
 from sabot_firmware.table.pending import FACE_DOWN, FACE_UP
 from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING
 from sabot_protocol import cards, events
