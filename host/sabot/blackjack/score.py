@@ -1,6 +1,6 @@
 """Scoring a round of blackjack: what the hands are, what they win, and what the side wagers win."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -9,11 +9,12 @@ from typing import Any
 from sabot.blackjack.clauses import SILENT
 from sabot.blackjack.dealer import Dealer, check_draws, dealer_of
 from sabot.blackjack.hands import MOST, points_of, total_of
-from sabot.blackjack.house import RANK, House
+from sabot.blackjack.house import RANK, House, house_of
 from sabot.blackjack.paytables import odds_text
-from sabot.blackjack.play import Hand
+from sabot.blackjack.play import Hand, play
 from sabot.blackjack.settle import WIN, check_copies, hand_json, outcome_of
 from sabot.blackjack.side_wagers import SIDE, pays_to_one
+from sabot.blackjack.table_file import TableFile
 from sabot.errors import Forbidden, ImpossibleDeal
 from sabot.text import card_symbol, counted
 
@@ -24,7 +25,7 @@ class ScoredHand:
 
     hand: Hand
     outcome: str
-    """ "win", "push" or "lose"."""
+    """One of `settle.OUTCOMES`."""
     pays: str
     """Such as "3 to 2"; empty unless it wins."""
     why: str
@@ -105,14 +106,41 @@ def score(house: House, boxes: Sequence[Sequence[Sequence[str]]], cards: Sequenc
         played=any(hand.live for hand in everyone),
         needs_second=needs if against else "",
     )
+    return _all_scored(house, [(_first_two(of_box), of_box) for of_box in hands], dealer)
+
+
+def score_table(table: TableFile) -> Scored:
+    """Score the hands of a round of which the play is known, whatever was wagered. Raises as
+    `score`."""
+    house = house_of(table.house)
+    dealer = dealer_of(table.dealer, house)
+    found = dealer.found(house)
+    hands = [(box.cards, play(box, house, found=found)) for box in table.boxes]
+    return _all_scored(house, hands, dealer)
+
+
+def _all_scored(
+    house: House,
+    boxes: Iterable[tuple[tuple[str, str] | None, Sequence[Hand]]],
+    dealer: Dealer,
+) -> Scored:
+    """Score hands, each box with its first two cards, or None if they are not known."""
     scored = (
         ScoredBox(
-            tuple(_scored(hand, dealer, house) for hand in of_box),
-            tuple(_side(of_box, dealer, house)),
+            tuple(_scored(hand, dealer, house) for hand in hands),
+            () if first_two is None else tuple(_side(first_two, dealer, house)),
         )
-        for of_box in hands
+        for first_two, hands in boxes
     )
     return Scored(dealer, tuple(scored))
+
+
+def _first_two(hands: Sequence[Hand]) -> tuple[str, str] | None:
+    """The first two cards of a box, which are not known after it was split more than once."""
+    if len(hands) > 2:
+        return None
+    one, two = (hand.cards[0] for hand in hands) if len(hands) == 2 else hands[0].cards[:2]
+    return one, two
 
 
 def _hands(box: Sequence[Sequence[str]], house: House, where: str, *, found: bool) -> list[Hand]:
@@ -165,15 +193,12 @@ def _scored(hand: Hand, dealer: Dealer, house: House) -> ScoredHand:
     return ScoredHand(hand, outcome, pays, why)
 
 
-def _side(hands: Sequence[Hand], dealer: Dealer, house: House) -> list[ScoredSide]:
-    if len(hands) > 2:
-        return []
-    one, two = (hand.cards[0] for hand in hands) if len(hands) == 2 else hands[0].cards[:2]
+def _side(cards: tuple[str, str], dealer: Dealer, house: House) -> list[ScoredSide]:
     found: list[ScoredSide] = []
     for name, paytable in house.side_wagers.items():
-        needs = SIDE[name].needs_hole((one, two), dealer.up, paytable.pays)
+        needs = SIDE[name].needs_hole(cards, dealer.up, paytable.pays)
         if needs and dealer.second is None:
             continue
-        prizes = SIDE[name].won((one, two), dealer.up, dealer.second, paytable.pays)
+        prizes = SIDE[name].won(cards, dealer.up, dealer.second, paytable.pays)
         found.append(ScoredSide(name, prizes, pays_to_one(prizes, paytable.pays)))
     return found

@@ -118,7 +118,24 @@ def score_round(
         )
     house = house_of(options.choices_of(choose))
     hands = [[_cards(hand) for hand in box.split(_BETWEEN_HANDS)] for box in boxes]
-    scored = scores.score(house, hands, _cards(dealer))
+    _show_scored(scores.score(house, hands, _cards(dealer)), as_json=as_json)
+
+
+def score_logged(in_log: InLog, *, as_json: bool) -> None:
+    """Score a round of a log, with the game that dealt it. Raises ImpossibleDeal for a void one."""
+    dealt, _, house = _logged(in_log)
+    if dealt.void is not None:
+        raise ImpossibleDeal(
+            f"{dealt.unit} shoe {dealt.shoe} round {dealt.round}: void ({dealt.void}); its wagers "
+            "are returned"
+        )
+    # What was wagered is the cashier's, and does not matter here.
+    any_wagers = [{"box": at, "wager_cents": 1} for at in range(1, len(dealt.boxes) + 1)]
+    fields = with_cards({"boxes": any_wagers}, dealt, house)
+    _show_scored(scores.score_table(table_file.table_of(fields)), as_json=as_json)
+
+
+def _show_scored(scored: scores.Scored, *, as_json: bool) -> None:
     if as_json:
         print_json(scored.as_json())
         return

@@ -180,12 +180,23 @@ def score(
     The cards are given, or those of a round in a log, with the game that dealt it: the last one of
     the unit or the table, or that of --shoe and --round.
 
-    With --game blackjack: the hands of --box against the dealer's, and the side wagers.
+    With --game blackjack: the hands of --box against the dealer's, or those of a round in a log
+    with --db, --unit, --table, --shoe or --round; and the side wagers.
     """
     if game == blackjack.NAME:
-        if (player, banker, unit, table, shoe, round_) != (None,) * 6:
-            raise typer.BadParameter("a round of blackjack is given with --box and --dealer only")
-        at_blackjack.score_round(box, dealer, choose, as_json=as_json)
+        if player is not None or banker is not None:
+            raise typer.BadParameter("a round of blackjack is given with --box and --dealer")
+        in_log = at_blackjack.InLog(db, unit, table, shoe, round_, None)
+        from_log = in_log != at_blackjack.InLog(options.DEFAULT_DB, *(None,) * 5)
+        if from_log and (box or dealer is not None or choose):
+            raise typer.BadParameter(
+                "the log has the cards and the choices of the house; leave out --box, --dealer and "
+                "--choose, or --db, --unit, --table, --shoe and --round"
+            )
+        if from_log:
+            at_blackjack.score_logged(in_log, as_json=as_json)
+        else:
+            at_blackjack.score_round(box, dealer, choose, as_json=as_json)
         return
     if box or dealer is not None:
         raise typer.BadParameter("--box and --dealer are for --game blackjack")

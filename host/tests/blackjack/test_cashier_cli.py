@@ -68,6 +68,8 @@ def test_the_slip_has_the_cards_the_wagers_and_places_to_sign() -> None:
         ["score", "--game", "blackjack"],
         ["score", "--game", "blackjack", "--box", "TS 9D"],
         ["score", "--game", "blackjack", "--box", "TS 9D", "--dealer", "6H TC", "--unit", "U1"],
+        ["score", "--game", "blackjack", "--unit", "U1", "--choose", "decks=2"],
+        ["score", "--game", "blackjack", "--player", "TS 9D", "--banker", "6H TC"],
         ["score", "--box", "TS 9D", "--dealer", "6H TC 2D"],
         ["games", "show", "blackjack", "--sign"],
     ],

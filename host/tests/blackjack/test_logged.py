@@ -16,6 +16,7 @@ from host.tests.support.dealt_boxes import PAIRS, BoxLog
 from host.tests.support.helpers import new_log, parsed, stored
 from sabot.blackjack import table_file
 from sabot.blackjack.logged import with_cards
+from sabot.blackjack.score import score_table
 from sabot.blackjack.settle import MAIN, settle
 from sabot.blackjack.shoe_game import house_in
 from sabot.cli import app
@@ -87,6 +88,10 @@ def test_rounds_of_a_log_are_settled_with_the_results_of_the_shoe() -> None:
             if house["surrender"] == "late" and done.dealer.blackjack:
                 expected = ["lose" if each == "surrender" else each for each in expected]
             assert found == expected, (house, full)
+        scored = score_table(table_file.table_of(full))
+        of_lines = [line.outcome for line in done.lines if line.wager == MAIN]
+        of_score = [each.outcome for box in scored.boxes for each in box.hands]
+        assert of_score == of_lines
 
 
 def test_a_round_is_settled_as_with_its_cards_in_the_file() -> None:
@@ -150,13 +155,19 @@ def test_another_choice_than_that_of_the_game_is_refused() -> None:
         with_cards(_wagers(2, house={"soft_17": "stands"}), dealt, _house(log))
 
 
-def test_a_void_round_is_not_settled() -> None:
+def test_a_void_round_is_not_settled(tmp_path: Path) -> None:
     log = BoxLog({"house": {"voided_cards": "never"}}).load()
     for text in ["next", "6S", "9D", "5S", "TC"]:
         log.give(text)
     log.act(log.dealing.switched(KEY, True))
     log.give("void")
     (dealt,) = _rounds(log)
+    with new_log(tmp_path / "log.sqlite") as store:
+        store.append("U1", stored(log.records))
+    line = error_line_here(
+        tmp_path, "score", "--game", "blackjack", "--db", "log.sqlite", "--round", "1", code=19
+    )
+    assert "U1 shoe 1 round 1: void (supervisor); its wagers are returned" in line
     with pytest.raises(BadWagers, match=r"void \(supervisor\); its wagers are returned"):
         with_cards(_wagers(1), dealt, {})
 
@@ -180,6 +191,13 @@ def test_the_command_takes_the_round_of_a_log(
     assert "U1 shoe 1 round 1." in slip and "were given" not in slip
     whole = json.loads(runner.invoke(app(), [*settle_it, "--round", "1", "--json"]).stdout)
     assert whole["totals"]["paid_cents"] == 5000
+    scored = runner.invoke(app(), ["score", "--game", "blackjack", "--db", "log.sqlite", "--json"])
+    hands = [hand for box in json.loads(scored.stdout)["boxes"] for hand in box["hands"]]
+    assert [(hand["total"], hand["outcome"], hand["pays"]) for hand in hands] == [
+        (21, "win", "1 to 1"),
+        (18, "push", ""),
+        (21, "win", "3 to 2"),
+    ]
     line = error_line_here(tmp_path, *settle_it, "--round", "7", code=20)
     assert "no rounds of blackjack match" in line
     (tmp_path / "other.json").write_text(json.dumps(_wagers(3)))
