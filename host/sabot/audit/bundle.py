@@ -154,6 +154,7 @@ def check_bundle(
         before=before or None,
         games=_games_of(bundle),
     )
+    checks.started(_context_events(bundle.context))
     yield from checks.verify(bundle.records, summary)
 
 

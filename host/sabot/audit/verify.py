@@ -201,6 +201,7 @@ def _verify_one(
         shoe=options.shoe,
         games=_games_of(store, unit),
     )
+    checks.started(context.kept_of_removed(store, unit))
     join(checks, parts, store, unit, count)
     if store.tombstone_rows(unit) != stones:  # `sabot prune` has removed events meanwhile
         yield from _verify_one(store, unit, summary, options, count)

@@ -21,6 +21,7 @@ from sabot.audit.checks.shoe_span import ShoeSpan
 from sabot.audit.play.known_games import KnownGames
 from sabot.audit.play.play_checks import PlayChecks
 from sabot.audit.play.seal_checks import PlainCards
+from sabot.link.events import BootEvent, Event
 from sabot.text import counted
 
 
@@ -108,6 +109,13 @@ class UnitChecks:
         self._notes.clear()
         self._play.clear_counts()
         self._begins = self._state()
+
+    def started(self, starts: Iterable[Event]) -> None:
+        """Take the starts of the unit that are not among its records, but in their context: their
+        firmware says which cards had to be sealed. Other events do not matter."""
+        for start in starts:
+            if isinstance(start, BootEvent):
+                self._play.plain.start(start.number, start.boot, start.firmware)
 
     @property
     def disturbed(self) -> bool:

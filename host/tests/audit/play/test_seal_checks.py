@@ -21,6 +21,7 @@ from sabot.audit.checks.findings import Finding, Summary
 from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.play.known_games import KnownGames
 from sabot.games import catalogue
+from sabot.link.wire import parse_event
 from sabot_protocol import cards, enums, events, games
 
 _OWN = 7
@@ -337,6 +338,21 @@ def test_a_unit_that_has_sealed_since_its_start_may_not_go_back_to_plain_cards()
     found = _found(_chained(values))
     assert [each.kind for each in found] == ["seal"] * 2
     assert _found(_chained(_all_in_plain(_values(_OLD), range(1, 2)))) == []
+
+
+@pytest.mark.parametrize(("firmware", "kinds"), [(_OLD, set()), (_SEALS_SINCE, {"seal"})])
+def test_the_start_may_be_in_the_context_of_a_bundle_or_a_tombstone_only(
+    firmware: str, kinds: set[str]
+) -> None:
+    records = _chained(_all_in_plain(_values(firmware)))
+    start, records = parse_event(records[0][1]), records[3:]
+    document = _document()
+    known = KnownGames({hashlib.sha256(document).digest(): document}.get)
+    for context, wanted in (([], set()), ([start], kinds)):
+        checks = UnitChecks("U1", first=records[0][0], games=known)
+        checks.started(context)
+        found = {each.kind for each in checks.verify(records, Summary())}
+        assert found - {"no_key"} == wanted
 
 
 def _voided(voided: str | None, *, give_up: bool) -> list[Values]:
