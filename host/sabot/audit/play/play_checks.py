@@ -95,6 +95,7 @@ class PlayChecks:
         self._ghosts = GhostHands()
         self._seals = SealChecks(report)
         self._came = False  # whether a card of the round has come
+        self._is_ghost = False  # whether the round is one, which is dealt face up
         self._plain: tuple[int, int] | None = None  # event and start of its first one in plain
         self._betting = False  # whether the betting of that round is open
         self._closed_by_card: int | None = None  # the event, if a card closed it
@@ -247,9 +248,10 @@ class PlayChecks:
         self._seals.begin(number)
         self._play.begin()
         self._hand.begin()
-        self._came, self._plain = False, None
+        self._came, self._is_ghost, self._plain = False, False, None
 
     def _ghost_hand(self, values: Values) -> None:
+        self._is_ghost = True
         if self._whole:
             is_open = self._open == (values[_SHOE], values[_ROUND])
             self._ghosts.mark(values, self._report, betting=is_open and self._betting)
@@ -270,7 +272,9 @@ class PlayChecks:
     def _check_lies(self, known: FamilyGame | None) -> None:
         """Note that the round that ends had to be sealed, if its game deals it face down and its
         cards are in plain."""
-        if self._plain is not None and known is not None and known.shown == _AFTER_REVEAL:
+        if self._plain is None or self._is_ghost:
+            return
+        if known is not None and known.shown == _AFTER_REVEAL:
             detail = f"the cards of round {self._round} in plain, which lay face down"
             self.plain.add(*self._plain, detail)
 
@@ -389,12 +393,12 @@ class PlayChecks:
         card = values[_OWN + 1]
         if card is not None:  # one that was read, and has no event `card` yet or never gets one
             self._passed = card
-            self._seals.named(values[_NUMBER], "an error")
+            self._seals.named(values[_NUMBER], "an error", card)
 
     def _long_pass(self, values: Values) -> None:
         card = values[_OWN]
         if card is not None:
-            self._seals.named(values[_NUMBER], "a long pass")
+            self._seals.named(values[_NUMBER], "a long pass", card)
         if card is not None and self._passed not in (None, card):
             before = "no card" if self._passed == _NO_CARD else _SYMBOLS[self._passed]
             detail = f"a long pass of {_SYMBOLS[card]}, but {before} passed before it"

@@ -13,6 +13,7 @@ from sabot.audit.checks.findings import ReportFinding
 from sabot.link.seals import card_in, key_fits
 from sabot.text import counted
 from sabot_protocol import enums
+from sabot_protocol.cards import DECK_SIZE
 from sabot_protocol.seals import CARD_SIZE, KEY_SIZE
 
 _NUMBER, _OWN = 1, 7
@@ -183,9 +184,12 @@ class SealChecks:
             if self.state.phase == SEALED and self.state.whole:
                 self._report(number, "seal", f"a card as {name} in plain while cards were sealed")
 
-    def named(self, number: int, what: str) -> None:
-        """Take an event that names a card: `what` is its kind."""
-        if self.state.phase == SEALED and self.state.whole and self._all_down():
+    def named(self, number: int, what: str, card: int) -> None:
+        """Take an event that names a card: `what` is its kind. The cut card and the test card are
+        no secret."""
+        if card >= DECK_SIZE or not self._all_down():
+            return
+        if self.state.phase == SEALED and self.state.whole:
             self._report(number, "seal", f"{what} names a card while cards were sealed")
 
     def _all_down(self) -> bool:

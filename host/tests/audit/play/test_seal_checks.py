@@ -13,6 +13,8 @@ from typing import Any
 import cbor2
 import pytest
 
+from firmware.tests.support.recovering import random_input
+from firmware.tests.support.table import note_of
 from host.tests.support.helpers import TEST_KEY, FirmwareLog, NaiveChain, shuffled_names
 from host.tests.support.sealing import Sealer, commitment_to, sealed_card
 from sabot.audit.chain import Ratchet
@@ -22,6 +24,7 @@ from sabot.audit.checks.unit_checks import UnitChecks
 from sabot.audit.play.known_games import KnownGames
 from sabot.games import catalogue
 from sabot.link.wire import parse_event
+from sabot_firmware.table import input_log
 from sabot_protocol import cards, enums, events, games
 
 _OWN = 7
@@ -432,3 +435,40 @@ def test_lost_events_make_no_finding_about_seals(lost: int) -> None:
         found = _found(kept)
         kinds = {each.kind for each in found}
         assert kinds <= {"missing", "incomplete"}, [each.detail for each in found]
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    ("game", "choices"),
+    [
+        ("ez-midi", {}), ("ez-midi", {"voided_cards": "never"}),
+        ("mini", {"shown": "after_reveal"}),
+    ],
+)  # fmt: skip
+def test_random_inputs_at_a_table_dealt_face_down_make_no_finding(
+    game: str, choices: dict[str, object], seed: int
+) -> None:
+    """Errors, put-aside and entered cards, restarts, voids, misdeals and ghost hands."""
+    print(f"SABOT_SEED={seed}")
+    random.seed(seed)
+    document = catalogue.document(game, choices)
+    log = FirmwareLog(game=document, firmware=_SEALS_SINCE).load()
+    for _ in range(600):
+        if random.random() < 0.004:
+            log.power_on(passing=random.random() < 0.3)
+        for text in random_input(log.dealing):
+            log.act(input_log.carry_out(log.dealing, note_of(text)))
+    records = [(at, bytes(data), data.mac) for at, data in enumerate(log.records, 1)]
+    found = _found(records, document=document)
+    assert [each for each in found if not each.detail.startswith("copy ")] == []
+
+
+def test_a_ghost_hand_is_dealt_face_up_and_the_cut_card_is_no_secret() -> None:
+    document = catalogue.document("mini", {"shown": "after_reveal"})
+    log = FirmwareLog(game=document, firmware=_SEALS_SINCE).load()
+    log.draw("AS", "2C", "ghost", "9D", "5S", "TD", "3S")
+    log.draw("next", "9D", "5S", "CUT", "CUT", "key", "TD", "3S", "reveal")
+    kinds = [_kind(cbor2.loads(record)) for record in log.records]
+    assert kinds.count("seal") == 1 and kinds.count("sealed_card") == 4 and "error" in kinds
+    records = [(at, bytes(data), data.mac) for at, data in enumerate(log.records, 1)]
+    assert _found(records, document=document) == []
