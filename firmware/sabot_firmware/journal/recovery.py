@@ -5,7 +5,7 @@ from sabot_firmware.journal.ring import EVENT, MISSING, NOTE, PASSING, STATE
 from sabot_firmware.table import input_log
 from sabot_firmware.table.dealing import Dealing
 from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING
-from sabot_protocol import cbor, enums, events
+from sabot_protocol import cbor, enums, events, games
 
 if 1 - 1:  # for type checkers: interfaces.pyi
     from collections.abc import Callable
@@ -149,12 +149,22 @@ def state_of(dealing: Dealing) -> list:
     fields = [
         getattr(dealing, n) if n else getattr(dealing.current_round, next(of_round)) for n in _KEPT
     ]
-    return [fields, dealing.inventory.state(), dealing.pending.state()]
+    state = [fields, dealing.inventory.state(), dealing.pending.state()]
+    if dealing.game.family != games.BACCARAT:  # as firmware 0.1.0 had it
+        state.append(_family_of(dealing))
+    return state
+
+
+def _family_of(dealing: Dealing) -> int:
+    family = dealing.game.family
+    return games.FAMILIES.index(family) if family in games.FAMILIES else -1
 
 
 def restore(dealing: Dealing, state: list) -> None:
-    """Set the dealing, which has the same game, to the state that `state_of` returned."""
-    fields, inventory, waiting = state
+    """Set the dealing, which has the same game, to the state that `state_of` returned. If a game of
+    another family was loaded since, the round is a new one: no cards were in play."""
+    fields, inventory, waiting = state[:3]
+    same_family = (state[3] if len(state) > 3 else 0) == _family_of(dealing)
     of_round = iter(dealing.current_round.KEPT)
     dealing.decided = dealing.asked = dealing.sealed = False
     dealing.sealed_cards = b""
@@ -162,11 +172,12 @@ def restore(dealing: Dealing, state: list) -> None:
     for i in range(len(fields)):
         if _KEPT[i]:
             setattr(dealing, _KEPT[i], fields[i])
-        else:
+        elif same_family:
             setattr(dealing.current_round, next(of_round), fields[i])
-    dealing.current_round.restored(
-        dealing.phase if dealing.phase in (BETTING, DEALING) else BETWEEN
-    )
+    if same_family:
+        dealing.current_round.restored(
+            dealing.phase if dealing.phase in (BETTING, DEALING) else BETWEEN
+        )
     dealing.inventory.restore(inventory)
     dealing.pending.restore(waiting)
 

@@ -135,15 +135,22 @@ def _take_game(shoe: "Shoe", document: bytes) -> None:
     shoe.store.save("game", game.document)
     _record(shoe, events.GAME_LOADED, game.name, game.sha256)
     gc.collect()
+    if game.family != shoe.dealing.game.family or not _dealt_at_once(shoe, game):
+        # The heap has no room for the code of two families, or it is in pieces: a start has room.
+        shoe.journal.drain()
+        shoe.acting.stopped = True
+        shoe.restart_due = True
+
+
+def _dealt_at_once(shoe: "Shoe", game: games.FamilyGame) -> bool:
+    """Deal a game from now on; return whether the heap has room."""
     try:
         if game.face_down:
             shoe.recorder.seals = shoe.open_seals()
         shoe.dealing.change_game(game)
     except MemoryError:
-        # The heap is in pieces, with the modules of the game before: a start has room.
-        shoe.journal.drain()
-        shoe.acting.stopped = True
-        shoe.restart_due = True
+        return False
+    return True
 
 
 def on_read_game(shoe: "Shoe", offset: int) -> "list[object]":

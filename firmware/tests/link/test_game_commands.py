@@ -2,6 +2,7 @@
 
 import hashlib
 
+from firmware.tests.support import boxes
 from firmware.tests.support.commanding import (
     Shoe,
     document_with,
@@ -40,6 +41,19 @@ def test_the_next_shoe_of_cards_is_dealt_by_the_game_that_was_loaded():
         actions = shoe.dealing.card_passed(26)
         positions = [values[1] for shape, _, _, values in actions if shape is events.CARD]
         assert positions == [enums.POSITIONS.index("player_1")]
+
+
+def test_a_game_of_another_family_is_kept_and_dealt_after_a_restart():
+    with Folder() as folder:
+        shoe = Shoe(folder)
+        document = games.encode(boxes.HOUSE)
+        assert done(load_game(shoe, document)) and shoe.restart_due
+        assert shoe.dealing.game.family == "baccarat", "its code is loaded at the start"
+        assert shoe.recorded()[-1][0] == events.GAME_LOADED.number
+        after = Shoe(folder)
+        assert after.dealing.game.family == "blackjack" and not after.restart_due
+        assert done(load_game(after, games.encode(dict(boxes.HOUSE, decks=2))))
+        assert after.dealing.game.decks == 2 and not after.restart_due
 
 
 def test_a_shoe_takes_no_game_that_contradicts_its_rule_document():

@@ -60,7 +60,7 @@ class Shoe:
         self.link = _Link()
         self.heap = _Heap()
         self.store = SettingsStore(folder.path)
-        game = games.Game(self.store.load("game") or games.document_of("mini"))
+        game = games.game_of(self.store.load("game") or games.document_of("mini"))
         self.journal = Journal(new_chip(ring), bytearray(4096))
         self.journal.begin(FIRST_KEY)
         self.journal.mount()
@@ -68,6 +68,7 @@ class Shoe:
         self.outbox = Outbox(self.journal, 0)
         self.dealing = Dealing(game, 0, 41)
         self.game_parts = None
+        self.restart_due = False
         self.running = _Running()
         self.acting = _Acting(self)
 

@@ -7,9 +7,10 @@ from firmware.tests.support import boxes
 from firmware.tests.support.hand import LOADED, HandShoe
 from protocol.tests.helpers import seed_random
 from sabot_firmware import panel
-from sabot_firmware.journal.recovery import state_of
+from sabot_firmware.journal.recovery import restore, state_of
 from sabot_firmware.journal.seals import STATE_SIZE
-from sabot_protocol import cards, enums
+from sabot_firmware.table import dealing
+from sabot_protocol import cards, enums, games
 
 # With `decide` below a blackjack, a hit, a surrender, a split and a split again, a double, a bust,
 # and a dealer who draws: with a hole card and without.
@@ -241,3 +242,22 @@ def test_the_largest_state_can_be_sealed():
     shoe.keep()
     # Numbers of boot and events may be 10 bytes longer here.
     assert len(shoe.entries[0][1]) + 10 < STATE_SIZE, len(shoe.entries[0][1])
+
+
+def test_a_state_of_another_family_leaves_a_new_round():
+    """The power may go after a game was loaded and before the next state is kept."""
+    for before, after in (
+        (boxes.game(), games.game_of(games.document_of("mini"))),
+        (games.game_of(games.document_of("mini")), boxes.game()),
+    ):
+        old = dealing.Dealing(before, 4, 7)
+        old.phase = enums.PHASES.index("ended")
+        old.shoe = 9
+        new = dealing.Dealing(after, 4, 0)
+        fresh = state_of(dealing.Dealing(after, 4, 0))
+        restore(new, state_of(old))
+        assert new.shoe == 9 and enums.PHASES[new.phase] == "ended" and not new.card_due()
+        for name in new.current_round.KEPT:
+            expected = getattr(dealing.Dealing(after, 4, 0).current_round, name)
+            assert getattr(new.current_round, name) == expected, name
+        assert len(state_of(new)) == len(fresh)

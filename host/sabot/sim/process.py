@@ -145,14 +145,10 @@ class SimulatedShoe:
             raise SimulatorFailed(f"simulated shoe {self.unit}: {self._last_error()}") from None
 
     def _restarting(self) -> bool:
-        """Whether a shoe that runs from slots is running or about to start again."""
+        """Whether the shoe is running or about to start again."""
         with self._process_lock:
             process = self._process
-            return (
-                self._board_flash.exists()
-                and process is not None
-                and self._runs_or_restarts(process)
-            )
+            return process is not None and self._runs_or_restarts(process)
 
     def _start(self, reset_cause: str) -> None:
         ours, theirs = socket.socketpair()
@@ -194,6 +190,16 @@ class SimulatedShoe:
                 target=self._run_watchdog, args=(self._process, feed_in), daemon=True
             )
             watchdog.start()
+        else:
+            threading.Thread(target=self._start_again, args=(self._process,), daemon=True).start()
+
+    def _start_again(self, process: subprocess.Popen[bytes]) -> None:
+        """Start a board without slots again when it resets itself."""
+        if process.wait() == _RESET:
+            with self._process_lock:
+                if process is self._process:
+                    self.bench.disconnect()
+                    self._start("software")
 
     def _run_watchdog(self, process: subprocess.Popen[bytes], feed_in: int) -> None:
         """Restart the board when it resets itself or no longer feeds its watchdog."""
@@ -216,7 +222,8 @@ class SimulatedShoe:
     def _runs_or_restarts(self, process: subprocess.Popen[bytes]) -> bool:
         """Whether the process runs, or is about to be started again."""
         ended = process.poll()
-        return ended is None or (self._board_flash.exists() and ended in (_RESET, _WATCHDOG_RESET))
+        slots = self._board_flash.exists()
+        return ended in (None, _RESET) or (slots and ended == _WATCHDOG_RESET)
 
     def _provision(
         self,
