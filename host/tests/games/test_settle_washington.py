@@ -23,7 +23,7 @@ from host.tests.support.table import (
 from sabot.errors import BadWagers, Forbidden, ImpossibleDeal
 from sabot.games import wager_file
 from sabot.link import wire
-from sabot.link.events import CardEvent
+from sabot.link.events import CardEvent, SealedCardEvent
 
 
 @clause("Washington 1")
@@ -145,7 +145,7 @@ def test_player_and_banker_get_cards_in_turn(name: str) -> None:
     log.dealing.change_game(game(name, burn="none"))
     log.load().draw("next", "KS", "2H", "7C", "5D")
     dealt = [wire.parse_event(record) for record in log.records]
-    positions = [each.position for each in dealt if isinstance(each, CardEvent)]
+    positions = [each.position for each in dealt if isinstance(each, CardEvent | SealedCardEvent)]
     assert positions == ["player_1", "banker_1", "player_2", "banker_2"]
 
 
