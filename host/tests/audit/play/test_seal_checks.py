@@ -448,7 +448,8 @@ def test_lost_events_make_no_finding_about_seals(lost: int) -> None:
 def test_random_inputs_at_a_table_dealt_face_down_make_no_finding(
     game: str, choices: dict[str, object], seed: int
 ) -> None:
-    """Errors, put-aside and entered cards, restarts, voids, misdeals and ghost hands."""
+    """Errors, put-aside and entered cards, restarts, voids, misdeals and ghost hands; and lost
+    events make no other finding than that they are lost."""
     print(f"SABOT_SEED={seed}")
     random.seed(seed)
     document = catalogue.document(game, choices)
@@ -461,6 +462,12 @@ def test_random_inputs_at_a_table_dealt_face_down_make_no_finding(
     records = [(at, bytes(data), data.mac) for at, data in enumerate(log.records, 1)]
     found = _found(records, document=document)
     assert [each for each in found if not each.detail.startswith("copy ")] == []
+    for _ in range(4):
+        first = random.randrange(2, len(records))
+        kept = records[:first] + records[first + random.choice([1, 2, 5, 60]) :]
+        found = _found(kept, document=document)
+        kinds = {each.kind for each in found if not each.detail.startswith("copy ")}
+        assert kinds <= {"missing", "incomplete", "time"}, first
 
 
 def test_a_ghost_hand_is_dealt_face_up_and_the_cut_card_is_no_secret() -> None:
