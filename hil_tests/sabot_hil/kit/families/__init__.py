@@ -1,0 +1,1 @@
+"""Independent dealers of the other families of games."""
