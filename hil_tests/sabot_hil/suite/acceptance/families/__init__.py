@@ -1,0 +1,1 @@
+"""Games of other families than baccarat."""
