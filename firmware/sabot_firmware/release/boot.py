@@ -47,6 +47,8 @@ _FOLDER, _FILE = (0x4000,) + (0,) * 9, (0x8000,) + (0,) * 9
 _THIS = sys.modules[__name__]
 _BUFFER_SIZE = 11  # a request of MicroPython's streams (py/stream.h)
 _PIECE = 240
+_AGAIN = "/sabot_protocol/game_rules.mpy"
+"""The module that a shoe loads for each game that it gets, and gives back (link/commands.py)."""
 
 
 class State:
@@ -204,10 +206,11 @@ class Slot:
         """MicroPython requires it."""
 
     def open(self, path: str, mode: str) -> ModuleStream:
-        """Open a module; it is valid until the next one is opened. Each module is imported only
-        once, so its entry is removed to free memory."""
-        del self._kinds[path]
-        self._code.seek(self._modules.pop(path))
+        """Open a module; it is valid until the next one is opened. All but one are imported only
+        once, so the entry is removed to free memory."""
+        self._code.seek(self._modules[path])
+        if path != _AGAIN:
+            del self._kinds[path], self._modules[path]
         return self._stream
 
 

@@ -202,6 +202,23 @@ def test_the_file_system_of_a_slot_has_its_modules_and_no_other_files():
             assert raised(KeyError, slot.stat, path), path
 
 
+def test_what_checks_a_game_can_be_loaded_for_each_game_and_the_others_once():
+    with Folder() as folder:
+        slot = boot.Slot(_filled(folder), {boot._AGAIN: 0, "/other.mpy": 0})
+        for _ in range(3):
+            assert slot.open(boot._AGAIN, "rb")
+        slot.open("/other.mpy", "rb")
+        assert raised(KeyError, slot.open, "/other.mpy", "rb") and list(slot._modules) == [
+            boot._AGAIN
+        ]
+
+
+def _filled(folder):
+    with open(folder.file("a.code"), "wb") as file:
+        file.write(b"code")
+    return folder.file("a")
+
+
 def test_the_state_comes_back_as_it_was_kept():
     with Folder() as folder:
         board = SlotBoard(folder.path)
