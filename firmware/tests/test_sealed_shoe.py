@@ -13,7 +13,6 @@ from firmware.tests.support.scripted import (
     FileFlash,
     again,
     card_samples,
-    events_from,
     kinds_of,
     provision,
     recorded,
@@ -21,9 +20,6 @@ from firmware.tests.support.scripted import (
 )
 from firmware.tests.test_store import Folder
 from protocol.tests.helpers import raised
-from sabot_firmware.boards.nor import PAGE, SECTOR
-from sabot_firmware.journal import keyring
-from sabot_firmware.journal.cursor import Cursor
 from sabot_firmware.link import commands
 from sabot_firmware.store import SettingsStore
 from sabot_firmware.table import inputs
@@ -96,43 +92,6 @@ def test_every_round_has_a_key_of_its_own_which_only_the_secret_gives():
             number = begun[at] + 1
             assert keys[at] == hmac(secret_of(folder), b"sabot round" + number.to_bytes(8, "big"))
         assert opened(events[begun[1] :]) == DEALT
-
-
-def _lose_from(shoe, number):
-    """Flip a bit of this event on the chip, so that it and what comes after it cannot be read."""
-    journal = shoe.journal
-    journal.drain()
-    cursor = Cursor(journal)
-    assert cursor.seek(number) and cursor.next()
-    record = bytes(cursor.record)
-    begin = (keyring.SECTORS + cursor.sector) * SECTOR
-    window = bytearray(2 * PAGE)
-    for address in range(begin, begin + SECTOR - PAGE, PAGE):
-        shoe.board.flash.read(address, memoryview(window))
-        at = bytes(window).find(record)
-        if at >= 0:
-            shoe.board.flash.flip(address + at)
-            return
-    raise AssertionError("the event is not on the chip")
-
-
-def test_a_lost_round_is_opened_or_never_to_be_known_by_the_choice_of_the_house():
-    for house, length in (({}, 32), ({"voided_cards": "never"}, 0)):
-        with Folder() as folder:
-            board, shoe = dealt(folder, *DEALT[:4], **house)
-            number = shoe.journal.number
-            third = [n for n, kind in enumerate(kinds_of(shoe), 1) if kind == "sealed_card"][2]
-            _lose_from(shoe, third)
-            board, shoe = again(folder, board)
-            after = events_from(shoe, number)
-            kinds = [kind for kind, _ in after]
-            at = kinds.index("unsealed")
-            assert at < kinds.index("shoe_ended") and len(after[at][1][0]) == length, kinds
-            if length:
-                held = events_from(shoe, 1, third - 1) + after
-                assert opened(held) == DEALT[:2]
-            board, shoe = again(folder, board)
-            assert [kind for kind, _ in events_from(shoe, number)].count("unsealed") == 1
 
 
 def test_nothing_that_a_host_can_ask_tells_of_a_sealed_card():

@@ -16,6 +16,8 @@ _SHAPES = {shape.number: shape for shape in messages.TO_HOST}
 
 
 class _Board:
+    NAME = "none"
+
     def __init__(self):
         self.now_ms = 5000
         self.buzzed_ms = []
