@@ -178,6 +178,11 @@ class ShoeOfCards:
         """Whether a card at `position` may not be known now."""
         return self.sealed and self.current_round.facing(position) != FACE_UP
 
+    def _told(self, position: int, figures: "Figures") -> "Figures":
+        """Return the figures that an event may have. Margin and skew depend on the marks of the
+        card: while it is sealed they are 0."""
+        return (figures[0], 0, 0, figures[3]) if self._secret(position) else figures
+
     def _fail(self, error: int, card: "int | None" = None, fault: int = 0) -> None:
         self._record(events.ERROR, error, card, fault)
         if not self.error:  # the first error is the cause, and stays
@@ -225,12 +230,12 @@ class ShoeOfCards:
         if not self.can_change_game():
             self.inventory.count(card)
         shape = events.CARD
-        if self._secret(position):
+        self.came_sealed = self._secret(position)
+        if self.came_sealed:
             shape = events.SEALED_CARD
-            self.came_sealed = True
             if self.game.house.get("voided_cards") == "never":
                 self.sealed_cards += bytes((card,))
-        self._record(shape, card, position, *figures, by_hand)
+        self._record(shape, card, position, *self._told(position, figures), by_hand)
 
     def _burn_new_cards(self, count: int) -> None:
         self._record(events.BURN, count)

@@ -366,6 +366,8 @@ def _pass(it: Fields, *, always: bool = True) -> str:
     if not (always or any(figures)):
         return ""
     speed, margin, skew, samples = figures
+    if not margin:  # of a sealed card: it would depend on the card
+        return f"; {speed} mm/s, {counted(samples, 'sample')}"
     return (
         f"; {speed} mm/s, margin {_percent(margin)}, skew {skew} µm, {counted(samples, 'sample')}"
     )
