@@ -275,8 +275,7 @@ def test_no_sample_is_lost_while_flash_is_erased(target: Target, measure: Measur
 
 _SEALING = {
     "md-midi": ("next 9C TD KH", "reveal next"),
-    "blackjack": ("next TS AH 9C", ""),  # the hole card, and the stop for insurance
-    "holdem": ("next 2C 3C 4C", ""),  # the last card of two seats
+    "holdem": ("burn 2C 3C 4C", ""),  # the last card of two seats
 }
 """By game: the buttons and cards before a card after which the lock shuts, and those after it."""
 
