@@ -141,7 +141,7 @@ def test_the_audit_chain_is_defined_with_its_figures() -> None:
     assert f"at most the {records} recorded" in text
 
 
-@pytest.mark.parametrize("listed", [enums.GAP_REASONS, enums.JOURNAL_FAULTS], ids=str)
+@pytest.mark.parametrize("listed", [enums.GAP_REASONS, enums.JOURNAL_FAULTS], ids=["gap", "fault"])
 def test_every_reason_of_a_gap_and_every_fault_of_the_journal_is_explained(
     listed: tuple[str, ...],
 ) -> None:
