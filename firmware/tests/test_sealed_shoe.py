@@ -132,6 +132,20 @@ def test_a_long_pass_of_a_sealed_card_does_not_name_it():
         assert kind == "long_pass" and values[0] is None and values[1] > 1500
 
 
+def test_the_events_of_a_sealed_pass_have_no_figure_that_depends_on_the_marks():
+    with Folder() as folder:
+        board, shoe = dealt(folder, *DEALT[:2])
+        torn = card_samples("9C")
+        board.play(shoe, torn[: len(torn) // 4])
+        board.play(shoe, bytes(4000))
+        sealed = [values[3:7] for kind, values in recorded(shoe) if kind == "sealed_card"]
+        stopped = [values[2:6] for kind, values in recorded(shoe) if kind == "unreadable"]
+        assert len(sealed) == 2 and len(stopped) == 1, kinds_of(shoe)
+        for _speed_mm_s, margin_permille, skew_um, samples in sealed + stopped:
+            assert margin_permille == skew_um == 0 and samples > 0
+        assert sealed[0][0] > 0
+
+
 def test_the_display_and_the_lamps_say_nothing_of_a_sealed_card():
     with Folder() as folder:
         board, shoe = _midi(folder)
