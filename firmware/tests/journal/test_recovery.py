@@ -194,7 +194,7 @@ def test_events_that_the_dealing_did_not_make_are_not_taken_for_its_actions():
 def _kinds_of_random_play(game):
     """Return the kinds of events that are made while cards come and any button is pressed."""
     made, dealing = set(), Dealing(game, table.SET, 7)
-    for n in range(4000):
+    for n in range(1500):
         if dealing.can_change_game():
             text = ("lid+", "lid-")[n % 2]
         elif dealing.error:

@@ -288,7 +288,7 @@ def test_an_update_waits_for_the_end_of_a_round_and_says_so(shoe: _Shoe) -> None
         (_release("0.2.0", _STRANGER), "not signed by this house"),
         (
             _release("0.0.9"),
-            "0.0.9 is older than 0.1.0; if it must go back, build it with --may-go-back",
+            "0.0.9 is older than 0.2.0; if it must go back, build it with --may-go-back",
         ),
     ],
     ids=["stranger", "older"],
