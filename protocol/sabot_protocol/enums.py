@@ -3,6 +3,8 @@
 New words are added at the end and words never move: old records must keep their meaning.
 """
 
+import sys
+
 if 1 - 1:  # for type checkers
     from collections.abc import Iterator
 
@@ -28,7 +30,15 @@ class WordList:
         return self._text.split().index(word)
 
 
-RESET_CAUSES = WordList("power_on watchdog software reset_pin unknown")
+def word_list(text: str) -> "tuple[str, ...]":
+    """Return an enumeration of the words in `text`: a tuple, on a board a WordList. A host reads
+    words of every event, and has the memory."""
+    if sys.implementation.name == "micropython":
+        return WordList(text)  # type: ignore[return-value]
+    return tuple(text.split())
+
+
+RESET_CAUSES = word_list("power_on watchdog software reset_pin unknown")
 
 BUTTONS = ("next", "reveal", "void", "burn")
 """The dealer's buttons. `next` is "next round" and "no more bets", whichever is due."""
@@ -41,7 +51,7 @@ LAMPS = ("player", "banker", "tie", "ready", "error")
 PHASES = ("no_shoe", "first_burn", "burning", "between", "betting", "dealing", "ended")
 """The phases of a shoe of cards; see sabot_firmware/table/shoe_of_cards.py."""
 
-POSITIONS = WordList(
+POSITIONS = word_list(
     "burn_first burn "
     "player_1 banker_1 player_2 banker_2 player_3 banker_3 "
     "not_due "
@@ -56,7 +66,7 @@ last two are hold'em's: a player's card, a card burned before the board, the boa
 HANDS = ("player", "banker")
 ACTIONS = ("draws", "stands", "natural")
 WINNERS = ("player", "banker", "tie")
-HITS = WordList(
+HITS = word_list(
     "player_pair banker_pair dragon_7 panda_8 fortune_7 golden_8 heavenly_9 "
     "heavenly_9_both blazing_7s_two blazing_7s_three"
 )
@@ -65,20 +75,20 @@ hand have the same rank. Dragon 7, Fortune 7: the Banker wins with 7 in three ca
 Golden 8: the Player wins with 8 in three cards. Heavenly 9: exactly one hand has 9 in three cards,
 or both have. Blazing 7s: both hands have 7 in two cards, or both in three."""
 
-PLAY_ACTIONS = WordList("stands doubles splits surrenders")
+PLAY_ACTIONS = word_list("stands doubles splits surrenders")
 """What a hand of blackjack does, besides drawing a card."""
-OUTCOMES = WordList("wins loses pushes blackjack surrendered")
+OUTCOMES = word_list("wins loses pushes blackjack surrendered")
 """The result of a hand of blackjack. `blackjack`: it wins with one."""
 
 CLOSED_BY = ("button", "card")
 
-FAULTS = WordList(
+FAULTS = word_list(
     "none double_feed pushed_back reversed no_code bad_code foreign_set jam sensor_fault power_lost"
 )
 """Why a pass through the sensor head was not read as a card (card code specification).
 `power_lost`: the power went while a card passed."""
 
-ERRORS = WordList(
+ERRORS = word_list(
     "none card_not_due unreadable lid_opened cut_card_misplaced test_card "
     "surplus_copy card_too_many cards_missing sensor_fault samples_lost journal_full"
 )
@@ -89,7 +99,7 @@ right although no card passes; `samples_lost`: the head was not read in time; `j
 that no host has acknowledged fill the journal.
 """
 
-RESOLUTIONS = WordList("entered as_read drawn_again unseen void")
+RESOLUTIONS = word_list("entered as_read drawn_again unseen void")
 """The supervisor's decision about a card that stopped play: entered from its face; taken as it was
 read; put aside or left in the shoe, and the next card drawn in its place; left face down, unseen;
 the round voided."""
@@ -97,27 +107,27 @@ the round voided."""
 CHANNELS = ("e", "a", "b", "x")
 """The four outputs of the sensor head, in the order of their bits."""
 
-VOID_REASONS = WordList("supervisor unreadable restart misdeal")
+VOID_REASONS = word_list("supervisor unreadable restart misdeal")
 """Why a round is void. `misdeal`: it had its result, and the supervisor called it a misdeal."""
-END_REASONS = WordList("cut_card supervisor restart round")
+END_REASONS = word_list("cut_card supervisor restart round")
 """Why a shoe of cards has ended. `round`: it was shuffled for one round, which has ended."""
-STREETS = WordList("preflop flop turn river")
+STREETS = word_list("preflop flop turn river")
 """The rounds of betting of a hand of hold'em, by the cards of the board that are dealt."""
-GAP_REASONS = WordList("queue_full restart journal_damaged")
-JOURNAL_FAULTS = WordList("erase_failed program_failed damaged")
+GAP_REASONS = word_list("queue_full restart journal_damaged")
+JOURNAL_FAULTS = word_list("erase_failed program_failed damaged")
 """The faults of a sector of the journal. `damaged`: its content has changed since the write."""
 
-SELF_TESTS = WordList("journal code display samples")
+SELF_TESTS = word_list("journal code display samples")
 """The self-tests of a shoe. `journal`: its chip returns the newest event; `code`: the files on
 flash are those that were signed; `display`: it answers; `samples`: the sensor head sends them."""
 
-UPDATE_STAGES = WordList("idle head checking code staged refused on_trial restarting")
+UPDATE_STAGES = word_list("idle head checking code staged refused on_trial restarting")
 """The stages of an update. `idle`: there is none; `head`, `code`: the shoe expects that part next;
 `checking`: the shoe checks what came; `staged`: the release is complete and is tried at the next
 start; `refused`: the release was refused; `on_trial`: it runs and must be confirmed; `restarting`:
 the shoe restarts to take a release."""
 
-REFUSALS = WordList(
+REFUSALS = word_list(
     "none in_play mid_shoe no_service full no_slot clock_old clock_far not_held not_kept "
     "past_end bad_size bad_part bad_order invalid needs_key has_keys other_unit bad_flash "
     "not_signed not_proven no_command wrong_mac closed replayed not_a_unit updating no_update "
@@ -127,10 +137,10 @@ REFUSALS = WordList(
 """Why a command or a release is refused; README.md, "Refusals", explains each. `none`: it is not
 refused."""
 
-PROBLEMS = WordList("damaged oversize not_a_message not_proven")
+PROBLEMS = word_list("damaged oversize not_a_message not_proven")
 """Why the device dropped a frame. `not_proven`: the session has no signed command yet."""
 
-ENUMERATIONS: "dict[str, tuple[str, ...] | WordList]" = {
+ENUMERATIONS: "dict[str, tuple[str, ...]]" = {
     "reset_cause": RESET_CAUSES,
     "button": BUTTONS,
     "switch": SWITCHES,

@@ -85,7 +85,7 @@ def test_after_each_entry_of_each_input_the_dealing_is_recovered():
     seed_random()
     resolved, ended, games_left = 0, 0, [_MIDI, {"name": "eight"}, _NO_MORE_BETS]
     while games_left or not resolved or not ended:
-        more = _play(games_left.pop() if games_left else ONE_DECK, 110)
+        more = _play(games_left.pop() if games_left else ONE_DECK, 70)
         resolved += more[0]
         ended += more[1]
 
@@ -104,7 +104,7 @@ def test_in_every_situation_every_input_is_resumed():
 def test_the_power_may_go_again_and_again_while_the_start_is_recorded():
     seed_random()
     ends = 0
-    for round_ in range(40):
+    for round_ in range(24):
         unit = Unit(game_with(ONE_DECK))
         cut_short = random.randint(3, 25)
         while True:
