@@ -211,7 +211,7 @@ def paytable_of(wager: str, chosen: str, decks: int) -> Paytable | None:
         return None
     listed = ", ".join(map(str, published.by_decks))
     raise Forbidden(
-        f"blackjack: {wager} {chosen} was published for {listed} decks, not for {decks}; choose "
+        f"blackjack: {wager} {chosen} was published for decks: {listed}, not {decks}; choose "
         f"the amounts, as PRIZE:AMOUNT,... ({cited(_CLAUSES[wager])} {SILENT})"
     )
 

@@ -20,7 +20,7 @@ from sabot.blackjack.house import (
 )
 from sabot.blackjack.table_file import DOUBLE, HIT, SPLIT, STAND, SURRENDER, Box, Word
 from sabot.errors import BadWagers, Forbidden, ImpossibleDeal
-from sabot.text import amount, card_symbol
+from sabot.text import amount, card_symbol, counted
 
 
 @dataclass(slots=True)
@@ -140,7 +140,9 @@ class _Play:
         allowed = {ANY_TWO: range(MOST), NINE_TO_ELEVEN: range(9, 12)}
         points = hand.total.points
         if len(hand.cards) > 2:
-            raise self._refused("doubles", f"with {len(hand.cards)} cards", "only with two")
+            raise self._refused(
+                "doubles", f"with {counted(len(hand.cards), 'card')}", "only with two"
+            )
         if points not in allowed.get(self.house.double_on, range(10, 12)) or (
             hand.total.soft and self.house.double_on != ANY_TWO
         ):
@@ -166,7 +168,7 @@ class _Play:
         hand = self.hands[number]
         one, two = hand.cards[:2]
         if len(hand.cards) > 2:
-            raise self._refused("splits", f"{len(hand.cards)} cards", "only the first two")
+            raise self._refused("splits", counted(len(hand.cards), "card"), "only the first two")
         if points_of(one) != points_of(two) or (self.house.split_by == RANK and one[0] != two[0]):
             raise self._refused(
                 "splits",

@@ -6,6 +6,7 @@ from sabot.blackjack import house
 from sabot.errors import Forbidden
 from sabot.games.choices import ALL, Choice
 from sabot.games.dealt_game import DealtGame
+from sabot.text import counted
 from sabot_protocol import games
 from sabot_protocol.blackjack import VOIDED_CARDS, BlackjackGame
 from sabot_protocol.cards import DECK_SIZE
@@ -56,7 +57,7 @@ def document(choices: Mapping[str, object] = {}) -> bytes:
     if int(values["decks"]) * DECK_SIZE <= int(str(of_shoe["cut_from_end"])):
         raise Forbidden(
             f"{house.NAME}: cut_from_end {of_shoe['cut_from_end']} leaves no card before the cut "
-            f"card of {values['decks']} decks; choose fewer ({_PRACTICE})"
+            f"card of {counted(int(values['decks']), 'deck')}; choose fewer ({_PRACTICE})"
         )
     try:
         encoded = games.encode(

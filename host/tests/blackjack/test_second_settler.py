@@ -12,7 +12,7 @@ from sabot.blackjack import table_file
 from sabot.blackjack.settle import settle
 from sabot.errors import BadWagers, Forbidden, ImpossibleDeal
 
-_ROUNDS = int(os.environ.get("SABOT_ROUNDS", "2000"))
+_ROUNDS = int(os.environ.get("SABOT_ROUNDS", "500"))
 _FIRST_SEED = 20
 
 

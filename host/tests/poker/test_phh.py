@@ -24,7 +24,7 @@ from sabot.errors import BadHand
 from sabot.poker.phh import phh_of
 from sabot.poker.settle import settle
 
-HANDS = int(os.environ.get("SABOT_HANDS", "300"))
+HANDS = int(os.environ.get("SABOT_HANDS", "150"))
 _WRITTEN = (CheckingOrCalling, CompletionBettingOrRaisingTo, Folding, HoleCardsShowingOrMucking)
 _EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "example"
 

@@ -12,7 +12,7 @@ import time
 from host.tests.support.hands import settled
 from host.tests.support.random_hand import Table
 
-HANDS = int(os.environ.get("SABOT_HANDS", "300"))
+HANDS = int(os.environ.get("SABOT_HANDS", "150"))
 
 
 def test_pots_and_payments_are_those_of_pokerkit() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sabot.audit.checks.decoding import Values
+from sabot.text import counted
 from sabot_protocol import cards, enums, events
 from sabot_protocol.blackjack import BlackjackGame
 
@@ -121,8 +122,10 @@ class BlackjackChecks:
         for logged in self._round.results[len(due.results) :]:
             yield f"{_result_text(logged)} in the log, but there is no such hand"
         if result != due.dealer:
-            text = [f"{total}{' soft' * soft} with {count} cards" for total, soft, count in
-                    (result, due.dealer)]  # fmt: skip
+            text = [
+                f"{total}{' soft' * soft} with {counted(count, 'card')}"
+                for total, soft, count in (result, due.dealer)
+            ]
             yield f"the dealer's hand is {text[0]} in the log, {text[1]} by the cards"
 
 
