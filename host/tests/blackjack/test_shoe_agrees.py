@@ -13,7 +13,7 @@ from firmware.tests.support.boxes import CHOICES, SecondDealer, random_house
 from sabot.blackjack import table_file
 from sabot.blackjack.settle import MAIN, settle
 
-_ROUNDS = 1500
+_ROUNDS = 400
 _OUTCOMES = {
     "wins": "win", "blackjack": "win", "loses": "lose", "pushes": "push", "surrendered": "surrender"
 }  # fmt: skip
