@@ -12,7 +12,8 @@ from typing import Any
 
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.findings import ReportFinding
-from sabot.audit.play.composition import wrong_composition
+from sabot.audit.play.burned_cards import BurnedCards
+from sabot.audit.play.drawn_cards import DrawnCards
 from sabot.audit.play.families import AllRounds
 from sabot.audit.play.ghost_checks import GhostHands
 from sabot.audit.play.hand_events import HandEvents
@@ -30,19 +31,10 @@ _NUMBER, _BOOT, _UNIX, _SHOE, _ROUND, _OWN = 1, 2, 4, 5, 6, 7
 _NAMES = [cards.name_of(card) for card in range(cards.CARD_COUNT)]
 _SYMBOLS = [card_symbol(name) for name in _NAMES]
 _BURN_FIRST, _BURN, _NOT_DUE = map(enums.POSITIONS.index, ("burn_first", "burn", "not_due"))
-_ENTERED, _DRAWN_AGAIN, _UNSEEN = map(enums.RESOLUTIONS.index, ("entered", "drawn_again", "unseen"))
-_NO_FAULT = enums.FAULTS.index("none")
+_ENTERED, _UNSEEN = map(enums.RESOLUTIONS.index, ("entered", "unseen"))
 _BY_CARD = enums.CLOSED_BY.index("card")
 _MISDEAL = enums.VOID_REASONS.index("misdeal")
 _UNREADABLE = enums.ERRORS.index("unreadable")
-
-# How many cards came out with a fault; one card for all others.
-_CAME_OUT = {"double_feed": 2, "pushed_back": 0, "foreign_set": 0}
-_CAME_OUT_WITH = [_CAME_OUT.get(fault, 1) for fault in enums.FAULTS]
-# Faults after which a card that is drawn again had not come out.
-_STAYED_IN = [
-    fault in ("double_feed", "jam", "sensor_fault", "power_lost") for fault in enums.FAULTS
-]
 
 _NO_CARD = -1
 _, _AFTER_REVEAL = SHOWN
@@ -184,18 +176,12 @@ class PlayChecks:
             self._whole = self.not_composed = False
 
     def _new_shoe(self, decks: int) -> None:
-        self._decks = decks
-        self._drawn = [0] * cards.CARD_COUNT
+        self._drawn = DrawnCards(decks)
+        self._burned = BurnedCards()
         self._loaded_game = ""
-        self._first_burned: str | None = None
-        self._unread = 0
         self._results = 0
         self._ghosts = GhostHands()
         self._round = 0
-        self._burn_counts = range(1, 2)  # for a first card that is burned face down
-        self._burn_due: int | None = None
-        self._burn_stated: int | None = None
-        self._burned = 0
         self._entered = False  # whether a card was entered by hand and is not dealt yet
         self._ended = self.not_composed = False
 
@@ -230,11 +216,9 @@ class PlayChecks:
     def _betting_open(self, values: Values) -> None:
         number, round_ = values[_NUMBER], values[_ROUND]
         self._never_ended(number)
-        if self._whole and self._burn_due not in (None, self._burned):
-            self._report(
-                number, "rules", f"{counted(self._burned, 'card')} burned, {self._burn_due} due"
-            )
-        self._burn_due = None
+        wrong = self._burned.ended()
+        if self._whole and wrong is not None:
+            self._report(number, "rules", wrong)
         self._begin(number)
         self._round += 1
         if self._whole and round_ != self._round:
@@ -304,10 +288,10 @@ class PlayChecks:
             in_round = self._dealt(values, _SYMBOLS[card])
             self._hand.card(position, card, in_round=in_round)
         elif position == _BURN:
-            self._burned += 1
+            self._burned.count += 1
         elif position == _BURN_FIRST and card < cards.DECK_SIZE:
-            self._first_burned = _NAMES[card]
-            self._burn_counts = self._play.burn_counts(self._first_burned)
+            self._burned.first = _NAMES[card]
+            self._burned.allowed = self._play.burn_counts(_NAMES[card])
 
     def _check_mark(self, values: Values, position: int, card: str) -> None:
         """Check whether a card is rightly marked as entered by hand, or not."""
@@ -329,8 +313,7 @@ class PlayChecks:
         return in_round
 
     def _count(self, number: int, card: int, position: int) -> None:
-        drawn = self._drawn[card] = self._drawn[card] + 1
-        if drawn > self._decks or card >= cards.DECK_SIZE:
+        if self._drawn.add(card):
             self._too_many(number, card, position)
 
     def _seal(self, values: Values) -> None:
@@ -359,7 +342,7 @@ class PlayChecks:
             self._count(each.number, card, each.position)
             if self._play.takes(each.position):
                 self._play.card(card, each.position, in_round=each.in_round)
-        self._unread += unsealed.never
+        self._drawn.unread += unsealed.never
         self._whole = self._whole and unsealed.whole
 
     def _decision(self, values: Values) -> None:
@@ -382,8 +365,9 @@ class PlayChecks:
             detail = f"{name}, which is not a playing card, drawn as {enums.POSITIONS[position]}"
             self._report(number, "cards", detail)
         elif self._whole:
-            copies = f"copy {self._drawn[card]} of {name}"
-            self._report(number, "cards", f"{copies} in a shoe of {counted(self._decks, 'deck')}")
+            copies = f"copy {self._drawn.known[card]} of {name}"
+            of = counted(self._drawn.decks, "deck")
+            self._report(number, "cards", f"{copies} in a shoe of {of}")
 
     def _cut_card(self, values: Values) -> None:
         self._entered = False
@@ -407,34 +391,26 @@ class PlayChecks:
 
     def _unreadable(self, values: Values) -> None:
         self._passed = _NO_CARD
-        self._unread += _CAME_OUT_WITH[values[_OWN]]
+        self._drawn.unreadable(values[_OWN])
 
     def _resolved(self, values: Values) -> None:
         error, fault, position, resolution = values[_OWN:]
         if self._whole and self._entered and error == _UNREADABLE:
             detail = "a card was entered by hand before, and it was not dealt"
             self._report(values[_NUMBER], "rules", detail)
+        self._drawn.resolved(fault, resolution)
         if resolution == _ENTERED:
             self._entered = True
-            self._unread -= fault != _NO_FAULT and _CAME_OUT_WITH[fault] > 0
-        elif resolution == _DRAWN_AGAIN:
-            self._unread -= _STAYED_IN[fault]
         elif resolution == _UNSEEN:
-            self._burned += position == _BURN
+            self._burned.count += position == _BURN
             if self._hand.takes(position):
                 self._hand.card(position, None, in_round=True)
 
     def _burn(self, values: Values) -> None:
-        """Take the number of cards to burn: one if the first card is burned face down."""
-        count = self._burn_due = self._burn_stated = values[_OWN]
-        if self._whole and count not in self._burn_counts:
-            self._burn_due = self._burn_counts[0]
-            due = " or ".join(map(str, self._burn_counts))
-            self._report(
-                values[_NUMBER],
-                "rules",
-                f"{counted(count, 'card')} to burn, {due} by the first card",
-            )
+        wrong = self._burned.stated(values[_OWN])
+        if self._whole and wrong is not None:
+            self._burned.expect_allowed()
+            self._report(values[_NUMBER], "rules", wrong)
 
     def _round_void(self, values: Values) -> None:
         place, reason = (values[_SHOE], values[_ROUND]), values[_OWN]
@@ -519,14 +495,13 @@ class PlayChecks:
 
     def _unlike(self, document: FamilyGame) -> Iterator[str]:
         """Yield what of this shoe of cards contradicts the document of its game."""
-        if self._decks != document.decks:
-            yield f"{counted(self._decks, 'deck')} loaded, the game has {document.decks}"
+        if self._drawn.decks != document.decks:
+            yield f"{counted(self._drawn.decks, 'deck')} loaded, the game has {document.decks}"
         if self._loaded_game != document.name:
             yield f"{self._loaded_game} was loaded, {document.name} was dealt"
-        if self._first_burned is not None and self._first_burned[0] == "A":
-            if self._burn_stated != document.burn_ace:
-                burned = counted(self._burn_stated or 0, "card")
-                yield f"{burned} burned for an ace, the game {document.burn_ace}"
+        burned = self._burned.unlike(document)
+        if burned is not None:
+            yield burned
 
     def _shoe_ended(self, values: Values) -> None:
         _, rounds, count = values[_OWN:]
@@ -536,7 +511,7 @@ class PlayChecks:
             self._check_given_up(number, "the shoe of cards ended")
             self._open = None
             self.rounds += 1
-        drawn = sum(self._drawn) + self._unread
+        drawn = self._drawn.total()
         if self._whole and rounds is not None and rounds != self._results:
             detail = f"shoe ended after {counted(rounds, 'round')}, the log has {self._results}"
             self._report(number, "rules", detail)
@@ -552,10 +527,7 @@ class PlayChecks:
             detail = "the composition of a shoe of cards that has not ended"
             self._report(values[_NUMBER], "cards", detail)
         elif self._whole:
-            drawn = self._drawn[: cards.DECK_SIZE]
-            differing = wrong_composition(
-                counts, unread, expected, drawn, self._unread, self._decks
-            )
+            differing = self._drawn.wrong_composition(counts, unread, expected)
             if differing:
                 self._report(values[_NUMBER], "cards", f"the composition says {differing}")
         self._whole = self.not_composed = False  # later cards belong to no shoe of cards

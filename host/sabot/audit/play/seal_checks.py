@@ -28,7 +28,7 @@ _NOT_DUE, _HOLE = map(enums.POSITIONS.index, ("not_due", "hole"))
 
 _FACE_UP = ("burn", "box", "dealer", "flop", "turn", "river")
 """What the positions begin with in which a card may lie face up in a round with sealed cards. A
-card burned between rounds is none of them."""
+card burned between rounds is not one of them."""
 _ALWAYS_DOWN = ("hole", "seat", "board")
 FACE_UP = [word.startswith(_FACE_UP) for word in enums.POSITIONS]
 ALWAYS_DOWN = [word.startswith(_ALWAYS_DOWN) for word in enums.POSITIONS]
