@@ -73,7 +73,7 @@ class Dealing(ShoeOfCards):
         """A card came out that cannot be read; `fault` is a place in `enums.FAULTS`."""
         stopped = self.error
         position = self._position_of_next()
-        self._record(events.UNREADABLE, fault, position, *self._told(position, figures))
+        self._record(events.UNREADABLE, fault, position, *self._recorded_figures(position, figures))
         self._fail(UNREADABLE, None, fault)
         if not self.can_change_game():
             self.inventory.pass_failed(fault)

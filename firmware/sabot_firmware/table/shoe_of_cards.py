@@ -178,7 +178,7 @@ class ShoeOfCards:
         """Whether a card at `position` may not be known now."""
         return self.sealed and self.current_round.facing(position) != FACE_UP
 
-    def _told(self, position: int, figures: "Figures") -> "Figures":
+    def _recorded_figures(self, position: int, figures: "Figures") -> "Figures":
         """Return the figures that an event may have. Margin and skew depend on the marks of the
         card: while it is sealed they are 0."""
         return (figures[0], 0, 0, figures[3]) if self._secret(position) else figures
@@ -235,7 +235,7 @@ class ShoeOfCards:
             shape = events.SEALED_CARD
             if self.game.house.get("voided_cards") == "never":
                 self.sealed_cards += bytes((card,))
-        self._record(shape, card, position, *self._told(position, figures), by_hand)
+        self._record(shape, card, position, *self._recorded_figures(position, figures), by_hand)
 
     def _burn_new_cards(self, count: int) -> None:
         self._record(events.BURN, count)

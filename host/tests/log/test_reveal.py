@@ -49,7 +49,7 @@ _OPEN = "7C", "2C", "KC", "4C"
 _SECRET = "9D", "5S", "TD", "3S"  # 9 to 8: a natural, for the Player
 
 
-_TOLD = events.DECISION, events.RESULT
+_DECIDED = events.DECISION, events.RESULT
 _FACE_DOWN = {"shown": "after_reveal", "tie_pays": 9}
 """Choices of a house for `mini`."""
 
@@ -84,13 +84,17 @@ class _MidiLog(ChainedLog):
             round_ = self._dealing.current_round
             if self._old and round_.hidden and not self.card_due() and not self._dealing.error:
                 super()._act(
-                    [each for each in deepcopy(self._dealing).pressed(_REVEAL) if each[0] in _TOLD]
+                    [
+                        each
+                        for each in deepcopy(self._dealing).pressed(_REVEAL)
+                        if each[0] in _DECIDED
+                    ]
                 )
 
     def _act(self, actions: list[Any]) -> None:
         if self._old:
             plain = events.SEALED_CARD, events.CARD
-            hidden = (*_TOLD, events.SEAL, events.UNSEALED)
+            hidden = (*_DECIDED, events.SEAL, events.UNSEALED)
             actions = [
                 (plain[1] if each[0] is plain[0] else each[0], *each[1:])
                 for each in actions

@@ -50,11 +50,11 @@ def best_guess(features: dict[str, Numbers], truths: dict[str, Numbers], strata:
             if len(kept) < _LEAST_STRATUM:
                 continue
             rows = group[kept]
-            told = _one_hot(truth[rows])
-            if told.shape[1] < 2:
+            answers = _one_hot(truth[rows])
+            if answers.shape[1] < 2:
                 continue
             for feature, seen in features.items():
-                chi_square, freedom = _chi_square(_bins(seen[rows]), told)
+                chi_square, freedom = _chi_square(_bins(seen[rows]), answers)
                 sums[feature][0] += chi_square
                 sums[feature][1] += freedom
         for feature, (chi_square, freedom) in sums.items():
@@ -104,14 +104,14 @@ def _bins(seen: Numbers) -> Numbers:
     return np.unique(seen, return_inverse=True)[1].astype(np.int64)
 
 
-def _chi_square(bins: Numbers, told: npt.NDArray[np.float64]) -> tuple[float, int]:
+def _chi_square(bins: Numbers, answers: npt.NDArray[np.float64]) -> tuple[float, int]:
     """Return the chi-square and its degrees of freedom; bins that are too rare are put together."""
-    of_truth = told.sum(0)
+    of_truth = answers.sum(0)
     total = float(len(bins))
     rare = np.bincount(bins) * of_truth.min() / total < _LEAST_EXPECTED
     if rare.any():
         bins = np.where(rare[bins], -1, bins)
-    table = _one_hot(bins).T @ told
+    table = _one_hot(bins).T @ answers
     of_bin = table.sum(1)
     if len(of_bin) > 1 and of_bin.min() * of_truth.min() / total < _LEAST_EXPECTED:
         keep = of_bin.argsort()  # still too rare: with the next rarest

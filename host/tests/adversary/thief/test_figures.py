@@ -11,7 +11,7 @@ from host.tests.adversary.thief.guessing import best_guess
 from host.tests.adversary.thief.passes import figures
 from host.tests.adversary.thief.settings import rounds, seed
 
-TOLD = ("speed_mm_s", "samples", "longer_um")
+SHOWN = ("speed_mm_s", "samples", "longer_um")
 """What the events of a sealed card have: `sealed_card`, `unreadable` and `long_pass`."""
 HIDDEN = ("margin_permille", "skew_um")
 
@@ -23,9 +23,9 @@ _ENOUGH = 10_000
 def test_speed_and_length_of_a_pass_tell_nothing_and_margin_and_skew_would(noise: str) -> None:
     seen, truths = figures(seed(), noise, rounds(2000))
     strata = np.zeros(len(seen["samples"]), np.int64)
-    told = best_guess({name: seen[name] for name in TOLD}, truths, strata)
+    shown = best_guess({name: seen[name] for name in SHOWN}, truths, strata)
     hidden = best_guess({name: seen[name] for name in HIDDEN}, truths, strata)
-    print(f"{noise}, {len(strata)} cards read: told {told}; hidden {hidden}")
-    assert not told.tells, told
+    print(f"{noise}, {len(strata)} cards read: shown {shown}; hidden {hidden}")
+    assert not shown.tells, shown
     if noise == "nominal" or len(strata) > _ENOUGH:
         assert hidden.tells, hidden
