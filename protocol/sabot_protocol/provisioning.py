@@ -53,7 +53,7 @@ class Provisioning:
         if not isinstance(self.game, bytes):
             raise ProvisioningError("game is not a game document")
         try:
-            game_to_deal(self.game)
+            self.family = game_to_deal(self.game).family
         except games.GameError as error:
             raise ProvisioningError(str(error)) from None
 

@@ -10,7 +10,7 @@ import sys
 
 import sabot_protocol
 from sabot_firmware import VERSION
-from sabot_firmware.link.answers import Refusal, answer_command
+from sabot_firmware.link.answers import Refusal, answer_command, require_room
 from sabot_firmware.table import input_log
 from sabot_protocol import enums, events, games, messages
 
@@ -129,9 +129,7 @@ def _checked(document: bytes) -> games.FamilyGame:
 
 def _take_game(shoe: "Shoe", document: bytes) -> None:
     game = _checked(document)
-    if shoe.board.NAME == "pico" and game.family == "blackjack":
-        # Its rounds take 10 KB more than the heap has: the shoe could not start again.
-        raise Refusal("invalid", "this board has no room for the rounds of blackjack")
+    require_room(shoe.board.NAME, game.family)
     _with_room(shoe)
     shoe.acting.keep_state()  # by the old game: its notes are not repeated under the new one
     shoe.journal.drain()  # events of the old game are on flash before the new game is
