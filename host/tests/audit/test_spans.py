@@ -282,6 +282,8 @@ def forged(log: FirmwareLog, key: bytes, rng: random.Random) -> Iterator[tuple[i
     """The rows of a log, changed at one to four places."""
     records = list(log.records)
     for _ in range(rng.randrange(1, 5)):
+        if not records:
+            break
         at = rng.randrange(len(records))
         match rng.randrange(8):
             case 0:
