@@ -98,7 +98,6 @@ class Pending:
         of presses, which is recorded, does not tell the card.
         """
         self.end()
-        self._first = self._first_suit = 0
         if sealed and self.seed:
             self.seed = hashlib.sha256(self.seed).digest()[:4]
             self._first = int.from_bytes(self.seed[:2], "big")
@@ -138,9 +137,12 @@ class Pending:
         self.seed, self._first, self._first_suit = state[8:] or (b"", 0, 0)
 
     def end(self) -> None:
-        """Forget the card: it does not stop play any more."""
+        """Forget the card: it does not stop play any more. Nothing stays by which a state in the
+        journal would tell it, if it is never to be known."""
         self.position = self.card = NONE
+        self.figures = (0, 0, 0, 0)
         self.second = False
+        self._first = self._first_suit = 0
         self.forget()
 
     def waits(self) -> bool:

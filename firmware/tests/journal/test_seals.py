@@ -8,6 +8,7 @@ from protocol.tests.helpers import raised, seed_random, vectors
 from sabot_firmware.journal.contents import JournalError
 from sabot_firmware.journal.ring import NOTE, STATE
 from sabot_firmware.journal.seals import STATE_SIZE, Seals
+from sabot_firmware.table import input_log
 from sabot_protocol import cbor, events
 
 _MIDI = {"name": "midi", "shown": "after_reveal", "burn": "none"}
@@ -93,6 +94,30 @@ def test_the_cards_of_a_void_round_are_opened_or_counted_as_unread_by_the_choice
         counted = sum(unit.dealing.inventory.counts)
         assert (counted, unit.dealing.inventory.unread) == ((3, 0) if length else (0, 3))
         assert unit.dealing.cards == 3
+
+
+def test_a_state_after_a_round_that_is_never_to_be_known_has_nothing_of_its_cards():
+    """With the place where the choice began, the presses, which are events, tell what was entered.
+    Margin and skew of a copy too many depend on its marks."""
+    new = Unit(game_with(_NEVER)).dealing.pending.state()
+    surplus = dict(_NEVER, decks=1)
+    for game, stop in ((_NEVER, ["4C", "?bad_code"]), (surplus, ["4C", "4C"])):
+        unit = Unit(game_with(game))
+        for text in ["lid+", "lid-"] + stop + ["key+"]:
+            note = note_of(text)
+            if note[0] == input_log.CARD:
+                note[2:] = [800, 871, 212, 1765]
+            unit.input(note)
+        while unit.dealing.pending.rank() != 6:
+            unit.input(note_of("next"))
+        for text in ["burn", "reveal", "void"]:
+            unit.input(note_of(text))
+        unit.keep()
+        state = cbor.decode(unit.entries[-1][1], 0, len(unit.entries[-1][1]))
+        assert state[0] == 1 and not unit.dealing.sealed, "not sealed any more"
+        waiting = state[3][2]
+        for at in (1, 2, 6, 7, 9, 10):  # card, figures, choice, suit, where they began
+            assert waiting[at] == new[at], (stop, waiting)
 
 
 def test_the_presses_of_the_supervisor_do_not_tell_which_card_was_entered():
