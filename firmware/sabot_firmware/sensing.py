@@ -7,6 +7,8 @@ from sabot_firmware.table import input_log
 from sabot_protocol import cards, events
 
 if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Sequence
+
     from sabot_firmware.acting import Acting
     from sabot_firmware.cards.health import Health
     from sabot_firmware.cards.passes import Passes
@@ -67,6 +69,8 @@ class Sensing:
         """
         board, reader, samples = self._board, self._reader, self._samples
         size, total = _SAMPLE_BYTES, 0
+        if self._passes.held and not self._dealing.sealed:
+            self._count_held()
         while size == _SAMPLE_BYTES:
             size = board.read_samples(samples)
             if board.overruns != self._overruns:
@@ -127,15 +131,24 @@ class Sensing:
                 if longer_um > _LONG_UM:
                     card = None if self._dealing.came_sealed else passed.card
                     self._acting.record(events.LONG_PASS, (card, longer_um))
-                self._watch_health()
+                if self._dealing.came_sealed:
+                    self._passes.hold(passed.permille)
+                else:
+                    self._watch_health(passed.permille)
             else:
                 self._acting.carry_out([input_log.FAULT, passed.fault] + figures)
         scanner = self._reader.scanner
         runs = self._runs[: scanner.close_runs()]
         self._passes.keep(passed, runs, scanner.cut, self._board.ticks_ms())
 
-    def _watch_health(self) -> None:
-        channel = self._health.add(self._reader.passed.permille)
+    def _count_held(self) -> None:
+        """Count cards that are no longer sealed. Before, the change of a mean would tell them."""
+        held, self._passes.held = self._passes.held, []
+        for permille in held:
+            self._watch_health(permille)
+
+    def _watch_health(self, permille: "Sequence[int]") -> None:
+        channel = self._health.add(permille)
         if channel != NOTHING_DIRTY:
             mean = self._health.mean_permille(channel)
             self._acting.record(events.CLEAN_SENSOR, (channel, mean))

@@ -121,6 +121,31 @@ def test_cards_that_are_never_to_be_known_are_forgotten_by_the_passes_too():
             assert card == (cards.number_of("4C") if kept else None)
 
 
+def _seen_cards(shoe):
+    report = commands.run(shoe, messages.HEALTH, [9])
+    assert report[0] == messages.HEALTH_REPORT.number
+    return report[2], report[3:7]
+
+
+def test_the_means_of_the_sensors_take_sealed_cards_once_they_show_and_never_if_they_do_not():
+    """The difference of two means tells how wide the marks of a card were seen."""
+    wide = [card_samples(name, 2600) for name in DEALT]
+    for house, end, count in (
+        ({}, (REVEAL,), 6),
+        ({}, (KEY_TURNED[0], VOID, KEY_TURNED[1]), 6),
+        ({"voided_cards": "never"}, (KEY_TURNED[0], VOID, KEY_TURNED[1]), 0),
+    ):
+        with Folder() as folder:
+            board, shoe = _midi(folder, **house)
+            before = _seen_cards(shoe)
+            board.play(shoe, *_LOAD, *wide)
+            assert (shoe.health.cards, shoe.health.mean_permille(1)) == (0, 1000)
+            board.play(shoe, *end)
+            board.play(shoe, bytes(40))
+            after = _seen_cards(shoe)
+            assert after[0] == count and (after != before) == (count > 0), (house, after)
+
+
 def test_a_long_pass_of_a_sealed_card_does_not_name_it():
     with Folder() as folder:
         board, shoe = _midi(folder)

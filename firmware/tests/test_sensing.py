@@ -10,7 +10,7 @@ from sabot_protocol import cards, enums
 def _sensing(parts):
     parts.kept, parts.saved, parts.heap = [], [], Any(due=False)
     store = Any(load=lambda name: None, save=lambda name, value: parts.saved.append(name))
-    passes = Any(keep=lambda *what: parts.kept.append(what[0].fault))
+    passes = Any(keep=lambda *what: parts.kept.append(what[0].fault), held=[])
     health = Any(add=lambda permille: -1, mean_permille=lambda channel: 0)
     return Sensing(
         parts.board, store, parts.acting, parts.presenting, parts.reader, passes, health,

@@ -7,6 +7,9 @@ only when the head changes: dirt on a sensor makes its marks narrower long befor
 from sabot_firmware.native import const
 from sabot_protocol import enums
 
+if 1 - 1:  # for type checkers: interfaces.pyi
+    from collections.abc import Sequence
+
 LEAST_PERMILLE = const(850)
 MOST_PERMILLE = const(1200)
 """Bounds of a mean: the ink of a whole shoe may be 10 % off. With nominal noise the reader begins
@@ -36,7 +39,7 @@ class Health:
         """Return the mean of this channel, a place in `enums.CHANNELS`."""
         return self._sums[channel] // _CARDS
 
-    def add(self, permille: "list[int]") -> int:
+    def add(self, permille: "Sequence[int]") -> int:
         """Add the figures of a card, `permille` as in `sabot_firmware.cards.reader.Pass`.
 
         Returns the channel whose mean has left its bounds with this card, NOTHING if none has.

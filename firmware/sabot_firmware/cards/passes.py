@@ -6,12 +6,15 @@ asks about a bad one. Nothing here shows a card that is still in the shoe.
 
 import struct
 
+from sabot_firmware.native import const
+
 if 1 - 1:  # for type checkers: interfaces.pyi
     from sabot_firmware.cards.reader import Pass
 
 _HEAD = "<IIBbbBHHHIH"
 _HEAD_SIZE = struct.calcsize(_HEAD)
 _T_MASK = 0xFFFFFFFF
+_MOST_HELD = const(8)  # a round of midi with two cards too many
 
 
 class KeptPass:
@@ -36,6 +39,8 @@ class Passes:
     def __init__(self, recent: bytearray, faults: bytearray) -> None:
         self.count = 0
         """Passes since the start."""
+        self.held: "list[tuple[int, ...]]" = []
+        """`permille` of the cards that are sealed: they count for the health of the head later."""
         self._recent = _Shelf(recent)
         self._faults = _Shelf(faults)
 
@@ -60,8 +65,14 @@ class Passes:
         if passed.fault:
             self._faults.put(head, runs)
 
+    def hold(self, permille: "list[int]") -> None:
+        """Hold back how the channels saw a sealed card."""
+        if len(self.held) < _MOST_HELD:
+            self.held.append(tuple(permille))
+
     def forget(self) -> None:
         """Forget all kept passes. Their numbers are not used again."""
+        self.held = []
         self._recent.clear()
         self._faults.clear()
 
