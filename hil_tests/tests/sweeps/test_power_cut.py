@@ -103,16 +103,10 @@ def test_a_start_that_finds_a_loss_reports_it_however_often_the_power_is_cut_in_
     new: RecordedRun, tmp_path: Path, seed: int
 ) -> None:
     """The sector of the last write is erased within a round, as if it had gone bad."""
-    operations = next(
-        step.operations
-        for step in new.steps[len(new.steps) // 2 :]
-        if step.outputs.title == "NO MORE BETS"
-    )
-    image = ChipImage()
-    image.apply_all(new.operations[:operations])
-    sector = entries_in(image)[-1].place[0]
-    image.write((KEY_SECTORS + sector) * SECTOR, b"\xff" * SECTOR)
-    first = max(events_in(image)) + 1
+    steps = new.steps[len(new.steps) // 2 :]
+    dealing = [step.operations for step in steps if step.outputs.title == "NO MORE BETS"]
+    lost = (_without_last_sector(new, operations) for operations in dealing)
+    image, first = next((image, first) for image, first in lost if _can_be_found(image, first))
     trace = _lost(new, image, tmp_path / "whole", first)
     rng = np.random.default_rng(seed)
     for at, operation in enumerate(trace):
@@ -121,6 +115,21 @@ def test_a_start_that_finds_a_loss_reports_it_however_often_the_power_is_cut_in_
             torn.apply_all(trace[:at])
             torn.cut(operation, how, rng)
             _lost(new, torn, tmp_path / f"{at} {how}", first)
+
+
+def _without_last_sector(run: RecordedRun, operations: int) -> tuple[ChipImage, int]:
+    """Return the chip after so many operations, without the sector of the last write, and the
+    number of the first event that is lost."""
+    image = ChipImage()
+    image.apply_all(run.operations[:operations])
+    sector = entries_in(image)[-1].place[0]
+    image.write((KEY_SECTORS + sector) * SECTOR, b"\xff" * SECTOR)
+    return image, max(events_in(image)) + 1
+
+
+def _can_be_found(image: ChipImage, first: int) -> bool:
+    """Whether an older epoch's events are lost too: the newest alone leaves no trace of its own."""
+    return first < 4 * max(slot.epoch or 0 for slot in slots_in(image))
 
 
 def _lost(run: RecordedRun, image: ChipImage, state: Path, first: int) -> list[FlashOperation]:
