@@ -53,7 +53,7 @@ class Provisioning:
         if not isinstance(self.game, bytes):
             raise ProvisioningError("game is not a game document")
         try:
-            self.family = game_to_deal(self.game).family
+            game_to_deal(self.game)
         except games.GameError as error:
             raise ProvisioningError(str(error)) from None
 

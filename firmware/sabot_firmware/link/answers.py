@@ -18,12 +18,6 @@ class Refusal(Exception):
         self.detail = detail
 
 
-def require_room(board: str, family: str) -> None:
-    """Refuse a game for whose rounds this board's heap has no room: it could not start again."""
-    if board == "pico" and family == "blackjack":
-        raise Refusal("invalid", "this board has no room for the rounds of blackjack")
-
-
 def reply(command_id: int, reason: str = "none", detail: str = "") -> "list[object]":
     """Return the message `reply`: done, or refused for the `reason`."""
     return [messages.REPLY.number, command_id, enums.REFUSALS.index(reason), detail]

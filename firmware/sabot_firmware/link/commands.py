@@ -10,7 +10,7 @@ import sys
 
 import sabot_protocol
 from sabot_firmware import VERSION
-from sabot_firmware.link.answers import Refusal, answer_command, require_room
+from sabot_firmware.link.answers import Refusal, answer_command
 from sabot_firmware.table import input_log
 from sabot_protocol import enums, events, games, messages
 
@@ -129,7 +129,6 @@ def _checked(document: bytes) -> games.FamilyGame:
 
 def _take_game(shoe: "Shoe", document: bytes) -> None:
     game = _checked(document)
-    require_room(shoe.board.NAME, game.family)
     _with_room(shoe)
     shoe.acting.keep_state()  # by the old game: its notes are not repeated under the new one
     shoe.journal.drain()  # events of the old game are on flash before the new game is

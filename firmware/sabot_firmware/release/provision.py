@@ -9,7 +9,7 @@ board's file system erases nothing when a file is removed or replaced.
 """
 
 from sabot_firmware.journal.contents import Contents, JournalError
-from sabot_firmware.link.answers import Refusal, require_room
+from sabot_firmware.link.answers import Refusal
 from sabot_firmware.release.wipe import wipe
 from sabot_protocol import messages, provisioning
 from sabot_protocol.chain import chain_id, command_key
@@ -57,7 +57,6 @@ class Provision:
             new = provisioning.Provisioning(bytes(document))
         except provisioning.ProvisioningError as error:
             raise Refusal("invalid", str(error))
-        require_room(self._board.NAME, new.family)
         self._keep(new)
         self._kept = True
         return True

@@ -244,15 +244,6 @@ def test_a_midi_shoe_is_in_play_until_its_last_round_is_revealed():
         assert done(load_game(shoe, document_with()))
 
 
-def test_a_board_without_room_for_blackjack_refuses_it():
-    with Folder() as folder:
-        shoe = Shoe(folder)
-        shoe.board.NAME = "pico"
-        why, detail = refused(load_game(shoe, boxes.game().document))
-        assert (why, detail) == ("invalid", "this board has no room for the rounds of blackjack")
-        assert shoe.dealing.game.name == "mini" and shoe.store.load("game") is None
-
-
 def test_a_game_for_which_the_heap_has_no_room_is_dealt_after_a_restart():
     def no_room(game):
         raise MemoryError

@@ -4,7 +4,6 @@ import hashlib
 import os
 
 from firmware.tests.fakes.fake_flash import new_chip
-from firmware.tests.support import boxes
 from firmware.tests.support.ledger import Ledger
 from firmware.tests.test_store import Folder
 from sabot_firmware.journal.contents import Contents, JournalError
@@ -146,17 +145,6 @@ def test_a_board_is_not_a_unit_before_what_earlier_files_left_is_overwritten():
         wiped.clear()
         taking.complete()
         assert wiped == [folder.path] and store.load(UNIT) == "SHOE-7"
-
-
-def test_a_board_without_room_for_a_game_does_not_become_a_unit_with_it():
-    with Folder() as folder:
-        store, board = SettingsStore(folder.path), _Board(folder)
-        board.NAME = "pico"
-        taking, document = Provision(store, board), _document(game=boxes.game().document)
-        for offset in range(0, len(document), 400):
-            done, why = _take(taking, offset, len(document), document[offset : offset + 400])
-        assert not done and why == "invalid"
-        assert board.secret() is None and store.load(UNIT) is None
 
 
 def test_a_chip_with_the_events_of_a_unit_is_refused_and_nothing_is_kept():

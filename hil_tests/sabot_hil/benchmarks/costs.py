@@ -7,22 +7,19 @@ wrapped on the board, which adds some 0.1 ms to each.
 """
 
 import re
+import tempfile
 import time
+from pathlib import Path
 
 from sabot.link.client import Client
 from sabot.link.messages import HealthCommand, IdentifyCommand, SelfTestCommand, SetClockCommand
+from sabot.release import modules
+from sabot.release.short_names import short_names
 from sabot.sim.waveform import pass_samples
-from sabot_hil.emulation.pico import EmulatedPico
-from sabot_hil.emulation.uf2 import find_image, read_image
+from sabot_hil.kit import releases
 from sabot_hil.kit.dealer import load_cards
 from sabot_hil.kit.witness import Witness
-from sabot_hil.targets.emulator import (
-    EmulatedBench,
-    EmulatedClock,
-    EmulatedPower,
-    EmulatedShoe,
-    firmware_files,
-)
+from sabot_hil.targets.emulator import EmulatorTarget, firmware_files
 from sabot_protocol import cards, messages
 
 _DEALT = ("AC", "2C", "9C", "TD", "KH")  # a round but for its last card
@@ -95,15 +92,17 @@ asyncio.run = run
 
 def measure() -> dict[str, int]:
     """Return the longest time of each piece of work, in us, by name."""
-    image = read_image(find_image())
     files = firmware_files()
-    constants = f"PIECES = {_PIECES!r}\nIDENTIFY = {messages.IDENTIFY.number}\n"
-    files["probe.py"] = (constants + _PROBE).encode()
+    short = short_names(modules.before_short_names("pico"))
+    pieces = [(*piece[:2], *(short.get(name, name) for name in piece[2:])) for piece in _PIECES]
+    constants = f"PIECES = {pieces!r}\nIDENTIFY = {messages.IDENTIFY.number}\n"
+    files["probe.py"] = releases.script_for("pico", constants + _PROBE)
     files["main.py"] = b"import probe\n" + files["main.py"]
-    pico = EmulatedPico(image, files)
-    clock, bench = EmulatedClock(pico), EmulatedBench(pico, Witness())
-    shoe = EmulatedShoe(pico, clock, Witness())
-    EmulatedPower(pico, bench, shoe).on()
+    with tempfile.TemporaryDirectory() as folder:
+        target = EmulatorTarget("COSTS", Path(folder), Witness())
+    pico, bench = target.pico, target.bench
+    pico.put_files(files)
+    target.power.on()
     printed = bytearray()
     read = pico.usb_read
 
@@ -114,7 +113,7 @@ def measure() -> dict[str, int]:
 
     pico.usb_read = tee  # type: ignore[method-assign]
     load_cards(bench, *_DEALT)
-    client = shoe.attach()
+    client = target.shoe.attach()
     client.begin(1)
     for speed_mm_s in _SPEEDS_MM_S:
         samples = pass_samples(cards.number_of("7S"), 0, speed_mm_s=speed_mm_s)

@@ -31,7 +31,7 @@ _LONGEST_US = 60e6
 def sealing_times_us() -> tuple[float, float, float, float]:
     """Return the microseconds to load the module, to commit to a round's key, to seal a card with
     its note for the journal, and to seal a state. Raises ImageUnusable."""
-    files = {**releases.compiled("pico"), "main.py": _STARTER.encode()}
+    files = {**releases.compiled("pico"), "main.py": releases.script_for("pico", _STARTER)}
     pico = EmulatedPico(read_image(find_image()), files)
     said = bytearray()
 

@@ -29,7 +29,7 @@ def verification_us() -> tuple[int, int]:
     starter = _STARTER.format(
         public=signing.public_of(private), signature=signing.sign(private, message), message=message
     )
-    files = {**releases.compiled("pico"), "main.py": starter.encode()}
+    files = {**releases.compiled("pico"), "main.py": releases.script_for("pico", starter)}
     pico = EmulatedPico(read_image(find_image()), files)
     said = bytearray()
 

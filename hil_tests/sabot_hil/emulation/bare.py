@@ -74,8 +74,7 @@ class BarePico:
         self.flash = bytearray(b"\xff" * FLASH_BYTES)
         """The content of the Pico's own flash; up to date while the power is off."""
         self.flash[: len(image.content)] = image.content
-        begin = filesystem.BEGIN
-        self.flash[begin : begin + filesystem.SIZE] = filesystem.file_system_image(files)
+        self.put_files(files)
         self.flash_operations = 0
         """The number of programs and erases of the Pico's own flash."""
         self.starts = 0
@@ -100,6 +99,11 @@ class BarePico:
     # For subclasses, which have parts on the pins
 
     _pio_drives_pins = False  # True costs time with every instruction
+
+    def put_files(self, files: Mapping[str, bytes]) -> None:
+        """Replace the file system by one with `files`. The power is off."""
+        begin = filesystem.BEGIN
+        self.flash[begin : begin + filesystem.SIZE] = filesystem.file_system_image(files)
 
     def _power_came(self) -> None:
         """Called after power on, before the first instruction."""

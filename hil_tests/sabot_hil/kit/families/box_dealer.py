@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sabot.blackjack import shoe_game
+from sabot.errors import NoShoe
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.rounds import dealt_of
 from sabot.log.store import Store
@@ -40,8 +41,11 @@ def load_game(target: Target, choices: Mapping[str, object]) -> bytes:
         client.load_game(document)
 
     def deals_it() -> bool:
-        with session_with(target.shoe) as client:
-            return client.welcome.game == "blackjack"
+        try:
+            with session_with(target.shoe) as client:
+                return client.welcome.game == "blackjack"
+        except NoShoe:  # it restarts
+            return False
 
     clock = target.clock
     assert wait_until(deals_it, _RESTART_S, lambda: clock.pass_ms(_POLL_MS), seconds_of(clock))
