@@ -72,6 +72,7 @@ PYTEST = (
     "-u",  # what goes into a pipe is seen as it comes
     *("-m", "pytest", "-c", "/dev/null", "-q", "-rN", "-o", "console_output_style=classic"),
     *("-p", "no:cacheprovider"),  # it writes among the tests; report/last_failed.py does not
+    *("-p", "no:hypothesispytest"),  # where it is installed, it imports all of Hypothesis
     *("-p", "sabot_hil.pytest_plugin.plugin", "-p", "sabot_hil.pytest_plugin.command_run"),
 )
 """The command that runs tests. What they are and where their results go follows."""

@@ -14,7 +14,6 @@ from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
-from typer import rich_utils
 from typer.exceptions import TyperException
 
 from sabot import __version__
@@ -216,6 +215,8 @@ def run() -> None:
         problems.print(f"sabot: {error}")
         sys.exit(error.exit_code)
     except TyperException as error:  # wrong usage
+        from typer import rich_utils  # with a reader of Markdown, for which no command should wait
+
         error.message = printable(error.message)
         rich_utils.rich_format_error(error)  # type: ignore[arg-type]
         sys.exit(error.exit_code)
