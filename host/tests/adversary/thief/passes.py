@@ -3,7 +3,7 @@
 import numpy as np
 
 import sabot_firmware.buffers  # noqa: F401 - first, as main.py does
-from host.tests.adversary.thief.guessing import Numbers
+from host.tests.adversary.thief.guessing import Numbers, truths
 from sabot.sim import disturbed, pulls, waveform
 from sabot_firmware.cards.reader import Reader
 from sabot_protocol import cards
@@ -13,7 +13,7 @@ _KINDS = [kind for kind in pulls.KINDS if kind != "halting"]
 
 
 def figures(seed: int, noise: str, passes: int) -> tuple[dict[str, Numbers], dict[str, Numbers]]:
-    """Pull random cards; return the figures of those that were read, and their ranks and suits."""
+    """Pull random cards; return the figures of those that were read, and what a thief wants."""
     random, reader = np.random.default_rng(seed), Reader(0)
     rows = []
     for _ in range(passes):
@@ -31,11 +31,6 @@ def figures(seed: int, noise: str, passes: int) -> tuple[dict[str, Numbers], dic
     table = np.array(rows, np.int64)
     names = (*FIGURES, "longer_um", "e_permille", "a_permille", "b_permille", "x_permille")
     seen = {name: table[:, 1 + i] for i, name in enumerate(names)}
-    return seen, truths(table[:, 0])
-
-
-def truths(card: Numbers, name: str = "") -> dict[str, Numbers]:
-    """Return what a thief wants to know of cards 0-51: rank, suit, and for a weak dependence on the
-    print how often the code has a mark on both tracks."""
-    both = np.array([cards.marks_of(each, 0).count(2) for each in range(52)])
-    return {f"{name}rank": card % 13, f"{name}suit": card // 13, f"{name}marks": both[card]}
+    # For a weak dependence on the print: how often the code has a mark on both tracks.
+    both = np.array([cards.marks_of(card, 0).count(2) for card in range(52)])
+    return seen, truths(table[:, 0]) | {"marks": both[table[:, 0]]}

@@ -9,9 +9,9 @@ import os
 _SEED = 20261124
 
 
-def rounds(sample: int) -> int:
-    """Return how many rounds to play: `sample` in `make test`, 20,000 at most."""
-    return min(max(sample, int(os.environ.get("SABOT_ADVERSARY", 0)) * 4), 20_000)
+def rounds(sample: int, most: int = 20_000) -> int:
+    """Return how many rounds to play: `sample` in `make test`, and `most` at most."""
+    return min(max(sample, int(os.environ.get("SABOT_ADVERSARY", 0)) * 4), most)
 
 
 def seed() -> int:

@@ -1,0 +1,329 @@
+"""Rounds of the three families at a tapped shoe: what was seen before their cards may show, and
+what they were.
+
+Half of the rounds are void, and their cards never to be known: then what is seen afterwards counts
+too. What happens besides (a card that cannot be read and is entered, a loss of power, a card too
+many) is drawn at random, whatever the cards are.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from firmware.tests.support.scripted import BURN, KEY_TURNED, LID, NEXT, REVEAL, VOID
+from firmware.tests.test_store import Folder
+from host.tests.adversary.thief.flat import Seen, Table
+from host.tests.adversary.thief.guessing import Numbers, truths
+from host.tests.adversary.thief.tapped import TappedShoe
+from sabot import all_games
+from sabot_firmware.table import inputs
+from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING, NOT_DUE
+from sabot_protocol import enums
+
+Leak = Callable[[TappedShoe], None]
+"""Changes a shoe so that it leaks."""
+
+_LOAD = (inputs.switched(LID, True), inputs.switched(LID, False))
+_DEALER = enums.POSITIONS.index("dealer")
+_ABSENT = -1
+_ROUNDS_OF_SHOE = 30
+_VOID, _POWER, _ASIDE, _ASKS = 0.5, 0.03, 0.1, 0.1
+"""How often: a round is void; the power goes after a card; a card comes out that is not due; a host
+asks before a card what the shoe does not say then."""
+_UNREADABLE, _WITH_LEAK = 0.05, 0.3
+"""How often a sealed card cannot be read: of a shoe that leaks often, to have enough of them."""
+
+
+@dataclass
+class Played:
+    """Many rounds of one family: in each array an element for each round."""
+
+    family: str
+    features: dict[str, Numbers]
+    cards: dict[str, Numbers]
+    """The card at each sealed position, -1 if there was none."""
+    strata: Numbers
+    """What the lock did, and `looked`: within a stratum nothing may depend on the cards."""
+    in_clear: list[tuple[set[int], set[int]]]
+    """The cards whose figures were seen, and those that came face up."""
+    shoe: TappedShoe
+
+    def wanted(self) -> dict[str, Numbers]:
+        """What a thief wants to know: of each card, and of midi's hands."""
+        wanted = {}
+        for name, card in self.cards.items():
+            wanted.update(truths(card, name + " "))
+        if self.family == "midi":
+            totals = []
+            for first, second in (("player_1", "player_2"), ("banker_1", "banker_2")):
+                there = self.cards[second] >= 0
+                total = (wanted[first + " points"] + wanted[second + " points"]) % 10
+                totals.append(np.where(there, total, _ABSENT))
+            player, banker = totals
+            wanted |= {"player's two": player, "banker's two": banker}
+            wanted["who leads"] = np.where(player < 0, _ABSENT, 1 + np.sign(player - banker))
+        return wanted
+
+
+@contextmanager
+def played(family: str, seed: int, rounds: int, leak: "Leak | None" = None) -> Iterator[Played]:
+    """Play rounds of `midi`, `blackjack` or `holdem`. A shoe that leaks keeps its power."""
+    random = np.random.default_rng(seed)
+    of_system, os.urandom = os.urandom, random.bytes  # so that a seed makes the same again
+    try:
+        with Folder() as folder:
+            table = _TABLES[family](folder, random, leak)
+            for _ in range(rounds):
+                table.round()
+            yield table.played()
+    finally:
+        os.urandom = of_system
+
+
+class _Table:
+    """A table, its dealer and its supervisor."""
+
+    family = game = ""
+    most_before_void = 6
+
+    def __init__(self, folder: Any, random: np.random.Generator, leak: "Leak | None") -> None:
+        document = all_games.document(self.game, {"voided_cards": "never"})
+        self.shoe = TappedShoe(folder, document, random)
+        self._random = random
+        self._leak = leak
+        self._deck: list[int] = []
+        self._known: dict[str, int] = {}
+        self._seen = Table()
+        self._in_clear: list[tuple[set[int], set[int]]] = []
+        self._rows: list[tuple[dict[str, int], str]] = []
+        if leak is not None:
+            leak(self.shoe)
+
+    def played(self) -> Played:
+        """All rounds so far."""
+        strata = [stratum for _, stratum in self._rows]
+        names = sorted(set(strata))
+        positions = sorted({name for known, _ in self._rows for name in known})
+        return Played(
+            self.family,
+            self._seen.columns(),
+            {
+                name: np.array([known.get(name, _ABSENT) for known, _ in self._rows], np.int64)
+                for name in positions
+            },
+            np.array([names.index(each) for each in strata], np.int64),
+            self._in_clear,
+            self.shoe,
+        )
+
+    def round(self) -> None:
+        """Play a round, and keep what was seen of it."""
+        shoe = self.shoe
+        self._begin()
+        shoe.ask_all()
+        means = _means(shoe.seen)
+        shoe.forget()
+        self._known = {}
+        left = int(self._random.integers(1, self.most_before_void + 1))
+        self._left = left if self._chance(_VOID) else 999
+        while self.dealing.current_round.open:
+            if self._left <= 0:
+                self._void()
+                break
+            if not self._go_on():
+                break
+        seen = shoe.forget()
+        for name, mean in _means(seen).items():
+            if name in means:
+                seen.note(f"{name} moved", mean - means[name])
+        self._seen.add(seen)
+        face_up = {own[0] for kind, own in seen.events if kind == "card"}
+        self._in_clear.append((seen.figures, face_up))
+        self._rows.append((self._known, self._stratum(seen)))
+        self._finish()
+        shoe.forget()
+
+    @property
+    def dealing(self) -> Any:
+        return self.shoe.shoe.dealing
+
+    def _chance(self, chance: float) -> bool:
+        return bool(self._random.random() < chance)
+
+    def _begin(self) -> None:
+        if len(self._rows) % _ROUNDS_OF_SHOE == 0:
+            if self._rows:
+                self.shoe.play(KEY_TURNED[0], VOID, BURN, KEY_TURNED[1])
+            self._load()
+        if self.dealing.phase == BETWEEN:
+            self.shoe.play(NEXT)
+        assert self.dealing.phase == BETTING, self.dealing.phase
+
+    def _load(self) -> None:
+        self.shoe.play(*_LOAD)
+        deck = np.repeat(np.arange(52), self.dealing.game.decks)
+        self._random.shuffle(deck)
+        self._deck = [int(card) for card in deck]
+        while self.dealing.phase not in (BETTING, BETWEEN):
+            self.shoe.play(self.shoe.passed(self._deck.pop()))
+
+    def _go_on(self) -> bool:
+        """Deal the card that is due, or press what the players decide. Return whether the cards
+        still lie face down."""
+        due = self.dealing.current_round.due
+        if self.dealing.sealed and self._chance(_ASKS):
+            self.shoe.ask_all()
+        if due == NOT_DUE:
+            return self._decide()
+        position, card = enums.POSITIONS[due], self._deck.pop()
+        self._left -= 1
+        name = self._name(position)
+        if not name:
+            self.shoe.play(self.shoe.passed(card))
+            return True
+        self._known[name] = card
+        if self._chance(_UNREADABLE if self._leak is None else _WITH_LEAK):
+            self._known["entered"] = card
+            self.shoe.play(self.shoe.torn(card))
+            if self._leak is None and self._chance(_POWER):
+                self.shoe.lose_power()
+            self.shoe.enter(card)
+        else:
+            self.shoe.play(self.shoe.passed(card))
+        if self._leak is None and self._chance(_POWER):
+            self.shoe.lose_power()
+        return True
+
+    def _void(self) -> None:
+        self.shoe.play(KEY_TURNED[0], VOID, KEY_TURNED[1])
+        self.shoe.ask_all()
+
+    def _name(self, position: str) -> str:
+        """The name of the card that comes out now, empty if it is face up."""
+        raise NotImplementedError
+
+    def _decide(self) -> bool:
+        raise NotImplementedError
+
+    def _stratum(self, seen: Seen) -> str:
+        raise NotImplementedError
+
+    def _finish(self) -> None:
+        """Play on until the round is over."""
+
+
+class _Midi(_Table):
+    family, game = "midi", "ez-midi"
+
+    def __init__(self, folder: Any, random: np.random.Generator, leak: "Leak | None") -> None:
+        super().__init__(folder, random, leak)
+        self._lock: list[bool] = []
+        """Whether it was open after the fourth card and after each one that followed."""
+
+    def _name(self, position: str) -> str:
+        return position
+
+    def _decide(self) -> bool:
+        if self.dealing.phase == BETTING:
+            self.shoe.play(NEXT)
+            return True
+        if self._chance(_ASIDE):  # it is put aside
+            self._known["aside"] = card = self._deck.pop()
+            self.shoe.play(self.shoe.passed(card), *KEY_TURNED)
+        if self._chance(_VOID / 3):
+            self._void()
+        return False
+
+    def _go_on(self) -> bool:
+        lies = super()._go_on()
+        if "banker_2" in self._known and lies:
+            self._lock.append(self.dealing.lock_released())
+        return lies
+
+    def _stratum(self, seen: Seen) -> str:
+        thirds = [name for name in ("player_3", "banker_3") if name in self._known]
+        lock, self._lock = self._lock, []
+        return f"{thirds} {lock}"
+
+    def _finish(self) -> None:
+        if self.dealing.current_round.hidden:
+            self.shoe.play(REVEAL)
+
+
+class _Blackjack(_Table):
+    family = game = "blackjack"
+    most_before_void = 9
+
+    def _name(self, position: str) -> str:
+        return "hole" if position == "hole" else ""
+
+    def _go_on(self) -> bool:
+        waits = self.dealing.phase == DEALING and "hole" in self._known
+        if waits and self.dealing.current_round.due != NOT_DUE and self._chance(0.5):
+            self.shoe.play(NEXT)  # the hand stands
+            return bool(self.dealing.sealed)
+        return super()._go_on() and (bool(self.dealing.sealed) or "hole" not in self._known)
+
+    def _decide(self) -> bool:
+        self.shoe.play(NEXT)  # insurance is closed
+        return bool(self.dealing.sealed)
+
+    def _stratum(self, seen: Seen) -> str:
+        # What the shoe says after it looked depends on the card that lies face up.
+        up = [own[0] % 13 for kind, own in seen.events if kind == "card" and own[1] == _DEALER]
+        shown = ["ace" if rank == 0 else "ten" for rank in up if rank == 0 or rank > 8]
+        return str(shown + [own[0] for kind, own in seen.events if kind == "looked"])
+
+    def _finish(self) -> None:
+        while self.dealing.current_round.open:
+            if self.dealing.current_round.due == NOT_DUE or not self.dealing.sealed:
+                if self.dealing.current_round.due == NOT_DUE:
+                    self.shoe.play(NEXT)
+                else:
+                    self.shoe.play(self.shoe.passed(self._deck.pop()))
+            else:
+                self.shoe.play(NEXT)
+
+
+class _Holdem(_Table):
+    family = game = "holdem"
+    most_before_void = 36
+
+    def _begin(self) -> None:
+        self._load()
+
+    def _name(self, position: str) -> str:
+        if not position.startswith("seat") and position != "board_burn":
+            return ""
+        number = 1
+        while f"{position} card {number}" in self._known:
+            number += 1
+        return f"{position} card {number}"
+
+    def _decide(self) -> bool:
+        at = self.dealing.current_round
+        if at.twice or at.bets_ended == 4 or self._chance(0.1):
+            return False
+        if at._may_ask() and self._chance(0.3):
+            self.shoe.play(BURN)
+        self.shoe.play(NEXT)
+        return True
+
+    def _stratum(self, seen: Seen) -> str:
+        return ""
+
+    def _finish(self) -> None:
+        if self.dealing.current_round.open:
+            self.shoe.play(REVEAL)
+
+
+_TABLES: dict[str, type[_Table]] = {"midi": _Midi, "blackjack": _Blackjack, "holdem": _Holdem}
+
+
+def _means(seen: Seen) -> dict[str, int]:
+    """The means of the sensors in the last answer to `health`."""
+    return {name: mean for name, mean in seen.features.items() if "_permille" in name}
