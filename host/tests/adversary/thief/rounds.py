@@ -70,10 +70,14 @@ class Played:
 
 
 @contextmanager
-def played(family: str, seed: int, rounds: int, leak: "Leak | None" = None) -> Iterator[Played]:
-    """Play rounds of `midi`, `blackjack` or `holdem`. A shoe that leaks keeps its power."""
+def played(
+    family: str, seed: int, rounds: int, leak: "Leak | None" = None, secrets: int = 0
+) -> Iterator[Played]:
+    """Play rounds of `midi`, `blackjack` or `holdem`. A shoe that leaks keeps its power. With other
+    `secrets` the unit draws others."""
     random = np.random.default_rng(seed)
-    of_system, os.urandom = os.urandom, random.bytes  # so that a seed makes the same again
+    of_system = os.urandom  # the same seed makes the same again
+    os.urandom = np.random.default_rng((seed, secrets)).bytes
     try:
         with Folder() as folder:
             table = _TABLES[family](folder, random, leak)
@@ -188,9 +192,10 @@ class _Table:
         self._known[name] = card
         if self._chance(_UNREADABLE if self._leak is None else _WITH_LEAK):
             self._known["entered"] = card
-            self.shoe.play(self.shoe.torn(card))
-            if self._leak is None and self._chance(_POWER):
-                self.shoe.lose_power()
+            half = self._leak is None and self._chance(0.5)
+            self.shoe.play(self.shoe.half(card) if half else self.shoe.torn(card))
+            if half:
+                self.shoe.lose_power()  # while the card passes
             self.shoe.enter(card)
         else:
             self.shoe.play(self.shoe.passed(card))

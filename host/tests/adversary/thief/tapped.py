@@ -39,6 +39,9 @@ _RING = 40
 _BETWEEN_MS = 700
 _SESSION = 77
 BAD_CODE = enums.FAULTS.index("bad_code")
+_WHOLE, _TORN, _HALF = 1, 2, 3
+_PASS = 4
+"""Bytes of a pass: what it is, the card, and two from which its speed and length follow."""
 _RUNS = 90
 _KINDS = {shape.number: shape for shape in events.KINDS}
 _MESSAGES = {shape.number: shape for shape in messages.TO_HOST}
@@ -88,7 +91,10 @@ class TappedShoe:
         """The same since it was new."""
         self.sealed: list[bytes] = []
         """All sealed cards."""
-        self.commitments: list[bytes] = []
+        self.seals: list[tuple[int, bytes, bytes]] = []
+        """Of each `seal` its number, its commitment, and the sealing secret that the unit had."""
+        self.keys: list[bytes] = []
+        """The keys of rounds that the shoe has sent."""
         self.folder = folder
         self._random = random
         self._flash = provision(folder, Flash(keyring.SECTORS + _RING))
@@ -140,13 +146,17 @@ class TappedShoe:
             self.board.play(self.shoe, item)
             self._go_on()
 
-    def passed(self, card: int) -> bytes:
+    def passed(self, card: int, what: int = _WHOLE) -> bytes:
         """A pass of this card for `play`."""
-        return bytes([1, card, int(self._random.integers(256)), int(self._random.integers(256))])
+        return bytes([what, card, *self._random.integers(256, size=2).tolist()])
 
     def torn(self, card: int) -> bytes:
         """A pass of this card that cannot be read."""
-        return bytes([2]) + self.passed(card)[1:]
+        return self.passed(card, _TORN)
+
+    def half(self, card: int) -> bytes:
+        """The begin of a pass of this card, in which the power is to go."""
+        return self.passed(card, _HALF)
 
     def enter(self, card: int) -> None:
         """The supervisor enters the pending card from its face."""
@@ -220,9 +230,13 @@ class TappedShoe:
             reader.ended = False
             if not data[at]:
                 return end
+            if data[at] == _HALF:
+                scanner.in_pass = True
+                self.shoe.acting.mark_passing()
+                return at + _PASS
             passed, card = reader.passed, data[at + 1]
             scanner.in_pass = reader.known == NO_CARD
-            if scanner.in_pass and data[at] == 1:
+            if scanner.in_pass and data[at] == _WHOLE:
                 reader.known = card
                 self.shoe.sensing.passing_marked = True
                 self.shoe.acting.mark_passing()
@@ -230,7 +244,7 @@ class TappedShoe:
             reader.known = NO_CARD
             reader.ended = True
             scanner.in_pass = False
-            readable = data[at] == 1
+            readable = data[at] == _WHOLE
             passed.fault = NONE if readable else BAD_CODE
             passed.card = card if readable else NO_CARD
             passed.card_set = 0
@@ -239,7 +253,7 @@ class TappedShoe:
             passed.margin_permille, passed.skew_um = margin_of(card), skew_of(card)
             passed.permille[:] = [900 + card, 1100 - card, 950 + 2 * card, 1000 + card]
             scanner.runs[:_RUNS] = bytes([card]) * _RUNS
-            return at + 4
+            return at + _PASS
 
         reader.read = read
         scanner.close_runs = lambda: _RUNS
@@ -324,8 +338,10 @@ class TappedShoe:
         if shape is events.SEALED_CARD:
             self.sealed.append(event[len(events.HEADER) + 1])
         elif shape is events.SEAL:
-            self.commitments.append(event[-1])
-        if shape is events.UNSEALED and event[-1]:
+            secret: Any = SettingsStore(self.folder.path).load("seal_secret")
+            self.seals.append((event[1], event[-1], secret))
+        elif shape is events.UNSEALED and event[-1]:
+            self.keys.append(event[-1])
             self._heard_key = True
         if self._heard_key:
             return

@@ -60,7 +60,8 @@ def test_a_thief_who_does_not_divide_the_rounds_finds_what_the_lock_and_the_look
 def test_two_sealed_cards_are_never_the_same_bytes_although_cards_are_equal(
     honest: Played,
 ) -> None:
-    sealed, commitments = honest.shoe.sealed, honest.shoe.commitments
+    sealed = honest.shoe.sealed
+    commitments = [commitment for _, commitment, _ in honest.shoe.seals]
     assert len(sealed) > 52, "some are of the same card"
     for at in (0, 1):  # the first byte has the card, the others would be zeros
         assert len({each[at:] for each in sealed}) == len(sealed)
