@@ -1,5 +1,8 @@
 """Who holds every key but the unit's sealing secret opens no card, and who holds the log opens none
-as another one. Keys and pads are computed as protocol/README.md defines them (support/sealing.py)."""
+as another one.
+
+Keys and pads are computed as protocol/README.md defines them (support/sealing.py).
+"""
 
 import hmac
 from collections.abc import Iterator
