@@ -3,7 +3,7 @@
 It shares no code with the rules of the firmware or of the verifier.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from sabot.blackjack import shoe_game
@@ -53,17 +53,18 @@ def load_game(target: Target, choices: Mapping[str, object]) -> bytes:
 
 
 class BoxDealer:
-    """Deals to one box at `bench`."""
+    """Deals to one box at `bench`. `pull` pulls a card, other than as usual if it is given."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, pull: Callable[[str], Outputs] | None = None) -> None:
         self._bench = bench
+        self._pull = pull or bench.pull
         self._drawn = 0
         load_cards(bench)
 
     def give(self, script: str) -> Outputs:
         """Press these buttons and pull these cards, in order; return what the shoe shows then."""
         for word in script.split():
-            shown = self._bench.press(word) if word.islower() else self._bench.pull(word)
+            shown = self._bench.press(word) if word.islower() else self._pull(word)
         return shown
 
     def next_round(self) -> None:
@@ -83,7 +84,7 @@ class BoxDealer:
                 return hand
             self._drawn += 1  # another card each time: a shoe has eight of each
             hand.append("23456"[self._drawn % 5] + "SHDC"[self._drawn % 4])
-            self._bench.pull(hand[-1])
+            self._pull(hand[-1])
 
 
 def rounds_taken(target: Target, folder: Path, document: bytes) -> list[BlackjackRound]:

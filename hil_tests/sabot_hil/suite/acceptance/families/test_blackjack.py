@@ -3,12 +3,22 @@ place, the look at the hole card."""
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from sabot.log.families.boxes import BlackjackRound
+from sabot.sim import waveform
+from sabot.sim.channel import Outputs
+from sabot.sim.disturbed import NOISE
+from sabot.sim.faulty import faulty_pass
 from sabot_hil.capabilities import Bench, Target
-from sabot_hil.kit.dealer import enter
+from sabot_hil.kit.dealer import enter, resolve_stop
 from sabot_hil.kit.families.box_dealer import BoxDealer, load_game, rounds_taken, total
+from sabot_protocol import enums
 
+FAULTS = [fault for fault in enums.FAULTS if fault not in ("none", "power_lost")]
+_QUIET = bytes(2000)  # 0.2 s with nothing at the head
+_HALF_WAY_MM = 40.0
 _HARD = ["2 3", "2 4", "2 5", "2 6", "2 7", "2 8", "2 9", "2 T", "3 T", "4 T", "5 T", "6 T", "7 T",
          "8 T", "9 T"]  # fmt: skip
 _SOFT = ["2 A", "3 A", "4 A", "5 A", "6 A", "7 A", "8 A", "9 A"]
@@ -92,6 +102,57 @@ _ROUND = ["8S", "6C", "8H", "9C", "burn", "next", "TS", "next", "3S", "reveal", 
 
 def _cards_of(script: list[str]) -> list[int]:
     return [place for place, word in enumerate(script) if not word.islower()]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_at_every_place_stops_play_and_the_round_goes_on(
+    target: Target, tmp_path: Path, fault: str
+) -> None:
+    document = load_game(target, {})
+    bench: Bench = target.bench
+    levels = faulty_pass(np.random.default_rng(1), NOISE["clean"], fault, 0, "stroke")
+    samples = waveform.pack(levels) + _QUIET
+
+    def spoilt(card: str) -> Outputs:
+        bench.play(samples)
+        shown = bench.settle()
+        assert (shown.title, shown.lock_released) == ("STOP", False), (card, shown)
+        if resolve_stop(bench, card):
+            bench.pull(card)
+        return bench.outputs
+
+    _round_to_its_end(target, tmp_path, document, BoxDealer(bench, spoilt))
+
+
+def test_a_card_at_every_place_that_the_power_left_half_way_is_drawn_again(
+    target: Target, tmp_path: Path
+) -> None:
+    document = load_game(target, {})
+    bench: Bench = target.bench
+
+    def cut_in_card(card: str) -> Outputs:
+        bench.pull_part(card, _HALF_WAY_MM)
+        target.power.off()
+        target.power.on()
+        shown = bench.outputs
+        assert (shown.title, shown.lock_released) == ("STOP", False), (card, shown)
+        assert shown.display[5:7] == ("POWER LOST", "TURN KEY"), (card, shown)
+        assert resolve_stop(bench, card)
+        return bench.pull(card)
+
+    _round_to_its_end(target, tmp_path, document, BoxDealer(bench, cut_in_card))
+
+
+def _round_to_its_end(
+    target: Target, folder: Path, document: bytes, dealing: BoxDealer
+) -> BlackjackRound:
+    """Deal _ROUND with this dealer; check its end and that nothing is found wrong with it."""
+    shown = dealing.give(" ".join(_ROUND))
+    assert shown.title == "NEXT ROUND?", shown
+    (dealt,) = rounds_taken(target, folder, document)
+    assert [hand.outcome for hand in dealt.boxes[0]] == ["wins", "wins"]
+    assert [hand.cards for hand in dealt.boxes[0]] == [("8S", "TS"), ("8H", "3S", "TH")]
+    return dealt
 
 
 @pytest.mark.parametrize("place", _cards_of(_ROUND))
