@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sabot.link.messages import StatusCommand
 from sabot.log.families.boxes import BlackjackRound
 from sabot.sim import waveform
 from sabot.sim.channel import Outputs
 from sabot.sim.disturbed import NOISE
 from sabot.sim.faulty import faulty_pass
-from sabot_hil.capabilities import Bench, Target
+from sabot_hil.capabilities import Bench, Measure, Target, session_with
 from sabot_hil.kit.dealer import enter, resolve_stop
 from sabot_hil.kit.families.box_dealer import BoxDealer, load_game, rounds_taken, total
 from sabot_protocol import enums
@@ -94,6 +95,26 @@ def test_the_shoe_says_whether_the_dealer_has_a_blackjack_and_not_the_card(
         bench.press("next")
     (dealt,) = rounds_taken(target, tmp_path, document)
     assert dealt.looked is (total([up, hole])[0] == 21) and dealt.dealer == (up, hole)
+
+
+def test_a_round_of_seven_boxes_with_four_hands_each_has_room(
+    target: Target, tmp_path: Path, measure: Measure
+) -> None:
+    document = load_game(target, {"decks": 8})
+    dealing = BoxDealer(target.bench)
+    dealing.give("burn " * 6 + "8S " * 7 + "6C " + "8H " * 7 + "TC")
+    for box in range(7):
+        ten = "T" + "SHDC"[box % 4]
+        dealing.give("burn next 8D burn next 8C burn next " + f"{ten} next " * 4)
+    if target.clock.measures_shoe:
+        with session_with(target.shoe) as client:
+            free_bytes = float(client.ask(StatusCommand()).heap_free)
+        measure("heap free with 28 hands", free_bytes, "bytes", at_least=15_000)
+    shown = dealing.give("5D")
+    assert shown.title == "NEXT ROUND?", shown
+    (dealt,) = rounds_taken(target, tmp_path, document)
+    assert dealt.dealer_total == 21
+    assert [[hand.outcome for hand in box] for box in dealt.boxes] == [["loses"] * 4] * 7
 
 
 _ROUND = ["8S", "6C", "8H", "9C", "burn", "next", "TS", "next", "3S", "reveal", "TH", "2C"]
