@@ -9,7 +9,8 @@ from host.tests.adversary.thief.guessing import Numbers
 
 _MOST_BYTES = 16
 """Of a text or of bytes, whose length is seen too. The counts of a composition are more."""
-_ABSENT = -1
+_NULL = -1
+_ABSENT = -1 << 40
 
 
 class Seen:
@@ -35,7 +36,7 @@ class Seen:
             for at, each in enumerate(value):
                 self.note(f"{name}.{at}", each)
         else:
-            self.features[name] = _ABSENT if value is None else int(value)
+            self.features[name] = _NULL if value is None else int(value)
 
     def count(self, kind: str) -> int:
         """How many events of this kind there were."""
@@ -56,8 +57,8 @@ class Table:
         self._rows.append((np.array(places), np.array(list(seen.features.values()))))
 
     def columns(self) -> dict[str, Numbers]:
-        """The features of all rounds: of each that is not always the same its values by round, -1
-        in a round that has not got it."""
+        """The features of all rounds: of each that is not always the same its values by round, a
+        very low number in a round that has not got it."""
         values = np.full((len(self._rows), len(self._at)), _ABSENT, np.int64)
         for row, (places, numbers) in enumerate(self._rows):
             values[row, places] = numbers

@@ -130,7 +130,7 @@ class _Table:
         self._begin()
         shoe.ask_all()
         means = _means(shoe.seen)
-        shoe.forget()
+        shoe.forget_round()
         self._known = {}
         left = int(self._random.integers(1, self.most_before_void + 1))
         self._left = left if self._chance(_VOID) else 999
@@ -140,7 +140,7 @@ class _Table:
                 break
             if not self._go_on():
                 break
-        seen = shoe.forget()
+        seen = shoe.forget_round()
         for name, mean in _means(seen).items():
             if name in means:
                 seen.note(f"{name} moved", mean - means[name])
@@ -149,7 +149,7 @@ class _Table:
         self._in_clear.append((seen.figures, face_up))
         self._rows.append((self._known, self._stratum(seen)))
         self._finish()
-        shoe.forget()
+        shoe.forget_round()
 
     @property
     def dealing(self) -> Any:

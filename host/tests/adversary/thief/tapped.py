@@ -24,8 +24,8 @@ from firmware.tests.support.scripted import (
     ScriptedBoard,
     provision,
 )
-from host.tests.adversary.line_adversary import payload_of
 from host.tests.adversary.thief.flat import Seen
+from host.tests.adversary.thief.hearing import Ear, margin_of, skew_of
 from sabot_firmware.cards.reader import NO_CARD, NONE
 from sabot_firmware.journal import keyring
 from sabot_firmware.journal.ring import EVENT
@@ -43,24 +43,6 @@ _WHOLE, _TORN, _HALF = 1, 2, 3
 _PASS = 4
 """Bytes of a pass: what it is, the card, and two from which its speed and length follow."""
 _RUNS = 90
-_KINDS = {shape.number: shape for shape in events.KINDS}
-_MESSAGES = {shape.number: shape for shape in messages.TO_HOST}
-
-
-def margin_of(card: int) -> int:
-    """The margin of a pass of this card: no other card has it."""
-    return 500 + 7 * card
-
-
-def skew_of(card: int) -> int:
-    """The skew of a pass of this card: no other card has it."""
-    return 300 + 3 * card
-
-
-def _figures_of(card: int) -> bytes:
-    """Margin and skew as an event or a note has them."""
-    buf = bytearray(16)
-    return bytes(buf[1 : cbor.encode_array(buf, 0, [margin_of(card), skew_of(card)], 2)])
 
 
 class _Board(ScriptedBoard):  # type: ignore[misc]
@@ -79,35 +61,28 @@ class _Board(ScriptedBoard):  # type: ignore[misc]
         return True
 
 
-class TappedShoe:
+class TappedShoe(Ear):
     """A unit that deals the game of `document`, with the thief's taps. What they saw since
-    `forget` is in `seen`."""
+    `forget_round` is in `seen`."""
 
     def __init__(self, folder: Any, document: bytes, random: np.random.Generator) -> None:
-        self.seen = Seen()
-        self.sent = bytearray()
-        """All that the shoe has sent and programmed into its chip, before the round shows."""
+        super().__init__()
         self.all_sent = bytearray()
-        """The same since it was new."""
-        self.sealed: list[bytes] = []
-        """All sealed cards."""
-        self.seals: list[tuple[int, bytes, bytes]] = []
-        """Of each `seal` its number, its commitment, and the sealing secret that the unit had."""
-        self.keys: list[bytes] = []
-        """The keys of rounds that the shoe has sent."""
+        """All that the shoe has sent and programmed into its chip since it was new."""
         self.folder = folder
         self._random = random
         self._flash = provision(folder, Flash(keyring.SECTORS + _RING))
         self._flash.before = self._programmed
         SettingsStore(folder.path).save("game", document)
         build_module.build_of_packages = lambda chunk: bytes(32)
-        self._counts: Counter[str] = Counter()
-        self._since_ms = self._first = self._heard = 0
-        self._shown = False  # whether the round may show
-        self._heard_key = False  # whether the line has its key
         self._switches = 0
         self._now_ms = 0
         self.start()
+
+    def secret(self) -> bytes:
+        """The sealing secret that the unit has now."""
+        secret: Any = SettingsStore(self.folder.path).load("seal_secret")
+        return bytes(secret)
 
     # ---- power
 
@@ -121,11 +96,11 @@ class TappedShoe:
         self._mark(shoe.reader)
         self._id = 0
         self._rest = b""
-        self._challenge = b""
+        self.challenge = b""
         self._say([messages.HELLO.number, VERSION, _SESSION])
         self._hear()
         self.ask(messages.SET_CLOCK, 1_790_000_000_000, signed=True)
-        self._say([messages.ACK.number, self._heard])
+        self._say([messages.ACK.number, self.heard])
         self._go_on()
 
     def lose_power(self) -> None:
@@ -182,33 +157,26 @@ class TappedShoe:
 
     # ---- taps
 
-    def forget(self) -> Seen:
+    def forget_round(self) -> Seen:
         """Return what was seen since the last time; begin again."""
-        seen, self.seen = self.seen, Seen()
-        seen.figures = {card for card in range(52) if _figures_of(card) in self.sent}
-        self.sent.clear()
-        self._counts.clear()
-        self._shown = self._heard_key = False
-        self._since_ms = self.board.ticks_ms()
-        self._first = self.shoe.journal.number
         self.board.outputs.clear()
         self.board.seen.clear()
-        return seen
+        return self.forget(self.board.ticks_ms(), self.shoe.journal.number)
 
     def _programmed(self, kind: str, address: int, data: bytes) -> None:
         if kind == "P":
-            if not self._shown:
+            if not self.shown:
                 self.sent += bytes(data)
             self.all_sent += bytes(data)
-            self._note("program", [address % 256, len(data)])
+            self.note_all("program", [address % 256, len(data)])
         else:
-            self._note("erase", [])
+            self.note_all("erase", [])
 
     def _tap_journal(self, journal: Any) -> None:
         put, record = journal._put, self.shoe.recorder.record
 
         def recorded(shape: Any, shoe: int, round_: int, values: tuple[Any, ...]) -> None:
-            self._shown = self._shown or (shape is events.UNSEALED and not values)
+            self.shown = self.shown or (shape is events.UNSEALED and not values)
             record(shape, shoe, round_, values)
 
         self.shoe.recorder.record = recorded
@@ -217,7 +185,7 @@ class TappedShoe:
             content = bytes(payload[:size])
             if kind != EVENT:  # they are on the line
                 value = cbor.decode(content, 0, size) if size else []
-                self._note(f"entry {kind}", [size, value])
+                self.note_all(f"entry {kind}", [size, value])
             put(kind, payload, size, mac)
 
         journal._put = tapped
@@ -251,7 +219,7 @@ class TappedShoe:
             passed.speed_mm_s = 400 + 4 * data[at + 2]
             passed.samples = 1200 + 5 * data[at + 3]
             passed.margin_permille, passed.skew_um = margin_of(card), skew_of(card)
-            passed.permille[:] = [900 + card, 1100 - card, 950 + 2 * card, 1000 + card]
+            passed.permille[:] = [600 + 15 * card, 1400 - 15 * card, 700 + 12 * card, 1000]
             scanner.runs[:_RUNS] = bytes([card]) * _RUNS
             return at + _PASS
 
@@ -267,13 +235,13 @@ class TappedShoe:
         shoe.presenting.show_changes()
         self._hear()
         self.ask(messages.STATUS)
-        self._acknowledge(self._heard)
+        self._acknowledge(self.heard)
         board = self.board
         for output in board.outputs:
-            self._note("output", [output])
+            self.note_all("output", [output])
         for what in board.seen:
             if what in ("open", "shut"):
-                self._note("lock moves", [what == "open"])
+                self.note_all("lock moves", [what == "open"])
         board.outputs.clear()
         board.seen.clear()
 
@@ -290,7 +258,7 @@ class TappedShoe:
     def _signed(self, message: list[object]) -> list[object]:
         buf = bytearray(256)
         inner = bytes(buf[: cbor.encode_array(buf, 0, message, len(message))])
-        part = _SESSION.to_bytes(8, "big") + bytes([len(self._challenge)]) + self._challenge
+        part = _SESSION.to_bytes(8, "big") + bytes([len(self.challenge)]) + self.challenge
         said = b"sabot host to shoe" + part + len(inner).to_bytes(2, "big") + inner
         mac = hmac.digest(command_key(FIRST_KEY), said, "sha256")[:16]
         return [messages.SIGNED.number, self._id, inner, mac]
@@ -310,72 +278,4 @@ class TappedShoe:
             *frames, self._rest = (self._rest + data).split(b"\0")
             for each in frames:
                 if each:
-                    self._take(each)
-
-    def _take(self, data: bytes) -> None:
-        self._note("frame", [len(data), self.board.ticks_ms() - self._since_ms, data[0] & 3])
-        payload = payload_of(data)
-        if not self._heard_key:
-            self.sent += payload
-        message: Any = cbor.decode(payload, 0, len(payload))
-        shape = _MESSAGES[message[0]]
-        if shape is messages.CHALLENGE:
-            self._challenge = message[2]
-        if shape is messages.EVENT:
-            self._take_event(message[1], message[2])
-            return
-        for value, (name, _) in zip(message[1:], shape.fields, strict=True):
-            if name != "id":
-                self._note_value(f"{shape.name}.{name}", self._relative(name, value))
-        self._counts[shape.name] += 1
-
-    def _take_event(self, record: bytes, mac: bytes) -> None:
-        event: Any = cbor.decode(record, 0, len(record))
-        shape = _KINDS[event[0]]
-        if event[1] <= self._heard:
-            return
-        self._heard = event[1]
-        if shape is events.SEALED_CARD:
-            self.sealed.append(event[len(events.HEADER) + 1])
-        elif shape is events.SEAL:
-            secret: Any = SettingsStore(self.folder.path).load("seal_secret")
-            self.seals.append((event[1], event[-1], secret))
-        elif shape is events.UNSEALED and event[-1]:
-            self.keys.append(event[-1])
-            self._heard_key = True
-        if self._heard_key:
-            return
-        place = self._counts[shape.name]
-        head, own = event[: len(events.HEADER)], event[len(events.HEADER) :]
-        name = f"{shape.name}{place}"
-        self.seen.note(f"{name}.mac", mac[:2])
-        for (field, _), value in zip(events.HEADER[1:], head[1:], strict=True):
-            self.seen.note(f"{name}.{field}", self._relative(field, value))
-        self.seen.events.append((shape.name, own))
-        if shape is not events.CARD:  # it lies face up
-            for (field, _), value in zip(
-                shape.fields[-len(own) :] if own else (), own, strict=True
-            ):
-                self.seen.note(f"{name}.{field}", value)
-        self._counts[shape.name] += 1
-
-    def _relative(self, name: str, value: Any) -> Any:
-        """A time or number since the round began, since what came before it tells no card."""
-        if name in ("t_ms", "now_ms", "ticks_ms"):
-            return value - self._since_ms
-        if name in ("number", "last", "last_event"):
-            return value - self._first
-        return None if name in ("unix_ms", "session", "shoe", "round", "boot") else value
-
-    def _note(self, name: str, values: list[Any]) -> None:
-        if self._heard_key or (self._shown and name != "frame"):
-            return
-        place = self._counts[name]
-        self._counts[name] += 1
-        for at, value in enumerate(values):
-            self.seen.note(f"{name} {place}.{at}", value)
-
-    def _note_value(self, name: str, value: Any) -> None:
-        if self._heard_key:
-            return
-        self.seen.note(f"{name} {self._counts[name.split('.')[0]]}", value)
+                    self.take(each, self.board.ticks_ms())

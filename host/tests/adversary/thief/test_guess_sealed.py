@@ -111,8 +111,8 @@ def _leak_everywhere(shoe: TappedShoe) -> None:
 _CHANNELS = {
     "the length of a field": "sealed_card0.sealed.length",
     "the length of a frame": "frame",
-    "a time": "status_report.t_ms",
-    "a bit of the heartbeat": "heartbeat.error",
+    "a time": "status_report",
+    "a bit of the heartbeat": "heartbeat",
     "a note on the chip": "entry 2",
     "a figure": "sealed_card0.margin_permille",
     "the presses of the supervisor": "presses",
