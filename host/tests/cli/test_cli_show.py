@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from host.tests.support.commands import run
+from host.tests.support.dealt_boxes import BoxLog
 from host.tests.support.helpers import (
     FirmwareLog,
     event_bytes,
@@ -119,6 +120,26 @@ def test_csv_and_json_have_the_same_values(sabot: Any) -> None:
         for listed in ("player", "banker", "by_hand", "hits"):
             assert row.pop(listed).split() == each.pop(listed)
         assert row == {name: "" if value is None else str(value) for name, value in each.items()}
+
+
+def test_csv_has_the_rounds_of_the_first_family_and_says_how_many_others_there_are(
+    tmp_path: Path,
+) -> None:
+    boxes = BoxLog().load()
+    for text in ["6S", "9D", "5S", "TC", "reveal", "TH"]:
+        boxes.give(text)
+    baccarat = FirmwareLog().deal_shoe(shuffled_names(1, cut_from_end=380))
+    with new_log(tmp_path / "log.sqlite") as store:
+        store.keep_game(boxes.document)
+        store.append("U1", stored(boxes.records))
+        store.append("U2", stored(baccarat.records))
+    of_all = objects(run(tmp_path, "rounds", "--json", "--db", "log.sqlite").stdout)
+    of_boxes = [each for each in of_all if each["unit"] == "U1"]
+    done = run(tmp_path, "rounds", "--csv", "--db", "log.sqlite")
+    (row,) = rows(done.stdout)
+    assert [row["unit"]] == [each["unit"] for each in of_boxes]
+    left_out = len(of_all) - len(of_boxes)
+    assert f"rounds of another family of games left out: {left_out} (--json" in done.stderr
 
 
 def times(everything: list[dict[str, Any]], column: str) -> tuple[str, str]:
