@@ -50,7 +50,7 @@ class Played:
     """What the lock did, and `looked`: within a stratum nothing may depend on the cards."""
     in_clear: list[tuple[set[int], set[int]]]
     """The cards whose figures were seen, and those that came face up."""
-    shoe: TappedShoe
+    shoe: Any
 
     def wanted(self) -> dict[str, Numbers]:
         """What a thief wants to know: of each card, and of midi's hands."""
@@ -80,12 +80,28 @@ def played(
     os.urandom = np.random.default_rng((seed, secrets)).bytes
     try:
         with Folder() as folder:
-            table = _TABLES[family](folder, random, leak)
-            for _ in range(rounds):
-                table.round()
-            yield table.played()
+            shoe = TappedShoe(folder, document_of(family), random)
+            if leak is not None:
+                leak(shoe)
+            yield played_at(shoe, family, random, rounds, 0.0 if leak is None else _WITH_LEAK)
     finally:
         os.urandom = of_system
+
+
+def played_at(
+    shoe: Any, family: str, random: np.random.Generator, rounds: int, unreadable: float = 0.0
+) -> Played:
+    """Play rounds at this shoe. With `unreadable`, the share of sealed cards that cannot be read,
+    it keeps its power."""
+    table = _TABLES[family](shoe, random, unreadable)
+    for _ in range(rounds):
+        table.round()
+    return table.played()
+
+
+def document_of(family: str) -> bytes:
+    """The game of a family, whose void cards are never to be known."""
+    return all_games.document(_TABLES[family].game, {"voided_cards": "never"})
 
 
 class _Table:
@@ -94,18 +110,15 @@ class _Table:
     family = game = ""
     most_before_void = 6
 
-    def __init__(self, folder: Any, random: np.random.Generator, leak: "Leak | None") -> None:
-        document = all_games.document(self.game, {"voided_cards": "never"})
-        self.shoe = TappedShoe(folder, document, random)
+    def __init__(self, shoe: Any, random: np.random.Generator, unreadable: float = 0.0) -> None:
+        self.shoe = shoe
         self._random = random
-        self._leak = leak
+        self._unreadable = unreadable  # with this the power never goes
         self._deck: list[int] = []
         self._known: dict[str, int] = {}
         self._seen = Table()
         self._in_clear: list[tuple[set[int], set[int]]] = []
         self._rows: list[tuple[dict[str, int], str]] = []
-        if leak is not None:
-            leak(self.shoe)
 
     def played(self) -> Played:
         """All rounds so far."""
@@ -190,16 +203,16 @@ class _Table:
             self.shoe.play(self.shoe.passed(card))
             return True
         self._known[name] = card
-        if self._chance(_UNREADABLE if self._leak is None else _WITH_LEAK):
+        if self._chance(self._unreadable or _UNREADABLE):
             self._known["entered"] = card
-            half = self._leak is None and self._chance(0.5)
+            half = not self._unreadable and self._chance(0.5)
             self.shoe.play(self.shoe.half(card) if half else self.shoe.torn(card))
             if half:
                 self.shoe.lose_power()  # while the card passes
             self.shoe.enter(card)
         else:
             self.shoe.play(self.shoe.passed(card))
-        if self._leak is None and self._chance(_POWER):
+        if not self._unreadable and self._chance(_POWER):
             self.shoe.lose_power()
         return True
 
@@ -224,8 +237,8 @@ class _Table:
 class _Midi(_Table):
     family, game = "midi", "ez-midi"
 
-    def __init__(self, folder: Any, random: np.random.Generator, leak: "Leak | None") -> None:
-        super().__init__(folder, random, leak)
+    def __init__(self, shoe: Any, random: np.random.Generator, unreadable: float = 0.0) -> None:
+        super().__init__(shoe, random, unreadable)
         self._lock: list[bool] = []
         """Whether it was open after the fourth card and after each one that followed."""
 

@@ -16,9 +16,9 @@ from host.tests.adversary.thief.rounds import Played, played
 from host.tests.adversary.thief.settings import rounds, seed
 from host.tests.adversary.thief.tapped import TappedShoe
 
-_ROUNDS = {"midi": (240, 10_000), "blackjack": (220, 12_000), "holdem": (60, 3_000)}
+_ROUNDS = {"midi": (220, 10_000), "blackjack": (200, 12_000), "holdem": (52, 3_000)}
 """Of a family: in `make test`, and at most."""
-_LEAKING = (360, 2_000)
+_LEAKING = (280, 2_000)
 
 
 @pytest.fixture(scope="module", params=_ROUNDS)
