@@ -5,6 +5,7 @@ to the places of the code in the way that needs the least change of speed from o
 the next, because a hand cannot change its speed at once.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf, log
@@ -55,6 +56,8 @@ _CLEARLY = 0.6
 
 _WIDEST_HOLE_SHARE = 0.22  # of the mark
 _GAP_MM = PITCH_MM - MARK_MM
+_GAPS = [log(_GAP_MM + missing * PITCH_MM) for missing in range(_MOST_MISSING + 1)]
+"""The logarithm of the gap between two marks, by the number of marks that are missing in it."""
 _LEAD_MM = FIRST_MARK_MM + UV_MM - EXIT_MM
 _REST_MM = CARD_MM - (FIRST_MARK_MM + UV_MM + PITCH_MM * (MARK_COUNT - 1) + MARK_MM)
 
@@ -125,8 +128,8 @@ def marks_in(clean: Levels) -> Marks:
         return as_they_are
     exit_on = exit_[0] if exit_ else None
     entry_off = entry[1] if entry else None
-    cost, found = _Assignment(pieces, exit_on, entry_off).best()
-    if found is None or cost > _MOST_COST:
+    cost, found = _Assignment(pieces, exit_on, entry_off, _MOST_COST).best()
+    if found is None:
         return as_they_are
     there = {mark.place for mark in found}
     missing = [place for place in range(MARK_COUNT) if place not in there]
@@ -136,8 +139,8 @@ def marks_in(clean: Levels) -> Marks:
     if len(pieces) - len(found) > _MOST_HOLES or _wide_holes(pieces, found) > 1:
         return as_they_are
     for place in missing[:1]:
-        other, _ = _Assignment(pieces, exit_on, entry_off, needs=place).best()
-        if other < cost + _CLEARLY:
+        _, other = _Assignment(pieces, exit_on, entry_off, cost + _CLEARLY, needs=place).best()
+        if other is not None:
             return as_they_are
     return Marks(found, clear=True, missing=missing)
 
@@ -155,60 +158,69 @@ class _Candidate:
 
 
 class _Assignment:
-    """Assigns pieces to places. With `needs`, that place must not be missing."""
+    """Assigns pieces to places, at a cost of less than `limit`. With `needs`, that place must not
+    be missing."""
 
     def __init__(
         self,
         pieces: list[Interval],
         exit_on: int | None,
         entry_off: int | None,
+        limit: float,
         needs: int | None = None,
     ) -> None:
         self._pieces = pieces
         self._exit_on = exit_on
         self._entry_off = entry_off
+        self._limit = limit
         self._needs = needs
 
     def best(self) -> tuple[float, list[Mark] | None]:
-        """The cheapest assignment and its cost; None if no assignment is possible."""
+        """The cheapest assignment and its cost; None if no assignment is cheap enough."""
         ending: list[list[_Candidate]] = []
         for last in range(len(self._pieces)):
+            firsts = range(max(0, last - _MOST_OF_ONE_MARK + 1), last + 1)
             ending.append(
-                [
-                    candidate
-                    for first in range(max(0, last - _MOST_OF_ONE_MARK + 1), last + 1)
-                    for place in range(MARK_COUNT)
-                    if (candidate := self._candidate(first, last, place, ending)) is not None
-                ]
+                [each for first in firsts for each in self._candidates(first, last, ending)]
             )
-        best_cost, best = inf, None
+        best_cost, best = self._limit, None
         for each in (each for some in ending[-1 - _MOST_ADDED :] for each in some):
             cost = each.cost + self._end_cost(each)
             if cost < best_cost:
                 best_cost, best = cost, each
         return best_cost, None if best is None else self._marks(best)
 
-    def _candidate(
-        self, first: int, last: int, place: int, ending: list[list[_Candidate]]
-    ) -> _Candidate | None:
+    def _candidates(
+        self, first: int, last: int, ending: list[list[_Candidate]]
+    ) -> Iterator[_Candidate]:
+        """These pieces as one mark, at each place at which it can be."""
         begin, end = self._pieces[first][0], self._pieces[last][1]
         speed = log(MARK_MM / (end - begin))
-        own = self._own_cost(first, last)
-        best, before = inf, None
+        costs = [inf] * MARK_COUNT
+        earlier: list[_Candidate | None] = [None] * MARK_COUNT
         if first <= _MOST_ADDED:
-            best = self._begin_cost(first, place, begin, speed)
+            costs = [self._begin_cost(first, place, begin, speed) for place in range(MARK_COUNT)]
         for skipped in range(min(_MOST_ADDED + 1, first)):
-            for each in ending[first - 1 - skipped]:
-                missing = place - each.place - 1
-                if not 0 <= missing <= _MOST_MISSING or self._leaves_out(each.place, place):
+            before = first - 1 - skipped
+            time = log(begin - self._pieces[before][1])
+            for each in ending[before]:
+                so_far = each.cost + skipped * _ADDED
+                so_far += _change(each.speed, speed) * _MARK_TO_MARK
+                if so_far >= self._limit:
                     continue
-                gap = log((_GAP_MM + missing * PITCH_MM) / (begin - self._pieces[each.last][1]))
-                cost = each.cost + missing * _MISSING + skipped * _ADDED
-                cost += _change(each.speed, gap) + _change(gap, speed)
-                cost += _change(each.speed, speed) * _MARK_TO_MARK
-                if cost < best:
-                    best, before = cost, each
-        return None if best == inf else _Candidate(best + own, speed, before, first, last, place)
+                places = range(each.place + 1, min(each.place + 2 + _MOST_MISSING, MARK_COUNT))
+                for missing, place in enumerate(places):
+                    if self._leaves_out(each.place, place):
+                        break
+                    gap = _GAPS[missing] - time
+                    cost = so_far + missing * _MISSING
+                    cost += _change(each.speed, gap) + _change(gap, speed)
+                    if cost < costs[place]:
+                        costs[place], earlier[place] = cost, each
+        own = self._own_cost(first, last)
+        for place in range(MARK_COUNT):
+            if costs[place] + own < self._limit:
+                yield _Candidate(costs[place] + own, speed, earlier[place], first, last, place)
 
     def _own_cost(self, first: int, last: int) -> float:
         begin, end = self._pieces[first][0], self._pieces[last][1]

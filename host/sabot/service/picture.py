@@ -52,6 +52,8 @@ def png(recordings: Sequence[tuple[str, bytes]]) -> bytes:
             says, loc="left", fontsize=10, fontweight="bold", color=colour, parse_math=False
         )
         card_strip.draw(axes[2 * i + 1, 0], reading)
+    layout.execute(figure)
+    figure.set_layout_engine("none")  # or all is drawn once more, only for the layout
     out = BytesIO()
     figure.savefig(out, format="png", dpi=100)
     return out.getvalue()

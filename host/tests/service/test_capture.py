@@ -1,8 +1,10 @@
 """`sabot capture` with a naive shoe that keeps passes, and with one whose answers make no sense."""
 
+import io
 import json
 import random
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from sabot.cli import app
 from sabot.errors import BadAnswer, BadRecording
 from sabot.link import wire
 from sabot.link.ports import Port
-from sabot.service import capture, capture_folder
+from sabot.service import capture, capture_folder, picture
 from sabot.sim import pulls
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.replay import replay
@@ -28,6 +30,14 @@ from sabot_protocol import enums, messages
 from sabot_protocol.schema import Shape
 
 pytestmark = pytest.mark.slow
+
+# Most tests have the same few passes. Each is drawn, and read again, once.
+_drawn = cache(picture.png)
+
+
+@pytest.fixture(autouse=True)
+def _draw_each_picture_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture, "png", lambda recordings: _drawn(tuple(recordings)))
 
 
 def good_card() -> KeptPass:
@@ -346,7 +356,17 @@ def test_recordings_come_without_pictures_and_pictures_later(tmp_path: Path) -> 
 
 def read_again(path: Path) -> dict[str, Any]:
     """The recording as the firmware's reader reads it, here without MicroPython."""
-    return facts_of(made_of(unpack(path.read_bytes()), CARD_SET))
+    return facts_of(_read(path.read_bytes()))
+
+
+@cache
+def _read(samples: bytes) -> KeptPass:
+    return made_of(unpack(samples), CARD_SET)
+
+
+@cache
+def height(png: bytes) -> int:
+    return int(imread(io.BytesIO(png)).shape[0])
 
 
 def facts_of(kept: KeptPass) -> dict[str, Any]:
@@ -359,7 +379,7 @@ def is_whole(folder: Path) -> bool:
     for each in index_in(folder):
         if read_again(folder / each["recording"]) != facts_of(FIVE[each["pass"]]):
             return False
-        if each["picture"] and imread(folder / each["picture"]).shape[0] < 200:
+        if each["picture"] and height((folder / each["picture"]).read_bytes()) < 200:
             return False
     return not list(folder.glob(".*"))
 
