@@ -1,10 +1,12 @@
 """The scoreboards of a baccarat table: bead plate and Big Road, as cells of a grid.
 
-Columns and rows count from 0, to the right and down. Voided rounds are not shown.
+Columns and rows count from 0, to the right and down. Voided rounds are not shown. The roads that
+are derived from the Big Road are in `derived_roads`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from sabot.log.rounds import Round
 from sabot_firmware.table import rules
@@ -72,47 +74,48 @@ def bead_plate(outcomes: Sequence[Outcome]) -> list[Bead]:
 def big_road(outcomes: Sequence[Outcome]) -> list[BigCell]:
     """The Big Road: down while the same hand wins, a new column when the other hand wins.
 
-    A run that reaches the last row, or a taken cell below it, continues to the right in its row
-    (the dragon's tail) and never down again. A new run begins in the first column whose top is
-    free. A tie takes no cell but is marked on the last one; ties before the first winner are marked
+    A tie takes no cell but is marked on the last one; ties before the first winner are marked
     on the first cell. Naturals and pairs are those of the round in the cell, not of its ties.
     """
-    cells = list(_placed(outcomes))
-    ties = [0] * max(1, len(cells))
+    won = [each for each in outcomes if each.winner != "tie"]
+    ties = [0] * max(1, len(won))
     last = -1
     for each in outcomes:
         if each.winner == "tie":
             ties[max(last, 0)] += 1
         else:
             last += 1
-    if not cells:
+    if not won:
         return [BigCell(0, 0, None, ties[0])] if ties[0] else []
     return [
         BigCell(column, row, outcome, count)
-        for (column, row, outcome), count in zip(cells, ties, strict=True)
+        for (column, row), outcome, count in zip(
+            places(each.winner for each in won), won, ties, strict=True
+        )
     ]
 
 
-def _placed(outcomes: Iterable[Outcome]) -> Iterator[tuple[int, int, Outcome]]:
-    """Yield column, row and outcome of each round that is not a tie."""
+def places(kinds: Iterable[object]) -> Iterator[tuple[int, int]]:
+    """Yield column and row of each mark of a road. It goes down as long as marks are of one kind.
+
+    A run that reaches the last row, or a taken cell below it, continues to the right in its row
+    (the dragon's tail) and never down again. The next run begins in the first column whose top is
+    free.
+    """
     taken: set[tuple[int, int]] = set()
-    column = row = top = 0  # `top`: the first column whose top is free
-    winner, tail = "", False
-    for each in outcomes:
-        if each.winner == "tie":
-            continue
-        if each.winner != winner:
-            winner, tail = each.winner, False
-            column, row = top, 0
-        elif tail or row + 1 == ROWS or (column, row + 1) in taken:
-            tail = True
-            column += 1
-        else:
-            row += 1
-        taken.add((column, row))
-        if row == 0:
-            top = column + 1
-        yield column, row, each
+    top = 0  # the first column whose top is free
+    for _, run in groupby(kinds):
+        column, row, tail = top, -1, False
+        for _ in run:
+            if tail or row + 1 == ROWS or (column, row + 1) in taken:
+                tail = True
+                column += 1
+            else:
+                row += 1
+            taken.add((column, row))
+            if row == 0:
+                top = column + 1
+            yield column, row
 
 
 def _is_pair(hand: Sequence[str]) -> bool:

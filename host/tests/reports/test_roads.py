@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 
+from host.tests.support.roads_on_paper import drawn_on_board
 from sabot.log.families.cards import Card
 from sabot.log.rounds import Round
 from sabot.reports.roads import Bead, BigCell, Outcome, bead_plate, big_road, outcomes_of
@@ -148,6 +149,18 @@ def test_every_winner_has_a_cell_and_every_tie_a_mark(rng: random.Random) -> Non
                 assert step in ((0, 1), (1, 0))
             else:
                 assert cell.row == 0 and cell.column > 0
+
+
+def test_random_shoes_lie_as_drawn_run_after_run(rng: random.Random) -> None:
+    for _ in range(1000):
+        weights = rng.random(), rng.random()
+        letters = "".join(rng.choices("PB", weights, k=rng.randrange(90)))
+        shown = [
+            (cell.column, cell.row, cell.outcome.winner[0].upper())
+            for cell in big_road(outcomes(letters))
+            if cell.outcome
+        ]
+        assert shown == drawn_on_board(letters), letters
 
 
 def test_the_bead_plate_goes_down_and_then_right() -> None:
