@@ -21,7 +21,8 @@ from sabot.reports import svg
 from sabot.reports.html import as_text, page, verdict
 from sabot.reports.incident import Incident
 from sabot.reports.incidents import incidents_of
-from sabot.reports.roads import Outcome, outcomes_of
+from sabot.reports.road_pictures import roads_of
+from sabot.reports.roads import outcomes_of
 from sabot.reports.svg import ShownCard
 from sabot.reports.table_time import duration_text, iso_of, moment_of, text_of
 from sabot.text import card_symbol, counted
@@ -84,7 +85,7 @@ def render(report: ReportInput) -> str:
         _facts(report, _counted_of(hands, boxes) if hands or boxes else _counted(rounds)),
         _hands_dealt(report, hands) if hands else "",
         _boxes_dealt(report, boxes) if boxes else "",
-        "" if hands or boxes else _roads(outcomes_of(rounds)),
+        "" if hands or boxes else roads_of(outcomes_of(rounds)),
         "" if hands or boxes else _rounds(report, rounds),
         _other_cards(report),
         _incidents(
@@ -244,16 +245,6 @@ def _end_of(report: ReportInput) -> str:
             count = "" if event.cards is None else f", {counted(event.cards, 'card')} drawn"
             return f"{as_text(_ENDED[event.reason])}{count}"
     return "not in these events"
-
-
-def _roads(outcomes: Sequence[Outcome]) -> str:
-    return (
-        f"<h2>Bead plate</h2>{svg.bead_plate_of(outcomes)}"
-        f"<h2>Big Road</h2>{svg.big_road_of(outcomes)}"
-        "<p><small>P Player, B Banker, T tie; a star marks a natural; a dot on the top left a "
-        "Banker pair, on the bottom right a Player pair. In the Big Road a green stroke is a tie "
-        "after the round, a number the count of several ties.</small></p>"
-    )
 
 
 def _rounds(report: ReportInput, rounds: Iterable[Round]) -> str:

@@ -1,14 +1,11 @@
-"""Pictures for a report, as self-contained SVG: hands of cards, bead plate, Big Road.
+"""Pictures for a report, as self-contained SVG: hands of cards. The roads are in `road_pictures`.
 
-No meaning depends on colour alone: suits have shapes, winners have letters, and every picture has
-a label in words.
+No meaning depends on colour alone: suits have shapes, and every picture has a label in words.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
-
-from sabot.reports.roads import LETTERS, ROWS, BigCell, Outcome, bead_plate, big_road
 
 CARD_WIDTH, CARD_HEIGHT = 30, 42
 FACE_DOWN = "SEALED"
@@ -31,10 +28,6 @@ _SUITS = {
     '<path d="M9 8L11 8L11.5 12L10.8 14C11 16.5 11.8 18 13.5 19L6.5 19C8.2 18 9 16.5 9.2 14'
     'L8.5 12Z"/>',
 }
-
-_CELL = 22
-_FEWEST_COLUMNS = 14
-_COLOURS = {"player": "#1d4ed8", "banker": "#b91c1c", "tie": "#15803d"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,32 +76,16 @@ def hand(cards: Iterable[ShownCard], label: str) -> str:
                 'text-anchor="middle" fill="#b45309">H</text>'
             )
         x += width + _GAP
-    return _picture(max(x - _GAP, 1) + 1, CARD_HEIGHT + 2, label, "".join(parts), "hand")
+    return picture(max(x - _GAP, 1) + 1, CARD_HEIGHT + 2, label, "".join(parts), "hand")
 
 
-def bead_plate_of(outcomes: Sequence[Outcome]) -> str:
-    """The bead plate, newest to the right: P, B or T, a star for a natural, dots for pairs."""
-    parts = []
-    beads = bead_plate(outcomes)
-    for bead in beads:
-        x, y = _centre(bead.column, bead.row)
-        winner = bead.outcome.winner
-        parts.append(
-            f"<g><title>{escape(_outcome_text(bead.outcome))}</title>"
-            f'<circle cx="{x}" cy="{y}" r="9" fill="{_COLOURS[winner]}"/>'
-            f'<text x="{x}" y="{y + 4}" font-size="11" font-weight="bold" text-anchor="middle" '
-            f'fill="#fff">{LETTERS[winner]}</text>{_flags(bead.outcome, x, y)}</g>'
-        )
-    columns = max((bead.column + 1 for bead in beads), default=0)
-    return _road("bead plate", columns, parts, outcomes)
-
-
-def big_road_of(outcomes: Sequence[Outcome]) -> str:
-    """The Big Road: rings with P or B; a green stroke for ties, with their number if several."""
-    cells = big_road(outcomes)
-    parts = [_big_cell(cell) for cell in cells]
-    columns = max((cell.column + 1 for cell in cells), default=0)
-    return _road("Big Road", columns, parts, outcomes)
+def picture(width: int, height: int, label: str, inside: str, kind: str) -> str:
+    """A picture of the class `kind`, with a label in words."""
+    title = escape(label)
+    return (
+        f'<svg class="{kind}" role="img" aria-label="{title}" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}"><title>{title}</title>{inside}</svg>'
+    )
 
 
 def _symbol(card: str) -> str:
@@ -134,78 +111,3 @@ def _symbol(card: str) -> str:
         )
     view = f'viewBox="0 0 {CARD_WIDTH} {CARD_HEIGHT}"'
     return f'<symbol id="card-{card}" {view}>{frame}{face}</symbol>'
-
-
-def _big_cell(cell: BigCell) -> str:
-    x, y = _centre(cell.column, cell.row)
-    shown = title = ""
-    if cell.outcome is not None:
-        winner = cell.outcome.winner
-        title = _outcome_text(cell.outcome)
-        shown = (
-            f'<circle cx="{x}" cy="{y}" r="8" fill="#fff" stroke="{_COLOURS[winner]}" '
-            'stroke-width="2.5"/>'
-            f'<text x="{x}" y="{y + 3.5}" font-size="10" text-anchor="middle" '
-            f'fill="{_COLOURS[winner]}">{LETTERS[winner]}</text>'
-            f"{_flags(cell.outcome, x, y)}"
-        )
-    if cell.ties:
-        title = ", ".join(filter(None, (title, f"ties: {cell.ties}")))
-        shown += (
-            f'<line x1="{x - 9}" y1="{y + 9}" x2="{x + 9}" y2="{y - 9}" '
-            f'stroke="{_COLOURS["tie"]}" stroke-width="2"/>'
-            f'<text x="{x - 7}" y="{y - 4}" font-size="8" font-weight="bold" '
-            f'text-anchor="middle" fill="{_COLOURS["tie"]}">'
-            f"{'T' if cell.ties == 1 else cell.ties}</text>"
-        )
-    return f"<g><title>{escape(title)}</title>{shown}</g>"
-
-
-def _flags(outcome: Outcome, x: int, y: int) -> str:
-    """A star for a natural (top right), dots for a Banker pair (top left), a Player pair (bottom
-    right)."""
-    parts = []
-    if outcome.natural:
-        parts.append(
-            f'<text x="{x + 8}" y="{y - 1}" font-size="12" font-weight="bold" '
-            'text-anchor="middle" fill="#000">*</text>'
-        )
-    for is_pair, winner, side in (
-        (outcome.banker_pair, "banker", -1),
-        (outcome.player_pair, "player", 1),
-    ):
-        if is_pair:
-            parts.append(
-                f'<circle cx="{x + 7 * side}" cy="{y + 7 * side}" r="3" '
-                f'fill="{_COLOURS[winner]}" stroke="#fff" stroke-width="1"/>'
-            )
-    return "".join(parts)
-
-
-def _outcome_text(outcome: Outcome) -> str:
-    parts = [f"round {outcome.round}: {outcome.winner}"]
-    parts += ["natural"] * outcome.natural
-    parts += ["Player pair"] * outcome.player_pair + ["Banker pair"] * outcome.banker_pair
-    return ", ".join(parts)
-
-
-def _centre(column: int, row: int) -> tuple[int, int]:
-    return 1 + _CELL * column + _CELL // 2, 1 + _CELL * row + _CELL // 2
-
-
-def _road(name: str, columns: int, parts: Iterable[str], outcomes: Sequence[Outcome]) -> str:
-    columns = max(columns, _FEWEST_COLUMNS)
-    width, height = _CELL * columns, _CELL * ROWS
-    vertical = (f"M{1 + _CELL * i} 1v{height}" for i in range(columns + 1))
-    horizontal = (f"M1 {1 + _CELL * i}h{width}" for i in range(ROWS + 1))
-    grid = f'<path d="{"".join((*vertical, *horizontal))}" fill="none" stroke="#bbb"/>'
-    letters = " ".join(LETTERS[each.winner] for each in outcomes) or "no rounds"
-    return _picture(width + 2, height + 2, f"{name}: {letters}", grid + "".join(parts), "road")
-
-
-def _picture(width: int, height: int, label: str, inside: str, kind: str) -> str:
-    title = escape(label)
-    return (
-        f'<svg class="{kind}" role="img" aria-label="{title}" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}"><title>{title}</title>{inside}</svg>'
-    )
