@@ -17,7 +17,7 @@ from sabot_hil.sweeps.setup_cuts import (
 
 pytestmark = pytest.mark.slow
 
-_EVERY = 320
+_EVERY = 640
 
 
 @pytest.fixture(scope="module")
