@@ -43,6 +43,7 @@ _BY_TASK: dict[str, dict[str, str | None]] = {
         "rounds": "sabot.cli.records.show",
         "events": "sabot.cli.records.show",
         "incidents": "sabot.cli.records.incidents",
+        "tables": "sabot.cli.records.tables",
         "units": "sabot.cli.records.units",
     },
     "Prove it, and keep it": {

@@ -306,6 +306,11 @@ def _print_soon(lines: Iterable[str]) -> None:
             flushed_s = time.monotonic()
 
 
+def letters_text(winners: Iterable[str]) -> Text:
+    """A letter for each round, in a line."""
+    return Text(" ").join(Text(LETTERS[winner], style=_STYLE[winner]) for winner in winners)
+
+
 def bead_plate_text(winners: Sequence[str], columns: int) -> Text:
     """The newest `columns` columns of the bead plate, a letter for each round."""
     beads = bead_plate([Outcome(winner) for winner in winners])

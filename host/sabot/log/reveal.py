@@ -229,7 +229,7 @@ def reveal_before(
     reveal = Reveal(ShownGames(store.game))
     begin = next(_readable(store, Filter(unit, shoe, round_)), None)
     if begin is not None:
-        for event in _deciding(store, unit, begin.number):
+        for event in deciding_before(store, unit, begin.number):
             reveal.add(event)
         # All events from there on: a `gap` within the round is not in it.
         last = None if before is None else before - 1
@@ -238,8 +238,8 @@ def reveal_before(
     return reveal
 
 
-def _deciding(store: Store, unit: str, begin: int) -> list[Event]:
-    """The events that decide by which game a round is dealt that begins with event `begin`."""
+def deciding_before(store: Store, unit: str, begin: int) -> list[Event]:
+    """Return the events before event `begin` that decide by which game a round is dealt then."""
     found: list[Event] = []
     newest = Filter(unit, last=begin - 1, kinds=Reveal.KINDS, newest_first=True)
     for event in _readable(store, newest):

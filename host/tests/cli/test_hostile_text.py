@@ -108,6 +108,7 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
     "rounds": lambda _: [*_on_logs("rounds"), *_on_logs("rounds", "--with-void")],
     "events": lambda _: _on_logs("events"),
     "incidents": lambda _: _on_logs("incidents"),
+    "tables": lambda _: _on_logs("tables"),
     "units": lambda _: _on_logs("units"),
     "verify": lambda _: [
         *_on_logs("verify"),

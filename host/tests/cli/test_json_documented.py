@@ -135,6 +135,7 @@ def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
     for db in ("log", "chained"):
         yield "events", _run("events", "--db", db, "--json")
         yield "units", _run("units", "--db", db, "--json")
+        yield "tables", _run("tables", "--db", db, "--json")
     for db in ("log", "chained", "timeless"):
         yield "incidents", _run("incidents", "--db", db, "--json")
     yield "checkpoints", _run("checkpoints", "--db", "chained", "--json")

@@ -1,0 +1,111 @@
+"""All tables of a log, as they are now: those that need a look come first."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sabot.floor.table import PACE_MS, Table, TableFold
+from sabot.link.events import Event
+from sabot.link.wire import WireError
+from sabot.log.presence import ATTACHED
+from sabot.log.reveal import ShownGames, deciding_before, place_before
+from sabot.log.store import Filter, Row, Store
+
+SILENT_MS = 15_000
+"""A log notes every five seconds that it has its shoe (sabot/log/presence.py). After so long
+without a note it has not."""
+
+_LASTING = ("provisioned", "lid", "key", "service")
+"""Kinds of events whose newest one says how things are, however old it is."""
+
+NEEDS = ("stopped", "silent", "service", "plays", "waits")
+"""How much a table needs a look, most first: an error stopped play; no log has its shoe, although
+a shoe of cards is in play; its service switch is on; it plays; it has no cards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A table of the wall."""
+
+    table: Table
+    with_log_unix_ms: int | None
+    """When a log last had its shoe, by the host's clock; None if none has noted it."""
+
+    def silent_ms(self, now_unix_ms: int) -> int:
+        """Return for how long no log has had its shoe; 0 while one has it."""
+        if self.with_log_unix_ms is None:
+            return 0
+        silent = now_unix_ms - self.with_log_unix_ms
+        return silent if silent > SILENT_MS else 0
+
+    def need(self, now_unix_ms: int) -> str:
+        """Return how much it needs a look: one of NEEDS."""
+        if self.table.state == "stopped":
+            return "stopped"
+        plays = self.table.state != "no_cards"
+        if plays and self.silent_ms(now_unix_ms):
+            return "silent"
+        if self.table.service_on:
+            return "service"
+        return "plays" if plays else "waits"
+
+
+def tile_of(store: Store, unit: str) -> Tile:
+    """Return the tile of a unit in a log."""
+    ends = [span.end_unix_ms for span in store.presence(unit) if span.state == ATTACHED]
+    return Tile(_fold_of(store, unit).table, max(ends, default=None))
+
+
+def by_need(tiles: Iterable[Tile], now_unix_ms: int) -> list[Tile]:
+    """Return the tiles in the order in which they need a look; those that need the same, by
+    table and unit."""
+    return sorted(
+        tiles,
+        key=lambda tile: (
+            NEEDS.index(tile.need(now_unix_ms)),
+            _natural(tile.table.name),
+            _natural(tile.table.unit),
+        ),
+    )
+
+
+def _natural(name: str) -> list[str | int]:
+    """Return a key by which "table 2" comes before "table 10"."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
+
+
+def _fold_of(store: Store, unit: str) -> TableFold:
+    fold = TableFold(unit, ShownGames(store.game))
+    begin = _begin(store, unit)
+    before = deciding_before(store, unit, begin)
+    for kind in _LASTING:
+        rows = store.rows(Filter(unit, last=begin - 1, kinds=(kind,), newest_first=True))
+        newest = next((event for row in rows if (event := _readable(row)) is not None), None)
+        before += [] if newest is None else [newest]
+    for event in sorted(before, key=lambda event: event.number):
+        fold.add(event)
+    for row in store.rows(Filter(unit, first=begin)):
+        if (read := _readable(row)) is not None:
+            fold.add(read)
+    return fold
+
+
+def _begin(store: Store, unit: str) -> int:
+    """Return the number of the first event that the table depends on, but for those that last: of
+    the shoe of cards in play, or of the one that was an hour before the newest event."""
+    shoe, _ = place_before(store, unit)
+    newest = next(iter(store.rows(Filter(unit, newest_first=True))), None)
+    if newest is not None and newest.unix_ms is not None:
+        hour_before = store.place_at(unit, newest.unix_ms - PACE_MS)
+        if hour_before is None:
+            return 1
+        shoe = min(shoe, hour_before[0])
+    first = next(iter(store.rows(Filter(unit, shoe=shoe))), None)
+    return 1 if first is None else first.number
+
+
+def _readable(row: Row) -> Event | None:
+    try:
+        return row.event()
+    except WireError:
+        return None
