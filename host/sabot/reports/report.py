@@ -118,10 +118,12 @@ small { color: #444; } time { white-space: nowrap; }
 svg text { font-family: Arial, "Liberation Sans", sans-serif; }
 svg.defs { position: absolute; } svg.hand { display: block; height: 9mm; width: auto; }
 svg.road { display: block; max-width: 100%; height: auto; }
+.derived { display: flex; flex-wrap: wrap; gap: .6em 1.5em; } figure { margin: 0; }
+figcaption { margin-top: .15em; }
 @page { size: A4; margin: 14mm 12mm; }
 @media print {
   body { margin: 0; padding: 0; max-width: none; font-size: 9pt; }
-  tr, svg, .verdict { break-inside: avoid; } h2 { break-after: avoid; }
+  tr, svg, figure, .verdict { break-inside: avoid; } h2 { break-after: avoid; }
   thead { display: table-header-group; }
 }
 """

@@ -193,6 +193,9 @@ def test_roads_have_labels_in_words(short: list[Event]) -> None:
     html = render(report_of(short))
     assert 'aria-label="bead plate: P P T B P T"' in html
     assert 'aria-label="Big Road: P P T B P T"' in html
+    assert 'aria-label="Big Eye Boy: blue"' in html
+    assert 'aria-label="Small Road: no marks"' in html
+    assert 'aria-label="Cockroach Pig: no marks"' in html
     titles = re.findall(r"<g><title>(.*?)</title>", html)
     rounds = [
         "round 1: player, natural", "round 2: player, Player pair, Banker pair", "round 3: tie",
@@ -202,7 +205,7 @@ def test_roads_have_labels_in_words(short: list[Event]) -> None:
         "round 1: player, natural", "round 2: player, Player pair, Banker pair, ties: 1",
         "round 4: banker", "round 5: player, ties: 1",
     ]  # fmt: skip
-    assert titles == rounds + big_road
+    assert titles == rounds + big_road + ["round 5: blue, choppy"]
 
 
 def test_a_card_entered_by_hand_is_marked_in_the_picture_and_in_words() -> None:
