@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sabot.errors import DatabaseUnusable
 from sabot.link.events import Event, SealedCardEvent
@@ -33,6 +33,8 @@ _ROUND_KINDS = (
 )  # fmt: skip
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _US = timedelta(microseconds=1)
+
+_DealtT = TypeVar("_DealtT", Round, Hand, BlackjackRound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +147,8 @@ class Log:
         restrict it to rounds whose betting was opened at or after `since` and before `until`, and
         leave out rounds without a time. Raises ValueError for a time without a time zone.
         """
-        begin, end = _unix_ms("since", since), _unix_ms("until", until)
-        return (
-            ended
-            for ended in logged_rounds(self._store, unit, shoe, begin, end)
-            if isinstance(ended, Round) and (with_void or ended.void is None)
-        )
+        span = _unix_ms("since", since), _unix_ms("until", until)
+        return self._dealt(Round, unit, shoe, span, with_void)
 
     def hands(
         self,
@@ -163,12 +161,8 @@ class Log:
     ) -> Iterator[Hand]:
         """The hands of hold'em that have ended; with `with_void` also those that were voided. The
         arguments are those of `rounds`."""
-        begin, end = _unix_ms("since", since), _unix_ms("until", until)
-        return (
-            ended
-            for ended in logged_rounds(self._store, unit, shoe, begin, end)
-            if isinstance(ended, Hand) and (with_void or ended.void is None)
-        )
+        span = _unix_ms("since", since), _unix_ms("until", until)
+        return self._dealt(Hand, unit, shoe, span, with_void)
 
     def blackjack_rounds(
         self,
@@ -181,11 +175,21 @@ class Log:
     ) -> Iterator[BlackjackRound]:
         """The rounds of blackjack that have ended; with `with_void` also those that were voided.
         The arguments are those of `rounds`."""
-        begin, end = _unix_ms("since", since), _unix_ms("until", until)
+        span = _unix_ms("since", since), _unix_ms("until", until)
+        return self._dealt(BlackjackRound, unit, shoe, span, with_void)
+
+    def _dealt(
+        self,
+        family: type[_DealtT],
+        unit: str | None,
+        shoe: int | None,
+        span: tuple[int | None, int | None],
+        with_void: bool,
+    ) -> Iterator[_DealtT]:
         return (
             ended
-            for ended in logged_rounds(self._store, unit, shoe, begin, end)
-            if isinstance(ended, BlackjackRound) and (with_void or ended.void is None)
+            for ended in logged_rounds(self._store, unit, shoe, *span)
+            if isinstance(ended, family) and (with_void or ended.void is None)
         )
 
     def events(

@@ -12,7 +12,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import sabot_firmware
 from sabot.keys import signing
-from sabot.release import board_words, constants, micropython_names, modules, short_names
+from sabot.release import (
+    board_words,
+    constants,
+    micropython_names,
+    modules,
+    short_names,
+    source_trees,
+)
 from sabot.release import build as releases
 from sabot_hil.kit.cache import cache
 
@@ -22,6 +29,9 @@ else."""
 
 BENCH = "bench"
 """For `compiled`, in place of a shoe's board: the firmware of a bench board."""
+
+_STEPS = (source_trees, board_words, constants, short_names, micropython_names)
+"""What changes the sources before they are compiled."""
 
 DOES_NOT_START = {"sabot_firmware/shoe.py": (b"asyncio.gather(", b"asyncio.gather_all(")}
 """A change for `changed`: the release fails at its start."""
@@ -58,7 +68,7 @@ def compiled(board: str) -> dict[str, bytes]:
     """Return the files that a shoe on `board` runs, by path. Compiling takes seconds, so they are
     kept between runs under a name that depends on all sources and on how they are compiled."""
     digest = hashlib.sha256(board.encode())
-    for module in (modules, board_words, constants, short_names, micropython_names):
+    for module in (modules, *_STEPS):
         digest.update(Path(str(module.__file__)).read_bytes())
     for path, source in modules.sources().items():
         digest.update(f"{path} {len(source)}\n".encode() + source)

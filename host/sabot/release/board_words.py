@@ -9,6 +9,7 @@ Pico 15 ms of its start (docs/decisions/board-words.md).
 import ast
 from collections.abc import Mapping
 
+from sabot.release.source_trees import parsed, unparsed
 from sabot_protocol import enums
 
 _MADE_ONLY = {
@@ -24,14 +25,8 @@ def without_unneeded_words(sources: Mapping[str, bytes]) -> dict[str, bytes]:
 
     Raises ValueError for a source that does not compile, or a word that is not in its enumeration.
     """
-    changed = {}
-    for path, source in sources.items():
-        try:
-            tree = _Places(_MADE_ONLY.get(path)).visit(ast.parse(source))
-        except SyntaxError as error:
-            raise ValueError(f"{path} does not compile: SyntaxError: {error}") from None
-        changed[path] = ast.unparse(tree).encode()
-    return changed
+    trees = parsed(sources)
+    return unparsed({path: _Places(_MADE_ONLY.get(path)).visit(trees[path]) for path in trees})
 
 
 class _Places(ast.NodeTransformer):

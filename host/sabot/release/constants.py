@@ -8,6 +8,8 @@ import ast
 from collections import Counter
 from collections.abc import Mapping
 
+from sabot.release.source_trees import parsed, unparsed
+
 _LARGEST = 2**30 - 1
 """A larger integer would be an object on the heap at each place (firmware/README.md)."""
 
@@ -16,12 +18,7 @@ def with_private_constants(sources: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the sources, by path, with `_NAME = const(6)` for each `NAME = 6` or `NAME = const(6)`
     that no other module uses; they do the same. Raises ValueError for a source that does not
     compile."""
-    trees = {}
-    for path, source in sources.items():
-        try:
-            trees[path] = ast.parse(source)
-        except SyntaxError as error:
-            raise ValueError(f"{path} does not compile: SyntaxError: {error}") from None
+    trees = parsed(sources)
     modules_with = Counter(name for tree in trees.values() for name in _names(tree))
     texts = {text for tree in trees.values() for text in _texts(tree)}  # names for `getattr`
     for tree in trees.values():
@@ -40,7 +37,7 @@ def with_private_constants(sources: Mapping[str, bytes]) -> dict[str, bytes]:
                     target.id = private
                     if not isinstance(value, ast.Call):
                         node.value = ast.Call(ast.Name("const", ast.Load()), [value], [])
-    return {path: ast.unparse(tree).encode() for path, tree in trees.items()}
+    return unparsed(trees)
 
 
 def _is_integer(value: ast.expr) -> bool:

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 
 from sabot.release.micropython_names import MICROPYTHON_NAMES
+from sabot.release.source_trees import parsed, unparsed
 
 _BOOT_LOADER = "sabot_firmware/release/boot.py"
 """It calls each release, and each release calls it: its names are the same in all of them."""
@@ -26,10 +27,10 @@ def shortened(sources: Mapping[str, bytes]) -> dict[str, bytes]:
     compile.
     """
     short = short_names(sources)
-    trees = _parsed(sources)
+    trees = parsed(sources)
     for tree in trees.values():
         _rename(tree, short)
-    return {path: ast.unparse(tree).encode() for path, tree in trees.items()}
+    return unparsed(trees)
 
 
 def short_names(sources: Mapping[str, bytes]) -> dict[str, str]:
@@ -40,7 +41,7 @@ def short_names(sources: Mapping[str, bytes]) -> dict[str, str]:
     names that occur in one module, or in modules whose classes inherit from one another, have
     different short ones. Raises ValueError for a source that does not compile.
     """
-    trees = _parsed(sources)
+    trees = parsed(sources)
     used = {path: {name for _, _, name in _fields(tree)} for path, tree in trees.items()}
     everywhere = set().union(*used.values()) | {part for path in trees for part in _parts(path)}
     wanted = set().union(*map(_defined, trees.values())) - _kept(trees)
@@ -58,7 +59,7 @@ def short_names(sources: Mapping[str, bytes]) -> dict[str, str]:
 def defined_names(sources: Mapping[str, bytes]) -> set[str]:
     """Return the names that the sources give to what they make. Raises ValueError for a source that
     does not compile."""
-    return set().union(*map(_defined, _parsed(sources).values()))
+    return set().union(*map(_defined, parsed(sources).values()))
 
 
 def table(sources: Mapping[str, bytes]) -> list[tuple[str, str, str]]:
@@ -66,7 +67,7 @@ def table(sources: Mapping[str, bytes]) -> list[tuple[str, str, str]]:
     short = short_names(sources)
     return sorted(
         (path, short[name], name)
-        for path, tree in _parsed(sources).items()
+        for path, tree in parsed(sources).items()
         for name in {name for _, _, name in _fields(tree)} & short.keys()
     )
 
@@ -108,16 +109,6 @@ def _free(stay: set[str]) -> Iterator[str]:
         for second in string.digits + string.ascii_lowercase:
             if (name := first + second) not in stay and not keyword.iskeyword(name):
                 yield name
-
-
-def _parsed(sources: Mapping[str, bytes]) -> dict[str, ast.Module]:
-    trees = {}
-    for path, source in sources.items():
-        try:
-            trees[path] = ast.parse(source)
-        except SyntaxError as error:
-            raise ValueError(f"{path} does not compile: SyntaxError: {error}") from None
-    return trees
 
 
 def _defined(tree: ast.Module) -> set[str]:
