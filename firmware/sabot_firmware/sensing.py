@@ -24,6 +24,9 @@ LATE_BYTES = const(40)
 
 _SURELY_PASSING = const(200)  # samples, 10 ms; a card at 3 m/s takes 500
 _DONE_MS = const(80)
+# In a game that deals cards face down the outcome of a pass comes this long after its last samples
+# were taken. The verdict takes a Pico 15.6 to 18.8 ms: how long depends on the card.
+_VERDICT_MS = const(20)
 # A pass that seems longer than one card by this is recorded. However a hand pulls, with every
 # disturbance of the specification, this is 0 to 5 of 100 single cards, most of them stopped.
 _LONG_UM = const(1500)
@@ -69,6 +72,7 @@ class Sensing:
         """
         board, reader, samples = self._board, self._reader, self._samples
         size, total = _SAMPLE_BYTES, 0
+        begun_ms = board.ticks_ms()
         if self._passes.held and not self._dealing.sealed:
             self._count_held()
         while size == _SAMPLE_BYTES:
@@ -81,7 +85,7 @@ class Sensing:
                 was_known = reader.known
                 at = reader.read(samples, at, size)
                 if reader.ended:
-                    self._pass_ended()
+                    self._pass_ended(begun_ms)
                 elif reader.known != was_known:
                     self._presenting.set_lock()
         board.judged(reader.scanner.in_pass)
@@ -107,7 +111,9 @@ class Sensing:
         self._reader.samples_lost()
         self._acting.carry_out([input_log.SAMPLES_LOST])
 
-    def _pass_ended(self) -> None:
+    def _pass_ended(self, begun_ms: int) -> None:
+        if self._acting.recorder.seals is not None:
+            self._board.sleep_ms(max(0, begun_ms + _VERDICT_MS - self._board.ticks_ms()))
         self._heap.due = True
         marked, self.passing_marked = self.passing_marked, False
         passed, dealing = self._reader.passed, self._dealing

@@ -2,6 +2,7 @@
 
 from firmware.tests.support.parts import Any, Parts
 from sabot_firmware.journal.ring import NOTE, PASSING
+from sabot_firmware.journal.seals import Seals
 from sabot_firmware.sensing import Sensing
 from sabot_firmware.table import input_log
 from sabot_protocol import cards, enums
@@ -52,6 +53,34 @@ def test_a_pass_that_seems_much_longer_than_one_card_is_recorded_after_its_card(
     parts.board.pieces = [20]
     sensing.read()
     assert "long_pass" not in parts.recorder.names, "it is a fault already"
+
+
+def test_in_a_game_with_sealed_cards_the_outcome_comes_as_late_however_long_the_verdict_took():
+    """A Pico takes 15.6 to 18.8 ms, which depends on the card."""
+    for seals, times in ((None, [16, 18]), (Seals(bytes(32)), [20, 20])):
+        taken = []
+        for verdict_ms in (16, 18):
+            parts = Parts()
+            sensing = _sensing(parts)
+            board, read, record = parts.board, parts.reader.read, parts.recorder.record
+            parts.recorder.seals = seals
+            board.pieces, parts.reader.ends = [20], [True]
+
+            def slow_read(samples, at, end, board=board, read=read, verdict_ms=verdict_ms):
+                board.now_ms += verdict_ms
+                return read(samples, at, end)
+
+            def timed_record(shape, shoe, round_, values, board=board, record=record, taken=taken):
+                taken.append(board.now_ms)
+                record(shape, shoe, round_, values)
+
+            def sleep_ms(ms, board=board):
+                board.now_ms += ms
+
+            parts.reader.read, parts.recorder.record = slow_read, timed_record
+            board.sleep_ms = sleep_ms
+            sensing.read()
+        assert taken == [times[0]] * 2 + [times[1]] * 2, taken
 
 
 def test_all_samples_that_have_waited_are_read_and_counted():

@@ -92,6 +92,8 @@ class _Board:
 class _Journal:
     """Records the kinds of the entries put into it."""
 
+    number = 1
+
     def __init__(self):
         self.kinds = []
         self.faults = []
