@@ -82,17 +82,14 @@ def _joined(
     pool: Workers, store: Store, unit: str, search: Search, futures: Sequence[Future[_Looked]]
 ) -> list[Incident]:
     """The incidents of a unit, of whose spans each is looked through by a process."""
-    damaged, done = search.damaged, 0
+    damaged = search.damaged
 
     def parts() -> Iterator[Part]:
-        nonlocal done
         for future in futures:
             looked = pool.result(future)
             if looked is None:
                 raise _NotAsOnePass
-            part, rows = looked
-            done += rows
-            yield part
+            yield looked[0]
 
     try:
         return search.found(unit, _in_order(unit, search, parts()))
@@ -100,8 +97,16 @@ def _joined(
         for future in futures:
             future.cancel()
         search.damaged = damaged
-        pool.count(-done)
+        pool.count(-sum(map(_rows_of, futures)))
         return _in_one_pass(store, unit, search, pool.count)
+
+
+def _rows_of(future: Future[_Looked]) -> int:
+    """How many records were counted for a span that was looked through."""
+    if not future.done() or future.cancelled() or future.exception() is not None:
+        return 0
+    looked = future.result()
+    return 0 if looked is None else looked[1]
 
 
 def _in_order(unit: str, search: Search, parts: Iterable[Part]) -> Iterator[Notable | None]:

@@ -148,6 +148,7 @@ def _bell(random: Random, bounds: Bounds, way_mm: float) -> Speeds:
         steepest = _BELL_SLOPE * higher_mm_s / lasts_s
         if slowest + higher_mm_s <= bounds.fastest_mm_s and steepest <= bounds.accel_mm_s2:
             share = (np.arange(_samples(lasts_s)) + 0.5) * _STEP_S / lasts_s
+            share = share.clip(max=1.0)  # the last sample may be after the end: the formula rises
             return slowest + higher_mm_s * 16 * share**2 * (1 - share) ** 2
 
 

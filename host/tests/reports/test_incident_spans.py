@@ -9,7 +9,7 @@ import random
 import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -260,14 +260,24 @@ def test_a_shoe_of_cards_in_several_spans_is_looked_at_as_a_whole(
     assert [each.kind for each in found[0]["A"]].count("rules") == len(shoes)  # type: ignore[index]
 
 
+@pytest.mark.parametrize("ahead", [False, True], ids=["", "all spans at once"])
 @pytest.mark.parametrize("span", [300, 1300])
 def test_a_shoe_of_cards_that_never_ends_is_looked_through_in_the_parts_of_one_pass(
-    tmp_path: Path, again: list[str], monkeypatch: pytest.MonkeyPatch, span: int
+    tmp_path: Path, again: list[str], monkeypatch: pytest.MonkeyPatch, span: int, ahead: bool
 ) -> None:
     """Such a part begins and ends where one pass has so many records, wherever a span does."""
     monkeypatch.setattr(incident_search, "MOST_TOGETHER", 1300)
     monkeypatch.setattr(incident_spans, "MOST_TOGETHER", 1300)
     monkeypatch.setattr(spans, "SPAN", span)
+    submit = workers.Workers.submit
+
+    def finished(pool: workers.Workers, work: Any, tasks: Any) -> Sequence[Future[Any]]:
+        futures = submit(pool, work, tasks)
+        wait(futures)
+        return futures
+
+    if ahead:  # the other process is through with all spans before the first is looked at here
+        monkeypatch.setattr(workers.Workers, "submit", finished)
     ordinary = [values for shoe in range(1, 8) for values in disputed_shoe(shoe)]
     rows = rows_of([*ordinary, *disputed_shoe(9) * 20, *ordinary], [700])
     path = logged(tmp_path / "log.sqlite", {"A": rows, "B": slow_records(1)})
