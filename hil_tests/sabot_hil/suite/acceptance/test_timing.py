@@ -4,6 +4,7 @@ An emulated chip is no board, so 15 % of what a shoe may take are kept in hand h
 
 import random
 from collections.abc import Callable
+from statistics import median
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sabot import all_games
 from sabot.games import catalogue
 from sabot.link import wire
 from sabot.link.client import Client
+from sabot.link.events import Event
 from sabot.link.messages import HealthCommand, LoadGameCommand, StatusCommand
 from sabot.sim.waveform import SAMPLE_RATE_HZ, A, B, pass_samples, unpack
 from sabot_hil.capabilities import (
@@ -33,6 +35,9 @@ _LAST_CARD = "7S"
 _QUESTIONS = 60
 _SPEEDS_MM_S = (300.0, 1000.0, 3000.0) * 2
 _OFFSETS_MS = (-1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0)
+_SOON, _LATE = ["TC", "QC", "7D", "7H", "8H", "8S"], ["AC", "2C", "3C", "5D", "TD", "JD"]
+"""Cards that the reader of a Pico judges soonest and latest, about 2 ms apart."""
+_HANDS = 3
 _SPEEDS_WITH_HOST_MM_S = (300.0, *(1000.0, 3000.0) * 4)
 
 
@@ -311,6 +316,49 @@ def test_a_shoe_that_seals_cards_is_as_quick_and_has_room(
         measure(f"heap free with sealed cards, {game}", sealed_bytes, "bytes", at_least=19_000)
         _do(bench, after)
     last_cards.check()
+
+
+def test_the_time_of_a_sealed_card_does_not_tell_it(
+    target: Target, clock: Clock, seed: int, measure: Measure
+) -> None:
+    """The reader judges some cards up to 3 ms sooner than others. Who sees the cards come out may
+    not find that in the times of their events."""
+    bench, rng = target.bench, random.Random(seed)
+    with session_with(target.shoe) as client:
+        client.load_game(all_games.document("holdem", {"seats": 6}))
+    target.power.off()
+    target.power.on()
+    late_ms: dict[str, float] = {}
+    taken: dict[str, list[float]] = {name: [] for name in _SOON + _LATE}
+    with session_with(target.shoe) as client:
+        client.begin(1)
+        for _ in range(_HANDS):
+            load_cards(bench)
+            order = rng.sample(_SOON + _LATE, 12)
+            sealed: list[int] = []
+            for name in order:
+                clock.pass_ms(rng.uniform(30, 60))
+                samples = pass_samples(cards.number_of(name), 0, speed_mm_s=1000.0)
+                late_ms[name] = -(bench.play(samples) + _left_us(samples)) / 1000
+                bench.settle()
+                sealed += [each.t_ms for each in _rest(client) if each.kind == "sealed_card"]
+            bench.press("reveal")
+            bench.settle()
+            _rest(client)
+            # The first card of a hand begins it, which takes longer.
+            for name, t_ms in list(zip(order, sealed, strict=True))[1:]:
+                taken[name].append(late_ms[name] + t_ms)
+    soon, late = (median([ms for name in names for ms in taken[name]]) for names in (_SOON, _LATE))
+    measure("a card that is judged late, after one judged soon", late - soon, "ms", at_most=1.5)
+
+
+def _rest(client: Client) -> list[Event]:
+    """Take and acknowledge all events that the shoe still has."""
+    found: list[Event] = []
+    while records := client.receive(0.1).records:
+        found += [each.event for each in records]
+        client.acknowledge()
+    return found
 
 
 def _do(bench: Bench, steps: str) -> None:
