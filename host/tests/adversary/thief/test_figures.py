@@ -21,7 +21,7 @@ _ENOUGH = 6_000
 
 @pytest.mark.parametrize("noise", ["nominal", "harsh"])
 def test_speed_and_length_of_a_pass_tell_nothing_and_the_other_figures_would(noise: str) -> None:
-    seen, truths = figures(seed(), noise, rounds(400))
+    seen, truths = figures(seed(), noise, rounds(300))
     strata = np.zeros(len(seen["samples"]), np.int64)
     shown = best_guess({name: seen[name] for name in SHOWN}, truths, strata, together=True)
     hidden = best_guess({name: seen[name] for name in seen if name not in SHOWN}, truths, strata)

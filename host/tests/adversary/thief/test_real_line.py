@@ -18,7 +18,7 @@ _ENOUGH = 200
 
 
 @pytest.mark.parametrize(
-    ("family", "sample", "most"), [("midi", 4, 600), ("blackjack", 0, 1000), ("holdem", 0, 150)]
+    ("family", "sample", "most"), [("midi", 3, 600), ("blackjack", 0, 1000), ("holdem", 0, 150)]
 )
 def test_real_line_heap_and_database_tell_no_sealed_card(
     tmp_path: Path, family: str, sample: int, most: int
