@@ -4,6 +4,7 @@ import ast
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,16 @@ from sabot.release.modules import (
     PACKAGES,
     bench_modules,
     bytecode,
-    modules_of,
-    sources,
 )
+from sabot.release.modules import modules_of as compiled_for
+from sabot.release.modules import sources as read_sources
 
 pytestmark = pytest.mark.slow
 
 _NATIVE_ARMV6M = 4  # MicroPython, py/persistentcode.h: MP_NATIVE_ARCH_ARMV6M
+
+
+modules_of, sources = cache(compiled_for), cache(read_sources)  # each takes a second
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +87,8 @@ def test_bytecode_names_its_source_as_an_import_names_the_module(pico: dict[str,
 
 
 def test_a_bench_board_has_the_rigs_modules_and_not_the_shoes() -> None:
-    assert "sabot_rig/main.mpy" in bench_modules()
-    assert "sabot_firmware/shoe.mpy" not in bench_modules()
+    bench = bench_modules()
+    assert "sabot_rig/main.mpy" in bench and "sabot_firmware/shoe.mpy" not in bench
 
 
 def test_the_same_sources_give_the_same_bytes_in_another_folder_and_time_zone(
