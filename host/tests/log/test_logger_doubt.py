@@ -12,10 +12,18 @@ from host.tests.log.test_logger import assert_holds, logging, wait_until
 from host.tests.support.helpers import framed
 from host.tests.support.naive_shoe import Answering, NaiveShoe, answering_shoe
 from sabot.errors import KeysUnusable, NoShoe, ProtocolMismatch, UnitNotProven
-from sabot.link import wire
+from sabot.link import client, wire
+from sabot.log import logger
 from sabot_protocol import VERSION, enums, messages
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def _wait_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These shoes are in this process: after a few seconds no answer comes any more."""
+    monkeypatch.setattr(client, "_COMMAND_TIMEOUT_S", 4.0)
+    monkeypatch.setattr(logger, "_LONGEST_PAUSE_S", 0.5)
 
 
 class _WithoutKey(NaiveShoe):
