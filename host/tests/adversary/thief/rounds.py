@@ -114,6 +114,10 @@ class _Table:
         self.shoe = shoe
         self._random = random
         self._unreadable = unreadable  # with this the power never goes
+        self.came: list[int] = []
+        """All cards that came out."""
+        self.unknown: list[int] = []
+        """Those that are never to be known."""
         self._deck: list[int] = []
         self._known: dict[str, int] = {}
         self._seen = Table()
@@ -186,7 +190,12 @@ class _Table:
         self._random.shuffle(deck)
         self._deck = [int(card) for card in deck]
         while self.dealing.phase not in (BETTING, BETWEEN):
-            self.shoe.play(self.shoe.passed(self._deck.pop()))
+            self.shoe.play(self.shoe.passed(self._take()))
+
+    def _take(self) -> int:
+        """Take the next card."""
+        self.came.append(self._deck.pop())
+        return self.came[-1]
 
     def _go_on(self) -> bool:
         """Deal the card that is due, or press what the players decide. Return whether the cards
@@ -196,7 +205,7 @@ class _Table:
             self.shoe.ask_all()
         if due == NOT_DUE:
             return self._decide()
-        position, card = enums.POSITIONS[due], self._deck.pop()
+        position, card = enums.POSITIONS[due], self._take()
         self._left -= 1
         name = self._name(position)
         if not name:
@@ -217,6 +226,7 @@ class _Table:
         return True
 
     def _void(self) -> None:
+        self.unknown += [card for name, card in self._known.items() if name != "entered"]
         self.shoe.play(KEY_TURNED[0], VOID, KEY_TURNED[1])
         self.shoe.ask_all()
 
@@ -234,7 +244,9 @@ class _Table:
         """Play on until the round is over."""
 
 
-class _Midi(_Table):
+class Midi(_Table):
+    """A table of midi."""
+
     family, game = "midi", "ez-midi"
 
     def __init__(self, shoe: Any, random: np.random.Generator, unreadable: float = 0.0) -> None:
@@ -250,7 +262,7 @@ class _Midi(_Table):
             self.shoe.play(NEXT)
             return True
         if self._chance(_ASIDE):  # it is put aside
-            self._known["aside"] = card = self._deck.pop()
+            self._known["aside"] = card = self._take()
             self.shoe.play(self.shoe.passed(card), *KEY_TURNED)
         if self._chance(_VOID / 3):
             self._void()
@@ -302,7 +314,7 @@ class _Blackjack(_Table):
                 if self.dealing.current_round.due == NOT_DUE:
                     self.shoe.play(NEXT)
                 else:
-                    self.shoe.play(self.shoe.passed(self._deck.pop()))
+                    self.shoe.play(self.shoe.passed(self._take()))
             else:
                 self.shoe.play(NEXT)
 
@@ -339,7 +351,7 @@ class _Holdem(_Table):
             self.shoe.play(REVEAL)
 
 
-_TABLES: dict[str, type[_Table]] = {"midi": _Midi, "blackjack": _Blackjack, "holdem": _Holdem}
+_TABLES: dict[str, type[_Table]] = {"midi": Midi, "blackjack": _Blackjack, "holdem": _Holdem}
 
 
 def _means(seen: Seen) -> dict[str, int]:

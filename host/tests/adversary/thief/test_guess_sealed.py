@@ -6,13 +6,16 @@ buzzer, and the presses of the supervisor. The rounds are divided by what the lo
 show that the same test finds the lock, and what a shoe tells that leaks.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
+from firmware.tests.support.scripted import BURN, KEY_TURNED, VOID
+from firmware.tests.test_store import Folder
 from host.tests.adversary.thief.guessing import Numbers, best_guess
-from host.tests.adversary.thief.rounds import Played, played
+from host.tests.adversary.thief.rounds import Midi, Played, document_of, played
 from host.tests.adversary.thief.settings import rounds, seed
 from host.tests.adversary.thief.tapped import TappedShoe
 
@@ -76,6 +79,22 @@ def test_the_figures_of_a_sealed_pass_are_nowhere_on_the_line_and_on_the_chip(
     assert all(found <= face_up for found, face_up in honest.in_clear)
     found = sum(len(found) for found, _ in honest.in_clear)
     assert (found > 50) == (honest.family != "midi"), "no card of midi comes face up"
+
+
+def test_the_composition_of_a_shoe_has_no_card_that_is_never_to_be_known() -> None:
+    random = np.random.default_rng(seed())
+    with Folder() as folder:
+        shoe = TappedShoe(folder, document_of("midi"), random)
+        table = Midi(shoe, random, unreadable=0.1)
+        for _ in range(20):
+            table.round()
+        shoe.forget_round()
+        shoe.play(KEY_TURNED[0], VOID, BURN, KEY_TURNED[1])
+        (composition,) = [own for kind, own in shoe.seen.events if kind == "composition"]
+    came, unknown = Counter(table.came), Counter(table.unknown)
+    counts, unread = composition[:2]
+    assert unread == len(table.unknown) > 20
+    assert list(counts) == [came[card] - unknown[card] for card in range(52)]
 
 
 # ---- shoes that leak
