@@ -16,6 +16,7 @@ _LEFT = {
     "events": _NOTHING,
     "incidents": _NOTHING,
     "units": _NOTHING,
+    "tables": _NOTHING,
     "verify": _NOTHING,
     "checkpoints": _WHOLE,
     "export": _WHOLE,
