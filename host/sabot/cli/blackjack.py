@@ -96,14 +96,21 @@ def _logged(in_log: InLog) -> tuple[BlackjackRound, str, dict[str, object]]:
         dealt, table = one_blackjack_round(
             store, in_log.unit, in_log.table, in_log.shoe, in_log.round_
         )
-        document = None if dealt.game is None else store.game(dealt.game)
+        return dealt, table, _house_of(store, dealt)
+
+
+def _house_of(store: Store, dealt: BlackjackRound) -> dict[str, object]:
+    """Return the choices of the house that dealt a round; none are needed for a void one."""
+    document = None if dealt.game is None else store.game(dealt.game)
     game = None if document is None else game_of(document)
-    if dealt.void is None and not isinstance(game, BlackjackGame):
+    if isinstance(game, BlackjackGame):
+        return house_in(game)
+    if dealt.void is None:
         raise GameDiffers(
-            f"{in_log.db}: the log does not have the game that dealt the round; write the cards "
+            f"{store.path}: the log does not have the game that dealt the round; write the cards "
             "into the file"
         )
-    return dealt, table, house_in(game) if isinstance(game, BlackjackGame) else {}
+    return {}
 
 
 def score_round(
@@ -122,8 +129,14 @@ def score_round(
 
 
 def score_logged(in_log: InLog, *, as_json: bool) -> None:
+    """Score a round of blackjack in a log. Raises as `one_blackjack_round` and `score_dealt`."""
+    with Store(in_log.db) as store:
+        dealt, _ = one_blackjack_round(store, in_log.unit, in_log.table, in_log.shoe, in_log.round_)
+        score_dealt(store, dealt, as_json=as_json)
+
+
+def score_dealt(store: Store, dealt: BlackjackRound, *, as_json: bool) -> None:
     """Score a round of a log, with the game that dealt it. Raises ImpossibleDeal for a void one."""
-    dealt, _, house = _logged(in_log)
     if dealt.void is not None:
         raise ImpossibleDeal(
             f"{dealt.unit} shoe {dealt.shoe} round {dealt.round}: void ({dealt.void}); its wagers "
@@ -131,7 +144,7 @@ def score_logged(in_log: InLog, *, as_json: bool) -> None:
         )
     # What was wagered is the cashier's, and does not matter here.
     any_wagers = [{"box": at, "wager_cents": 1} for at in range(1, len(dealt.boxes) + 1)]
-    fields = with_cards({"boxes": any_wagers}, dealt, house)
+    fields = with_cards({"boxes": any_wagers}, dealt, _house_of(store, dealt))
     _show_scored(scores.score_table(table_file.table_of(fields)), as_json=as_json)
 
 

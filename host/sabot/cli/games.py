@@ -10,7 +10,7 @@ from sabot.blackjack import house as blackjack
 from sabot.cli import blackjack as at_blackjack
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
-from sabot.cli.logged_round import one_round
+from sabot.cli.logged_round import baccarat, one_dealt
 from sabot.cli.view import console, hand_text, plain, print_json, print_page
 from sabot.errors import ImpossibleDeal
 from sabot.games import odds as all_odds
@@ -26,6 +26,7 @@ from sabot.games.wagers import WAGERS, outcome_of
 from sabot.link.client import Client
 from sabot.link.ports import Port
 from sabot.log.dealt import game_of as dealt_game
+from sabot.log.families.boxes import BlackjackRound
 from sabot.log.store import Store
 from sabot.poker import shoe_game as holdem
 from sabot.reports import sign
@@ -213,8 +214,11 @@ def score(
         played, hands = named, (_names(player), _names(banker))
     else:
         with Store(db) as store:
-            logged = one_round(store, unit, table, shoe, round_)
-            dealt = logged.round
+            found, _ = one_dealt(store, unit, table, shoe, round_)
+            if game is None and isinstance(found, BlackjackRound):
+                at_blackjack.score_dealt(store, found, as_json=as_json)
+                return
+            dealt = baccarat(found)
             if dealt.void is not None:
                 raise ImpossibleDeal(
                     f"{dealt.unit} shoe {dealt.shoe} round {dealt.round}: void ({dealt.void}); "

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import tzinfo
+from types import UnionType
 from typing import Any, TypeVar
 
 from sabot.cli import options
@@ -14,7 +15,13 @@ from sabot.log.rounds import Dealt, Round
 from sabot.log.store import Store
 from sabot.reports.table_time import iso_of
 
-DealtT = TypeVar("DealtT", Round, Hand, BlackjackRound)
+DealtT = TypeVar("DealtT", bound=Dealt)
+
+_OF_OTHER_FAMILY = {
+    BlackjackRound: "a round of blackjack; use --game blackjack (settle: with a TABLE.json)",
+    Hand: "a hand of hold'em; `sabot settle --game holdem HAND.json` settles it",
+}
+"""What a round is that is not of baccarat, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,32 +49,50 @@ def json_of(ended: Dealt, table: str, zone: tzinfo | None = None) -> dict[str, A
 def one_round(
     store: Store, unit: str | None, table: str | None, shoe: int | None, round_: int | None
 ) -> LoggedRound:
-    """Return the only round of baccarat that --unit, --table, --shoe and --round choose; without
-    --round the last of a unit, or of a table.
+    """Return the round that `one_dealt` finds. Raises as it does, and BadWagers if it is not one
+    of baccarat."""
+    dealt, at = one_dealt(store, unit, table, shoe, round_)
+    return LoggedRound(baccarat(dealt), at)
+
+
+def one_dealt(
+    store: Store, unit: str | None, table: str | None, shoe: int | None, round_: int | None
+) -> tuple[Dealt, str]:
+    """Return the only round of any family that --unit, --table, --shoe and --round choose, and its
+    table; without --round the last of a unit, or of a table.
 
     Raises BadWagers if no round fits or several do, DatabaseUnusable if the log does not have the
     unit or the table.
     """
-    return LoggedRound(*_one(store, Round, "rounds", unit, table, shoe, round_))
+    return _one(store, Dealt, "rounds", unit, table, shoe, round_)
+
+
+def baccarat(dealt: Dealt) -> Round:
+    """Return a round of baccarat. Raises BadWagers for one of another family."""
+    if not isinstance(dealt, Round):
+        raise BadWagers(
+            f"{dealt.unit} shoe {dealt.shoe} round {dealt.round}: {_OF_OTHER_FAMILY[type(dealt)]}"
+        )
+    return dealt
 
 
 def one_hand(
     store: Store, unit: str | None, table: str | None, shoe: int | None
 ) -> tuple[Hand, str]:
-    """Return the only hand of hold'em that the options choose, as `one_round`, and its table."""
+    """Return the only hand of hold'em that the options choose, as `one_dealt`, and its table."""
     return _one(store, Hand, "hands", unit, table, shoe, None)
 
 
 def one_blackjack_round(
     store: Store, unit: str | None, table: str | None, shoe: int | None, round_: int | None
 ) -> tuple[BlackjackRound, str]:
-    """Return the only round of blackjack that the options choose, as `one_round`, and its table."""
+    """Return the only round of blackjack that the options choose, as `one_dealt`, and its table."""
     return _one(store, BlackjackRound, "rounds of blackjack", unit, table, shoe, round_)
 
 
 def _one(
     store: Store,
-    family: type[DealtT],
+    family: type[DealtT] | UnionType,
     what: str,
     unit: str | None,
     table: str | None,

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from firmware.tests.support import boxes
 from host.tests.support.commands import error_line_here
 from host.tests.support.dealt_boxes import PAIRS, BoxLog
+from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import new_log, parsed, stored
 from sabot.blackjack import table_file
 from sabot.blackjack.logged import with_cards
@@ -205,3 +206,26 @@ def test_the_command_takes_the_round_of_a_log(
         tmp_path, "settle", "--game", "blackjack", "other.json", "--db", "log.sqlite", code=20
     )
     assert "other.json: U1 shoe 1 round 1: dealt to 2 boxes, the file has 3" in line
+
+
+def test_a_round_is_scored_by_the_game_that_dealt_it_and_not_settled_as_baccarat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log, hand = played(), HandLog().seat(2)
+    with new_log(tmp_path / "log.sqlite") as store:
+        store.append("U1", stored(log.records))
+        store.append("U2", stored(hand.play("8S AH 7S AC burn reveal").records))
+        store.keep_game(log.document)
+        store.keep_game(hand.game.document)
+    score = ["score", "--db", "log.sqlite", "--unit"]
+    named = CliRunner().invoke(app(), [*score, "U1", "--game", "blackjack", "--json"])
+    assert CliRunner().invoke(app(), [*score, "U1", "--json"]).stdout == named.stdout != ""
+    one = "U1 shoe 1 round 1: a round of blackjack; use --game blackjack"
+    wager = ["settle", "--db", "log.sqlite", "--wager", "3 banker 100", "--unit", "U1"]
+    for words in ([*score, "U1", "--game", "mini"], wager, [*wager, "--round", "1"]):
+        assert one in error_line_here(tmp_path, *words, code=20)
+    two = "U2 shoe 1 round 1: a hand of hold'em; `sabot settle --game holdem HAND.json` settles it"
+    assert two in error_line_here(tmp_path, *score, "U2", code=20)
+    line = error_line_here(tmp_path, "score", "--db", "log.sqlite", code=20)
+    assert "2 rounds match; choose one with --unit" in line
