@@ -6,11 +6,22 @@ believed: a key that does not fit the commitment opens nothing.
 """
 
 import hmac
+import re
 from collections.abc import Iterable
 from hashlib import sha256
 
 from sabot.link.events import CardEvent, Event, SealedCardEvent, SealEvent, UnsealedEvent
 from sabot_protocol import cards, seals
+
+_VERSION = re.compile(r"(\d+)\.(\d+)")
+_SEALS_SINCE = (0, 2)
+
+
+def is_sealing(firmware: str) -> bool | None:
+    """Whether this version of the firmware seals the cards that lie face down: from 0.2 on. Older
+    ones recorded those of midi, and those dealt face down, in plain. None if it is no version."""
+    version = _VERSION.match(firmware)
+    return None if version is None else tuple(map(int, version.groups())) >= _SEALS_SINCE
 
 
 def key_fits(key: bytes, commitment: bytes) -> bool:

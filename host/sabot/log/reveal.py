@@ -8,10 +8,10 @@ them as soon as they are drawn, and for these the rest of this module decides.
 Only the records themselves have them earlier. Every list, page and table asks here. The document of
 the game decides (`shown`), by the SHA-256 in the events, never the game's name: a house chooses
 whether `mini` is dealt face down. If it is not known by which document a round is dealt, its cards
-are hidden until the reveal.
+are hidden until the reveal, unless they come from firmware that seals what must not show.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -39,7 +39,7 @@ from sabot.link.events import (
     ShoeEndedEvent,
     UnsealedEvent,
 )
-from sabot.link.seals import RoundSeal
+from sabot.link.seals import RoundSeal, is_sealing
 from sabot.link.wire import WireError
 from sabot.log.store import Filter, Store
 from sabot_protocol.games import SHOWN, GameError, game_of
@@ -96,6 +96,7 @@ class Reveal:
         self._shows_at_once: bool | None = None  # None if the game is not known
         self._started: tuple[str, bytes, bytes] | None = None  # game, firmware, chain
         self._decided = self._lid_open = self._stopped = self._sealed = False
+        self._seals = False  # whether the firmware seals what must not show
         self._round = 0, 0  # of the last event that was in one, and its number
         self._last = 0
 
@@ -107,7 +108,8 @@ class Reveal:
                 self._round = event.shoe, event.round
                 self._decided = self._sealed = False
                 self._stopped = not isinstance(event, BettingOpenEvent)
-                self.hidden = None if self._shows_at_once else self._round
+                shows = self._shows_at_once or (self._shows_at_once is None and self._seals)
+                self.hidden = None if shows else self._round
             elif event.number != self._last + 1:
                 self._stopped = True
         self._last = event.number
@@ -118,6 +120,8 @@ class Reveal:
                 self.hidden = None
         elif isinstance(event, SealEvent | SealedCardEvent):
             self._sealed = True  # its result waits for the reveal
+            if self._shows_at_once is None:
+                self.hidden = None
         elif isinstance(event, RoundVoidEvent | ShoeEndedEvent | GhostHandEvent | UnsealedEvent):
             self.hidden = None  # a ghost hand is dealt face up
         elif isinstance(event, ButtonEvent):
@@ -143,12 +147,14 @@ class Reveal:
                 self._started = (event.game, *self._started[1:])
         elif isinstance(event, GapEvent):
             self._shows_at_once = None
+            self._seals = False  # another firmware may have started
         elif isinstance(event, BootEvent):
             # Another firmware may have brought another game, and so may provisioning.
             started = (event.game, event.build, event.chain)
             if self._started != started:
                 self._shows_at_once = None
             self._started = started
+            self._seals = is_sealing(event.firmware) is True
 
 
 def shown(event: Event, hidden: tuple[int, int] | None) -> Event | None:
@@ -161,12 +167,19 @@ def shown(event: Event, hidden: tuple[int, int] | None) -> Event | None:
     return None if isinstance(event, SECRET) else event
 
 
-def all_shown(events: Sequence[Event], games: ShownGames) -> list[Event]:
-    """Return the events of a unit as they may be shown."""
+def hidden_after(events: Iterable[Event], games: ShownGames) -> tuple[int, int] | None:
+    """Return the numbers of the shoe of cards and of the round that must not be shown after these
+    events of a unit; None for none."""
     reveal = Reveal(games)
     for event in events:
         reveal.add(event)
-    as_shown = (shown(event, reveal.hidden) for event in events)
+    return reveal.hidden
+
+
+def all_shown(events: Sequence[Event], games: ShownGames) -> list[Event]:
+    """Return the events of a unit as they may be shown."""
+    hidden = hidden_after(events, games)
+    as_shown = (shown(event, hidden) for event in events)
     return [event for event in as_shown if event is not None]
 
 
@@ -246,7 +259,8 @@ def deciding_before(store: Store, unit: str, begin: int) -> list[Event]:
         found.append(event)
         if isinstance(event, (GameLoadedEvent, *DECIDED)):  # each names its game
             break
-    if any(isinstance(event, BootEvent) for event in found):  # compared with the one before it
+    # A start says what firmware runs, and is compared with the one before it.
+    if found:
         boots = Filter(unit, last=found[-1].number - 1, kinds=("boot",), newest_first=True)
         found += islice(_readable(store, boots), 1)
     return found[::-1]

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from pathlib import Path
 
+from sabot.all_games import OTHER_FAMILIES
 from sabot.audit.checks.findings import Finding
 from sabot.link.events import CardEvent, Event, SealedCardEvent, ShoeEndedEvent
 from sabot.link.seals import opened
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.cards import Card
 from sabot.log.families.hands import Hand
-from sabot.log.reveal import ShownGames, all_shown
+from sabot.log.reveal import ShownGames, all_shown, hidden_after, without_secret_card
 from sabot.log.rounds import Round, Rounds
 from sabot.reports import svg
 from sabot.reports.html import as_text, page, verdict
@@ -69,6 +70,8 @@ def _title(unit: str, shoe: int) -> str:
 
 def render(report: ReportInput) -> str:
     """The whole HTML file, without cards that must not be shown yet (sabot/log/reveal.py)."""
+    hidden = hidden_after(report.events, report.games)
+    each_event = opened(without_secret_card(event, hidden) for event in report.events)
     report = replace(report, events=opened(all_shown(report.events, report.games)))
     fold = Rounds(report.unit)
     folded = [done for event in report.events if (done := fold.add(event)) is not None]
@@ -77,16 +80,18 @@ def render(report: ReportInput) -> str:
     rounds = [each for each in dealt if isinstance(each, Round)]
     hands = [each for each in dealt if isinstance(each, Hand)]
     boxes = [each for each in dealt if isinstance(each, BlackjackRound)]
-    incidents = incidents_of(report.unit, report.events, report.findings, games=report.games)
+    of_baccarat = not hands and not boxes and report.game not in _OTHER_FAMILIES
+    # Events that are not shown must not count as missing.
+    incidents = incidents_of(report.unit, each_event, report.findings, games=report.games)
     title = _title(report.unit, report.shoe)
     body = (
         f"<h1>{as_text(title)}</h1>",
         _verdict(report),
-        _facts(report, _counted_of(hands, boxes) if hands or boxes else _counted(rounds)),
+        _facts(report, _counted(rounds) if of_baccarat else _counted_of(hands, boxes)),
         _hands_dealt(report, hands) if hands else "",
         _boxes_dealt(report, boxes) if boxes else "",
-        "" if hands or boxes else roads_of(outcomes_of(rounds)),
-        "" if hands or boxes else _rounds(report, rounds),
+        roads_of(outcomes_of(rounds)) if of_baccarat else "",
+        _rounds(report, rounds) if of_baccarat else "",
         _other_cards(report),
         _incidents(
             report, "Errors", [each for each in incidents if each.kind == "error"], kinds=False
@@ -100,6 +105,7 @@ def render(report: ReportInput) -> str:
 
 
 _NONE = "&#x2013;"
+_OTHER_FAMILIES = [game.name for game in OTHER_FAMILIES]
 
 _NOT_CHECKED = "no_key"  # the kind of finding that the audit chain could not be checked
 
@@ -188,12 +194,11 @@ def _counted(rounds: Sequence[Round]) -> str:
 
 
 def _counted_of(hands: Sequence[Hand], boxes: Sequence[BlackjackRound]) -> str:
-    void = sum(each.void is not None for each in hands)
-    void += sum(each.void is not None for each in boxes)
-    what = f"{counted(len(boxes), 'round')} of blackjack"
-    if hands:
-        what = f"{counted(len(hands), 'hand')} of hold'em"
-    return what + f", voided {void}" * bool(void)
+    dealt: list[Hand | BlackjackRound] = [*hands, *boxes]
+    void = sum(each.void is not None for each in dealt)
+    what = [f"{counted(len(hands), 'hand')} of hold'em"] * bool(hands)
+    what += [f"{counted(len(boxes), 'round')} of blackjack"] * bool(boxes)
+    return ", ".join(what or ["none yet"]) + f", voided {void}" * bool(void)
 
 
 def _boxes_dealt(report: ReportInput, rounds: Iterable[BlackjackRound]) -> str:
@@ -207,7 +212,8 @@ def _boxes_dealt(report: ReportInput, rounds: Iterable[BlackjackRound]) -> str:
                 rows.append((str(dealt.round), f"Box {box}", _cards(hand.cards), total, outcome))
         total = "-" if dealt.dealer_total is None else str(dealt.dealer_total)
         end = _end_of_hand(report, dealt)
-        rows.append((str(dealt.round), "Dealer", _cards(dealt.dealer), total, end))
+        hole = _face_down(report, dealt, "hole")
+        rows.append((str(dealt.round), "Dealer", _cards(dealt.dealer, hole), total, end))
     return _table("Rounds", ("Round", "", "Cards", "Total", "Result"), rows)
 
 
@@ -216,8 +222,11 @@ def _hands_dealt(report: ReportInput, hands: Iterable[Hand]) -> str:
     parts = []
     for hand in hands:
         rows = [
-            *((f"Seat {seat}", _cards(cards)) for seat, cards in enumerate(hand.hands, 1)),
-            ("Burned", _cards(hand.burned)),
+            *(
+                (f"Seat {seat}", _cards(cards, _face_down(report, hand, f"seat_{seat}")))
+                for seat, cards in enumerate(hand.hands, 1)
+            ),
+            ("Burned", _cards(hand.burned, _face_down(report, hand, "board_burn"))),
             ("Board", _cards(hand.board)),
         ]
         rows += [(f"Second board, from the {hand.run_twice}", _cards(hand.second))] * bool(
@@ -228,9 +237,18 @@ def _hands_dealt(report: ReportInput, hands: Iterable[Hand]) -> str:
     return "".join(parts)
 
 
-def _cards(shown: Sequence[Card]) -> str:
-    """Cards as a picture; a dash for cards that did not come, or are not known."""
-    return _hand("cards", [ShownCard(card) for card in shown])
+def _cards(shown: Sequence[Card], face_down: int = 0) -> str:
+    """Cards as a picture, those that are sealed as backs; a dash if none came."""
+    return _hand("cards", [ShownCard(card) for card in (*shown, *[svg.FACE_DOWN] * face_down)])
+
+
+def _face_down(report: ReportInput, dealt: Hand | BlackjackRound, position: str) -> int:
+    """How many cards of a round that came to this position are sealed still."""
+    return sum(
+        isinstance(event, SealedCardEvent)
+        and (event.shoe, event.round, event.position) == (dealt.shoe, dealt.round, position)
+        for event in report.events
+    )
 
 
 def _end_of_hand(report: ReportInput, hand: Hand | BlackjackRound) -> str:

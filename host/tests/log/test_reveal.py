@@ -18,9 +18,12 @@ from typer.testing import CliRunner
 
 import sabot
 from host.tests.log.test_logger import logging, wait_until
+from host.tests.reports.test_report import report_of
 from host.tests.service.test_capture import blank
 from host.tests.support.chained import BUILD, FIRMWARE, FIRST_KEY, ChainedLog, chain_id
+from host.tests.support.dealt_boxes import BoxLog
 from host.tests.support.dealt_events import kept_games
+from host.tests.support.hand_log import HandLog
 from host.tests.support.helpers import event_of, framed
 from host.tests.support.keeping_shoe import KeepingShoe
 from host.tests.support.naive_shoe import NaiveShoe, answering_shoe
@@ -37,6 +40,7 @@ from sabot.log.reveal import NONE_KEPT, Reveal, ShownGames, all_shown, without_s
 from sabot.log.rounds import Round
 from sabot.log.store import Store
 from sabot.reports.incidents import incidents_of
+from sabot.reports.report import render
 from sabot.service.capture import kept_passes
 from sabot.text import card_symbol
 from sabot_firmware.table.dealing import Dealing
@@ -257,14 +261,50 @@ def test_a_game_that_shows_its_cards_at_once_is_shown_at_once() -> None:
     assert all_shown(parsed, log.kept()) == parsed
 
 
-def test_in_a_game_that_is_not_known_the_last_round_is_held_back() -> None:
+def test_in_a_game_that_is_not_known_the_last_round_of_old_firmware_is_held_back() -> None:
+    log = _MidiLog("mini", {"tie_pays": 9}, old=True)
+    log.open_round()
+    reveal = Reveal(NONE_KEPT)
+    for record in log.stored():
+        reveal.add(record.event)
+    assert reveal.hidden == (1, 2)
+
+
+def test_firmware_that_seals_has_nothing_in_plain_to_hold_back() -> None:
+    """From 0.2 on. Which game it deals is said by its first result only."""
     log = _MidiLog("mini", {"tie_pays": 9})
     log.open_round()
-    for games_known, hidden in ((NONE_KEPT, (1, 2)), (log.kept(), None)):
-        reveal = Reveal(games_known)
-        for record in log.stored():
-            reveal.add(record.event)
-        assert reveal.hidden == hidden
+    log.press(_NEXT)
+    log.pull(*_SECRET[:3])
+    parsed = [record.event for record in log.stored()]
+    assert all_shown(parsed, NONE_KEPT) == parsed
+    gap = event_of("gap", len(parsed) + 1, shoe=0, round=0)
+    opened = event_of("betting_open", len(parsed) + 2, shoe=1, round=3)
+    reveal = Reveal(NONE_KEPT)
+    for event in (*parsed, gap, opened):
+        reveal.add(event)
+    assert reveal.hidden == (1, 3), "after lost events another firmware may run"
+
+
+@pytest.mark.parametrize("family", ["hold'em", "blackjack"])
+def test_what_lies_face_up_shows_before_the_first_result_also_without_a_start(family: str) -> None:
+    log = HandLog().seat(2) if family == "hold'em" else BoxLog().load()
+    if isinstance(log, HandLog):
+        log.play("2C 3C 4C 5C next 6C 7C 8C 9C")
+    else:
+        for text in ["6S", "9D", "5S", "TC"]:
+            log.give(text)
+    parsed = [wire.parse_event(record) for record in log.records]
+    assert parsed[0].kind == "boot"
+    assert all_shown(parsed[1:], NONE_KEPT) == parsed[1:]
+
+
+def test_a_report_takes_no_event_that_must_not_show_for_a_missing_one() -> None:
+    log = _face_down_log(_SECRET, old=True)
+    parsed = [record.event for record in log.stored()]
+    page = render(report_of(parsed, unit="U", games=log.kept()))
+    assert "are missing" not in page and "9 of diamonds" not in page
+    assert len(all_shown(parsed, log.kept())) < len(parsed)
 
 
 _TIME_OR_SIZE = re.compile(r"T\d\d:\d\d:\d\d\.\d+|[\d,]+ bytes|\b[0-9a-f]{8}\b|\b[0-9a-f]{32}\b")

@@ -10,6 +10,7 @@ from host.tests.support.dealt_boxes import BoxLog
 from host.tests.support.dealt_events import kept_games
 from host.tests.support.hand_log import HandLog
 from sabot.link import wire
+from sabot.log.reveal import NONE_KEPT
 from sabot.reports.report import render
 from sabot.reports.svg import card_name
 from sabot_firmware.table.dealing import KEY
@@ -64,10 +65,42 @@ def test_a_void_round_of_blackjack_shows_its_hole_card_only_if_the_house_opened_
     log.give("void")
     page = _page(log, log.document)
     dealer = page.tables["Rounds"][-1]
-    assert dealer[2] == _label(["9D", "TC"] if choice == "opened" else ["9D"])
+    of_dealer = _label(["9D", "TC"]) if choice == "opened" else f"{_label(['9D'])}, sealed card"
+    assert dealer[2] == of_dealer
     assert "void (supervisor)" in dealer[4]
     assert (card_name("TC") in str(page.tables)) == (choice == "opened")
     assert dict(page.tables[""])["Rounds"].endswith("voided 1")
+
+
+def test_a_round_of_blackjack_that_is_played_shows_its_hole_card_as_a_back() -> None:
+    log = BoxLog().load()
+    for text in ["6S", "9D", "5S", "TC"]:
+        log.give(text)
+    page = _page(log, log.document)
+    assert page.tables["Rounds"][-1][2] == "cards: 9 of diamonds, sealed card"
+    assert page.tables["Rounds"][1][2] == _label(["6S", "5S"])
+    assert "gap" not in str(page.tables)
+
+
+def test_a_hand_of_holdem_that_is_played_shows_backs_and_the_board() -> None:
+    """Also if the log does not have its game document, as in its first hand."""
+    log = HandLog().seat(3).play("2C 3C 4C 5C 6C 7C next 8C 9C TC JC")
+    events = [wire.parse_event(record) for record in log.records]
+    page = ParsedPage(render(report_of(events, unit="U", games=NONE_KEPT, game="holdem")))
+    rows = dict(page.tables["Hand 1"][1:])
+    assert [rows[f"Seat {seat}"] for seat in (1, 2, 3)] == ["cards: sealed card, sealed card"] * 3
+    assert rows["Board"] == _label(["9C", "TC", "JC"])
+    assert rows["Burned"] == "cards: sealed card"
+    assert "gap" not in str(page.tables)
+
+
+@pytest.mark.parametrize("game", ["blackjack", "holdem"])
+def test_before_the_first_card_of_another_family_the_page_is_not_one_of_baccarat(game: str) -> None:
+    log = BoxLog().load()
+    events = [wire.parse_event(record) for record in log.records]
+    page = ParsedPage(render(report_of(events, unit="U", game=game)))
+    assert "Big Road" not in page.text and "Player" not in page.text
+    assert dict(page.tables[""])["Rounds"] == "none yet"
 
 
 def test_a_hand_of_holdem_has_its_seats_burns_and_boards(rng: random.Random) -> None:

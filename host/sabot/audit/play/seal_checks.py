@@ -4,13 +4,12 @@ The definition is in protocol/README.md, "Sealed cards". What a sealed card is, 
 `unsealed`: until then the checks of the play wait for it (play_checks.py).
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from sabot.audit.checks.decoding import Values
 from sabot.audit.checks.findings import ReportFinding
-from sabot.link.seals import card_in, key_fits
+from sabot.link.seals import card_in, is_sealing, key_fits
 from sabot.text import counted
 from sabot_protocol import enums
 from sabot_protocol.cards import DECK_SIZE
@@ -209,12 +208,6 @@ class SealChecks:
         self.state = SealState(UNKNOWN)
 
 
-_VERSION = re.compile(r"(\d+)\.(\d+)")
-_SEALS_SINCE = (0, 2)
-"""The first version of the firmware that seals cards. Older ones recorded those of midi, and those
-dealt face down, in plain."""
-
-
 class PlainCards:
     """Rounds whose game deals their cards face down, and which have them in plain.
 
@@ -231,8 +224,7 @@ class PlainCards:
 
     def start(self, number: int, boot: int, firmware: str) -> None:
         """Take a start of the unit. A version that cannot be read is a new one."""
-        version = _VERSION.match(firmware)
-        if version is not None and tuple(map(int, version.groups())) < _SEALS_SINCE:
+        if is_sealing(firmware) is False:
             self._older.add(boot)
         else:
             self._seals(number, boot)
