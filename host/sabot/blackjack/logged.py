@@ -47,7 +47,7 @@ def with_cards(
             f"{which}: dealt to {counted(len(dealt.boxes), 'box', 'boxes')}, the file has "
             f"{len(boxes)}; list all that got cards"
         )
-    _check_house(which, house_choices(fields.get("house", {})), house)
+    _check_house(which, house_choices(fields.get("house", {}), CHOICES), house)
     order = sorted(range(len(boxes)), key=lambda place: _number(boxes[place]))
     full = list(boxes)
     for at, place in enumerate(order, 1):

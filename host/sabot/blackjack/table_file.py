@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sabot.blackjack.house import CHOICES
 from sabot.blackjack.paytables import SIDE_WAGERS
 from sabot.errors import BadWagers, GameDiffers, ImpossibleDeal, did_you_mean
 from sabot.games.json_fields import (
@@ -115,7 +116,7 @@ def table_of(fields: Mapping[str, Any]) -> TableFile:
     """
     if "boxes" not in fields:
         raise BadWagers('no "boxes"; write "boxes": [...]')
-    house = house_choices(fields.get("house", {}))
+    house = house_choices(fields.get("house", {}), CHOICES)
     if "dealer" not in fields:
         dealt = "the hole card was dealt, and " if house.get("hole_card") == "dealt" else ""
         raise BadWagers(f'{dealt}no "dealer"; write "dealer": ["9H", "7C"]')

@@ -34,6 +34,10 @@ class Choice:
         above = isinstance(value, int) and value > self.allowed[-1]  # type: ignore[operator]
         return self.own == ALL or (self.own == OVER and above)
 
+    def is_flag(self) -> bool:
+        """Whether the value is true or false."""
+        return isinstance(self.default, bool)
+
     def is_open(self) -> bool:
         """Whether more than one value is allowed."""
         return bool(self.form) or len(self.allowed) > 1

@@ -5,12 +5,13 @@ All functions raise BadWagers. `where` is the field's place in the file, as "sea
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from sabot.errors import BadWagers, did_you_mean
+from sabot.games.choices import Choice
 from sabot.text import card_names
 
 MAX_FILE = 1 << 20
@@ -53,13 +54,17 @@ def json_value(data: bytes) -> object:
         raise BadWagers("nested too deeply or a number too long; fix it") from None
 
 
-def house_choices(value: object) -> Mapping[str, object]:
-    """Return the choices of the house. Which there are, the caller checks."""
+def house_choices(value: object, choices: Iterable[Choice] = ()) -> Mapping[str, object]:
+    """Return the choices of the house. Of `choices` those that are true or false are checked; all
+    else, the caller checks."""
     if not isinstance(value, dict):
         raise BadWagers(f'house: {quoted(value)} is not an object; write {{"areas": 7}}')
+    flags = {choice.name for choice in choices if choice.is_flag()}
     for name, chosen in value.items():
         name_of(name, "house: a choice")
-        if isinstance(chosen, str):
+        if name in flags:
+            flag_of(chosen, f"house: {name}")
+        elif isinstance(chosen, str):
             text_of(chosen, f"house: {name}", MAX_CHOICE)
         elif not isinstance(chosen, int) or abs(chosen) > MAX_CENTS:
             raise BadWagers(
@@ -89,7 +94,8 @@ def list_of(value: object, where: str) -> list[Any]:
 def flag_of(value: object, where: str) -> bool:
     """Return true or false."""
     if not isinstance(value, bool):
-        raise BadWagers(f"{where}: {quoted(value)} must be true or false")
+        hint = "; write true or false without quotes" if isinstance(value, str) else ""
+        raise BadWagers(f"{where}: {quoted(value)} must be true or false{hint}")
     return value
 
 

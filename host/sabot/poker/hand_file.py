@@ -23,6 +23,7 @@ from sabot.games.json_fields import (
     quoted,
     read_bytes,
 )
+from sabot.poker.house import CHOICES
 from sabot.text import counted
 
 STREETS = ("preflop", "flop", "turn", "river")
@@ -177,7 +178,7 @@ def _parsed(fields: Mapping[str, Any]) -> HandFile:
         pots_cents=None
         if pots is None
         else tuple(cents_of(each, "pots_cents") for each in list_of(pots, "pots_cents")),
-        house=house_choices(fields.get("house", {})),
+        house=house_choices(fields.get("house", {}), CHOICES),
         name=name_of(fields["name"], "name") if "name" in fields else "",
     )
     _check_once_each(hand)

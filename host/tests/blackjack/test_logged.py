@@ -229,3 +229,10 @@ def test_a_round_is_scored_by_the_game_that_dealt_it_and_not_settled_as_baccarat
     assert two in error_line_here(tmp_path, *score, "U2", code=20)
     line = error_line_here(tmp_path, "score", "--db", "log.sqlite", code=20)
     assert "2 rounds match; choose one with --unit" in line
+
+
+def test_a_choice_of_a_log_that_is_not_true_or_false_is_refused_as_such() -> None:
+    log = played()
+    fields = _wagers(2, house={"even_money": "yes"})
+    with pytest.raises(BadWagers, match='^house: even_money: "yes" must be true or false; '):
+        with_cards(fields, _rounds(log)[0], _house(log))

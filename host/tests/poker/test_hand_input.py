@@ -117,6 +117,8 @@ BAD: list[tuple[dict[str, Any], int, str]] = [
     ({"burns": ["3C"]}, 19, "burns: 1 card; 3 are burned"),
     ({"house": {"limits": "none"}}, 18, "holdem has no choice 'limits'; did you mean limit?"),
     ({"house": {"limit": "spread"}}, 18, "holdem: limit spread is forbidden; allowed: no_limit, p"),
+    ({"house": {"tournament": "yes"}}, 20,
+     'house: tournament: "yes" must be true or false; write true or false without quotes'),
     ({"house": {"small_blind_cents": 300}}, 18, "holdem: the small blind of 3.00 is above the big"),
     ({"house": {"ante_cents": 50}}, 18, "holdem: ante_cents 50 cannot be paid with chips of 100"),
     ({"house": {"maximum_bet_cents": 100}}, 18, "holdem: the maximum bet of 1.00 is below the min"),
