@@ -90,7 +90,7 @@ class Settled:
             "boxes": [
                 {
                     "box": number,
-                    "player": box.player,
+                    "player": box.player or None,
                     "hands": [
                         hand_json(hand.cards, hand.total, hand.blackjack)
                         | {

@@ -58,6 +58,7 @@ class Box:
 
     number: int
     player: str
+    """Empty if the file names none."""
     cents: int
     cards: tuple[str, str]
     """The first two."""
@@ -74,7 +75,7 @@ class Box:
     """What the dealer collected at the box."""
 
     def __str__(self) -> str:
-        return f"box {self.number} ({self.player})"
+        return f"box {self.number} ({self.player})" if self.player else f"box {self.number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ def _box(value: object, place: int) -> Box:
         )
     return Box(
         number,
-        name_of(entry["player"], f"{where}: player") if "player" in entry else f"box {number}",
+        name_of(entry["player"], f"{where}: player") if "player" in entry else "",
         cents_of(entry["wager_cents"], f"{where}: wager_cents"),
         (cards[0], cards[1]),
         _play(entry.get("play", []), f"{where}: play"),

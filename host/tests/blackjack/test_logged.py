@@ -187,11 +187,13 @@ def test_the_command_takes_the_round_of_a_log(
     shown = runner.invoke(app(), settle_it)
     assert shown.exit_code == 0, shown.output
     assert "U1 shoe 1 round  1  dealer 18" in shown.stdout.splitlines()[0]
-    assert "box 2  box 2   8♠ 3♣ 10♦: 21, doubled" in shown.stdout
+    assert re.search("^box 2 +8♠ 3♣ 10♦: 21, doubled", shown.stdout, re.MULTILINE)
     slip = unescape(runner.invoke(app(), [*settle_it, "--unit", "U1", "--slip"]).stdout)
     assert "U1 shoe 1 round 1." in slip and "were given" not in slip
+    assert "box 2: 8♠ 3♣ 10♦: 21" in slip
     whole = json.loads(runner.invoke(app(), [*settle_it, "--round", "1", "--json"]).stdout)
     assert whole["totals"]["paid_cents"] == 5000
+    assert whole["boxes"][0]["player"] is None
     scored = runner.invoke(app(), ["score", "--game", "blackjack", "--db", "log.sqlite", "--json"])
     hands = [hand for box in json.loads(scored.stdout)["boxes"] for hand in box["hands"]]
     assert [(hand["total"], hand["outcome"], hand["pays"]) for hand in hands] == [
