@@ -236,5 +236,5 @@ def test_a_round_is_scored_by_the_game_that_dealt_it_and_not_settled_as_baccarat
 def test_a_choice_of_a_log_that_is_not_true_or_false_is_refused_as_such() -> None:
     log = played()
     fields = _wagers(2, house={"even_money": "yes"})
-    with pytest.raises(BadWagers, match='^house: even_money: "yes" must be true or false; '):
+    with pytest.raises(BadWagers, match=r'^house: even_money: "yes" must be true or false; '):
         with_cards(fields, _rounds(log)[0], _house(log))
