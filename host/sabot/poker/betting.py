@@ -385,26 +385,29 @@ class _Betting:
             return f"{house.raises_most} raises are allowed in a round: call or fold", "J"
         if player.checked and not house.check_and_raise:
             return "the sign forbids to raise after a check: call or fold", "J(2)"
-        least = self.bet + self.full_raise
         if by < self.full_raise and to_cents < player.bet + player.stack:
-            return f"the minimum is {amount(least)}", "J"
-        most = self._most(player)
-        if most is not None and to_cents > most:
-            return f"the maximum is {amount(most)}", "J"
+            least = f"the minimum is {amount(self.bet + self.full_raise)}"
+            if self.full_raise == self._size(self.street):
+                return least, "J"
+            return f"{least}, after a bet or raise of {amount(self.full_raise)}", SILENT
+        for most, clause in self._maxima(player):
+            if to_cents > most:
+                return f"the maximum is {amount(most)}", clause
         return None
 
-    def _most(self, player: Player) -> int | None:
-        """The highest bet that the player may make in this round; None for no limit."""
+    def _maxima(self, player: Player) -> list[tuple[int, str]]:
+        """The highest bets that the player may make in this round, each with its clause, the lowest
+        first. The chapter has the posted maximum only."""
         if self.house.limit == FIXED_LIMIT:
-            return self.bet + self._size(self.street)
-        most = None
+            return [(self.bet + self._size(self.street), "J")]
+        maxima: list[tuple[int, str]] = []
         if self.house.limit == POT_LIMIT:
             pot = sum(each.put for each in self.played.order)
-            most = self.bet + max(pot + self.bet - player.bet, self.full_raise)
+            by = max(pot + self.bet - player.bet, self.full_raise)
+            maxima.append((self.bet + by, SILENT))
         if self.house.maximum_bet_cents:
-            posted = self.bet + self.house.maximum_bet_cents
-            most = posted if most is None else min(most, posted)
-        return most
+            maxima.append((self.bet + self.house.maximum_bet_cents, "J"))
+        return sorted(maxima)
 
     def _return_uncalled(self) -> None:
         """Give back the part of the highest bet that no one called."""
