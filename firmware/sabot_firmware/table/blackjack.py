@@ -29,6 +29,8 @@ from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, DEALING
 from sabot_protocol import cards, events
 
 # Places in the tuples of enums.py, constant for the compiler; a test compares them with the tuples.
+_BOX_1 = const(9)
+_DEALER = const(16)
 _HOLE = const(17)
 _NEXT = const(0)
 _REVEAL = const(1)
@@ -87,6 +89,12 @@ class BlackjackRound(BoxesRound):
                 buttons = "SURR. BOX %d? N" % self.choice
             elif self._game.surrender == "early":
                 buttons += " B?"
+        elif stage == DEAL:
+            title = "DEAL HOLE CARD" if self.due == _HOLE else "DEAL DEALER"
+            if self.due < _DEALER:
+                title = "DEAL BOX %d" % (self.due - _BOX_1 + 1)
+        elif stage == OF_DEALER:
+            title = "DEALER DRAWS"
         elif stage == PLAY:
             playing = self.hands[self.at]
             title = "BOX %d HAND %d" % rules.place_of(self.hands, self.at)
@@ -177,7 +185,7 @@ class BlackjackRound(BoxesRound):
         if self.choice:
             return "SPLIT? NEXT" if self.choice == _SPLITS else "SURRENDER? NEXT"
         if hand[0] & DOUBLED or len(hand) == 2:
-            return ""
+            return "CARD DUE"
         text = "N STAND"
         if rules.can_double(self._game, hand):
             text += " R DBL"

@@ -195,6 +195,43 @@ def test_the_shoe_says_whether_the_dealer_has_a_blackjack_and_nothing_else():
     assert table.give("next")[-1] == "blackjack_result 21 1 2"
 
 
+def test_the_display_says_which_card_is_due():
+    table, _ = _play("")
+    seen = []
+    for word in [
+        "8S",
+        "6D",
+        "8C",
+        "TC",
+        "burn",
+        "next",
+        "9H",
+        "2C",
+        "4S",
+        "next",
+        "KH",
+        "next",
+        "5D",
+    ]:
+        seen.append((table.round.lines()[0], table.round.lines()[3], word))
+        table.give(word)
+    assert seen[1:] == [
+        ("DEAL DEALER", "", "6D"),
+        ("DEAL BOX 1", "", "8C"),
+        ("DEAL HOLE CARD", "", "TC"),
+        ("BOX 1 HAND 1", "N STAND R DBL B?", "burn"),
+        ("BOX 1 HAND 1", "SPLIT? NEXT", "next"),
+        ("BOX 1 HAND 1", "CARD DUE", "9H"),
+        ("BOX 1 HAND 1", "N STAND R DBL", "2C"),
+        ("BOX 1 HAND 1", "N STAND", "4S"),
+        ("BOX 1 HAND 2", "CARD DUE", "next"),
+        ("BOX 1 HAND 2", "CARD DUE", "KH"),
+        ("BOX 1 HAND 2", "N STAND R DBL", "next"),
+        ("DEALER DRAWS", "", "5D"),
+    ]
+    assert table.round.lines()[3] == "BOXES 1", "the dealer has 21"
+
+
 def test_a_choice_that_is_not_confirmed_shuts_the_lock():
     table, _ = _play("8S 6D 8C TC", surrender="late")
     seen = []

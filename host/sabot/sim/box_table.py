@@ -57,7 +57,7 @@ class BoxTable:
             return "burn"
         if "R DBL" in buttons and 9 <= points <= 11 and not soft:
             return "reveal"
-        if not buttons:
-            return None  # a card is due
+        if buttons == "CARD DUE":
+            return None
         draws = points < (18 if soft else 17)
         return None if draws and shown.lock_released else "next"
