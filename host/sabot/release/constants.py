@@ -1,52 +1,154 @@
-"""Makes the integers that one module names for itself private constants of a release.
+"""Puts the integers that modules name where they are used, in a release.
 
-mpy-cross puts the value of `_NAME = const(6)` where the name is used, and leaves the name out: that
-is some 20 bytes of a Pico's heap less for each.
+mpy-cross does so for `_NAME = const(6)` in its own module, and leaves the name out. Here an integer
+of another module is put in place of its name too, and one that only its module uses then is made
+private: each takes some 20 bytes of a Pico's heap less, and a look-up less each time.
 """
 
 import ast
+import operator
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from sabot.release.source_trees import parsed, unparsed
 
 _LARGEST = 2**30 - 1
 """A larger integer would be an object on the heap at each place (firmware/README.md)."""
 
+_OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.BitOr: operator.or_,
+    ast.LShift: operator.lshift,
+}
 
-def with_private_constants(sources: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the sources, by path, with `_NAME = const(6)` for each `NAME = 6` or `NAME = const(6)`
-    that no other module uses; they do the same. Raises ValueError for a source that does not
-    compile."""
+
+def with_integers_in_place(sources: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the sources, by path, without the names of integers that the compiler can do without;
+    they do the same. A name that is also in a string stays. Raises ValueError for a source that
+    does not compile."""
     trees = parsed(sources)
+    own = {path: _values(tree) for path, tree in trees.items()}
+    values = _with_imported({_module(path): (trees[path], own[path]) for path in trees})
+    for tree in trees.values():
+        _Putting(tree, values).visit(tree)
     modules_with = Counter(name for tree in trees.values() for name in _names(tree))
     texts = {text for tree in trees.values() for text in _texts(tree)}  # names for `getattr`
-    for tree in trees.values():
-        bound = Counter(_bound(tree))
-        for node in tree.body:
-            match node:
-                case ast.Assign([ast.Name(name) as target], value) if (
-                    _is_integer(value)
-                    and (modules_with[name], bound[name]) == (1, 1)
-                    and name not in texts
-                ):
-                    private = name if name.startswith("_") else f"_{name}"
-                    if private != name and modules_with[private]:
-                        continue
-                    _rename(tree, name, private)
-                    target.id = private
-                    if not isinstance(value, ast.Call):
-                        node.value = ast.Call(ast.Name("const", ast.Load()), [value], [])
+    for path, tree in trees.items():
+        for name, value in own[path].items():
+            private = name if name.startswith("_") else f"_{name}"
+            free = private == name or not modules_with[private]
+            if modules_with[name] == 1 and name not in texts and free:
+                _make_private(tree, name, private, value)
     return unparsed(trees)
 
 
-def _is_integer(value: ast.expr) -> bool:
+def _module(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _values(tree: ast.Module) -> dict[str, int]:
+    """Return the integers that a module gives a name to at its top, once."""
+    bound = Counter(_bound(tree))
+    values: dict[str, int] = {}
+    for node in tree.body:
+        match node:
+            case ast.Assign([ast.Name(name)], value) if bound[name] == 1:
+                number = _number(value, values)
+                if number is not None and number <= _LARGEST:
+                    values[name] = number
+    return values
+
+
+def _with_imported(
+    modules: Mapping[str, tuple[ast.Module, Mapping[str, int]]],
+) -> dict[str, dict[str, int]]:
+    """Return the integers of each module, by their names there: its own, and those that it has from
+    others, which may import them from it."""
+    values = {module: dict(own) for module, (_, own) in modules.items()}
+    found = True
+    while found:
+        found = False
+        for module, (tree, _) in modules.items():
+            bound = set(_bound(tree))
+            for place, alias in _imported(tree):
+                name = alias.asname or alias.name
+                number = values.get(place, {}).get(alias.name)
+                if number is not None and name not in bound and name not in values[module]:
+                    values[module][name] = number
+                    found = True
+    return values
+
+
+def _number(value: ast.expr, known: Mapping[str, int]) -> int | None:
     match value:
-        case ast.Call(ast.Name("const"), [ast.Constant(int()) | ast.BinOp()], []):
-            return True
-        case ast.Constant(int(number)):
-            return type(number) is int and number <= _LARGEST
-    return False
+        case ast.Call(ast.Name("const"), [inner], []):
+            return _number(inner, known)
+        case ast.Constant(int(number)) if type(number) is int:
+            return number
+        case ast.Name(name):
+            return known.get(name)
+        case ast.BinOp(left, sign, right) if type(sign) in _OPERATORS:
+            one, other = _number(left, known), _number(right, known)
+            if one is not None and other is not None:
+                return _OPERATORS[type(sign)](one, other)
+    return None
+
+
+class _Putting(ast.NodeTransformer):
+    """Puts integers of other modules in place of their names, imported or after a module's name.
+    What a module gives another value to stays."""
+
+    def __init__(self, tree: ast.Module, values: Mapping[str, Mapping[str, int]]) -> None:
+        self._values = values
+        bound = set(_bound(tree))
+        self._numbers: dict[str, int] = {}
+        self._modules: dict[str, Mapping[str, int]] = {}
+        for place, alias in _imported(tree):
+            name = alias.asname or alias.name
+            if name in bound:
+                continue
+            if alias.name in values.get(place, {}):
+                self._numbers[name] = values[place][alias.name]
+            elif f"{place}.{alias.name}" in values:
+                self._modules[name] = values[f"{place}.{alias.name}"]
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        known = self._values.get(node.module or "", {})
+        node.names = [
+            alias
+            for alias in node.names
+            if alias.name not in known or (alias.asname or alias.name) not in self._numbers
+        ]
+        return node if node.names else None
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Constant(self._numbers[node.id]) if node.id in self._numbers else node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        match node.value:
+            case ast.Name(module) if node.attr in self._modules.get(module, {}):
+                return ast.Constant(self._modules[module][node.attr])
+        self.generic_visit(node)
+        return node
+
+
+def _imported(tree: ast.Module) -> Iterator[tuple[str, ast.alias]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            for alias in node.names:
+                yield node.module, alias
+
+
+def _make_private(tree: ast.Module, name: str, private: str, value: int) -> None:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign([ast.Name(bound)]) if bound == name:
+                node.value = ast.Call(ast.Name("const", ast.Load()), [ast.Constant(value)], [])
+            case ast.Name(used) if used == name:
+                node.id = private
 
 
 def _names(tree: ast.Module) -> set[str]:
@@ -67,18 +169,14 @@ def _texts(tree: ast.Module) -> set[str]:
 
 
 def _bound(tree: ast.Module) -> list[str]:
-    """Return a name for each place that gives it a value."""
+    """Return a name for each place that gives it a value, but for imports."""
     found = []
     for node in ast.walk(tree):
         match node:
             case ast.Name(name, ast.Store() | ast.Del()) | ast.arg(name):
                 found.append(name)
+            case ast.FunctionDef(name) | ast.ClassDef(name):
+                found.append(name)
             case ast.Global(names):
                 found.extend(names)
     return found
-
-
-def _rename(tree: ast.Module, name: str, private: str) -> None:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id == name:
-            node.id = private

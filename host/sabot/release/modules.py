@@ -11,7 +11,7 @@ import sabot_firmware
 import sabot_protocol
 import sabot_rig
 from sabot.release.board_words import without_unneeded_words
-from sabot.release.constants import with_private_constants
+from sabot.release.constants import with_integers_in_place
 from sabot.release.short_names import shortened
 
 PACKAGES = {
@@ -97,7 +97,7 @@ def bytecode(sources: Mapping[str, bytes], architecture: str) -> dict[str, bytes
 
 
 def _prepared(sources: Mapping[str, bytes]) -> dict[str, bytes]:
-    return with_private_constants(without_unneeded_words(sources))
+    return with_integers_in_place(without_unneeded_words(sources))
 
 
 def _mpy_cross(root: Path, path: str, architecture: str) -> None:
