@@ -121,15 +121,16 @@ class _Play:
                 return
 
     def _ended(self, hand: Hand) -> bool:
-        if hand.doubled_cents or hand.surrendered or hand.total.points >= MOST:
-            return True
         if hand.split and hand.cards[0][0] == "A" and self.house.split_aces == ONE_CARD:
             # One card, unless they are split again: whether they may be, `_split` checks. If that
             # is decided against, it may be said.
             said = self.box.play[self.at : self.at + 1]
+            if said and isinstance(said[0], Word) and said[0].says in (HIT, DOUBLE):
+                self.at += 1
+                raise self._refused(f"{said[0].says}s", "a split ace", f"split_aces {ONE_CARD}")
             again = hand.cards[1][0] == "A" and said == (Word(STAND),)
             return not (again or said == (Word(SPLIT),))
-        return False
+        return bool(hand.doubled_cents or hand.surrendered or hand.total.points >= MOST)
 
     def _double(self, hand: Hand, word: Word) -> None:
         self._check_double(hand, word)

@@ -1,7 +1,7 @@
-"""The blackjack wager is worth what a second publisher found: John A. Nairn, Oregon State University.
+"""The blackjack wager is worth what a second publisher found, John A. Nairn.
 
-The figures are of his page "Single Deck Blackjack Expected Values" (2019; in the folder webtables
-of github.com/nairnj/Blackjack): one deck, the dealer stands on soft 17 and has no blackjack. What
+The figures are of his page "Single Deck Blackjack Expected Values" (2019; in folder webtables of
+github.com/nairnj/Blackjack): one deck, the dealer stands on soft 17 and has no blackjack. What
 a pair is worth that is split he found by enumerating all hands after the split, each with the cards
 of those before it out of the deck ("Exact Calculation of Expected Values for Splitting Pairs in
 Blackjack", arXiv 1909.13710). Sabot counts each hand as if it were alone: both must agree.
