@@ -110,9 +110,11 @@ def _columns(tiles: list[Tile], now_unix_ms: int) -> Columns:
 
 
 def _state(tile: Tile) -> Text:
-    if tile.table.error:
-        return Text(f"STOPPED: {spaced(tile.table.error)}", style="bold red")
-    return Text(spaced(tile.table.state))
+    if not tile.table.error:
+        return plain(spaced(tile.table.state))
+    stopped = plain(f"STOPPED: {spaced(tile.table.error)}")
+    stopped.stylize("bold red")
+    return stopped
 
 
 def _notes(tile: Tile, now_unix_ms: int) -> list[str]:
