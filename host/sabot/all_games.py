@@ -30,9 +30,10 @@ def document(name: str, choices: Mapping[str, object] = {}) -> bytes:
 
 def baccarat(name: str) -> HouseGame:
     """Return the game of baccarat with this name. Raises UnknownGame."""
-    if any(game.name == name for game in OTHER_FAMILIES):
+    if name == holdem.GAME.name:
         raise UnknownGame(
-            f"{name} is not a game of baccarat; `sabot settle --game {name}` settles it"
+            f"there are no odds and no scores of {name} here; `sabot settle --game {name} "
+            "HAND.json` settles a hand"
         )
     _check_spelling(name)
     return catalogue.find_game(name)

@@ -258,6 +258,11 @@ def odds(
     With --game blackjack also the dealer's final hands, and what the blackjack wager is worth with
     a strategy; that takes from some seconds to half a minute.
     """
+    in_choice = options.choices_of(choose).get("decks", decks)
+    if decks is not None and in_choice != decks:
+        raise typer.BadParameter(
+            f"--decks {decks} and --choose decks={in_choice} contradict each other; leave one out"
+        )
     if game == blackjack.NAME:
         at_blackjack.odds(choose, decks, as_json=as_json)
         return

@@ -123,6 +123,23 @@ def test_odds_in_json_are_integers_except_the_edge() -> None:
     assert "pays" not in counted["wagers"]["dragon_7"]
 
 
+@pytest.mark.parametrize("game", ["mini", "blackjack"])
+def test_two_numbers_of_decks_are_refused(game: str) -> None:
+    words = ["odds", "--game", game, "--decks", "2", "--choose", "decks=4"]
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(app(), words)
+    assert done.exit_code == 2 and "--decks 2 and --choose decks=4 contradict" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("odds",), ("score",), ("score", "--player", "7S KD", "--banker", "9D 2C")]
+)
+def test_holdem_has_neither_odds_nor_scores(tmp_path: Path, words: tuple[str, ...]) -> None:
+    assert error_line_here(tmp_path, *words, "--game", "holdem", code=17) == (
+        "there are no odds and no scores of holdem here; `sabot settle --game holdem HAND.json` "
+        "settles a hand"
+    )
+
+
 def test_odds_of_fewer_decks() -> None:
     counted = json_of("odds --decks 1")
     assert (counted["decks"], counted["total"]) == (1, 52 * 51 * 50 * 49 * 48 * 47)
