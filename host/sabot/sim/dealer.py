@@ -35,7 +35,7 @@ class Players(Protocol):
     """The players of a family of games at the table."""
 
     pause_s: float
-    """How long a decision takes."""
+    """How long it takes until the button is pressed that `button` has returned."""
 
     def button(self, shown: Outputs) -> str | None:
         """Return the button that the dealer presses at what the shoe shows; None for none."""

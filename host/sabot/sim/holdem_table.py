@@ -9,6 +9,8 @@ _MOST_STEPS = 8
 _FOLDED, _TWICE = 0.15, 0.4
 """How often all but one fold in a round of betting, and how often, if not, the rest of the board is
 run twice after the flop or the turn."""
+_BETTING_S, _STEP_S = 15.0, 0.5
+"""How long a round of betting takes, and a step to another number of seats."""
 _BETS = ("PREFLOP BETS", "FLOP BETS", "TURN BETS", "RIVER BETS")
 _MAY_BE_TWICE = ("FLOP BETS", "TURN BETS")
 
@@ -16,21 +18,22 @@ _MAY_BE_TWICE = ("FLOP BETS", "TURN BETS")
 class HoldemTable:
     """The players; the same `seed` makes the same decisions."""
 
-    pause_s = 15.0
-    """How long a round of betting takes."""
-
     def __init__(self, seed: int | None = None) -> None:
+        self.pause_s = _BETTING_S
+        """How long it takes until the button is pressed that `button` has returned."""
         self._random = random.Random(seed)
         self._steps: int | None = None  # presses left until the seats are right; None: not decided
 
     def button(self, shown: Outputs) -> str | None:
         """Return the button that the dealer presses at what the shoe shows; None for none."""
         title = shown.title
+        self.pause_s = _BETTING_S
         if title == "HAND: BLINDS":
             if self._steps is None:
                 self._steps = self._random.randrange(_MOST_STEPS + 1)
             if self._steps:
                 self._steps -= 1
+                self.pause_s = _STEP_S
                 return "burn"
             return None if shown.lock_released else "next"
         self._steps = None
