@@ -12,12 +12,13 @@ from typing import Any
 
 from sabot.blackjack.house import CHOICES
 from sabot.blackjack.paytables import SIDE_WAGERS
-from sabot.errors import BadWagers, GameDiffers, ImpossibleDeal, did_you_mean
+from sabot.errors import BadWagers, ImpossibleDeal, did_you_mean
 from sabot.games.json_fields import (
     card_of,
     cents_of,
     flag_of,
     house_choices,
+    in_file,
     json_value,
     list_of,
     name_of,
@@ -98,10 +99,8 @@ def read(path: Path, complete: Complete = dict) -> TableFile:
     Raises as `table_of` does, with the path, and what `complete` raises.
     """
     data = read_bytes(path, "a round of blackjack has")
-    try:
+    with in_file(path):
         return table_of(complete(object_of(json_value(data), "the file", _FILE_KEYS)))
-    except (BadWagers, ImpossibleDeal, GameDiffers) as error:
-        raise type(error)(f"{path}: {error}") from None
 
 
 def parse(data: bytes) -> TableFile:

@@ -37,6 +37,7 @@ from sabot.cli.logged_round import one_blackjack_round
 from sabot.cli.view import console, plain, print_json, print_page, progress, round_line, time_text
 from sabot.errors import BadWagers, GameDiffers, ImpossibleDeal
 from sabot.games.choices import Choice, value_text
+from sabot.games.json_fields import in_file
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.store import Store
 from sabot.reports.slips import blackjack as table_slip
@@ -70,10 +71,12 @@ def settle_table(path: Path, in_log: InLog | None, *, as_slip: bool, as_json: bo
     printed.
     """
     if in_log is None:
-        dealt, table, settled = None, "", settle(table_file.read(path))
+        dealt, table, given = None, "", table_file.read(path)
     else:
         dealt, table, house = _logged(in_log)
-        settled = settle(table_file.read(path, lambda fields: with_cards(fields, dealt, house)))
+        given = table_file.read(path, lambda fields: with_cards(fields, dealt, house))
+    with in_file(path):
+        settled = settle(given)
     if as_json:
         print_json(settled.as_json())
     elif as_slip:

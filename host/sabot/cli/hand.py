@@ -13,8 +13,9 @@ from rich.text import Text
 
 from sabot.cli.logged_round import one_hand
 from sabot.cli.view import console, plain, print_json, print_page, round_line, time_text
-from sabot.errors import BadHand, ReportUnusable
+from sabot.errors import ReportUnusable
 from sabot.files import replace_whole
+from sabot.games.json_fields import in_file
 from sabot.log.families.hands import Hand
 from sabot.log.store import Store
 from sabot.poker import hand_file
@@ -56,9 +57,11 @@ def settle_hand(
     hand, dealt, table = hand_file.read(path), None, ""
     if in_log is not None:
         hand, dealt, table = _from_log(path, hand, in_log)
-    settled = settle(hand)
+    with in_file(path):
+        settled = settle(hand)
+        as_phh = "" if phh is None else phh_of(hand, settled)
     if phh is not None:
-        _write_new(phh, phh_of(hand, settled).encode())
+        _write_new(phh, as_phh.encode())
     if as_json:
         print_json(settled.as_json())
     elif as_slip:
@@ -74,7 +77,9 @@ def settle_hand(
 def write_logged(path: Path, phh: Path, in_log: InLog) -> None:
     """Write the hand of a HAND.json, with the cards of a log, as PHH. Raises as `settle_hand`."""
     hand, _, _ = _from_log(path, hand_file.read(path), in_log)
-    _write_new(phh, phh_of(hand, settle(hand)).encode())
+    with in_file(path):
+        as_phh = phh_of(hand, settle(hand))
+    _write_new(phh, as_phh.encode())
 
 
 def _from_log(path: Path, hand: HandFile, in_log: InLog) -> tuple[HandFile, Hand, str]:
@@ -87,10 +92,8 @@ def _from_log(path: Path, hand: HandFile, in_log: InLog) -> tuple[HandFile, Hand
         game = game_of(document)
         if isinstance(game, HoldemGame):
             house = house_in(game)
-    try:
+    with in_file(path):
         return with_cards(hand, dealt, house), dealt, table
-    except BadHand as error:
-        raise BadHand(f"{path}: {error}") from None
 
 
 def _write_new(path: Path, data: bytes) -> None:

@@ -18,7 +18,7 @@ from sabot.errors import BadWagers, Forbidden, GameDiffers
 from sabot.games import wager_file
 from sabot.games.choices import value_text
 from sabot.games.house_game import chosen_in
-from sabot.games.json_fields import json_value, read_bytes
+from sabot.games.json_fields import in_file, json_value, read_bytes
 from sabot.games.score import score
 from sabot.games.settle import InShoe, Settlement
 from sabot.games.settle import settle as settle_round
@@ -120,7 +120,8 @@ def settle(
     logged: LoggedRound | None = None
     named: Game | None = None
     if game is not None or given is not None:
-        named = Game(all_games.baccarat(game or MINI_NAME).document(on_table.house))
+        with in_file(wagers):
+            named = Game(all_games.baccarat(game or MINI_NAME).document(on_table.house))
     if given is None:
         with Store(db) as store:
             logged = one_round(store, unit, table, shoe, round_)
@@ -137,8 +138,9 @@ def settle(
     else:
         assert named is not None
         played = named
-    scored = given.void or score(played, given.player, given.banker)
-    settled = settle_round(played, on_table, scored, in_shoe)
+    with in_file(wagers):
+        scored = given.void or score(played, given.player, given.banker)
+        settled = settle_round(played, on_table, scored, in_shoe)
     if as_json:
         print_json(
             {"round": None if logged is None else logged.as_json(shown_in)} | settled.as_json()

@@ -5,12 +5,12 @@ All functions raise BadWagers. `where` is the field's place in the file, as "sea
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sabot.errors import BadWagers, did_you_mean
+from sabot.errors import BadWagers, Forbidden, GameDiffers, ImpossibleDeal, did_you_mean
 from sabot.games.choices import Choice
 from sabot.text import card_names
 
@@ -40,6 +40,17 @@ def read_bytes(path: Path, what: str) -> bytes:
     if len(data) > MAX_FILE:
         raise BadWagers(f"{path}: over {MAX_FILE:,} bytes; {what} far less")
     return data
+
+
+@contextmanager
+def in_file(path: Path | None) -> Iterator[None]:
+    """Put the name of the file before the errors about what it has; without a file nothing."""
+    try:
+        yield
+    except (BadWagers, Forbidden, ImpossibleDeal, GameDiffers) as error:
+        if path is None:
+            raise
+        raise type(error)(f"{path}: {error}") from None
 
 
 def json_value(data: bytes) -> object:

@@ -15,6 +15,7 @@ from sabot.games.json_fields import (
     cents_of,
     flag_of,
     house_choices,
+    in_file,
     json_value,
     list_of,
     name_of,
@@ -134,10 +135,8 @@ def read(path: Path) -> HandFile:
         data = read_bytes(path, "a hand of poker needs")
     except BadWagers as error:
         raise BadHand(str(error)) from None
-    try:
+    with in_file(path):
         return parse(data)
-    except (BadHand, ImpossibleDeal) as error:
-        raise type(error)(f"{path}: {error}") from None
 
 
 def parse(data: bytes) -> HandFile:

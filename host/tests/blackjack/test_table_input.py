@@ -195,7 +195,7 @@ def test_a_bad_table_is_refused_with_what_is_wrong(
 ) -> None:
     (tmp_path / "table.json").write_text(json.dumps(fields), encoding="utf-8")
     line = error_line_here(tmp_path, "settle", "--game", "blackjack", "table.json", code=code)
-    assert message in line, line
+    assert line.startswith(f"table.json: {message}"), line
 
 
 @pytest.mark.parametrize(

@@ -114,12 +114,12 @@ def test_the_round_may_come_from_a_log(folder: Path) -> None:
         ({"round": ROUND, "positions": [seat(1, bank=5)]}, "", 20,
          'wagers.json: seat 1: wagers: unknown key "bank"; did you mean banker?'),
         ({"round": ROUND, "positions": [{"ghost_hand": 4}]}, "", 18,
-         "ghost hand: number 4 of this shoe, the house allows 3 (Washington, Ghost hands: "),
+         "wagers.json: ghost hand: number 4 of this shoe, the house allows 3 (Washington, Gh"),
         ({"round": {"player": ["7S"], "banker": []}}, "", 19,
-         "Player has 1 card; a hand has two or three"),
-        ({"round": ROUND, "house": {"areas": 12}}, "", 18, "mini: areas 12 is forbidden"),
+         "wagers.json: Player has 1 card; a hand has two or three"),
+        ({"round": ROUND, "house": {"areas": 12}}, "", 18, "wagers.json: mini: areas 12 is forb"),
         ({"round": ROUND, "house": {"area": 1}}, "", 18,
-         "mini has no choice 'area'; did you mean areas?"),
+         "wagers.json: mini has no choice 'area'; did you mean areas?"),
     ],
 )  # fmt: skip
 def test_an_error_is_one_line_and_nothing_is_settled(

@@ -103,7 +103,7 @@ def test_what_the_format_cannot_have_is_refused_and_nothing_is_written(
         text = text.replace('"house": {', '"house": {"limit": "pot_limit", ')
     (tmp_path / name).write_text(text, encoding="utf-8")
     line = error_line_here(tmp_path, "settle", "--game", "holdem", name, "--phh", "x", code=20)
-    assert line == f"PHH cannot have this hand: {why}; leave --phh out"
+    assert line == f"{name}: PHH cannot have this hand: {why}; leave --phh out"
     assert not (tmp_path / "x").exists()
 
 
