@@ -160,7 +160,7 @@ def _pots(settled: HandSettlement) -> Table:
 
 
 def _award(award: Award) -> tuple[str | Text, ...]:
-    won_with = "no showdown"
+    won_with = award.unshown
     if award.hand is not None:
         won_with = f"{award.hand.name} {_cards(award.hand.cards)}"
     board = "-" if award.board is None else str(award.board)

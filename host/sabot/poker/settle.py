@@ -23,11 +23,16 @@ class Award:
 
     pot: Pot
     board: int | None
-    """1 or 2; None if the pot is won without a showdown."""
+    """1 or 2; None if no hand was needed to win the pot."""
     seat: Seat
     cents: int
     hand: Ranked | None
-    """The hand with which it was won; None without a showdown."""
+    """The hand with which it was won; None if none was needed, see `unshown`."""
+
+    @property
+    def unshown(self) -> str:
+        """Why no hand was needed, if `hand` is None."""
+        return "no showdown" if len(self.pot.seats) == 1 else "all others mucked"
 
     def as_json(self) -> dict[str, Any]:
         """Return the award as `sabot settle --json` prints it."""

@@ -225,6 +225,7 @@ def test_a_hand_that_was_mucked_wins_nothing_and_one_must_be_shown() -> None:
     assert {each.seat.number: each.cents for each in mucking(2).awards} == {1: 300, 3: 300}
     (award,) = mucking(1, 2).awards
     assert (award.seat.number, award.cents, award.hand) == (3, 600, None)
+    assert award.unshown == "all others mucked"
     with pytest.raises(BadHand, match="main pot: all who may win it mucked; one of them has not"):
         mucking(1, 2, 3)
     # A pot that no one else may win needs no hand.
@@ -240,6 +241,17 @@ def test_a_hand_that_was_mucked_wins_nothing_and_one_must_be_shown() -> None:
     assert [(each.pot.name, each.seat.number) for each in done.awards] == [
         ("main pot", 3), ("side pot 1", 1),
     ]  # fmt: skip
+    assert done.awards[1].unshown == "no showdown"
+
+
+def test_a_hand_won_because_the_other_mucked_is_listed_so(tmp_path: Path) -> None:
+    fields = json.loads(Path(TWICE).read_text(encoding="utf-8"))
+    fields["seats"][0]["mucked"] = True
+    (tmp_path / "hand.json").write_text(json.dumps(fields), encoding="utf-8")
+    shown = ["settle", "--game", "holdem", str(tmp_path / "hand.json")]
+    for more in ([], ["--slip"]):
+        done = CliRunner(env={"COLUMNS": "200"}).invoke(app(), shown + more)
+        assert "all others mucked" in done.stdout and "no showdown" not in done.stdout
 
 
 def reraised(short_cents: int = 1800, **chosen: Any) -> Any:

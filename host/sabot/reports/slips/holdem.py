@@ -67,7 +67,7 @@ def render(hand: HandFile, settled: HandSettlement, dealt: Hand | None = None) -
 
 def _won_with(award: Award) -> str:
     if award.hand is None:
-        return "no showdown"
+        return award.unshown
     return f"board {award.board}: {award.hand.name}, {_cards(award.hand.cards)}"
 
 
