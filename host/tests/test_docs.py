@@ -1,10 +1,13 @@
 """The pages in docs/: commands print what the pages show, and tables agree with the code."""
 
+import ast
+import inspect
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -14,7 +17,7 @@ from sabot import errors
 from sabot.cli.key_files import ENVIRONMENT
 from sabot.log.store import Filter, Store
 from sabot_firmware import panel
-from sabot_firmware.table import baccarat
+from sabot_firmware.table import baccarat, blackjack, holdem
 from sabot_protocol import enums
 
 pytestmark = pytest.mark.slow
@@ -95,3 +98,17 @@ def test_the_supervisors_page_has_every_text_of_the_display() -> None:
     notices = [panel.ON_TRIAL, panel.NO_HOST, panel.LOG_BEHIND, panel.HOST]
     for text in [*titles, *panel._CHOICES.values(), *notices]:
         assert f"`{text}" in page, text
+
+
+@pytest.mark.parametrize("family", [blackjack, holdem])
+def test_the_supervisors_page_has_every_text_of_the_other_families(family: ModuleType) -> None:
+    page = text_of("docs/supervisor.md")
+    texts = {
+        node.value.strip()
+        for node in ast.walk(ast.parse(inspect.getsource(family)))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if re.fullmatch(r"[A-Z ][A-Z ?:.]{2,}(%d)?[A-Z ?:.]*", node.value)
+    }
+    assert len(texts) > 15
+    for text in texts - {"HAND ENDED"}:  # SHOE ENDED takes its place
+        assert re.search(re.escape(text).replace("%d", r"\d"), page), text
