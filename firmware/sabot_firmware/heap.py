@@ -6,6 +6,7 @@ import gc
 from sabot_firmware.native import const
 
 _MOST_GAPS = const(500)
+_LARGE = const(64)  # references, 264 bytes on a Pico: nothing larger is made often
 _MOST_FRAMES = const(6)  # of the host, each with 1 to 2.5 KB of garbage on a Pico
 
 
@@ -29,7 +30,8 @@ class Heap:
 
     def maintain(self) -> None:
         """Do the next step: collect if that is due, which takes 33 ms on a Pico, then measure the
-        heap, which takes 6 ms, then fill the gaps. A card may come between the steps."""
+        heap, which takes 6 ms, then fill the gaps, some at a time. A card may come between the
+        steps."""
         if self.due:
             self.due = False
             self._frames = 0
@@ -38,8 +40,7 @@ class Heap:
         elif self._to_look:
             self._look()
         elif self._to_fill:
-            self._to_fill = False
-            self.fill_gaps()
+            self._to_fill = not self.fill_gaps()
 
     def measure(self) -> None:
         """Collect and measure at once: 39 ms on a Pico. Between the steps of `maintain` much can be
@@ -54,14 +55,16 @@ class Heap:
             self._size = self.free + gc.mem_alloc()  # type: ignore[attr-defined]
         self.used = self._size - self.free
 
-    def fill_gaps(self) -> None:
-        """Make small objects and drop them, until no gap is left between the objects that stay.
+    def fill_gaps(self) -> bool:
+        """Make small objects and drop them, until no gap is left between the objects that stay that
+        is too small for what is made while a card passes. Return whether none is left.
 
         MicroPython searches for memory from the first gap on. For anything larger than the gap it
         searches past all objects that stay, each time: 0.3 ms on a Pico, which adds up to half of
         the processor's time.
         """
-        large = id((self,) * 16)
+        large = id((self,) * _LARGE)
         for _ in range(_MOST_GAPS):
             if id((self,)) > large:
-                break
+                return True
+        return False

@@ -55,6 +55,7 @@ class Sensing:
         self._board = board
         self._store = store
         self._acting = acting
+        self._recorder = acting.recorder
         self._dealing = acting.dealing
         self._presenting = presenting
         self._reader = reader
@@ -72,9 +73,11 @@ class Sensing:
         """
         board, reader, samples = self._board, self._reader, self._samples
         size, total = _SAMPLE_BYTES, 0
-        begun_ms = board.ticks_ms()
-        if self._passes.held and not self._dealing.sealed:
-            self._count_held()
+        begun_ms = 0
+        if self._recorder.seals is not None:
+            begun_ms = board.ticks_ms()
+            if self._passes.held and not self._dealing.sealed:
+                self._count_held()
         while size == _SAMPLE_BYTES:
             size = board.read_samples(samples)
             if board.overruns != self._overruns:
@@ -112,7 +115,7 @@ class Sensing:
         self._acting.carry_out([input_log.SAMPLES_LOST])
 
     def _pass_ended(self, begun_ms: int) -> None:
-        if self._acting.recorder.seals is not None:
+        if self._recorder.seals is not None:
             self._board.sleep_ms(max(0, begun_ms + _VERDICT_MS - self._board.ticks_ms()))
         self._heap.due = True
         marked, self.passing_marked = self.passing_marked, False

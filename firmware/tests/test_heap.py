@@ -90,6 +90,27 @@ def test_measuring_collects_first_and_leaves_nothing_to_measure_later() -> None:
         heap.gc = real
 
 
+def test_gaps_for_what_is_made_while_a_card_passes_are_filled_too_some_at_a_time() -> None:
+    if not hasattr(real_gc, "threshold"):
+        return  # CPython allocates otherwise
+    before = real_gc.threshold()
+    real_gc.threshold(-1)
+    try:
+        stays = [(i,) * 20 for i in range(300)]
+        for i in range(0, len(stays), 3):
+            stays[i] = None
+        real_gc.collect()
+        large, small = id((stays,) * 64), id((stays,) * 16)
+        assert small < large
+        heap, calls = Heap(), 1
+        while not heap.fill_gaps():
+            calls += 1
+        assert calls > 1
+        assert id((stays,) * 16) > large
+    finally:
+        real_gc.threshold(before)
+
+
 def test_once_the_gaps_are_filled_new_objects_come_after_them() -> None:
     if not hasattr(real_gc, "threshold"):
         return  # CPython allocates otherwise
