@@ -173,6 +173,7 @@ class Checker:
                 assert same, f"event {entry.number} has changed"
         self._check_chain(records)
         new = [record.event for record in records if record.event.number > cut_at]
+        assert new, f"the start took the number of an event that was recorded: {numbers[-1]}"
         assert welcome.boot == new[-1].boot, "the welcome names another start"
         self._check_new(new, expected, again=max(whole, default=0) > cut_at)
 

@@ -182,6 +182,14 @@ def test_a_shoe_that_has_forgotten_something_is_found(
     checker.start(image, cut, expected)
 
 
+def test_a_start_that_takes_the_number_of_a_forgotten_event_and_no_more_is_found(
+    tmp_path: Path,
+) -> None:
+    """In this run a start on the forgetful chip records its `boot` and nothing else."""
+    run = record_run(126089311, short=True)
+    test_a_shoe_that_has_forgotten_something_is_found(run, tmp_path, "an event")
+
+
 def _cut_after(checker: Checker, kind: str) -> tuple[JournalCut, ChipImage]:
     """Return a cut right after the operation that completes the last entry of this kind."""
     operations = checker.run.operations
