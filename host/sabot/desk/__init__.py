@@ -1,0 +1,1 @@
+"""What people do at the screens: users, sessions, acknowledgements."""

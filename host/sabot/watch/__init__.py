@@ -1,0 +1,1 @@
+"""The wall and the table in a terminal."""
