@@ -11,7 +11,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
@@ -94,6 +94,7 @@ class _Stop:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self, node: Any) -> None:
+        node.sendcommand = _sent_if_it_runs(node.sendcommand)
         self._workers[node.gateway.id] = node.gateway._rinfo().pid
         if self._session.shouldstop:
             _interrupt(self._workers[node.gateway.id])
@@ -112,6 +113,18 @@ _STOP = pytest.StashKey[_Stop]()
 
 def _in_a_worker(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
+
+
+def _sent_if_it_runs(send: Callable[..., None]) -> Callable[..., None]:
+    """Return pytest-xdist's function that sends a command to a worker, which does nothing if the
+    worker has ended: pytest-xdist finds that out in a moment, and gives its tests to another. Its
+    own function then raises OSError, which ends the whole run."""
+
+    def send_if_it_runs(name: str, **arguments: object) -> None:
+        with contextlib.suppress(OSError):
+            send(name, **arguments)
+
+    return send_if_it_runs
 
 
 def _interrupt(process: int) -> None:

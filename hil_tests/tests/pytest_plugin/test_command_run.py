@@ -117,22 +117,52 @@ def test_c(): pass
 
 
 def test_workers_that_end_again_and_again_end_the_run_with_a_report(tmp_path: Path) -> None:
-    # Not both at once: pytest-xdist then fails itself, sending to a worker that is gone.
     tests = """
 import os
-import time
 import pytest
 
 @pytest.mark.parametrize("n", range(30))
-def test_ends_its_worker(n):
-    time.sleep(0.4 * (int(os.environ["PYTEST_XDIST_WORKER"][2:]) % 2))
-    os._exit(3)
+def test_ends_its_worker(n): os._exit(3)
 """
     code, _, _ = _run(tmp_path, tests, *_TWO_AT_A_TIME)
     assert code == 1
     unfinished, results = _report(tmp_path)
     assert unfinished and len(results) == 30
     assert {outcome for outcome, _ in results.values()} == {"failed", "stopped"}
+
+
+def test_workers_that_end_at_the_same_moment_end_the_run_with_a_report(tmp_path: Path) -> None:
+    """Tests for a worker that has ended, too, are then sent while that is not known yet."""
+    tests = """
+import os
+import pathlib
+import signal
+import time
+import pytest
+
+@pytest.mark.parametrize("n", range(30))
+def test_ends_both_workers(n):
+    folder = pathlib.Path(__file__).parent
+    (folder / f"{os.getpid()}.worker").touch()
+    others = []
+    give_up_s = time.monotonic() + 10
+    while not others and time.monotonic() < give_up_s:
+        others = [int(each.stem) for each in folder.glob("*.worker")]
+        others = [each for each in others if each != os.getpid()]
+        time.sleep(0.01)
+    for each in others:
+        (folder / f"{each}.worker").unlink(missing_ok=True)
+        try:
+            os.kill(each, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    (folder / f"{os.getpid()}.worker").unlink(missing_ok=True)
+    os._exit(3)
+"""
+    code, _, problems = _run(tmp_path, tests, *_TWO_AT_A_TIME)
+    assert code == 1, problems
+    unfinished, results = _report(tmp_path)
+    assert unfinished and len(results) == 30
 
 
 _LONG = """
