@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from sabot.audit.table_names import Tables
 from sabot.cli import options
-from sabot.cli.records.selection import Tables
 from sabot.cli.view import (
     Output,
     console,

@@ -10,11 +10,9 @@ from itertools import islice
 
 import typer
 
-from sabot.audit.context import kept_of_removed
+from sabot.audit.table_names import Tables
 from sabot.errors import DatabaseUnusable
 from sabot.library import LogEvent, logged_events, rounds_between
-from sabot.link.events import Event, ProvisionedEvent
-from sabot.link.wire import WireError
 from sabot.log.families.boxes import BlackjackRound
 from sabot.log.families.hands import Hand
 from sabot.log.rounds import Dealt, Round
@@ -25,37 +23,6 @@ from sabot_protocol import enums
 _BLOCK = 50  # rounds that are read at once, from the newest on
 
 Damaged = Callable[[Row], None]
-
-
-class Tables:
-    """At which table a unit stood, by the numbers of its events."""
-
-    def __init__(self, store: Store, unit: str) -> None:
-        kept: Iterable[Event] = kept_of_removed(store, unit)
-        rows = store.rows(Filter(unit, kinds=(ProvisionedEvent.SHAPE.name,)))
-        self._from = sorted(
-            (event.number, event.table)
-            for event in (*kept, *_readable(rows))
-            if isinstance(event, ProvisionedEvent)
-        )
-
-    @property
-    def names(self) -> set[str]:
-        """All tables at which it stood."""
-        return {table for _, table in self._from}
-
-    @property
-    def last(self) -> str:
-        """The table at which it stands now; empty if that is not known."""
-        return self._from[-1][1] if self._from else ""
-
-    def at(self, event: int) -> str:
-        """The table when an event was recorded; empty if that is not known."""
-        return next((table for first, table in reversed(self._from) if first <= event), "")
-
-    def first_at(self, table: str) -> int:
-        """The event with which it came to a table for the first time."""
-        return next(first for first, name in self._from if name == table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,11 +235,3 @@ def _as_dealt(ended: Round) -> list[str]:
 def _has_sequence(hand: Sequence[str], cards: Sequence[str]) -> bool:
     starts = range(len(hand) - len(cards) + 1)
     return any(tuple(hand[at : at + len(cards)]) == tuple(cards) for at in starts)
-
-
-def _readable(rows: Iterable[Row]) -> Iterator[Event]:
-    for row in rows:
-        try:
-            yield row.event()
-        except WireError:
-            continue

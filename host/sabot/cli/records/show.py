@@ -7,10 +7,11 @@ from typing import Annotated, Any, Generic, TypeVar
 
 import typer
 
+from sabot.audit.table_names import Tables
 from sabot.cli import options
 from sabot.cli.logged_round import json_of
 from sabot.cli.long_table import Cell
-from sabot.cli.records.selection import Selection, Tables, rounds_wanted
+from sabot.cli.records.selection import Selection, rounds_wanted
 from sabot.cli.view import (
     ROUND_COLUMNS,
     Output,
