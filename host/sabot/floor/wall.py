@@ -30,6 +30,8 @@ class Tile:
     table: Table
     with_log_unix_ms: int | None
     """When a log last had its shoe, by the host's clock; None if none has noted it."""
+    version: int = 0
+    """The version of a live floor (floor/live.py) since which it is so."""
 
     def silent_ms(self, now_unix_ms: int) -> int:
         """Return for how long no log has had its shoe; 0 while one has it."""
@@ -76,18 +78,26 @@ def _natural(name: str) -> list[str | int]:
 
 def _fold_of(store: Store, unit: str) -> TableFold:
     fold = TableFold(unit, ShownGames(store.game))
-    begin = _begin(store, unit)
-    before = deciding_before(store, unit, begin)
-    for kind in _LASTING:
-        rows = store.rows(Filter(unit, last=begin - 1, kinds=(kind,), newest_first=True))
-        newest = next((event for row in rows if (event := _readable(row)) is not None), None)
-        before += [] if newest is None else [newest]
-    for event in sorted(before, key=lambda event: event.number):
+    before, begin = context_of(store, unit)
+    for event in before:
         fold.add(event)
     for row in store.rows(Filter(unit, first=begin)):
         if (read := _readable(row)) is not None:
             fold.add(read)
     return fold
+
+
+def context_of(store: Store, unit: str) -> tuple[list[Event], int]:
+    """Return the number of the first event from which on a table needs all of its unit, and the
+    events before that still matter then, in order."""
+    begin = _begin(store, unit)
+    before = {event.number: event for event in deciding_before(store, unit, begin)}
+    for kind in _LASTING:
+        rows = store.rows(Filter(unit, last=begin - 1, kinds=(kind,), newest_first=True))
+        newest = next((event for row in rows if (event := _readable(row)) is not None), None)
+        if newest is not None:
+            before[newest.number] = newest
+    return [before[number] for number in sorted(before)], begin
 
 
 def _begin(store: Store, unit: str) -> int:

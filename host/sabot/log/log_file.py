@@ -1,5 +1,6 @@
 """The file of a log: its connections, and SQLite's errors as messages for users."""
 
+import os
 import sqlite3
 import threading
 import time
@@ -228,6 +229,14 @@ def snapshot(path: Path, mode: str) -> sqlite3.Connection:
             if not name.startswith("SQLITE_READONLY_") or time.monotonic() > give_up_s:
                 raise
             time.sleep(_REPAIR_POLL_S)
+
+
+def reading_mode(path: Path) -> str:
+    """How SQLite opens a log to read it. In an archive, a folder that it cannot write to, a reader
+    cannot make the files that it would need beside the log."""
+    ahead = path.with_name(path.name + "-wal")
+    archived = not os.access(path.parent, os.W_OK) and not ahead.exists()
+    return "ro&immutable=1" if archived else "ro"
 
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:

@@ -31,6 +31,7 @@ from sabot.log.log_file import (
     DatabaseLocked,
     Writer,
     connect,
+    reading_mode,
     snapshot,
     user_error,
 )
@@ -478,13 +479,7 @@ class Store:
 
         Without `lists` only the records and their tombstones may be read.
         """
-        mode = "ro"
-        if (
-            not self._appends
-            and not os.access(self.path.parent, os.W_OK)
-            and not self._ahead.exists()
-        ):
-            mode += "&immutable=1"  # an archived log: a reader cannot make the files it would need
+        mode = "ro" if self._appends else reading_mode(self.path)
         try:
             with closing(snapshot(self.path, mode)) as connection:
                 if schema.is_empty(connection) and not self.path.stat().st_size:

@@ -1,0 +1,128 @@
+"""Follows a log while others write it: which units have new events, and these events.
+
+One connection is kept, because opening one takes longer than everything else. Each question is a
+transaction of its own: the writer is never kept from making a checkpoint.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sabot.errors import DatabaseUnusable
+from sabot.log import presence, queries, schema
+from sabot.log.derived import LARGEST, RECORD_AND_MAC
+from sabot.log.log_file import ERRORS, connect, reading_mode, user_error
+
+_BUSY_MS = 200  # a locked log is reported; who looks at the screens does not wait
+_CHUNK = 1000  # records in memory at once
+_NEWEST = (
+    f"SELECT u.unit, r.number, {RECORD_AND_MAC} FROM units u NOT INDEXED CROSS JOIN records r"
+    " WHERE r.unit = u.id AND r.number ="
+    f" (SELECT max(number) FROM records WHERE unit = u.id AND number <= {LARGEST})"
+)
+_RECORDS = (
+    f"SELECT number, {RECORD_AND_MAC} FROM records"
+    f" WHERE unit = ? AND number > ? AND number <= {LARGEST} ORDER BY number LIMIT {_CHUNK}"
+)
+# A clock that was set back begins an earlier span: only the sum shows that a span goes on.
+_NOTED = (
+    "SELECT unit, max(end_unix_ms), sum(end_unix_ms) FROM presence"
+    f" WHERE state = '{presence.ATTACHED}' AND {presence.RIGHT_ROW} GROUP BY unit"
+)
+
+RawRecord = tuple[int, bytes, bytes]
+"""Number, record and MAC."""
+
+
+class Follower:
+    """Follows the log at `path`, in one thread at a time.
+
+    Every method raises DatabaseUnusable if the file is gone, is not a log, is damaged or locked;
+    the next call tries again, with whatever file has the name then.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, ...] = ()
+        self._seen: tuple[int, int] | None = None  # data_version and schema_version
+        self._ids: dict[str, int] = {}
+        self._newest: dict[str, RawRecord] = {}
+
+    def close(self) -> None:
+        """Close the file. The next call opens it again."""
+        if self._connection is not None:
+            with suppress(*ERRORS):
+                self._connection.close()
+        self._connection, self._seen = None, None
+
+    def poll(self) -> dict[str, int]:
+        """Return the units whose newest event is another one than at the last call, with its
+        number; 0 for a unit that the log does not have any more.
+
+        At the first call, and after the file was replaced, these are all units: what was read
+        before may be of another file.
+        """
+        with self._reading() as connection:
+            here = self._versions(connection)
+            if here == self._seen:
+                return {}
+            if self._seen is None or here[1] != self._seen[1]:
+                schema.check(self._path, connection, lists=False)
+            self._ids = queries.units(self._path, connection)
+            newest = {row[0]: row[1:] for row in connection.execute(_NEWEST)}
+            self._seen = here
+        before, self._newest = self._newest, newest
+        changed = {unit: each[0] for unit, each in newest.items() if before.get(unit) != each}
+        return changed | dict.fromkeys(before.keys() - newest.keys(), 0)
+
+    def records(self, unit: str, after: int) -> Iterator[RawRecord]:
+        """Yield number, record and MAC of the events of `unit` after event `after`, in order."""
+        while True:
+            with self._reading() as connection:
+                parameters = (self._ids.get(unit), after)
+                some: list[RawRecord] = connection.execute(_RECORDS, parameters).fetchall()
+            yield from some
+            if len(some) < _CHUNK:
+                return
+            after = some[-1][0]
+
+    def noted(self) -> dict[str, tuple[int, int]]:
+        """When a log last noted that it had the shoe of each unit, by the host's clock, and a
+        number that is another one after each such note."""
+        with self._reading() as connection:
+            if not queries.has_table(connection, "presence"):
+                return {}
+            return {unit: (end, mark) for unit, end, mark in connection.execute(_NOTED)}
+
+    def _versions(self, connection: sqlite3.Connection) -> tuple[int, int]:
+        (data,) = connection.execute("PRAGMA data_version").fetchone()
+        (of_schema,) = connection.execute("PRAGMA schema_version").fetchone()
+        return data, of_schema
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """The connection to the file that has the name now."""
+        try:
+            file = _identity(self._path)
+            if file != self._file:
+                self.close()
+                self._file, self._newest = file, {}
+            if self._connection is None:
+                self._connection = connect(self._path, reading_mode(self._path))
+                self._connection.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
+            yield self._connection
+        except ERRORS as error:
+            self.close()
+            raise user_error(self._path, error) from None
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise DatabaseUnusable(
+            f"{path}: cannot be read any more ({error.strerror}); put the file back"
+        ) from None
+    return found.st_dev, found.st_ino
