@@ -1,5 +1,6 @@
 """The errors of commands. Each class ends a command with its own exit code."""
 
+import math
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -247,6 +248,33 @@ class GameDiffers(SabotError):
     """The log does not have the game that dealt a round, or another game was named for it."""
 
     exit_code = 34
+
+
+class DeskMissing(SabotError):
+    """The log has no administrator, so no one can sign in."""
+
+    exit_code = 35
+
+
+class DeskRefused(SabotError):
+    """There is no such user or alert, or a name, role, password or remark cannot be used."""
+
+    exit_code = 36
+
+
+class WrongPassword(DeskRefused):
+    """There is no such user, or the password is another one."""
+
+    def __init__(self) -> None:
+        super().__init__("name or password is wrong")
+
+
+class TooManyTries(DeskRefused):
+    """After several wrong passwords the next one must wait."""
+
+    def __init__(self, wait_s: float) -> None:
+        super().__init__(f"too many wrong passwords; try again in {math.ceil(wait_s)} s")
+        self.wait_s = wait_s
 
 
 class ListUnusable(SabotError):

@@ -16,10 +16,10 @@ from sabot.errors import DatabaseUnusable
 from sabot.log.log_file import FORMAT, WHEN_DAMAGED
 from sabot.text import printable
 
-VERSION = 3
+VERSION = 4
 """The value of `version` in the table `about` of a log that this sabot writes."""
 
-_READ = (2, VERSION)
+_READ = (2, 3, VERSION)
 """The versions that are read. A log of an older one is converted when it is opened for logging."""
 
 _BEFORE_GAMES = "before_games"
@@ -55,6 +55,15 @@ _ADDED_IN_3 = (
     " begin_unix_ms INTEGER NOT NULL, end_unix_ms INTEGER NOT NULL,"
     " PRIMARY KEY (unit, state, begin_unix_ms)) WITHOUT ROWID",
 )
+_ADDED_IN_4 = (
+    # What people did, and the server: a chain of notes (sabot/desk), and the secret of the next.
+    "CREATE TABLE desk (number INTEGER PRIMARY KEY, record BLOB NOT NULL, mac BLOB NOT NULL)",
+    "CREATE TABLE desk_key (number INTEGER NOT NULL, secret BLOB NOT NULL)",
+    "CREATE TABLE users (name TEXT NOT NULL PRIMARY KEY, role TEXT NOT NULL, hash TEXT NOT NULL,"
+    " closed INTEGER NOT NULL, made_unix_ms INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE sessions (sha256 BLOB NOT NULL PRIMARY KEY, name TEXT NOT NULL,"
+    " begun_unix_ms INTEGER NOT NULL, used_unix_ms INTEGER NOT NULL) WITHOUT ROWID",
+)
 _WITH_OWN_INDEX = ("about", "units")  # SQLite makes it by itself, for a constraint
 
 _SHOWN = 40  # characters of a name that the message shows
@@ -77,18 +86,20 @@ class _Entry:
 
 def create(connection: sqlite3.Connection) -> None:
     """Make the tables of a log."""
-    for statement in (*_TABLES_OF_2, *_ADDED_IN_3, EVENTS_TABLE, *EVENTS_INDEXES):
+    for statement in (*_TABLES_OF_2, *_ADDED_IN_3, *_ADDED_IN_4, EVENTS_TABLE, *EVENTS_INDEXES):
         connection.execute(statement)
     about = [("format", FORMAT), ("version", str(VERSION))]
     connection.executemany("INSERT INTO about VALUES (?, ?)", about)
 
 
-def convert(connection: sqlite3.Connection, newest: Mapping[str, int]) -> None:
-    """Make a log of version 2 one of this version. `newest` are the numbers of the newest events,
-    by unit."""
-    for statement in _ADDED_IN_3:
+def convert(connection: sqlite3.Connection, version: int, newest: Mapping[str, int]) -> None:
+    """Make a log of an older version one of this version. `newest` are the numbers of the newest
+    events, by unit."""
+    facts = [("version", str(VERSION))]
+    if version == 2:
+        facts.append((_BEFORE_GAMES, json.dumps(newest)))
+    for statement in (*(_ADDED_IN_3 if version == 2 else ()), *_ADDED_IN_4):
         connection.execute(statement)
-    facts = [("version", str(VERSION)), (_BEFORE_GAMES, json.dumps(newest))]
     connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", facts)
 
 
@@ -157,11 +168,11 @@ def _version(path: Path, connection: sqlite3.Connection) -> int:
         return int(version)
     if version == "1":
         raise DatabaseUnusable(
-            f"{path}: a log of version 1, this sabot reads {_READ[0]} and {VERSION}; read it with "
+            f"{path}: a log of version 1, this sabot reads {_READ[0]} to {VERSION}; read it with "
             "the sabot that wrote it, and name another file with --db to go on logging"
         )
     raise DatabaseUnusable(
-        f"{path}: a log of version {_shown(version)}, this sabot reads {_READ[0]} and {VERSION}; "
+        f"{path}: a log of version {_shown(version)}, this sabot reads {_READ[0]} to {VERSION}; "
         "update sabot, or name another file with --db"
     )
 
@@ -189,4 +200,5 @@ def _entry(statement: str) -> _Entry:
 _OF_2 = frozenset(map(_entry, (*_TABLES_OF_2, EVENTS_TABLE, *EVENTS_INDEXES))) | {
     _Entry("index", f"sqlite_autoindex_{table}_1", table, "") for table in _WITH_OWN_INDEX
 }
-_EXPECTED = {2: _OF_2, 3: _OF_2 | frozenset(map(_entry, _ADDED_IN_3))}
+_OF_3 = _OF_2 | frozenset(map(_entry, _ADDED_IN_3))
+_EXPECTED = {2: _OF_2, 3: _OF_3, VERSION: _OF_3 | frozenset(map(_entry, _ADDED_IN_4))}

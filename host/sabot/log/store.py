@@ -69,7 +69,8 @@ class Store:
         self.path = path
         self._ahead = path.with_name(path.name + "-wal")
         self._appends = create
-        self._writer = Writer(path, "rwc" if create else "rw")
+        self.writer = Writer(path, "rwc" if create else "rw")
+        """Its `with` block is a transaction."""
         self._ids: dict[str, int] = {}
         self._newest: dict[str, tuple[int, int, bytes, bytes]] = {}  # id, number, record, MAC
         self._may_lack_rows = create  # some records may have no row in `events`
@@ -79,20 +80,16 @@ class Store:
             raise DatabaseUnusable(f"{path}: no such database; `sabot log` makes one")
         try:
             if not create:
-                with self._reading(lists=False) as connection:
+                with self.reading(lists=False) as connection:
                     queries.units(path, connection)
                 return
-            with self._writer as connection:
+            with self.writer as connection:
                 if schema.is_empty(connection):
                     schema.create(connection)
-                version = schema.check(path, connection)
-                units = queries.units(path, connection)
-                if version < schema.VERSION:
-                    newest = {name: queries.newest(connection, id_) for name, id_ in units.items()}
-                    schema.convert(connection, newest)
-            self._writer.write_ahead()  # only now: the file is a Sabot log
+                self._convert(connection)
+            self.writer.write_ahead()  # only now: the file is a Sabot log
         except SabotError:
-            self._writer.close()
+            self.writer.close()
             raise
 
     def __enter__(self) -> "Store":
@@ -105,9 +102,9 @@ class Store:
         """Close the file, after deriving what can be derived within a moment."""
         if self._appends:
             with suppress(SabotError):  # readers do not need it, and the next log catches up
-                self._writer.pragma(f"busy_timeout={_CLOSING_BUSY_TIMEOUT_MS}")
+                self.writer.pragma(f"busy_timeout={_CLOSING_BUSY_TIMEOUT_MS}")
                 self.derive(_CLOSING_DERIVES)
-        self._writer.close()
+        self.writer.close()
 
     def append(self, unit: str, records: Sequence[Record]) -> None:
         """Store events of `unit` in one transaction; on return they are durable.
@@ -121,9 +118,9 @@ class Store:
         if not records:
             return
         received = time.time_ns() // 1_000_000
-        if self._writer.written_by_others():
+        if self.writer.written_by_others():
             self._check_contents()
-        with self._writer as connection:
+        with self.writer as connection:
             unit_id = self._ids.get(unit) or self._unit_or_new(connection, unit)
             rows = sorted(  # if the first is newer than every stored record, all are
                 (unit_id, record.event.number, received, record.data, record.mac)
@@ -145,15 +142,20 @@ class Store:
         self._ids[unit] = unit_id
         self._newest[unit] = (unit_id, *rows[-1][1:2], *rows[-1][3:])
 
+    def convert(self) -> None:
+        """Make a log of an older version one of this version."""
+        with self.writer as connection:
+            self._convert(connection)
+
     def last_number(self, unit: str) -> int:
         """Number of the newest event of `unit` that was ever stored; 0 if there is none."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             unit_id = self._unit(connection, unit)
             return 0 if unit_id is None else queries.newest(connection, unit_id)
 
     def units(self) -> list[str]:
         """Every unit in the log, sorted."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return list(queries.units(self.path, connection))
 
     def check_unit(self, unit: str) -> None:
@@ -168,7 +170,7 @@ class Store:
 
     def count(self) -> int:
         """The number of events."""
-        with self._reading(lists=False) as connection:
+        with self.reading(lists=False) as connection:
             return int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
 
     def rows(self, wanted: Filter = Filter()) -> Iterator[Row]:
@@ -178,7 +180,7 @@ class Store:
         few that have no row in `events` yet are in memory at once.
         """
         wanted = wanted.in_columns()
-        with self._reading() as connection:
+        with self.reading() as connection:
             for unit, unit_id in queries.units(self.path, connection).items():
                 if wanted.unit in (None, unit):
                     newest = underived_rows(connection, unit_id, unit, wanted)
@@ -190,7 +192,7 @@ class Store:
 
     def place_at(self, unit: str, unix_ms: int) -> tuple[int, int] | None:
         """The shoe of cards and the round of the last event of `unit` at or before a time."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             unit_id = self._unit(connection, unit)
             return None if unit_id is None else lookup.place_at(connection, unit_id, unix_ms)
 
@@ -199,7 +201,7 @@ class Store:
     ) -> tuple[int, int | None] | None:
         """First and last event between which the rounds of `unit` are that lie, with any part of
         them, within a time span; None for no limit. None if there are no such rounds."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             unit_id = self._unit(connection, unit)
             span = begin_unix_ms, end_unix_ms
             return None if unit_id is None else lookup.rounds_within(connection, unit_id, *span)
@@ -218,7 +220,7 @@ class Store:
     ) -> Iterator[list[tuple[int, bytes, bytes]]]:
         """As `raw`, many at a time, which takes less time. The last ones may be none."""
         query = f"SELECT number, {RECORD_AND_MAC} FROM records WHERE unit = ?"
-        with self._reading(lists=False) as connection:
+        with self.reading(lists=False) as connection:
             limits, values = queries.limits(first, last)
             parameters = [self._unit(connection, unit), *values]
             some: list[tuple[int, bytes, bytes]] = []
@@ -236,7 +238,7 @@ class Store:
     def first_from(self, unit: str, number: int) -> int | None:
         """The number of the first record of `unit` that has at least this number; None if there is
         none."""
-        with self._reading(lists=False) as connection:
+        with self.reading(lists=False) as connection:
             return queries.first_from(connection, self._unit(connection, unit), number)
 
     def derived(
@@ -247,7 +249,7 @@ class Store:
         records.
         """
         query = "SELECT number, kind, unix_ms, shoe, round FROM events WHERE unit = ?"
-        with self._reading() as connection:
+        with self.reading() as connection:
             parameters: list[object] = [self._unit(connection, unit)]
             limits, values = queries.limits(first, last)
             yield from connection.execute(
@@ -256,12 +258,12 @@ class Store:
 
     def counts(self, unit: str, kinds: Sequence[str]) -> list[int]:
         """How many events of each of these kinds `unit` has, without reading their records."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return queries.counts(connection, self._unit(connection, unit), kinds)
 
     def last_received(self, unit: str) -> int | None:
         """When the log received the newest event of `unit`, UTC milliseconds; None without one."""
-        with self._reading(lists=False) as connection:
+        with self.reading(lists=False) as connection:
             return queries.last_received(connection, self._unit(connection, unit))
 
     def tombstones(self, unit: str) -> list[bytes]:
@@ -275,14 +277,14 @@ class Store:
             "SELECT first, last, CASE WHEN typeof(tombstone) = 'blob' AND length(tombstone) <= ?"
             " THEN tombstone ELSE x'' END FROM tombstones WHERE unit = ? ORDER BY first"
         )
-        with self._reading(lists=False) as connection:
+        with self.reading(lists=False) as connection:
             parameters = (_LARGEST_TOMBSTONE, self._unit(connection, unit))
             return connection.execute(query, parameters).fetchall()
 
     def keep_game(self, document: bytes) -> None:
         """Store a game document, which is durable on return. One that is stored already stays."""
         row = (hashlib.sha256(document).digest(), document)
-        with self._writer as connection:
+        with self.writer as connection:
             connection.execute("INSERT OR IGNORE INTO games VALUES (?, ?)", row)
 
     def game(self, sha256: bytes) -> bytes | None:
@@ -291,7 +293,7 @@ class Store:
         query = (
             f"SELECT document FROM games WHERE sha256 = ? AND length(document) <= {MAX_DOCUMENT}"
         )
-        with self._reading(lists=False) as connection:
+        with self.reading(lists=False) as connection:
             if not queries.has_table(connection, "games"):
                 return None
             found = connection.execute(query, (sha256,)).fetchone()
@@ -302,21 +304,21 @@ class Store:
 
     def keep_presence(self, spans: Sequence[presence.Span]) -> None:
         """Store when logs had sessions with shoes, and waited for them, in one transaction."""
-        if self._writer.written_by_others():
+        if self.writer.written_by_others():
             self._check_contents()
-        with self._writer as connection:
+        with self.writer as connection:
             presence.write(connection, spans)
 
     def presence(self, unit: str) -> list[presence.Span]:
         """When logs had sessions with `unit`, and waited for it; nothing of a log of version 2."""
-        with self._reading(lists=False) as connection:
+        with self.reading(lists=False) as connection:
             here = queries.has_table(connection, "presence")
             return presence.read(connection, unit) if here else []
 
     def must_have_games_after(self, unit: str) -> int | None:
         """The number of the event of `unit` after which the log must have every game document; None
         if it keeps none, as version 2 did."""
-        with self._reading(lists=False) as connection:
+        with self.reading(lists=False) as connection:
             if not queries.has_table(connection, "games"):
                 return None
             return schema.before_games(connection, unit)
@@ -327,7 +329,7 @@ class Store:
 
         Raises DatabaseUnusable if the log does not have the unit, or some are pruned already.
         """
-        with self._writer as connection:
+        with self.writer as connection:
             unit_id = self._unit(connection, unit)
             if unit_id is None:
                 raise DatabaseUnusable(f"{self.path}: has no unit {unit}; `sabot units` lists them")
@@ -357,7 +359,7 @@ class Store:
                 f"{to}: cannot be written ({error.strerror}); name another file with -o"
             ) from None
         try:
-            with self._reading(lists=False) as connection, closing(connect(to, "rw")) as copied:
+            with self.reading(lists=False) as connection, closing(connect(to, "rw")) as copied:
                 connection.backup(copied)
                 copied.execute("PRAGMA journal_mode=DELETE")  # it can be read in any folder
                 return int(copied.execute("SELECT count(*) FROM records").fetchone()[0])
@@ -372,11 +374,11 @@ class Store:
         Does nothing if the store is opened for reading.
         """
         if self._appends and not self._may_lack_rows:
-            self._writer.checkpoint()
+            self.writer.checkpoint()
         done = 0
         while self._appends and self._may_lack_rows and (most is None or done < most):
             made = 0
-            with self._writer as connection:
+            with self.writer as connection:
                 for unit_id in queries.units(self.path, connection).values():
                     made += derive(connection, unit_id, _CHUNK - made)
                 self._may_lack_rows = made > 0
@@ -388,7 +390,7 @@ class Store:
         `progress` is called with the number of rows so far. Appending waits meanwhile.
         """
         done = 0
-        with self._writer as connection:
+        with self.writer as connection:
             schema.check(self.path, connection, lists=False)
             connection.execute("DROP TABLE IF EXISTS events")
             connection.execute(schema.EVENTS_TABLE)
@@ -406,13 +408,13 @@ class Store:
         """What is wrong with the file as a database, for people (soundness.py). A long check ends
         with DatabaseUnusable soon after `stopped` returns true.
         """
-        with self._reading() as connection:
+        with self.reading() as connection:
             connection.set_progress_handler(stopped, _STOPPED_EVERY)
             return list(soundness.faults(connection))
 
     def fact(self, name: str) -> str | None:
         """The log's fact `name` about itself; None if it has none."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return queries.fact(connection, name)
 
     def change_fact(self, name: str, change: Callable[[str | None], str | None]) -> None:
@@ -421,22 +423,29 @@ class Store:
         `change` gets None if there is none. An unchanged value is not written; if `change` raises,
         the log stays as it was.
         """
-        with self._writer as connection:
+        with self.writer as connection:
             before = queries.fact(connection, name)
             after = change(before)
             if after != before:
                 connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, after))
 
+    def _convert(self, connection: sqlite3.Connection) -> None:
+        version = schema.check(self.path, connection)
+        units = queries.units(self.path, connection)
+        if version < schema.VERSION:
+            newest = {name: queries.newest(connection, id_) for name, id_ in units.items()}
+            schema.convert(connection, version, newest)
+
     def _check_contents(self) -> None:
         """Raise DatabaseUnusable unless the file is sound and has what was stored in it last."""
         query = "SELECT 1 FROM records WHERE (unit, number, record, mac) = (?, ?, ?, ?)"
-        with self._reading() as connection:
+        with self.reading() as connection:
             sound = connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
             stored = [connection.execute(query, each).fetchone() for each in self._newest.values()]
             units = queries.units(self.path, connection)
         if not sound or None in stored or not self._ids.items() <= units.items():
             raise replaced(self.path)
-        self._writer.contents_checked()
+        self.writer.contents_checked()
 
     def _append_missing(
         self,
@@ -474,7 +483,7 @@ class Store:
         return unit_id
 
     @contextmanager
-    def _reading(self, *, lists: bool = True) -> Iterator[sqlite3.Connection]:
+    def reading(self, *, lists: bool = True) -> Iterator[sqlite3.Connection]:
         """A separate connection that sees the log as it is now, whatever is written meanwhile.
 
         Without `lists` only the records and their tombstones may be read.

@@ -194,7 +194,7 @@ def test_a_shoe_of_cards_longer_than_the_warm_up_is_checked_again(
 
 def test_records_without_a_row_in_the_lists_are_no_difference(whole: Path, tmp_path: Path) -> None:
     path = shutil.copyfile(whole, tmp_path / "log.sqlite")
-    with Store(path, create=True) as store, store._writer as connection:
+    with Store(path, create=True) as store, store.writer as connection:
         connection.execute("DELETE FROM events WHERE number > 333")
         store._appends = False  # it would derive them again
     assert in_spans(path, WITH_KEYS) == one_pass(path, WITH_KEYS)
@@ -263,7 +263,7 @@ def write_forged(path: Path, rng: random.Random) -> None:
             log = dealt(key, [rng.randrange(99) for _ in range(rng.choice((3, 6)))], rng)
             rows = list(forged(log, key, rng))
             store.append(unit, stored(log.records[:1]))
-            with store._writer as connection:
+            with store.writer as connection:
                 unit_id = store._ids[unit]
                 connection.execute("DELETE FROM records WHERE unit = ?", (unit_id,))
                 connection.executemany(
@@ -271,7 +271,7 @@ def write_forged(path: Path, rng: random.Random) -> None:
                     [(unit_id, *row) for row in rows],
                 )
         store.derive()
-        with store._writer as connection:
+        with store.writer as connection:
             for _ in range(rng.choice((0, 0, 1, 3))):
                 change, number = rng.choice(LIST_CHANGES), rng.randrange(1, 1500)
                 connection.execute(change, {"unit": rng.choice((1, 2)), "number": number})

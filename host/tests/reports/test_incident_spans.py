@@ -103,7 +103,7 @@ def wanted_of(path: Path, rng: random.Random) -> Wanted:
 
 def logged(path: Path, of_units: dict[str, list[tuple[int, bytes, bytes]]]) -> Path:
     """A log of these rows."""
-    with new_log(path) as store, store._writer as connection:
+    with new_log(path) as store, store.writer as connection:
         for id_, (unit, rows) in enumerate(of_units.items(), 1):
             connection.execute("INSERT INTO units VALUES (?, ?)", (id_, unit))
             connection.executemany(

@@ -1,0 +1,310 @@
+"""The desk: signs users in, and notes what people and the server do.
+
+Thread-safe. Every change is a note in the same transaction (tables.py).
+"""
+
+import hashlib
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sabot.desk import passwords, tables
+from sabot.desk.alerts import Alert, AlertLog
+from sabot.desk.notes import CONSOLE, LONGEST_NAME, LONGEST_TEXT, SERVER, UNIT, Note
+from sabot.desk.roles import ROLES
+from sabot.desk.tables import User
+from sabot.desk.tries import Tries
+from sabot.errors import DeskMissing, DeskRefused, TooManyTries, WrongPassword, did_you_mean
+from sabot.keys import chain_keys
+from sabot.log.store import Store
+from sabot.text import printable, shortened
+
+__all__ = ["Desk", "User"]
+
+UNUSED_MS = 30 * 60_000
+"""A session ends after so long without use."""
+LONGEST_MS = 12 * 60 * 60_000
+"""And after so long in all."""
+_USE_STORED_MS = 60_000
+_LONGEST_ORIGIN = 100  # characters
+_CLOCK_BACK_MS = 60_000  # a clock that was set back by more ends the sessions
+
+
+def _now_unix_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Desk:
+    """The desk of a log. Raises DeskMissing if it was not made."""
+
+    def __init__(
+        self,
+        store: Store,
+        now_unix_ms: Callable[[], int] = _now_unix_ms,
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if not tables.is_made(store):
+            raise DeskMissing(
+                f"{store.path}: has no administrator; "
+                "make one: sabot users add NAME --role administrator"
+            )
+        self._store = store
+        self._now_unix_ms = now_unix_ms
+        self._lock = threading.Lock()  # of what follows
+        self._tries = Tries(now_s)
+        self._alerts = AlertLog()
+        self._seen = 0  # the last note in `_alerts`
+        self._unknown = passwords.hash_of(secrets.token_urlsafe(32))
+        """The hash that the password for an unknown name is compared with: it takes as long."""
+
+    @classmethod
+    def make(
+        cls,
+        store: Store,
+        keys_path: Path,
+        name: str,
+        password: str,
+        now_unix_ms: Callable[[], int] = _now_unix_ms,
+    ) -> "Desk":
+        """Make the desk of a log with its first administrator; its first key goes into the key
+        file. Raises DeskRefused if the log has a desk, or it cannot have the name or password."""
+        _check_name(name)
+        hash_ = passwords.hash_of(password)
+        if tables.is_made(store):
+            raise DeskRefused(f"{store.path}: has a desk already; see `sabot users list`")
+        store.convert()
+        first_key = chain_keys.new_key()
+        chain_keys.add(keys_path, UNIT, first_key)  # before the notes: they need it for ever
+        now = now_unix_ms()
+        with store.writer as connection:
+            if connection.execute("SELECT 1 FROM desk_key").fetchone() is not None:
+                raise DeskRefused(f"{store.path}: has a desk already; see `sabot users list`")
+            chain = tables.begin(connection, first_key)
+            tables.write(store.path, connection, now, CONSOLE, "desk_opened", {"chain": chain})
+            _add_user(store.path, connection, now, CONSOLE, name, "administrator", hash_)
+        return cls(store, now_unix_ms)
+
+    def users(self) -> list[User]:
+        """All users, by name."""
+        with self._store.reading() as connection:
+            return tables.users(connection)
+
+    def add_user(self, name: str, role: str, password: str, *, by: str) -> None:
+        """Add a user. Raises DeskRefused if there is or was one of this name, or it cannot be one,
+        or the role or the password cannot."""
+        _check_name(name)
+        _check_role(role)
+        hash_ = passwords.hash_of(password)
+        with self._store.writer as connection:
+            if _row(connection, name) is not None:
+                raise DeskRefused(f"{name}: there is or was a user of this name; choose another")
+            _add_user(self._store.path, connection, self._now_unix_ms(), by, name, role, hash_)
+
+    def change_role(self, name: str, role: str, *, by: str) -> None:
+        """Give a user another role. Raises DeskRefused; also if no administrator were left."""
+        _check_role(role)
+        with self._store.writer as connection:
+            before = _open_user(connection, name)
+            if before.role == role:
+                return
+            _check_administrators(connection, before)
+            connection.execute("UPDATE users SET role = ? WHERE name = ?", (role, name))
+            self._write(connection, by, "role_changed", {"name": name, "role": role})
+
+    def set_password(self, name: str, password: str, *, by: str) -> None:
+        """Set a user's password, which ends the user's sessions. Raises DeskRefused."""
+        hash_ = passwords.hash_of(password)
+        with self._store.writer as connection:
+            _open_user(connection, name)
+            connection.execute("UPDATE users SET hash = ? WHERE name = ?", (hash_, name))
+            connection.execute("DELETE FROM sessions WHERE name = ?", (name,))
+            fields = {"name": name, "password": _sha256(hash_)}
+            self._write(connection, by, "password_set", fields)
+
+    def close_user(self, name: str, *, by: str) -> None:
+        """Let a user sign in no more, and end the user's sessions; the name stays taken. Raises
+        DeskRefused; also if no administrator were left."""
+        with self._store.writer as connection:
+            _check_administrators(connection, _open_user(connection, name))
+            connection.execute("UPDATE users SET closed = 1 WHERE name = ?", (name,))
+            connection.execute("DELETE FROM sessions WHERE name = ?", (name,))
+            self._write(connection, by, "user_closed", {"name": name})
+
+    def sign_in(self, name: str, password: str, *, origin: str) -> str:
+        """Begin a session; return its token, which only the user may have. Raises WrongPassword,
+        also for an unknown or closed user, and TooManyTries."""
+        origin = printable(shortened(origin, _LONGEST_ORIGIN))
+        with self._lock:
+            wait_s = self._tries.wait_s(name, origin)
+            if wait_s:
+                raise TooManyTries(wait_s)
+            self._tries.failed(name, origin)  # until it has succeeded: others may try meanwhile
+        with self._store.reading() as connection:
+            user, stored = _row(connection, name) or (None, self._unknown)
+        right = passwords.fits(stored, password)
+        if not right or user is None or user.closed:
+            self._refuse("" if user is None else name, origin)
+        with self._lock:
+            self._tries.succeeded(name, origin)
+        token = secrets.token_urlsafe(32)
+        now = self._now_unix_ms()
+        with self._store.writer as connection:
+            if _row(connection, name) != (user, stored):  # it was changed meanwhile
+                raise WrongPassword
+            self._end_old(connection, now)
+            session = (_sha256(token), name, now, now)
+            connection.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", session)
+            self._write(connection, name, "signed_in", {"session": session[0], "origin": origin})
+        return token
+
+    def user_of(self, token: str) -> User | None:
+        """The user whose session has this token; None if there is none, or it has ended."""
+        now, session = self._now_unix_ms(), _sha256(token)
+        with self._store.reading() as connection:
+            query = "SELECT name, begun_unix_ms, used_unix_ms FROM sessions WHERE sha256 = ?"
+            found = connection.execute(query, (session,)).fetchone()
+            row = None if found is None else _row(connection, found[0])
+        if row is None or row[0].closed or _ended(found[1], found[2], now):
+            return None
+        if now - found[2] >= _USE_STORED_MS:
+            with self._store.writer as connection:
+                query = "UPDATE sessions SET used_unix_ms = max(used_unix_ms, ?) WHERE sha256 = ?"
+                connection.execute(query, (now, session))
+        return row[0]
+
+    def sign_out(self, token: str) -> None:
+        """End a session; nothing happens if it has ended."""
+        session = _sha256(token)
+        with self._store.writer as connection:
+            query = "DELETE FROM sessions WHERE sha256 = ? RETURNING name"
+            found = connection.execute(query, (session,)).fetchone()
+            if found is not None:
+                self._write(connection, found[0], "signed_out", {"session": session})
+
+    def raise_alert(self, alert: Alert) -> bool:
+        """Note an alert; return whether it is new: one with the same id is raised once only."""
+        fields = alert.as_fields() | {
+            "detail": printable(shortened(alert.detail, LONGEST_TEXT // 2))
+        }
+        with self._store.writer as connection, self._lock:
+            self._catch_up(connection)
+            if self._alerts.of(alert.id) is not None:
+                return False
+            self._write(connection, SERVER, "alert", fields)
+        return True
+
+    def acknowledge(self, alert_id: str, remark: str, *, by: str) -> None:
+        """Note that a user has looked at an alert. Raises DeskRefused without such an alert, or if
+        the remark is empty, too long or not printable."""
+        if not remark.strip() or len(remark) > LONGEST_TEXT or printable(remark) != remark:
+            raise DeskRefused(f"a remark is one line of 1 to {LONGEST_TEXT} characters")
+        with self._store.writer as connection, self._lock:
+            self._catch_up(connection)
+            if self._alerts.of(alert_id) is None:
+                raise DeskRefused(f"{alert_id}: there is no such alert")
+            self._write(connection, by, "acknowledged", {"id": alert_id, "remark": remark})
+
+    def opened_round(self, unit: str, shoe: int, round: int, *, by: str) -> None:
+        """Note that a user has opened a round."""
+        with self._store.writer as connection:
+            fields = {"unit": unit, "shoe": shoe, "round": round}
+            self._write(connection, by, "round_opened", fields)
+
+    def exported(
+        self, unit: str, shoe: int, round: int, *, what: str, sha256: bytes, by: str
+    ) -> None:
+        """Note that a user was given a file with a round; `what` is "bundle" or "page"."""
+        with self._store.writer as connection:
+            fields = {"unit": unit, "shoe": shoe, "round": round, "what": what, "sha256": sha256}
+            self._write(connection, by, "exported", fields)
+
+    def notes(self, after: int = 0) -> Iterator[Note]:
+        """Yield the notes with a higher number than `after`."""
+        return tables.notes(self._store, after)
+
+    def _refuse(self, name: str, origin: str) -> None:
+        with self._store.writer as connection:
+            fields = {"name": name, "origin": origin, "more": 0}
+            self._write(connection, SERVER, "sign_in_refused", fields)
+        raise WrongPassword
+
+    def _end_old(self, connection: sqlite3.Connection, now: int) -> None:
+        query = "SELECT sha256, begun_unix_ms, used_unix_ms FROM sessions"
+        for sha256, begun, used in connection.execute(query).fetchall():
+            if _ended(begun, used, now):
+                connection.execute("DELETE FROM sessions WHERE sha256 = ?", (sha256,))
+
+    def _catch_up(self, connection: sqlite3.Connection) -> None:
+        for note in tables.notes_in(self._store.path, connection, self._seen):
+            self._alerts.add(note)
+            self._seen = note.number
+
+    def _write(
+        self, connection: sqlite3.Connection, by: str, kind: str, fields: Mapping[str, Any]
+    ) -> None:
+        tables.write(self._store.path, connection, self._now_unix_ms(), by, kind, fields)
+
+
+def _add_user(
+    path: Path, connection: sqlite3.Connection, now: int, by: str, name: str, role: str, hash_: str
+) -> None:
+    connection.execute("INSERT INTO users VALUES (?, ?, ?, 0, ?)", (name, role, hash_, now))
+    fields = {"name": name, "role": role, "password": _sha256(hash_)}
+    tables.write(path, connection, now, by, "user_made", fields)
+
+
+def _row(connection: sqlite3.Connection, name: str) -> tuple[User, str] | None:
+    """A user and the hash of the password."""
+    query = "SELECT name, role, closed, made_unix_ms, hash FROM users WHERE name = ?"
+    found = connection.execute(query, (name,)).fetchone()
+    if found is None:
+        return None
+    *user, hash_ = found
+    return User(user[0], user[1], bool(user[2]), user[3]), str(hash_)
+
+
+def _open_user(connection: sqlite3.Connection, name: str) -> User:
+    found = _row(connection, name)
+    if found is None:
+        known = [each.name for each in tables.users(connection)]
+        raise DeskRefused(f"{name}: there is no such user; {did_you_mean(name, known)}")
+    if found[0].closed:
+        raise DeskRefused(f"{name}: this user was closed; add another")
+    return found[0]
+
+
+def _check_administrators(connection: sqlite3.Connection, losing: User) -> None:
+    """Raise DeskRefused if the user is the last administrator."""
+    query = "SELECT 1 FROM users WHERE role = 'administrator' AND NOT closed AND name <> ?"
+    if losing.role == "administrator" and not connection.execute(query, (losing.name,)).fetchone():
+        raise DeskRefused(f"{losing.name}: is the last administrator; add another one first")
+
+
+def _check_name(name: str) -> None:
+    if (
+        not 1 <= len(name) <= LONGEST_NAME
+        or printable(name) != name
+        or name != name.strip()
+        or name.startswith("@")
+    ):
+        raise DeskRefused(
+            f"a name has 1 to {LONGEST_NAME} printable characters, and does not begin with @; "
+            "choose another"
+        )
+
+
+def _check_role(role: str) -> None:
+    if role not in ROLES:
+        raise DeskRefused(f"{role}: there is no such role; {did_you_mean(role, ROLES)}")
+
+
+def _ended(begun: int, used: int, now: int) -> bool:
+    return not (begun - _CLOCK_BACK_MS <= now < begun + LONGEST_MS and now < used + UNUSED_MS)
+
+
+def _sha256(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

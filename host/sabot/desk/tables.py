@@ -1,0 +1,118 @@
+"""The desk's tables in a log: notes, the secret of the next one, users and sessions.
+
+The secret moves on with each note, in the same transaction, as a shoe's does with each epoch
+(sabot_protocol/chain.py): note n has the key of epoch n. The old secret is gone then. So a person
+with the file can neither change nor remove a note without `sabot verify --keys` finding it.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sabot.desk.notes import LONGEST_NAME, Note, NoteUnusable
+from sabot.errors import DatabaseUnusable
+from sabot.log import queries
+from sabot.log.log_file import WHEN_DAMAGED
+from sabot.log.store import Store
+from sabot_protocol.chain import EPOCH_RECORDS, Chain, chain_id
+
+_CHUNK = 1000  # notes read at once
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person who may sign in, with one of `roles.ROLES`; not any more if `closed`."""
+
+    name: str
+    role: str
+    closed: bool
+    made_unix_ms: int
+
+
+def is_made(store: Store) -> bool:
+    """Whether the log has a desk."""
+    with store.reading() as connection:
+        if not queries.has_table(connection, "desk_key"):
+            return False
+        return connection.execute("SELECT 1 FROM desk_key").fetchone() is not None
+
+
+def begin(connection: sqlite3.Connection, first_key: bytes) -> bytes:
+    """Begin the chain of notes with a new first key; return its id."""
+    chain = Chain(0, first_key, chain_id(first_key))
+    chain.move_on(EPOCH_RECORDS)
+    connection.execute("INSERT INTO desk_key VALUES (1, ?)", (bytes(chain.secret),))
+    return bytes(chain.mac)
+
+
+def write(
+    path: Path,
+    connection: sqlite3.Connection,
+    unix_ms: int,
+    by: str,
+    kind: str,
+    fields: Mapping[str, Any],
+) -> int:
+    """Add a note, within a transaction; return its number. Raises NoteUnusable."""
+    connection.execute("PRAGMA secure_delete=ON")  # the old secret is overwritten
+    keys = connection.execute("SELECT number, secret FROM desk_key").fetchall()
+    last = connection.execute("SELECT number, mac FROM desk ORDER BY number DESC LIMIT 1")
+    last_number, mac = last.fetchone() or (0, b"")
+    if len(keys) != 1 or last_number + 1 != keys[0][0]:
+        raise DatabaseUnusable(f"{path}: notes of the desk are missing; {WHEN_DAMAGED}")
+    number, secret = int(keys[0][0]), bytes(keys[0][1])
+    if kind == "desk_opened":
+        mac = fields["chain"]
+    record = Note(number, unix_ms, by, kind, fields).encode()
+    chain = Chain(number, secret, mac)
+    chain.add(record)
+    connection.execute("INSERT INTO desk VALUES (?, ?, ?)", (number, record, bytes(chain.mac)))
+    chain.move_on((number + 1) * EPOCH_RECORDS)
+    connection.execute("UPDATE desk_key SET number = ?, secret = ?", (number + 1, chain.secret))
+    return number
+
+
+def notes(store: Store, after: int = 0) -> Iterator[Note]:
+    """Yield the notes with a higher number than `after`. Raises DatabaseUnusable at one that
+    cannot be read."""
+    while True:
+        with store.reading() as connection:
+            some = list(_some(store.path, connection, after))
+        yield from some
+        if len(some) < _CHUNK:
+            return
+        after = some[-1].number
+
+
+def notes_in(path: Path, connection: sqlite3.Connection, after: int) -> Iterator[Note]:
+    """As `notes`, as a transaction sees them."""
+    while some := list(_some(path, connection, after)):
+        yield from some
+        after = some[-1].number
+
+
+def _some(path: Path, connection: sqlite3.Connection, after: int) -> Iterator[Note]:
+    if not queries.has_table(connection, "desk"):
+        return
+    query = "SELECT number, record FROM desk WHERE number > ? ORDER BY number LIMIT ?"
+    for number, record in connection.execute(query, (after, _CHUNK)):
+        try:
+            note = Note.parse(record if isinstance(record, bytes) else b"")
+            if note.number != number:
+                raise NoteUnusable("another number")
+        except NoteUnusable as error:
+            raise DatabaseUnusable(
+                f"{path}: note {number} of the desk is damaged ({error}); {WHEN_DAMAGED}"
+            ) from None
+        yield note
+
+
+def users(connection: sqlite3.Connection) -> list[User]:
+    """All users, by name."""
+    query = "SELECT name, role, closed, made_unix_ms FROM users ORDER BY name"
+    return [
+        User(str(name)[:LONGEST_NAME], str(role)[:LONGEST_NAME], bool(closed), int(made))
+        for name, role, closed, made in connection.execute(query)
+    ]

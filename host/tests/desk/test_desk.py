@@ -1,0 +1,171 @@
+"""The desk: users, sessions, alerts, and a note of each."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from host.tests.support.helpers import FirmwareLog, stored
+from sabot.desk.alerts import Alert, AlertLog
+from sabot.desk.desk import Desk, User
+from sabot.errors import DeskMissing, DeskRefused, TooManyTries, WrongPassword
+from sabot.keys.chain_keys import Keys
+from sabot.log.store import Store
+
+ADA, BOB = "Ada Byron", "bob"
+PASSWORD, OTHER = "four words of hers", "another four words"
+START = 1_700_000_000_000
+MINUTE = 60_000
+ALERT = Alert("U1/surplus_copy/7", "U1", "surplus_copy", 7, 1, 2, START, "7H came five times")
+
+
+class Clock:
+    """What the desk takes for the time."""
+
+    def __init__(self) -> None:
+        self.unix_ms = START
+        self.s = 0.0
+
+    def pass_s(self, seconds: float) -> None:
+        self.s += seconds
+        self.unix_ms += int(seconds * 1000)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "log.sqlite", create=True) as store:
+        store.append("U1", stored(FirmwareLog().load().draw("AS", "2C", "9S", "KC").records))
+        yield store
+
+
+@pytest.fixture
+def desk(store: Store, tmp_path: Path, clock: Clock) -> Desk:
+    Desk.make(store, tmp_path / "keys", ADA, PASSWORD, lambda: clock.unix_ms)
+    return Desk(store, lambda: clock.unix_ms, lambda: clock.s)
+
+
+def kinds(desk: Desk, after: int = 0) -> list[str]:
+    return [note.kind for note in desk.notes(after)]
+
+
+def test_a_log_without_an_administrator_has_no_desk(store: Store) -> None:
+    with pytest.raises(DeskMissing, match="sabot users add NAME --role administrator"):
+        Desk(store)
+
+
+def test_the_first_administrator_makes_the_desk_and_its_key(desk: Desk, tmp_path: Path) -> None:
+    assert desk.users() == [User(ADA, "administrator", False, START)]
+    assert kinds(desk) == ["desk_opened", "user_made"]
+    assert next(desk.notes()).fields["chain"] == Keys.load(tmp_path / "keys").chains("@desk")[0]
+
+
+def test_a_session_begins_with_the_password_and_ends_by_signing_out(desk: Desk) -> None:
+    token = desk.sign_in(ADA, PASSWORD, origin="10.0.0.7")
+    assert desk.user_of(token) == User(ADA, "administrator", False, START)
+    desk.sign_out(token)
+    desk.sign_out(token)
+    assert desk.user_of(token) is None and desk.user_of("x") is None
+    assert kinds(desk, 2) == ["signed_in", "signed_out"]
+
+
+def test_a_session_ends_after_half_an_hour_without_use_and_twelve_hours(
+    desk: Desk, clock: Clock
+) -> None:
+    token = desk.sign_in(ADA, PASSWORD, origin="")
+    for _ in range(24):
+        clock.pass_s(29 * 60)
+        assert desk.user_of(token)
+    clock.pass_s(29 * 60)
+    assert desk.user_of(token) is None
+    token = desk.sign_in(ADA, PASSWORD, origin="")
+    clock.pass_s(31 * 60)
+    assert desk.user_of(token) is None
+
+
+@pytest.mark.parametrize("name", [ADA, BOB, "nobody", ""])
+def test_a_wrong_password_and_an_unknown_or_closed_user_are_the_same_error(
+    desk: Desk, name: str
+) -> None:
+    desk.add_user(BOB, "floor", OTHER, by=ADA)
+    desk.close_user(BOB, by=ADA)
+    with pytest.raises(WrongPassword, match=r"^name or password is wrong$"):
+        desk.sign_in(name, OTHER, origin="10.0.0.7")
+    *_, note = desk.notes()
+    assert note.kind == "sign_in_refused"
+    assert note.fields["name"] == (name if name in (ADA, BOB) else "")
+
+
+def test_after_five_wrong_passwords_the_next_try_waits_longer_and_longer(
+    desk: Desk, clock: Clock
+) -> None:
+    for _ in range(5):
+        with pytest.raises(WrongPassword):
+            desk.sign_in(ADA, OTHER, origin="10.0.0.7")
+    waits = []
+    for _ in range(12):
+        with pytest.raises(TooManyTries) as raised:
+            desk.sign_in(ADA, PASSWORD, origin="10.0.0.8")
+        waits.append(raised.value.wait_s)
+        clock.pass_s(raised.value.wait_s)
+        with pytest.raises(WrongPassword):
+            desk.sign_in(ADA, OTHER, origin="10.0.0.9")
+    assert waits[:3] == [2, 4, 8] and waits[-1] == 900
+    clock.pass_s(900)
+    assert desk.sign_in(ADA, PASSWORD, origin="10.0.0.8")
+
+
+def test_a_new_password_and_closing_a_user_end_the_sessions(desk: Desk) -> None:
+    desk.add_user(BOB, "floor", OTHER, by=ADA)
+    token = desk.sign_in(BOB, OTHER, origin="")
+    desk.set_password(BOB, PASSWORD, by=ADA)
+    assert desk.user_of(token) is None
+    token = desk.sign_in(BOB, PASSWORD, origin="")
+    desk.close_user(BOB, by=ADA)
+    assert desk.user_of(token) is None
+    with pytest.raises(DeskRefused, match="there is or was a user"):
+        desk.add_user(BOB, "floor", OTHER, by=ADA)
+
+
+def test_the_last_administrator_stays(desk: Desk) -> None:
+    for take in (
+        lambda: desk.change_role(ADA, "floor", by=ADA),
+        lambda: desk.close_user(ADA, by=ADA),
+    ):
+        with pytest.raises(DeskRefused, match="last administrator"):
+            take()
+    desk.add_user(BOB, "administrator", OTHER, by=ADA)
+    desk.change_role(ADA, "floor", by=BOB)
+    assert [user.role for user in desk.users()] == ["floor", "administrator"]
+
+
+def test_an_alert_is_raised_once_and_open_until_acknowledged(desk: Desk) -> None:
+    assert desk.raise_alert(ALERT) and not desk.raise_alert(ALERT)
+    log = AlertLog()
+    for note in desk.notes():
+        log.add(note)
+    assert [each.alert for each in log.open] == [ALERT]
+    desk.acknowledge(ALERT.id, "looked at the video", by=BOB)
+    desk.acknowledge(ALERT.id, "and at the cards", by=ADA)
+    for note in desk.notes(3):
+        log.add(note)
+    assert log.open == [] and not desk.raise_alert(ALERT)
+    raised = log.of(ALERT.id)
+    assert raised is not None
+    assert [(each.by, each.remark) for each in raised.acknowledgements] == [
+        (BOB, "looked at the video"),
+        (ADA, "and at the cards"),
+    ]
+
+
+@pytest.mark.parametrize("remark", ["", "  ", "x" * 501, "two\nlines", "\x1b[2J"])
+def test_a_remark_is_one_line_of_text(desk: Desk, remark: str) -> None:
+    desk.raise_alert(ALERT)
+    with pytest.raises(DeskRefused, match="remark"):
+        desk.acknowledge(ALERT.id, remark, by=ADA)
+    with pytest.raises(DeskRefused, match="no such alert"):
+        desk.acknowledge("U1/lid/9", "seen", by=ADA)
