@@ -34,7 +34,7 @@ from sabot.blackjack.side_odds import all_insurance
 from sabot.blackjack.side_wagers import SIDE
 from sabot.cli import options
 from sabot.cli.logged_round import one_blackjack_round
-from sabot.cli.view import console, plain, print_json, print_page, progress, round_line, time_text
+from sabot.cli.view import console, print_json, print_page, progress, time_text
 from sabot.errors import BadWagers, GameDiffers, ImpossibleDeal
 from sabot.games.choices import Choice, value_text
 from sabot.games.json_fields import in_file
@@ -42,6 +42,7 @@ from sabot.log.families.boxes import BlackjackRound
 from sabot.log.store import Store
 from sabot.reports.slips import blackjack as table_slip
 from sabot.reports.slips.blackjack import dealer_text, hand_text, wager_text
+from sabot.reports.terminal.rounds import plain, round_line
 from sabot.text import amount, card_names, counted
 from sabot_protocol.blackjack import BlackjackGame
 from sabot_protocol.cards import DECK_SIZE

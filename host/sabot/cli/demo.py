@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sabot.audit.checks.findings import Summary
 from sabot.audit.verify import VerifyOptions, verify
-from sabot.cli.view import bead_plate_text, console, plain, round_line, rounds_table
+from sabot.cli.view import console, rounds_table
 from sabot.errors import FINDINGS, INTERRUPTED
 from sabot.keys.chain_keys import Keys
 from sabot.link.session import Record
@@ -22,6 +22,8 @@ from sabot.log.families.boxes import BlackjackRound
 from sabot.log.logger import Logger, LogWatcher
 from sabot.log.rounds import Dealt, Round
 from sabot.log.store import Store
+from sabot.reports.terminal.roads import bead_plate_text
+from sabot.reports.terminal.rounds import plain, round_line
 from sabot.sim.dealer import Dealer
 from sabot.sim.process import SimulatedShoe
 from sabot.text import counted

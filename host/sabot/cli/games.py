@@ -11,7 +11,7 @@ from sabot.cli import blackjack as at_blackjack
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.logged_round import baccarat, one_dealt
-from sabot.cli.view import console, hand_text, plain, print_json, print_page
+from sabot.cli.view import console, print_json, print_page
 from sabot.errors import ImpossibleDeal
 from sabot.games import odds as all_odds
 from sabot.games import score as scores
@@ -30,6 +30,7 @@ from sabot.log.families.boxes import BlackjackRound
 from sabot.log.store import Store
 from sabot.poker import shoe_game as holdem
 from sabot.reports import sign
+from sabot.reports.terminal.rounds import hand_text, plain
 from sabot.text import card_names, counted
 from sabot_protocol import games as games_of_shoes
 from sabot_protocol.games import MINI_NAME, Game

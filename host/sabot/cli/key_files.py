@@ -6,11 +6,12 @@ from pathlib import Path
 
 import typer
 
-from sabot.cli.view import plain, problems
+from sabot.cli.view import problems
 from sabot.errors import KeysUnusable
 from sabot.keys import signing
 from sabot.keys.chain_keys import DEFAULT, Keys
 from sabot.link.command_keys import CommandKeyFile
+from sabot.reports.terminal.rounds import plain
 from sabot.text import printable
 
 ENVIRONMENT = "SABOT_PASSPHRASE"

@@ -11,7 +11,7 @@ from rich.table import Table
 from sabot.cli import options
 from sabot.cli.interrupted import left_by
 from sabot.cli.key_files import load_command_keys
-from sabot.cli.view import console, name_text, print_json, problems, round_line
+from sabot.cli.view import console, print_json, problems
 from sabot.errors import (
     Interrupted,
     NoShoe,
@@ -29,6 +29,7 @@ from sabot.log.logger import RETRIED, Logger, LogWatcher
 from sabot.log.readers import Readers
 from sabot.log.rounds import Dealt
 from sabot.log.store import Store
+from sabot.reports.terminal.rounds import name_text, round_line
 from sabot_protocol.messages import NO_GAME
 
 _PROBE_S = 1.0

@@ -13,7 +13,7 @@ from sabot.blackjack import house as blackjack
 from sabot.cli import options
 from sabot.cli.blackjack import InLog, settle_table
 from sabot.cli.logged_round import LoggedRound, one_round
-from sabot.cli.view import console, plain, print_json, print_page, problems, round_line, time_text
+from sabot.cli.view import console, print_json, print_page, problems, time_text
 from sabot.errors import BadWagers, Forbidden, GameDiffers
 from sabot.games import wager_file
 from sabot.games.choices import value_text
@@ -29,6 +29,7 @@ from sabot.log.store import Filter, Store
 from sabot.poker import house as holdem
 from sabot.reports.slips import baccarat as slip
 from sabot.reports.table_time import HostZone
+from sabot.reports.terminal.rounds import plain, round_line
 from sabot.text import amount
 from sabot_protocol.games import MINI_NAME, Game
 

@@ -14,9 +14,10 @@ from sabot import all_games
 from sabot.cli import options
 from sabot.cli.demo import run_demo
 from sabot.cli.log import ctrl_c_and_term
-from sabot.cli.view import console, plain, problems
+from sabot.cli.view import console, problems
 from sabot.errors import SimulatorFailed
 from sabot.keys import chain_keys
+from sabot.reports.terminal.rounds import plain
 from sabot.sim import deck as decks
 from sabot.sim import hands
 from sabot.sim.box_table import BoxTable

@@ -1,9 +1,9 @@
-"""What a terminal shows: cards, rounds as lines and tables, the bead plate.
+"""What a terminal shows: tables of rounds, long tables, data.
 
 All output of the commands goes through this module, the door for text that came from outside: from
 a shoe, a log, a file, or the name of one. `console` and `problems` make every string one printable
-line, without markup; `plain` does it for a `Text`, `print_rows` for rows of a table, and
-`print_json` and `print_objects` for data.
+line, without markup; `plain` (reports/terminal/rounds.py) does it for a `Text`, `print_rows` for
+rows of a table, and `print_json` and `print_objects` for data.
 """
 
 import csv
@@ -13,7 +13,6 @@ import re
 import sys
 import time
 import traceback
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import tzinfo
@@ -38,14 +37,10 @@ from rich.text import Text
 
 from sabot.cli.long_table import HELD, Cell, Columns, table_of
 from sabot.errors import FINDINGS
-from sabot.log.families.boxes import BlackjackRound, BoxHand
-from sabot.log.families.hands import Hand
-from sabot.log.rounds import Dealt, Round
-from sabot.reports.roads import LETTERS, ROWS, Outcome, bead_plate
+from sabot.log.rounds import Dealt
 from sabot.reports.table_time import text_of
-from sabot.text import card_symbol, counted, local_time, printable, shortened
-
-_STYLE = {"player": "bold blue", "banker": "bold red", "tie": "bold green"}
+from sabot.reports.terminal.rounds import cells_of_hands, name_text
+from sabot.text import local_time, printable
 
 _PIPE_WIDTH = 200
 
@@ -72,7 +67,6 @@ class Door(Console):
 console = Door(highlight=False, width=None if _on_a_screen() else _PIPE_WIDTH)
 problems = Door(stderr=True, highlight=False, soft_wrap=True)
 
-_MOST_IN_NAME = 64
 _AT_ONCE = 50  # rows on a screen, in a few hundredths of a second
 _SOON_S = 0.5
 """After this time what has come is printed, also if it is little."""
@@ -89,64 +83,6 @@ class Output(StrEnum):
     CSV = "csv"
 
 
-def card_text(card: str) -> Text:
-    """A card such as "7H" as people write it, hearts and diamonds in red."""
-    return Text(card_symbol(card), style="red" if card[1:] in ("D", "H") else "")
-
-
-def hand_text(hand: Sequence[str], total: int | None) -> Text:
-    """A hand's total and its cards."""
-    text = Text("-" if total is None else str(total), style="bold")
-    for card in hand:
-        text.append("  ").append_text(card_text(card))
-    return text
-
-
-def outcome_text(ended: Round) -> Text:
-    """The winner, a star for a natural, and other hits; or why the round was voided. Then cards
-    entered by hand."""
-    if ended.winner is None:
-        text = Text(f"void ({ended.void})", style="yellow")
-    else:
-        won = ended.winner + (" *" if ended.natural else "")
-        hits = [hit.replace("_", " ") for hit in ended.hits]
-        text = Text(", ".join([won, *hits]), style=_STYLE[ended.winner])
-    if ended.ghost_hand is not None:
-        text.append(f", ghost hand {ended.ghost_hand}")
-    if ended.sealed:
-        text.append(f", {counted(ended.sealed, 'sealed card')}")
-    if ended.by_hand:
-        text.append("  by hand:", style="yellow")
-    for card in ended.by_hand:
-        text.append(" ").append_text(card_text(card))
-    return text
-
-
-def plain(text: str) -> Text:
-    """A text, without markup and without characters that control a terminal."""
-    return Text(printable(text))
-
-
-def name_text(name: str) -> Text:
-    """A name for a column of a table: so short that no part of it looks like a row."""
-    return plain(shortened(name, _MOST_IN_NAME))
-
-
-def round_line(ended: Dealt) -> Text:
-    """A round as one line."""
-    line = plain(
-        f"{shortened(ended.unit, _MOST_IN_NAME)} shoe {ended.shoe} round {ended.round:>2}  "
-    )
-    if isinstance(ended, BlackjackRound):
-        line.append_text(_dealer_text(ended)).append("  ").append_text(_boxes_text(ended))
-        return line.append("  ").append_text(_end_of_boxes(ended))
-    if isinstance(ended, Hand):
-        return line.append_text(_boards_text(ended)).append("  ").append_text(_end_text(ended))
-    line.append_text(_padded(Text("P ") + hand_text(ended.player, ended.player_total), 20))
-    line.append_text(_padded(Text("B ") + hand_text(ended.banker, ended.banker_total), 20))
-    return line.append_text(outcome_text(ended))
-
-
 _OF_A_SHOE = 3
 """The first column that differs between the rounds of a shoe of cards."""
 ROUND_COLUMNS = ("unit", "table", "shoe", "round", "ended", "Player", "Banker", "result")
@@ -161,84 +97,8 @@ def round_cells(ended: Dealt, table: str = "", zone: tzinfo | None = None) -> li
         str(ended.shoe),
         str(ended.round),
         time_text(ended.ended_unix_ms, zone),
-        *_cells_of_hands(ended),
+        *cells_of_hands(ended),
     ]
-
-
-def _cells_of_hands(ended: Dealt) -> list[Cell]:
-    """What is in the columns Player, Banker, result: of hold'em the seats, the board, the end;
-    of blackjack the boxes, the dealer, the outcomes."""
-    if isinstance(ended, BlackjackRound):
-        return [_boxes_text(ended), _dealer_text(ended), _end_of_boxes(ended)]
-    if isinstance(ended, Hand):
-        return [Text(counted(ended.seats, "seat")), _boards_text(ended), _end_text(ended)]
-    return [
-        hand_text(ended.player, ended.player_total),
-        hand_text(ended.banker, ended.banker_total),
-        outcome_text(ended),
-    ]
-
-
-_OUTCOMES = {
-    "wins": "win",
-    "loses": "lose",
-    "pushes": "push",
-    "blackjack": "blackjack",
-    "surrendered": "surrender",
-}
-
-
-def _boxes_text(dealt: BlackjackRound) -> Text:
-    """The totals of the boxes; those of a box's hands after a split with a slash."""
-    boxes = ["/".join(map(_total_of, box)) for box in dealt.boxes]
-    return Text(f"{counted(len(boxes), 'box', 'boxes')} {' '.join(boxes)}".rstrip())
-
-
-def _total_of(hand: BoxHand) -> str:
-    total = "-" if hand.total is None else str(hand.total)
-    return total + "x2" * hand.doubled
-
-
-def _dealer_text(dealt: BlackjackRound) -> Text:
-    return Text("dealer ").append_text(hand_text(dealt.dealer, dealt.dealer_total))
-
-
-def _end_of_boxes(dealt: BlackjackRound) -> Text:
-    """How many hands ended in which way, or why the round was voided; then cards entered by
-    hand."""
-    if dealt.void is not None:
-        text = Text(f"void ({dealt.void})", style="yellow")
-    else:
-        ends = Counter(hand.outcome for box in dealt.boxes for hand in box)
-        ended = [f"{ends[outcome]} {word}" for outcome, word in _OUTCOMES.items() if ends[outcome]]
-        text = Text(", ".join(ended))
-    if dealt.sealed:
-        text.append(f", {counted(dealt.sealed, 'sealed card')}")
-    if dealt.by_hand:
-        text.append("  by hand:", style="yellow")
-    for card in dealt.by_hand:
-        text.append(" ").append_text(card_text(card))
-    return text
-
-
-def _boards_text(hand: Hand) -> Text:
-    text = Text("board ")
-    for place, board in enumerate(each for each in (hand.board, hand.second) if each):
-        text.append(" and " if place else "")
-        text.append_text(Text(" ").join(map(card_text, board)))
-    return text if hand.board else text.append("not dealt")
-
-
-def _end_text(hand: Hand) -> Text:
-    """Whether the hand was run twice, or why it was voided; then cards entered by hand."""
-    text = Text("hand ended" if hand.void is None else f"void ({hand.void})")
-    if hand.run_twice is not None:
-        text.append(f", run twice from the {hand.run_twice}")
-    if hand.by_hand:
-        text.append("  by hand:", style="yellow")
-    for card in hand.by_hand:
-        text.append(" ").append_text(card_text(card))
-    return text
 
 
 def time_text(unix_ms: int | None, zone: tzinfo | None) -> str:
@@ -304,23 +164,6 @@ def _print_soon(lines: Iterable[str]) -> None:
         if time.monotonic() - flushed_s >= _SOON_S:
             sys.stdout.flush()
             flushed_s = time.monotonic()
-
-
-def letters_text(winners: Iterable[str]) -> Text:
-    """A letter for each round, in a line."""
-    return Text(" ").join(Text(LETTERS[winner], style=_STYLE[winner]) for winner in winners)
-
-
-def bead_plate_text(winners: Sequence[str], columns: int) -> Text:
-    """The newest `columns` columns of the bead plate, a letter for each round."""
-    beads = bead_plate([Outcome(winner) for winner in winners])
-    first = beads[-1].column - columns + 1 if beads else 0
-    rows = [Text() for _ in range(ROWS)]
-    for bead in beads:
-        if bead.column >= first:
-            winner = bead.outcome.winner
-            rows[bead.row].append(f"{LETTERS[winner]} ", style=_STYLE[winner])
-    return Text("\n").join(rows)
 
 
 def progress(*columns: ProgressColumn) -> Progress:
@@ -390,8 +233,3 @@ def _cell(value: object) -> object:
     elif isinstance(value, (dict, list, bool)):
         value = json.dumps(value)
     return _FORMULA.sub(r"\1'", printable(value)) if isinstance(value, str) else value
-
-
-def _padded(text: Text, width: int) -> Text:
-    text.pad_right(max(0, width - len(text)))
-    return text

@@ -15,12 +15,12 @@ from sabot.link.events import (
     ResolvedEvent,
     UpdatedEvent,
 )
-from sabot.link.wire import WireError
-from sabot.log.newest import newest_readable
+from sabot.link.wire import WireError, parse_event
 from sabot.log.store import DAMAGED, Filter, Store
 from sabot.reports.table_time import iso_of
 
 _PER = 10_000
+_AT_ONCE = 8  # events at the end, in which one can usually be read; then ever more
 _SUMMARISED = (
     BootEvent,
     CalibratedEvent,
@@ -145,5 +145,19 @@ def _summarise(unit: UnitSummary, event: Event) -> None:
 def _up_ms(store: Store, unit: str, last: int) -> int:
     """How long the unit had run since its start at its last event that can be read, up to event
     `last`."""
-    event = newest_readable(store, unit, last)
+    event = _newest_readable(store, unit, last)
     return 0 if event is None else event.t_ms
+
+
+def _newest_readable(store: Store, unit: str, last: int) -> Event | None:
+    """The newest event of `unit` up to event `last` that can be read; None if none can."""
+    newest, at_once = None, _AT_ONCE
+    while newest is None and last > 0:
+        first = max(1, last - at_once + 1)
+        for _, data, _ in store.raw(unit, first, last):
+            try:
+                newest = parse_event(data)
+            except WireError:
+                continue
+        last, at_once = first - 1, 2 * at_once
+    return newest

@@ -1,4 +1,4 @@
-"""What a terminal shows: the bead plate, cards, rounds as lines, times, JSON and CSV."""
+"""What a terminal shows: tables of rounds, times, JSON and CSV."""
 
 import ast
 import csv
@@ -6,7 +6,6 @@ import io
 import json
 import time
 from collections.abc import Callable, Iterator
-from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,9 @@ from rich.table import Table
 from sabot import cli
 from sabot.cli import view
 from sabot.log.rounds import Round
+from sabot.reports.terminal.rounds import round_line
 from sabot.text import local_time
 from sabot_hil import cli as hil_cli
-
-SUITS = {"C": "\N{BLACK CLUB SUIT}", "D": "\N{BLACK DIAMOND SUIT}"}
-SUITS |= {"H": "\N{BLACK HEART SUIT}", "S": "\N{BLACK SPADE SUIT}"}
 
 
 @pytest.fixture
@@ -34,83 +31,6 @@ def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 def a_round(**given: object) -> Round:
     fields = {"unit": "U1", "shoe": 3, "round": 12, "first_event": 1, "started_unix_ms": None}
     return Round(**(fields | given))  # type: ignore[arg-type]
-
-
-def columns_of(plate: str) -> list[str]:
-    """The columns of a bead plate from the left, each read from the top."""
-    rows = plate.split("\n")
-    assert len(rows) == 6
-    return [
-        "".join(column).strip() for column in zip_longest(*(r[::2] for r in rows), fillvalue=" ")
-    ]
-
-
-def test_beads_go_down_each_column_and_then_to_the_right() -> None:
-    winners = ["player"] * 5 + ["banker"] * 5 + ["tie"] * 3
-    plate = view.bead_plate_text(winners, 20).plain
-    assert columns_of(plate) == ["PPPPPB", "BBBBTT", "T"]
-    assert plate.split("\n")[0] == "P B T "
-
-
-@pytest.mark.parametrize("count", [0, 1, 5, 6, 7, 12, 59, 60, 61, 66, 67, 90])
-@pytest.mark.parametrize("columns", [1, 2, 10])
-def test_the_newest_columns_are_shown_completely(count: int, columns: int) -> None:
-    winners = [("player", "banker", "tie")[n * n % 7 % 3] for n in range(count)]
-    letters = "".join({"player": "P", "banker": "B", "tie": "T"}[winner] for winner in winners)
-    expected = [letters[at : at + 6] for at in range(0, count, 6)][-columns:]
-    assert columns_of(view.bead_plate_text(winners, columns).plain) == expected
-
-
-def test_each_winner_has_its_colour() -> None:
-    plate = view.bead_plate_text(["player", "banker", "tie"], 1)
-    colours = {plate.plain[span.start]: str(span.style).split()[-1] for span in plate.spans}
-    assert colours == {"P": "blue", "B": "red", "T": "green"}
-
-
-@pytest.mark.parametrize("suit", SUITS)
-@pytest.mark.parametrize("rank", "A23456789TJQK")
-def test_cards_are_written_as_people_write_them(rank: str, suit: str) -> None:
-    text = view.card_text(rank + suit)
-    assert text.plain == ("10" if rank == "T" else rank) + SUITS[suit]
-    assert ("red" in str(text.style)) == (suit in "DH")
-
-
-@pytest.mark.parametrize("card", ["CUT", "TEST"])
-def test_other_cards_keep_their_names(card: str) -> None:
-    assert view.card_text(card).plain == card
-
-
-def test_a_round_is_one_line_with_its_cards_totals_and_winner() -> None:
-    totals = {"player_total": 6, "banker_total": 7}
-    ended = a_round(player=["TH", "5C", "AD"], banker=["KS", "7D"], winner="banker", **totals)
-    words = view.round_line(ended).plain.split()
-    hearts, clubs, diamonds, spades = (SUITS[suit] for suit in "HCDS")
-    assert words == [
-        "U1", "shoe", "3", "round", "12",
-        "P", "6", f"10{hearts}", f"5{clubs}", f"A{diamonds}",
-        "B", "7", f"K{spades}", f"7{diamonds}", "banker",
-    ]  # fmt: skip
-
-
-def test_a_natural_has_a_star_and_a_void_round_its_reason() -> None:
-    assert view.outcome_text(a_round(winner="tie", natural=True)).plain == "tie *"
-    assert view.outcome_text(a_round(winner="tie")).plain == "tie"
-    assert view.outcome_text(a_round(void="supervisor")).plain == "void (supervisor)"
-    hits = a_round(winner="banker", hits=["banker_pair", "dragon_7"])
-    assert view.outcome_text(hits).plain == "banker, banker pair, dragon 7"
-    hits = a_round(winner="banker", natural=True, hits=["banker_pair"])
-    assert view.outcome_text(hits).plain == "banker *, banker pair"
-    by_hand = a_round(winner="tie", by_hand=["7H", "TC"])
-    assert view.outcome_text(by_hand).plain == "tie  by hand: 7♥ 10♣"
-    assert view.hand_text(["7H"], None).plain.startswith("-")
-
-
-def test_hands_of_different_lengths_are_aligned() -> None:
-    short = a_round(player=["5C", "AD"], banker=["KS", "7D"], winner="tie")
-    long = a_round(player=["TC", "TD", "TH"], banker=["TS", "TC", "TD"], winner="tie")
-    lines = [view.round_line(each).plain for each in (short, long)]
-    assert lines[0].index(" B ") == lines[1].index(" B ")
-    assert lines[0].index("tie") == lines[1].index("tie")
 
 
 def test_the_table_of_rounds_shows_each_round(capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,7 +92,7 @@ def test_a_unit_id_is_shown_without_effect_on_the_terminal(
     shown_on = view.Door(width=120, file=io.StringIO(), record=True, force_terminal=True)
     monkeypatch.setattr(view, "console", shown_on)
     view.print_rows(view.ROUND_COLUMNS, [view.round_cells(ended)], {})
-    shown_on.print(view.round_line(ended))
+    shown_on.print(round_line(ended))
     _, row, line = shown_on.export_text().splitlines()
     shown = unit.replace("\x1b", "\\x1b").replace("\n", "\\n")
     assert all(each.startswith(shown) for each in (piped, row, line))

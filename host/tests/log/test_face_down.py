@@ -25,10 +25,10 @@ from host.tests.support.helpers import FirmwareLog, framed
 from host.tests.support.keeping_shoe import KeepingShoe, KeptPass
 from host.tests.support.naive_shoe import NaiveShoe, answering_shoe
 from sabot.cli import app
-from sabot.cli.view import round_line
 from sabot.games import catalogue
 from sabot.link import wire
 from sabot.log.rounds import Round
+from sabot.reports.terminal.rounds import round_line
 from sabot.text import card_symbol
 from sabot_firmware import panel
 from sabot_firmware.table.shoe_of_cards import BETTING, BETWEEN, NOT_DUE

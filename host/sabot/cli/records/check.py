@@ -17,7 +17,6 @@ from sabot.cli.view import (
     Output,
     console,
     events_progress,
-    plain,
     print_json,
     print_objects,
     problems,
@@ -27,6 +26,7 @@ from sabot.errors import DiskFull
 from sabot.keys import signing
 from sabot.keys.chain_keys import Keys
 from sabot.log.store import Store
+from sabot.reports.terminal.rounds import plain
 from sabot.text import counted
 
 

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from sabot.cli import options
-from sabot.cli.view import console, plain
+from sabot.cli.view import console
 from sabot.log.store import Store
+from sabot.reports.terminal.rounds import plain
 from sabot.text import counted
 
 

@@ -10,12 +10,13 @@ from sabot.audit import bundle_file
 from sabot.audit.excerpt import collect
 from sabot.cli import options
 from sabot.cli.key_files import default_keys, for_unit, load_private_key
-from sabot.cli.view import console, plain, print_json, problems
+from sabot.cli.view import console, print_json, problems
 from sabot.errors import BundleUnusable
 from sabot.keys import signing
 from sabot.log.reveal import ShownGames
 from sabot.log.store import Store
 from sabot.reports.report import ReportInput, is_report, render
+from sabot.reports.terminal.rounds import plain
 from sabot.text import counted
 
 OperatorKey = Annotated[

@@ -9,21 +9,14 @@ from rich.table import Table
 
 from sabot.audit.table_names import Tables
 from sabot.cli import options
-from sabot.cli.view import (
-    Output,
-    console,
-    events_progress,
-    name_text,
-    plain,
-    print_objects,
-    problems,
-)
+from sabot.cli.view import Output, console, events_progress, print_objects, problems
 from sabot.log.store import Store
 from sabot.reports import table_time
 from sabot.reports.absences import absences_of
 from sabot.reports.incident import KINDS, Incident, Limits
 from sabot.reports.incident_search import Wanted
 from sabot.reports.incident_spans import search_file
+from sabot.reports.terminal.rounds import name_text, plain
 
 _DEFAULTS = Limits()
 

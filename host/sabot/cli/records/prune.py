@@ -13,10 +13,11 @@ from sabot.audit.prune import PrunePlan
 from sabot.cli import options
 from sabot.cli.key_files import default_keys, for_unit, load_private_key
 from sabot.cli.records.export import OperatorKey
-from sabot.cli.view import console, name_text, plain, print_json, problems, verdict
+from sabot.cli.view import console, print_json, problems, verdict
 from sabot.errors import KeptByLaw
 from sabot.keys.signing import fingerprint
 from sabot.log.store import Store
+from sabot.reports.terminal.rounds import name_text, plain
 from sabot.text import counted, local_time
 
 _MOST_DAYS = 36_525

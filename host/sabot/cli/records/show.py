@@ -15,8 +15,6 @@ from sabot.cli.records.selection import Selection, rounds_wanted
 from sabot.cli.view import (
     ROUND_COLUMNS,
     Output,
-    name_text,
-    plain,
     print_objects,
     print_rows,
     problems,
@@ -29,6 +27,7 @@ from sabot.log.rounds import Dealt
 from sabot.log.store import Row, Store
 from sabot.reports.event_words import words_of
 from sabot.reports.table_time import iso_of
+from sabot.reports.terminal.rounds import name_text, plain
 from sabot.text import counted
 
 T = TypeVar("T")

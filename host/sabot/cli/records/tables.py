@@ -7,20 +7,14 @@ from rich.table import Table as Columns
 from rich.text import Text
 
 from sabot.cli import options
-from sabot.cli.view import (
-    Output,
-    console,
-    letters_text,
-    name_text,
-    plain,
-    print_objects,
-    problems,
-)
+from sabot.cli.view import Output, console, print_objects, problems
 from sabot.floor.wall import Tile, by_need, tile_of
 from sabot.log.rounds import Round
 from sabot.log.store import Store
 from sabot.reports.incident import spaced
 from sabot.reports.table_time import duration_text
+from sabot.reports.terminal.roads import letters_text
+from sabot.reports.terminal.rounds import name_text, plain
 from sabot.text import counted
 
 _LETTERS = 20  # of the last rounds

@@ -6,9 +6,10 @@ from rich.table import Table
 
 from sabot.audit.context import kept_of_removed
 from sabot.cli import options
-from sabot.cli.view import Output, console, name_text, plain, print_objects, problems
+from sabot.cli.view import Output, console, print_objects, problems
 from sabot.log.store import Store
 from sabot.reports.table_time import text_of
+from sabot.reports.terminal.rounds import name_text, plain
 from sabot.reports.units import UnitSummary, unit_of
 
 _BUILD_DIGITS = 8

@@ -7,10 +7,11 @@ import typer
 
 from sabot.cli.key_files import load_private_key
 from sabot.cli.service.release import described
-from sabot.cli.view import console, plain, print_json, problems
+from sabot.cli.view import console, print_json, problems
 from sabot.keys import signing
 from sabot.release import build as releases
 from sabot.release.modules import ARCHITECTURES
+from sabot.reports.terminal.rounds import plain
 from sabot.text import counted
 from sabot_protocol.release import Manifest
 

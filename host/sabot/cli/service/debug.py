@@ -2,8 +2,9 @@
 
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
-from sabot.cli.view import console, plain, problems
+from sabot.cli.view import console, problems
 from sabot.link.ports import resolve
+from sabot.reports.terminal.rounds import plain
 from sabot.service.debug import open_prompt
 
 

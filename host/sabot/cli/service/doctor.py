@@ -10,11 +10,12 @@ from rich.table import Table
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.service.several import Every, Reading, Shoes, shoes_of
-from sabot.cli.view import console, plain, print_json, problems
+from sabot.cli.view import console, print_json, problems
 from sabot.errors import FINDINGS
 from sabot.log.store import Store
 from sabot.release import build as releases
 from sabot.release.layout import build_of
+from sabot.reports.terminal.rounds import plain
 from sabot.reports.units import unit_of
 from sabot.service import doctor as doctors
 from sabot_protocol.release import Manifest

@@ -10,13 +10,14 @@ import sabot_firmware
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.service.parallel import run_in_parallel
-from sabot.cli.view import plain, problems
+from sabot.cli.view import problems
 from sabot.errors import KeysUnusable, PortNotFound, SabotError
 from sabot.link import ports
 from sabot.link.command_keys import CommandKeyFile
 from sabot.release import bootloader_drive
 from sabot.release import flash as flashing
 from sabot.release.update import Progress
+from sabot.reports.terminal.rounds import plain
 from sabot.service import debug
 from sabot_protocol.release import Manifest
 

@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 from sabot.cli.key_files import load_private_key, new_passphrase
-from sabot.cli.view import console, plain
+from sabot.cli.view import console
 from sabot.errors import KeysUnusable
 from sabot.files import replace_whole
 from sabot.keys import signing
+from sabot.reports.terminal.rounds import plain
 
 _PUBLIC_MODE = 0o644
 

@@ -6,9 +6,10 @@ from threading import Event
 
 from rich.progress import BarColumn, TaskID, TextColumn
 
-from sabot.cli.view import console, plain, print_json, problems, progress
+from sabot.cli.view import console, print_json, problems, progress
 from sabot.errors import Interrupted, SabotError
 from sabot.release.update import Progress
+from sabot.reports.terminal.rounds import plain
 
 Work = Callable[[str, Callable[[Progress], None]], str]
 """Does the work for a unit, reports its progress, and returns what was done, for people."""

@@ -11,7 +11,7 @@ from sabot.cli import options
 from sabot.cli.games import GameName, game_of
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.service.provision_many import provision_list_file
-from sabot.cli.view import console, plain, print_json, problems
+from sabot.cli.view import console, print_json, problems
 from sabot.keys import chain_keys, signing
 from sabot.link import command_keys
 from sabot.link.client import Client
@@ -19,6 +19,7 @@ from sabot.link.command_keys import CommandKeyFile
 from sabot.link.ports import Port
 from sabot.release import provision as provisions
 from sabot.release import provision_list
+from sabot.reports.terminal.rounds import plain
 from sabot_protocol import games, provisioning
 from sabot_protocol.games import MINI_NAME
 

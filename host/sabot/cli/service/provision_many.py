@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from sabot.cli.view import console, plain, print_json, problems
+from sabot.cli.view import console, print_json, problems
 from sabot.errors import Interrupted, ListFailed, ListUnusable, SabotError
 from sabot.link import ports
 from sabot.release import provision_list
 from sabot.release.provision_list import Defaults, Row
+from sabot.reports.terminal.rounds import plain
 from sabot.text import counted
 
 Work = Callable[[Row, str, Callable[[str], None]], tuple[bool, str]]

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from sabot.cli import options
-from sabot.cli.view import console, plain, print_json, print_rows, verdict
+from sabot.cli.view import console, print_json, print_rows, verdict
 from sabot.keys import signing
 from sabot.release import build as releases
 from sabot.release.build import Release
 from sabot.release.differences import differences
 from sabot.release.layout import build_of
+from sabot.reports.terminal.rounds import plain
 from sabot.text import counted
 from sabot_protocol import release
 from sabot_protocol.release import Manifest

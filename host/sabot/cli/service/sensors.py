@@ -13,12 +13,13 @@ from rich.table import Table
 from sabot.cli import options
 from sabot.cli.key_files import load_command_keys
 from sabot.cli.service.several import Every, Reading, Shoes, shoes_of
-from sabot.cli.view import console, plain, print_json, problems, progress
+from sabot.cli.view import console, print_json, problems, progress
 from sabot.errors import CommandRefused
 from sabot.link.client import ReadShoe
 from sabot.link.command_keys import CommandKeyFile
 from sabot.link.messages import HealthCommand, HealthReport
 from sabot.reports import contact_sheet
+from sabot.reports.terminal.rounds import plain
 from sabot.service import capture as captures
 from sabot.service import capture_folder as folders
 from sabot.text import counted, local_time

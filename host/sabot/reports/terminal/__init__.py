@@ -1,0 +1,1 @@
+"""Rounds and roads as text for a terminal."""

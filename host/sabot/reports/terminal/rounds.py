@@ -1,0 +1,156 @@
+"""Rounds as text for a terminal: cards, totals, outcomes. No text from outside gets through that
+controls it."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from sabot.log.families.boxes import BlackjackRound, BoxHand
+from sabot.log.families.hands import Hand
+from sabot.log.rounds import Dealt, Round
+from sabot.text import card_symbol, counted, printable, shortened
+
+WINNER_STYLE = {"player": "bold blue", "banker": "bold red", "tie": "bold green"}
+"""How the winners of baccarat look."""
+
+_MOST_IN_NAME = 64
+
+
+def plain(text: str) -> Text:
+    """A text, without markup and without characters that control a terminal."""
+    return Text(printable(text))
+
+
+def name_text(name: str) -> Text:
+    """A name for a column of a table: so short that no part of it looks like a row."""
+    return plain(shortened(name, _MOST_IN_NAME))
+
+
+def card_text(card: str) -> Text:
+    """A card such as "7H" as people write it, hearts and diamonds in red."""
+    return Text(card_symbol(card), style="red" if card[1:] in ("D", "H") else "")
+
+
+def hand_text(hand: Sequence[str], total: int | None) -> Text:
+    """A hand's total and its cards."""
+    text = Text("-" if total is None else str(total), style="bold")
+    for card in hand:
+        text.append("  ").append_text(card_text(card))
+    return text
+
+
+def outcome_text(ended: Round) -> Text:
+    """The winner, a star for a natural, and other hits; or why the round was voided. Then cards
+    entered by hand."""
+    if ended.winner is None:
+        text = Text(f"void ({ended.void})", style="yellow")
+    else:
+        won = ended.winner + (" *" if ended.natural else "")
+        hits = [hit.replace("_", " ") for hit in ended.hits]
+        text = Text(", ".join([won, *hits]), style=WINNER_STYLE[ended.winner])
+    if ended.ghost_hand is not None:
+        text.append(f", ghost hand {ended.ghost_hand}")
+    if ended.sealed:
+        text.append(f", {counted(ended.sealed, 'sealed card')}")
+    if ended.by_hand:
+        text.append("  by hand:", style="yellow")
+    for card in ended.by_hand:
+        text.append(" ").append_text(card_text(card))
+    return text
+
+
+def round_line(ended: Dealt) -> Text:
+    """A round as one line."""
+    line = plain(
+        f"{shortened(ended.unit, _MOST_IN_NAME)} shoe {ended.shoe} round {ended.round:>2}  "
+    )
+    if isinstance(ended, BlackjackRound):
+        line.append_text(_dealer_text(ended)).append("  ").append_text(_boxes_text(ended))
+        return line.append("  ").append_text(_end_of_boxes(ended))
+    if isinstance(ended, Hand):
+        return line.append_text(_boards_text(ended)).append("  ").append_text(_end_text(ended))
+    line.append_text(_padded(Text("P ") + hand_text(ended.player, ended.player_total), 20))
+    line.append_text(_padded(Text("B ") + hand_text(ended.banker, ended.banker_total), 20))
+    return line.append_text(outcome_text(ended))
+
+
+def cells_of_hands(ended: Dealt) -> list[Text]:
+    """What is in the columns Player, Banker, result: of hold'em the seats, the board, the end;
+    of blackjack the boxes, the dealer, the outcomes."""
+    if isinstance(ended, BlackjackRound):
+        return [_boxes_text(ended), _dealer_text(ended), _end_of_boxes(ended)]
+    if isinstance(ended, Hand):
+        return [Text(counted(ended.seats, "seat")), _boards_text(ended), _end_text(ended)]
+    return [
+        hand_text(ended.player, ended.player_total),
+        hand_text(ended.banker, ended.banker_total),
+        outcome_text(ended),
+    ]
+
+
+_OUTCOMES = {
+    "wins": "win",
+    "loses": "lose",
+    "pushes": "push",
+    "blackjack": "blackjack",
+    "surrendered": "surrender",
+}
+
+
+def _boxes_text(dealt: BlackjackRound) -> Text:
+    """The totals of the boxes; those of a box's hands after a split with a slash."""
+    boxes = ["/".join(map(_total_of, box)) for box in dealt.boxes]
+    return Text(f"{counted(len(boxes), 'box', 'boxes')} {' '.join(boxes)}".rstrip())
+
+
+def _total_of(hand: BoxHand) -> str:
+    total = "-" if hand.total is None else str(hand.total)
+    return total + "x2" * hand.doubled
+
+
+def _dealer_text(dealt: BlackjackRound) -> Text:
+    return Text("dealer ").append_text(hand_text(dealt.dealer, dealt.dealer_total))
+
+
+def _end_of_boxes(dealt: BlackjackRound) -> Text:
+    """How many hands ended in which way, or why the round was voided; then cards entered by
+    hand."""
+    if dealt.void is not None:
+        text = Text(f"void ({dealt.void})", style="yellow")
+    else:
+        ends = Counter(hand.outcome for box in dealt.boxes for hand in box)
+        ended = [f"{ends[outcome]} {word}" for outcome, word in _OUTCOMES.items() if ends[outcome]]
+        text = Text(", ".join(ended))
+    if dealt.sealed:
+        text.append(f", {counted(dealt.sealed, 'sealed card')}")
+    if dealt.by_hand:
+        text.append("  by hand:", style="yellow")
+    for card in dealt.by_hand:
+        text.append(" ").append_text(card_text(card))
+    return text
+
+
+def _boards_text(hand: Hand) -> Text:
+    text = Text("board ")
+    for place, board in enumerate(each for each in (hand.board, hand.second) if each):
+        text.append(" and " if place else "")
+        text.append_text(Text(" ").join(map(card_text, board)))
+    return text if hand.board else text.append("not dealt")
+
+
+def _end_text(hand: Hand) -> Text:
+    """Whether the hand was run twice, or why it was voided; then cards entered by hand."""
+    text = Text("hand ended" if hand.void is None else f"void ({hand.void})")
+    if hand.run_twice is not None:
+        text.append(f", run twice from the {hand.run_twice}")
+    if hand.by_hand:
+        text.append("  by hand:", style="yellow")
+    for card in hand.by_hand:
+        text.append(" ").append_text(card_text(card))
+    return text
+
+
+def _padded(text: Text, width: int) -> Text:
+    text.pad_right(max(0, width - len(text)))
+    return text
