@@ -1,6 +1,7 @@
 """Processes that check parts of a log side by side, on the cores of this machine."""
 
 import multiprocessing
+import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
@@ -8,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 _POLL_S = 0.1
+_NICE = 10
 
 _Result = TypeVar("_Result")
 
@@ -53,12 +55,17 @@ class Workers:
 
 
 @contextmanager
-def workers(most: int, progress: Callable[[int], None]) -> Iterator[Workers]:
-    """As many processes as there are cores, at most `most`."""
-    done = multiprocessing.Value("q", 0)
-    stop = multiprocessing.Event()
+def workers(
+    most: int, progress: Callable[[int], None], *, beside_service: bool = False
+) -> Iterator[Workers]:
+    """As many processes as there are cores, at most `most`. Those `beside_service` are started
+    fresh, because a process with threads must not be copied, and wait for all others."""
+    context = multiprocessing.get_context("spawn" if beside_service else None)
+    done = context.Value("q", 0)
+    stop = context.Event()
     count = min(most, multiprocessing.cpu_count())
-    with ProcessPoolExecutor(count, initializer=_begin, initargs=(done, stop)) as pool:
+    begin = _begin_beside_service if beside_service else _begin
+    with ProcessPoolExecutor(count, context, initializer=begin, initargs=(done, stop)) as pool:
         try:
             yield Workers(pool, done, progress)
         finally:
@@ -73,6 +80,12 @@ def _begin(done: Any, stop: Any) -> None:
     """Prepare a process to report progress. Ctrl-C is blocked in it: the parent handles it."""
     global _worker
     _worker = (done, stop)
+
+
+def _begin_beside_service(done: Any, stop: Any) -> None:
+    os.nice(_NICE)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _begin(done, stop)
 
 
 def count_here(more: int) -> None:

@@ -7,7 +7,7 @@ class with the definition.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from sabot_protocol import events as definitions
 from sabot_protocol.schema import Shape
@@ -35,6 +35,10 @@ class Event:
     def fields(self) -> Mapping[str, object]:
         """The kind's own fields by name, for display."""
         return {name: getattr(self, name) for name, _ in self.SHAPE.fields}
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """The event itself: nothing changes it."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)

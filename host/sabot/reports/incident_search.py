@@ -79,6 +79,9 @@ for _shape in (
 ):
     _LASTING[_shape.number] = True
 
+Decoded = tuple[Sequence[RawRecord], Sequence[Values | None]]
+"""Records that follow each other, and the values of each; None for one that cannot be read."""
+
 Step = tuple[Values, Sequence[str] | None]
 """The values of an event and the verifier's disagreements with it; None instead of these for the
 last of events that are passed over."""
@@ -164,19 +167,29 @@ class Search:
 
     def found(self, unit: str, shoes: Iterable[Notable | None]) -> list[Incident]:
         """The incidents of a unit, of whose shoes of cards all that is notable comes in order."""
-        finder = IncidentFinder(unit, self._wanted.limits, self._games)
+        finder = self.finder(unit)
         for shoe in shoes:
-            if shoe is None:
-                finder.skip()
-                continue
-            self.damaged += shoe.damaged
-            for values, disagreements in shoe.steps:
-                if disagreements is None:
-                    finder.pass_over(Event(*values[_NUMBER:_OWN]))
-                else:
-                    event = without_secret_card(event_of(values), shoe.hidden)
-                    finder.add(event, disagreements)
+            if shoe is not None:
+                self.damaged += shoe.damaged
+            take(finder, shoe)
         return [each for each in finder.incidents() if self._wanted.has(each)]
+
+    def finder(self, unit: str) -> IncidentFinder:
+        """A finder of the incidents of a unit, which `take` gives its shoes of cards in order."""
+        return IncidentFinder(unit, self._wanted.limits, self._games)
+
+
+def take(finder: IncidentFinder, shoe: Notable | None) -> None:
+    """Give a finder what is notable in the next shoe of cards; None if it is passed over."""
+    if shoe is None:
+        finder.skip()
+        return
+    for values, disagreements in shoe.steps:
+        if disagreements is None:
+            finder.pass_over(Event(*values[_NUMBER:_OWN]))
+        else:
+            event = without_secret_card(event_of(values), shoe.hidden)
+            finder.add(event, disagreements)
 
 
 def shoes_of(
@@ -186,21 +199,32 @@ def shoes_of(
 
     The time is None if that record has no clock, and `until` for the last one.
     """
+    return shoes_in(map(decoded, records), until)
+
+
+def decoded(some: Sequence[RawRecord]) -> Decoded:
+    """Records with their values."""
+    return some, values_of([record for _, record, _ in some])
+
+
+def shoes_in(
+    records: Iterable[Decoded], until: int | None = None
+) -> Iterator[tuple[Shoe, int | None]]:
+    """As `shoes_of`, of records that are decoded."""
     shoe, number = Shoe(), 0
-    for some in records:
-        decoded = values_of([record for _, record, _ in some])
+    for some, every in records:
         begin = 0
-        for at, values in enumerate(decoded):
+        for at, values in enumerate(every):
             # Events about the unit itself may have no shoe.
             if values is not None and values[_SHOE] != number and values[_SHOE]:
                 shoe.records += some[begin:at]
-                shoe.decoded += decoded[begin:at]
+                shoe.decoded += every[begin:at]
                 if shoe.records:
                     yield shoe, values[_UNIX_MS]
                 number = values[_SHOE]
                 shoe, begin = Shoe(number), at
         shoe.records += some[begin:]
-        shoe.decoded += decoded[begin:]
+        shoe.decoded += every[begin:]
         if len(shoe.records) >= MOST_TOGETHER:
             yield shoe, None
             shoe = Shoe(number)

@@ -18,7 +18,16 @@ from sabot.audit.workers import Workers, count_here, workers
 from sabot.log.reveal import ShownGames
 from sabot.log.store import Store
 from sabot.reports.incident import Incident
-from sabot.reports.incident_search import MOST_TOGETHER, Notable, Search, Wanted, shoes_of
+from sabot.reports.incident_search import (
+    MOST_TOGETHER,
+    Decoded,
+    Notable,
+    Search,
+    Wanted,
+    decoded,
+    shoes_in,
+    shoes_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,7 @@ _Looked = tuple[Part, int] | None
 """What is notable in a span and how many records it has; None if one pass must be made."""
 
 
-class _NotAsOnePass(Exception):
+class NotAsOnePass(Exception):
     """Raised if the spans are not what one pass reads."""
 
 
@@ -88,12 +97,12 @@ def _joined(
         for future in futures:
             looked = pool.result(future)
             if looked is None:
-                raise _NotAsOnePass
+                raise NotAsOnePass
             yield looked[0]
 
     try:
         return search.found(unit, _in_order(unit, search, parts()))
-    except _NotAsOnePass:
+    except NotAsOnePass:
         for future in futures:
             future.cancel()
         search.damaged = damaged
@@ -115,17 +124,18 @@ def _in_order(unit: str, search: Search, parts: Iterable[Part]) -> Iterator[Nota
     for part in parts:
         held += part.head
         if len(held) >= MOST_TOGETHER:
-            raise _NotAsOnePass
+            raise NotAsOnePass
         if part.tail is not None:
-            yield from _of_records(unit, search, held, part.until)
+            yield from notable_of_records(unit, search, held, part.until)
             yield from part.shoes
             held = [*part.tail]
-    yield from _of_records(unit, search, held, None)
+    yield from notable_of_records(unit, search, held, None)
 
 
-def _of_records(
+def notable_of_records(
     unit: str, search: Search, records: Sequence[RawRecord], until: int | None
 ) -> Iterator[Notable | None]:
+    """What is notable in the shoes of cards of these records, which end before `until`."""
     for each in shoes_of([records], until):
         yield search.notable(unit, *each)
 
@@ -154,20 +164,21 @@ def _work_on_span(path: Path, unit: str, wanted: Wanted, span: Span) -> _Looked:
     with Store(path) as store:
         search = Search(wanted, ShownGames(cache(store.game)))
         try:
-            return _part_of(unit, counted(_records_of(store, unit, span)), search), done
-        except _NotAsOnePass:
+            records = counted(records_of(store, unit, span))
+            return part_of(unit, map(decoded, records), search), done
+        except NotAsOnePass:
             count_here(-done)
             return None
 
 
-def _part_of(unit: str, records: Iterable[Sequence[RawRecord]], search: Search) -> Part:
+def part_of(unit: str, records: Iterable[Decoded], search: Search) -> Part:
     """Look through the records of a span, which come some at a time."""
     head: list[RawRecord] = []
     until, tail, shoes = None, None, list[Notable | None]()
     begins = True
-    for shoe, ends in shoes_of(records):
+    for shoe, ends in shoes_in(records):
         if len(shoe.records) >= MOST_TOGETHER:
-            raise _NotAsOnePass
+            raise NotAsOnePass
         if begins:
             head += shoe.records
             # Events without the number of a shoe of cards belong to the one before.
@@ -179,18 +190,18 @@ def _part_of(unit: str, records: Iterable[Sequence[RawRecord]], search: Search) 
     return Part(head, until, shoes, None if tail is None else tail[0].records)
 
 
-def _records_of(store: Store, unit: str, span: Span) -> Iterator[Sequence[RawRecord]]:
-    """The records of a span, some at a time. Raises _NotAsOnePass if they do not begin with its
+def records_of(store: Store, unit: str, span: Span) -> Iterator[Sequence[RawRecord]]:
+    """The records of a span, some at a time. Raises NotAsOnePass if they do not begin with its
     first one, or if the first one of the next span does not follow them."""
     due, after = span.first, None if span.last is None else span.last + 1
     reached = False
     for rows in store.raw_chunks(unit, due, after):
         if rows:
             if reached or due not in (None, rows[0][0]):
-                raise _NotAsOnePass
+                raise NotAsOnePass
             due, reached = None, after is not None and rows[-1][0] == after
             if reached:
                 rows.pop()
         yield rows
     if due is not None or reached != (after is not None):
-        raise _NotAsOnePass
+        raise NotAsOnePass

@@ -6,6 +6,7 @@ too.
 """
 
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -172,6 +173,10 @@ class IncidentFinder:
         """Note that events are left out here: what began before them has no known end."""
         self._break()
         self._whole = False
+
+    def copy(self) -> "IncidentFinder":
+        """A finder of its own that goes on from here."""
+        return deepcopy(self, {id(self._games): self._games})
 
     def incidents(self) -> list[Incident]:
         """All incidents so far, in the order of their events."""

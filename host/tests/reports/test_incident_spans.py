@@ -195,7 +195,7 @@ def test_events_removed_between_two_spans_are_not_missing(
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE records SET record = x'ff' WHERE number IN (100, 800)")
         connection.commit()
-    records_of = incident_spans._records_of
+    records_of = incident_spans.records_of
 
     def pruned_first(store: Store, unit: str, span: spans.Span) -> Iterator[Any]:
         if span.first is not None and not store.tombstone_rows(unit):
@@ -203,18 +203,18 @@ def test_events_removed_between_two_spans_are_not_missing(
                 other.prune(unit, *removed, b"")
         return records_of(store, unit, span)
 
-    monkeypatch.setattr(incident_spans, "_records_of", pruned_first)
+    monkeypatch.setattr(incident_spans, "records_of", pruned_first)
     assert in_spans(path, ALL) == one_pass(path, ALL)
     assert again == list(UNITS)
 
 
 def test_a_span_must_be_followed_by_the_first_record_of_the_next(whole: Path) -> None:
     with Store(whole) as store:
-        records = incident_spans._records_of(store, "SHOE-1", spans.Span(None, 10, 19))
+        records = incident_spans.records_of(store, "SHOE-1", spans.Span(None, 10, 19))
         assert [number for rows in records for number, _, _ in rows] == [*range(10, 20)]
         for last in (0, 10_000):
-            records = incident_spans._records_of(store, "SHOE-1", spans.Span(None, None, last - 1))
-            with pytest.raises(incident_spans._NotAsOnePass):
+            records = incident_spans.records_of(store, "SHOE-1", spans.Span(None, None, last - 1))
+            with pytest.raises(incident_spans.NotAsOnePass):
                 list(records)
 
 
