@@ -1,0 +1,133 @@
+"""Reads the rounds and what is notable out of the records of a unit, span by span (audit/spans.py).
+
+Spans are read side by side and in any order. What a span gives is that of one pass if its reading
+began in the state in which the reading of the span before it ended.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sabot.audit.checks.decoding import event_of
+from sabot.audit.play.known_games import KnownGames
+from sabot.audit.spans import Span
+from sabot.audit.workers import count_here
+from sabot.floor.indexed_round import IndexedRound, Indexing
+from sabot.link.events import DECIDED, Event
+from sabot.log.reveal import ShownGames
+from sabot.log.rounds import Dealt, Rounds
+from sabot.log.store import Store
+from sabot.reports.incident_search import Decoded, Search, Wanted, decoded
+from sabot.reports.incident_spans import NotAsOnePass, Part, part_of, records_of
+from sabot_protocol import events
+
+_OF_ROUNDS = [False] * 256
+"""By the number of a kind: whether rounds are made from it."""
+for _shape in (
+    events.BETTING_OPEN, events.GHOST_HAND, events.CARD, events.SEAL, events.SEALED_CARD,
+    events.UNSEALED, events.RESULT, events.ROUND_VOID, events.SHOE_ENDED, events.HAND_BEGUN,
+    events.RUN_TWICE, events.HAND_ENDED, events.PLAY, events.LOOKED, events.HAND_RESULT,
+    events.BLACKJACK_RESULT,
+):  # fmt: skip
+    _OF_ROUNDS[_shape.number] = True
+
+
+class RoundsReader:
+    """Reads the rounds of one unit out of its records, in order."""
+
+    def __init__(self, unit: str, indexing: Indexing) -> None:
+        self.ended: dict[int, IndexedRound] = {}
+        """The rounds that have ended, by their first event. One that is called a misdeal is there
+        once, as void."""
+        self.last: tuple[int, bytes, bytes] | None = None
+        """The last record."""
+        self._rounds = Rounds(unit)
+        self._indexing = indexing
+
+    def take(self, some: Decoded) -> None:
+        """Take the next records."""
+        records, every = some
+        for values in every:
+            if values is None:
+                self._rounds.open = None  # a round that it may be part of is left out
+            elif _OF_ROUNDS[values[0]]:
+                event = event_of(values)
+                ended = self._rounds.add(event)
+                if ended is not None:
+                    self._end(ended, event)
+        if records:
+            self.last = records[-1]
+
+    def state(self) -> dict[str, Any]:
+        """By what the next records are judged, as a copy."""
+        return deepcopy({**vars(self._rounds), "_seal": vars(self._rounds._seal)})
+
+    def resume(self, state: dict[str, Any], last: tuple[int, bytes, bytes] | None) -> None:
+        """Go on from a state of `state`, after the record `last`."""
+        own = deepcopy(state)
+        vars(self._rounds._seal).update(own.pop("_seal"))
+        vars(self._rounds).update(own)
+        self.last = last
+
+    def _end(self, ended: Dealt, event: Event) -> None:
+        game = event.game if isinstance(event, DECIDED) else None
+        self.ended[ended.first_event] = self._indexing.row(ended, game)
+
+
+@dataclass(frozen=True, slots=True)
+class SpanRead:
+    """What a span has."""
+
+    begins: dict[str, Any]
+    ends: dict[str, Any]
+    rounds: Sequence[IndexedRound]
+    part: Part | None
+    """What is notable; None if one pass must be made."""
+    last: tuple[int, bytes, bytes] | None
+    records: int
+
+
+def indexing_of(store: Store) -> Indexing:
+    """How rounds of a log become rows."""
+    return Indexing(KnownGames(store.game))
+
+
+def search_of(store: Store) -> Search:
+    """A search for all incidents of a log."""
+    return Search(Wanted(), ShownGames(cache(store.game)))
+
+
+def read_span(
+    store: Store, unit: str, span: Span, count: Callable[[int], None] = lambda more: None
+) -> SpanRead:
+    """Read a span. `count` gets the number of records just read."""
+    reader = RoundsReader(unit, indexing_of(store))
+    if span.warm_up is not None and span.first is not None:
+        for rows in store.raw_chunks(unit, span.warm_up, span.first - 1):
+            reader.take(decoded(rows))
+    reader.ended.clear()
+    begins, done = reader.state(), 0
+
+    def followed(records: Iterable[Sequence[Any]]) -> Iterator[Decoded]:
+        nonlocal done
+        for rows in records:
+            some = decoded(rows)
+            reader.take(some)
+            yield some
+            done += len(rows)
+            count(len(rows))
+
+    try:
+        part = part_of(unit, followed(records_of(store, unit, span)), search_of(store))
+    except NotAsOnePass:
+        part = None
+    return SpanRead(begins, reader.state(), [*reader.ended.values()], part, reader.last, done)
+
+
+def work_on_span(path: Path, unit: str, span: Span) -> SpanRead:
+    """`read_span` in a process of `audit.workers`."""
+    with Store(path) as store:
+        return read_span(store, unit, span, count_here)
