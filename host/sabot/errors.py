@@ -277,6 +277,13 @@ class TooManyTries(DeskRefused):
         self.wait_s = wait_s
 
 
+class CannotServe(SabotError):
+    """The screens cannot be served at this address: another program has it, or this machine does
+    not."""
+
+    exit_code = 37
+
+
 class ListUnusable(SabotError):
     """A list of units cannot be read, or a row of it cannot be used. No board was touched."""
 

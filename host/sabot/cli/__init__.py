@@ -45,6 +45,7 @@ _BY_TASK: dict[str, dict[str, str | None]] = {
         "incidents": "sabot.cli.records.incidents",
         "tables": "sabot.cli.records.tables",
         "units": "sabot.cli.records.units",
+        "serve": "sabot.cli.serve",
     },
     "Prove it, and keep it": {
         "verify": "sabot.cli.records.check",

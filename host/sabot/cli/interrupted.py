@@ -12,6 +12,7 @@ _LEFT = {
     "sim-do": "the action may have been done; without an action it shows the shoe",
     "ports": _NOTHING,
     "log": "all events that came are stored; new ones stay on the shoe until it is logged again",
+    "serve": "the screens are closed; sessions last, and open pages go on when it is started again",
     "rounds": _NOTHING,
     "events": _NOTHING,
     "incidents": _NOTHING,

@@ -1,0 +1,110 @@
+"""`sabot serve`: the screens of a log, for browsers."""
+
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import tzinfo
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sabot.cli import options
+from sabot.cli.interrupted import left_by
+from sabot.cli.log import ctrl_c_and_term
+from sabot.cli.view import console, plain, problems
+from sabot.desk.desk import Desk
+from sabot.floor.live import Floor
+from sabot.log.store import Store
+from sabot.web.app import make_app
+from sabot.web.server import Address, Server, address_of, certificate, is_this_machine
+from sabot.web.services import Services
+
+_WAIT_S = 0.2
+
+Listen = Annotated[
+    str,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="Where to listen. Only programs on this machine reach the default.",
+    ),
+]
+Certificate = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The server's certificate, as PEM: the pages come over TLS."),
+]
+PrivateKey = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The key of the certificate, unless it is in the same file."),
+]
+PlainHttp = Annotated[
+    bool,
+    typer.Option(
+        "--plain-http",
+        help="Serve other machines without TLS: everyone on the network can read along, and can "
+        "take over sessions.",
+    ),
+]
+
+
+def serve(
+    db: options.Db = options.DEFAULT_DB,
+    listen: Listen = "127.0.0.1:8700",
+    certificate: Certificate = None,
+    private_key: PrivateKey = None,
+    plain_http: PlainHttp = False,
+    zone: options.Zone = None,
+) -> None:
+    """Show the tables of a log in a browser, as they are dealt. Ctrl-C ends it."""
+    address, tls = where(listen, certificate, private_key, plain_http)
+    in_zone = options.zone_of(zone)
+    with Store(db) as store, ctrl_c_and_term(), serving(store, address, tls, in_zone) as server:
+        try:
+            while server.running:
+                time.sleep(_WAIT_S)
+        except KeyboardInterrupt:
+            problems.print(plain(f"{db}: {left_by('serve')}"))
+            return
+    assert server.failure is not None
+    raise server.failure
+
+
+def where(
+    listen: str, chain: Path | None, private_key: Path | None, plain_http: bool
+) -> tuple[Address, ssl.SSLContext | None]:
+    """Where to listen, and with what certificate. Raises what wrong usage does, and KeysUnusable
+    if the certificate cannot be used."""
+    try:
+        address = address_of(listen)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--listen") from None
+    if chain is None and private_key is not None:
+        raise typer.BadParameter("--private-key is the key of a --certificate; name that too")
+    if chain is not None:
+        return address, certificate(chain, private_key)
+    if not plain_http and not is_this_machine(address.host):
+        raise typer.BadParameter(
+            f"{address.host} can be reached by other machines, and without TLS everyone on the "
+            "network reads along; name a --certificate, or say --plain-http",
+            param_hint="--listen",
+        )
+    return address, None
+
+
+@contextmanager
+def serving(
+    store: Store, address: Address, tls: ssl.SSLContext | None, zone: tzinfo
+) -> Iterator[Server]:
+    """Serve the screens of a log; print the address. Raises DeskMissing, CannotServe."""
+    store.convert()
+    desk = Desk(store)
+    floor = Floor(store)
+    server = Server(make_app(Services(store, floor, desk, None, zone)), address, tls)
+    with floor:
+        server.start()
+        console.print(f"{server.url}", soft_wrap=True)
+        try:
+            yield server
+        finally:
+            server.stop()

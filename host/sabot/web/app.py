@@ -1,0 +1,95 @@
+"""The server's pages as one application."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute
+
+from sabot.errors import SabotError
+from sabot.web import files
+from sabot.web.access import API, Guarded, stranger
+from sabot.web.feed import Feeds
+from sabot.web.headers import HEADERS, Headers
+from sabot.web.pages import sign_in, wall
+from sabot.web.rendering import page
+from sabot.web.services import Services
+
+ROUTES: list[BaseRoute] = [
+    *wall.ROUTES,
+    *sign_in.ROUTES,
+    *files.ROUTES,
+]
+"""All routes. Each names the right that it needs."""
+
+_MOST_BYTES = 64 * 1024
+"""Of the body of a request: a form has a remark or a password."""
+
+_TITLES = {
+    401: "Sign in first",
+    403: "Not for your role",
+    404: "There is no such page",
+    503: "Not now",
+}
+
+
+def make_app(services: Services) -> Starlette:
+    """The application. Raises ValueError if a route does not name its right."""
+    for route in ROUTES:
+        if not isinstance(route, Guarded):
+            raise ValueError(f"{route}: not a Guarded route")
+
+    @asynccontextmanager
+    async def listening(app: Starlette) -> AsyncIterator[None]:
+        feeds.start()
+        try:
+            yield
+        finally:
+            feeds.close()
+
+    app = Starlette(
+        routes=ROUTES,
+        middleware=[Middleware(Headers)],
+        exception_handlers={HTTPException: _refused, SabotError: _failed, Exception: _fault},
+        lifespan=listening,
+        max_body_size=_MOST_BYTES,
+    )
+    feeds = Feeds(services.floor)
+    app.state.services = services
+    app.state.feeds = feeds
+    return app
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _error(request, error.status_code, error.detail, error.headers)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return _error(request, 503, str(error), None)
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    detail = "The server made a mistake. It has said on its own terminal which."
+    response = _error(request, 500, detail, None)
+    response.headers.update(HEADERS)  # it goes past the middleware that adds them
+    return response
+
+
+def _error(
+    request: Request, status: int, detail: str, headers: Mapping[str, str] | None
+) -> Response:
+    """An answer that says what is wrong, in the form that was asked for."""
+    if request.url.path.startswith(API):
+        return JSONResponse({"error": detail}, status, headers)
+    title = _TITLES.get(status) or HTTPStatus(status).phrase
+    shown = {"status": status, "title": title, "detail": detail}
+    visit = getattr(request.state, "visit", None)
+    response = page(visit or stranger(request), "error.html", shown, status=status)
+    response.headers.update(headers or {})
+    return response

@@ -1,0 +1,1 @@
+"""The pages, a module each. A module has `ROUTES`, which `sabot.web.app` lists."""

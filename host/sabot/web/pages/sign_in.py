@@ -1,0 +1,56 @@
+"""Signing in and out."""
+
+from math import ceil
+
+from starlette.responses import RedirectResponse, Response
+
+from sabot.errors import TooManyTries, WrongPassword
+from sabot.web.access import PUBLIC, SIGNED_IN, Guarded, Visit, let_in, let_out
+from sabot.web.rendering import page
+
+
+def _form(visit: Visit) -> Response:
+    then = _local(visit.request.query_params.get("then", "/"))
+    if visit.user is not None:
+        return RedirectResponse(then, 303)
+    return page(visit, "sign_in.html", {"then": then, "name": "", "problem": ""})
+
+
+def _sign_in(visit: Visit) -> Response:
+    name, then = visit.form.get("name", ""), _local(visit.form.get("then", "/"))
+    shown = {"then": then, "name": name}
+    try:
+        token = visit.services.desk.sign_in(
+            name, visit.form.get("password", ""), origin=visit.origin
+        )
+    except TooManyTries as error:
+        problem = f"Too many tries. Wait {ceil(error.wait_s)} seconds."
+        response = page(visit, "sign_in.html", shown | {"problem": problem}, status=429)
+        response.headers["retry-after"] = str(ceil(error.wait_s))
+        return response
+    except WrongPassword:
+        problem = "The name or the password is wrong."
+        return page(visit, "sign_in.html", shown | {"problem": problem}, status=401)
+    done = RedirectResponse(then, 303)
+    let_in(done, visit.request, token)
+    return done
+
+
+def _sign_out(visit: Visit) -> Response:
+    visit.services.desk.sign_out(visit.token)
+    done = RedirectResponse("/sign-in", 303)
+    let_out(done, visit.request)
+    return done
+
+
+def _local(path: str) -> str:
+    """The path, if it is of this server; else that of the first page."""
+    ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
+    return path if ours else "/"
+
+
+ROUTES = [
+    Guarded("/sign-in", _form, PUBLIC),
+    Guarded("/sign-in", _sign_in, PUBLIC, ["POST"]),
+    Guarded("/sign-out", _sign_out, SIGNED_IN, ["POST"]),
+]

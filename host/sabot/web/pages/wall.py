@@ -1,0 +1,73 @@
+"""The wall: a tile for each table, those that need a look first."""
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from sabot.floor.live import Floor
+from sabot.floor.wall import Tile, by_need
+from sabot.web.access import Guarded, Visit
+from sabot.web.feed import FeedResponse
+from sabot.web.rendering import html_of, page
+from sabot.web.tile_view import points, view_of
+
+
+def _wall(visit: Visit) -> Response:
+    if not visit.may("wall"):
+        return page(visit, "wall.html")
+    floor = visit.services.floor
+    version = floor.version  # first: what changes meanwhile comes once more
+    now_unix_ms = _now_unix_ms()
+    shown = {
+        "have": visit.request.app.state.feeds.id_of(version),
+        "notice": _notice(floor),
+        "tiles": _rendered(visit, by_need(floor.tiles(), now_unix_ms), now_unix_ms),
+    }
+    return page(visit, "wall.html", shown)
+
+
+def _live(visit: Visit) -> Response:
+    return FeedResponse(visit, lambda version: _since(visit, version))
+
+
+def _since(visit: Visit, before: int | None) -> tuple[int, Mapping[str, Any]]:
+    floor = visit.services.floor
+    version = floor.version
+    if version == before:
+        return version, {}
+    now_unix_ms = _now_unix_ms()
+    tiles = floor.tiles() if before is None else floor.changed(before)
+    changed: dict[str, Any] = {
+        "tiles": _rendered(visit, tiles, now_unix_ms),
+        "count": len(floor.tiles()),
+        "notice": _notice(floor),
+    }
+    if before is None:
+        changed["all"] = True
+    return version, changed
+
+
+def _rendered(visit: Visit, tiles: Iterable[Tile], now_unix_ms: int) -> list[Markup]:
+    linked = visit.may("table")
+    return [
+        Markup(html_of("tile.html", t=view_of(tile, now_unix_ms), linked=linked, points=points))
+        for tile in tiles
+    ]
+
+
+def _notice(floor: Floor) -> str:
+    """What to know of the whole wall; empty if there is nothing."""
+    done, total = floor.loaded
+    if floor.problem:
+        return f"The log cannot be followed: {floor.problem}"
+    return f"{done} of {total} tables are loaded." if done < total else ""
+
+
+def _now_unix_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+ROUTES = [Guarded("/", _wall, "wall"), Guarded("/live", _live, "wall")]

@@ -1,0 +1,155 @@
+"""Serves the pages: a thread with an event loop, on a socket that is open before it starts."""
+
+import asyncio
+import ipaddress
+import socket
+import ssl
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+
+from sabot.errors import CannotServe, KeysUnusable
+
+DEFAULT_PORT = 8700
+_BACKLOG = 512
+_MOST_CONNECTIONS = 1000
+_MOST_HEADER_BYTES = 16 * 1024
+_GRACE_S = 1
+_UNSENT_MS = 30_000
+"""A connection that takes nothing for so long is ended by the kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def address_of(text: str) -> Address:
+    """Read "HOST:PORT", "HOST", ":PORT" or "[HOST]:PORT". Raises ValueError."""
+    if text.startswith("["):
+        host, end, rest = text[1:].partition("]")
+        colon, port = rest[:1], rest[1:]
+        if not end or (rest and colon != ":"):
+            raise ValueError(f"{text!r} is not HOST:PORT")
+    else:
+        host, colon, port = text.partition(":")
+    if colon and not (port.isascii() and port.isdecimal() and 0 <= int(port) <= 65535):
+        raise ValueError(f"{text!r} is not HOST:PORT: {port!r} is not a port")
+    return Address(host or "127.0.0.1", int(port) if colon else DEFAULT_PORT)
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether only programs on this machine reach a server at this address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def certificate(chain: Path, private_key: Path | None) -> ssl.SSLContext:
+    """What a server proves with that it is the one. Raises KeysUnusable."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(chain, private_key)
+    except FileNotFoundError:
+        missing = chain if not chain.exists() else private_key
+        raise KeysUnusable(f"{missing}: no such file; name another one") from None
+    except (OSError, ssl.SSLError) as error:
+        why = getattr(error, "reason", None) or error.strerror or "not a certificate and its key"
+        raise KeysUnusable(
+            f"{chain}: the certificate cannot be used ({why}); name it with --certificate and its "
+            "key with --private-key, both as PEM"
+        ) from None
+    return context
+
+
+class Server:
+    """Serves an application at an address from `start` to `stop`. Raises CannotServe."""
+
+    def __init__(self, app: Starlette, address: Address, tls: ssl.SSLContext | None) -> None:
+        self._socket = _listening(address)
+        scheme = "http" if tls is None else "https"
+        port = self._socket.getsockname()[1]
+        self.url = f"{scheme}://{Address(address.host, port)}/"
+        config = uvicorn.Config(
+            app,
+            http="h11",
+            ws="none",
+            loop="asyncio",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            backlog=_BACKLOG,
+            limit_concurrency=_MOST_CONNECTIONS,
+            timeout_graceful_shutdown=_GRACE_S,
+            h11_max_incomplete_event_size=_MOST_HEADER_BYTES,
+            ssl_context_factory=None if tls is None else lambda *_: tls,
+        )
+        self._server = _Uvicorn(config)
+        self._app = app
+        self._thread = threading.Thread(target=self._run, name="web", daemon=True)
+        self.failure: BaseException | None = None
+        """What ended the server, if nothing asked it to."""
+
+    def start(self) -> None:
+        """Begin to serve."""
+        self._thread.start()
+
+    @property
+    def running(self) -> bool:
+        """Whether it serves, or is about to."""
+        return self._thread.is_alive()
+
+    def stop(self) -> None:
+        """End all feeds and connections, within a second or two."""
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._server.serve([self._socket]))
+        except BaseException as error:
+            self.failure = error
+
+
+class _Uvicorn(uvicorn.Server):
+    """Ends the feeds first: they would last until the grace is over."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.config.loaded_app.state.feeds.close()
+        await super().shutdown(sockets)
+
+
+def _listening(address: Address) -> socket.socket:
+    """A socket that listens at an address. Raises CannotServe."""
+    try:
+        family, *_, at = socket.getaddrinfo(
+            address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        opened = socket.socket(family, socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise CannotServe(f"{address}: there is no such address; name another one") from None
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNSENT_MS)
+        opened.bind(at)
+    except OSError as error:
+        opened.close()
+        raise CannotServe(
+            f"{address}: cannot listen there ({error.strerror}); name another address with --listen"
+        ) from None
+    return opened

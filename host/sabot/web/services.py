@@ -1,0 +1,30 @@
+"""What the pages show their answers from."""
+
+from dataclasses import dataclass
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any
+
+from sabot.desk.desk import Desk
+from sabot.floor.live import Floor
+from sabot.keys.chain_keys import Keys
+from sabot.keys.signing import PrivateKey
+from sabot.log.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What a server has open, for all its pages."""
+
+    store: Store
+    floor: Floor
+    desk: Desk
+    index: Any
+    zone: tzinfo
+    """The zone of all times on the pages."""
+    keys: Keys | None = None
+    """The units' keys, to check MACs with; None if none are at hand."""
+    operator: PrivateKey | None = None
+    """The operator's key that signs bundles; None if none is at hand."""
+    captures: Path | None = None
+    """The folder with captured passes; None if there is none."""

@@ -1,0 +1,52 @@
+// What every page does: its feed, the count of open alerts, times that pass, the sound.
+
+import { listen } from "./live.js";
+import { beep } from "./sound.js";
+
+const title = document.title.replace(/^\(\d+\) /, "");
+let newest = null;
+
+function showAlerts({ open, newest: now }) {
+  document.title = open ? `(${open}) ${title}` : title;
+  const count = document.getElementById("open-alerts");
+  if (count) {
+    count.textContent = open;
+    count.hidden = open === 0;
+  }
+  if (newest !== null && now > newest) beep();
+  newest = now;
+}
+
+function showParts(parts) {
+  for (const [id, html] of Object.entries(parts)) {
+    const part = document.getElementById(id);
+    if (part) part.innerHTML = html;
+  }
+}
+
+// Times since something began, by the server's clock.
+let ahead = 0;
+export function showTimes(within = document) {
+  for (const each of within.querySelectorAll("time[data-since]")) {
+    const text = duration(Date.now() + ahead - Number(each.dataset.since));
+    if (each.textContent !== text) each.textContent = text;
+  }
+}
+
+function duration(ms) {
+  const s = Math.max(0, Math.round(ms / 1000));
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min`;
+  if (s < 172800) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+  return `${Math.floor(s / 86400)} days`;
+}
+
+listen((changed) => {
+  ahead = changed.now - Date.now();
+  if (changed.alerts) showAlerts(changed.alerts);
+  if (changed.parts) showParts(changed.parts);
+  document.dispatchEvent(new CustomEvent("changed", { detail: changed }));
+  showTimes();
+});
+showTimes();
+setInterval(showTimes, 1000);

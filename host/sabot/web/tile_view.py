@@ -1,0 +1,126 @@
+"""What a tile of the wall shows of a table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from sabot.blackjack.hands import total_of
+from sabot.floor.table import Table
+from sabot.floor.wall import NEEDS, Tile
+from sabot.log.families.boxes import BlackjackRound
+from sabot.log.families.hands import Hand
+from sabot.log.rounds import Dealt, Round
+from sabot.reports.incident import spaced
+from sabot.reports.roads import outcomes_of
+from sabot.web.pictures import small_plate
+
+_PLATE_COLUMNS = 14
+_LAST = 16
+"""How many last rounds of another family than baccarat a tile lists."""
+_STATES = {
+    "no_cards": "No cards",
+    "betting": "Betting",
+    "dealing": "Dealing",
+    "decided": "Between rounds",
+}
+_FAMILIES: tuple[tuple[type, str], ...] = (
+    (Round, "baccarat"),
+    (BlackjackRound, "blackjack"),
+    (Hand, "holdem"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TileView:
+    """What a tile shows, in the words of the page."""
+
+    unit: str
+    name: str
+    game: str
+    rank: int
+    """The lower, the more it needs a look."""
+    need: str
+    state: str
+    since_unix_ms: int | None
+    """Since when no log has had its shoe; None if one has it."""
+    marks: tuple[str, ...]
+    """What else is to be known: "cut card drawn", "lid open"."""
+    family: str
+    """ "baccarat", "blackjack", "holdem"; empty if no round has begun."""
+    dealt: Dealt | None
+    """The round in play, else the last one."""
+    ended: bool
+    """Whether `dealt` has ended."""
+    plate: Markup
+    """The last results of baccarat."""
+    last: tuple[str, ...]
+    """The last results of the other families."""
+    shoe: int
+    round: int
+    pace: int
+    alerts: int
+
+
+def view_of(tile: Tile, now_unix_ms: int) -> TileView:
+    """What the tile of a table shows at a time."""
+    table = tile.table
+    need = tile.need(now_unix_ms)
+    dealt = table.open_round
+    if table.rounds and (dealt is None or not _begun(dealt)):
+        dealt = table.rounds[-1]
+    family = next((name for kind, name in _FAMILIES if isinstance(dealt, kind)), "")
+    rounds = [each for each in table.rounds if isinstance(each, Round)]
+    return TileView(
+        unit=table.unit,
+        name=table.name or table.unit,
+        game=table.game,
+        rank=NEEDS.index(need),
+        need=need,
+        state=spaced(table.error).capitalize() if table.error else _STATES[table.phase],
+        since_unix_ms=tile.with_log_unix_ms if tile.silent_ms(now_unix_ms) else None,
+        marks=tuple(_marks(table)),
+        family=family,
+        dealt=dealt,
+        ended=dealt is not None and bool(dealt.last_event),
+        plate=small_plate(outcomes_of(rounds), _PLATE_COLUMNS),
+        last=tuple(_last(table.rounds)),
+        shoe=table.shoe,
+        round=table.round,
+        pace=table.rounds_an_hour(now_unix_ms),
+        alerts=0,
+    )
+
+
+def _begun(dealt: Dealt) -> bool:
+    """Whether a card of the round has been drawn."""
+    cards = (*dealt.player, *dealt.banker) if isinstance(dealt, Round) else dealt.dealt
+    return bool(cards) or dealt.sealed > 0
+
+
+def _marks(table: Table) -> list[str]:
+    marks = (
+        (table.lid_open, "lid open"),
+        (table.key_on, "key on"),
+        (table.service_on, "service"),
+        (table.cut_card, "cut card"),
+    )
+    return [mark for on, mark in marks if on]
+
+
+def _last(rounds: Sequence[Dealt]) -> list[str]:
+    """The dealer's totals of blackjack, the boards of hold'em: the last ones."""
+    return [word for each in rounds[-_LAST:] if (word := _word(each))]
+
+
+def _word(dealt: Dealt) -> str:
+    if not isinstance(dealt, BlackjackRound):
+        return ""
+    if dealt.void is not None:
+        return "void"
+    return "bust" if (dealt.dealer_total or 0) > 21 else str(dealt.dealer_total)
+
+
+def points(cards: Sequence[str]) -> str:
+    """The total of a hand of blackjack as far as it is known."""
+    return str(total_of(cards)) if cards else ""

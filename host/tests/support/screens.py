@@ -1,0 +1,100 @@
+"""The screens of a small floor, without a network: tables of all families, users of every role."""
+
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from host.tests.support.dealt_boxes import BoxLog
+from host.tests.support.hand_log import HandLog
+from host.tests.support.helpers import FirmwareLog, new_log, stored
+from sabot.desk.desk import Desk
+from sabot.desk.roles import ROLES
+from sabot.floor.live import Floor
+from sabot.games import catalogue
+from sabot.log.store import Store
+from sabot.web.app import make_app
+from sabot.web.services import Services
+from sabot_protocol import events
+
+PASSWORD = "a password of the tests"
+ORIGIN = "http://testserver"
+BACCARAT, STOPPED, MIDI, BOXES, HANDS = "SHOE-1", "SHOE-2", "SHOE-3", "SHOE-4", "SHOE-5"
+"""The units. Each stands at the table of its number."""
+_PATIENCE_S = 30
+_ROUND = ("next", "9C", "KC", "TD", "9H")
+_HIDDEN = ("next", "9C", "KC", "7D", "5H")
+FACE_DOWN = ("9C", "KC", "7D", "5H")
+"""The cards that lie face down at MIDI."""
+
+
+@dataclass(frozen=True, slots=True)
+class Screens:
+    """A floor, its desk, and the application that shows it."""
+
+    store: Store
+    desk: Desk
+    floor: Floor
+    app: Starlette
+
+    def visitor(self, role: str | None = None) -> TestClient:
+        """A browser; with a role, one of a user who has signed in."""
+        client = TestClient(self.app, follow_redirects=False, raise_server_exceptions=False)
+        if role is not None:
+            client.cookies.set("sabot_session", self.desk.sign_in(role, PASSWORD, origin="test"))
+        return client
+
+
+@contextmanager
+def screens_of(path: Path) -> Iterator[Screens]:
+    """Make a log, its desk with a user of each role named so, and its screens."""
+    with new_log(path) as store:
+        _deal(store)
+        desk = Desk.make(store, path.with_name("sabot.keys"), "administrator", PASSWORD)
+        for role in ROLES:
+            if role != "administrator":
+                desk.add_user(role, role, PASSWORD, by="administrator")
+        with Floor(store) as floor:
+            _until_loaded(floor)
+            app = make_app(Services(store, floor, desk, None, UTC))
+            yield Screens(store, desk, floor, app)
+
+
+def _until_loaded(floor: Floor) -> None:
+    deadline_s = time.monotonic() + _PATIENCE_S
+    while floor.loaded != (5, 5):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+
+
+def _deal(store: Store) -> None:
+    midi = catalogue.document("md-midi", {"burn": "none"})
+    boxes, hands = BoxLog(), HandLog()
+    for document in (midi, boxes.document, hands.game.document):
+        store.keep_game(document)
+    logs = {
+        BACCARAT: FirmwareLog(),
+        STOPPED: FirmwareLog(),
+        MIDI: FirmwareLog(game=midi, firmware="0.2.0"),
+        BOXES: boxes,
+        HANDS: hands,
+    }
+    for number, log in enumerate(logs.values(), 1):
+        log.record(events.PROVISIONED, 0, 0, (str(number), 0))
+    logs[BACCARAT].load().draw("AC", "2H", *_ROUND)
+    logs[STOPPED].load().draw("AC", "2H", *_ROUND, "next", "blank")
+    logs[MIDI].load().draw(*_HIDDEN)
+    rng = random.Random(1)
+    boxes.load()
+    for _ in range(3):
+        boxes.round(3, rng)
+    hands.deal_random(rng, whole=True)
+    hands.seat(4).play("2C 3C 4C 5C 6C 7C 8C 9C next TC JC QC KC")
+    for unit, log in logs.items():
+        store.append(unit, stored(log.records))
