@@ -53,7 +53,7 @@ WITH_KEYS, WITHOUT = VerifyOptions(keys=KEYS), VerifyOptions()
 class _OneThread(ThreadPoolExecutor):
     """In place of several processes. Each pool has keys of its own."""
 
-    def __init__(self, _: int, **given: Any) -> None:
+    def __init__(self, _: int, __: object, **given: Any) -> None:
         super().__init__(1, **given)
         audit_verify._MACS.clear()
 

@@ -60,7 +60,7 @@ def again(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 class _OneThread(ThreadPoolExecutor):
     """In place of several processes."""
 
-    def __init__(self, _: int, **given: Any) -> None:
+    def __init__(self, _: int, __: object, **given: Any) -> None:
         super().__init__(1, **given)
 
 
