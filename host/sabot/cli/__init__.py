@@ -44,6 +44,7 @@ _BY_TASK: dict[str, dict[str, str | None]] = {
         "events": "sabot.cli.records.show",
         "incidents": "sabot.cli.records.incidents",
         "tables": "sabot.cli.records.tables",
+        "watch": "sabot.cli.watch",
         "units": "sabot.cli.records.units",
         "serve": "sabot.cli.serve",
     },

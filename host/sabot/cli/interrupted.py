@@ -18,6 +18,7 @@ _LEFT = {
     "incidents": _NOTHING,
     "units": _NOTHING,
     "tables": _NOTHING,
+    "watch": _NOTHING,
     "verify": _NOTHING,
     "checkpoints": _WHOLE,
     "export": _WHOLE,

@@ -109,6 +109,7 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
     "events": lambda _: _on_logs("events"),
     "incidents": lambda _: _on_logs("incidents"),
     "tables": lambda _: _on_logs("tables"),
+    "watch": lambda _: [["watch", "--db", "named.sqlite"]],  # test_tile_text.py has its screen
     "units": lambda _: _on_logs("units"),
     "verify": lambda _: [
         *_on_logs("verify"),

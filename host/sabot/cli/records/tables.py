@@ -3,21 +3,14 @@
 import time
 from typing import Any
 
-from rich.table import Table as Columns
-from rich.text import Text
+from rich.table import Table
 
 from sabot.cli import options
 from sabot.cli.view import Output, console, print_objects, problems
 from sabot.floor.wall import Tile, by_need, tile_of
-from sabot.log.rounds import Round
 from sabot.log.store import Store
-from sabot.reports.incident import spaced
-from sabot.reports.table_time import duration_text
-from sabot.reports.terminal.roads import letters_text
-from sabot.reports.terminal.rounds import name_text, plain
-from sabot.text import counted
-
-_LETTERS = 20  # of the last rounds
+from sabot.reports.terminal.rounds import plain
+from sabot.watch import tile_text
 
 
 def tables(
@@ -42,7 +35,7 @@ def tables(
     if how is not Output.TABLE:
         print_objects((_json_of(tile, now_unix_ms) for tile in tiles), how)
     elif tiles:
-        console.print(_columns(tiles, now_unix_ms))
+        console.print(_table_of(tiles, now_unix_ms))
     else:
         console.print(f"{db}: no tables", soft_wrap=True)
 
@@ -63,64 +56,17 @@ def _json_of(tile: Tile, now_unix_ms: int) -> dict[str, Any]:
         "shoe": table.shoe,
         "round": table.round,
         "rounds": len(table.rounds),
-        "winners": _winners(tile),
+        "winners": tile_text.winners(tile),
         "rounds_an_hour": table.rounds_an_hour(now_unix_ms),
         "without_log_s": tile.silent_ms(now_unix_ms) // 1000,
         "last_event": table.last_event,
     }
 
 
-def _winners(tile: Tile) -> list[str]:
-    """The winners of the rounds of baccarat of this shoe of cards."""
-    return [
-        dealt.winner
-        for dealt in tile.table.rounds
-        if isinstance(dealt, Round) and dealt.winner is not None
-    ]
-
-
-def _columns(tiles: list[Tile], now_unix_ms: int) -> Columns:
-    columns = Columns(box=None, padding=(0, 2, 0, 0))
-    for name in ("table", "unit", "game", "state"):
-        columns.add_column(name)
-    for name in ("shoe", "round", "an hour"):
-        columns.add_column(name, justify="right")
-    for name in ("last rounds", ""):
-        columns.add_column(name)
-    for tile in tiles:
-        table = tile.table
-        columns.add_row(
-            name_text(table.name),
-            name_text(table.unit),
-            name_text(table.game),
-            _state(tile),
-            str(table.shoe or ""),
-            str(table.round or ""),
-            str(table.rounds_an_hour(now_unix_ms)),
-            letters_text(_winners(tile)[-_LETTERS:]),
-            plain(", ".join(_notes(tile, now_unix_ms))),
-        )
-    return columns
-
-
-def _state(tile: Tile) -> Text:
-    if not tile.table.error:
-        return plain(spaced(tile.table.state))
-    stopped = plain(f"STOPPED: {spaced(tile.table.error)}")
-    stopped.stylize("bold red")
-    return stopped
-
-
-def _notes(tile: Tile, now_unix_ms: int) -> list[str]:
-    table = tile.table
-    silent_ms = tile.silent_ms(now_unix_ms)
-    notes = [f"no log for {duration_text(silent_ms)}"] if silent_ms else []
-    void = sum(dealt.void is not None for dealt in table.rounds)
-    notes += [counted(void, "void round")] * bool(void)
-    marks = (
-        (table.cut_card, "cut card drawn"),
-        (table.lid_open, "lid open"),
-        (table.key_on, "key on"),
-        (table.service_on, "service"),
-    )
-    return notes + [note for on, note in marks if on]
+def _table_of(shown: list[Tile], now_unix_ms: int) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in tile_text.COLUMNS:
+        table.add_column(name, justify="right" if name in tile_text.NUMBERS else "left")
+    for tile in shown:
+        table.add_row(*tile_text.cells(tile, now_unix_ms))
+    return table

@@ -75,6 +75,25 @@ def round_line(ended: Dealt) -> Text:
     return line.append_text(outcome_text(ended))
 
 
+def open_round_text(dealt: Dealt) -> Text:
+    """The cards of a round that has not ended, as far as they are known."""
+    if isinstance(dealt, BlackjackRound):
+        text = _dealer_text(dealt)
+        for number, box in enumerate(dealt.boxes, 1):
+            text.append(f"   box {number} ")
+            text.append_text(Text(" / ").join(_cards_text(hand.cards) for hand in box))
+    elif isinstance(dealt, Hand):
+        text = Text(f"{counted(dealt.seats, 'seat')}   ").append_text(_boards_text(dealt))
+    else:
+        text = Text("P ").append_text(_cards_text(dealt.player))
+        text.append("   B ").append_text(_cards_text(dealt.banker))
+    return text.append(f"   {counted(dealt.sealed, 'sealed card')}" if dealt.sealed else "")
+
+
+def _cards_text(cards: Sequence[str]) -> Text:
+    return Text(" ").join(map(card_text, cards)) if cards else Text("-")
+
+
 def cells_of_hands(ended: Dealt) -> list[Text]:
     """What is in the columns Player, Banker, result: of hold'em the seats, the board, the end;
     of blackjack the boxes, the dealer, the outcomes."""

@@ -1,0 +1,23 @@
+"""`sabot watch`: the tables of a log in a terminal, as they change."""
+
+import sys
+
+import typer
+
+from sabot.cli import options
+from sabot.floor.live import Floor
+from sabot.log.store import Store
+
+
+def watch(db: options.Db = options.DEFAULT_DB, zone: options.Zone = None) -> None:
+    """Watch all tables of a log in this terminal, as they change. Also over ssh.
+
+    Those that need a look come first. Enter opens a table, / searches, q ends it. Cards that must
+    not show yet are not shown.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise typer.BadParameter("watch needs a terminal; `sabot tables` prints the tables once")
+    from sabot.watch.app import WatchApp  # half a second, for which an error should not wait
+
+    with Store(db) as store, Floor(store) as floor:
+        WatchApp(floor, options.zone_of(zone)).run()

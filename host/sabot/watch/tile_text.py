@@ -1,0 +1,67 @@
+"""A table of the floor as a line of text for a terminal."""
+
+from rich.text import Text
+
+from sabot.floor.wall import Tile
+from sabot.log.rounds import Round
+from sabot.reports.incident import spaced
+from sabot.reports.table_time import duration_text
+from sabot.reports.terminal.roads import letters_text
+from sabot.reports.terminal.rounds import name_text, plain
+from sabot.text import counted
+
+COLUMNS = ("table", "unit", "game", "state", "shoe", "round", "an hour", "last rounds", "")
+NUMBERS = ("shoe", "round", "an hour")
+"""Columns that are written to the right."""
+
+_LETTERS = 20  # of the last rounds
+
+
+def cells(tile: Tile, now_unix_ms: int) -> list[Text]:
+    """A tile for a table with COLUMNS."""
+    table = tile.table
+    return [
+        name_text(table.name),
+        name_text(table.unit),
+        name_text(table.game),
+        state_text(tile),
+        Text(str(table.shoe or "")),
+        Text(str(table.round or "")),
+        Text(str(table.rounds_an_hour(now_unix_ms))),
+        letters_text(winners(tile)[-_LETTERS:]),
+        plain(", ".join(notes(tile, now_unix_ms))),
+    ]
+
+
+def winners(tile: Tile) -> list[str]:
+    """The winners of the rounds of baccarat of this shoe of cards."""
+    return [
+        dealt.winner
+        for dealt in tile.table.rounds
+        if isinstance(dealt, Round) and dealt.winner is not None
+    ]
+
+
+def state_text(tile: Tile) -> Text:
+    """What the table does, or the error that stopped it."""
+    if not tile.table.error:
+        return plain(spaced(tile.table.state))
+    stopped = plain(f"STOPPED: {spaced(tile.table.error)}")
+    stopped.stylize("bold red")
+    return stopped
+
+
+def notes(tile: Tile, now_unix_ms: int) -> list[str]:
+    """What else there is to know: no log, void rounds, cut card, lid, key, service switch."""
+    table = tile.table
+    silent_ms = tile.silent_ms(now_unix_ms)
+    found = [f"no log for {duration_text(silent_ms)}"] if silent_ms else []
+    void = sum(dealt.void is not None for dealt in table.rounds)
+    found += [counted(void, "void round")] * bool(void)
+    marks = (
+        (table.cut_card, "cut card drawn"),
+        (table.lid_open, "lid open"),
+        (table.key_on, "key on"),
+        (table.service_on, "service"),
+    )
+    return found + [note for on, note in marks if on]
