@@ -13,10 +13,11 @@ import typer
 from sabot.cli import options
 from sabot.cli.interrupted import left_by
 from sabot.cli.log import ctrl_c_and_term
-from sabot.cli.view import console, plain, problems
+from sabot.cli.view import console, problems
 from sabot.desk.desk import Desk
 from sabot.floor.live import Floor
 from sabot.log.store import Store
+from sabot.reports.terminal.rounds import plain
 from sabot.web.app import make_app
 from sabot.web.server import Address, Server, address_of, certificate, is_this_machine
 from sabot.web.services import Services
