@@ -44,9 +44,13 @@ _BY_TASK: dict[str, dict[str, str | None]] = {
         "events": "sabot.cli.records.show",
         "incidents": "sabot.cli.records.incidents",
         "tables": "sabot.cli.records.tables",
-        "watch": "sabot.cli.watch",
         "units": "sabot.cli.records.units",
+    },
+    "The screens": {
         "serve": "sabot.cli.serve",
+        "watch": "sabot.cli.watch",
+        "users": "sabot.cli.users",
+        "desk": "sabot.cli.desk",
     },
     "Prove it, and keep it": {
         "verify": "sabot.cli.records.check",
@@ -91,7 +95,7 @@ _TASK_OF = {name: task for task, commands in _BY_TASK.items() for name in comman
 
 _COMPLETING = "_SABOT_COMPLETE"  # set by the scripts of --install-completion
 
-_GROUPS = ("games", "keys", "release")
+_GROUPS = ("games", "keys", "release", "users")
 """Commands that have subcommands."""
 
 _RENAMED = {

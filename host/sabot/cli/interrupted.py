@@ -19,6 +19,8 @@ _LEFT = {
     "units": _NOTHING,
     "tables": _NOTHING,
     "watch": _NOTHING,
+    "users": "the user is as before, or has been changed whole",
+    "desk": _NOTHING,
     "verify": _NOTHING,
     "checkpoints": _WHOLE,
     "export": _WHOLE,

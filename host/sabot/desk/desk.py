@@ -58,8 +58,6 @@ class Desk:
         self._tries = Tries(now_s)
         self._alerts = AlertLog()
         self._seen = 0  # the last note in `_alerts`
-        self._unknown = passwords.hash_of(secrets.token_urlsafe(32))
-        """The hash that the password for an unknown name is compared with: it takes as long."""
 
     @classmethod
     def make(
@@ -100,9 +98,20 @@ class Desk:
         _check_role(role)
         hash_ = passwords.hash_of(password)
         with self._store.writer as connection:
-            if _row(connection, name) is not None:
-                raise DeskRefused(f"{name}: there is or was a user of this name; choose another")
+            _check_free(connection, name)
             _add_user(self._store.path, connection, self._now_unix_ms(), by, name, role, hash_)
+
+    def check_new(self, name: str, role: str) -> None:
+        """Raise DeskRefused, before a password is asked for, unless there can be such a user."""
+        _check_name(name)
+        _check_role(role)
+        with self._store.reading() as connection:
+            _check_free(connection, name)
+
+    def check_open(self, name: str) -> None:
+        """Raise DeskRefused, before a password is asked for, unless there is such a user."""
+        with self._store.reading() as connection:
+            _open_user(connection, name)
 
     def change_role(self, name: str, role: str, *, by: str) -> None:
         """Give a user another role. Raises DeskRefused; also if no administrator were left."""
@@ -144,7 +153,7 @@ class Desk:
                 raise TooManyTries(wait_s)
             self._tries.failed(name, origin)  # until it has succeeded: others may try meanwhile
         with self._store.reading() as connection:
-            user, stored = _row(connection, name) or (None, self._unknown)
+            user, stored = _row(connection, name) or (None, passwords.unknown())
         right = passwords.fits(stored, password)
         if not right or user is None or user.closed:
             self._refuse("" if user is None else name, origin)
@@ -239,7 +248,7 @@ class Desk:
                 connection.execute("DELETE FROM sessions WHERE sha256 = ?", (sha256,))
 
     def _catch_up(self, connection: sqlite3.Connection) -> None:
-        for note in tables.notes_in(self._store.path, connection, self._seen):
+        for note in tables.notes_in(connection, self._seen):
             self._alerts.add(note)
             self._seen = note.number
 
@@ -265,6 +274,11 @@ def _row(connection: sqlite3.Connection, name: str) -> tuple[User, str] | None:
         return None
     *user, hash_ = found
     return User(user[0], user[1], bool(user[2]), user[3]), str(hash_)
+
+
+def _check_free(connection: sqlite3.Connection, name: str) -> None:
+    if _row(connection, name) is not None:
+        raise DeskRefused(f"{name}: there is or was a user of this name; choose another")
 
 
 def _open_user(connection: sqlite3.Connection, name: str) -> User:

@@ -104,18 +104,11 @@ class Note:
             raise NoteUnusable("not in the deterministic form")
         return note
 
-    def as_json(self) -> dict[str, object]:
-        """The note as `sabot desk --json` prints it; bytes in hex."""
-        fields = {
+    def json_fields(self) -> dict[str, object]:
+        """The fields as JSON can have them: bytes in hex."""
+        return {
             name: value.hex() if isinstance(value, bytes) else value
             for name, value in self.fields.items()
-        }
-        return {
-            "number": self.number,
-            "unix_ms": self.unix_ms,
-            "by": self.by,
-            "kind": self.kind,
-            "fields": fields,
         }
 
     def _check(self) -> None:

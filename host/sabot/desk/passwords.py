@@ -3,6 +3,7 @@
 A hash takes memory and time to make, so that a stolen log is not soon a list of passwords.
 """
 
+import base64
 import threading
 import unicodedata
 
@@ -34,6 +35,13 @@ def hash_of(password: str) -> str:
         )
 
 
+def unknown() -> str:
+    """A hash that no password has. To compare with it takes as long as with another one."""
+    salt, digest = bytes(PARAMETERS.salt_len), bytes(PARAMETERS.hash_len)
+    costs = f"m={PARAMETERS.memory_cost},t={PARAMETERS.time_cost},p={PARAMETERS.parallelism}"
+    return f"$argon2id$v={PARAMETERS.version}${costs}${_base64(salt)}${_base64(digest)}"
+
+
 def fits(stored: str, password: str) -> bool:
     """Whether `stored` is the hash of the password."""
     plain = unicodedata.normalize("NFC", password[: LONGEST + 1])
@@ -43,3 +51,7 @@ def fits(stored: str, password: str) -> bool:
             return PasswordHasher.from_parameters(PARAMETERS).verify(stored, data)
         except (VerificationError, InvalidHashError):
             return False
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode().rstrip("=")

@@ -74,39 +74,47 @@ def write(
     return number
 
 
-def notes(store: Store, after: int = 0) -> Iterator[Note]:
-    """Yield the notes with a higher number than `after`. Raises DatabaseUnusable at one that
+def rows(store: Store, after: int = 0) -> Iterator[tuple[int, Note | None]]:
+    """Yield number and note of each row with a higher number than `after`; None for a note that
     cannot be read."""
     while True:
         with store.reading() as connection:
-            some = list(_some(store.path, connection, after))
+            some = _some(connection, after)
         yield from some
         if len(some) < _CHUNK:
             return
-        after = some[-1].number
+        after = some[-1][0]
 
 
-def notes_in(path: Path, connection: sqlite3.Connection, after: int) -> Iterator[Note]:
+def notes(store: Store, after: int = 0) -> Iterator[Note]:
+    """Yield the notes with a higher number than `after`, without those that cannot be read: one
+    damaged note must not take the screens away, and `verify` finds it."""
+    return (note for _, note in rows(store, after) if note is not None)
+
+
+def notes_in(connection: sqlite3.Connection, after: int) -> Iterator[Note]:
     """As `notes`, as a transaction sees them."""
-    while some := list(_some(path, connection, after)):
-        yield from some
-        after = some[-1].number
+    while some := _some(connection, after):
+        yield from (note for _, note in some if note is not None)
+        after = some[-1][0]
 
 
-def _some(path: Path, connection: sqlite3.Connection, after: int) -> Iterator[Note]:
+def _some(connection: sqlite3.Connection, after: int) -> list[tuple[int, Note | None]]:
     if not queries.has_table(connection, "desk"):
-        return
+        return []
     query = "SELECT number, record FROM desk WHERE number > ? ORDER BY number LIMIT ?"
-    for number, record in connection.execute(query, (after, _CHUNK)):
-        try:
-            note = Note.parse(record if isinstance(record, bytes) else b"")
-            if note.number != number:
-                raise NoteUnusable("another number")
-        except NoteUnusable as error:
-            raise DatabaseUnusable(
-                f"{path}: note {number} of the desk is damaged ({error}); {WHEN_DAMAGED}"
-            ) from None
-        yield note
+    return [
+        (number, _note(number, record))
+        for number, record in connection.execute(query, (after, _CHUNK))
+    ]
+
+
+def _note(number: int, record: object) -> Note | None:
+    try:
+        note = Note.parse(record if isinstance(record, bytes) else b"")
+    except NoteUnusable:
+        return None
+    return note if note.number == number else None
 
 
 def users(connection: sqlite3.Connection) -> list[User]:

@@ -16,6 +16,7 @@ from shutil import copytree
 from types import SimpleNamespace
 from unittest.mock import patch
 
+import cbor2
 import numpy as np
 import pytest
 import typer
@@ -118,6 +119,16 @@ DRIVEN: dict[str, Callable[[Adversary], list[list[str]]]] = {
         ["verify", "hostile.sabot"],
         ["verify", "--db", "hostile.sqlite", "--checkpoints", "junk"],
     ],
+    "users list": lambda _: _on_logs("users", "list"),
+    "users add": lambda _: [
+        ["users", "add", name, "--role", role, "--db", "named.sqlite"]
+        for name in ("ada", ARGUMENT)
+        for role in ("administrator", ARGUMENT)
+    ],
+    "users role": lambda _: [["users", "role", ARGUMENT, "floor", "--db", "hostile.sqlite"]],
+    "users password": lambda _: [["users", "password", ARGUMENT, "--db", "hostile.sqlite"]],
+    "users close": lambda _: [["users", "close", ARGUMENT, "--db", "hostile.sqlite"]],
+    "desk": lambda _: _on_logs("desk"),
     "checkpoints": lambda _: [
         *_on_logs("checkpoints"),
         ["checkpoints", "--db", "named.sqlite", "-o", "out/kept"],
@@ -294,6 +305,7 @@ def _run(arguments: list[str]) -> tuple[str, str, object]:
         redirect_stdout(out),
         redirect_stderr(problems),
         patch.object(sys, "argv", ["sabot", *arguments]),
+        patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"four words of hers\n"))),
     ):
         try:
             run()
@@ -373,6 +385,16 @@ def _make_logs() -> None:
         connection.execute("UPDATE events SET kind = ?", (TEXT,))
         connection.execute("INSERT INTO about VALUES ('retention', ?)", (TEXT,))
         connection.execute("INSERT INTO tombstones VALUES (1, 1, 1, ?)", (TEXT.encode(),))
+    with closing(sqlite3.connect("hostile.sqlite", isolation_level=None)) as connection:
+        connection.execute("INSERT INTO desk_key VALUES (4, x'00')")
+        connection.execute("INSERT INTO users VALUES (?, ?, ?, 0, 1 << 62)", (TEXT, TEXT, TEXT))
+        for number, (by, kind) in enumerate(((TEXT, "signed_out"), ("ada", TEXT), (TEXT, TEXT)), 1):
+            note = cbor2.dumps([number, 1 << 62, by, kind, {TEXT: TEXT}], canonical=True)
+            connection.execute("INSERT INTO desk VALUES (?, ?, zeroblob(16))", (number, note))
+        detail = "".join(each for each in TEXT if each.isprintable())
+        fields = {"id": detail[:100], "remark": detail[:200]}
+        note = cbor2.dumps([4, 1, detail[:40], "acknowledged", fields], canonical=True)
+        connection.execute("INSERT INTO desk VALUES (4, ?, zeroblob(16))", (note,))
 
 
 def _make_keys_and_release() -> None:

@@ -22,8 +22,11 @@ from host.tests.support.keeping_shoe import KeepingShoe, made_of
 from host.tests.support.naive_shoe import answering_shoe
 from host.tests.support.table import BANKER_WINS, TIE, line, seat
 from sabot.cli import app
+from sabot.desk.desk import Desk
+from sabot.desk.notes import FIELDS
 from sabot.keys import chain_keys as unit_keys
 from sabot.keys import signing
+from sabot.log.store import Store
 from sabot.release import build as releases
 from sabot.sim.disturbed import NOISE, noisy_pass
 from sabot.sim.faulty import faulty_pass
@@ -49,9 +52,9 @@ _BY_NAME = {
 }
 """Objects whose names are not fields, but names of wagers, prizes or hands."""
 
-_OPAQUE = {("events", "fields"), ("settle", "round")}
+_OPAQUE = {("events", "fields"), ("settle", "round"), ("desk", "fields")}
 """Objects documented elsewhere: the fields of each kind of event in protocol/README.md, a round of
-the log at `sabot rounds`."""
+the log at `sabot rounds`, the fields of each kind of note below the table."""
 
 _STEPS = ("returned", "collected", "vigorish", "paid", "pushed")
 """Lists of `sabot settle` that have the same fields, which are documented once."""
@@ -139,6 +142,10 @@ def _of_a_log(house: Path) -> Iterator[tuple[str, str]]:
     for db in ("log", "chained", "timeless"):
         yield "incidents", _run("incidents", "--db", db, "--json")
     yield "checkpoints", _run("checkpoints", "--db", "chained", "--json")
+    with Store(house / "chained") as store:
+        Desk.make(store, house / "keys", "ada", "four words of hers")
+    yield "users list", _run("users", "list", "--db", "chained", "--json")
+    yield "desk", _run("desk", "--db", "chained", "--json")
     yield "verify", _run("verify", "--db", "log", "--json", codes=(1,))
     yield "verify", _run("verify", "--db", "chained", "--keys", "keys", "--json", codes=(0,))
     key = ("--key", "operator.pem")
@@ -309,6 +316,17 @@ def test_every_command_that_prints_json_is_documented() -> None:
             f"{name} {own}": each for own, each in getattr(command, "commands", {}).items()
         }
     assert found == {re.sub(" [A-Z]+$", "", name) for name in _documented()}
+
+
+def test_the_fields_of_every_kind_of_note_are_documented() -> None:
+    (section,) = re.findall(
+        r"^Kinds and their fields: (.+?)\n\n", _DOCUMENT.read_text(), re.M | re.S
+    )
+    kinds = dict(re.findall(r"`(\w+)`\s\((.+?)\)", section.partition("`password` is")[0], re.S))
+    assert kinds.keys() == FIELDS.keys()
+    for kind, words in kinds.items():
+        named = set(re.findall(r"`(\w+)`", words)) - {"bundle", "page"}
+        assert named == FIELDS[kind].keys(), kind
 
 
 def test_a_new_field_is_found() -> None:
